@@ -1,0 +1,869 @@
+/* bridge.c -- the array object, and calls that cross between it and NumPy.
+ *
+ * An mxnp array holds a numpy.ndarray (host).  Every operator, method and function
+ * below does the same three things: put the host in the place of each array
+ * argument, call NumPy, and adopt what comes back.  It is written against Python's
+ * C API and not in Python for two reasons: a Python frame between the program and
+ * NumPy would be named in every warning and traceback in place of the program's own
+ * line, and it costs as much again as a NumPy call on a small array.
+ */
+#include <Python.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <structmember.h>
+
+#define MAX_GIVEN 32 /* arrays of one call whose identity is kept */
+#define MAX_DEPTH 8  /* nested lists and tuples searched for arrays */
+
+/* The leading fields of PyArrayObject and PyArray_Descr: numpy/ndarraytypes.h. */
+struct host_fields {
+    PyObject_HEAD
+    char *data;
+    int ndim;
+    Py_ssize_t *shape;
+    Py_ssize_t *strides;
+    PyObject *base;
+    struct descr_fields *descr;
+};
+
+struct descr_fields {
+    PyObject_HEAD
+    PyTypeObject *typeobj;
+    char kind;
+};
+
+struct array {
+    PyObject_HEAD
+    PyObject *host;     /* the numpy.ndarray; never NULL in an array that escaped */
+    PyObject *buffer;   /* the block of memory host points into, or NULL */
+    PyObject *base;     /* the array this one is a view of, or NULL */
+    PyObject *weakrefs;
+};
+
+struct function {
+    PyObject_HEAD
+    PyObject *wrapped;  /* the NumPy callable */
+    bool adopts;        /* whether results become mxnp arrays */
+    int depth;          /* how many levels of tuples and lists are unwrapped */
+    PyObject *dict;
+    PyObject *weakrefs;
+};
+
+static PyTypeObject *array_type;    /* mxnp.ndarray */
+static PyTypeObject *ufunc_type;    /* mxnp.ufunc */
+static PyTypeObject *host_type;     /* numpy.ndarray */
+static PyTypeObject *function_type;
+static PyObject *method_class;      /* types.MethodType */
+
+static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
+static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
+
+/* -- Unwrapping: the host in the place of an array ------------------------------- */
+
+/* The arrays of one call, so that a result that is one of them, or a view of one,
+ * can be recognised.  Borrowed references. */
+struct given {
+    int n;
+    PyObject *arrays[MAX_GIVEN];
+};
+
+static void note(struct given *given, PyObject *x)
+{
+    if (given->n < MAX_GIVEN)
+        given->arrays[given->n++] = x;
+}
+
+/* Borrowed: what NumPy is to see instead of x. */
+static inline PyObject *unwrap(PyObject *x, struct given *given)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    if (type == array_type) {
+        note(given, x);
+        return as_array(x)->host;
+    }
+    if (type == ufunc_type)
+        return ((struct function *)x)->wrapped;
+    if (x == (PyObject *)array_type)
+        return (PyObject *)host_type;
+    return x;
+}
+
+static PyObject *unwrap_deep(PyObject *x, struct given *given, int depth);
+
+/* New reference: the tuple or list with its items unwrapped; the very same object when
+ * none of them is an array. */
+static PyObject *unwrap_items(PyObject *items, struct given *given, int depth)
+{
+    bool is_list = PyList_CheckExact(items);
+    Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
+    PyObject *copy = NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = is_list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+        PyObject *value = unwrap_deep(item, given, depth);
+        if (!value) {
+            Py_XDECREF(copy);
+            return NULL;
+        }
+        if (value != item && !copy) {
+            copy = is_list ? PyList_GetSlice(items, 0, n) : PyTuple_New(n);
+            if (!copy) {
+                Py_DECREF(value);
+                return NULL;
+            }
+            for (Py_ssize_t j = 0; !is_list && j < i; j++) {
+                PyObject *earlier = PyTuple_GetItem(items, j);
+                Py_INCREF(earlier);
+                PyTuple_SetItem(copy, j, earlier);
+            }
+        }
+        if (!copy)
+            Py_DECREF(value);
+        else if (is_list)
+            PyList_SetItem(copy, i, value);
+        else
+            PyTuple_SetItem(copy, i, value);
+    }
+    if (!copy) {
+        Py_INCREF(items);
+        copy = items;
+    }
+    return copy;
+}
+
+/* New reference: x unwrapped, to the given depth of tuples and lists. */
+static PyObject *unwrap_deep(PyObject *x, struct given *given, int depth)
+{
+    if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))
+        return unwrap_items(x, given, depth - 1);
+    x = unwrap(x, given);
+    Py_INCREF(x);
+    return x;
+}
+
+/* New reference: a tuple of arguments from position start on, unwrapped. */
+static PyObject *unwrap_args(PyObject *args, Py_ssize_t start, struct given *given, int depth)
+{
+    Py_ssize_t n = PyTuple_Size(args) - start;
+    PyObject *out = PyTuple_New(n);
+    if (!out)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *value = unwrap_deep(PyTuple_GetItem(args, start + i), given, depth);
+        if (!value) {
+            Py_DECREF(out);
+            return NULL;
+        }
+        PyTuple_SetItem(out, i, value);
+    }
+    return out;
+}
+
+/* New reference: keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
+static PyObject *unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
+{
+    PyObject *out = PyDict_Copy(kwargs);
+    PyObject *key, *item;
+    Py_ssize_t at = 0;
+    while (out && PyDict_Next(kwargs, &at, &key, &item)) {
+        int level = depth == 0 && PyTuple_CheckExact(item) ? 1 : depth;
+        PyObject *value = unwrap_deep(item, given, level);
+        if (!value || (value != item && PyDict_SetItem(out, key, value) < 0))
+            Py_CLEAR(out);
+        Py_XDECREF(value);
+    }
+    return out;
+}
+
+/* -- Adopting: an array in the place of a host ----------------------------------- */
+
+/* New reference to an array over host, which is taken. */
+static PyObject *array_new(PyObject *host)
+{
+    struct array *out = (struct array *)PyType_GenericAlloc(array_type, 0);
+    if (!out) {
+        Py_DECREF(host);
+        return NULL;
+    }
+    out->host = host;
+    return (PyObject *)out;
+}
+
+/* A fresh result of an operator: an array, unless it is a scalar or another class's. */
+static inline PyObject *adopt_fresh(PyObject *result)
+{
+    return result && Py_TYPE(result) == host_type ? array_new(result) : result;
+}
+
+static PyObject *adopt_host(PyObject *host, const struct given *given)
+{
+    for (int i = 0; i < given->n; i++) {
+        if (as_array(given->arrays[i])->host == host) {
+            Py_INCREF(given->arrays[i]);
+            Py_DECREF(host);
+            return given->arrays[i];
+        }
+    }
+    PyObject *base = ((struct host_fields *)host)->base;
+    PyObject *out = array_new(host);
+    for (int i = 0; out && base && i < given->n; i++) {
+        struct array *x = as_array(given->arrays[i]);
+        bool direct = x->host == base;
+        if (!direct && ((struct host_fields *)x->host)->base != base)
+            continue;
+        as_array(out)->buffer = x->buffer;
+        as_array(out)->base = direct ? (PyObject *)x : x->base;
+        Py_XINCREF(as_array(out)->buffer);
+        Py_XINCREF(as_array(out)->base);
+        break;
+    }
+    return out;
+}
+
+static PyObject *adopt(PyObject *result, const struct given *given, int depth);
+
+/* Adopt the values of a list or dict in place: NumPy has just made it. */
+static PyObject *adopt_list(PyObject *list, const struct given *given, int depth)
+{
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        PyObject *item = PyList_GetItem(list, i);
+        Py_INCREF(item);
+        PyObject *value = adopt(item, given, depth);
+        if (!value) {
+            Py_DECREF(list);
+            return NULL;
+        }
+        PyList_SetItem(list, i, value);
+    }
+    return list;
+}
+
+static PyObject *adopt_dict(PyObject *dict, const struct given *given, int depth)
+{
+    PyObject *items = PyDict_Items(dict);
+    for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
+        PyObject *pair = PyList_GetItem(items, i);
+        PyObject *item = PyTuple_GetItem(pair, 1);
+        Py_INCREF(item);
+        PyObject *value = adopt(item, given, depth);
+        if (!value || PyDict_SetItem(dict, PyTuple_GetItem(pair, 0), value) < 0)
+            Py_CLEAR(items);
+        Py_XDECREF(value);
+    }
+    if (!items) {
+        Py_DECREF(dict);
+        return NULL;
+    }
+    Py_DECREF(items);
+    return dict;
+}
+
+/* Tuples, and named tuples such as linalg's SVDResult, are made anew. */
+static PyObject *adopt_tuple(PyObject *tuple, const struct given *given, int depth)
+{
+    Py_ssize_t n = PyTuple_Size(tuple);
+    PyObject *items = PyTuple_New(n), *out = NULL;
+    bool changed = false;
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        PyObject *item = PyTuple_GetItem(tuple, i);
+        Py_INCREF(item);
+        PyObject *value = adopt(item, given, depth);
+        if (!value) {
+            Py_CLEAR(items);
+            break;
+        }
+        changed |= value != item;
+        PyTuple_SetItem(items, i, value);
+    }
+    if (!items)
+        goto done;
+    if (!changed) {
+        out = tuple;
+        Py_INCREF(out);
+    } else if (PyTuple_CheckExact(tuple)) {
+        out = items;
+        Py_INCREF(out);
+    } else {
+        PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(tuple), "_make");
+        if (make) {
+            out = PyObject_CallFunctionObjArgs(make, items, NULL);
+            Py_DECREF(make);
+        } else {
+            PyErr_Clear(); /* some other tuple of its own class: leave it alone */
+            out = tuple;
+            Py_INCREF(out);
+        }
+    }
+done:
+    Py_XDECREF(items);
+    Py_DECREF(tuple);
+    return out;
+}
+
+/* Takes result (NULL passes through): numpy arrays become mxnp arrays, also inside
+ * tuples, lists and dicts. */
+static PyObject *adopt(PyObject *result, const struct given *given, int depth)
+{
+    if (!result)
+        return NULL;
+    if (Py_TYPE(result) == host_type)
+        return adopt_host(result, given);
+    if (depth == 0)
+        return result;
+    if (PyTuple_Check(result))
+        return adopt_tuple(result, given, depth - 1);
+    if (PyList_CheckExact(result))
+        return adopt_list(result, given, depth - 1);
+    if (PyDict_CheckExact(result))
+        return adopt_dict(result, given, depth - 1);
+    return result;
+}
+
+/* Call a NumPy callable with args (from position start on) and kwargs unwrapped. */
+static PyObject *cross(PyObject *callable, PyObject *args, Py_ssize_t start, PyObject *kwargs,
+                       int depth, bool adopts)
+{
+    struct given given = {0};
+    PyObject *positional = unwrap_args(args, start, &given, depth);
+    PyObject *named = NULL, *result = NULL;
+    if (!positional)
+        return NULL;
+    if (kwargs && PyDict_Size(kwargs) > 0) {
+        named = unwrap_kwargs(kwargs, &given, depth);
+        if (!named)
+            goto done;
+    }
+    result = PyObject_Call(callable, positional, named);
+    if (adopts)
+        result = adopt(result, &given, MAX_DEPTH);
+done:
+    Py_XDECREF(named);
+    Py_DECREF(positional);
+    return result;
+}
+
+/* -- Array: operators ------------------------------------------------------------- */
+
+#define UNARY(name, call)                                                      \
+    static PyObject *array_##name(PyObject *a)                                 \
+    {                                                                          \
+        return adopt_fresh(call(as_array(a)->host));                           \
+    }
+
+#define BINARY(name, call)                                                     \
+    static PyObject *array_##name(PyObject *a, PyObject *b)                    \
+    {                                                                          \
+        PyObject *x = is_array(a) ? as_array(a)->host : a;                     \
+        PyObject *y = is_array(b) ? as_array(b)->host : b;                     \
+        return adopt_fresh(call(x, y));                                        \
+    }
+
+/* An in-place operator gives back the array itself when NumPy gives back its host. */
+static PyObject *keep_identity(PyObject *a, PyObject *result)
+{
+    if (result && result == as_array(a)->host) {
+        Py_DECREF(result);
+        Py_INCREF(a);
+        return a;
+    }
+    return adopt_fresh(result);
+}
+
+#define INPLACE(name, call)                                                    \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)            \
+    {                                                                          \
+        PyObject *y = is_array(b) ? as_array(b)->host : b;                     \
+        return keep_identity(a, call(as_array(a)->host, y));                   \
+    }
+
+UNARY(negative, PyNumber_Negative)
+UNARY(positive, PyNumber_Positive)
+UNARY(absolute, PyNumber_Absolute)
+UNARY(invert, PyNumber_Invert)
+BINARY(add, PyNumber_Add)
+BINARY(subtract, PyNumber_Subtract)
+BINARY(multiply, PyNumber_Multiply)
+BINARY(true_divide, PyNumber_TrueDivide)
+BINARY(floor_divide, PyNumber_FloorDivide)
+BINARY(remainder, PyNumber_Remainder)
+BINARY(lshift, PyNumber_Lshift)
+BINARY(rshift, PyNumber_Rshift)
+BINARY(and, PyNumber_And)
+BINARY(or, PyNumber_Or)
+BINARY(xor, PyNumber_Xor)
+BINARY(matmul, PyNumber_MatrixMultiply)
+INPLACE(add, PyNumber_InPlaceAdd)
+INPLACE(subtract, PyNumber_InPlaceSubtract)
+INPLACE(multiply, PyNumber_InPlaceMultiply)
+INPLACE(true_divide, PyNumber_InPlaceTrueDivide)
+INPLACE(floor_divide, PyNumber_InPlaceFloorDivide)
+INPLACE(remainder, PyNumber_InPlaceRemainder)
+INPLACE(lshift, PyNumber_InPlaceLshift)
+INPLACE(rshift, PyNumber_InPlaceRshift)
+INPLACE(and, PyNumber_InPlaceAnd)
+INPLACE(or, PyNumber_InPlaceOr)
+INPLACE(xor, PyNumber_InPlaceXor)
+INPLACE(matmul, PyNumber_InPlaceMatrixMultiply)
+
+static PyObject *array_divmod(PyObject *a, PyObject *b)
+{
+    struct given given = {0};
+    return adopt(PyNumber_Divmod(unwrap(a, &given), unwrap(b, &given)), &given, 1);
+}
+
+static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    struct given given = {0};
+    return adopt_fresh(PyNumber_Power(unwrap(a, &given), unwrap(b, &given), modulus));
+}
+
+static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    PyObject *y = is_array(b) ? as_array(b)->host : b;
+    return keep_identity(a, PyNumber_InPlacePower(as_array(a)->host, y, modulus));
+}
+
+static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
+{
+    PyObject *y = is_array(b) ? as_array(b)->host : b;
+    return adopt_fresh(PyObject_RichCompare(as_array(a)->host, y, op));
+}
+
+static int array_bool(PyObject *a) { return PyObject_IsTrue(as_array(a)->host); }
+static PyObject *array_int(PyObject *a) { return PyNumber_Long(as_array(a)->host); }
+static PyObject *array_float(PyObject *a) { return PyNumber_Float(as_array(a)->host); }
+static PyObject *array_index(PyObject *a) { return PyNumber_Index(as_array(a)->host); }
+static PyObject *array_repr(PyObject *a) { return PyObject_Repr(as_array(a)->host); }
+static PyObject *array_str(PyObject *a) { return PyObject_Str(as_array(a)->host); }
+
+/* -- Array: indexing and iteration ------------------------------------------------ */
+
+static Py_ssize_t array_length(PyObject *a) { return PyObject_Size(as_array(a)->host); }
+
+static int array_contains(PyObject *a, PyObject *x)
+{
+    struct given given = {0};
+    return PySequence_Contains(as_array(a)->host, unwrap(x, &given));
+}
+
+/* A view taken from a; anything else is a copy or an element. */
+static PyObject *adopt_item(PyObject *a, PyObject *item)
+{
+    struct given given = {1, {a}};
+    if (!item || Py_TYPE(item) != host_type)
+        return item;
+    return adopt_host(item, &given);
+}
+
+static PyObject *array_subscript(PyObject *a, PyObject *key)
+{
+    struct given given = {0};
+    PyObject *index = unwrap_deep(key, &given, 1);
+    if (!index)
+        return NULL;
+    PyObject *item = PyObject_GetItem(as_array(a)->host, index);
+    Py_DECREF(index);
+    return adopt_item(a, item);
+}
+
+static int array_assign(PyObject *a, PyObject *key, PyObject *value)
+{
+    struct given given = {0};
+    PyObject *host = as_array(a)->host;
+    PyObject *index = unwrap_deep(key, &given, 1);
+    if (!index)
+        return -1;
+    int status;
+    if (!value)
+        status = PyObject_DelItem(host, index);
+    else if (((struct host_fields *)host)->descr->kind == 'O')
+        status = PyObject_SetItem(host, index, value); /* the element keeps its identity */
+    else
+        status = PyObject_SetItem(host, index, unwrap(value, &given));
+    Py_DECREF(index);
+    return status;
+}
+
+static PyObject *array_item(PyObject *a, Py_ssize_t i)
+{
+    return adopt_item(a, PySequence_GetItem(as_array(a)->host, i));
+}
+
+static PyObject *array_iter(PyObject *a)
+{
+    struct host_fields *host = (struct host_fields *)as_array(a)->host;
+    return host->ndim == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
+}
+
+static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
+{
+    return PyObject_GetBuffer(as_array(a)->host, view, flags);
+}
+
+/* -- Array: NumPy's protocols ----------------------------------------------------- */
+
+static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs)
+{
+    (void)a;
+    if (PyTuple_Size(args) < 2) {
+        PyErr_SetString(PyExc_TypeError, "__array_ufunc__ requires at least 4 arguments");
+        return NULL;
+    }
+    PyObject *ufunc = PyTuple_GetItem(args, 0), *method = PyTuple_GetItem(args, 1);
+    PyObject *call = PyObject_GetAttr(ufunc, method);
+    if (!call)
+        return NULL;
+    PyObject *result = cross(call, args, 2, kwargs, 0, true);
+    Py_DECREF(call);
+    return result;
+}
+
+static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"func", "types", "args", "kwargs", NULL};
+    PyObject *function, *types, *positional, *named;
+    (void)a;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!O!:__array_function__", names, &function,
+                                     &types, &PyTuple_Type, &positional, &PyDict_Type, &named))
+        return NULL;
+    return cross(function, positional, 0, named, MAX_DEPTH, true);
+}
+
+static void array_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct array *a = as_array(self);
+    if (a->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    Py_XDECREF(a->host);
+    Py_XDECREF(a->buffer);
+    Py_XDECREF(a->base);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef array_members[] = {
+    {"_host", T_OBJECT_EX, offsetof(struct array, host), READONLY, "The numpy.ndarray."},
+    {"_buffer", T_OBJECT, offsetof(struct array, buffer), READONLY,
+     "The block of memory under the host, or None."},
+    {"_base", T_OBJECT, offsetof(struct array, base), READONLY,
+     "The array this one is a view of, or None."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct array, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef array_methods[] = {
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))array_array_ufunc,
+     METH_VARARGS | METH_KEYWORDS, NULL},
+    {"__array_function__", (PyCFunction)(void (*)(void))array_array_function,
+     METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot array_slots[] = {
+    {Py_tp_dealloc, array_dealloc},
+    {Py_tp_members, array_members},
+    {Py_tp_methods, array_methods},
+    {Py_tp_repr, array_repr},
+    {Py_tp_str, array_str},
+    {Py_tp_richcompare, array_richcompare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_iter, array_iter},
+    {Py_nb_negative, array_negative},
+    {Py_nb_positive, array_positive},
+    {Py_nb_absolute, array_absolute},
+    {Py_nb_invert, array_invert},
+    {Py_nb_add, array_add},
+    {Py_nb_subtract, array_subtract},
+    {Py_nb_multiply, array_multiply},
+    {Py_nb_true_divide, array_true_divide},
+    {Py_nb_floor_divide, array_floor_divide},
+    {Py_nb_remainder, array_remainder},
+    {Py_nb_divmod, array_divmod},
+    {Py_nb_power, array_power},
+    {Py_nb_lshift, array_lshift},
+    {Py_nb_rshift, array_rshift},
+    {Py_nb_and, array_and},
+    {Py_nb_or, array_or},
+    {Py_nb_xor, array_xor},
+    {Py_nb_matrix_multiply, array_matmul},
+    {Py_nb_inplace_add, array_inplace_add},
+    {Py_nb_inplace_subtract, array_inplace_subtract},
+    {Py_nb_inplace_multiply, array_inplace_multiply},
+    {Py_nb_inplace_true_divide, array_inplace_true_divide},
+    {Py_nb_inplace_floor_divide, array_inplace_floor_divide},
+    {Py_nb_inplace_remainder, array_inplace_remainder},
+    {Py_nb_inplace_power, array_inplace_power},
+    {Py_nb_inplace_lshift, array_inplace_lshift},
+    {Py_nb_inplace_rshift, array_inplace_rshift},
+    {Py_nb_inplace_and, array_inplace_and},
+    {Py_nb_inplace_or, array_inplace_or},
+    {Py_nb_inplace_xor, array_inplace_xor},
+    {Py_nb_inplace_matrix_multiply, array_inplace_matmul},
+    {Py_nb_bool, array_bool},
+    {Py_nb_int, array_int},
+    {Py_nb_float, array_float},
+    {Py_nb_index, array_index},
+    {Py_mp_length, array_length},
+    {Py_mp_subscript, array_subscript},
+    {Py_mp_ass_subscript, array_assign},
+    {Py_sq_length, array_length},
+    {Py_sq_item, array_item},
+    {Py_sq_contains, array_contains},
+    {Py_bf_getbuffer, array_getbuffer},
+    {0, NULL},
+};
+
+static PyType_Spec array_spec = {
+    .name = "mxnp._bridge.Array",
+    .basicsize = sizeof(struct array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = array_slots,
+};
+
+/* -- Function: a NumPy callable that takes and gives mxnp arrays ------------------- */
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"", "adopts", "depth", NULL};
+    PyObject *wrapped;
+    int adopts = 1, depth = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pi:Function", names, &wrapped, &adopts,
+                                     &depth))
+        return NULL;
+    struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    Py_INCREF(wrapped);
+    self->wrapped = wrapped;
+    self->adopts = adopts;
+    self->depth = depth;
+    return (PyObject *)self;
+}
+
+static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct function *f = (struct function *)self;
+    return cross(f->wrapped, args, 0, kwargs, f->depth, f->adopts);
+}
+
+/* The same hash and equality as the NumPy function: a program's table of overrides,
+ * keyed by np.add or np.concatenate, finds its entry when NumPy itself asks. */
+static PyObject *function_richcompare(PyObject *a, PyObject *b, int op)
+{
+    if (op != Py_EQ && op != Py_NE)
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *y = b;
+    if (PyObject_TypeCheck(b, function_type))
+        y = ((struct function *)b)->wrapped;
+    return PyObject_RichCompare(((struct function *)a)->wrapped, y, op);
+}
+
+static Py_hash_t function_hash(PyObject *self)
+{
+    return PyObject_Hash(((struct function *)self)->wrapped);
+}
+
+static PyObject *function_repr(PyObject *self)
+{
+    return PyObject_Repr(((struct function *)self)->wrapped);
+}
+
+/* Pickled and copied by name, as functions are. */
+static PyObject *function_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_GetAttrString(self, "__qualname__");
+}
+
+static int function_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    struct function *f = (struct function *)self;
+    Py_VISIT(f->wrapped);
+    Py_VISIT(f->dict);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static int function_clear(PyObject *self)
+{
+    struct function *f = (struct function *)self;
+    Py_CLEAR(f->dict);
+    return 0;
+}
+
+static void function_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct function *f = (struct function *)self;
+    PyObject_GC_UnTrack(self);
+    if (f->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    Py_XDECREF(f->wrapped);
+    Py_XDECREF(f->dict);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef function_members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(struct function, wrapped), READONLY,
+     "The NumPy callable."},
+    {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef function_methods[] = {
+    {"__reduce__", function_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot function_slots[] = {
+    {Py_tp_new, function_new},
+    {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_clear, function_clear},
+    {Py_tp_call, function_call},
+    {Py_tp_repr, function_repr},
+    {Py_tp_hash, function_hash},
+    {Py_tp_richcompare, function_richcompare},
+    {Py_tp_getattro, PyObject_GenericGetAttr},
+    {Py_tp_setattro, PyObject_GenericSetAttr},
+    {Py_tp_members, function_members},
+    {Py_tp_methods, function_methods},
+    {0, NULL},
+};
+
+static PyType_Spec function_spec = {
+    .name = "mxnp._bridge.Function",
+    .basicsize = sizeof(struct function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = function_slots,
+};
+
+/* Method: a Function that binds, as functions written in Python do. */
+static PyObject *method_get(PyObject *self, PyObject *instance, PyObject *owner)
+{
+    (void)owner;
+    if (!instance || instance == Py_None) {
+        Py_INCREF(self);
+        return self;
+    }
+    return PyObject_CallFunctionObjArgs(method_class, self, instance, NULL);
+}
+
+static PyType_Slot method_slots[] = {
+    {Py_tp_descr_get, method_get},
+    {0, NULL},
+};
+
+static PyType_Spec method_spec = {
+    .name = "mxnp._bridge.Method",
+    .basicsize = sizeof(struct function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .slots = method_slots,
+};
+
+/* -- Module ----------------------------------------------------------------------- */
+
+static PyObject *set_types(PyObject *module, PyObject *args)
+{
+    PyTypeObject *array, *ufunc, *host;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O!:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
+                          &PyType_Type, &host))
+        return NULL;
+    Py_INCREF((PyObject *)array);
+    Py_INCREF((PyObject *)ufunc);
+    Py_INCREF((PyObject *)host);
+    array_type = array;
+    ufunc_type = ufunc;
+    host_type = host;
+    Py_RETURN_NONE;
+}
+
+static PyObject *wrap(PyObject *module, PyObject *x)
+{
+    struct given given = {0};
+    (void)module;
+    Py_INCREF(x);
+    return adopt(x, &given, MAX_DEPTH);
+}
+
+static PyObject *host(PyObject *module, PyObject *x)
+{
+    struct given given = {0};
+    (void)module;
+    return unwrap_deep(x, &given, MAX_DEPTH);
+}
+
+static PyObject *over(PyObject *module, PyObject *args)
+{
+    PyObject *memory, *buffer;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O:over", host_type, &memory, &buffer))
+        return NULL;
+    Py_INCREF(memory);
+    PyObject *out = array_new(memory);
+    if (out && buffer != Py_None) {
+        Py_INCREF(buffer);
+        as_array(out)->buffer = buffer;
+    }
+    return out;
+}
+
+static PyMethodDef module_methods[] = {
+    {"set_types", set_types, METH_VARARGS,
+     "set_types(array, ufunc, host)\n--\n\n"
+     "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays."},
+    {"wrap", wrap, METH_O,
+     "wrap(x)\n--\n\n"
+     "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp arrays."},
+    {"host", host, METH_O,
+     "host(x)\n--\n\n"
+     "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
+    {"over", over, METH_VARARGS,
+     "over(host, buffer)\n--\n\nMake an array over a NumPy array and the memory it points into."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "mxnp._bridge",
+    .m_doc = "The array object, and calls that cross between it and NumPy.",
+    .m_size = -1,
+    .m_methods = module_methods,
+};
+
+static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject *base,
+                    PyTypeObject **out)
+{
+    PyObject *bases = base ? PyTuple_Pack(1, base) : NULL;
+    PyObject *type = PyType_FromSpecWithBases(spec, bases);
+    Py_XDECREF(bases);
+    if (!type)
+        return -1;
+    *out = (PyTypeObject *)type;
+    return PyModule_AddObjectRef(module, name, type);
+}
+
+PyMODINIT_FUNC PyInit__bridge(void)
+{
+    PyTypeObject *method_type, *base_type;
+    PyObject *types = PyImport_ImportModule("types");
+    PyObject *module = types ? PyModule_Create(&module_def) : NULL;
+    if (!module)
+        goto failed;
+    method_class = PyObject_GetAttrString(types, "MethodType");
+    if (!method_class || add_type(module, "Array", &array_spec, NULL, &base_type) < 0 ||
+        add_type(module, "Function", &function_spec, NULL, &function_type) < 0 ||
+        add_type(module, "Method", &method_spec, function_type, &method_type) < 0)
+        goto failed;
+    Py_DECREF(types);
+    return module;
+failed:
+    Py_XDECREF(types);
+    Py_XDECREF(module);
+    return NULL;
+}

@@ -1,0 +1,86 @@
+"""Universal functions: NumPy's, taking and giving mxnp arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from . import _bridge
+from ._array import ndarray
+from ._bridge import Function, Method
+
+__all__ = ["ufunc"]
+
+
+class UfuncType(type):
+    """The class of `ufunc`: NumPy's own ufuncs are instances of it too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, numpy.ufunc) or type(instance) is cls
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, numpy.ufunc)
+
+
+class ufunc(Function, metaclass=UfuncType):  # noqa: N801
+    """
+    Function that operates element by element on whole arrays.
+
+    It has everything `numpy.ufunc` has: attributes such as ``nin`` and ``types``, and
+    the methods ``reduce``, ``accumulate``, ``reduceat``, ``outer``, ``at`` and
+    ``resolve_dtypes``.
+
+    See Also
+    --------
+    numpy.ufunc
+    """
+
+    __module__ = "mxnp"
+
+    def __new__(cls, wrapped: numpy.ufunc) -> ufunc:
+        if not isinstance(wrapped, numpy.ufunc):
+            raise TypeError("cannot create 'numpy.ufunc' instances")
+        self = super().__new__(cls, wrapped)
+        self.__name__, self.__doc__ = wrapped.__name__, wrapped.__doc__
+        self.__qualname__ = getattr(wrapped, "__qualname__", wrapped.__name__)
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle by name, as NumPy does."""
+        import pickle
+
+        by_name = pickle.loads(pickle.dumps(self.__wrapped__)) is self.__wrapped__
+        return (named, (self.__wrapped__,)) if by_name else self.__name__
+
+
+def named(wrapped: numpy.ufunc) -> ufunc:
+    """Give the mxnp ufunc over a NumPy ufunc; there is one for each."""
+    try:
+        return _known[wrapped]
+    except KeyError:
+        return _known.setdefault(wrapped, ufunc(wrapped))
+
+
+_known: dict[numpy.ufunc, ufunc] = {}
+
+
+# Members of numpy.ufunc that each instance, or Python, has for itself.
+_OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__signature__", "__str__"}
+
+
+def _add_members() -> None:
+    """Put the members of numpy.ufunc on ufunc: what a newer NumPy adds comes along."""
+    for name, member in vars(numpy.ufunc).items():
+        if name in vars(ufunc) or name in vars(Function) or name in _OWN:
+            continue
+        if hasattr(member, "__set__"):
+            value: Any = property(Function(member.__get__), doc=member.__doc__)
+        else:
+            value = Method(member)
+            value.__name__, value.__doc__ = name, member.__doc__
+        setattr(ufunc, name, value)
+
+
+_add_members()
+_bridge.set_types(ndarray, ufunc, numpy.ndarray)
