@@ -6,14 +6,16 @@ methods and attributes are put on the class from above, by ``_methods``.
 
 from __future__ import annotations
 
+import functools
 import types
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy
 
 from ._bridge import Array, host, over, wrap
 
-__all__ = ["host", "ndarray", "over", "wrap"]
+__all__ = ["adapt", "host", "ndarray", "over", "wrap"]
 
 
 class ArrayType(type):
@@ -30,8 +32,10 @@ class ArrayType(type):
     ) -> Any:
         if bases == (Array,):
             return super().__new__(mcls, name, bases, namespace, **kwargs)
-        overrides = "__array_ufunc__" in namespace
-        parent = OverridingSubclass if overrides else Subclass
+        parent = Subclass
+        if namespace.get("__array_ufunc__") is not None:
+            parent = OverridingSubclass
+            namespace["__array_ufunc__"] = _asked(namespace["__array_ufunc__"])
         bases = tuple(parent if base is ndarray else base for base in bases)
         return types.new_class(name, bases, kwargs, lambda body: body.update(namespace))
 
@@ -91,6 +95,52 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
         """Give ``ndarray[shape, dtype]``, for type annotations."""
         numpy.ndarray[item]  # the same errors as NumPy
         return types.GenericAlias(cls, item)
+
+
+def _asked(override: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a program's ``__array_ufunc__`` see mxnp's ufuncs and arrays."""
+
+    @functools.wraps(override)
+    def __array_ufunc__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        return override(self, *wrap(args), **wrap(kwargs))
+
+    return __array_ufunc__
+
+
+def adapt(error: ValueError, objects: Any) -> bool:
+    """
+    Let NumPy take the classes of some objects whose ``__array__`` gives an mxnp array.
+
+    NumPy insists on its own class there. A class is changed when NumPy has refused it,
+    once; nothing is done to the classes of packages, which give NumPy's arrays.
+
+    Parameters
+    ----------
+    error : ValueError
+        What NumPy said.
+    objects : object, or a tuple or list of objects
+        What NumPy was given.
+
+    Returns
+    -------
+    bool
+        Whether a class was changed, so that the call is worth another try.
+    """
+    if str(error) != "object __array__ method not producing an array":
+        return False
+    if isinstance(objects, tuple | list):
+        return any([adapt(error, each) for each in objects])
+    cls = type(objects)
+    convert = getattr(cls, "__array__", None)
+    if not isinstance(convert, types.FunctionType) or hasattr(convert, "__wrapped__"):
+        return False
+
+    @functools.wraps(convert)
+    def __array__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        return host(convert(self, *args, **kwargs))
+
+    cls.__array__ = __array__
+    return True
 
 
 class Subclass(numpy.ndarray):

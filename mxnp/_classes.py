@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 
 from ._array import host, wrap
-from ._bridge import Function, Method
+from ._bridge import Function
+from ._members import add_members
+from ._methods import flatiter
 from ._mirror import override, replace
 from ._ufunc import named, ufunc
 
@@ -88,14 +90,8 @@ def frompyfunc(*args: Any, **kwargs: Any) -> ufunc:
     return named(numpy.frompyfunc(*args, **kwargs))
 
 
-def _cross_methods(cls: type, original: type) -> None:
-    """Let the public methods of a class take and give mxnp arrays."""
-    for name, member in vars(original).items():
-        if callable(member) and not name.startswith("_"):
-            method = Method(member)
-            method.__name__, method.__doc__ = name, member.__doc__
-            method.__qualname__ = f"{cls.__name__}.{name}"
-            setattr(cls, name, method)
+def _private(original: type) -> set[str]:
+    return {name for name in vars(original) if name.startswith("_")}
 
 
 class Generator(numpy.random.Generator):
@@ -117,8 +113,8 @@ class RandomState(numpy.random.RandomState):
         return (RandomState, args, *state)
 
 
-_cross_methods(Generator, numpy.random.Generator)
-_cross_methods(RandomState, numpy.random.RandomState)
+for _cls in (Generator, RandomState):
+    add_members(_cls, _cls.__base__, own=_private(_cls.__base__) | {"bit_generator"})
 
 
 def default_rng(seed: Any = None) -> numpy.random.Generator:
@@ -130,6 +126,7 @@ def default_rng(seed: Any = None) -> numpy.random.Generator:
 for _original, _ours in (
     (numpy.vectorize, vectorize),
     (numpy.nditer, nditer),
+    (numpy.flatiter, flatiter),
     (numpy.frompyfunc, frompyfunc),
     (numpy.random.Generator, Generator),
     (numpy.random.RandomState, RandomState),

@@ -4,45 +4,26 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy
 
-from ._array import host, ndarray, wrap
-from ._bridge import Array, Function, Method
+from ._array import Subclass, host, ndarray, wrap
+from ._bridge import Array
+from ._members import add_members
 
 # Members that give Python objects, bytes or NumPy's own array: nothing to adopt.
 _PLAIN = {
     "__array__", "__array_interface__", "__array_priority__", "__array_struct__",
     "__dlpack__", "__dlpack_device__", "__format__", "__complex__", "__setstate__",
-    "__sizeof__", "ctypes", "data", "dtype", "flags", "flat", "item", "itemsize",
+    "__sizeof__", "ctypes", "data", "dtype", "flags", "item", "itemsize",
     "nbytes", "ndim", "shape", "size", "strides", "tobytes", "tofile", "tolist",
 }  # fmt: skip
 
 # Members that are the class's own, or Python's.
 _OWN = {"__array_namespace__", "__class_getitem__", "__doc__", "__hash__", "__new__"}
-
-
-def _add_members() -> None:
-    for name, member in vars(numpy.ndarray).items():
-        if name in _OWN or name in vars(Array):
-            continue
-        adopts = name not in _PLAIN
-        if hasattr(member, "__set__"):
-            accessors = (member.__get__, member.__set__, member.__delete__)
-            value: Any = property(
-                *(Function(accessor, adopts=adopts) for accessor in accessors),
-                doc=member.__doc__,
-            )
-        elif callable(member):
-            value = Method(member, adopts=adopts)
-            value.__name__, value.__doc__ = name, member.__doc__
-            value.__qualname__ = f"ndarray.{name}"
-        else:
-            value = member
-        setattr(ndarray, name, value)
 
 
 def _member(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,7 +35,14 @@ def _member(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-_add_members()
+add_members(ndarray, numpy.ndarray, own=_OWN | set(vars(Array)), plain=_PLAIN)
+add_members(
+    Subclass,
+    numpy.ndarray,
+    own={name for name in vars(numpy.ndarray) if name.startswith("__")}
+    | set(vars(Subclass))
+    | _PLAIN,
+)
 
 
 @_member
@@ -119,3 +107,73 @@ def __array_namespace__(  # noqa: N807
 ) -> Any:
     self._host.__array_namespace__(api_version=api_version)  # NumPy's error, if any
     return sys.modules["mxnp"]
+
+
+class FlatiterType(type):
+    """The class of `flatiter`: NumPy's own iterators are instances of it too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, numpy.flatiter) or type(instance) is cls
+
+
+class flatiter(metaclass=FlatiterType):  # noqa: N801
+    __doc__ = numpy.flatiter.__doc__
+    __module__ = "mxnp"
+    __slots__ = ("_array", "_iterator")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __new__(cls, *args: Any) -> flatiter:
+        raise TypeError("cannot create 'numpy.flatiter' instances")
+
+    def __getattr__(self, name: str) -> Any:
+        return wrap(getattr(self._iterator, name))
+
+    @property
+    def base(self) -> Any:
+        """The array that is iterated over."""
+        return self._array
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._iterator)
+
+    def __len__(self) -> int:
+        return len(self._iterator)
+
+    def __getitem__(self, index: Any) -> Any:
+        return wrap(self._iterator[host(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._iterator[host(index)] = host(value)
+
+    def __array__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._iterator.__array__(*args, **kwargs)
+
+    def copy(self, /) -> Any:
+        """Get a copy of the elements as a 1-D array."""
+        return wrap(self._iterator.copy())
+
+
+for _operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+
+    def _compare(self: flatiter, other: Any, operator: str = _operator) -> Any:
+        return wrap(getattr(self._iterator, operator)(host(other)))
+
+    setattr(flatiter, _operator, _compare)
+
+
+def _get_flat(self: ndarray) -> flatiter:
+    made = object.__new__(flatiter)
+    made._array, made._iterator = self, self._host.flat
+    return made
+
+
+def _set_flat(self: ndarray, value: Any) -> None:
+    self._host.flat = host(value)
+
+
+ndarray.flat = property(  # type: ignore[attr-defined]
+    _get_flat, _set_flat, doc=numpy.ndarray.flat.__doc__
+)

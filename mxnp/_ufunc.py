@@ -7,8 +7,9 @@ from typing import Any
 import numpy
 
 from . import _bridge
-from ._array import ndarray
-from ._bridge import Function, Method
+from ._array import adapt, ndarray
+from ._bridge import Function
+from ._members import add_members
 
 __all__ = ["ufunc"]
 
@@ -66,21 +67,7 @@ _known: dict[numpy.ufunc, ufunc] = {}
 
 
 # Members of numpy.ufunc that each instance, or Python, has for itself.
-_OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__signature__", "__str__"}
+_OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 
-
-def _add_members() -> None:
-    """Put the members of numpy.ufunc on ufunc: what a newer NumPy adds comes along."""
-    for name, member in vars(numpy.ufunc).items():
-        if name in vars(ufunc) or name in vars(Function) or name in _OWN:
-            continue
-        if hasattr(member, "__set__"):
-            value: Any = property(Function(member.__get__), doc=member.__doc__)
-        else:
-            value = Method(member)
-            value.__name__, value.__doc__ = name, member.__doc__
-        setattr(ufunc, name, value)
-
-
-_add_members()
-_bridge.set_types(ndarray, ufunc, numpy.ndarray)
+add_members(ufunc, numpy.ufunc, own=_OWN | set(vars(ufunc)) | set(vars(Function)))
+_bridge.set_types(ndarray, ufunc, numpy.ndarray, adapt)

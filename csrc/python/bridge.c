@@ -54,6 +54,7 @@ static PyTypeObject *ufunc_type;    /* mxnp.ufunc */
 static PyTypeObject *host_type;     /* numpy.ndarray */
 static PyTypeObject *function_type;
 static PyObject *method_class;      /* types.MethodType */
+static PyObject *adapt;             /* _array.adapt */
 
 static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
@@ -318,6 +319,28 @@ static PyObject *adopt(PyObject *result, const struct given *given, int depth)
     return result;
 }
 
+/* A class of the program whose __array__ gives an mxnp array is refused by NumPy: let
+ * the class be adapted (see _array.adapt), and tell whether to call again. */
+static bool adapted(PyObject *objects)
+{
+    if (!adapt || !PyErr_ExceptionMatches(PyExc_ValueError))
+        return false;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *answer = PyObject_CallFunctionObjArgs(adapt, value, objects, NULL);
+    bool again = answer == Py_True;
+    Py_XDECREF(answer);
+    if (again) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    } else {
+        PyErr_Restore(type, value, traceback);
+    }
+    return again;
+}
+
 /* Call a NumPy callable with args (from position start on) and kwargs unwrapped. */
 static PyObject *cross(PyObject *callable, PyObject *args, Py_ssize_t start, PyObject *kwargs,
                        int depth, bool adopts)
@@ -333,6 +356,8 @@ static PyObject *cross(PyObject *callable, PyObject *args, Py_ssize_t start, PyO
             goto done;
     }
     result = PyObject_Call(callable, positional, named);
+    if (!result && adapted(args))
+        result = PyObject_Call(callable, positional, named);
     if (adopts)
         result = adopt(result, &given, MAX_DEPTH);
 done:
@@ -354,7 +379,10 @@ done:
     {                                                                          \
         PyObject *x = is_array(a) ? as_array(a)->host : a;                     \
         PyObject *y = is_array(b) ? as_array(b)->host : b;                     \
-        return adopt_fresh(call(x, y));                                        \
+        PyObject *result = call(x, y);                                         \
+        if (!result && adapted(x == a ? a : b))                                \
+            result = call(x, y);                                               \
+        return adopt_fresh(result);                                            \
     }
 
 /* An in-place operator gives back the array itself when NumPy gives back its host. */
@@ -461,6 +489,8 @@ static PyObject *array_subscript(PyObject *a, PyObject *key)
     if (!index)
         return NULL;
     PyObject *item = PyObject_GetItem(as_array(a)->host, index);
+    if (!item && adapted(index))
+        item = PyObject_GetItem(as_array(a)->host, index);
     Py_DECREF(index);
     return adopt_item(a, item);
 }
@@ -472,13 +502,12 @@ static int array_assign(PyObject *a, PyObject *key, PyObject *value)
     PyObject *index = unwrap_deep(key, &given, 1);
     if (!index)
         return -1;
-    int status;
-    if (!value)
-        status = PyObject_DelItem(host, index);
-    else if (((struct host_fields *)host)->descr->kind == 'O')
-        status = PyObject_SetItem(host, index, value); /* the element keeps its identity */
-    else
-        status = PyObject_SetItem(host, index, unwrap(value, &given));
+    /* An array that becomes an element of an object array keeps its identity. */
+    if (value && ((struct host_fields *)host)->descr->kind != 'O')
+        value = unwrap(value, &given);
+    int status = value ? PyObject_SetItem(host, index, value) : PyObject_DelItem(host, index);
+    if (status < 0 && value && (adapted(value) || adapted(index)))
+        status = PyObject_SetItem(host, index, value);
     Py_DECREF(index);
     return status;
 }
@@ -503,16 +532,11 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 
 static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs)
 {
-    (void)a;
-    if (PyTuple_Size(args) < 2) {
-        PyErr_SetString(PyExc_TypeError, "__array_ufunc__ requires at least 4 arguments");
-        return NULL;
-    }
-    PyObject *ufunc = PyTuple_GetItem(args, 0), *method = PyTuple_GetItem(args, 1);
-    PyObject *call = PyObject_GetAttr(ufunc, method);
+    /* NumPy's own answers NotImplemented when another operand is to be asked. */
+    PyObject *call = PyObject_GetAttrString(as_array(a)->host, "__array_ufunc__");
     if (!call)
         return NULL;
-    PyObject *result = cross(call, args, 2, kwargs, 0, true);
+    PyObject *result = cross(call, args, 0, kwargs, 0, true);
     Py_DECREF(call);
     return result;
 }
@@ -719,6 +743,11 @@ static PyMethodDef function_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyGetSetDef function_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot function_slots[] = {
     {Py_tp_new, function_new},
     {Py_tp_dealloc, function_dealloc},
@@ -732,6 +761,7 @@ static PyType_Slot function_slots[] = {
     {Py_tp_setattro, PyObject_GenericSetAttr},
     {Py_tp_members, function_members},
     {Py_tp_methods, function_methods},
+    {Py_tp_getset, function_getset},
     {0, NULL},
 };
 
@@ -770,10 +800,13 @@ static PyType_Spec method_spec = {
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *ufunc, *host;
+    PyObject *adapter;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
-                          &PyType_Type, &host))
+    if (!PyArg_ParseTuple(args, "O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
+                          &PyType_Type, &host, &adapter))
         return NULL;
+    Py_INCREF(adapter);
+    adapt = adapter;
     Py_INCREF((PyObject *)array);
     Py_INCREF((PyObject *)ufunc);
     Py_INCREF((PyObject *)host);
@@ -815,8 +848,8 @@ static PyObject *over(PyObject *module, PyObject *args)
 
 static PyMethodDef module_methods[] = {
     {"set_types", set_types, METH_VARARGS,
-     "set_types(array, ufunc, host)\n--\n\n"
-     "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays."},
+     "set_types(array, ufunc, host, adapt)\n--\n\n"
+     "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and what adapts others."},
     {"wrap", wrap, METH_O,
      "wrap(x)\n--\n\n"
      "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp arrays."},
