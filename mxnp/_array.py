@@ -159,6 +159,10 @@ class Subclass(numpy.ndarray):
         kwargs = {name: host(value) for name, value in kwargs.items()}
         return wrap(super().view(*host(args), **kwargs))
 
+    def __array_wrap__(self, array: Any, *args: Any) -> Any:
+        """Give the result of a function this class: see `numpy.ndarray`."""
+        return wrap(super().__array_wrap__(host(array), *host(args)))
+
     def __array_function__(
         self, func: Any, types: Any, args: Any, kwargs: Any
     ) -> Any:

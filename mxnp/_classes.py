@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
 from ._array import host, wrap
-from ._bridge import Function
-from ._members import add_members
+from ._bridge import Function, Method
 from ._methods import flatiter
-from ._mirror import override, replace
-from ._ufunc import named, ufunc
+from ._mirror import replace
+from ._ufunc import ufunc
 
 
 class vectorize(numpy.vectorize):  # noqa: N801
@@ -35,11 +35,21 @@ class NditerType(type):
 class nditer(metaclass=NditerType):  # noqa: N801
     __doc__ = numpy.nditer.__doc__
     __module__ = "mxnp"
-    __slots__ = ("_iterator",)
+    __slots__ = ("_given", "_iterator")
+    _given: Any
     _iterator: numpy.nditer
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         object.__setattr__(self, "_iterator", _nditer(*args, **kwargs))
+        given = args[0] if args else kwargs["op"]
+        given = given if isinstance(given, tuple | list) else (given,)
+        object.__setattr__(self, "_given", given)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The arrays iterated over."""
+        given = {id(host(x)): x for x in self._given}
+        return tuple(given.get(id(x), wrap(x)) for x in self._iterator.operands)
 
     def __getattr__(self, name: str) -> Any:
         return wrap(getattr(self._iterator, name))
@@ -65,6 +75,9 @@ class nditer(metaclass=NditerType):  # noqa: N801
     def __setitem__(self, index: Any, value: Any) -> None:
         self._iterator[index] = host(value)
 
+    def __delitem__(self, index: Any) -> None:
+        del self._iterator[index]
+
     def __enter__(self) -> nditer:
         self._iterator.__enter__()
         return self
@@ -75,77 +88,66 @@ class nditer(metaclass=NditerType):  # noqa: N801
     def __copy__(self) -> nditer:
         return self.copy()
 
-    def copy(self) -> nditer:
+    def copy(self, /) -> nditer:
         """Get a copy of the iterator in its current state."""
         made = object.__new__(nditer)
         object.__setattr__(made, "_iterator", self._iterator.copy())
+        object.__setattr__(made, "_given", self._given)
         return made
 
 
-_nditer = Function(numpy.nditer, adopts=False, depth=1)
+_nditer = Function(numpy.nditer, adopts=False)
 
 
 def frompyfunc(*args: Any, **kwargs: Any) -> ufunc:
     """Make a ufunc of any Python function: see `numpy.frompyfunc`."""
-    return named(numpy.frompyfunc(*args, **kwargs))
+    return ufunc(numpy.frompyfunc(*args, **kwargs))
 
 
-def _private(original: type) -> set[str]:
-    return {name for name in vars(original) if name.startswith("_")}
+def _calls_back(original: Callable[..., Any], position: int) -> Callable[..., Any]:
+    """Let a function that calls one of its arguments call it with mxnp arrays."""
+
+    def outer(*args: Any, **kwargs: Any) -> Any:
+        function = args[position] if len(args) > position else None
+        if callable(function):
+
+            def inner(*args: Any, **kwargs: Any) -> Any:
+                return host(function(*wrap(args), **wrap(kwargs)))
+
+            functools.update_wrapper(inner, function)
+            args = (*args[:position], inner, *args[position + 1 :])
+        return wrap(original(*host(args), **{name: host(value) for name, value in kwargs.items()}))
+
+    functools.update_wrapper(outer, original)
+    outer.__module__ = "mxnp"
+    return outer
 
 
-class Generator(numpy.random.Generator):
-    __doc__ = numpy.random.Generator.__doc__
-    __module__ = "mxnp.random"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with the state of the bit generator."""
-        return (Generator, (self.bit_generator,))
-
-
-class RandomState(numpy.random.RandomState):
-    __doc__ = numpy.random.RandomState.__doc__
-    __module__ = "mxnp.random"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with the state of the bit generator."""
-        _, args, *state = super().__reduce__()
-        return (RandomState, args, *state)
+for _original, _position in (
+    (numpy.apply_along_axis, 0),
+    (numpy.apply_over_axes, 0),
+    (numpy.fromfunction, 0),
+):
+    replace(_original, _calls_back(_original, _position))
 
 
-for _cls in (Generator, RandomState):
-    add_members(_cls, _cls.__base__, own=_private(_cls.__base__) | {"bit_generator"})
+def take_base_class(cls: type) -> None:
+    """Let ``view(np.ndarray)`` of one of NumPy's subclasses mean NumPy's array."""
+    cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
 
 
-def default_rng(seed: Any = None) -> numpy.random.Generator:
-    """Make a new `Generator` with the default bit generator: see NumPy's."""
-    made = numpy.random.default_rng(host(seed))
-    return made if made is seed else Generator(made.bit_generator)
-
+for _cls in (
+    numpy.matrix,
+    numpy.memmap,
+    numpy.rec.recarray,
+    numpy.char.chararray,
+):
+    take_base_class(_cls)
 
 for _original, _ours in (
     (numpy.vectorize, vectorize),
     (numpy.nditer, nditer),
     (numpy.flatiter, flatiter),
     (numpy.frompyfunc, frompyfunc),
-    (numpy.random.Generator, Generator),
-    (numpy.random.RandomState, RandomState),
-    (numpy.random.default_rng, default_rng),
 ):
     replace(_original, _ours)
-
-# Helpers of numpy.testing that call what they are given keep the arguments as they are.
-override(
-    "mxnp.testing",
-    **{
-        name: getattr(numpy.testing, name)
-        for name in (
-            "assert_no_gc_cycles",
-            "assert_no_warnings",
-            "assert_raises",
-            "assert_raises_regex",
-            "assert_warns",
-        )
-        if hasattr(numpy.testing, name)
-    },
-)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ def _member(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
     function.__doc__ = getattr(numpy.ndarray, name).__doc__
     function.__qualname__ = f"ndarray.{name}"
+    function.__annotations__ = {}  # the signature reads as NumPy's
     setattr(ndarray, name, function)
     return function
 
@@ -46,22 +48,22 @@ add_members(
 
 
 @_member
-def __reduce_ex__(self: ndarray, protocol: int) -> tuple[Any, ...]:  # noqa: N807
+def __reduce_ex__(self: ndarray, protocol: int, /) -> tuple[Any, ...]:  # noqa: N807
     return (wrap, (self._host,))
 
 
 @_member
-def __reduce__(self: ndarray) -> tuple[Any, ...]:  # noqa: N807
+def __reduce__(self: ndarray, /) -> tuple[Any, ...]:  # noqa: N807
     return (wrap, (self._host,))
 
 
 @_member
-def dumps(self: ndarray) -> bytes:
+def dumps(self: ndarray, /) -> bytes:
     return pickle.dumps(self)
 
 
 @_member
-def dump(self: ndarray, file: str | Path | BinaryIO) -> None:
+def dump(self: ndarray, /, file: str | Path | BinaryIO) -> None:
     if isinstance(file, str | Path):
         Path(file).write_bytes(dumps(self))
     else:
@@ -69,10 +71,10 @@ def dump(self: ndarray, file: str | Path | BinaryIO) -> None:
 
 
 @_member
-def resize(self: ndarray, *new_shape: Any, refcheck: bool = True) -> None:
+def resize(self: ndarray, /, *new_shape: Any, refcheck: bool = True) -> None:
     # NumPy counts the references to the array it is given: the host's are ours, so
     # the program's are counted here.
-    if refcheck and sys.getrefcount(self) > _ALONE:
+    if operator.index(refcheck) and sys.getrefcount(self) > _ALONE:
         _keep = [self._host] * 8  # NumPy sees references, and says what it says then
         return self._host.resize(*host(new_shape))
     return self._host.resize(*host(new_shape), refcheck=False)
@@ -107,6 +109,23 @@ def __array_namespace__(  # noqa: N807
 ) -> Any:
     self._host.__array_namespace__(api_version=api_version)  # NumPy's error, if any
     return sys.modules["mxnp"]
+
+
+def _interface(name: str, kinds: str) -> None:
+    """Offer one of NumPy's interfaces only for the kinds of dtypes it describes exactly."""
+    member = vars(numpy.ndarray)[name]
+
+    def get(self: ndarray) -> Any:
+        # NumPy asks __array__ next, which gives it the array as it is.
+        if self.dtype.kind not in kinds:
+            raise AttributeError(f"{name} does not describe {self.dtype} exactly")
+        return member.__get__(self._host)
+
+    setattr(ndarray, name, property(get, doc=member.__doc__))
+
+
+_interface("__array_struct__", "biufcSUO")
+_interface("__array_interface__", "biufcSUOmM")
 
 
 class FlatiterType(type):
@@ -147,6 +166,9 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._iterator[host(index)] = host(value)
+
+    def __delitem__(self, index: Any) -> None:
+        del self._iterator[index]
 
     def __array__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._iterator.__array__(*args, **kwargs)

@@ -1,7 +1,7 @@
 """NumPy's modules as mxnp's: each name is crossed over when it is first asked for.
 
 So everything that NumPy has is here, and what a newer NumPy adds comes along without
-a release of ours. What mxnp has of its own is put in the way by `override`.
+a release of ours. What mxnp has of its own is told by `replace`, or is in its module already.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from typing import Any
 
 import numpy
 
 from ._array import host, ndarray, wrap
-from ._bridge import Function, Method
+from ._bridge import Function, Lookup, Method
 from ._ufunc import named, ufunc
 
 # Kinds of callables that are crossed over; other objects are handed on as they are.
@@ -25,16 +24,10 @@ _FUNCTIONS = (
     types.BuiltinFunctionType,
     types.MethodType,
     type(numpy.sum),  # a Python function with __array_function__ dispatch
-    type(numpy.random.rand),  # a function compiled by Cython
 )
+_COMPILED = "cython_function_or_method"  # a function compiled by Cython
 
 _crossed: dict[Any, Any] = {numpy.ndarray: ndarray, numpy.ufunc: ufunc}
-_overrides: dict[str, dict[str, Any]] = {}
-
-
-def override(module: str, **names: Any) -> None:
-    """Let names of a mirrored module be ours instead of NumPy's."""
-    _overrides.setdefault(module, {}).update(names)
 
 
 def replace(original: Any, ours: Any) -> None:
@@ -42,7 +35,7 @@ def replace(original: Any, ours: Any) -> None:
     _crossed[original] = ours
 
 
-def cross(value: Any, depth: int = 0) -> Any:
+def cross(value: Any) -> Any:
     """Give the mxnp counterpart of something found in a NumPy module."""
     if isinstance(value, numpy.ndarray):
         return wrap(value)
@@ -56,16 +49,16 @@ def cross(value: Any, depth: int = 0) -> Any:
         return known
     if isinstance(value, numpy.ufunc):
         return named(value)
-    if isinstance(value, _FUNCTIONS):
-        made = _crossed[value] = _function(value, depth)
+    if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
+        made = _crossed[value] = _function(value)
         return made
     return value
 
 
-def _function(original: Any, depth: int) -> Function:
+def _function(original: Any) -> Function:
     """Wrap a NumPy function; the wrapper binds as a method where the original does."""
     kind = Method if hasattr(original, "__get__") else Function
-    made = kind(original, depth=depth)
+    made = kind(original)
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(made, name, getattr(original, name, None))
     made.__module__ = _mirrored_name(getattr(original, "__module__", None) or "numpy")
@@ -89,34 +82,37 @@ def _counterpart(module: types.ModuleType) -> types.ModuleType:
     return importlib.import_module(_mirrored_name(module.__name__))
 
 
-class Mirror(types.ModuleType):
-    """A module whose names are those of a NumPy module, crossed over."""
+def populate(module: types.ModuleType, original: types.ModuleType) -> None:
+    """
+    Give a module the names of a NumPy module, and what is asked of it later.
 
-    def __init__(self, name: str, original: types.ModuleType) -> None:
-        super().__init__(name, original.__doc__)
-        self.__dict__.update(_overrides.get(name, {}))
-        self._original = original
-        # Functions that compare look at arrays inside lists and tuples themselves.
-        self._depth = 8 if name.startswith("mxnp.testing") else 0
-        if hasattr(original, "__all__"):
-            self.__all__ = list(original.__all__)
-        if hasattr(original, "__path__"):
-            self.__path__: list[str] = []  # a package: its modules are found by Finder
+    Parameters
+    ----------
+    module : module
+        The module of ours; names it has already are left alone.
+    original : module
+        NumPy's module.
+    """
+    names = vars(module)
+    for name, value in list(vars(original).items()):
+        if name[0] != "_" and not isinstance(value, types.ModuleType):
+            names.setdefault(name, cross(value))
+    if hasattr(original, "__all__"):
+        names.setdefault("__all__", list(original.__all__))
+    names["__getattr__"] = Lookup(module, original, _found)
+    names["__dir__"] = lambda: sorted(
+        {*dir(original), *vars(module)} - {"__getattr__", "__dir__"}
+    )
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            value = getattr(self._original, name)
-        except AttributeError as error:
-            error.obj = self
-            raise
-        if name.startswith("__"):
-            return value
-        crossed = cross(value, self._depth)
-        self.__dict__[name] = crossed
-        return crossed
 
-    def __dir__(self) -> Sequence[str]:
-        return sorted({*dir(self._original), *self.__dict__} - {"_original", "_depth"})
+def _found(module: types.ModuleType, name: str, value: Any) -> Any:
+    """Cross over what a module's lookup found, and remember it where NumPy does."""
+    if name[:2] == "__":
+        return value
+    crossed = cross(value)
+    if isinstance(value, types.ModuleType):
+        setattr(module, name, crossed)
+    return crossed
 
 
 class Finder:
@@ -135,17 +131,24 @@ class Finder:
             if error.name == original:
                 return None
             raise
-        return ModuleSpec(name, Finder, origin=original)  # type: ignore[arg-type]
+        return ModuleSpec(
+            name,
+            Finder,  # type: ignore[arg-type]
+            origin=original,
+            is_package=hasattr(sys.modules[original], "__path__"),
+        )
 
     @staticmethod
-    def create_module(spec: ModuleSpec) -> Mirror:
-        """Make the mirror."""
-        assert spec.origin is not None
-        return Mirror(spec.name, sys.modules[spec.origin])
+    def create_module(spec: ModuleSpec) -> None:
+        """Let an ordinary module be made."""
 
     @staticmethod
     def exec_module(module: types.ModuleType) -> None:
-        """Nothing to run: names are crossed over when asked for."""
+        """Give the module its names."""
+        assert module.__spec__ is not None and module.__spec__.origin is not None
+        original = sys.modules[module.__spec__.origin]
+        module.__doc__ = original.__doc__
+        populate(module, original)
 
 
 if Finder not in sys.meta_path:

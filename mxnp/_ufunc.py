@@ -24,6 +24,16 @@ class UfuncType(type):
         return subclass is cls or issubclass(subclass, numpy.ufunc)
 
 
+class _Documentation:
+    """The docstring of a ufunc: NumPy's, until the program sets its own."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self.of_class = of_class
+
+    def __get__(self, instance: ufunc | None, owner: type) -> str | None:
+        return self.of_class if instance is None else instance.__wrapped__.__doc__
+
+
 class ufunc(Function, metaclass=UfuncType):  # noqa: N801
     """
     Function that operates element by element on whole arrays.
@@ -43,7 +53,7 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
         if not isinstance(wrapped, numpy.ufunc):
             raise TypeError("cannot create 'numpy.ufunc' instances")
         self = super().__new__(cls, wrapped)
-        self.__name__, self.__doc__ = wrapped.__name__, wrapped.__doc__
+        self.__name__ = wrapped.__name__
         self.__qualname__ = getattr(wrapped, "__qualname__", wrapped.__name__)
         return self
 
@@ -65,6 +75,8 @@ def named(wrapped: numpy.ufunc) -> ufunc:
 
 _known: dict[numpy.ufunc, ufunc] = {}
 
+
+ufunc.__doc__ = _Documentation(ufunc.__doc__)  # type: ignore[assignment]
 
 # Members of numpy.ufunc that each instance, or Python, has for itself.
 _OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}

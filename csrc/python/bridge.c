@@ -341,11 +341,20 @@ static bool adapted(PyObject *objects)
     return again;
 }
 
+/* With dtype=object the items of a list become elements, and keep their identity. */
+static bool makes_objects(PyObject *kwargs)
+{
+    PyObject *dtype = kwargs ? PyDict_GetItemString(kwargs, "dtype") : NULL;
+    return dtype == (PyObject *)&PyBaseObject_Type;
+}
+
 /* Call a NumPy callable with args (from position start on) and kwargs unwrapped. */
 static PyObject *cross(PyObject *callable, PyObject *args, Py_ssize_t start, PyObject *kwargs,
                        int depth, bool adopts)
 {
     struct given given = {0};
+    if (depth > 0 && makes_objects(kwargs))
+        depth = 0;
     PyObject *positional = unwrap_args(args, start, &given, depth);
     PyObject *named = NULL, *result = NULL;
     if (!positional)
@@ -368,22 +377,51 @@ done:
 
 /* -- Array: operators ------------------------------------------------------------- */
 
-#define UNARY(name, call)                                                      \
-    static PyObject *array_##name(PyObject *a)                                 \
-    {                                                                          \
-        return adopt_fresh(call(as_array(a)->host));                           \
-    }
+/* NumPy's own slots are called, not the operators: they may answer NotImplemented, and
+ * then it is for Python to ask the other operand. */
+#define BINARY_OPERATORS(M)                                                                 \
+    M(add) M(subtract) M(multiply) M(true_divide) M(floor_divide) M(remainder) M(lshift)    \
+    M(rshift) M(and) M(or) M(xor) M(matrix_multiply)
+#define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
-#define BINARY(name, call)                                                     \
-    static PyObject *array_##name(PyObject *a, PyObject *b)                    \
-    {                                                                          \
-        PyObject *x = is_array(a) ? as_array(a)->host : a;                     \
-        PyObject *y = is_array(b) ? as_array(b)->host : b;                     \
-        PyObject *result = call(x, y);                                         \
-        if (!result && adapted(x == a ? a : b))                                \
-            result = call(x, y);                                               \
-        return adopt_fresh(result);                                            \
-    }
+#define DECLARE_UNARY(name) unaryfunc name;
+#define DECLARE_BINARY(name) binaryfunc name, inplace_##name;
+static struct {
+    UNARY_OPERATORS(DECLARE_UNARY)
+    BINARY_OPERATORS(DECLARE_BINARY)
+    binaryfunc divmod;
+    ternaryfunc power, inplace_power;
+    richcmpfunc richcompare;
+} numpy_slots;
+
+#define LOAD_UNARY(name)                                                                    \
+    numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
+#define LOAD_BINARY(name)                                                                   \
+    numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name);                 \
+    numpy_slots.inplace_##name =                                                            \
+        (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
+
+static void load_slots(void)
+{
+    UNARY_OPERATORS(LOAD_UNARY)
+    BINARY_OPERATORS(LOAD_BINARY)
+    numpy_slots.divmod = (binaryfunc)PyType_GetSlot(host_type, Py_nb_divmod);
+    numpy_slots.power = (ternaryfunc)PyType_GetSlot(host_type, Py_nb_power);
+    numpy_slots.inplace_power = (ternaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_power);
+    numpy_slots.richcompare = (richcmpfunc)PyType_GetSlot(host_type, Py_tp_richcompare);
+}
+
+/* Borrowed: the host of an array, anything else itself. */
+static inline PyObject *operand(PyObject *x) { return is_array(x) ? as_array(x)->host : x; }
+
+static PyObject *call_binary(binaryfunc slot, PyObject *a, PyObject *b)
+{
+    PyObject *x = operand(a), *y = operand(b);
+    PyObject *result = slot(x, y);
+    if (!result && adapted(x == a ? a : b))
+        result = slot(x, y);
+    return adopt_fresh(result);
+}
 
 /* An in-place operator gives back the array itself when NumPy gives back its host. */
 static PyObject *keep_identity(PyObject *a, PyObject *result)
@@ -396,64 +434,51 @@ static PyObject *keep_identity(PyObject *a, PyObject *result)
     return adopt_fresh(result);
 }
 
-#define INPLACE(name, call)                                                    \
-    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)            \
-    {                                                                          \
-        PyObject *y = is_array(b) ? as_array(b)->host : b;                     \
-        return keep_identity(a, call(as_array(a)->host, y));                   \
-    }
+static PyObject *call_inplace(binaryfunc slot, PyObject *a, PyObject *b)
+{
+    PyObject *result = slot(as_array(a)->host, operand(b));
+    if (!result && adapted(b))
+        result = slot(as_array(a)->host, operand(b));
+    return keep_identity(a, result);
+}
 
-UNARY(negative, PyNumber_Negative)
-UNARY(positive, PyNumber_Positive)
-UNARY(absolute, PyNumber_Absolute)
-UNARY(invert, PyNumber_Invert)
-BINARY(add, PyNumber_Add)
-BINARY(subtract, PyNumber_Subtract)
-BINARY(multiply, PyNumber_Multiply)
-BINARY(true_divide, PyNumber_TrueDivide)
-BINARY(floor_divide, PyNumber_FloorDivide)
-BINARY(remainder, PyNumber_Remainder)
-BINARY(lshift, PyNumber_Lshift)
-BINARY(rshift, PyNumber_Rshift)
-BINARY(and, PyNumber_And)
-BINARY(or, PyNumber_Or)
-BINARY(xor, PyNumber_Xor)
-BINARY(matmul, PyNumber_MatrixMultiply)
-INPLACE(add, PyNumber_InPlaceAdd)
-INPLACE(subtract, PyNumber_InPlaceSubtract)
-INPLACE(multiply, PyNumber_InPlaceMultiply)
-INPLACE(true_divide, PyNumber_InPlaceTrueDivide)
-INPLACE(floor_divide, PyNumber_InPlaceFloorDivide)
-INPLACE(remainder, PyNumber_InPlaceRemainder)
-INPLACE(lshift, PyNumber_InPlaceLshift)
-INPLACE(rshift, PyNumber_InPlaceRshift)
-INPLACE(and, PyNumber_InPlaceAnd)
-INPLACE(or, PyNumber_InPlaceOr)
-INPLACE(xor, PyNumber_InPlaceXor)
-INPLACE(matmul, PyNumber_InPlaceMatrixMultiply)
+#define DEFINE_UNARY(name)                                                                  \
+    static PyObject *array_##name(PyObject *a)                                              \
+    {                                                                                       \
+        return adopt_fresh(numpy_slots.name(as_array(a)->host));                            \
+    }
+#define DEFINE_BINARY(name)                                                                 \
+    static PyObject *array_##name(PyObject *a, PyObject *b)                                 \
+    {                                                                                       \
+        return call_binary(numpy_slots.name, a, b);                                         \
+    }                                                                                       \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                         \
+    {                                                                                       \
+        return call_inplace(numpy_slots.inplace_##name, a, b);                              \
+    }
+UNARY_OPERATORS(DEFINE_UNARY)
+BINARY_OPERATORS(DEFINE_BINARY)
 
 static PyObject *array_divmod(PyObject *a, PyObject *b)
 {
     struct given given = {0};
-    return adopt(PyNumber_Divmod(unwrap(a, &given), unwrap(b, &given)), &given, 1);
+    return adopt(numpy_slots.divmod(operand(a), operand(b)), &given, 1);
 }
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
-    struct given given = {0};
-    return adopt_fresh(PyNumber_Power(unwrap(a, &given), unwrap(b, &given), modulus));
+    return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
 }
 
 static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
-    PyObject *y = is_array(b) ? as_array(b)->host : b;
-    return keep_identity(a, PyNumber_InPlacePower(as_array(a)->host, y, modulus));
+    PyObject *host = as_array(a)->host;
+    return keep_identity(a, numpy_slots.inplace_power(host, operand(b), modulus));
 }
 
 static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 {
-    PyObject *y = is_array(b) ? as_array(b)->host : b;
-    return adopt_fresh(PyObject_RichCompare(as_array(a)->host, y, op));
+    return adopt_fresh(numpy_slots.richcompare(as_array(a)->host, operand(b), op));
 }
 
 static int array_bool(PyObject *a) { return PyObject_IsTrue(as_array(a)->host); }
@@ -503,11 +528,17 @@ static int array_assign(PyObject *a, PyObject *key, PyObject *value)
     if (!index)
         return -1;
     /* An array that becomes an element of an object array keeps its identity. */
-    if (value && ((struct host_fields *)host)->descr->kind != 'O')
-        value = unwrap(value, &given);
-    int status = value ? PyObject_SetItem(host, index, value) : PyObject_DelItem(host, index);
+    bool as_it_is = !value || ((struct host_fields *)host)->descr->kind == 'O';
+    PyObject *source = as_it_is ? value : unwrap_deep(value, &given, MAX_DEPTH);
+    if (value && !source) {
+        Py_DECREF(index);
+        return -1;
+    }
+    int status = value ? PyObject_SetItem(host, index, source) : PyObject_DelItem(host, index);
     if (status < 0 && value && (adapted(value) || adapted(index)))
-        status = PyObject_SetItem(host, index, value);
+        status = PyObject_SetItem(host, index, source);
+    if (!as_it_is)
+        Py_DECREF(source);
     Py_DECREF(index);
     return status;
 }
@@ -523,9 +554,24 @@ static PyObject *array_iter(PyObject *a)
     return host->ndim == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
 }
 
+/* A buffer's format cannot describe every structured dtype, and NumPy asks for a buffer
+ * before it asks __array__: so these are offered as plain bytes only. */
 static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 {
-    return PyObject_GetBuffer(as_array(a)->host, view, flags);
+    PyObject *host = as_array(a)->host;
+    char kind = ((struct host_fields *)host)->descr->kind;
+    if ((flags & PyBUF_FORMAT) && (kind == 'V' || kind == 'T')) {
+        PyErr_SetString(PyExc_BufferError, "the dtype has no exact buffer format");
+        view->obj = NULL;
+        return -1;
+    }
+    if (PyObject_GetBuffer(host, view, flags) < 0)
+        return -1;
+    /* NumPy needs no call at the release of a buffer, so the array can be its owner. */
+    Py_INCREF(a);
+    Py_DECREF(view->obj);
+    view->obj = a;
+    return 0;
 }
 
 /* -- Array: NumPy's protocols ----------------------------------------------------- */
@@ -545,11 +591,24 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
 {
     static char *names[] = {"func", "types", "args", "kwargs", NULL};
     PyObject *function, *types, *positional, *named;
-    (void)a;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!O!:__array_function__", names, &function,
-                                     &types, &PyTuple_Type, &positional, &PyDict_Type, &named))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO:__array_function__", names, &function,
+                                     &types, &positional, &named))
         return NULL;
-    return cross(function, positional, 0, named, MAX_DEPTH, true);
+    struct given given = {0};
+    PyObject *call = PyObject_GetAttrString(as_array(a)->host, "__array_function__");
+    PyObject *kinds = unwrap_deep(types, &given, 1);
+    PyObject *values = unwrap_deep(positional, &given, MAX_DEPTH);
+    PyObject *items = PyDict_Check(named) ? unwrap_kwargs(named, &given, MAX_DEPTH) : named;
+    PyObject *result = NULL;
+    if (items == named)
+        Py_INCREF(items);
+    if (call && kinds && values && items)
+        result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
+    Py_XDECREF(items);
+    Py_XDECREF(values);
+    Py_XDECREF(kinds);
+    Py_XDECREF(call);
+    return adopt(result, &given, MAX_DEPTH);
 }
 
 static void array_dealloc(PyObject *self)
@@ -578,11 +637,19 @@ static PyMemberDef array_members[] = {
 
 static PyMethodDef array_methods[] = {
     {"__array_ufunc__", (PyCFunction)(void (*)(void))array_array_ufunc,
-     METH_VARARGS | METH_KEYWORDS, NULL},
+     METH_VARARGS | METH_KEYWORDS,
+     "__array_ufunc__($self, ufunc, method, /, *inputs, **kwargs)\n--\n\n"
+     "See numpy.ndarray.__array_ufunc__."},
     {"__array_function__", (PyCFunction)(void (*)(void))array_array_function,
-     METH_VARARGS | METH_KEYWORDS, NULL},
+     METH_VARARGS | METH_KEYWORDS,
+     "__array_function__($self, /, func, types, args, kwargs)\n--\n\n"
+     "See numpy.ndarray.__array_function__."},
     {NULL, NULL, 0, NULL},
 };
+
+#define UNARY_SLOT(name) {Py_nb_##name, array_##name},
+#define BINARY_SLOTS(name)                                                                  \
+    {Py_nb_##name, array_##name}, {Py_nb_inplace_##name, array_inplace_##name},
 
 static PyType_Slot array_slots[] = {
     {Py_tp_dealloc, array_dealloc},
@@ -593,37 +660,11 @@ static PyType_Slot array_slots[] = {
     {Py_tp_richcompare, array_richcompare},
     {Py_tp_hash, PyObject_HashNotImplemented},
     {Py_tp_iter, array_iter},
-    {Py_nb_negative, array_negative},
-    {Py_nb_positive, array_positive},
-    {Py_nb_absolute, array_absolute},
-    {Py_nb_invert, array_invert},
-    {Py_nb_add, array_add},
-    {Py_nb_subtract, array_subtract},
-    {Py_nb_multiply, array_multiply},
-    {Py_nb_true_divide, array_true_divide},
-    {Py_nb_floor_divide, array_floor_divide},
-    {Py_nb_remainder, array_remainder},
+    UNARY_OPERATORS(UNARY_SLOT)
+    BINARY_OPERATORS(BINARY_SLOTS)
     {Py_nb_divmod, array_divmod},
     {Py_nb_power, array_power},
-    {Py_nb_lshift, array_lshift},
-    {Py_nb_rshift, array_rshift},
-    {Py_nb_and, array_and},
-    {Py_nb_or, array_or},
-    {Py_nb_xor, array_xor},
-    {Py_nb_matrix_multiply, array_matmul},
-    {Py_nb_inplace_add, array_inplace_add},
-    {Py_nb_inplace_subtract, array_inplace_subtract},
-    {Py_nb_inplace_multiply, array_inplace_multiply},
-    {Py_nb_inplace_true_divide, array_inplace_true_divide},
-    {Py_nb_inplace_floor_divide, array_inplace_floor_divide},
-    {Py_nb_inplace_remainder, array_inplace_remainder},
     {Py_nb_inplace_power, array_inplace_power},
-    {Py_nb_inplace_lshift, array_inplace_lshift},
-    {Py_nb_inplace_rshift, array_inplace_rshift},
-    {Py_nb_inplace_and, array_inplace_and},
-    {Py_nb_inplace_or, array_inplace_or},
-    {Py_nb_inplace_xor, array_inplace_xor},
-    {Py_nb_inplace_matrix_multiply, array_inplace_matmul},
     {Py_nb_bool, array_bool},
     {Py_nb_int, array_int},
     {Py_nb_float, array_float},
@@ -651,7 +692,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 {
     static char *names[] = {"", "adopts", "depth", NULL};
     PyObject *wrapped;
-    int adopts = 1, depth = 0;
+    int adopts = 1, depth = MAX_DEPTH;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pi:Function", names, &wrapped, &adopts,
                                      &depth))
         return NULL;
@@ -698,6 +739,17 @@ static PyObject *function_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return PyObject_GetAttrString(self, "__qualname__");
+}
+
+/* What the wrapper has not, such as a signature, is NumPy's. */
+static PyObject *function_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *value = PyObject_GenericGetAttr(self, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        value = PyObject_GetAttr(((struct function *)self)->wrapped, name);
+    }
+    return value;
 }
 
 static int function_traverse(PyObject *self, visitproc visit, void *arg)
@@ -757,7 +809,7 @@ static PyType_Slot function_slots[] = {
     {Py_tp_repr, function_repr},
     {Py_tp_hash, function_hash},
     {Py_tp_richcompare, function_richcompare},
-    {Py_tp_getattro, PyObject_GenericGetAttr},
+    {Py_tp_getattro, function_getattr},
     {Py_tp_setattro, PyObject_GenericSetAttr},
     {Py_tp_members, function_members},
     {Py_tp_methods, function_methods},
@@ -795,6 +847,77 @@ static PyType_Spec method_spec = {
     .slots = method_slots,
 };
 
+/* -- Lookup: the __getattr__ of a mirrored module ---------------------------------- */
+
+struct lookup {
+    PyObject_HEAD
+    PyObject *original; /* NumPy's module */
+    PyObject *cross;    /* called with the module's name, the name and what it means */
+    PyObject *module;
+};
+
+static PyObject *lookup_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"module", "original", "cross", NULL};
+    PyObject *module, *original, *call;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:Lookup", names, &module, &original,
+                                     &call))
+        return NULL;
+    struct lookup *self = (struct lookup *)PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    Py_INCREF(module);
+    Py_INCREF(original);
+    Py_INCREF(call);
+    self->module = module;
+    self->original = original;
+    self->cross = call;
+    return (PyObject *)self;
+}
+
+/* In C so that NumPy's warning about a deprecated name names the program's line. */
+static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct lookup *lookup = (struct lookup *)self;
+    PyObject *name;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "U:__getattr__", &name))
+        return NULL;
+    PyObject *value = PyObject_GetAttr(lookup->original, name);
+    if (!value)
+        return NULL;
+    PyObject *out =
+        PyObject_CallFunctionObjArgs(lookup->cross, lookup->module, name, value, NULL);
+    Py_DECREF(value);
+    return out;
+}
+
+static void lookup_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct lookup *lookup = (struct lookup *)self;
+    Py_XDECREF(lookup->module);
+    Py_XDECREF(lookup->original);
+    Py_XDECREF(lookup->cross);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot lookup_slots[] = {
+    {Py_tp_new, lookup_new},
+    {Py_tp_dealloc, lookup_dealloc},
+    {Py_tp_call, lookup_call},
+    {0, NULL},
+};
+
+static PyType_Spec lookup_spec = {
+    .name = "mxnp._bridge.Lookup",
+    .basicsize = sizeof(struct lookup),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = lookup_slots,
+};
+
 /* -- Module ----------------------------------------------------------------------- */
 
 static PyObject *set_types(PyObject *module, PyObject *args)
@@ -813,6 +936,7 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     array_type = array;
     ufunc_type = ufunc;
     host_type = host;
+    load_slots();
     Py_RETURN_NONE;
 }
 
@@ -883,7 +1007,7 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTyp
 
 PyMODINIT_FUNC PyInit__bridge(void)
 {
-    PyTypeObject *method_type, *base_type;
+    PyTypeObject *method_type, *base_type, *lookup_type;
     PyObject *types = PyImport_ImportModule("types");
     PyObject *module = types ? PyModule_Create(&module_def) : NULL;
     if (!module)
@@ -891,7 +1015,8 @@ PyMODINIT_FUNC PyInit__bridge(void)
     method_class = PyObject_GetAttrString(types, "MethodType");
     if (!method_class || add_type(module, "Array", &array_spec, NULL, &base_type) < 0 ||
         add_type(module, "Function", &function_spec, NULL, &function_type) < 0 ||
-        add_type(module, "Method", &method_spec, function_type, &method_type) < 0)
+        add_type(module, "Method", &method_spec, function_type, &method_type) < 0 ||
+        add_type(module, "Lookup", &lookup_spec, NULL, &lookup_type) < 0)
         goto failed;
     Py_DECREF(types);
     return module;

@@ -1,0 +1,12 @@
+"""Masked arrays: NumPy's own class, taking mxnp arrays."""
+
+import sys as _sys
+
+import numpy.ma as _ma
+
+from . import _classes, _mirror
+
+_classes.take_base_class(_ma.MaskedArray)
+
+__path__: list[str] = []  # a package in NumPy: its modules are mirrored
+_mirror.populate(_sys.modules[__name__], _ma)
