@@ -1,0 +1,88 @@
+/* alloc.c -- memory from the system. */
+#include "alloc.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static atomic_long refuse_after = -1;
+
+void mx_alloc_refuse_after(long n)
+{
+    atomic_store(&refuse_after, n);
+}
+
+static bool refused(void)
+{
+    if (atomic_load_explicit(&refuse_after, memory_order_relaxed) < 0)
+        return false;
+    return atomic_fetch_sub(&refuse_after, 1) == 0;
+}
+
+void *mx_alloc(size_t nbytes)
+{
+    return refused() ? NULL : malloc(nbytes);
+}
+
+void *mx_realloc(void *memory, size_t nbytes)
+{
+    return refused() ? NULL : realloc(memory, nbytes);
+}
+
+void mx_free(void *memory)
+{
+    free(memory);
+}
+
+size_t mx_page_size(void)
+{
+    static atomic_size_t known;
+    size_t size = atomic_load_explicit(&known, memory_order_relaxed);
+    if (size == 0) {
+        size = (size_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&known, size, memory_order_relaxed);
+    }
+    return size;
+}
+
+static void *map_pages(size_t nbytes)
+{
+    void *memory =
+        mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+#ifdef MADV_HUGEPAGE
+/* Begins on a huge page, so that all of it but the tail can be made of them. */
+static void *map_huge(size_t nbytes)
+{
+    char *memory = map_pages(nbytes + HUGE_PAGE);
+    if (!memory)
+        return NULL;
+    size_t head = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
+    if (head > 0)
+        munmap(memory, head);
+    munmap(memory + head + nbytes, HUGE_PAGE - head);
+    madvise(memory + head, nbytes, MADV_HUGEPAGE);
+    return memory + head;
+}
+#endif
+
+void *mx_map(size_t nbytes)
+{
+    if (refused())
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    if (nbytes >= 2 * HUGE_PAGE && nbytes <= SIZE_MAX - HUGE_PAGE)
+        return map_huge(nbytes);
+#endif
+    return map_pages(nbytes);
+}
+
+void mx_unmap(void *memory, size_t nbytes)
+{
+    munmap(memory, nbytes);
+}

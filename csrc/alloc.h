@@ -1,0 +1,18 @@
+#pragma once
+/* alloc.h -- every byte the core asks of the system is asked for here, so that a test
+ * can refuse the n-th request. */
+#include "base.h"
+
+void *mx_alloc(size_t nbytes);                 /* NULL; freed by mx_free */
+void *mx_realloc(void *memory, size_t nbytes); /* NULL leaves memory as it was */
+void mx_free(void *memory);
+
+size_t mx_page_size(void);
+
+/* Whole pages, zeroed by the system at their first touch; NULL.  nbytes is a multiple of the page
+ * size.  Large mappings are laid out and marked for huge pages. */
+void *mx_map(size_t nbytes);
+void mx_unmap(void *memory, size_t nbytes);
+
+/* Let the next n requests through and refuse the one after them; -1 refuses none. */
+void mx_alloc_refuse_after(long n);

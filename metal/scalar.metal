@@ -1,0 +1,1 @@
+/* scalar.metal -- the mx_ words of csrc/ops.def. */
