@@ -15,7 +15,7 @@ import numpy
 
 from ._bridge import Array, host, over, wrap
 
-__all__ = ["adapt", "host", "ndarray", "over", "wrap"]
+__all__ = ["adapt", "described", "host", "ndarray", "over", "wrap"]
 
 
 class ArrayType(type):
@@ -141,6 +141,16 @@ def adapt(error: ValueError, objects: Any) -> bool:
 
     cls.__array__ = __array__
     return True
+
+
+@functools.cache
+def described(dtype: numpy.dtype[Any]) -> bool:
+    """Tell whether an array of this dtype comes back from a memoryview as it was."""
+    try:
+        back = numpy.asarray(memoryview(numpy.empty(1, dtype))).dtype
+    except (TypeError, ValueError, RuntimeError, NotImplementedError):
+        return False
+    return back == dtype and back.isalignedstruct == dtype.isalignedstruct
 
 
 class Subclass(numpy.ndarray):

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy
 
-from ._array import Subclass, host, ndarray, wrap
+from ._array import Subclass, described, host, ndarray, wrap
 from ._bridge import Array
 from ._members import add_members
 
@@ -117,8 +117,9 @@ def _interface(name: str, kinds: str) -> None:
 
     def get(self: ndarray) -> Any:
         # NumPy asks __array__ next, which gives it the array as it is.
-        if self.dtype.kind not in kinds:
-            raise AttributeError(f"{name} does not describe {self.dtype} exactly")
+        dtype = self.dtype
+        if dtype.kind not in kinds and not (dtype.kind == "V" and described(dtype)):
+            raise AttributeError(f"{name} does not describe {dtype} exactly")
         return member.__get__(self._host)
 
     setattr(ndarray, name, property(get, doc=member.__doc__))

@@ -35,8 +35,8 @@ def replace(original: Any, ours: Any) -> None:
     _crossed[original] = ours
 
 
-def cross(value: Any) -> Any:
-    """Give the mxnp counterpart of something found in a NumPy module."""
+def cross(value: Any, module: str) -> Any:
+    """Give the mxnp counterpart of something that NumPy has in the named module."""
     if isinstance(value, numpy.ndarray):
         return wrap(value)
     if isinstance(value, types.ModuleType):
@@ -50,18 +50,21 @@ def cross(value: Any) -> Any:
     if isinstance(value, numpy.ufunc):
         return named(value)
     if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
-        made = _crossed[value] = _function(value)
+        made = _crossed[value] = _function(value, module)
         return made
     return value
 
 
-def _function(original: Any) -> Function:
+def _function(original: Any, module: str) -> Function:
     """Wrap a NumPy function; the wrapper binds as a method where the original does."""
     kind = Method if hasattr(original, "__get__") else Function
     made = kind(original)
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(made, name, getattr(original, name, None))
-    made.__module__ = _mirrored_name(getattr(original, "__module__", None) or "numpy")
+    owner = getattr(original, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType):
+        made.__qualname__ = made.__name__  # a method that a module has as a function
+    made.__module__ = _mirrored_name(getattr(original, "__module__", None) or module)
     return made
 
 
@@ -96,7 +99,7 @@ def populate(module: types.ModuleType, original: types.ModuleType) -> None:
     names = vars(module)
     for name, value in list(vars(original).items()):
         if name[0] != "_" and not isinstance(value, types.ModuleType):
-            names.setdefault(name, cross(value))
+            names.setdefault(name, cross(value, original.__name__))
     if hasattr(original, "__all__"):
         names.setdefault("__all__", list(original.__all__))
     names["__getattr__"] = Lookup(module, original, _found)
@@ -109,8 +112,8 @@ def _found(module: types.ModuleType, name: str, value: Any) -> Any:
     """Cross over what a module's lookup found, and remember it where NumPy does."""
     if name[:2] == "__":
         return value
-    crossed = cross(value)
-    if isinstance(value, types.ModuleType):
+    crossed = cross(value, module.__name__)
+    if isinstance(crossed, types.ModuleType) and crossed is not value:
         setattr(module, name, crossed)
     return crossed
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from . import _bridge
-from ._array import adapt, ndarray
+from ._array import adapt, described, ndarray
 from ._bridge import Function
 from ._members import add_members
 
@@ -82,4 +82,4 @@ ufunc.__doc__ = _Documentation(ufunc.__doc__)  # type: ignore[assignment]
 _OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 
 add_members(ufunc, numpy.ufunc, own=_OWN | set(vars(ufunc)) | set(vars(Function)))
-_bridge.set_types(ndarray, ufunc, numpy.ndarray, adapt)
+_bridge.set_types(ndarray, ufunc, numpy.ndarray, adapt, described)

@@ -6,47 +6,104 @@ import sys as _sys
 from typing import Any as _Any
 
 import numpy as _numpy
+from numpy import random as _random
 
 from . import _mirror
 from ._array import host as _host
-from ._members import add_members as _add_members
-
-def _private(original: type) -> set[str]:
-    return {name for name in vars(original) if name.startswith("_")}
+from ._bridge import Function as _Function
 
 
-class Generator(_numpy.random.Generator):
-    __doc__ = _numpy.random.Generator.__doc__
+class _OwnType(type):
+    """The class of NumPy's classes made our own: NumPy's objects are instances too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.__base__)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.__base__)
+
+
+def _cross_methods(instance: _Any, original: _Any) -> None:
+    """Give an instance the public methods of NumPy's, taking and giving mxnp arrays."""
+    for name, member in vars(type(original)).items():
+        if callable(member) and not name.startswith("_"):
+            # NumPy's methods call each other: they do so on an object all NumPy's.
+            setattr(instance, name, _Function(getattr(original, name)))
+
+
+class Generator(_random.Generator, metaclass=_OwnType):
+    __doc__ = _random.Generator.__doc__
     __module__ = "mxnp.random"
+
+    def __init__(self, bit_generator: _Any) -> None:
+        super().__init__(bit_generator)
+        _cross_methods(self, _random.Generator(self.bit_generator))
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """Create new independent child generators: see NumPy's."""
+        return [Generator(child) for child in self.bit_generator.spawn(n_children)]
 
     def __reduce__(self) -> tuple[_Any, ...]:
         """Pickle with the state of the bit generator."""
-        return (Generator, (self.bit_generator,))
+        return (_generator, (self.bit_generator,), None)
 
 
-class RandomState(_numpy.random.RandomState):
-    __doc__ = _numpy.random.RandomState.__doc__
+class RandomState(_random.RandomState, metaclass=_OwnType):
+    __doc__ = _random.RandomState.__doc__
     __module__ = "mxnp.random"
+
+    def __init__(self, seed: _Any = None) -> None:
+        super().__init__(_host(seed))
+        original = _random.RandomState(self._bit_generator)
+        _cross_methods(self, original)
+        # The cached half of a pair of normal deviates is the original's.
+        self.__setstate__, self.__getstate__ = original.__setstate__, original.__getstate__
 
     def __reduce__(self) -> tuple[_Any, ...]:
         """Pickle with the state of the bit generator."""
-        _, args, *state = super().__reduce__()
-        return (RandomState, args, *state)
+        return (_state, (self._bit_generator,), self.__getstate__())
 
 
-for _cls in (Generator, RandomState):
-    _add_members(_cls, _cls.__base__, own=_private(_cls.__base__) | {"bit_generator"})
+def _generator(bit_generator: _Any = "MT19937") -> Generator:
+    """Make the generator of a pickle."""
+    return Generator(_named(bit_generator))
 
 
-def default_rng(seed: _Any = None) -> _numpy.random.Generator:
+def _state(bit_generator: _Any = "MT19937") -> RandomState:
+    """Make the RandomState of a pickle."""
+    return RandomState(_named(bit_generator))
+
+
+def _named(bit_generator: _Any) -> _Any:
+    if isinstance(bit_generator, str):
+        return getattr(_random, bit_generator)()
+    return bit_generator
+
+
+def default_rng(seed: _Any = None) -> _random.Generator:
     """Make a new `Generator` with the default bit generator: see NumPy's."""
-    made = _numpy.random.default_rng(_host(seed))
+    made = _random.default_rng(_host(seed))
     return made if made is seed else Generator(made.bit_generator)
 
+
+def _seeded(original: type) -> type:
+    """Make a class of NumPy's take seeds in mxnp arrays."""
+
+    def __init__(self: _Any, *args: _Any, **kwargs: _Any) -> None:  # noqa: N807
+        kwargs = {name: _host(value) for name, value in kwargs.items()}
+        original.__init__(self, *_host(args), **kwargs)  # type: ignore[misc]
+
+    body = {"__init__": __init__, "__doc__": original.__doc__, "__module__": __name__}
+    return _OwnType(original.__name__, (original,), body)
+
+
+for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
+    globals()[_name] = _seeded(getattr(_random, _name))
+    _mirror.replace(getattr(_random, _name), globals()[_name])
 for _original, _ours in (
-    (_numpy.random.Generator, Generator),
-    (_numpy.random.RandomState, RandomState),
-    (_numpy.random.default_rng, default_rng),
+    (_random.Generator, Generator),
+    (_random.RandomState, RandomState),
+    (_random.default_rng, default_rng),
 ):
     _mirror.replace(_original, _ours)
 

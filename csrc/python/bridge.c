@@ -55,6 +55,7 @@ static PyTypeObject *host_type;     /* numpy.ndarray */
 static PyTypeObject *function_type;
 static PyObject *method_class;      /* types.MethodType */
 static PyObject *adapt;             /* _array.adapt */
+static PyObject *described;         /* _array.described */
 
 static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
@@ -378,14 +379,17 @@ done:
 /* -- Array: operators ------------------------------------------------------------- */
 
 /* NumPy's own slots are called, not the operators: they may answer NotImplemented, and
- * then it is for Python to ask the other operand. */
+ * then it is for Python to ask the other operand.  A subclass of NumPy's array goes
+ * first, so with one of these it is the operator. */
 #define BINARY_OPERATORS(M)                                                                 \
-    M(add) M(subtract) M(multiply) M(true_divide) M(floor_divide) M(remainder) M(lshift)    \
-    M(rshift) M(and) M(or) M(xor) M(matrix_multiply)
+    M(add, Add) M(subtract, Subtract) M(multiply, Multiply) M(true_divide, TrueDivide)      \
+    M(floor_divide, FloorDivide) M(remainder, Remainder) M(lshift, Lshift)                  \
+    M(rshift, Rshift) M(and, And) M(or, Or) M(xor, Xor)                                     \
+    M(matrix_multiply, MatrixMultiply)
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
 #define DECLARE_UNARY(name) unaryfunc name;
-#define DECLARE_BINARY(name) binaryfunc name, inplace_##name;
+#define DECLARE_BINARY(name, Name) binaryfunc name, inplace_##name;
 static struct {
     UNARY_OPERATORS(DECLARE_UNARY)
     BINARY_OPERATORS(DECLARE_BINARY)
@@ -396,7 +400,7 @@ static struct {
 
 #define LOAD_UNARY(name)                                                                    \
     numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
-#define LOAD_BINARY(name)                                                                   \
+#define LOAD_BINARY(name, Name)                                                                   \
     numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name);                 \
     numpy_slots.inplace_##name =                                                            \
         (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
@@ -414,9 +418,18 @@ static void load_slots(void)
 /* Borrowed: the host of an array, anything else itself. */
 static inline PyObject *operand(PyObject *x) { return is_array(x) ? as_array(x)->host : x; }
 
-static PyObject *call_binary(binaryfunc slot, PyObject *a, PyObject *b)
+static bool is_subclass(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    return type != host_type && PyType_IsSubtype(type, host_type);
+}
+
+static PyObject *call_binary(binaryfunc slot, binaryfunc operator, PyObject *a, PyObject *b)
 {
     PyObject *x = operand(a), *y = operand(b);
+    bool is_between_arrays = x != a && y != b;
+    if (!is_between_arrays && (is_subclass(x) || is_subclass(y)))
+        slot = operator;
     PyObject *result = slot(x, y);
     if (!result && adapted(x == a ? a : b))
         result = slot(x, y);
@@ -447,10 +460,10 @@ static PyObject *call_inplace(binaryfunc slot, PyObject *a, PyObject *b)
     {                                                                                       \
         return adopt_fresh(numpy_slots.name(as_array(a)->host));                            \
     }
-#define DEFINE_BINARY(name)                                                                 \
+#define DEFINE_BINARY(name, Name)                                                               \
     static PyObject *array_##name(PyObject *a, PyObject *b)                                 \
     {                                                                                       \
-        return call_binary(numpy_slots.name, a, b);                                         \
+        return call_binary(numpy_slots.name, PyNumber_##Name, a, b);                                        \
     }                                                                                       \
     static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                         \
     {                                                                                       \
@@ -478,7 +491,10 @@ static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus
 
 static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 {
-    return adopt_fresh(numpy_slots.richcompare(as_array(a)->host, operand(b), op));
+    PyObject *x = as_array(a)->host, *y = operand(b);
+    if (y == b && is_subclass(y))
+        return adopt_fresh(PyObject_RichCompare(x, y, op));
+    return adopt_fresh(numpy_slots.richcompare(x, y, op));
 }
 
 static int array_bool(PyObject *a) { return PyObject_IsTrue(as_array(a)->host); }
@@ -554,16 +570,30 @@ static PyObject *array_iter(PyObject *a)
     return host->ndim == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
 }
 
-/* A buffer's format cannot describe every structured dtype, and NumPy asks for a buffer
- * before it asks __array__: so these are offered as plain bytes only. */
+/* Whether a buffer's format says all there is to the dtype; -1 with an exception set. */
+static int is_described(PyObject *host)
+{
+    struct descr_fields *dtype = ((struct host_fields *)host)->descr;
+    if (dtype->kind != 'V' && dtype->kind != 'T')
+        return 1;
+    PyObject *answer = PyObject_CallFunctionObjArgs(described, dtype, NULL);
+    int is_true = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return is_true;
+}
+
+/* NumPy asks for a buffer before it asks __array__: what a buffer's format cannot
+ * describe is offered as plain bytes only. */
 static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 {
     PyObject *host = as_array(a)->host;
-    char kind = ((struct host_fields *)host)->descr->kind;
-    if ((flags & PyBUF_FORMAT) && (kind == 'V' || kind == 'T')) {
-        PyErr_SetString(PyExc_BufferError, "the dtype has no exact buffer format");
-        view->obj = NULL;
-        return -1;
+    view->obj = NULL;
+    if (flags & PyBUF_FORMAT) {
+        int status = is_described(host);
+        if (status == 0)
+            PyErr_SetString(PyExc_BufferError, "the dtype has no exact buffer format");
+        if (status <= 0)
+            return -1;
     }
     if (PyObject_GetBuffer(host, view, flags) < 0)
         return -1;
@@ -648,7 +678,7 @@ static PyMethodDef array_methods[] = {
 };
 
 #define UNARY_SLOT(name) {Py_nb_##name, array_##name},
-#define BINARY_SLOTS(name)                                                                  \
+#define BINARY_SLOTS(name, Name)                                                                \
     {Py_nb_##name, array_##name}, {Py_nb_inplace_##name, array_inplace_##name},
 
 static PyType_Slot array_slots[] = {
@@ -923,13 +953,15 @@ static PyType_Spec lookup_spec = {
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *ufunc, *host;
-    PyObject *adapter;
+    PyObject *adapter, *describer;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
-                          &PyType_Type, &host, &adapter))
+    if (!PyArg_ParseTuple(args, "O!O!O!OO:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
+                          &PyType_Type, &host, &adapter, &describer))
         return NULL;
     Py_INCREF(adapter);
+    Py_INCREF(describer);
     adapt = adapter;
+    described = describer;
     Py_INCREF((PyObject *)array);
     Py_INCREF((PyObject *)ufunc);
     Py_INCREF((PyObject *)host);
@@ -972,8 +1004,8 @@ static PyObject *over(PyObject *module, PyObject *args)
 
 static PyMethodDef module_methods[] = {
     {"set_types", set_types, METH_VARARGS,
-     "set_types(array, ufunc, host, adapt)\n--\n\n"
-     "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and what adapts others."},
+     "set_types(array, ufunc, host, adapt, described)\n--\n\n"
+     "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and two helpers."},
     {"wrap", wrap, METH_O,
      "wrap(x)\n--\n\n"
      "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp arrays."},

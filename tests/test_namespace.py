@@ -1,0 +1,171 @@
+"""Every public name of NumPy is here; what differs is listed with its reason."""
+
+import importlib
+import inspect
+import pkgutil
+import types
+
+import numpy
+import pytest
+
+import mxnp
+
+# Classes of NumPy that are mxnp's own here, with the reason.
+DIFFERENT = {
+    numpy.ndarray: "the array class",
+    numpy.ufunc: "the class of the ufuncs",
+    numpy.nditer: "takes mxnp arrays",
+    numpy.flatiter: "gives mxnp arrays",
+    numpy.vectorize: "gives mxnp arrays",
+    numpy.random.Generator: "gives mxnp arrays",
+    numpy.random.RandomState: "gives mxnp arrays",
+}
+INDEXING = {"CClass", "RClass", "MGridClass", "OGridClass"}  # see test_array
+# Signatures that read differently, with the reason.
+SIGNATURES = {
+    "default_rng": "NumPy's is compiled; the parameters are the same",
+}
+
+
+def modules():
+    """Names of NumPy's public modules that can be imported."""
+    names = ["numpy"]
+    for info in pkgutil.walk_packages(numpy.__path__, "numpy.", onerror=lambda _: None):
+        parts = info.name.split(".")
+        if any(part.startswith("_") for part in parts) or {
+            "tests", "distutils", "f2py", "conftest", "testing", "core", "matlib",
+        } & set(parts):  # fmt: skip
+            continue
+        names.append(info.name)
+    return [*names, "numpy.testing"]
+
+
+MODULES = modules()
+
+
+def counterpart(name):
+    return importlib.import_module(name.replace("numpy", "mxnp", 1))
+
+
+def public(module):
+    names = set(getattr(module, "__all__", ()))
+    return sorted(names | {name for name in dir(module) if not name.startswith("_")})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_has_every_name(name):
+    theirs, ours = importlib.import_module(name), counterpart(name)
+    missing = [each for each in public(theirs) if not hasattr(ours, each)]
+    assert not missing
+    assert set(public(theirs)) <= set(dir(ours))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_classes_constants_and_types_are_numpys_own(name):
+    theirs, ours = importlib.import_module(name), counterpart(name)
+    for each in public(theirs):
+        value = getattr(theirs, each)
+        mine = getattr(ours, each)
+        if isinstance(value, numpy.ndarray):
+            assert mine._host is value
+        elif isinstance(value, type):
+            assert (mine is not value) == (value in DIFFERENT), (name, each)
+        elif not callable(value) and type(value).__name__ not in INDEXING:
+            is_module = isinstance(value, types.ModuleType)
+            assert is_module or mine is value or mine == value, (name, each)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_signatures(name):
+    theirs, ours = importlib.import_module(name), counterpart(name)
+    for each in public(theirs):
+        value = getattr(theirs, each)
+        if not callable(value) or each in SIGNATURES or value in DIFFERENT:
+            continue
+        try:
+            expected = inspect.signature(value)
+        except (TypeError, ValueError):
+            continue
+        got = inspect.signature(getattr(ours, each))
+        parameters = [(p.name, p.kind) for p in expected.parameters.values()]
+        assert parameters == [(p.name, p.kind) for p in got.parameters.values()], each
+
+
+# Attributes of numpy.ndarray that ndarray has not, and the reverse, with the reason.
+ATTRIBUTES = {
+    "_host": "the NumPy array inside",
+    "_buffer": "the memory under it",
+    "_base": "the array it is a view of",
+    "__module__": "a class written in Python names its module",
+    "__slots__": "so that an array has no dictionary",
+    "__buffer__": "the buffer protocol, from Python 3.12",
+    "__release_buffer__": "the buffer protocol, from Python 3.12",
+    "__static_attributes__": "written by Python 3.13 in classes",
+    "__firstlineno__": "written by Python 3.13 in classes",
+}
+
+
+def test_array_attributes():
+    difference = set(dir(mxnp.ndarray)) ^ set(dir(numpy.ndarray))
+    assert difference <= set(ATTRIBUTES)
+
+
+def test_array_methods_keep_their_signatures():
+    for name in dir(numpy.ndarray):
+        try:
+            expected = inspect.signature(getattr(numpy.ndarray, name))
+        except (TypeError, ValueError):
+            continue
+        if name in {"__class__", "__init_subclass__", "__subclasshook__", "__new__"}:
+            continue
+        got = inspect.signature(getattr(mxnp.ndarray, name))
+        names = [p for p in expected.parameters if p not in ("self", "other")]
+        assert [p for p in got.parameters if p not in ("self", "other")] == names, name
+
+
+def test_ufunc_attributes():
+    each_for_itself = {"__name__"}  # Python allows no property of that name
+    assert set(dir(numpy.ufunc)) - set(dir(mxnp.ufunc)) == each_for_itself
+    for name in dir(numpy.add):
+        assert hasattr(mxnp.add, name), name
+
+
+def test_a_name_added_to_numpy_works_at_once(monkeypatch):
+    def spread(a):
+        return numpy.asarray(a).max() - numpy.asarray(a).min(), numpy.sort(a)
+
+    monkeypatch.setattr(numpy, "spread", spread, raising=False)
+    width, ordered = mxnp.spread(mxnp.array([3, 1, 2]))
+    assert width == 2
+    assert type(ordered) is mxnp.ndarray
+
+
+def test_a_name_added_to_a_ufunc_namespace_is_a_ufunc(monkeypatch):
+    monkeypatch.setattr(numpy, "twice", numpy.frompyfunc(lambda x: 2 * x, 1, 1), False)
+    assert isinstance(mxnp.twice, mxnp.ufunc)
+    assert type(mxnp.twice(mxnp.arange(3))) is mxnp.ndarray
+
+
+def test_star_import_gives_every_public_name():
+    names = {}
+    exec("from mxnp import *", names)
+    assert set(numpy.__all__) <= set(names)
+
+
+@pytest.mark.parametrize("name", ["sum", "add", "linalg.norm", "random.rand", "array"])
+def test_functions_are_pickled_by_name(name):
+    import copy
+    import operator
+    import pickle
+
+    function = operator.attrgetter(name)(mxnp)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert copy.deepcopy(function) is function
+    assert function == operator.attrgetter(name)(numpy) or name == "random.rand"
+
+
+def test_versions():
+    from importlib.metadata import version
+
+    assert mxnp.__version__ == numpy.__version__
+    assert mxnp.mxnp_version == version("mxnp")
