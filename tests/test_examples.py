@@ -1,0 +1,41 @@
+"""The examples print and draw the same under ``python -m mxnp`` as under Python."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "docs" / "examples"
+# Each example and the arguments that make it quick.
+EXAMPLES = {
+    "black_scholes": ["--paths", "20000", "--grid", "60"],
+    "colour_quantisation": ["--every", "6", "--colours", "6"],
+    "heat_equation": ["-n", "48", "--steps", "60"],
+    "mandelbrot": ["--width", "80", "--limit", "40"],
+    "n_body": ["-n", "30", "--steps", "40"],
+    "terrain_fit": ["--every", "8", "--degree", "3"],
+}
+
+
+def run(example, launcher, folder):
+    """Run an example in a folder; what it printed, and the pixels of its picture."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    command = [sys.executable, *launcher, str(FOLDER / f"{example}.py"), *EXAMPLES[example]]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout, pyplot.imread(folder / f"{example}.png")
+
+
+def test_every_example_is_tested():
+    assert {path.stem for path in FOLDER.glob("*.py")} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_same_output_and_picture(example, tmp_path):
+    printed, picture = run(example, [], tmp_path)
+    printed_here, picture_here = run(example, ["-m", "mxnp"], tmp_path)
+    assert printed_here == printed
+    assert (picture_here == picture).all()
+    assert picture.std() > 0.05  # something was drawn
