@@ -16,31 +16,31 @@ template <typename T> inline bool mx_isnan(T) { return false; } /* integers and 
 template <typename T> inline bool mx_isinf(T) { return false; }
 template <typename T> inline bool mx_isfinite(T) { return true; }
 
-#define MX_BITS(T, U, EXPONENT, SIGN)                                                          \
-    inline bool mx_isnan(T a) { return U(as_type<U>(a) & U(~SIGN)) > EXPONENT; }               \
-    inline bool mx_isinf(T a) { return U(as_type<U>(a) & U(~SIGN)) == EXPONENT; }              \
-    inline bool mx_isfinite(T a) { return U(as_type<U>(a) & U(~SIGN)) < EXPONENT; }            \
-    inline bool mx_signbit(T a) { return (as_type<U>(a) & SIGN) != 0; }                        \
-    inline T mx_copysign(T a, T b)                                                             \
-    {                                                                                          \
-        return as_type<T>(U((as_type<U>(a) & U(~SIGN)) | (as_type<U>(b) & SIGN)));             \
-    }                                                                                          \
-    /* Numbers in their order are integers in theirs, counted from zero to both sides. */      \
-    inline int mx_rank(T a)                                                                    \
-    {                                                                                          \
-        int magnitude = int(as_type<U>(a) & U(~SIGN));                                         \
-        return mx_signbit(a) ? -magnitude : magnitude;                                         \
-    }                                                                                          \
-    inline T mx_nextafter(T a, T b)                                                            \
-    {                                                                                          \
-        if (mx_isnan(a) || mx_isnan(b))                                                        \
-            return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                                  \
-        int from = mx_rank(a), to = mx_rank(b);                                                \
-        if (from == to) /* zeros of either sign: NumPy's half keeps the first */               \
-            return sizeof(T) == 2 ? a : b;                                                     \
-        int next = from < to ? from + 1 : from - 1;                                            \
-        bool negative = next < 0 || (next == 0 && from < 0);                                   \
-        return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                            \
+#define MX_BITS(T, U, EXPONENT, SIGN)                                                     \
+    inline bool mx_isnan(T a) { return U(as_type<U>(a) & U(~SIGN)) > EXPONENT; }          \
+    inline bool mx_isinf(T a) { return U(as_type<U>(a) & U(~SIGN)) == EXPONENT; }         \
+    inline bool mx_isfinite(T a) { return U(as_type<U>(a) & U(~SIGN)) < EXPONENT; }       \
+    inline bool mx_signbit(T a) { return (as_type<U>(a) & SIGN) != 0; }                   \
+    inline T mx_copysign(T a, T b)                                                        \
+    {                                                                                     \
+        return as_type<T>(U((as_type<U>(a) & U(~SIGN)) | (as_type<U>(b) & SIGN)));        \
+    }                                                                                     \
+    /* Numbers in their order are integers in theirs, counted from zero to both sides. */ \
+    inline int mx_rank(T a)                                                               \
+    {                                                                                     \
+        int magnitude = int(as_type<U>(a) & U(~SIGN));                                    \
+        return mx_signbit(a) ? -magnitude : magnitude;                                    \
+    }                                                                                     \
+    inline T mx_nextafter(T a, T b)                                                       \
+    {                                                                                     \
+        if (mx_isnan(a) || mx_isnan(b))                                                   \
+            return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                             \
+        int from = mx_rank(a), to = mx_rank(b);                                           \
+        if (from == to) /* zeros of either sign: NumPy's half keeps the first */          \
+            return sizeof(T) == 2 ? a : b;                                                \
+        int next = from < to ? from + 1 : from - 1;                                       \
+        bool negative = next < 0 || (next == 0 && from < 0);                              \
+        return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                       \
     }
 
 MX_BITS(float, uint, 0x7f800000u, 0x80000000u)
@@ -173,29 +173,29 @@ MX_INTEGER(uint, uint, uint)
 MX_INTEGER(ulong, ulong, ulong)
 
 /* Divided by zero is zero; by -1 the least number would overflow. */
-#define MX_SIGNED(T)                                                                           \
-    inline T mx_absolute(T a) { return a < 0 ? mx_negative(a) : a; }                           \
-    inline T mx_sign(T a) { return T((a > 0) - (a < 0)); }                                     \
-    inline T mx_reciprocal(T a) { return a == 1 || a == -1 ? a : T(0); }                       \
-    inline T mx_fmod(T a, T b) { return b == 0 || b == -1 ? T(0) : T(a % b); }                 \
-    inline T mx_remainder(T a, T b)                                                            \
-    {                                                                                          \
-        T rest = mx_fmod(a, b);                                                                \
-        return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;                        \
-    }                                                                                          \
-    inline T mx_floor_divide(T a, T b)                                                         \
-    {                                                                                          \
-        if (b == 0 || b == -1)                                                                 \
-            return b == 0 ? T(0) : mx_negative(a);                                             \
-        return T(a / b - (a % b != 0 && (a < 0) != (b < 0)));                                  \
+#define MX_SIGNED(T)                                                           \
+    inline T mx_absolute(T a) { return a < 0 ? mx_negative(a) : a; }           \
+    inline T mx_sign(T a) { return T((a > 0) - (a < 0)); }                     \
+    inline T mx_reciprocal(T a) { return a == 1 || a == -1 ? a : T(0); }       \
+    inline T mx_fmod(T a, T b) { return b == 0 || b == -1 ? T(0) : T(a % b); } \
+    inline T mx_remainder(T a, T b)                                            \
+    {                                                                          \
+        T rest = mx_fmod(a, b);                                                \
+        return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;        \
+    }                                                                          \
+    inline T mx_floor_divide(T a, T b)                                         \
+    {                                                                          \
+        if (b == 0 || b == -1)                                                 \
+            return b == 0 ? T(0) : mx_negative(a);                             \
+        return T(a / b - (a % b != 0 && (a < 0) != (b < 0)));                  \
     }
 
-#define MX_UNSIGNED(T)                                                                         \
-    inline T mx_absolute(T a) { return a; }                                                    \
-    inline T mx_sign(T a) { return T(a > 0); }                                                 \
-    inline T mx_reciprocal(T a) { return T(a == 1); }                                          \
-    inline T mx_fmod(T a, T b) { return b == 0 ? T(0) : T(a % b); }                            \
-    inline T mx_remainder(T a, T b) { return mx_fmod(a, b); }                                  \
+#define MX_UNSIGNED(T)                                              \
+    inline T mx_absolute(T a) { return a; }                         \
+    inline T mx_sign(T a) { return T(a > 0); }                      \
+    inline T mx_reciprocal(T a) { return T(a == 1); }               \
+    inline T mx_fmod(T a, T b) { return b == 0 ? T(0) : T(a % b); } \
+    inline T mx_remainder(T a, T b) { return mx_fmod(a, b); }       \
     inline T mx_floor_divide(T a, T b) { return b == 0 ? T(0) : T(a / b); }
 
 MX_SIGNED(char)
@@ -432,7 +432,10 @@ inline half mx_modf(half a, thread half *whole)
     return fraction;
 }
 
-inline half mx_frexp(half a, thread int *exponent) { return half(mx_frexp(float(a), exponent)); }
+inline half mx_frexp(half a, thread int *exponent)
+{
+    return half(mx_frexp(float(a), exponent));
+}
 
 /* Two integers together. */
 template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
@@ -517,10 +520,12 @@ inline float2 mx_sqrt(float2 a)
     float root = sqrt((fabs(x) + mx_hypot(x, y)) * 0.5f), other = fabs(y) / (2.0f * root);
     root = ldexp(root, exponent);
     other = ldexp(other, exponent);
-    return x >= 0 ? float2(root, mx_copysign(other, a.y)) : float2(other, mx_copysign(root, a.y));
+    return x >= 0 ? float2(root, mx_copysign(other, a.y))
+                  : float2(other, mx_copysign(root, a.y));
 }
 
-/* exp(x) * scale * (cos y, sin y), for finite y: in two factors, as exp(x) alone may overflow. */
+/* exp(x) * scale * (cos y, sin y), for finite y: in two factors, as exp(x) alone may overflow.
+ */
 inline float2 mx_polar_exp(float x, float scale, float y)
 {
     if (mx_isinf(x) && x < 0)
@@ -621,10 +626,7 @@ inline float2 mx_tan(float2 a) { return mx_over_i(mx_tanh(mx_times_i(a))); }
 
 /* Kahan, as above: exact on the branch cuts, and nothing cancels.  Far from zero, where the
  * products would overflow, it is the logarithm. */
-inline bool mx_is_far(float2 a)
-{
-    return mx_isinf(a) || max(fabs(a.x), fabs(a.y)) > 1e18f;
-}
+inline bool mx_is_far(float2 a) { return mx_isinf(a) || max(fabs(a.x), fabs(a.y)) > 1e18f; }
 
 inline float2 mx_far_arcsin(float2 a)
 {
