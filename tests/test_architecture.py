@@ -76,7 +76,7 @@ MODULES = sorted((ROOT / "mxnp").rglob("*.py"))
 
 
 def module_of(path):
-    """Give the dotted name of a file, within mxnp: "_lib", "lib.scimath", "__init__"."""
+    """Give the dotted name of a file within mxnp: "_lib", "lib.scimath"."""
     parts = path.relative_to(ROOT / "mxnp").with_suffix("").parts
     return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
 

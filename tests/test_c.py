@@ -27,9 +27,9 @@ def test_c_core(tmp_path, monkeypatch):
     monkeypatch.setenv("NINJA", find_tool("ninja"))
     native = tmp_path / "native.ini"
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
-    setup = ["setup", tmp_path / "build", ROOT, "-Dctests=true", "--native-file", native]
-    test = ["test", "-C", tmp_path / "build", "--print-errorlogs"]
-    for command in (setup, test):
+    build = tmp_path / "build"
+    setup = ["setup", build, ROOT, "-Dctests=true", "--native-file", native]
+    for command in (setup, ["test", "-C", build, "--print-errorlogs"]):
         done = subprocess.run(
             [find_tool("meson"), *command], capture_output=True, text=True, check=False
         )

@@ -35,9 +35,7 @@ def pool():
 
 
 def test_core_was_built_from_these_sources():
-    spec = importlib.util.spec_from_file_location(
-        "digest", ROOT / "csrc" / "digest.py"
-    )
+    spec = importlib.util.spec_from_file_location("digest", ROOT / "csrc" / "digest.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     built = _lib.ffi.string(lib.mx_digest()).decode()
