@@ -1,9 +1,9 @@
 """How pip builds mxnp: by meson-python, except that an editable install is simpler.
 
 meson-python's own editable install rebuilds at import, with the very tools of its
-build, and pip deletes these when it builds in isolation. Here it is the compiled modules
-and a path to the checkout, so it works however pip is called; when the C sources change,
-mxnp._lib asks for a new install.
+build, and pip deletes these when it builds in isolation. Here it is the compiled
+modules and a path to the checkout, so it works however pip is called; when the C
+sources change, mxnp._lib asks for a new install.
 """
 
 import base64
