@@ -45,6 +45,10 @@ IDENTITIES = {
 }
 MSL_FUNCTIONS = {"fabs", "rint", "ldexp"}  # of those in metal_stdlib
 
+# NumPy 2.0 rounds integers by way of float64.
+if numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
+    CLASSES["real_or_bool"] = REAL_FLOATING
+
 # Numeric ufuncs that are not elementwise: they have core dimensions.
 NOT_ELEMENTWISE = {"matmul", "matvec", "vecdot", "vecmat"}
 # Ufuncs of one element that have no loop over numbers.
