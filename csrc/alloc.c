@@ -8,34 +8,31 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-static atomic_long refuse_after = -1;
+/* Requests until the refusals begin and until they end; both are for tests. */
+static atomic_long until_first, until_last;
 
-void mx_alloc_refuse_after(long n)
+void mx_alloc_refuse(long after, long count)
 {
-    atomic_store(&refuse_after, n);
+    atomic_store(&until_first, after);
+    atomic_store(&until_last, count > 0 ? after + count : 0);
 }
 
 static bool refused(void)
 {
-    if (atomic_load_explicit(&refuse_after, memory_order_relaxed) < 0)
+    if (atomic_load_explicit(&until_last, memory_order_relaxed) <= 0)
         return false;
-    return atomic_fetch_sub(&refuse_after, 1) == 0;
+    bool is_last_done = atomic_fetch_sub(&until_last, 1) <= 0;
+    return atomic_fetch_sub(&until_first, 1) <= 0 && !is_last_done;
 }
 
-void *mx_alloc(size_t nbytes)
-{
-    return refused() ? NULL : malloc(nbytes);
-}
+void *mx_alloc(size_t nbytes) { return refused() ? NULL : malloc(nbytes); }
 
 void *mx_realloc(void *memory, size_t nbytes)
 {
     return refused() ? NULL : realloc(memory, nbytes);
 }
 
-void mx_free(void *memory)
-{
-    free(memory);
-}
+void mx_free(void *memory) { free(memory); }
 
 size_t mx_page_size(void)
 {
@@ -82,7 +79,4 @@ void *mx_map(size_t nbytes)
     return map_pages(nbytes);
 }
 
-void mx_unmap(void *memory, size_t nbytes)
-{
-    munmap(memory, nbytes);
-}
+void mx_unmap(void *memory, size_t nbytes) { munmap(memory, nbytes); }

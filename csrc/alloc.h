@@ -9,10 +9,10 @@ void mx_free(void *memory);
 
 size_t mx_page_size(void);
 
-/* Whole pages, zeroed by the system at their first touch; NULL.  nbytes is a multiple of the page
- * size.  Large mappings are laid out and marked for huge pages. */
+/* Whole pages, zeroed by the system at their first touch; NULL.  nbytes is a multiple of the
+ * page size.  Large mappings are laid out and marked for huge pages. */
 void *mx_map(size_t nbytes);
 void mx_unmap(void *memory, size_t nbytes);
 
-/* Let the next n requests through and refuse the one after them; -1 refuses none. */
-void mx_alloc_refuse_after(long n);
+/* For tests: let `after` requests through, then refuse `count` of them. */
+void mx_alloc_refuse(long after, long count);

@@ -43,15 +43,9 @@ int mx_start(void)
     return start_error ? mx_fail(MX_ERROR_MEMORY, "unable to register what fork calls") : MX_OK;
 }
 
-const char *mx_version(void)
-{
-    return MX_VERSION;
-}
+const char *mx_version(void) { return MX_VERSION; }
 
-const char *mx_digest(void)
-{
-    return MX_DIGEST;
-}
+const char *mx_digest(void) { return MX_DIGEST; }
 
 /* -- Memory ----------------------------------------------------------------------- */
 
@@ -61,35 +55,17 @@ char *mx_memory_new(size_t nbytes)
     return buffer ? mx_buffer_data(buffer) : NULL;
 }
 
-void mx_memory_retain(char *memory)
-{
-    mx_buffer_retain(mx_buffer_get(memory));
-}
+void mx_memory_retain(char *memory) { mx_buffer_retain(mx_buffer_get(memory)); }
 
-void mx_memory_release(char *memory)
-{
-    mx_buffer_release(mx_buffer_get(memory));
-}
+void mx_memory_release(char *memory) { mx_buffer_release(mx_buffer_get(memory)); }
 
-size_t mx_memory_nbytes(const char *memory)
-{
-    return mx_buffer_get(memory)->nbytes;
-}
+size_t mx_memory_nbytes(const char *memory) { return mx_buffer_get(memory)->nbytes; }
 
-void mx_memory_info(struct mx_memory_info *out)
-{
-    mx_pool_info(out);
-}
+void mx_memory_info(struct mx_memory_info *out) { mx_pool_info(out); }
 
-void mx_memory_set_limit(size_t nbytes)
-{
-    mx_pool_set_limit(nbytes);
-}
+void mx_memory_set_limit(size_t nbytes) { mx_pool_set_limit(nbytes); }
 
-void mx_memory_trim(size_t nbytes)
-{
-    mx_pool_trim(nbytes);
-}
+void mx_memory_trim(size_t nbytes) { mx_pool_trim(nbytes); }
 
 /* -- Stream ----------------------------------------------------------------------- */
 
@@ -114,12 +90,6 @@ int mx_record(const struct mx_loop *loop, const struct mx_operand *operands, int
     return mx_stream_append(loop, operands, n);
 }
 
-int mx_flush(int *floating_status)
-{
-    return mx_stream_flush(floating_status);
-}
+int mx_flush(int *floating_status) { return mx_stream_flush(floating_status); }
 
-size_t mx_pending(void)
-{
-    return mx_stream_size();
-}
+size_t mx_pending(void) { return mx_stream_size(); }

@@ -27,10 +27,7 @@ void mx_buffer_release(struct mx_buffer *buffer)
         mx_pool_put(&buffer->block);
 }
 
-char *mx_buffer_data(struct mx_buffer *buffer)
-{
-    return mx_block_data(&buffer->block);
-}
+char *mx_buffer_data(struct mx_buffer *buffer) { return mx_block_data(&buffer->block); }
 
 struct mx_buffer *mx_buffer_get(const char *data)
 {

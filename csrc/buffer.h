@@ -18,5 +18,5 @@ struct mx_buffer *mx_buffer_new(size_t nbytes); /* with a count of one; NULL aft
 void mx_buffer_retain(struct mx_buffer *buffer);
 void mx_buffer_release(struct mx_buffer *buffer); /* back to the pool with the last count */
 
-char *mx_buffer_data(struct mx_buffer *buffer);      /* lives as long as the buffer */
+char *mx_buffer_data(struct mx_buffer *buffer);    /* lives as long as the buffer */
 struct mx_buffer *mx_buffer_get(const char *data); /* the buffer of mx_buffer_data */

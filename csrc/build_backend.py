@@ -1,9 +1,9 @@
 """How pip builds mxnp: by meson-python, except that an editable install is simpler.
 
-meson-python's own editable install rebuilds at import, with the very tools of its build,
-and pip deletes these when it builds in isolation. Here it is the compiled modules and a
-path to the checkout, so it works however pip is called; when the C sources change,
-mxnp._lib asks for a new install.
+meson-python's own editable install rebuilds at import, with the very tools of its
+build, and pip deletes these when it builds in isolation. Here it is the compiled
+modules and a path to the checkout, so it works however pip is called; when the C
+sources change, mxnp._lib asks for a new install.
 """
 
 import base64
@@ -33,7 +33,7 @@ __all__ = [
 
 ROOT = Path(__file__).parents[1]
 
-# Without build isolation meson and ninja are in an environment that may not be activated.
+# Without build isolation meson is in an environment that may not be activated.
 os.environ["PATH"] += os.pathsep + sysconfig.get_path("scripts")
 
 
@@ -42,7 +42,7 @@ def build_editable(
     config_settings: dict[str, str] | None = None,
     metadata_directory: str | None = None,
 ) -> str:
-    """Build a wheel of the compiled modules, the metadata and a path to the checkout."""
+    """Build a wheel of compiled modules, metadata and a path to the checkout."""
     with tempfile.TemporaryDirectory() as folder:
         name = build_wheel(folder, config_settings, metadata_directory)
         with ZipFile(Path(folder, name)) as wheel:

@@ -2,20 +2,18 @@
 #include "dtypes.h"
 
 static const struct mx_dtype_row rows[] = {
-#define DTYPE(name, c_type, msl_type, itemsize, kind) {#name, #c_type, msl_type, itemsize, kind},
+#define DTYPE(name, c_type, msl_type, itemsize, kind) \
+    {#name, #c_type, msl_type, itemsize, kind},
 #include "dtypes.def"
 #undef DTYPE
 };
 
-#define DTYPE(name, c_type, msl_type, itemsize, kind)                                          \
+#define DTYPE(name, c_type, msl_type, itemsize, kind) \
     _Static_assert(sizeof(c_type) == itemsize, "itemsize of " #name);
 #include "dtypes.def"
 #undef DTYPE
 
-int mx_dtype_count(void)
-{
-    return MX_DTYPE_COUNT;
-}
+int mx_dtype_count(void) { return MX_DTYPE_COUNT; }
 
 const struct mx_dtype_row *mx_dtype_get(int dtype)
 {

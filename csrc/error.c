@@ -15,7 +15,4 @@ int mx_fail(int status, const char *format, ...)
     return status;
 }
 
-const char *mx_error_message(void)
-{
-    return message;
-}
+const char *mx_error_message(void) { return message; }

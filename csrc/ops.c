@@ -2,16 +2,13 @@
 #include "ops.h"
 
 static const struct mx_op_row rows[] = {
-#define OP(name, nin, nout, types, result, identity, expression, summary)                      \
+#define OP(name, nin, nout, types, result, identity, expression, summary) \
     {#name, nin, nout, #types, #result, #identity, #expression, summary},
 #include "ops.def"
 #undef OP
 };
 
-int mx_op_count(void)
-{
-    return MX_OP_COUNT;
-}
+int mx_op_count(void) { return MX_OP_COUNT; }
 
 const struct mx_op_row *mx_op_get(int op)
 {

@@ -16,8 +16,8 @@
 
 #include "alloc.h"
 
-#define CLASS_BITS 3 /* eight classes to each doubling */
-#define MAX_CLASSES (64 << CLASS_BITS)
+#define CLASS_BITS        3 /* eight classes to each doubling */
+#define MAX_CLASSES       (64 << CLASS_BITS)
 #define MAX_DEFAULT_LIMIT ((size_t)8 << 30)
 
 /* The blocks of one class that nobody holds. */
@@ -77,10 +77,7 @@ static struct kept *kept_for(size_t data_size)
 
 /* -- Blocks ------------------------------------------------------------------------ */
 
-char *mx_block_data(struct mx_block *block)
-{
-    return (char *)block + mx_page_size();
-}
+char *mx_block_data(struct mx_block *block) { return (char *)block + mx_page_size(); }
 
 struct mx_block *mx_block_get(const char *data)
 {
@@ -289,10 +286,7 @@ static size_t group_limit(void)
     return least;
 }
 #else
-static size_t group_limit(void)
-{
-    return SIZE_MAX;
-}
+static size_t group_limit(void) { return SIZE_MAX; }
 #endif
 
 size_t mx_pool_default_limit(void)
@@ -304,10 +298,7 @@ size_t mx_pool_default_limit(void)
 
 /* -- Fork ------------------------------------------------------------------------- */
 
-void mx_pool_before_fork(void)
-{
-    pthread_mutex_lock(&pool.lock);
-}
+void mx_pool_before_fork(void) { pthread_mutex_lock(&pool.lock); }
 
 void mx_pool_after_fork(bool in_child)
 {

@@ -15,8 +15,8 @@ struct mx_block {
     uint64_t freed_at;
 };
 
-/* With nbytes of data or somewhat more, not cleared; asks the system only when none is kept, and once more
- * after giving everything kept back.  NULL: out of memory. */
+/* With nbytes of data or somewhat more, not cleared; asks the system only when none is kept,
+ * and once more after giving everything kept back.  NULL: out of memory. */
 struct mx_block *mx_pool_take(size_t nbytes);
 void mx_pool_put(struct mx_block *block); /* takes the block */
 

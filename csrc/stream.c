@@ -85,10 +85,7 @@ size_t mx_stream_size(void)
     return size;
 }
 
-void mx_stream_before_fork(void)
-{
-    pthread_mutex_lock(&stream.lock);
-}
+void mx_stream_before_fork(void) { pthread_mutex_lock(&stream.lock); }
 
 void mx_stream_after_fork(bool in_child)
 {

@@ -1,1 +1,705 @@
-/* scalar.metal -- the mx_ words of csrc/ops.def. */
+/* scalar.metal -- the mx_ words of csrc/ops.def: arithmetic on one element, as NumPy does it.
+ *
+ * - a and b of one word have the same type; a complex number is a float2.
+ * - Signed integers wrap: sums and products go through the unsigned type, as overflow of a
+ *   signed one is undefined.
+ * - half is computed in float and rounded once, as NumPy does.
+ * - NaN and infinity are told by their bits, which no compiler option can fold away.
+ * - Inputs for which NumPy raises an error before the kernel runs may give anything.
+ */
+#include <metal_stdlib>
+using namespace metal;
+
+/* -- Floating-point numbers as such ------------------------------------------------ */
+
+template <typename T> inline bool mx_isnan(T) { return false; } /* integers and bool */
+template <typename T> inline bool mx_isinf(T) { return false; }
+template <typename T> inline bool mx_isfinite(T) { return true; }
+
+#define MX_BITS(T, U, EXPONENT, SIGN)                                                     \
+    inline bool mx_isnan(T a) { return U(as_type<U>(a) & U(~SIGN)) > EXPONENT; }          \
+    inline bool mx_isinf(T a) { return U(as_type<U>(a) & U(~SIGN)) == EXPONENT; }         \
+    inline bool mx_isfinite(T a) { return U(as_type<U>(a) & U(~SIGN)) < EXPONENT; }       \
+    inline bool mx_signbit(T a) { return (as_type<U>(a) & SIGN) != 0; }                   \
+    inline T mx_copysign(T a, T b)                                                        \
+    {                                                                                     \
+        return as_type<T>(U((as_type<U>(a) & U(~SIGN)) | (as_type<U>(b) & SIGN)));        \
+    }                                                                                     \
+    /* Numbers in their order are integers in theirs, counted from zero to both sides. */ \
+    inline int mx_rank(T a)                                                               \
+    {                                                                                     \
+        int magnitude = int(as_type<U>(a) & U(~SIGN));                                    \
+        return mx_signbit(a) ? -magnitude : magnitude;                                    \
+    }                                                                                     \
+    inline T mx_nextafter(T a, T b)                                                       \
+    {                                                                                     \
+        if (mx_isnan(a) || mx_isnan(b))                                                   \
+            return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                             \
+        int from = mx_rank(a), to = mx_rank(b);                                           \
+        if (from == to) /* zeros of either sign: NumPy's half keeps the first */          \
+            return sizeof(T) == 2 ? a : b;                                                \
+        int next = from < to ? from + 1 : from - 1;                                       \
+        bool negative = next < 0 || (next == 0 && from < 0);                              \
+        return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                       \
+    }
+
+MX_BITS(float, uint, 0x7f800000u, 0x80000000u)
+MX_BITS(half, ushort, 0x7c00, 0x8000)
+
+inline bool mx_isnan(float2 a) { return mx_isnan(a.x) || mx_isnan(a.y); }
+inline bool mx_isinf(float2 a) { return mx_isinf(a.x) || mx_isinf(a.y); }
+inline bool mx_isfinite(float2 a) { return mx_isfinite(a.x) && mx_isfinite(a.y); }
+
+#define MX_NAN as_type<float>(0x7fc00000u)
+
+inline float mx_spacing(float a)
+{
+    if (!mx_isfinite(a))
+        return MX_NAN;
+    return mx_nextafter(a, mx_copysign(INFINITY, a)) - a;
+}
+
+/* Unlike float's, always upwards: NumPy's half has positive distances only. */
+inline half mx_spacing(half a)
+{
+    if (!mx_isfinite(a))
+        return half(MX_NAN);
+    return half(float(mx_nextafter(a, half(INFINITY))) - float(a));
+}
+
+/* -- Comparison and truth ----------------------------------------------------------- */
+
+template <typename T> inline bool mx_truth(T a) { return a != T(0); }
+template <typename T> inline bool mx_equal(T a, T b) { return a == b; }
+template <typename T> inline bool mx_less(T a, T b) { return a < b; }
+template <typename T> inline bool mx_less_equal(T a, T b) { return a <= b; }
+
+inline bool mx_truth(float2 a) { return a.x != 0.0f || a.y != 0.0f; }
+inline bool mx_equal(float2 a, float2 b) { return a.x == b.x && a.y == b.y; }
+
+/* Real parts first; where these decide, no imaginary part may be NaN. */
+inline bool mx_less(float2 a, float2 b)
+{
+    return (a.x < b.x && !mx_isnan(a.y) && !mx_isnan(b.y)) || (a.x == b.x && a.y < b.y);
+}
+
+inline bool mx_less_equal(float2 a, float2 b)
+{
+    return (a.x < b.x && !mx_isnan(a.y) && !mx_isnan(b.y)) || (a.x == b.x && a.y <= b.y);
+}
+
+template <typename T> inline T mx_maximum(T a, T b)
+{
+    return mx_less_equal(b, a) || mx_isnan(a) ? a : b;
+}
+
+template <typename T> inline T mx_minimum(T a, T b)
+{
+    return mx_less_equal(a, b) || mx_isnan(a) ? a : b;
+}
+
+template <typename T> inline T mx_fmax(T a, T b)
+{
+    return mx_less_equal(b, a) || mx_isnan(b) ? a : b;
+}
+
+template <typename T> inline T mx_fmin(T a, T b)
+{
+    return mx_less_equal(a, b) || mx_isnan(b) ? a : b;
+}
+
+/* -- Integers and bool --------------------------------------------------------------- */
+
+inline bool mx_add(bool a, bool b) { return a || b; }
+inline bool mx_multiply(bool a, bool b) { return a && b; }
+inline bool mx_absolute(bool a) { return a; }
+inline bool mx_invert(bool a) { return !a; }
+inline bool mx_floor(bool a) { return a; }
+inline bool mx_ceil(bool a) { return a; }
+inline bool mx_trunc(bool a) { return a; }
+
+/* T is the type, U its unsigned partner, W the unsigned type it is computed in. */
+#define MX_INTEGER(T, U, W)                                                                    \
+    inline T mx_add(T a, T b) { return T(W(a) + W(b)); }                                       \
+    inline T mx_subtract(T a, T b) { return T(W(a) - W(b)); }                                  \
+    inline T mx_multiply(T a, T b) { return T(W(a) * W(b)); }                                  \
+    inline T mx_negative(T a) { return T(W(0) - W(a)); }                                       \
+    inline T mx_conjugate(T a) { return a; }                                                   \
+    inline T mx_invert(T a) { return T(~a); }                                                  \
+    inline T mx_floor(T a) { return a; }                                                       \
+    inline T mx_ceil(T a) { return a; }                                                        \
+    inline T mx_trunc(T a) { return a; }                                                       \
+    /* A shift by the width or more empties the number, as does a negative one. */             \
+    inline T mx_left_shift(T a, T b) { return U(b) < 8 * sizeof(T) ? T(W(a) << U(b)) : T(0); } \
+    inline T mx_right_shift(T a, T b)                                                          \
+    {                                                                                          \
+        return U(b) < 8 * sizeof(T) ? T(a >> b) : a < 0 ? T(-1) : T(0);                        \
+    }                                                                                          \
+    inline T mx_power(T a, T b)                                                                \
+    {                                                                                          \
+        W result = 1, square = W(a);                                                           \
+        for (U n = b < 0 ? U(0) : U(b); n != 0; n = U(n >> 1), square *= square)               \
+            if (n & 1)                                                                         \
+                result *= square;                                                              \
+        return T(result);                                                                      \
+    }                                                                                          \
+    inline U mx_magnitude(T a) { return a < 0 ? U(W(0) - W(a)) : U(a); }                       \
+    inline uchar mx_bitwise_count(T a) { return uchar(popcount(mx_magnitude(a))); }            \
+    inline T mx_gcd(T a, T b)                                                                  \
+    {                                                                                          \
+        U x = mx_magnitude(a), y = mx_magnitude(b);                                            \
+        while (y != 0) {                                                                       \
+            U rest = U(x % y);                                                                 \
+            x = y;                                                                             \
+            y = rest;                                                                          \
+        }                                                                                      \
+        return T(x);                                                                           \
+    }                                                                                          \
+    inline T mx_lcm(T a, T b)                                                                  \
+    {                                                                                          \
+        U divisor = U(mx_gcd(a, b));                                                           \
+        if (divisor == 0)                                                                      \
+            return T(0);                                                                       \
+        return T(W(mx_magnitude(a) / divisor) * W(mx_magnitude(b)));                           \
+    }
+
+MX_INTEGER(char, uchar, uint)
+MX_INTEGER(short, ushort, uint)
+MX_INTEGER(int, uint, uint)
+MX_INTEGER(long, ulong, ulong)
+MX_INTEGER(uchar, uchar, uint)
+MX_INTEGER(ushort, ushort, uint)
+MX_INTEGER(uint, uint, uint)
+MX_INTEGER(ulong, ulong, ulong)
+
+/* Divided by zero is zero; by -1 the least number would overflow. */
+#define MX_SIGNED(T)                                                           \
+    inline T mx_absolute(T a) { return a < 0 ? mx_negative(a) : a; }           \
+    inline T mx_sign(T a) { return T((a > 0) - (a < 0)); }                     \
+    inline T mx_reciprocal(T a) { return a == 1 || a == -1 ? a : T(0); }       \
+    inline T mx_fmod(T a, T b) { return b == 0 || b == -1 ? T(0) : T(a % b); } \
+    inline T mx_remainder(T a, T b)                                            \
+    {                                                                          \
+        T rest = mx_fmod(a, b);                                                \
+        return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;        \
+    }                                                                          \
+    inline T mx_floor_divide(T a, T b)                                         \
+    {                                                                          \
+        if (b == 0 || b == -1)                                                 \
+            return b == 0 ? T(0) : mx_negative(a);                             \
+        return T(a / b - (a % b != 0 && (a < 0) != (b < 0)));                  \
+    }
+
+#define MX_UNSIGNED(T)                                              \
+    inline T mx_absolute(T a) { return a; }                         \
+    inline T mx_sign(T a) { return T(a > 0); }                      \
+    inline T mx_reciprocal(T a) { return T(a == 1); }               \
+    inline T mx_fmod(T a, T b) { return b == 0 ? T(0) : T(a % b); } \
+    inline T mx_remainder(T a, T b) { return mx_fmod(a, b); }       \
+    inline T mx_floor_divide(T a, T b) { return b == 0 ? T(0) : T(a / b); }
+
+MX_SIGNED(char)
+MX_SIGNED(short)
+MX_SIGNED(int)
+MX_SIGNED(long)
+MX_UNSIGNED(uchar)
+MX_UNSIGNED(ushort)
+MX_UNSIGNED(uint)
+MX_UNSIGNED(ulong)
+
+/* -- Real numbers: arithmetic -------------------------------------------------------- */
+
+inline float mx_add(float a, float b) { return a + b; }
+inline float mx_subtract(float a, float b) { return a - b; }
+inline float mx_multiply(float a, float b) { return a * b; }
+inline float mx_divide(float a, float b) { return a / b; }
+inline float mx_negative(float a) { return -a; }
+inline float mx_reciprocal(float a) { return 1.0f / a; }
+inline float mx_conjugate(float a) { return a; }
+inline float mx_absolute(float a) { return fabs(a); }
+inline float mx_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a == 0 ? 0.0f : a; }
+inline float mx_power(float a, float b) { return pow(a, b); }
+inline float mx_fmod(float a, float b) { return fmod(a, b); }
+inline float mx_floor(float a) { return floor(a); }
+inline float mx_ceil(float a) { return ceil(a); }
+inline float mx_trunc(float a) { return trunc(a); }
+
+/* Floor quotient, and in *rest the remainder with the sign of b: as Python's float does. */
+inline float mx_divmod(float a, float b, thread float *rest)
+{
+    *rest = fmod(a, b);
+    if (b == 0)
+        return a / b;
+    float quotient = (a - *rest) / b;
+    if (*rest == 0) {
+        *rest = mx_copysign(0.0f, b);
+    } else if ((b < 0) != (*rest < 0)) {
+        *rest += b;
+        quotient -= 1.0f;
+    }
+    if (quotient == 0)
+        return mx_copysign(0.0f, a / b);
+    float below = floor(quotient);
+    return quotient - below > 0.5f ? below + 1.0f : below;
+}
+
+inline float mx_floor_divide(float a, float b)
+{
+    float rest;
+    return mx_divmod(a, b, &rest);
+}
+
+inline float mx_remainder(float a, float b)
+{
+    float rest;
+    mx_divmod(a, b, &rest);
+    return rest;
+}
+
+inline float mx_modf(float a, thread float *whole)
+{
+    *whole = trunc(a);
+    return mx_copysign(mx_isinf(a) ? 0.0f : a - *whole, a);
+}
+
+inline float mx_frexp(float a, thread int *exponent)
+{
+    *exponent = 0;
+    return mx_isfinite(a) ? frexp(a, *exponent) : a;
+}
+
+inline float mx_heaviside(float a, float b)
+{
+    return mx_isnan(a) ? a : a == 0 ? b : a < 0 ? 0.0f : 1.0f;
+}
+
+/* -- Real numbers: functions ---------------------------------------------------------- */
+
+inline float mx_sqrt(float a) { return sqrt(a); }
+inline float mx_exp(float a) { return exp(a); }
+inline float mx_exp2(float a) { return exp2(a); }
+inline float mx_log(float a) { return log(a); }
+inline float mx_log2(float a) { return log2(a); }
+inline float mx_log10(float a) { return log10(a); }
+inline float mx_sin(float a) { return sin(a); }
+inline float mx_cos(float a) { return cos(a); }
+inline float mx_tan(float a) { return tan(a); }
+inline float mx_arcsin(float a) { return asin(a); }
+inline float mx_arccos(float a) { return acos(a); }
+inline float mx_arctan(float a) { return atan(a); }
+inline float mx_arctan2(float a, float b) { return atan2(a, b); }
+inline float mx_sinh(float a) { return sinh(a); }
+inline float mx_cosh(float a) { return cosh(a); }
+inline float mx_tanh(float a) { return tanh(a); }
+inline float mx_arcsinh(float a) { return asinh(a); }
+inline float mx_arccosh(float a) { return acosh(a); }
+inline float mx_arctanh(float a) { return atanh(a); }
+inline float mx_deg2rad(float a) { return a * 0.017453292519943295f; }
+inline float mx_rad2deg(float a) { return a * 57.29577951308232f; }
+
+/* log(u) * x / (u - 1) with u = 1 + x: the rounding of u cancels.  Higham, Accuracy and
+ * Stability of Numerical Algorithms, 1.14.1; the same for expm1. */
+inline float mx_log1p(float a)
+{
+    float u = 1.0f + a;
+    if (u == 1.0f || mx_isinf(u))
+        return a < -1.0f ? MX_NAN : a;
+    return log(u) * (a / (u - 1.0f));
+}
+
+inline float mx_expm1(float a)
+{
+    if (fabs(a) > 1.0f)
+        return exp(a) - 1.0f;
+    float u = exp(a);
+    return u == 1.0f ? a : (u - 1.0f) * (a / log(u));
+}
+
+/* One step of Newton's method on a guess from the logarithm. */
+inline float mx_cbrt(float a)
+{
+    if (a == 0 || !mx_isfinite(a))
+        return a;
+    float x = fabs(a);
+    float root = exp2(log2(x) / 3.0f);
+    root -= (root - x / (root * root)) / 3.0f;
+    return mx_copysign(root, a);
+}
+
+/* Scaled to the larger leg, so that no square overflows; what the squares and the root lost
+ * in rounding is put back.  Borges, An Improved Algorithm for hypot(a, b), 2019. */
+inline float mx_hypot(float a, float b)
+{
+    if (mx_isinf(a) || mx_isinf(b))
+        return INFINITY;
+    float x = max(fabs(a), fabs(b)), y = min(fabs(a), fabs(b));
+    if (mx_isnan(a) || mx_isnan(b))
+        return MX_NAN;
+    if (y == 0)
+        return x;
+    int exponent;
+    x = frexp(x, exponent);
+    y = ldexp(y, -exponent);
+    float xx = x * x, yy = y * y, sum = xx + yy, root = sqrt(sum);
+    float lost = ((xx - sum) + yy) + (fma(x, x, -xx) + fma(y, y, -yy)) + fma(-root, root, sum);
+    return ldexp(root + lost / (2.0f * root), exponent);
+}
+
+inline float mx_logaddexp(float a, float b)
+{
+    if (a == b)
+        return a + 0.6931471805599453f;
+    float d = a - b;
+    return d > 0 ? a + mx_log1p(exp(-d)) : d <= 0 ? b + mx_log1p(exp(d)) : d;
+}
+
+inline float mx_logaddexp2(float a, float b)
+{
+    const float log2_e = 1.4426950408889634f;
+    if (a == b)
+        return a + 1.0f;
+    float d = a - b;
+    return d > 0    ? a + log2_e * mx_log1p(exp2(-d))
+           : d <= 0 ? b + log2_e * mx_log1p(exp2(d))
+                    : d;
+}
+
+/* -- half, by way of float ------------------------------------------------------------- */
+
+#define MX_HALF1(word) \
+    inline half word(half a) { return half(word(float(a))); }
+#define MX_HALF2(word) \
+    inline half word(half a, half b) { return half(word(float(a), float(b))); }
+
+MX_HALF2(mx_add)
+MX_HALF2(mx_subtract)
+MX_HALF2(mx_multiply)
+MX_HALF2(mx_divide)
+MX_HALF2(mx_floor_divide)
+MX_HALF2(mx_remainder)
+MX_HALF2(mx_fmod)
+MX_HALF2(mx_power)
+MX_HALF1(mx_negative)
+MX_HALF1(mx_reciprocal)
+MX_HALF1(mx_conjugate)
+MX_HALF1(mx_absolute)
+MX_HALF1(mx_sign)
+MX_HALF1(mx_floor)
+MX_HALF1(mx_ceil)
+MX_HALF1(mx_trunc)
+MX_HALF2(mx_heaviside)
+MX_HALF1(mx_sqrt)
+MX_HALF1(mx_cbrt)
+MX_HALF1(mx_exp)
+MX_HALF1(mx_exp2)
+MX_HALF1(mx_expm1)
+MX_HALF1(mx_log)
+MX_HALF1(mx_log2)
+MX_HALF1(mx_log10)
+MX_HALF1(mx_log1p)
+MX_HALF2(mx_logaddexp)
+MX_HALF2(mx_logaddexp2)
+MX_HALF1(mx_sin)
+MX_HALF1(mx_cos)
+MX_HALF1(mx_tan)
+MX_HALF1(mx_arcsin)
+MX_HALF1(mx_arccos)
+MX_HALF1(mx_arctan)
+MX_HALF2(mx_arctan2)
+MX_HALF2(mx_hypot)
+MX_HALF1(mx_sinh)
+MX_HALF1(mx_cosh)
+MX_HALF1(mx_tanh)
+MX_HALF1(mx_arcsinh)
+MX_HALF1(mx_arccosh)
+MX_HALF1(mx_arctanh)
+MX_HALF1(mx_deg2rad)
+MX_HALF1(mx_rad2deg)
+
+inline half mx_divmod(half a, half b, thread half *rest)
+{
+    float wide;
+    half quotient = half(mx_divmod(float(a), float(b), &wide));
+    *rest = half(wide);
+    return quotient;
+}
+
+inline half mx_modf(half a, thread half *whole)
+{
+    float wide;
+    half fraction = half(mx_modf(float(a), &wide));
+    *whole = half(wide);
+    return fraction;
+}
+
+inline half mx_frexp(half a, thread int *exponent)
+{
+    return half(mx_frexp(float(a), exponent));
+}
+
+/* Two integers together. */
+template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
+{
+    *rest = mx_remainder(a, b);
+    return mx_floor_divide(a, b);
+}
+
+/* -- Complex numbers: arithmetic -------------------------------------------------------- */
+
+inline float2 mx_add(float2 a, float2 b) { return a + b; }
+inline float2 mx_subtract(float2 a, float2 b) { return a - b; }
+inline float2 mx_negative(float2 a) { return -a; }
+inline float2 mx_conjugate(float2 a) { return float2(a.x, -a.y); }
+inline float mx_absolute(float2 a) { return mx_hypot(a.x, a.y); }
+inline float2 mx_times_i(float2 a) { return float2(-a.y, a.x); }
+inline float2 mx_over_i(float2 a) { return float2(a.y, -a.x); }
+
+/* Rounded where NumPy's vector loop rounds. */
+inline float2 mx_multiply(float2 a, float2 b)
+{
+    return float2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
+}
+
+/* Smith's algorithm (CACM 5:8, 1962): no square of b that could overflow. */
+inline float2 mx_divide(float2 a, float2 b)
+{
+    if (fabs(b.x) >= fabs(b.y)) {
+        if (b.x == 0 && b.y == 0)
+            return float2(a.x / fabs(b.x), a.y / fabs(b.x));
+        float ratio = b.y / b.x, scale = 1.0f / (b.x + b.y * ratio);
+        return float2((a.x + a.y * ratio) * scale, (a.y - a.x * ratio) * scale);
+    }
+    float ratio = b.x / b.y, scale = 1.0f / (b.y + b.x * ratio);
+    return float2((a.x * ratio + a.y) * scale, (a.y * ratio - a.x) * scale);
+}
+
+inline float2 mx_reciprocal(float2 a)
+{
+    if (fabs(a.y) <= fabs(a.x)) {
+        float ratio = a.y / a.x, scale = a.x + a.y * ratio;
+        return float2(1.0f / scale, -ratio / scale);
+    }
+    float ratio = a.x / a.y, scale = a.x * ratio + a.y;
+    return float2(ratio / scale, -1.0f / scale);
+}
+
+/* Where a number of infinite length points is told by its infinite part. */
+inline float2 mx_sign(float2 a)
+{
+    float length = mx_absolute(a);
+    if (mx_isnan(length) || (mx_isinf(a.x) && mx_isinf(a.y)))
+        return float2(MX_NAN, MX_NAN);
+    if (mx_isinf(length))
+        return mx_isinf(a.x) ? float2(mx_sign(a.x), 0.0f) : float2(0.0f, mx_sign(a.y));
+    return length == 0 ? float2(0.0f, 0.0f) : float2(a.x / length, a.y / length);
+}
+
+/* -- Complex numbers: functions ---------------------------------------------------------
+ * Special values are those of C99, annex G. */
+
+inline float2 mx_sqrt(float2 a)
+{
+    if (a.x == 0 && a.y == 0)
+        return float2(0.0f, a.y);
+    if (mx_isinf(a.y))
+        return float2(INFINITY, a.y);
+    if (mx_isnan(a.x))
+        return float2(MX_NAN, MX_NAN);
+    if (mx_isinf(a.x)) {
+        float other = mx_isnan(a.y) ? MX_NAN : 0.0f;
+        return a.x > 0 ? float2(a.x, mx_isnan(a.y) ? a.y : mx_copysign(0.0f, a.y))
+                       : float2(other, mx_copysign(INFINITY, a.y));
+    }
+    if (mx_isnan(a.y))
+        return float2(MX_NAN, MX_NAN);
+    /* Scaled by an even power of two, so that the modulus neither over- nor underflows. */
+    int exponent;
+    frexp(max(fabs(a.x), fabs(a.y)), exponent);
+    exponent /= 2;
+    float x = ldexp(a.x, -2 * exponent), y = ldexp(a.y, -2 * exponent);
+    float root = sqrt((fabs(x) + mx_hypot(x, y)) * 0.5f), other = fabs(y) / (2.0f * root);
+    root = ldexp(root, exponent);
+    other = ldexp(other, exponent);
+    return x >= 0 ? float2(root, mx_copysign(other, a.y))
+                  : float2(other, mx_copysign(root, a.y));
+}
+
+/* exp(x) * scale * (cos y, sin y), for finite y: in two factors, as exp(x) alone may overflow.
+ */
+inline float2 mx_polar_exp(float x, float scale, float y)
+{
+    if (mx_isinf(x) && x < 0)
+        return float2(mx_copysign(0.0f, cos(y)), mx_copysign(0.0f, sin(y)));
+    float factor = x > 80.0f ? exp(x * 0.5f) : 1.0f;
+    float rest = (x > 80.0f ? factor : exp(x)) * scale;
+    return float2(cos(y) * rest * factor, sin(y) * rest * factor);
+}
+
+inline float2 mx_exp(float2 a)
+{
+    if (a.y == 0)
+        return float2(exp(a.x), a.y);
+    if (mx_isfinite(a.y))
+        return mx_isnan(a.x) ? float2(MX_NAN, MX_NAN) : mx_polar_exp(a.x, 1.0f, a.y);
+    if (mx_isinf(a.x))
+        return a.x < 0 ? float2(0.0f, 0.0f) : float2(INFINITY, MX_NAN);
+    return float2(MX_NAN, MX_NAN);
+}
+
+inline float2 mx_exp2(float2 a) { return mx_exp(a * 0.6931471805599453f); }
+
+inline float2 mx_expm1(float2 a)
+{
+    float s = sin(a.y * 0.5f);
+    return float2(mx_expm1(a.x) * cos(a.y) - 2.0f * s * s, exp(a.x) * sin(a.y));
+}
+
+/* log of the modulus: near the unit circle from what it lacks to one. */
+inline float mx_log_absolute(float2 a)
+{
+    float x = max(fabs(a.x), fabs(a.y)), y = min(fabs(a.x), fabs(a.y));
+    if (mx_isfinite(a) && x > 0.5f && x < 2.0f)
+        return 0.5f * mx_log1p((x - 1.0f) * (x + 1.0f) + y * y);
+    float scale = x > 1e38f ? 0.5f : 1.0f;
+    return log(mx_hypot(a.x * scale, a.y * scale)) + (scale < 1 ? 0.6931471805599453f : 0.0f);
+}
+
+inline float2 mx_log(float2 a) { return float2(mx_log_absolute(a), atan2(a.y, a.x)); }
+inline float2 mx_log2(float2 a) { return mx_log(a) * 1.4426950408889634f; }
+inline float2 mx_log10(float2 a) { return mx_log(a) * 0.4342944819032518f; }
+
+inline float2 mx_log1p(float2 a)
+{
+    return float2(log(mx_hypot(a.x + 1.0f, a.y)), atan2(a.y, a.x + 1.0f));
+}
+
+inline float2 mx_sinh(float2 a)
+{
+    if (a.y == 0)
+        return float2(sinh(a.x), a.y);
+    if (a.x == 0 && !mx_isfinite(a.y))
+        return float2(a.x, MX_NAN);
+    if (mx_isnan(a.x) || !mx_isfinite(a.y))
+        return float2(mx_isinf(a.x) ? a.x : MX_NAN, MX_NAN);
+    if (fabs(a.x) < 80.0f)
+        return float2(sinh(a.x) * cos(a.y), cosh(a.x) * sin(a.y));
+    float2 big = mx_polar_exp(fabs(a.x), 0.5f, a.y);
+    return float2(a.x < 0 ? -big.x : big.x, big.y);
+}
+
+inline float2 mx_cosh(float2 a)
+{
+    if (a.y == 0)
+        return float2(cosh(a.x), mx_isnan(a.x) ? 0.0f : mx_copysign(1.0f, a.x) * a.y);
+    if (a.x == 0)
+        return mx_isfinite(a.y) ? float2(cos(a.y), a.x * sin(a.y)) : float2(MX_NAN, 0.0f);
+    if (mx_isnan(a.x) || !mx_isfinite(a.y))
+        return float2(mx_isinf(a.x) ? INFINITY : MX_NAN, MX_NAN);
+    if (fabs(a.x) < 80.0f)
+        return float2(cosh(a.x) * cos(a.y), sinh(a.x) * sin(a.y));
+    float2 big = mx_polar_exp(fabs(a.x), 0.5f, a.y);
+    return float2(big.x, a.x < 0 ? -big.y : big.y);
+}
+
+/* Kahan, Branch Cuts for Complex Elementary Functions, 1987. */
+inline float2 mx_tanh(float2 a)
+{
+    if (mx_isnan(a.x))
+        return float2(a.x, a.y == 0 ? a.y : MX_NAN);
+    if (mx_isinf(a.x))
+        return float2(mx_sign(a.x),
+                      mx_copysign(0.0f, mx_isfinite(a.y) ? sin(a.y) * cos(a.y) : 1.0f));
+    if (!mx_isfinite(a.y))
+        return float2(a.x == 0 ? a.x : MX_NAN, MX_NAN);
+    if (fabs(a.x) > 11.0f) {
+        float small = exp(-fabs(a.x));
+        return float2(mx_sign(a.x), 4.0f * sin(a.y) * cos(a.y) * small * small);
+    }
+    float t = tan(a.y), beta = 1.0f + t * t, s = sinh(a.x), rho = sqrt(1.0f + s * s);
+    float below = 1.0f + beta * s * s;
+    return float2(beta * rho * s / below, t / below);
+}
+
+inline float2 mx_sin(float2 a) { return mx_over_i(mx_sinh(mx_times_i(a))); }
+inline float2 mx_cos(float2 a) { return mx_cosh(mx_times_i(a)); }
+inline float2 mx_tan(float2 a) { return mx_over_i(mx_tanh(mx_times_i(a))); }
+
+/* Kahan, as above: exact on the branch cuts, and nothing cancels.  Far from zero, where the
+ * products would overflow, it is the logarithm. */
+inline bool mx_is_far(float2 a) { return mx_isinf(a) || max(fabs(a.x), fabs(a.y)) > 1e18f; }
+
+inline float2 mx_far_arcsin(float2 a)
+{
+    float x = a.x, y = fabs(a.y);
+    if (mx_isinf(a)) { /* an infinite part hides a finite one */
+        x = mx_isinf(x) ? mx_copysign(1.0f, x) : mx_isnan(x) ? x : mx_copysign(0.0f, x);
+        y = mx_isinf(y) ? 1.0f : mx_isnan(y) ? y : 0.0f;
+    }
+    return float2(atan2(x, y), mx_copysign(mx_log_absolute(a) + 0.6931471805599453f, a.y));
+}
+
+inline float2 mx_arcsin(float2 a)
+{
+    if (mx_is_far(a))
+        return mx_far_arcsin(a);
+    if (mx_isnan(a))
+        return float2(a.x == 0 ? a.x : MX_NAN, MX_NAN);
+    float2 minus = mx_sqrt(float2(1.0f - a.x, -a.y)), plus = mx_sqrt(float2(1.0f + a.x, a.y));
+    float real = atan2(a.x, minus.x * plus.x - minus.y * plus.y);
+    return float2(real, asinh(minus.x * plus.y - minus.y * plus.x));
+}
+
+inline float2 mx_arccos(float2 a)
+{
+    const float right_angle = 1.5707963267948966f;
+    if (mx_is_far(a)) {
+        float2 rest = mx_far_arcsin(a);
+        return float2(right_angle - rest.x, -rest.y);
+    }
+    if (mx_isnan(a))
+        return float2(a.x == 0 ? right_angle : MX_NAN, MX_NAN);
+    float2 minus = mx_sqrt(float2(1.0f - a.x, -a.y)), plus = mx_sqrt(float2(1.0f + a.x, a.y));
+    return float2(2.0f * atan2(minus.x, plus.x), asinh(plus.x * minus.y - plus.y * minus.x));
+}
+
+inline float2 mx_arcsinh(float2 a) { return mx_over_i(mx_arcsin(mx_times_i(a))); }
+
+inline float2 mx_arccosh(float2 a)
+{
+    float2 angle = mx_arccos(a);
+    return mx_signbit(a.y) ? float2(angle.y, -angle.x) : float2(-angle.y, angle.x);
+}
+
+inline float2 mx_arctanh(float2 a)
+{
+    const float right_angle = 1.5707963267948966f;
+    float x = fabs(a.x), y = a.y;
+    if (mx_is_far(a)) {
+        float2 inverse = mx_isinf(a) ? float2(0.0f, 0.0f) : mx_reciprocal(float2(x, y));
+        return float2(mx_copysign(inverse.x, a.x),
+                      mx_isnan(a.y) ? a.y : mx_copysign(right_angle, y));
+    }
+    if (mx_isnan(a))
+        return float2(a.x == 0 ? a.x : MX_NAN, MX_NAN);
+    float real = 0.25f * mx_log1p(4.0f * x / ((1.0f - x) * (1.0f - x) + y * y));
+    float imag = 0.5f * atan2(2.0f * y, (1.0f - x) * (1.0f + x) - y * y);
+    return float2(mx_copysign(real, a.x), imag);
+}
+
+inline float2 mx_arctan(float2 a) { return mx_over_i(mx_arctanh(mx_times_i(a))); }
+
+/* Small whole powers by multiplication, the others by the logarithm. */
+inline float2 mx_power(float2 a, float2 b)
+{
+    if (b.x == 0 && b.y == 0)
+        return float2(1.0f, 0.0f);
+    if (a.x == 0 && a.y == 0)
+        return b.x > 0 ? float2(0.0f, 0.0f) : float2(MX_NAN, MX_NAN);
+    if (b.y != 0 || trunc(b.x) != b.x || fabs(b.x) >= 100.0f)
+        return mx_exp(mx_multiply(b, mx_log(a)));
+    float2 result = float2(1.0f, 0.0f), square = a;
+    for (int n = int(fabs(b.x)); n != 0; n >>= 1, square = mx_multiply(square, square))
+        if (n & 1)
+            result = mx_multiply(result, square);
+    return b.x < 0 ? mx_reciprocal(result) : result;
+}

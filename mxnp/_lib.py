@@ -216,7 +216,7 @@ def memory_info() -> dict[str, int]:
         ``limit``
             the most that is kept (see `set_memory_limit`);
         ``system_calls``
-            number of blocks that were not in the pool and had to be asked of the system.
+            number of blocks that the pool did not have and asked of the system.
     """
     info = ffi.new("struct mx_memory_info *")
     lib.mx_memory_info(info)
@@ -332,9 +332,9 @@ def record(
     loop : Loop
         From `find_loop`.
     arrays : sequence of numpy.ndarray, each of shape (n,) or (1,)
-        Inputs, then outputs, of the loop's dtypes and in native byte order; one of shape
-        (1,) is used for every element. An output overlaps an input only if it is the same
-        elements in the same order.
+        Inputs, then outputs, of the loop's dtypes and in native byte order; one of
+        shape (1,) is used for every element. An output overlaps an input only if it is
+        the same elements in the same order.
     buffers : sequence of Buffer or None
         The counted memory that each array points into, if any. An array without is kept
         alive until the flush.

@@ -8,7 +8,8 @@
 #include "../alloc.h"
 #include "../base.h"
 
-/* Asked once: devices that come and go while the program runs are not followed. */
+/* Asked once: devices that come and go while the program runs are not followed, and of
+ * those whose name finds no memory there are none. */
 static char **names;
 static int count;
 
@@ -17,9 +18,9 @@ static void read_names(void)
     @autoreleasepool {
         NSArray<id<MTLDevice>> *devices = MTLCopyAllDevices();
         names = mx_alloc([devices count] * sizeof *names);
-        for (id<MTLDevice> device in devices) {
-            const char *name = [[device name] UTF8String];
-            char *copy = names ? mx_alloc(strlen(name) + 1) : NULL;
+        for (NSUInteger i = 0; names && i < [devices count]; i++) {
+            const char *name = [[[devices objectAtIndex:i] name] UTF8String];
+            char *copy = mx_alloc(strlen(name) + 1);
             if (!copy)
                 break;
             strcpy(copy, name);

@@ -1,0 +1,163 @@
+"""The floors of the house: imports and includes go down, or to the left on one floor.
+
+A new file gets its place in the tables below; a file without one fails the test.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# Modules of mxnp, ground floor first. "x|y" on one floor are strangers: neither may
+# import the other. A folder is named with its slash and stands for what is in it.
+PYTHON = [
+    "_core | _bridge",  # compiled
+    "_lib",
+    "_members",
+    "_array",
+    "_ufunc",
+    "_methods",
+    "_mirror",
+    "_classes",
+    "random | testing | ma",
+    "__init__",
+    "_runner",
+    "__main__",
+]
+
+# Nouns of csrc: a noun is its .h, .c, .m and .def together.
+C = [
+    "mxnp | digest",  # the C API, and what the build writes
+    "base",
+    "error | alloc | dtypes | ops",
+    "pool",
+    "buffer | loop | backend",
+    "stream | cpu/ | metal/",
+    "api | ffi",
+    "python/",  # knows Python, not the core
+]
+
+# Who may use what, beyond the floors.
+ONLY = {"_core": {"_lib"}}
+ALONE = {"python/"}
+
+
+def places(floors):
+    """Give (floor, side) of each name."""
+    return {
+        name: (floor, side)
+        for floor, names in enumerate(floors)
+        for side, name in enumerate(names.split(" | "))
+    }
+
+
+def name_of(path, known):
+    """Give the entry that a file falls under: its own, or its folder's."""
+    folders = [f"{parent.as_posix()}/" for parent in path.parents]
+    return next((f for f in folders if f in known), path.with_suffix("").as_posix())
+
+
+def check(user, used, known):
+    """Fail if user is not above used."""
+    assert user in known, f"give {user} a place in {__file__}"
+    assert used in known, f"{user} uses {used}, which has no place in {__file__}"
+    if used != user:
+        assert user not in ALONE, f"{user} must not use {used}"
+        assert user in ONLY.get(used, {user}), f"only {ONLY[used]} may use {used}"
+        assert known[used][0] < known[user][0], f"{user} is not above {used}"
+
+
+# -- Python ---------------------------------------------------------------------------
+
+MODULES = sorted((ROOT / "mxnp").rglob("*.py"))
+
+
+def module_of(path):
+    """Give the dotted name of a file within mxnp: "_lib", "lib.scimath"."""
+    parts = path.relative_to(ROOT / "mxnp").with_suffix("").parts
+    return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
+
+
+def imports(path, known):
+    """Give the modules of mxnp that a file imports, at the top or inside a function."""
+    package = ("mxnp", *path.relative_to(ROOT / "mxnp").parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) + 1 - node.level] if node.level else ()
+            base = ".".join([*start, *filter(None, [node.module])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            first, *rest = name.split(".")
+            if first == "mxnp":  # the longest beginning that is a module
+                tails = [".".join(rest[:n]) for n in range(len(rest), 0, -1)]
+                yield next((tail for tail in tails if tail in known), "__init__")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_of)
+def test_python_imports_go_down(path):
+    known = places(PYTHON)
+    user = module_of(path)
+    check(user, user, known)
+    for used in imports(path, known):
+        check(user, used, known)
+
+
+# -- C --------------------------------------------------------------------------------
+
+SOURCES = sorted(
+    path
+    for path in (ROOT / "csrc").rglob("*")
+    if path.suffix in {".c", ".h", ".m", ".def"}
+)
+
+
+def noun_of(path):
+    return name_of(path.relative_to(ROOT / "csrc"), places(C))
+
+
+def includes(path):
+    """Give the nouns of csrc that a file includes."""
+    text = path.read_text()
+    for name in re.findall(r'^\s*#\s*(?:include|import)\s*"(.+?)"', text, re.MULTILINE):
+        beside = (path.parent / name).resolve()
+        yield noun_of(beside if beside.exists() else ROOT / "csrc" / name)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_c_includes_go_down(path):
+    known = places(C)
+    user = noun_of(path)
+    check(user, user, known)
+    for used in includes(path):
+        check(user, used, known)
+
+
+# -- The tables -----------------------------------------------------------------------
+
+
+def test_tables_name_nothing_that_is_gone():
+    compiled, planned = {"_core", "_bridge"}, {"_runner", "__main__"}
+    assert places(PYTHON).keys() <= {*map(module_of, MODULES), *compiled, *planned}
+    assert places(C).keys() <= {*map(noun_of, SOURCES), "digest"}
+
+
+@pytest.mark.parametrize(
+    ("user", "used", "complaint"),
+    [
+        ("_array", "_ufunc", "_array is not above _ufunc"),
+        ("random", "ma", "random is not above ma"),
+        ("_array", "_core", "only {'_lib'} may use _core"),
+        ("_helpers", "_array", "give _helpers a place"),
+        ("_array", "_helpers", "_array uses _helpers, which has no place"),
+    ],
+)
+def test_wrong_use_is_seen(user, used, complaint):
+    with pytest.raises(AssertionError, match=re.escape(complaint)):
+        check(user, used, places(PYTHON))

@@ -1,0 +1,36 @@
+"""The C tests of the core, tests/c, built and run by meson."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def find_tool(name):
+    """Find it beside this Python, where pip put it, or on the path."""
+    return shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
+
+
+@pytest.mark.skipif(
+    not (find_tool("meson") and find_tool("ninja")), reason="meson or ninja is missing"
+)
+@pytest.mark.skipif(not find_tool("cc"), reason="no C compiler")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("cffi.gen_src"), reason="cffi is older than 2.1"
+)
+def test_c_core(tmp_path, monkeypatch):
+    monkeypatch.setenv("NINJA", find_tool("ninja"))
+    native = tmp_path / "native.ini"
+    native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
+    build = tmp_path / "build"
+    setup = ["setup", build, ROOT, "-Dctests=true", "--native-file", native]
+    for command in (setup, ["test", "-C", build, "--print-errorlogs"]):
+        done = subprocess.run(
+            [find_tool("meson"), *command], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

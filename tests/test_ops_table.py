@@ -1,0 +1,130 @@
+"""The rows of csrc/ops.def and csrc/dtypes.def against NumPy and metal/scalar.metal."""
+
+import re
+from pathlib import Path
+
+import numpy
+import pytest
+
+from mxnp import _lib
+
+ROOT = Path(__file__).parents[1]
+DTYPES = {row.name: numpy.dtype(row.name) for row in _lib.dtypes()}
+
+INTEGER = {name for name, dtype in DTYPES.items() if dtype.kind in "iu"}
+REAL_FLOATING = {"float16", "float32", "float64"}
+FLOATING = REAL_FLOATING | {"complex64", "complex128"}
+CLASSES = {  # as the head of ops.def has them
+    "any": {"bool"} | INTEGER | FLOATING,
+    "numeric": INTEGER | FLOATING,
+    "real": INTEGER | REAL_FLOATING,
+    "real_or_bool": {"bool"} | INTEGER | REAL_FLOATING,
+    "integer": INTEGER,
+    "integer_or_bool": {"bool"} | INTEGER,
+    "floating": FLOATING,
+    "real_floating": REAL_FLOATING,
+    "double": {"float64", "complex128"},
+    "scaled": REAL_FLOATING,
+}
+RESULTS = {
+    "same": ("{0}",),
+    "truth": ("bool",),
+    "count": ("uint8",),
+    "magnitude": ("{1}",),
+    "same_same": ("{0}", "{0}"),
+    "same_int": ("{0}", "int32"),
+}
+IDENTITIES = {
+    "none": None,
+    "0": 0,
+    "1": 1,
+    "-1": -1,
+    "true": True,
+    "false": False,
+    "-INFINITY": -numpy.inf,
+}
+MSL_FUNCTIONS = {"fabs", "rint", "ldexp"}  # of those in metal_stdlib
+
+# NumPy 2.0 rounds integers by way of float64.
+if numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
+    CLASSES["real_or_bool"] = REAL_FLOATING
+
+# Numeric ufuncs that are not elementwise: they have core dimensions.
+NOT_ELEMENTWISE = {"matmul", "matvec", "vecdot", "vecmat"}
+# Ufuncs of one element that have no loop over numbers.
+NOT_NUMERIC = {"isnat"}
+
+each_op = pytest.mark.parametrize("op", _lib.ops(), ids=lambda op: op.name)
+
+
+def public_ufuncs():
+    found = (value for name, value in vars(numpy).items() if not name.startswith("_"))
+    return {f.__name__: f for f in found if isinstance(f, numpy.ufunc)}
+
+
+def magnitude_of(name):
+    return {"complex64": "float32", "complex128": "float64"}.get(name, name)
+
+
+def test_every_ufunc_over_numbers_has_a_row():
+    expected = public_ufuncs().keys() - NOT_ELEMENTWISE - NOT_NUMERIC
+    assert {op.name for op in _lib.ops()} == expected
+
+
+def test_rows_are_not_repeated():
+    names = [op.name for op in _lib.ops()]
+    assert len(names) == len(set(names))
+
+
+@each_op
+def test_arity_and_identity_are_those_of_the_ufunc(op):
+    ufunc = getattr(numpy, op.name)
+    assert (ufunc.nin, ufunc.nout) == (op.nin, op.nout)
+    identity = IDENTITIES[op.identity]
+    assert (ufunc.identity, type(ufunc.identity)) == (identity, type(identity))
+
+
+@each_op
+def test_types_are_those_of_the_ufunc(op):
+    first_inputs = {types[0] for types in getattr(numpy, op.name).types}
+    have = {name for name, dtype in DTYPES.items() if dtype.char in first_inputs}
+    assert have == CLASSES[op.types]
+
+
+@each_op
+def test_loop_gives_the_result_dtypes(op):
+    for name in CLASSES[op.types]:
+        inputs = [name, "int32" if op.types == "scaled" else name][: op.nin]
+        outputs = [word.format(name, magnitude_of(name)) for word in RESULTS[op.result]]
+        dtypes = tuple(DTYPES[word] for word in [*inputs, *outputs])
+        assert _lib.find_loop(getattr(numpy, op.name), dtypes).nargs == len(dtypes)
+
+
+@each_op
+def test_expression_uses_every_operand(op):
+    operands = set(re.findall(r"\b[abc]\b", op.expression))
+    assert operands == set("ab"[: op.nin]) | ({"c"} if op.nout == 2 else set())
+
+
+@each_op
+def test_words_of_the_expression_are_defined(op):
+    metal = (ROOT / "metal" / "scalar.metal").read_text()
+    defined = set(re.findall(r"inline \w+ (mx_\w+)\(", metal))
+    called = set(re.findall(r"(\w+)\(", op.expression))
+    assert called <= defined | MSL_FUNCTIONS
+
+
+@each_op
+def test_summary_is_a_sentence(op):
+    assert re.fullmatch(r"[-\w].*[^.]\.", op.summary)
+
+
+@pytest.mark.parametrize("row", _lib.dtypes(), ids=lambda row: row.name)
+def test_dtypes_are_numpys(row):
+    dtype = numpy.dtype(row.name)
+    assert (row.itemsize, row.kind) == (dtype.itemsize, dtype.kind)
+
+
+def test_metal_has_no_double_precision():
+    without = {row.name for row in _lib.dtypes() if not row.msl_type}
+    assert without == {"float64", "complex128"}
