@@ -50,7 +50,7 @@ def assert_same(ours: Any, numpys: Any, where: str = "result") -> None:
     kind = type(numpys)
     if kind is numpy.ndarray:
         assert type(ours) is mxnp.ndarray, f"{where} is a {type(ours)}"
-        assert_same_array(numpy.asarray(ours), numpys, where)
+        assert_same_array(ours.__array__(), numpys, where)
     elif isinstance(numpys, numpy.ufunc):
         assert ours is getattr(mxnp, numpys.__name__), where
     elif kind is dict:
