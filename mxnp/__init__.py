@@ -4,21 +4,20 @@
 with ``python -m mxnp program.py``. Every name of NumPy is here.
 """
 
-from __future__ import annotations
-
 import pkgutil as _pkgutil
 import sys as _sys
 
 # In a source checkout the built core is in the installed package: look there too.
 __path__ = _pkgutil.extend_path(__path__, __name__)
 
-import numpy as _numpy  # noqa: E402
+import numpy as _numpy
 
-from . import _classes, _methods, _mirror  # noqa: E402
-from ._array import ndarray  # noqa: E402
-from ._ufunc import ufunc  # noqa: E402
+from . import _classes as _classes
+from . import _mirror
+from ._array import ndarray as ndarray
+from ._ufunc import ufunc as ufunc
 
 mxnp_version = "0.1.0"
 __version__ = _numpy.__version__
 _mirror.populate(_sys.modules[__name__], _numpy)
-__all__ += ["mxnp_version"]  # noqa: F821 - NumPy's list, by populate
+__all__ = [*_numpy.__all__, "mxnp_version"]  # noqa: PLE0604 - NumPy's, whatever it has

@@ -28,7 +28,11 @@ class ArrayType(type):
     """
 
     def __new__(
-        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
+        mcls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        **kwargs: Any,
     ) -> Any:
         if bases == (Array,):
             return super().__new__(mcls, name, bases, namespace, **kwargs)
@@ -129,7 +133,8 @@ def adapt(error: ValueError, objects: Any) -> bool:
     if str(error) != "object __array__ method not producing an array":
         return False
     if isinstance(objects, tuple | list):
-        return any([adapt(error, each) for each in objects])
+        # Every one of them, not only the first.
+        return any(list(map(functools.partial(adapt, error), objects)))
     cls = type(objects)
     convert = getattr(cls, "__array__", None)
     if not isinstance(convert, types.FunctionType) or hasattr(convert, "__wrapped__"):
@@ -147,7 +152,8 @@ def adapt(error: ValueError, objects: Any) -> bool:
 def described(dtype: numpy.dtype[Any]) -> bool:
     """Tell whether an array of this dtype comes back from a memoryview as it was."""
     try:
-        back = numpy.asarray(memoryview(numpy.empty(1, dtype))).dtype
+        buffer: Any = numpy.empty(1, dtype)
+        back = numpy.asarray(memoryview(buffer)).dtype
     except (TypeError, ValueError, RuntimeError, NotImplementedError):
         return False
     return back == dtype and back.isalignedstruct == dtype.isalignedstruct
@@ -173,9 +179,7 @@ class Subclass(numpy.ndarray):
         """Give the result of a function this class: see `numpy.ndarray`."""
         return wrap(super().__array_wrap__(host(array), *host(args)))
 
-    def __array_function__(
-        self, func: Any, types: Any, args: Any, kwargs: Any
-    ) -> Any:
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Call a function with the hosts of mxnp arrays among its arguments."""
         kinds = tuple(numpy.ndarray if kind is ndarray else kind for kind in types)
         kwargs = {name: host(value) for name, value in kwargs.items()}
@@ -183,12 +187,12 @@ class Subclass(numpy.ndarray):
 
 
 class OverridingSubclass(Subclass):
-    """The base of a class that defines ``__array_ufunc__``: what its ``super()`` finds."""
+    """The base of a class with an ``__array_ufunc__``: what its ``super()`` finds."""
 
     __module__ = "mxnp"
 
     def __array_ufunc__(
-        self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
+        self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any
     ) -> Any:
         """Call a ufunc with the hosts of mxnp arrays among its operands."""
         kwargs = {name: host(value) for name, value in kwargs.items()}

@@ -17,7 +17,7 @@ from ._ufunc import ufunc
 
 class vectorize(numpy.vectorize):  # noqa: N801
     __doc__ = numpy.vectorize.__doc__
-    __module__ = "mxnp"
+    __module__: Any = "mxnp"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function over the broadcast arguments: see `numpy.vectorize`."""
@@ -37,7 +37,7 @@ class nditer(metaclass=NditerType):  # noqa: N801
     __module__ = "mxnp"
     __slots__ = ("_given", "_iterator")
     _given: Any
-    _iterator: numpy.nditer
+    _iterator: Any  # numpy.nditer
 
     def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         object.__setattr__(self, "_iterator", _nditer(*args, **kwargs))
@@ -99,9 +99,9 @@ class nditer(metaclass=NditerType):  # noqa: N801
 _nditer = Function(numpy.nditer, adopts=False)
 
 
-def frompyfunc(*args: Any, **kwargs: Any) -> ufunc:
+def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> ufunc:
     """Make a ufunc of any Python function: see `numpy.frompyfunc`."""
-    return ufunc(numpy.frompyfunc(*args, **kwargs))
+    return ufunc(numpy.frompyfunc(func, nin, nout, **kwargs))
 
 
 def _calls_back(original: Callable[..., Any], position: int) -> Callable[..., Any]:
@@ -116,19 +116,20 @@ def _calls_back(original: Callable[..., Any], position: int) -> Callable[..., An
 
             functools.update_wrapper(inner, function)
             args = (*args[:position], inner, *args[position + 1 :])
-        return wrap(original(*host(args), **{name: host(value) for name, value in kwargs.items()}))
+        return wrap(
+            original(
+                *host(args), **{name: host(value) for name, value in kwargs.items()}
+            )
+        )
 
     functools.update_wrapper(outer, original)
     outer.__module__ = "mxnp"
     return outer
 
 
-for _original, _position in (
-    (numpy.apply_along_axis, 0),
-    (numpy.apply_over_axes, 0),
-    (numpy.fromfunction, 0),
-):
-    replace(_original, _calls_back(_original, _position))
+for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
+    _function = getattr(numpy, _name)
+    replace(_function, _calls_back(_function, 0))
 
 
 def take_base_class(cls: type) -> None:
@@ -136,18 +137,8 @@ def take_base_class(cls: type) -> None:
     cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
 
 
-for _cls in (
-    numpy.matrix,
-    numpy.memmap,
-    numpy.rec.recarray,
-    numpy.char.chararray,
-):
+for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, numpy.char.chararray):
     take_base_class(_cls)
 
-for _original, _ours in (
-    (numpy.vectorize, vectorize),
-    (numpy.nditer, nditer),
-    (numpy.flatiter, flatiter),
-    (numpy.frompyfunc, frompyfunc),
-):
-    replace(_original, _ours)
+for _ours in (vectorize, nditer, flatiter, frompyfunc):
+    replace(getattr(numpy, _ours.__name__), _ours)

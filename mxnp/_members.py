@@ -17,11 +17,13 @@ def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
         return method
     if not hasattr(member, "__get__"):
         return member
-    accessors = (getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete"))
-    return property(
-        *(accessor and Function(accessor, adopts=adopts) for accessor in accessors),
-        doc=member.__doc__,
+    get, set_, delete = (
+        accessor and Function(accessor, adopts=adopts)
+        for accessor in (
+            getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")
+        )
     )
+    return property(get, set_, delete, member.__doc__)
 
 
 def add_members(

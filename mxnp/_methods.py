@@ -76,8 +76,9 @@ def resize(self: ndarray, /, *new_shape: Any, refcheck: bool = True) -> None:
     # the program's are counted here.
     if operator.index(refcheck) and sys.getrefcount(self) > _ALONE:
         _keep = [self._host] * 8  # NumPy sees references, and says what it says then
-        return self._host.resize(*host(new_shape))
-    return self._host.resize(*host(new_shape), refcheck=False)
+        self._host.resize(*host(new_shape))
+    else:
+        self._host.resize(*host(new_shape), refcheck=False)
 
 
 def _alone() -> int:
@@ -105,14 +106,14 @@ ndarray.base = property(_base, doc=numpy.ndarray.base.__doc__)  # type: ignore[a
 
 @_member
 def __array_namespace__(  # noqa: N807
-    self: ndarray, /, *, api_version: str | None = None
+    self: ndarray, /, *, api_version: Any = None
 ) -> Any:
     self._host.__array_namespace__(api_version=api_version)  # NumPy's error, if any
     return sys.modules["mxnp"]
 
 
 def _interface(name: str, kinds: str) -> None:
-    """Offer one of NumPy's interfaces only for the kinds of dtypes it describes exactly."""
+    """Offer one of NumPy's interfaces for the kinds of dtypes it describes exactly."""
     member = vars(numpy.ndarray)[name]
 
     def get(self: ndarray) -> Any:
@@ -140,6 +141,8 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
     __doc__ = numpy.flatiter.__doc__
     __module__ = "mxnp"
     __slots__ = ("_array", "_iterator")
+    _array: ndarray
+    _iterator: Any
     __hash__ = None  # type: ignore[assignment]
 
     def __new__(cls, *args: Any) -> flatiter:
@@ -194,9 +197,8 @@ def _get_flat(self: ndarray) -> flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
-    self._host.flat = host(value)
+    self._host.flat = host(value)  # type: ignore[misc]
 
 
-ndarray.flat = property(  # type: ignore[attr-defined]
-    _get_flat, _set_flat, doc=numpy.ndarray.flat.__doc__
-)
+_flat = property(_get_flat, _set_flat, doc=numpy.ndarray.flat.__doc__)
+ndarray.flat = _flat  # type: ignore[attr-defined]

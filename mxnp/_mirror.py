@@ -1,7 +1,8 @@
 """NumPy's modules as mxnp's: each name is crossed over when it is first asked for.
 
 So everything that NumPy has is here, and what a newer NumPy adds comes along without
-a release of ours. What mxnp has of its own is told by `replace`, or is in its module already.
+a release of ours. What mxnp has of its own is told by
+`replace`, or is in its module already.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def cross(value: Any, module: str) -> Any:
 def _function(original: Any, module: str) -> Function:
     """Wrap a NumPy function; the wrapper binds as a method where the original does."""
     kind = Method if hasattr(original, "__get__") else Function
-    made = kind(original)
+    made: Function = kind(original)
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(made, name, getattr(original, name, None))
     owner = getattr(original, "__self__", None)
@@ -148,14 +149,13 @@ class Finder:
     @staticmethod
     def exec_module(module: types.ModuleType) -> None:
         """Give the module its names."""
-        assert module.__spec__ is not None and module.__spec__.origin is not None
-        original = sys.modules[module.__spec__.origin]
+        original = sys.modules[str(module.__spec__.origin)]  # type: ignore[union-attr]
         module.__doc__ = original.__doc__
         populate(module, original)
 
 
 if Finder not in sys.meta_path:
-    sys.meta_path.append(Finder)  # type: ignore[arg-type]
+    sys.meta_path.append(Finder)
 
 
 class Indexing:

@@ -52,7 +52,7 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
     def __new__(cls, wrapped: numpy.ufunc) -> ufunc:
         if not isinstance(wrapped, numpy.ufunc):
             raise TypeError("cannot create 'numpy.ufunc' instances")
-        self = super().__new__(cls, wrapped)
+        self: ufunc = super().__new__(cls, wrapped)
         self.__name__ = wrapped.__name__
         self.__qualname__ = getattr(wrapped, "__qualname__", wrapped.__name__)
         return self

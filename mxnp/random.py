@@ -17,10 +17,10 @@ class _OwnType(type):
     """The class of NumPy's classes made our own: NumPy's objects are instances too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.__base__)
+        return isinstance(instance, cls.__mro__[1])
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cls.__base__)
+        return issubclass(subclass, cls.__mro__[1])
 
 
 def _cross_methods(instance: _Any, original: _Any) -> None:
@@ -31,7 +31,7 @@ def _cross_methods(instance: _Any, original: _Any) -> None:
             setattr(instance, name, _Function(getattr(original, name)))
 
 
-class Generator(_random.Generator, metaclass=_OwnType):
+class Generator(_random.Generator, metaclass=_OwnType):  # noqa: D101
     __doc__ = _random.Generator.__doc__
     __module__ = "mxnp.random"
 
@@ -39,7 +39,7 @@ class Generator(_random.Generator, metaclass=_OwnType):
         super().__init__(bit_generator)
         _cross_methods(self, _random.Generator(self.bit_generator))
 
-    def spawn(self, n_children: int) -> list[Generator]:
+    def spawn(self, n_children: int) -> list[_random.Generator]:
         """Create new independent child generators: see NumPy's."""
         return [Generator(child) for child in self.bit_generator.spawn(n_children)]
 
@@ -48,7 +48,7 @@ class Generator(_random.Generator, metaclass=_OwnType):
         return (_generator, (self.bit_generator,), None)
 
 
-class RandomState(_random.RandomState, metaclass=_OwnType):
+class RandomState(_random.RandomState, metaclass=_OwnType):  # noqa: D101
     __doc__ = _random.RandomState.__doc__
     __module__ = "mxnp.random"
 
@@ -57,7 +57,8 @@ class RandomState(_random.RandomState, metaclass=_OwnType):
         original = _random.RandomState(self._bit_generator)
         _cross_methods(self, original)
         # The cached half of a pair of normal deviates is the original's.
-        self.__setstate__, self.__getstate__ = original.__setstate__, original.__getstate__
+        for name in ("__setstate__", "__getstate__"):
+            setattr(self, name, getattr(original, name))
 
     def __reduce__(self) -> tuple[_Any, ...]:
         """Pickle with the state of the bit generator."""

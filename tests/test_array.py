@@ -207,7 +207,8 @@ def test_base(xp: Library, expression: str) -> Any:
     parts = view if isinstance(view, tuple | list) else [view]
     arrays = [part for part in parts if isinstance(part, type(a))]
     return [
-        (part is a, part.base is None, part.base is a, part.flags.owndata) for part in arrays
+        (part is a, part.base is None, part.base is a, part.flags.owndata)
+        for part in arrays
     ]
 
 
@@ -783,7 +784,9 @@ def test_astype(xp: Library, source: str, casting: str) -> Any:
 @every_layout
 @pytest.mark.parametrize("order", ["C", "F", "A", "K"])
 @pytest.mark.parametrize("copied", [True, False])
-def test_astype_order_and_copy(xp: Library, layout: Any, order: str, copied: bool) -> Any:
+def test_astype_order_and_copy(
+    xp: Library, layout: Any, order: str, copied: bool
+) -> Any:
     a = layout(xp, "f8")
     same = a.astype("f8", order=order, copy=copied)
     other = a.astype("f4", order=order, copy=copied, subok=False)
@@ -791,7 +794,9 @@ def test_astype_order_and_copy(xp: Library, layout: Any, order: str, copied: boo
 
 
 @every_layout
-@pytest.mark.parametrize("dtype", ["u1", "f4", "D", "V8", "f4,f4", "S8", "O", "M8[s]", ">f8"])
+@pytest.mark.parametrize(
+    "dtype", ["u1", "f4", "D", "V8", "f4,f4", "S8", "O", "M8[s]", ">f8"]
+)
 def test_view_as_another_dtype(xp: Library, layout: Any, dtype: str) -> Any:
     a = layout(xp, "f8")
     view = outcome(a.view, dtype)
@@ -827,7 +832,15 @@ def test_files(xp: Library, dtype: Any, layout: Any, tmp_path: Path) -> Any:
     xp.savez(tmp_path / "arrays.npz", a, named=a)
     with xp.load(tmp_path / "arrays.npz") as archive:
         loaded = {name: archive[name] for name in archive}
-    return from_path, part, end, path.read_bytes(), xp.load(saved), saved.read_bytes(), loaded
+    return (
+        from_path,
+        part,
+        end,
+        path.read_bytes(),
+        xp.load(saved),
+        saved.read_bytes(),
+        loaded,
+    )
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "0-d", "empty"])
@@ -885,7 +898,19 @@ def test_format_of_one_element(xp: Library, spec: str, dtype: str) -> Any:
 def test_conversions(xp: Library, dtype: Any, layout: Any) -> Any:
     a = layout(xp, dtype)
     one = a[(0,) * (a.ndim - 1)][:1] if a.size and a.ndim else a
-    convert = bool, int, float, complex, operator.index, len, str, hash, round, abs, bytes
+    convert = (
+        bool,
+        int,
+        float,
+        complex,
+        operator.index,
+        len,
+        str,
+        hash,
+        round,
+        abs,
+        bytes,
+    )
     return [outcome(kind, each) for kind in convert for each in (a, one)]
 
 
@@ -972,7 +997,9 @@ def test_copies(xp: Library, dtype: Any, layout: Any) -> Any:
     a = layout(xp, dtype)
     copies = [copy.copy(a), copy.deepcopy(a), a.copy(), xp.copy(a), a.__copy__()]
     nested = copy.deepcopy({"x": [a, a]})
-    shared = [xp.shares_memory(a, each) for each in copies] if a.dtype.char != "T" else None
+    shared = (
+        [xp.shares_memory(a, each) for each in copies] if a.dtype.char != "T" else None
+    )
     return copies, nested["x"][0] is nested["x"][1], nested, shared
 
 
@@ -1019,7 +1046,9 @@ def test_dump_and_load(xp: Library, tmp_path: Path) -> Any:
 @pytest.mark.parametrize("name", ["add", "sum", "matmul", "linalg.inv", "random.rand"])
 def test_functions_are_pickled_by_name(xp: Library, name: str) -> Any:
     function = operator.attrgetter(name)(xp)
-    return pickle.loads(pickle.dumps(function)) is function, copy.copy(function) is function
+    return pickle.loads(pickle.dumps(function)) is function, copy.copy(
+        function
+    ) is function
 
 
 @pytest.mark.parametrize("name", ["ndarray", "ufunc", "float64", "dtype", "vectorize"])
@@ -1083,7 +1112,11 @@ def test_array_struct(xp: Library, layout: Any) -> Any:
         __array_struct__ = a.__array_struct__
 
     again = xp.asarray(Holder())
-    return again, type(a.__array_struct__).__name__, a.size == 0 or xp.shares_memory(a, again)
+    return (
+        again,
+        type(a.__array_struct__).__name__,
+        a.size == 0 or xp.shares_memory(a, again),
+    )
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="a class's __buffer__ needs it")

@@ -1964,7 +1964,10 @@ def run(library: types.ModuleType, row: str) -> Outcome:
     return Outcome(
         errors,
         line,
-        [(each.category, str(each.message), each.filename, each.lineno) for each in caught],
+        [
+            (each.category, str(each.message), each.filename, each.lineno)
+            for each in caught
+        ],
     )
 
 

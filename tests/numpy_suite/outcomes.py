@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 _FINAL = {"failed", "skipped"}
 
@@ -25,5 +26,5 @@ def pytest_collectreport(report):
 
 def _write(*row):
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        with open(os.environ["NUMPY_SUITE_OUTCOMES"], "a") as file:
+        with Path(os.environ["NUMPY_SUITE_OUTCOMES"]).open("a") as file:
             print(json.dumps(row), file=file)

@@ -56,7 +56,9 @@ def rewrite(source: str, package: str) -> str:
         first = getattr(node, "lineno", 0) - 1
         if isinstance(node, ast.ImportFrom) and not node.level and node.module:
             if is_public(node.module):
-                lines[first] = re.sub(r"\bfrom numpy\b", f"from {package}", lines[first])
+                lines[first] = re.sub(
+                    r"\bfrom numpy\b", f"from {package}", lines[first]
+                )
         elif isinstance(node, ast.Import):
             text = ", ".join(_clause(alias, package) for alias in node.names)
             indent = lines[first][: node.col_offset]
