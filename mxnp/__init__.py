@@ -16,6 +16,7 @@ import numpy as _numpy  # noqa: E402
 
 from . import _classes, _methods, _mirror  # noqa: E402
 from ._array import ndarray  # noqa: E402
+from ._runner import install, uninstall  # noqa: E402
 from ._ufunc import ufunc  # noqa: E402
 
 mxnp_version = "0.1.0"
