@@ -15,9 +15,11 @@ import numpy as _numpy
 from . import _classes as _classes
 from . import _mirror
 from ._array import ndarray as ndarray
+from ._runner import install, uninstall
 from ._ufunc import ufunc as ufunc
 
 mxnp_version = "0.1.0"
 __version__ = _numpy.__version__
 _mirror.populate(_sys.modules[__name__], _numpy)
-__all__ = [*_numpy.__all__, "mxnp_version"]  # noqa: PLE0604 - NumPy's, whatever it has
+# NumPy's names, whatever they are, and ours.
+__all__ = [*_numpy.__all__, "install", "mxnp_version", "uninstall"]  # noqa: PLE0604

@@ -74,9 +74,18 @@ def _mirrored_name(name: str) -> str:
     return f"mxnp{dot}{rest}" if top == "numpy" else name
 
 
+# Modules that are named like public ones: old names of private ones, and build tools.
+_INTERNAL = {"core", "distutils", "f2py"}
+
+
 def _is_public(name: str) -> bool:
-    parts = name.split(".")
-    return parts[0] == "numpy" and not any(part.startswith("_") for part in parts)
+    top, *parts = name.split(".")
+    return (
+        top == "numpy"
+        and _INTERNAL.isdisjoint(parts[:1])
+        and "tests" not in parts
+        and not any(part.startswith("_") for part in parts)
+    )
 
 
 def _counterpart(module: types.ModuleType) -> types.ModuleType:

@@ -1,0 +1,132 @@
+/* import.c -- Python's import functions, with a say in what a program gets.
+ *
+ * `__import__` and `importlib.import_module` as they are, but what they found under
+ * the name of NumPy is handed to a Python function that may give something else
+ * instead.  In C, because a Python frame here would be named in every traceback and
+ * warning that passes through an import, and every import would pay for it.
+ */
+#include <Python.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct hook {
+    PyObject *original; /* the function that stood here before */
+    PyObject *replace;  /* replace(found, *args, **kwargs) gives what the caller gets */
+};
+
+static struct hook import_hook;
+static struct hook import_module_hook;
+
+static bool is_numpy(PyObject *name)
+{
+    Py_ssize_t length;
+    const char *text;
+    if (!name || !PyUnicode_Check(name))
+        return false;
+    text = PyUnicode_AsUTF8AndSize(name, &length);
+    if (!text) {
+        PyErr_Clear(); /* a lone surrogate */
+        return false;
+    }
+    return length >= 5 && memcmp(text, "numpy", 5) == 0 && (length == 5 || text[5] == '.');
+}
+
+static PyObject *call(struct hook *hook, PyObject *args, PyObject *kwargs)
+{
+    /* Another thread may install or uninstall meanwhile. */
+    PyObject *original = Py_NewRef(hook->original);
+    PyObject *replace = Py_NewRef(hook->replace);
+    PyObject *name = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0)
+                     : kwargs               ? PyDict_GetItemString(kwargs, "name")
+                                            : NULL;
+    PyObject *found = PyObject_Call(original, args, kwargs);
+    if (found && is_numpy(name)) {
+        PyObject *first = PyTuple_Pack(1, found);
+        PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+        Py_DECREF(found);
+        found = all ? PyObject_Call(replace, all, kwargs) : NULL;
+        Py_XDECREF(first);
+        Py_XDECREF(all);
+    }
+    Py_DECREF(original);
+    Py_DECREF(replace);
+    return found;
+}
+
+static PyObject *import(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    return call(&import_hook, args, kwargs);
+}
+
+static PyObject *import_module(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    return call(&import_module_hook, args, kwargs);
+}
+
+#define FUNCTION(f) ((PyCFunction)(void (*)(void))(f))
+
+static PyMethodDef import_def = {
+    "__import__", FUNCTION(import), METH_VARARGS | METH_KEYWORDS,
+    PyDoc_STR("__import__($module, /, name, globals=None, locals=None, fromlist=(),\n"
+              "           level=0)\n--\n\nImport a module.")};
+static PyMethodDef import_module_def = {
+    "import_module", FUNCTION(import_module), METH_VARARGS | METH_KEYWORDS,
+    PyDoc_STR("import_module($module, /, name, package=None)\n--\n\nImport a module.")};
+
+static PyObject *hook(struct hook *hook, PyMethodDef *def, const char *owner, PyObject *args)
+{
+    PyObject *original, *replace, *module;
+    struct hook before = *hook;
+    if (!PyArg_ParseTuple(args, "OO", &original, &replace))
+        return NULL;
+    hook->original = Py_NewRef(original);
+    hook->replace = Py_NewRef(replace);
+    Py_XDECREF(before.original);
+    Py_XDECREF(before.replace);
+    module = PyUnicode_FromString(owner);
+    if (!module)
+        return NULL;
+    /* Without a self it looks, and is pickled, like a function of that module. */
+    PyObject *function = PyCFunction_NewEx(def, NULL, module);
+    Py_DECREF(module);
+    return function;
+}
+
+static PyObject *hook_import(PyObject *module, PyObject *args)
+{
+    (void)module;
+    return hook(&import_hook, &import_def, "builtins", args);
+}
+
+static PyObject *hook_import_module(PyObject *module, PyObject *args)
+{
+    (void)module;
+    return hook(&import_module_hook, &import_module_def, "importlib", args);
+}
+
+static PyMethodDef module_methods[] = {
+    {"hook_import", hook_import, METH_VARARGS,
+     PyDoc_STR("hook_import(original, replace)\n--\n\n"
+               "Give a __import__ that lets replace() choose what NumPy's names give.")},
+    {"hook_import_module", hook_import_module, METH_VARARGS,
+     PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
+               "Give the same for importlib.import_module.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "mxnp._import",
+    .m_doc = PyDoc_STR("Python's import functions, with a say in what a program gets."),
+    .m_size = -1,
+    .m_methods = module_methods,
+};
+
+PyMODINIT_FUNC PyInit__import(void);
+
+PyMODINIT_FUNC PyInit__import(void)
+{
+    return PyModule_Create(&module_def);
+}

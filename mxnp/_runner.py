@@ -1,0 +1,549 @@
+"""NumPy programs as they are, with mxnp in NumPy's place.
+
+An import is decided by the file it stands in: a program's own files get mxnp; the
+standard library, installed packages and mxnp itself get NumPy, and `sys.modules` is
+left alone. docs/design/03-runner.md tells why it is done this way.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.machinery
+import io
+import os
+import pkgutil
+import runpy
+import site
+import sys
+import sysconfig
+import threading
+import types
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, wraps
+from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+
+from . import _mirror
+
+__all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninstall"]
+
+
+# -- Whose import it is ---------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """Which files an import gets mxnp in, beside what their place says."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+def _listed(variable: str) -> list[str]:
+    """Give the parts of a variable that is written like PATH."""
+    return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
+
+
+@cache
+def _standard_places() -> tuple[str, ...]:
+    """Give the folders of the standard library, with their real names too."""
+    paths = sysconfig.get_paths()
+    folders = [paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)]
+    return _folders(folders)
+
+
+@cache
+def _package_places() -> tuple[str, ...]:
+    """Give the folders of installed packages and of mxnp, with their real names too."""
+    paths = sysconfig.get_paths()
+    folders = [paths["purelib"], paths["platlib"], *importlib.import_module("mxnp").__path__]
+    try:
+        folders += [*site.getsitepackages(), site.getusersitepackages()]
+    except AttributeError:  # a site.py that is not Python's own
+        pass
+    return _folders(folders)
+
+
+def _folders(paths: Iterable[str]) -> tuple[str, ...]:
+    every = {form for path in paths for form in (path, os.path.realpath(path))}
+    return tuple(os.path.join(os.path.normcase(os.path.abspath(path)), "") for path in every)
+
+
+@cache
+def _is_within(file: str, places: tuple[str, ...]) -> bool:
+    return any(
+        os.path.normcase(form).startswith(places)
+        for form in (os.path.abspath(file), os.path.realpath(file))
+    )
+
+
+def _is_installed(file: str) -> bool:
+    parts = file.replace("\\", "/").split("/")
+    if "site-packages" in parts or "dist-packages" in parts:
+        return True
+    return _is_within(file, _package_places()) or _is_within(file, _standard_places())
+
+
+def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
+    """Say whether a module is one of those named, or within one, by name or by path."""
+    for prefix in prefixes:
+        if os.sep in prefix or "/" in prefix:
+            if file is not None and _is_within(
+                file.removesuffix("__init__.py"), _folders([os.path.expanduser(prefix)])
+            ):
+                return True
+        elif name == prefix or name.startswith(prefix + "."):
+            return True
+    return False
+
+
+def _is_program(names: dict[str, Any], source: str, choice: Choice) -> bool:
+    """
+    Say whether an import stands in the program's own code.
+
+    Parameters
+    ----------
+    names : dict
+        The globals of the code.
+    source : str
+        The file name in its code object.
+    choice : Choice
+        What was included and excluded.
+    """
+    spec = names.get("__spec__")
+    name = getattr(spec, "name", None) or names.get("__name__") or ""
+    file = names.get("__file__") or getattr(spec, "origin", None)
+    if not isinstance(file, str):
+        file = None
+    if _matches(choice.exclude, name, file):
+        return False
+    if _matches(choice.include, name, file) or names.get("__name__") == "__main__":
+        return True
+    if file is None:
+        return True  # a notebook's cell, or text given to exec
+    if file in ("built-in", "frozen") or _is_within(file, _standard_places()):
+        # The standard library has no use for NumPy: it runs a text of the program's,
+        # as timeit does.
+        return source.startswith("<") and not source.startswith("<frozen")
+    return not _is_installed(file)
+
+
+# -- What an import gives -------------------------------------------------------------
+
+
+def _replace_imported(
+    found: types.ModuleType,
+    name: str,
+    globals: dict[str, Any] | None = None,  # noqa: A002 - as in __import__
+    locals: Any = None,  # noqa: A002
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> types.ModuleType:
+    """Give what `__import__` gives its caller; called by it with what was found."""
+    choice = _choice
+    if choice is None or sys.modules.get(found.__name__) is not found:
+        return found
+    importer = sys._getframe(1)
+    own = globals is None or globals is importer.f_globals
+    names = importer.f_globals if globals is None else globals
+    if not _is_program(names, importer.f_code.co_filename if own else "", choice):
+        return found
+    ours: types.ModuleType = _mirror.cross(found, "numpy")
+    if found is numpy:
+        # mxnp has private modules of its own, and numpy._core must not be one of them.
+        asked = tuple(fromlist or name.split(".")[1:2])
+        private = [each for each in asked if f"mxnp.{each}" in sys.modules]
+        private = [each for each in private if each.startswith("_")]
+        if private:
+            return _combine(ours, private, asked) if fromlist else found
+    return ours
+
+
+def _combine(
+    ours: types.ModuleType, private: Sequence[str], asked: Sequence[str]
+) -> types.ModuleType:
+    """Give a module with NumPy's own private names beside names of ours."""
+    made = types.ModuleType(numpy.__name__)
+    made.__file__ = numpy.__file__
+    for name in asked:
+        owner = numpy if name in private else ours
+        if hasattr(owner, name):
+            setattr(made, name, getattr(owner, name))
+    return made
+
+
+def _replace_import_module(
+    found: types.ModuleType, name: str, package: str | None = None
+) -> types.ModuleType:
+    """Give what `importlib.import_module` gives its caller."""
+    choice = _choice
+    if choice is None or sys.modules.get(found.__name__) is not found:
+        return found
+    importer = sys._getframe(1)
+    if not _is_program(importer.f_globals, importer.f_code.co_filename, choice):
+        return found
+    ours: types.ModuleType = _mirror.cross(found, "numpy")
+    return ours
+
+
+# -- Child processes ------------------------------------------------------------------
+
+# Modules that tell a new process what to prepare before it runs anything.
+_SPAWNERS = (
+    "multiprocessing.spawn",
+    "joblib.externals.loky.backend.spawn",
+    "loky.backend.spawn",
+)
+
+
+class _Installed:
+    """When it is unpickled, mxnp is installed there too."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return install, tuple(self.choice)
+
+
+def _prepare_children(module: Any) -> None:
+    """Have the processes that a module starts install mxnp first."""
+    original = module.get_preparation_data
+    if hasattr(original, "_mxnp"):
+        return
+
+    @wraps(original)
+    def get_preparation_data(*args: Any, **kwargs: Any) -> Any:
+        data = original(*args, **kwargs)
+        choice = _choice
+        if choice is not None:
+            data["mxnp"] = _Installed(choice)
+        return data
+
+    get_preparation_data._mxnp = original  # type: ignore[attr-defined]
+    module.get_preparation_data = get_preparation_data
+
+
+def _forget_children(module: Any) -> None:
+    original = getattr(module.get_preparation_data, "_mxnp", None)
+    if original is not None:
+        module.get_preparation_data = original
+
+
+class _Watch:
+    """Notices when a module that starts processes is imported: see `_SPAWNERS`."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Give the spec of such a module, with a loader that goes on to prepare it."""
+        if name not in _SPAWNERS:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            loader = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                del loader.exec_module  # type: ignore[misc] - the instance's: this one
+                execute(module)
+                if _choice is not None:
+                    _prepare_children(module)
+
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+# -- Switching it on and off ----------------------------------------------------------
+
+_lock = threading.RLock()
+_choice: Choice | None = None  # None: not installed
+_ours: dict[str, Any] = {}  # our import functions, and what stood in their places
+_PLACES: dict[str, types.ModuleType] = {
+    "__import__": builtins,
+    "import_module": importlib,
+}
+
+
+def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
+    """
+    Let the program's ``import numpy`` give mxnp from here on.
+
+    Imports in the program's own files, in notebook cells and in text given to `exec` give
+    mxnp; imports in the standard library and in installed packages give NumPy as before.
+    Names that were bound earlier are left as they are. Processes started with
+    `multiprocessing` are switched too.
+
+    Parameters
+    ----------
+    include : iterable of str, optional
+        Installed packages whose imports give mxnp too, by name, or by path where there is
+        a slash in it. Those in the variable ``MXNP_INCLUDE`` (separated as in ``PATH``)
+        are added.
+    exclude : iterable of str, optional
+        Modules and packages, named likewise, that keep NumPy although they are not installed
+        in the usual place. Those in ``MXNP_EXCLUDE`` are added. It wins over `include`.
+
+    See Also
+    --------
+    uninstall
+
+    Notes
+    -----
+    More calls add to what is included and excluded, and do nothing else.
+
+    Examples
+    --------
+    >>> import mxnp
+    >>> mxnp.install()
+    >>> import numpy as np
+    >>> np.arange(3).__class__.__module__
+    'mxnp'
+    >>> mxnp.uninstall()
+    """
+    global _choice  # noqa: PLW0603
+    if isinstance(include, str) or isinstance(exclude, str):
+        raise TypeError("include and exclude must be collections of names, not a name")
+    with _lock:
+        before = _choice or Choice()
+        choice = Choice(
+            tuple({*before.include, *include, *_listed("MXNP_INCLUDE")}),
+            tuple({*before.exclude, *exclude, *_listed("MXNP_EXCLUDE")}),
+        )
+        if _choice is not None:
+            _choice = choice
+            return
+        # Only programs that are switched need it.
+        from . import _import  # noqa: PLC0415
+
+        for name, hook, replace in (
+            ("__import__", _import.hook_import, _replace_imported),
+            ("import_module", _import.hook_import_module, _replace_import_module),
+        ):
+            # It is still there if somebody put their own function over it.
+            if name not in _ours:
+                original = getattr(_PLACES[name], name)
+                _ours[name] = (hook(original, replace), original)
+                setattr(_PLACES[name], name, _ours[name][0])
+        sys.meta_path.insert(0, _Watch)  # type: ignore[arg-type]
+        _choice = choice
+        for name in _SPAWNERS:
+            if name in sys.modules:
+                _prepare_children(sys.modules[name])
+
+
+def uninstall() -> None:
+    """
+    Let ``import numpy`` give NumPy again, everywhere.
+
+    Names that were bound meanwhile are left as they are.
+
+    See Also
+    --------
+    install
+    """
+    global _choice  # noqa: PLW0603
+    with _lock:
+        if _choice is None:
+            return
+        _choice = None
+        for name, (ours, original) in list(_ours.items()):
+            # What somebody else has put over ours stays, and ours below it lets all pass.
+            if getattr(_PLACES[name], name) is ours:
+                setattr(_PLACES[name], name, original)
+                del _ours[name]
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _Watch]
+        for name in _SPAWNERS:
+            if name in sys.modules:
+                _forget_children(sys.modules[name])
+
+
+# -- Running a program ----------------------------------------------------------------
+
+
+def _new_main(**names: Any) -> dict[str, Any]:
+    """Put a new ``__main__`` in place, as Python makes it, and give its names."""
+    module = types.ModuleType("__main__")
+    made = vars(module)
+    made["__loader__"] = importlib.machinery.BuiltinImporter
+    if sys.version_info < (3, 14):
+        made["__annotations__"] = {}
+    made["__builtins__"] = builtins
+    made.update(names)
+    sys.modules["__main__"] = module
+    return made
+
+
+def _set_first_path(folder: str) -> None:
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+
+
+def _run(program: Callable[[], Any]) -> None:
+    """Run a program; its traceback, if it ends with one, begins at its own first frame."""
+    try:
+        program()
+    except BaseException as error:
+        traceback = error.__traceback__
+        while traceback is not None and _is_ours(traceback.tb_frame):
+            traceback = traceback.tb_next
+        # Python prints the traceback of an exit only under -i.
+        if not isinstance(error, SystemExit) or sys.flags.inspect:
+            _print_from(traceback)
+        raise
+
+
+def _print_from(traceback: types.TracebackType | None) -> None:
+    """Let the exception being raised be printed without the frames below a program's."""
+    hook = sys.excepthook
+
+    def excepthook(kind: Any, value: BaseException, _: Any) -> None:
+        sys.excepthook = hook
+        sys.last_traceback = traceback
+        hook(kind, value.with_traceback(traceback), traceback)
+
+    sys.excepthook = excepthook
+
+
+def _is_ours(frame: types.FrameType) -> bool:
+    return frame.f_code.co_filename == _run.__code__.co_filename
+
+
+def _execute(
+    source: str | bytes | types.CodeType, filename: str, names: dict[str, Any]
+) -> None:
+    if not isinstance(source, types.CodeType):
+        source = compile(source, filename, "exec", dont_inherit=True)
+    exec(source, names)  # noqa: S102
+
+
+def run_path(path: str, args: Sequence[str]) -> None:
+    """
+    Run a script, or a folder or zip file with a ``__main__.py``, as `python` does.
+
+    Parameters
+    ----------
+    path : str
+        The file or folder.
+    args : sequence of str
+        The rest of `sys.argv`.
+
+    Raises
+    ------
+    SystemExit
+        With status 2 and Python's message, if the file cannot be read.
+    """
+    if pkgutil.get_importer(path) is not None:
+        sys.argv = [path, *args]
+        if sys.flags.safe_path:
+            sys.path.insert(0, path)
+        else:
+            sys.path[0] = path
+        _new_main()
+        _run(lambda: runpy._run_module_as_main("__main__", False))  # type: ignore[attr-defined]
+        return
+    filename = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+    try:
+        content = Path(filename).read_bytes()
+    except OSError as error:
+        reason = f"[Errno {error.errno}] {error.strerror}"
+        print(f"{sys.executable}: can't open file {filename!r}: {reason}", file=sys.stderr)
+        raise SystemExit(2) from None
+    sys.argv = [path, *args]
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    loader: Any = SourceFileLoader("__main__", filename)
+    code = pkgutil.read_code(io.BytesIO(content))  # type: ignore[arg-type]
+    if code is not None:
+        loader = SourcelessFileLoader("__main__", filename)
+    names = _new_main(__loader__=loader, __file__=filename, __cached__=None)
+    _run(lambda: _execute(code or content, filename, names))
+
+
+def run_module(name: str, args: Sequence[str]) -> None:
+    """
+    Run a module as ``python -m`` does.
+
+    Parameters
+    ----------
+    name : str
+        The module, or a package with a ``__main__`` module.
+    args : sequence of str
+        The rest of `sys.argv`.
+    """
+    sys.argv = ["-m", *args]
+    _set_first_path(os.getcwd())
+    _new_main()
+    _run(lambda: runpy._run_module_as_main(name))  # type: ignore[attr-defined]
+
+
+def run_code(source: str, args: Sequence[str]) -> None:
+    """
+    Run a text as ``python -c`` does.
+
+    Parameters
+    ----------
+    source : str
+        The text.
+    args : sequence of str
+        The rest of `sys.argv`.
+    """
+    sys.argv = ["-c", *args]
+    _set_first_path("")
+    names = _new_main()
+    _run(lambda: _execute(source + "\n", "<string>", names))
+
+
+def run_stdin(args: Sequence[str]) -> None:
+    """
+    Run what comes from the standard input: a program, or what a person types.
+
+    Parameters
+    ----------
+    args : sequence of str
+        `sys.argv`.
+    """
+    sys.argv = list(args) or [""]
+    _set_first_path("")
+    if sys.stdin.isatty():
+        _converse()
+        return
+    names = _new_main(__file__="<stdin>", __cached__=None)
+    _run(lambda: _execute(sys.stdin.buffer.read(), "<stdin>", names))
+
+
+def _converse() -> None:
+    """Let Python's own console begin when this has returned, or else the one in code."""
+    started = getattr(sys.modules["__main__"], "__spec__", None)
+    names = _new_main()
+    version = importlib.import_module("mxnp").mxnp_version
+    banner = (
+        f"mxnp {version} (NumPy {numpy.__version__}), Python {sys.version}"
+        f" on {sys.platform}\n`import numpy` gives mxnp here."
+    )
+    by_python = started is not None and not sys.flags.ignore_environment
+    if not by_python and not sys.flags.inspect:
+        import code  # noqa: PLC0415
+
+        code.interact(banner, local=names, exitmsg="")
+        return
+    print(banner, file=sys.stderr)
+    if not sys.flags.inspect:
+        _inspect_once()
+
+
+def _inspect_once() -> None:
+    """Set what makes Python go on to its console, until that begins."""
+    original = getattr(sys, "__interactivehook__", None)
+
+    def begin() -> None:
+        os.environ.pop("PYTHONINSPECT", None)
+        if original is None:
+            del sys.__interactivehook__
+        else:
+            sys.__interactivehook__ = original
+            original()
+
+    sys.__interactivehook__ = begin
+    os.environ["PYTHONINSPECT"] = "1"
