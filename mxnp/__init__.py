@@ -14,6 +14,7 @@ import numpy as _numpy
 
 from . import _classes as _classes
 from . import _mirror
+from . import _packages as _packages
 from ._array import ndarray as ndarray
 from ._runner import install, uninstall
 from ._ufunc import ufunc as ufunc

@@ -115,7 +115,10 @@ def _info() -> Iterator[tuple[str, str]]:
     yield "BLAS", _blas()
     yield "Metal", _metal()
     settings = sorted(name for name in os.environ if name.startswith("MXNP_"))
-    yield "settings", " ".join(f"{name}={os.environ[name]}" for name in settings) or "none"
+    yield (
+        "settings",
+        " ".join(f"{name}={os.environ[name]}" for name in settings) or "none",
+    )
 
 
 def _usable_threads() -> int:
@@ -144,7 +147,11 @@ def _cpu_quota() -> float | None:
         else:
             continue
         own = mount / path.lstrip("/")
-        quotas += [read(group) for group in (own, *own.parents) if mount in (group, *group.parents)]
+        quotas += [
+            read(group)
+            for group in (own, *own.parents)
+            if mount in (group, *group.parents)
+        ]
     return min((quota for quota in quotas if quota is not None), default=None)
 
 

@@ -21,13 +21,14 @@ import threading
 import types
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, wraps
-from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
+from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
 
 from . import _mirror
+from ._packages import when_imported
 
 __all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninstall"]
 
@@ -59,7 +60,11 @@ def _standard_places() -> tuple[str, ...]:
 def _package_places() -> tuple[str, ...]:
     """Give the folders of installed packages and of mxnp, with their real names too."""
     paths = sysconfig.get_paths()
-    folders = [paths["purelib"], paths["platlib"], *importlib.import_module("mxnp").__path__]
+    folders = [
+        paths["purelib"],
+        paths["platlib"],
+        *importlib.import_module("mxnp").__path__,
+    ]
     try:
         folders += [*site.getsitepackages(), site.getusersitepackages()]
     except AttributeError:  # a site.py that is not Python's own
@@ -69,7 +74,9 @@ def _package_places() -> tuple[str, ...]:
 
 def _folders(paths: Iterable[str]) -> tuple[str, ...]:
     every = {form for path in paths for form in (path, os.path.realpath(path))}
-    return tuple(os.path.join(os.path.normcase(os.path.abspath(path)), "") for path in every)
+    return tuple(
+        os.path.join(os.path.normcase(os.path.abspath(path)), "") for path in every
+    )
 
 
 @cache
@@ -233,27 +240,9 @@ def _forget_children(module: Any) -> None:
         module.get_preparation_data = original
 
 
-class _Watch:
-    """Notices when a module that starts processes is imported: see `_SPAWNERS`."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Give the spec of such a module, with a loader that goes on to prepare it."""
-        if name not in _SPAWNERS:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            loader = spec.loader
-            execute = loader.exec_module
-
-            def exec_module(module: types.ModuleType) -> None:
-                del loader.exec_module  # type: ignore[misc] - the instance's: this one
-                execute(module)
-                if _choice is not None:
-                    _prepare_children(module)
-
-            loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
+def _prepare_if_installed(module: Any) -> None:
+    if _choice is not None:
+        _prepare_children(module)
 
 
 # -- Switching it on and off ----------------------------------------------------------
@@ -327,11 +316,9 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
                 original = getattr(_PLACES[name], name)
                 _ours[name] = (hook(original, replace), original)
                 setattr(_PLACES[name], name, _ours[name][0])
-        sys.meta_path.insert(0, _Watch)  # type: ignore[arg-type]
         _choice = choice
         for name in _SPAWNERS:
-            if name in sys.modules:
-                _prepare_children(sys.modules[name])
+            when_imported(name, _prepare_if_installed)
 
 
 def uninstall() -> None:
@@ -354,7 +341,6 @@ def uninstall() -> None:
             if getattr(_PLACES[name], name) is ours:
                 setattr(_PLACES[name], name, original)
                 del _ours[name]
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _Watch]
         for name in _SPAWNERS:
             if name in sys.modules:
                 _forget_children(sys.modules[name])
@@ -449,7 +435,9 @@ def run_path(path: str, args: Sequence[str]) -> None:
         content = Path(filename).read_bytes()
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}"
-        print(f"{sys.executable}: can't open file {filename!r}: {reason}", file=sys.stderr)
+        print(
+            f"{sys.executable}: can't open file {filename!r}: {reason}", file=sys.stderr
+        )
         raise SystemExit(2) from None
     sys.argv = [path, *args]
     _set_first_path(os.path.dirname(os.path.realpath(path)))

@@ -13,12 +13,12 @@
 #include <structmember.h>
 
 #define MAX_GIVEN 32 /* arrays of one call whose identity is kept */
+#define MAX_OUT   4  /* NumPy arrays given as out that are recognised */
 #define MAX_DEPTH 8  /* nested lists and tuples searched for arrays */
 
 /* The leading fields of PyArrayObject and PyArray_Descr: numpy/ndarraytypes.h. */
 struct host_fields {
-    PyObject_HEAD
-    char *data;
+    PyObject_HEAD char *data;
     int ndim;
     Py_ssize_t *shape;
     Py_ssize_t *strides;
@@ -27,35 +27,32 @@ struct host_fields {
 };
 
 struct descr_fields {
-    PyObject_HEAD
-    PyTypeObject *typeobj;
+    PyObject_HEAD PyTypeObject *typeobj;
     char kind;
 };
 
 struct array {
-    PyObject_HEAD
-    PyObject *host;     /* the numpy.ndarray; never NULL in an array that escaped */
-    PyObject *buffer;   /* the block of memory host points into, or NULL */
-    PyObject *base;     /* the array this one is a view of, or NULL */
+    PyObject_HEAD PyObject *host; /* the numpy.ndarray; never NULL in an array that escaped */
+    PyObject *buffer;             /* the block of memory host points into, or NULL */
+    PyObject *base;               /* the array this one is a view of, or NULL */
     PyObject *weakrefs;
 };
 
 struct function {
-    PyObject_HEAD
-    PyObject *wrapped;  /* the NumPy callable */
-    bool adopts;        /* whether results become mxnp arrays */
-    int depth;          /* how many levels of tuples and lists are unwrapped */
+    PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
+    bool adopts;                     /* whether results become mxnp arrays */
+    int depth;                       /* how many levels of tuples and lists are unwrapped */
     PyObject *dict;
     PyObject *weakrefs;
 };
 
-static PyTypeObject *array_type;    /* mxnp.ndarray */
-static PyTypeObject *ufunc_type;    /* mxnp.ufunc */
-static PyTypeObject *host_type;     /* numpy.ndarray */
+static PyTypeObject *array_type; /* mxnp.ndarray */
+static PyTypeObject *ufunc_type; /* mxnp.ufunc */
+static PyTypeObject *host_type;  /* numpy.ndarray */
 static PyTypeObject *function_type;
-static PyObject *method_class;      /* types.MethodType */
-static PyObject *adapt;             /* _array.adapt */
-static PyObject *described;         /* _array.described */
+static PyObject *method_class; /* types.MethodType */
+static PyObject *adapt;        /* _array.adapt */
+static PyObject *described;    /* _array.described */
 
 static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
@@ -67,6 +64,8 @@ static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
 struct given {
     int n;
     PyObject *arrays[MAX_GIVEN];
+    int nout;
+    PyObject *outs[MAX_OUT]; /* NumPy arrays given as out: they are given back as such */
 };
 
 static void note(struct given *given, PyObject *x)
@@ -160,6 +159,16 @@ static PyObject *unwrap_args(PyObject *args, Py_ssize_t start, struct given *giv
     return out;
 }
 
+static void note_out(struct given *given, PyObject *out)
+{
+    if (PyTuple_CheckExact(out)) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(out); i++)
+            note_out(given, PyTuple_GetItem(out, i));
+    } else if (Py_TYPE(out) == host_type && given->nout < MAX_OUT) {
+        given->outs[given->nout++] = out;
+    }
+}
+
 /* New reference: keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
 static PyObject *unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
 {
@@ -168,6 +177,8 @@ static PyObject *unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
     Py_ssize_t at = 0;
     while (out && PyDict_Next(kwargs, &at, &key, &item)) {
         int level = depth == 0 && PyTuple_CheckExact(item) ? 1 : depth;
+        if (PyUnicode_CompareWithASCIIString(key, "out") == 0)
+            note_out(given, item);
         PyObject *value = unwrap_deep(item, given, level);
         if (!value || (value != item && PyDict_SetItem(out, key, value) < 0))
             Py_CLEAR(out);
@@ -198,6 +209,9 @@ static inline PyObject *adopt_fresh(PyObject *result)
 
 static PyObject *adopt_host(PyObject *host, const struct given *given)
 {
+    for (int i = 0; i < given->nout; i++)
+        if (given->outs[i] == host)
+            return host;
     for (int i = 0; i < given->n; i++) {
         if (as_array(given->arrays[i])->host == host) {
             Py_INCREF(given->arrays[i]);
@@ -381,14 +395,15 @@ done:
 /* NumPy's own slots are called, not the operators: they may answer NotImplemented, and
  * then it is for Python to ask the other operand.  A subclass of NumPy's array goes
  * first, so with one of these it is the operator. */
-#define BINARY_OPERATORS(M)                                                                 \
-    M(add, Add) M(subtract, Subtract) M(multiply, Multiply) M(true_divide, TrueDivide)      \
-    M(floor_divide, FloorDivide) M(remainder, Remainder) M(lshift, Lshift)                  \
-    M(rshift, Rshift) M(and, And) M(or, Or) M(xor, Xor)                                     \
-    M(matrix_multiply, MatrixMultiply)
+#define BINARY_OPERATORS(M)                                                    \
+    M(add, Add)                                                                \
+    M(subtract, Subtract) M(multiply, Multiply) M(true_divide, TrueDivide)     \
+        M(floor_divide, FloorDivide) M(remainder, Remainder) M(lshift, Lshift) \
+            M(rshift, Rshift) M(and, And) M(or, Or) M(xor, Xor)                \
+                M(matrix_multiply, MatrixMultiply)
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
-#define DECLARE_UNARY(name) unaryfunc name;
+#define DECLARE_UNARY(name)        unaryfunc name;
 #define DECLARE_BINARY(name, Name) binaryfunc name, inplace_##name;
 static struct {
     UNARY_OPERATORS(DECLARE_UNARY)
@@ -398,12 +413,10 @@ static struct {
     richcmpfunc richcompare;
 } numpy_slots;
 
-#define LOAD_UNARY(name)                                                                    \
-    numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
-#define LOAD_BINARY(name, Name)                                                                   \
-    numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name);                 \
-    numpy_slots.inplace_##name =                                                            \
-        (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
+#define LOAD_UNARY(name) numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
+#define LOAD_BINARY(name, Name)                                             \
+    numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name); \
+    numpy_slots.inplace_##name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
 
 static void load_slots(void)
 {
@@ -455,19 +468,19 @@ static PyObject *call_inplace(binaryfunc slot, PyObject *a, PyObject *b)
     return keep_identity(a, result);
 }
 
-#define DEFINE_UNARY(name)                                                                  \
-    static PyObject *array_##name(PyObject *a)                                              \
-    {                                                                                       \
-        return adopt_fresh(numpy_slots.name(as_array(a)->host));                            \
+#define DEFINE_UNARY(name)                                       \
+    static PyObject *array_##name(PyObject *a)                   \
+    {                                                            \
+        return adopt_fresh(numpy_slots.name(as_array(a)->host)); \
     }
-#define DEFINE_BINARY(name, Name)                                                               \
-    static PyObject *array_##name(PyObject *a, PyObject *b)                                 \
-    {                                                                                       \
-        return call_binary(numpy_slots.name, PyNumber_##Name, a, b);                                        \
-    }                                                                                       \
-    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                         \
-    {                                                                                       \
-        return call_inplace(numpy_slots.inplace_##name, a, b);                              \
+#define DEFINE_BINARY(name, Name)                                    \
+    static PyObject *array_##name(PyObject *a, PyObject *b)          \
+    {                                                                \
+        return call_binary(numpy_slots.name, PyNumber_##Name, a, b); \
+    }                                                                \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)  \
+    {                                                                \
+        return call_inplace(numpy_slots.inplace_##name, a, b);       \
     }
 UNARY_OPERATORS(DEFINE_UNARY)
 BINARY_OPERATORS(DEFINE_BINARY)
@@ -517,7 +530,7 @@ static int array_contains(PyObject *a, PyObject *x)
 /* A view taken from a; anything else is a copy or an element. */
 static PyObject *adopt_item(PyObject *a, PyObject *item)
 {
-    struct given given = {1, {a}};
+    struct given given = {.n = 1, .arrays = {a}};
     if (!item || Py_TYPE(item) != host_type)
         return item;
     return adopt_host(item, &given);
@@ -678,7 +691,7 @@ static PyMethodDef array_methods[] = {
 };
 
 #define UNARY_SLOT(name) {Py_nb_##name, array_##name},
-#define BINARY_SLOTS(name, Name)                                                                \
+#define BINARY_SLOTS(name, Name) \
     {Py_nb_##name, array_##name}, {Py_nb_inplace_##name, array_inplace_##name},
 
 static PyType_Slot array_slots[] = {
@@ -690,9 +703,7 @@ static PyType_Slot array_slots[] = {
     {Py_tp_richcompare, array_richcompare},
     {Py_tp_hash, PyObject_HashNotImplemented},
     {Py_tp_iter, array_iter},
-    UNARY_OPERATORS(UNARY_SLOT)
-    BINARY_OPERATORS(BINARY_SLOTS)
-    {Py_nb_divmod, array_divmod},
+    UNARY_OPERATORS(UNARY_SLOT) BINARY_OPERATORS(BINARY_SLOTS){Py_nb_divmod, array_divmod},
     {Py_nb_power, array_power},
     {Py_nb_inplace_power, array_inplace_power},
     {Py_nb_bool, array_bool},
@@ -831,20 +842,13 @@ static PyGetSetDef function_getset[] = {
 };
 
 static PyType_Slot function_slots[] = {
-    {Py_tp_new, function_new},
-    {Py_tp_dealloc, function_dealloc},
-    {Py_tp_traverse, function_traverse},
-    {Py_tp_clear, function_clear},
-    {Py_tp_call, function_call},
-    {Py_tp_repr, function_repr},
-    {Py_tp_hash, function_hash},
-    {Py_tp_richcompare, function_richcompare},
-    {Py_tp_getattro, function_getattr},
-    {Py_tp_setattro, PyObject_GenericSetAttr},
-    {Py_tp_members, function_members},
-    {Py_tp_methods, function_methods},
-    {Py_tp_getset, function_getset},
-    {0, NULL},
+    {Py_tp_new, function_new},           {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse}, {Py_tp_clear, function_clear},
+    {Py_tp_call, function_call},         {Py_tp_repr, function_repr},
+    {Py_tp_hash, function_hash},         {Py_tp_richcompare, function_richcompare},
+    {Py_tp_getattro, function_getattr},  {Py_tp_setattro, PyObject_GenericSetAttr},
+    {Py_tp_members, function_members},   {Py_tp_methods, function_methods},
+    {Py_tp_getset, function_getset},     {0, NULL},
 };
 
 static PyType_Spec function_spec = {
@@ -880,9 +884,8 @@ static PyType_Spec method_spec = {
 /* -- Lookup: the __getattr__ of a mirrored module ---------------------------------- */
 
 struct lookup {
-    PyObject_HEAD
-    PyObject *original; /* NumPy's module */
-    PyObject *cross;    /* called with the module's name, the name and what it means */
+    PyObject_HEAD PyObject *original; /* NumPy's module */
+    PyObject *cross; /* called with the module's name, the name and what it means */
     PyObject *module;
 };
 
@@ -955,8 +958,8 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     PyTypeObject *array, *ufunc, *host;
     PyObject *adapter, *describer;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!OO:set_types", &PyType_Type, &array, &PyType_Type, &ufunc,
-                          &PyType_Type, &host, &adapter, &describer))
+    if (!PyArg_ParseTuple(args, "O!O!O!OO:set_types", &PyType_Type, &array, &PyType_Type,
+                          &ufunc, &PyType_Type, &host, &adapter, &describer))
         return NULL;
     Py_INCREF(adapter);
     Py_INCREF(describer);
@@ -1008,12 +1011,14 @@ static PyMethodDef module_methods[] = {
      "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and two helpers."},
     {"wrap", wrap, METH_O,
      "wrap(x)\n--\n\n"
-     "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp arrays."},
+     "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp "
+     "arrays."},
     {"host", host, METH_O,
      "host(x)\n--\n\n"
      "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
     {"over", over, METH_VARARGS,
-     "over(host, buffer)\n--\n\nMake an array over a NumPy array and the memory it points into."},
+     "over(host, buffer)\n--\n\nMake an array over a NumPy array and the memory it points "
+     "into."},
     {NULL, NULL, 0, NULL},
 };
 

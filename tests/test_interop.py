@@ -1,0 +1,401 @@
+"""mxnp arrays go into the packages that NumPy users have, and come out again."""
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy
+import pytest
+
+import mxnp as np
+
+A = numpy.random.default_rng(5).normal(size=(20, 4))
+
+
+@pytest.fixture
+def a():
+    return np.array(A)
+
+
+def run(code, **environment):
+    """Run a program in a new process, as a setting that is read at import needs."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class TestNumPy:
+    """NumPy's own functions, given mxnp arrays, give mxnp arrays."""
+
+    def test_ufuncs(self, a):
+        for result in (numpy.add(a, A), numpy.add(A, a), numpy.exp(a), A * a, a - A):
+            assert type(result) is np.ndarray
+        assert type(numpy.add.reduce(a)) is np.ndarray
+        assert type(numpy.float64(2) * a) is np.ndarray
+
+    def test_in_place_on_a_numpy_array_stays_numpys(self, a):
+        x = A.copy()
+        y = x
+        x += a
+        assert x is y
+        assert type(x) is numpy.ndarray
+        numpy.testing.assert_array_equal(x, 2 * A)
+
+    def test_out(self, a):
+        out = np.empty_like(a)
+        assert numpy.multiply(A, 2, out=out) is out
+        plain = numpy.empty_like(A)
+        assert np.multiply(a, 2, out=plain) is plain
+        numpy.testing.assert_array_equal(plain, 2 * A)
+
+    def test_functions(self, a):
+        assert type(numpy.concatenate([a, A])) is np.ndarray
+        assert type(numpy.stack([A, a])) is np.ndarray
+        assert type(numpy.linalg.svd(a).S) is np.ndarray
+        assert type(numpy.sort(a)) is np.ndarray
+        values, counts = numpy.unique(np.array([1, 1, 2]), return_counts=True)
+        assert type(values) is type(counts) is np.ndarray
+        assert isinstance(numpy.mean(a), numpy.float64)
+
+    def test_like(self, a):
+        assert type(numpy.zeros(3, like=a)) is np.ndarray
+
+    def test_asarray_shares_the_memory(self, a):
+        x = numpy.asarray(a)
+        assert type(x) is numpy.ndarray
+        x[0, 0] = 7.5
+        assert a[0, 0] == 7.5
+        assert np.shares_memory(a, x)
+        back = np.asarray(x)
+        back[0, 1] = 8.5
+        assert a[0, 1] == 8.5
+
+    def test_array_protocol(self, a):
+        assert type(a.__array__()) is numpy.ndarray
+        assert np.shares_memory(a.__array__(), a)
+        assert a.__array__(numpy.float32).dtype == numpy.float32
+        assert not np.shares_memory(a.__array__(copy=True), a)
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            a.__array__(numpy.float32, copy=False)
+
+    def test_interfaces(self, a):
+        assert a.__array_interface__["data"][0] == numpy.asarray(a).ctypes.data
+
+        class Lender:
+            __array_interface__ = a.__array_interface__
+            keep = a
+
+        lent = numpy.asarray(Lender())
+        lent[1, 1] = -1
+        assert a[1, 1] == -1
+
+    def test_buffer(self, a):
+        view = memoryview(a)
+        assert view.shape == a.shape
+        assert view.format == "d"
+        view[2, 2] = 3.25
+        assert a[2, 2] == 3.25
+        assert bytes(np.arange(3, dtype="u1")) == b"\0\1\2"
+
+    @pytest.mark.parametrize(
+        "dtype", ["M8[ns]", "T", "i4,O", "V5", "U3", "S2", "O", "g"]
+    )
+    def test_exotic_dtypes_cross_exactly(self, dtype):
+        x = numpy.zeros(3, dtype)
+        back = numpy.asarray(np.asarray(x))
+        assert back.dtype == x.dtype
+        assert np.shares_memory(back, x) or x.dtype.kind == "O" or back is x
+        assert numpy.array([np.asarray(x)]).dtype == x.dtype
+
+    def test_dlpack(self, a):
+        assert a.__dlpack_device__() == (1, 0)
+        x = numpy.from_dlpack(a)
+        x[3, 3] = 99.0
+        assert a[3, 3] == 99.0
+        back = np.from_dlpack(x)
+        assert type(back) is np.ndarray
+        assert np.shares_memory(back, a)
+
+    def test_pickle(self, a):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            back = pickle.loads(pickle.dumps(a, protocol))
+            assert type(back) is np.ndarray
+            numpy.testing.assert_array_equal(back, A)
+
+    def test_pickle_out_of_band(self, a):
+        buffers = []
+        data = pickle.dumps(a, 5, buffer_callback=buffers.append)
+        assert len(data) < 400
+        assert len(buffers) == 1
+        back = pickle.loads(data, buffers=buffers)
+        assert np.shares_memory(back, a)
+
+    def test_isinstance(self, a):
+        assert isinstance(A, np.ndarray)
+        assert isinstance(numpy.rec.array([1]), np.ndarray)
+        assert not isinstance([1], np.ndarray)
+        assert not isinstance(a, numpy.ndarray)
+
+
+class Duck:
+    """A class with NumPy's protocols, that mxnp knows nothing about."""
+
+    __array_priority__ = 50
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ("ufunc", ufunc.__name__, method)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return ("function", func.__name__)
+
+
+class TestDeference:
+    def test_ufunc(self, a):
+        assert np.add(a, Duck()) == ("ufunc", "add", "__call__")
+        assert a * Duck() == ("ufunc", "multiply", "__call__")
+        assert Duck().__array_ufunc__(np.add, "reduce") == ("ufunc", "add", "reduce")
+
+    def test_function(self, a):
+        assert np.concatenate([a, Duck()]) == ("function", "concatenate")
+
+    def test_tables_keyed_by_function(self, a):
+        class Handler(Duck):
+            handled = {np.sum: "sum", np.add: "add"}  # noqa: RUF012
+
+            def __array_function__(self, func, types, args, kwargs):
+                return self.handled[func]
+
+            def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+                return self.handled[ufunc]
+
+        assert np.sum(Handler()) == "sum"
+        assert a + Handler() == "add"
+
+    def test_none_refuses(self, a):
+        class Refuses:
+            __array_ufunc__ = None
+
+            def __radd__(self, other):
+                return type(other)
+
+        assert a + Refuses() is np.ndarray
+        with pytest.raises(TypeError):
+            a * Refuses()
+
+    def test_priority(self, a):
+        class Old:
+            __array_priority__ = 100
+
+            def __rmul__(self, other):
+                return "old"
+
+        assert a * Old() == "old"
+
+    def test_program_class_whose_array_gives_mxnp_arrays(self):
+        class Wrapped:
+            def __array__(self, dtype=None, copy=None):
+                return np.arange(3.0, dtype=dtype)
+
+        assert np.sum(Wrapped()) == 3
+        assert type(np.asarray(Wrapped())) is np.ndarray
+        assert (np.ones(3) + Wrapped()).tolist() == [1, 2, 3]
+
+
+class TestSciPy:
+    def test_functions_take_them(self, a):
+        special = pytest.importorskip("scipy.special")
+        ndimage = pytest.importorskip("scipy.ndimage")
+        linalg = pytest.importorskip("scipy.linalg")
+        assert type(special.erf(a)) is np.ndarray  # a ufunc
+        numpy.testing.assert_array_equal(special.erf(a), special.erf(A))
+        blurred = ndimage.gaussian_filter(a, 1)
+        numpy.testing.assert_array_equal(blurred, ndimage.gaussian_filter(A, 1))
+        numpy.testing.assert_array_equal(linalg.svdvals(a), linalg.svdvals(A))
+
+    def test_optimise_integrate_interpolate(self):
+        optimize = pytest.importorskip("scipy.optimize")
+        integrate = pytest.importorskip("scipy.integrate")
+        interpolate = pytest.importorskip("scipy.interpolate")
+        x = np.linspace(0, 3, 20)
+        found = optimize.least_squares(
+            lambda p: p[0] * np.exp(-x) - 2 * np.exp(-x), [1]
+        )
+        assert abs(found.x[0] - 2) < 1e-8
+        solved = integrate.solve_ivp(
+            lambda t, y: np.stack([y[1], -y[0]]), (0, 1), [0, 1]
+        )
+        assert abs(solved.y[0, -1] - numpy.sin(1)) < 1e-3
+        curve = interpolate.CubicSpline(x, np.sin(x))
+        assert abs(curve(np.pi / 2) - 1) < 1e-4
+
+    def test_sparse(self, a):
+        sparse = pytest.importorskip("scipy.sparse")
+        s = sparse.csr_array(numpy.eye(4))
+        numpy.testing.assert_allclose(s @ a.T, A.T)
+        numpy.testing.assert_allclose(a @ s, A)
+        assert (sparse.csr_array(a) != sparse.csr_array(A)).nnz == 0
+
+    def test_array_api_mode(self):
+        pytest.importorskip("scipy")
+        out = run(
+            """
+            import mxnp as np
+            from scipy import fft, special, stats, ndimage
+            from scipy.cluster.vq import whiten
+            a = np.linspace(0.1, 3, 24).reshape(6, 4)
+            results = [fft.fft(a), special.gammaln(a), special.logsumexp(a, axis=0),
+                       stats.zscore(a), whiten(a), stats.gmean(a),
+                       ndimage.uniform_filter(a, 3)]
+            print([type(r) is np.ndarray for r in results])
+            """,
+            SCIPY_ARRAY_API="1",
+        )
+        assert out.strip() == str([True] * 7)
+
+
+def test_pandas(a):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(a, columns=list("wxyz"))
+    numpy.testing.assert_array_equal(frame.to_numpy(), A)
+    series = pandas.Series(np.arange(4), index=list("abcd"))
+    assert series["c"] == 2
+    numpy.testing.assert_array_equal(series + np.ones(4), [1, 2, 3, 4])
+    frame["mean"] = np.mean(a, axis=1)
+    assert len(frame[frame["w"] > np.float64(0)]) == (A[:, 0] > 0).sum()
+    assert type(np.asarray(frame)) is np.ndarray
+    assert frame.iloc[np.array([0, 2])].shape == (2, 5)
+    assert pandas.to_datetime(np.array(["2020-01-01"], dtype="M8[ns]"))[0].year == 2020
+    numpy.testing.assert_array_equal(np.log1p(series), numpy.log1p(numpy.arange(4)))
+
+
+def test_matplotlib(a, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 2)
+    (line,) = axes[0, 0].plot(np.arange(20), a[:, 0])
+    numpy.testing.assert_array_equal(line.get_ydata(), A[:, 0])
+    axes[0, 1].imshow(a)
+    axes[1, 0].hist(a[:, 1], bins=np.linspace(-3, 3, 7))
+    axes[1, 1].scatter(a[:, 0], a[:, 1], c=a[:, 2], s=np.full(20, 9.0))
+    axes[1, 1].fill_between(np.arange(20), a[:, 0], a[:, 1], where=a[:, 0] > a[:, 1])
+    figure.savefig(tmp_path / "figure.png")
+    plt.close(figure)
+    assert plt.imread(tmp_path / "figure.png").std() > 0
+
+
+class TestScikitLearn:
+    def test_estimators(self, a):
+        pytest.importorskip("sklearn")
+        from sklearn.cluster import KMeans
+        from sklearn.decomposition import PCA
+        from sklearn.linear_model import LinearRegression, LogisticRegression
+
+        y = np.array(A @ [1.0, -2, 0.5, 3] + 1)
+        model = LinearRegression().fit(a, y)
+        numpy.testing.assert_allclose(model.coef_, [1, -2, 0.5, 3])
+        assert model.score(a, y) > 0.999
+        assert LogisticRegression().fit(a, y > 0).predict(a).shape == (20,)
+        same = PCA(2).fit_transform(a)
+        numpy.testing.assert_allclose(same, PCA(2).fit_transform(A))
+        labels = KMeans(2, n_init=1, random_state=0).fit(a).labels_
+        expected = KMeans(2, n_init=1, random_state=0).fit(A).labels_
+        numpy.testing.assert_array_equal(labels, expected)
+
+    def test_array_api_dispatch(self):
+        pytest.importorskip("sklearn")
+        out = run(
+            """
+            import mxnp as np, numpy
+            import sklearn
+            from sklearn.decomposition import PCA
+            from sklearn.preprocessing import MinMaxScaler
+            from sklearn.metrics import accuracy_score
+            sklearn.set_config(array_api_dispatch=True)
+            A = numpy.random.default_rng(0).normal(size=(30, 5))
+            a = np.array(A)
+            pca = PCA(2, svd_solver="full").fit(a)
+            t = pca.transform(a)
+            s = MinMaxScaler().fit_transform(a)
+            numpy.testing.assert_allclose(s, MinMaxScaler().fit_transform(A))
+            print(type(t) is np.ndarray, type(s) is np.ndarray,
+                  accuracy_score(np.array([1, 0, 1]), np.array([1, 1, 1])))
+            """,
+            SCIPY_ARRAY_API="1",
+        )
+        assert out.split()[:2] == ["True", "True"]
+
+
+def test_xarray(a):
+    xarray = pytest.importorskip("xarray")
+    x = xarray.DataArray(a, dims=("time", "place"))
+    numpy.testing.assert_allclose(x.mean("time"), A.mean(axis=0))
+    numpy.testing.assert_allclose((x * 2 + 1).sel(place=1), A[:, 1] * 2 + 1)
+    numpy.testing.assert_allclose(x.groupby(x.time % 2).mean().shape, (2, 4))
+    data = xarray.Dataset({"x": x})
+    assert float(data.x.max()) == A.max()
+
+
+def test_einops(a):
+    einops = pytest.importorskip("einops")
+    split = einops.rearrange(a, "(h w) c -> h w c", h=4)
+    assert type(split) is np.ndarray
+    assert split.shape == (4, 5, 4)
+    assert type(einops.reduce(a, "n c -> c", "mean")) is np.ndarray
+    assert einops.repeat(a, "n c -> n c k", k=3).shape == (20, 4, 3)
+
+
+def test_dask(a):
+    dask = pytest.importorskip("dask.array")
+    chunks = dask.from_array(a, chunks=(5, 4))
+    total = (chunks * 2).sum(axis=0).compute()
+    numpy.testing.assert_allclose(total, 2 * A.sum(axis=0))
+
+
+def test_torch(a):
+    torch = pytest.importorskip("torch")
+    t = torch.as_tensor(a)
+    t[0, 0] = 41.0
+    assert a[0, 0] == 41.0  # the same memory
+    t = torch.from_dlpack(a)
+    t[0, 1] = 42.0
+    assert a[0, 1] == 42.0
+    back = np.from_dlpack(torch.arange(4))
+    assert type(back) is np.ndarray
+    assert back.tolist() == [0, 1, 2, 3]
+    assert type(np.asarray(torch.ones(2))) is np.ndarray
+    assert type(a @ np.asarray(torch.ones(4, dtype=torch.float64))) is np.ndarray
+
+
+class TestArrayApi:
+    def test_compat(self, a):
+        compat = pytest.importorskip("array_api_compat")
+        assert compat.array_namespace(a) is np
+        assert compat.is_array_api_obj(a)
+        assert compat.device(a) == "cpu"
+        assert compat.to_device(a, "cpu") is a
+        assert compat.size(a) == 80
+
+    def test_extra(self, a):
+        extra = pytest.importorskip("array_api_extra")
+        counts = extra.at(np.zeros(4), np.array([0, 2])).set(5.0)
+        assert type(counts) is np.ndarray
+        assert counts.tolist() == [5, 0, 5, 0]
+        assert type(extra.cov(a.T)) is np.ndarray
+        numpy.testing.assert_allclose(extra.cov(a.T), numpy.cov(A.T))
+        assert extra.pad(a, 1).shape == (22, 6)
+
+    def test_entry_point(self):
+        from importlib.metadata import entry_points
+
+        (found,) = entry_points(group="array_api", name="mxnp")
+        assert found.load() is np
