@@ -14,11 +14,11 @@ def sources(folder: Path) -> list[Path]:
 
 
 def digest(folder: Path) -> str:
-    """Hash names and lines of the sources; line ends do not count."""
+    """Hash names and texts of the sources; how lines end does not count."""
     total = hashlib.sha256()
     for path in sources(folder):
         total.update(path.relative_to(folder).as_posix().encode() + b"\0")
-        total.update(b"\n".join(path.read_bytes().splitlines()) + b"\0")
+        total.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return total.hexdigest()[:16]
 
 
