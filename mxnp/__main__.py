@@ -34,8 +34,8 @@ program, and everything after it belongs to the program:
 
 options:
   --include PACKAGE   give mxnp to this installed package too
-  --exclude PREFIX    keep NumPy for this module or package of the program; a PREFIX with
-                      a slash is a path. Both can be given more than once
+  --exclude PREFIX    keep NumPy for this module or package of the program; a PREFIX
+                      with a slash is a path. Both can be given more than once
   --info              print what mxnp runs on, and exit
   -V, --version       print the versions, and exit
   -h, --help          print this, and exit
@@ -115,10 +115,8 @@ def _info() -> Iterator[tuple[str, str]]:
     yield "BLAS", _blas()
     yield "Metal", _metal()
     settings = sorted(name for name in os.environ if name.startswith("MXNP_"))
-    yield (
-        "settings",
-        " ".join(f"{name}={os.environ[name]}" for name in settings) or "none",
-    )
+    told = " ".join(f"{name}={os.environ[name]}" for name in settings)
+    yield "settings", told or "none"
 
 
 def _usable_threads() -> int:
@@ -181,9 +179,9 @@ def _blas() -> str:
 
 
 def _metal() -> str:
-    # The core is not needed for anything else here, and may be what somebody looks into.
+    # The core may be the very thing that somebody looks into.
     try:
-        from mxnp import _lib  # noqa: PLC0415
+        from mxnp import _lib
     except ImportError as error:
         return f"unknown: {error}"
     return ", ".join(_lib.metal_devices()) or "none"

@@ -20,7 +20,7 @@ import sysconfig
 import threading
 import types
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,48 +48,42 @@ def _listed(variable: str) -> list[str]:
     return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
 
 
-@cache
-def _standard_places() -> tuple[str, ...]:
-    """Give the folders of the standard library, with their real names too."""
-    paths = sysconfig.get_paths()
-    folders = [paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)]
-    return _folders(folders)
+def _with_real(*paths: str) -> tuple[Path, ...]:
+    """Give folders, and what they are when links are followed."""
+    folders = [Path(path).absolute() for path in paths]
+    return (*folders, *(folder.resolve() for folder in folders))
 
 
 @cache
-def _package_places() -> tuple[str, ...]:
-    """Give the folders of installed packages and of mxnp, with their real names too."""
+def _standard_places() -> tuple[Path, ...]:
+    """Give the folders of the standard library."""
     paths = sysconfig.get_paths()
-    folders = [
-        paths["purelib"],
-        paths["platlib"],
-        *importlib.import_module("mxnp").__path__,
-    ]
-    try:
-        folders += [*site.getsitepackages(), site.getusersitepackages()]
-    except AttributeError:  # a site.py that is not Python's own
-        pass
-    return _folders(folders)
-
-
-def _folders(paths: Iterable[str]) -> tuple[str, ...]:
-    every = {form for path in paths for form in (path, os.path.realpath(path))}
-    return tuple(
-        os.path.join(os.path.normcase(os.path.abspath(path)), "") for path in every
+    return _with_real(
+        paths["stdlib"], paths["platstdlib"], str(Path(os.__file__).parent)
     )
 
 
 @cache
-def _is_within(file: str, places: tuple[str, ...]) -> bool:
+def _package_places() -> tuple[Path, ...]:
+    """Give the folders of installed packages, and mxnp's own."""
+    paths = sysconfig.get_paths()
+    own: Iterable[str] = importlib.import_module("mxnp").__path__
+    # Some environments have a site module without these.
+    listed: list[str] = getattr(site, "getsitepackages", list)()
+    user = [path for path in [getattr(site, "USER_SITE", None)] if path]
+    return _with_real(paths["purelib"], paths["platlib"], *own, *listed, *user)
+
+
+@cache
+def _is_within(file: str, places: tuple[Path, ...]) -> bool:
     return any(
-        os.path.normcase(form).startswith(places)
-        for form in (os.path.abspath(file), os.path.realpath(file))
+        path.is_relative_to(place) for path in _with_real(file) for place in places
     )
 
 
+@cache
 def _is_installed(file: str) -> bool:
-    parts = file.replace("\\", "/").split("/")
-    if "site-packages" in parts or "dist-packages" in parts:
+    if {"site-packages", "dist-packages"}.intersection(Path(file).parts):
         return True
     return _is_within(file, _package_places()) or _is_within(file, _standard_places())
 
@@ -97,10 +91,9 @@ def _is_installed(file: str) -> bool:
 def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
     """Say whether a module is one of those named, or within one, by name or by path."""
     for prefix in prefixes:
-        if os.sep in prefix or "/" in prefix:
-            if file is not None and _is_within(
-                file.removesuffix("__init__.py"), _folders([os.path.expanduser(prefix)])
-            ):
+        if "/" in prefix or os.sep in prefix:
+            place = str(Path(prefix).expanduser())
+            if file is not None and _is_within(file, _with_real(place)):
                 return True
         elif name == prefix or name.startswith(prefix + "."):
             return True
@@ -141,11 +134,11 @@ def _is_program(names: dict[str, Any], source: str, choice: Choice) -> bool:
 # -- What an import gives -------------------------------------------------------------
 
 
-def _replace_imported(
+def _replace_imported(  # noqa: PLR0917 - the parameters of __import__
     found: types.ModuleType,
     name: str,
-    globals: dict[str, Any] | None = None,  # noqa: A002 - as in __import__
-    locals: Any = None,  # noqa: A002
+    globals: dict[str, Any] | None = None,
+    locals: Any = None,
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> types.ModuleType:
@@ -260,20 +253,21 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     """
     Let the program's ``import numpy`` give mxnp from here on.
 
-    Imports in the program's own files, in notebook cells and in text given to `exec` give
-    mxnp; imports in the standard library and in installed packages give NumPy as before.
-    Names that were bound earlier are left as they are. Processes started with
+    Imports in the program's own files, in notebook cells and in text given to `exec`
+    give mxnp; imports in the standard library and in installed packages give NumPy as
+    before. Names that were bound earlier are left as they are. Processes started with
     `multiprocessing` are switched too.
 
     Parameters
     ----------
     include : iterable of str, optional
-        Installed packages whose imports give mxnp too, by name, or by path where there is
-        a slash in it. Those in the variable ``MXNP_INCLUDE`` (separated as in ``PATH``)
-        are added.
+        Installed packages whose imports give mxnp too, by name, or by path where there
+        is a slash in it. Those in the variable ``MXNP_INCLUDE`` (separated as in
+        ``PATH``) are added.
     exclude : iterable of str, optional
-        Modules and packages, named likewise, that keep NumPy although they are not installed
-        in the usual place. Those in ``MXNP_EXCLUDE`` are added. It wins over `include`.
+        Modules and packages, named likewise, that keep NumPy although they are not
+        installed in the usual place. Those in ``MXNP_EXCLUDE`` are added. It wins over
+        `include`.
 
     See Also
     --------
@@ -305,7 +299,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
             _choice = choice
             return
         # Only programs that are switched need it.
-        from . import _import  # noqa: PLC0415
+        from . import _import
 
         for name, hook, replace in (
             ("__import__", _import.hook_import, _replace_imported),
@@ -337,7 +331,7 @@ def uninstall() -> None:
             return
         _choice = None
         for name, (ours, original) in list(_ours.items()):
-            # What somebody else has put over ours stays, and ours below it lets all pass.
+            # What somebody has put over ours stays; ours below it lets all pass.
             if getattr(_PLACES[name], name) is ours:
                 setattr(_PLACES[name], name, original)
                 del _ours[name]
@@ -347,6 +341,10 @@ def uninstall() -> None:
 
 
 # -- Running a program ----------------------------------------------------------------
+
+
+# What Python itself calls for -m; its frames are in the tracebacks there too.
+_run_as_main: Callable[..., Any] = runpy._run_module_as_main  # type: ignore[attr-defined]
 
 
 def _new_main(**names: Any) -> dict[str, Any]:
@@ -368,7 +366,7 @@ def _set_first_path(folder: str) -> None:
 
 
 def _run(program: Callable[[], Any]) -> None:
-    """Run a program; its traceback, if it ends with one, begins at its own first frame."""
+    """Run a program, whose traceback is to begin at its own first frame."""
     try:
         program()
     except BaseException as error:
@@ -382,7 +380,7 @@ def _run(program: Callable[[], Any]) -> None:
 
 
 def _print_from(traceback: types.TracebackType | None) -> None:
-    """Let the exception being raised be printed without the frames below a program's."""
+    """Let the exception being raised be printed without the frames of the runner."""
     hook = sys.excepthook
 
     def excepthook(kind: Any, value: BaseException, _: Any) -> None:
@@ -402,7 +400,7 @@ def _execute(
 ) -> None:
     if not isinstance(source, types.CodeType):
         source = compile(source, filename, "exec", dont_inherit=True)
-    exec(source, names)  # noqa: S102
+    exec(source, names)
 
 
 def run_path(path: str, args: Sequence[str]) -> None:
@@ -428,9 +426,9 @@ def run_path(path: str, args: Sequence[str]) -> None:
         else:
             sys.path[0] = path
         _new_main()
-        _run(lambda: runpy._run_module_as_main("__main__", False))  # type: ignore[attr-defined]
+        _run(partial(_run_as_main, "__main__", alter_argv=False))
         return
-    filename = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+    filename = path if Path(path).is_absolute() else f"{Path.cwd()}{os.sep}{path}"
     try:
         content = Path(filename).read_bytes()
     except OSError as error:
@@ -440,13 +438,13 @@ def run_path(path: str, args: Sequence[str]) -> None:
         )
         raise SystemExit(2) from None
     sys.argv = [path, *args]
-    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    _set_first_path(str(Path(path).resolve().parent))
     loader: Any = SourceFileLoader("__main__", filename)
-    code = pkgutil.read_code(io.BytesIO(content))  # type: ignore[arg-type]
+    code = pkgutil.read_code(io.BytesIO(content))
     if code is not None:
         loader = SourcelessFileLoader("__main__", filename)
     names = _new_main(__loader__=loader, __file__=filename, __cached__=None)
-    _run(lambda: _execute(code or content, filename, names))
+    _run(partial(_execute, code or content, filename, names))
 
 
 def run_module(name: str, args: Sequence[str]) -> None:
@@ -461,9 +459,9 @@ def run_module(name: str, args: Sequence[str]) -> None:
         The rest of `sys.argv`.
     """
     sys.argv = ["-m", *args]
-    _set_first_path(os.getcwd())
+    _set_first_path(str(Path.cwd()))
     _new_main()
-    _run(lambda: runpy._run_module_as_main(name))  # type: ignore[attr-defined]
+    _run(partial(_run_as_main, name))
 
 
 def run_code(source: str, args: Sequence[str]) -> None:
@@ -480,7 +478,7 @@ def run_code(source: str, args: Sequence[str]) -> None:
     sys.argv = ["-c", *args]
     _set_first_path("")
     names = _new_main()
-    _run(lambda: _execute(source + "\n", "<string>", names))
+    _run(partial(_execute, source + "\n", "<string>", names))
 
 
 def run_stdin(args: Sequence[str]) -> None:
@@ -498,11 +496,11 @@ def run_stdin(args: Sequence[str]) -> None:
         _converse()
         return
     names = _new_main(__file__="<stdin>", __cached__=None)
-    _run(lambda: _execute(sys.stdin.buffer.read(), "<stdin>", names))
+    _run(partial(_execute, sys.stdin.buffer.read(), "<stdin>", names))
 
 
 def _converse() -> None:
-    """Let Python's own console begin when this has returned, or else the one in code."""
+    """Let Python's console begin when this has returned, or else that of `code`."""
     started = getattr(sys.modules["__main__"], "__spec__", None)
     names = _new_main()
     version = importlib.import_module("mxnp").mxnp_version
@@ -512,7 +510,7 @@ def _converse() -> None:
     )
     by_python = started is not None and not sys.flags.ignore_environment
     if not by_python and not sys.flags.inspect:
-        import code  # noqa: PLC0415
+        import code
 
         code.interact(banner, local=names, exitmsg="")
         return
