@@ -36,13 +36,35 @@ def constructors(np: Any) -> Attacks:
     strides = [None, (8,), (-8,), (0,), (16, 8), (-16, 8), (2**62,), (2**62, 2**62), (1,),
                (-(2**63),), (2**63,), (8,) * 64, "x"]  # fmt: skip
     offsets = [0, 8, -8, 63, 64, 65, 2**62, -(2**63), 2**63]
-    buffers = [None, memory, bytes(memory), b"", np.arange(8.0), memoryview(memory)[::2]]
-    for shape, stride, offset, buffer in itertools.product(shapes, strides, offsets, buffers):
+    buffers = [
+        None,
+        memory,
+        bytes(memory),
+        b"",
+        np.arange(8.0),
+        memoryview(memory)[::2],
+    ]
+    for shape, stride, offset, buffer in itertools.product(
+        shapes, strides, offsets, buffers
+    ):
         if buffer is None and offset not in (0, -8):
             continue  # NumPy takes no notice of the offset
         text = f"ndarray({shape}, strides={stride}, offset={offset}, {type(buffer).__name__})"
-        yield text, lambda a=(shape, float, buffer, offset, stride): np.ndarray(*a).shape
-    for dtype in ("f8", "O", "S0", "V0", "S2147483647", "T", [("x", "O")], "f8,O", "M8"):
+        yield (
+            text,
+            lambda a=(shape, float, buffer, offset, stride): np.ndarray(*a).shape,
+        )
+    for dtype in (
+        "f8",
+        "O",
+        "S0",
+        "V0",
+        "S2147483647",
+        "T",
+        [("x", "O")],
+        "f8,O",
+        "M8",
+    ):
         for shape in (3, 0, -1, 2**40, 2**61):
             for buffer in (None, memory):
                 text = f"ndarray({shape}, {dtype}, {type(buffer).__name__})"
@@ -86,7 +108,10 @@ def sizes(np: Any) -> Attacks:
             yield f"U{m}", lambda m=m: np.dtype(f"U{m}").itemsize
             yield f"subarray {m}", lambda m=m: np.dtype(("f8", (m, m))).itemsize
             yield f"broadcast {m}", lambda m=m: np.broadcast_to(1.0, (m, m, m)).shape
-            yield f"broadcast copy {m}", lambda m=m: np.broadcast_to(1.0, (m, 9)).copy().shape
+            yield (
+                f"broadcast copy {m}",
+                lambda m=m: np.broadcast_to(1.0, (m, 9)).copy().shape,
+            )
             yield f"index {m}", lambda m=m: np.arange(3)[m]
             yield f"slice {m}", lambda m=m: np.arange(3)[m:-m:m].shape
             yield f"take {m}", lambda m=m: np.arange(3).take([m]).shape
@@ -101,9 +126,14 @@ def sizes(np: Any) -> Attacks:
             yield f"eye k {m}", lambda m=m: np.eye(3, k=m)
             yield f"diag {m}", lambda m=m: np.diag(np.arange(3), m).shape
             yield f"left_shift {m}", lambda m=m: np.left_shift(np.arange(3), m)
-            yield f"outer {m}", lambda m=m: np.multiply.outer(
-                np.broadcast_to(1.0, (m,)), np.broadcast_to(1.0, (m,))
-            ).shape
+            yield (
+                f"outer {m}",
+                lambda m=m: (
+                    np.multiply.outer(
+                        np.broadcast_to(1.0, (m,)), np.broadcast_to(1.0, (m,))
+                    ).shape
+                ),
+            )
             yield f"multiply {m}", lambda m=m: np.strings.multiply(["ab"], m).shape
     for n in (0, 1, 63, 64, 65, 100, 1000):
         ones = (1,) * n
@@ -129,7 +159,16 @@ def strides(np: Any) -> Attacks:
     """as_strided and the setters, only where NumPy itself checks."""
     as_strided = np.lib.stride_tricks.as_strided
     a = np.arange(12.0).reshape(3, 4)
-    for shape in [(-1,), (2, -1), (0, 2**62), (2**62, 2**62), "x", (2.5,), (1,) * 65, None]:
+    for shape in [
+        (-1,),
+        (2, -1),
+        (0, 2**62),
+        (2**62, 2**62),
+        "x",
+        (2.5,),
+        (1,) * 65,
+        None,
+    ]:
         for step in [None, (8,), (0,), (0, 0), (2**62, 8), (-8, 8), "x", (8,) * 65]:
             for kept in (True, False):
                 text = f"as_strided({shape}, {step}, {kept})"
@@ -138,7 +177,19 @@ def strides(np: Any) -> Attacks:
                   (-1, -1), 2**64, a, (8, 8), (-8,), (0, 0), (2**40, 8), (1, 1)]:  # fmt: skip
         for name in ("shape", "strides", "dtype"):
             yield f".{name} = {value}", lambda v=value, n=name: setattr(a.copy(), n, v)
-    for dtype in ["O", "T", "S0", "V0", "S13", "V96", "f8,O", ("f8", (2,)), "M8", "foo", "U"]:
+    for dtype in [
+        "O",
+        "T",
+        "S0",
+        "V0",
+        "S13",
+        "V96",
+        "f8,O",
+        ("f8", (2,)),
+        "M8",
+        "foo",
+        "U",
+    ]:
         yield f"view({dtype})", lambda d=dtype: a.view(d).shape
         yield f".dtype = {dtype}", lambda d=dtype: setattr(a.copy(), "dtype", d)
         yield f"O view({dtype})", lambda d=dtype: a.astype("O").view(d).shape
@@ -149,7 +200,10 @@ def strides(np: Any) -> Attacks:
     window = np.lib.stride_tricks.sliding_window_view
     for shape in [0, -1, 5, (2, 2, 2), (2**62, 1), (), "x"]:
         for axis in [None, 0, (0, 0), 5, -9, "x"]:
-            yield f"windows {shape} {axis}", lambda s=shape, x=axis: window(a, s, x).sum()
+            yield (
+                f"windows {shape} {axis}",
+                lambda s=shape, x=axis: window(a, s, x).sum(),
+            )
 
 
 def states(np: Any) -> Attacks:
@@ -169,16 +223,25 @@ def states(np: Any) -> Attacks:
 
             yield f"__setstate__({state!r:.300})", set_state
     for state in bad:
-        yield f"__setstate__({state!r:.80})", lambda s=state: np.arange(3).__setstate__(s)
-        yield f"reconstruct {state!r:.80}", lambda s=state: (
-            np.ndarray.__new__(np.ndarray, (0,)).__setstate__(s)
+        yield (
+            f"__setstate__({state!r:.80})",
+            lambda s=state: np.arange(3).__setstate__(s),
         )
-        yield f"dtype state {state!r:.80}", lambda s=state: np.dtype("f8").__setstate__(s)
-        yield f"generator state {state!r:.80}", lambda s=state: (
-            np.random.RandomState(1).set_state(s)
+        yield (
+            f"reconstruct {state!r:.80}",
+            lambda s=state: np.ndarray.__new__(np.ndarray, (0,)).__setstate__(s),
         )
-        yield f"bit generator state {state!r:.80}", lambda s=state: setattr(
-            np.random.PCG64(1), "state", s
+        yield (
+            f"dtype state {state!r:.80}",
+            lambda s=state: np.dtype("f8").__setstate__(s),
+        )
+        yield (
+            f"generator state {state!r:.80}",
+            lambda s=state: np.random.RandomState(1).set_state(s),
+        )
+        yield (
+            f"bit generator state {state!r:.80}",
+            lambda s=state: setattr(np.random.PCG64(1), "state", s),
         )
 
     def view_kept_through_setstate() -> Any:
@@ -218,7 +281,10 @@ def pickles(np: Any) -> Attacks:
         for protocol in (0, 2, 4, 5):
             data = pickle.dumps(x, protocol)
             for n in range(len(data)):
-                yield f"{x.dtype} pickle {protocol} cut at {n}", lambda d=data[:n]: load(d)
+                yield (
+                    f"{x.dtype} pickle {protocol} cut at {n}",
+                    lambda d=data[:n]: load(d),
+                )
             # A flipped bit in the pickle of objects may make any object of any other.
             for _ in range(FUZZED // 8 if x.dtype != "O" else 0):
                 flipped = bytearray(data)
@@ -227,9 +293,19 @@ def pickles(np: Any) -> Attacks:
                 text = f"{x.dtype} pickle {protocol}, bit {bit} of {place} flipped"
                 yield text, lambda d=bytes(flipped): load(d)
     out_of_band = pickle.dumps(a, 5, buffer_callback=lambda _: None)
-    for buffers in (None, [], [b""], [b"x" * 95], [b"x" * 97], ["x"], [None], [b"x" * 96] * 2):
-        yield f"buffers={buffers!r:.30}", lambda b=buffers: (
-            pickle.loads(out_of_band, buffers=b).shape
+    for buffers in (
+        None,
+        [],
+        [b""],
+        [b"x" * 95],
+        [b"x" * 97],
+        ["x"],
+        [None],
+        [b"x" * 96] * 2,
+    ):
+        yield (
+            f"buffers={buffers!r:.30}",
+            lambda b=buffers: pickle.loads(out_of_band, buffers=b).shape,
         )
 
 
@@ -240,7 +316,12 @@ def files(np: Any) -> Attacks:
 
     chance = random.Random(2)
     records = np.zeros(2, [("x", "i4"), ("y", "S3")])
-    for x in (np.arange(12.0).reshape(3, 4), np.array(["a", "bc"]), records, np.array(1.5)):
+    for x in (
+        np.arange(12.0).reshape(3, 4),
+        np.array(["a", "bc"]),
+        records,
+        np.array(1.5),
+    ):
         for save in (np.save, np.savez, np.savez_compressed):
             file = io.BytesIO()
             save(file, x)
@@ -254,7 +335,10 @@ def files(np: Any) -> Attacks:
 
             step = 1 if save is np.save else 7
             for n in range(0, len(data), step):
-                yield f"{save.__name__} {x.dtype} cut at {n}", lambda d=data[:n]: load(d)
+                yield (
+                    f"{save.__name__} {x.dtype} cut at {n}",
+                    lambda d=data[:n]: load(d),
+                )
             for _ in range(FUZZED // 4):
                 flipped = bytearray(data)
                 place, bit = chance.randrange(len(data)), chance.randrange(8)
@@ -262,14 +346,47 @@ def files(np: Any) -> Attacks:
                 text = f"{save.__name__} {x.dtype}, bit {bit} of {place} flipped"
                 yield text, lambda d=bytes(flipped): load(d)
     header = b"{'descr': %s, 'fortran_order': %s, 'shape': %s, }\n"
-    for descr in (b"'<f8'", b"'|O'", b"[]", b"'<f8,O'", b"[('x', '<f8', -1)]", b"__import__('os')"):
+    for descr in (
+        b"'<f8'",
+        b"'|O'",
+        b"[]",
+        b"'<f8,O'",
+        b"[('x', '<f8', -1)]",
+        b"__import__('os')",
+    ):
         for fortran in (b"False", b"3", b"None"):
-            for shape in (b"(2,)", b"(-1,)", b"(2**62,)", b"(9999999999999,)", b"2", b"()", b"None"):
+            for shape in (
+                b"(2,)",
+                b"(-1,)",
+                b"(2**62,)",
+                b"(9999999999999,)",
+                b"2",
+                b"()",
+                b"None",
+            ):
                 text = header % (descr, fortran, shape)
-                data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + b"\0" * 16
+                data = (
+                    b"\x93NUMPY\x01\x00"
+                    + len(text).to_bytes(2, "little")
+                    + text
+                    + b"\0" * 16
+                )
                 yield text.decode(), lambda d=data: np.load(io.BytesIO(d)).shape
-    for text in ("", "\0", "1\0 2", "1 2\n3", "x" * 5000, "1e99999", "9" * 400, "nan,inf", '"1'):
-        yield f"loadtxt({text!r:.20})", lambda t=text: np.loadtxt(io.StringIO(t), quotechar='"')
+    for text in (
+        "",
+        "\0",
+        "1\0 2",
+        "1 2\n3",
+        "x" * 5000,
+        "1e99999",
+        "9" * 400,
+        "nan,inf",
+        '"1',
+    ):
+        yield (
+            f"loadtxt({text!r:.20})",
+            lambda t=text: np.loadtxt(io.StringIO(t), quotechar='"'),
+        )
         yield f"loadtxt({text!r:.20}, int)", lambda t=text: np.loadtxt([t], dtype=int)
         yield f"genfromtxt({text!r:.20})", lambda t=text: np.genfromtxt(io.StringIO(t))
         yield f"fromstring({text!r:.20})", lambda t=text: np.fromstring(t, sep=" ")
@@ -280,7 +397,10 @@ def capsules(np: Any) -> Attacks:
     import ctypes
 
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    )
     memory = ctypes.create_string_buffer(256)
     names = [b"dltensor", b"dltensor_versioned", b"used_dltensor", b"other", None]
     kept: list[Any] = [memory, names]
@@ -303,18 +423,42 @@ def capsules(np: Any) -> Attacks:
         capsule = new(ctypes.addressof(memory), name, None)
         kept.append(capsule)
         yield f"capsule {name}", lambda c=capsule: np.from_dlpack(Gives(c))
-    for wrong in (None, 3, "x", b"x", [], object(), ValueError("no"), np.arange(3), RuntimeError):
+    for wrong in (
+        None,
+        3,
+        "x",
+        b"x",
+        [],
+        object(),
+        ValueError("no"),
+        np.arange(3),
+        RuntimeError,
+    ):
         yield f"capsule {wrong!r:.30}", lambda w=wrong: np.from_dlpack(Gives(w))
-        yield f"device {wrong!r:.30}", lambda w=wrong: np.from_dlpack(
-            Gives(np.arange(3.0).__dlpack__(), w)
+        yield (
+            f"device {wrong!r:.30}",
+            lambda w=wrong: np.from_dlpack(Gives(np.arange(3.0).__dlpack__(), w)),
         )
         yield f"from_dlpack({wrong!r:.30})", lambda w=wrong: np.from_dlpack(w)
-    for device in ((2, 0), (1, 1), (99, 0), (-1, 0), (1,), (1, 0, 0), ("x", 0), (2**70, 0)):
-        yield f"device {device}", lambda d=device: np.from_dlpack(
-            Gives(np.arange(3.0).__dlpack__(), d)
-        ).sum()
-        yield f"to device {device}", lambda d=device: (
-            type(np.arange(3.0).__dlpack__(dl_device=d)).__name__
+    for device in (
+        (2, 0),
+        (1, 1),
+        (99, 0),
+        (-1, 0),
+        (1,),
+        (1, 0, 0),
+        ("x", 0),
+        (2**70, 0),
+    ):
+        yield (
+            f"device {device}",
+            lambda d=device: np.from_dlpack(
+                Gives(np.arange(3.0).__dlpack__(), d)
+            ).sum(),
+        )
+        yield (
+            f"to device {device}",
+            lambda d=device: type(np.arange(3.0).__dlpack__(dl_device=d)).__name__,
         )
     for version in ((1, 0), (0, 8), (99, 0), (-1, 0), (1,), "x", None, (2**70, 0)):
 
@@ -359,9 +503,29 @@ def liars(np: Any) -> Attacks:
     good = {"version": 3, "shape": (8,), "typestr": "<f8", "data": (address, False)}
     wrong = {
         "version": [None, 2, "x", 2**70],
-        "shape": [None, (-1,), (2**62,), (2**62, 2**62), "x", 8, (1,) * 65, (2.5,), [8], ()],
+        "shape": [
+            None,
+            (-1,),
+            (2**62,),
+            (2**62, 2**62),
+            "x",
+            8,
+            (1,) * 65,
+            (2.5,),
+            [8],
+            (),
+        ],
         "typestr": [None, "<q9", "|O", "x", b"<f8", 3, "|V0", "|S0", "\0", ""],
-        "data": [None, (address,), ("x", False), (-1, False), (2**70, False), "x", (), b"12"],
+        "data": [
+            None,
+            (address,),
+            ("x", False),
+            (-1, False),
+            (2**70, False),
+            "x",
+            (),
+            b"12",
+        ],
         "strides": [(-8,), (8, 8), "x", (2.5,), (2**70,), 8, ()],
         "descr": [3, "x", [("x", "<q9")], [], [("", "<f8")], [()]],
         "offset": ["x", -1, 2**62],
@@ -388,11 +552,18 @@ def liars(np: Any) -> Attacks:
         for value in values:
             interface = {**good, key: value}
             for name in ("asarray", "add", "+"):
-                if (key, value) in (("data", (-1, False)), ("offset", -1), ("strides", (-8,))):
+                if (key, value) in (
+                    ("data", (-1, False)),
+                    ("offset", -1),
+                    ("strides", (-8,)),
+                ):
                     continue  # NumPy trusts the address
-                yield f"__array_interface__ {key}={value!r} {name}", lambda f=users[name], x=lie(
-                    __array_interface__=interface
-                ): f(x).shape
+                yield (
+                    f"__array_interface__ {key}={value!r} {name}",
+                    lambda f=users[name], x=lie(__array_interface__=interface): (
+                        f(x).shape
+                    ),
+                )
     raising = property(lambda self: 1 / 0)
     values = [None, 3, "x", (), [], {}, object(), raising, lambda *_, **__: None,
               lambda *_, **__: 1 / 0, lambda *_, **__: 3, lambda *_, **__: "x", type, "self",
@@ -422,8 +593,9 @@ def liars(np: Any) -> Attacks:
                     return item
 
             for user, use in users.items():
-                yield f"sequence of {length} {item!r}, {user}", lambda f=use, s=Sequence: (
-                    type(f(s())).__name__
+                yield (
+                    f"sequence of {length} {item!r}, {user}",
+                    lambda f=use, s=Sequence: type(f(s())).__name__,
                 )
 
     class Shrinks(list):
@@ -443,7 +615,10 @@ def liars(np: Any) -> Attacks:
 
     for cls in (Shrinks, Grows):
         for user, use in users.items():
-            yield f"{cls.__name__} {user}", lambda f=use, c=cls: type(f(c([1, 2]))).__name__
+            yield (
+                f"{cls.__name__} {user}",
+                lambda f=use, c=cls: type(f(c([1, 2]))).__name__,
+            )
 
     def shrink_inside() -> Any:
         outer: list[Any] = []
@@ -494,11 +669,15 @@ def recursions(np: Any) -> Attacks:
             return np.asarray(self).__array_interface__
 
     class Ufunc:
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        def __array_ufunc__(
+            self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
+        ) -> Any:
             return getattr(ufunc, method)(*inputs, **kwargs)
 
     class Function:
-        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        def __array_function__(
+            self, func: Any, types: Any, args: Any, kwargs: Any
+        ) -> Any:
             return func(*args, **kwargs)
 
     class Index:
@@ -622,7 +801,9 @@ def references(np: Any) -> Attacks:
     def ctypes_outlives() -> Any:
         pointer = np.arange(1000.0).ctypes
         gc.collect()
-        return pointer.data_as(__import__("ctypes").POINTER(__import__("ctypes").c_double))[999]
+        return pointer.data_as(
+            __import__("ctypes").POINTER(__import__("ctypes").c_double)
+        )[999]
 
     def row_outlives() -> Any:
         rows = list(np.arange(1e6).reshape(1000, 1000)[::100])
@@ -717,7 +898,9 @@ ADDRESS = r"0x[0-9a-f]+|[0-9]{14,}"  # never the same in two runs
 PATIENCE = 20  # seconds for one attack; the slowest takes less than one
 
 
-def attack_all(group: str, library: str, log: str, skipped: int, left_out: list[str]) -> None:
+def attack_all(
+    group: str, library: str, log: str, skipped: int, left_out: list[str]
+) -> None:
     """Run the attacks of a group, each announced in the log before it starts."""
     import faulthandler
     import importlib
@@ -747,14 +930,20 @@ def attack_all(group: str, library: str, log: str, skipped: int, left_out: list[
             faulthandler.cancel_dump_traceback_later()
             if answer[0] == "RecursionError":
                 answer[1] = ""  # says where the limit was met
-            print(json.dumps([re.sub(ADDRESS, "0x", text) for text in answer]), file=lines)
+            print(
+                json.dumps([re.sub(ADDRESS, "0x", text) for text in answer]), file=lines
+            )
 
 
 Answers = dict[str, list[str] | None]
 
 
 def answers(
-    group: str, library: str, log: Path, skipped: int = 0, left_out: tuple[str, ...] = ()
+    group: str,
+    library: str,
+    log: Path,
+    skipped: int = 0,
+    left_out: tuple[str, ...] = (),
 ) -> tuple[Answers, str | None]:
     """Give what each attack of a group came to, and how the interpreter died, if it did."""
     given = group, library, str(log), skipped, left_out

@@ -1,0 +1,3 @@
+"""NumPy's own types."""
+
+from numpy.ctypeslib import *
