@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
-from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
 from types import ModuleType
@@ -43,18 +42,13 @@ def core_version() -> str:
 
 
 def _check_fit() -> None:
-    """Refuse a core that was not built together with this Python code."""
+    """Refuse a core that was not built from the sources beside this Python code."""
     script = _ROOT / "csrc" / "digest.py"
-    if script.exists():  # a checkout: the sources themselves can be compared
-        module = ModuleType("digest")
-        SourceFileLoader("digest", str(script)).exec_module(module)
-        fits = module.digest(script.parent) == _text(lib.mx_digest())
-    else:
-        try:
-            fits = version("mxnp") == core_version()
-        except PackageNotFoundError:  # copied without its metadata
-            fits = True
-    if not fits:
+    if not script.exists():  # installed, and so with its core
+        return
+    module = ModuleType("digest")
+    SourceFileLoader("digest", str(script)).exec_module(module)
+    if module.digest(script.parent) != _text(lib.mx_digest()):
         raise ImportError(
             f"the C core of mxnp was built from other sources than {_ROOT}: "
             "run `pip install .` there again"
