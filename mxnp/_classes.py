@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from ._array import host, wrap
-from ._bridge import Function, Method
+from ._bridge import Function, Method, name_like
 from ._methods import flatiter
 from ._mirror import replace
 from ._ufunc import ufunc
@@ -61,10 +61,10 @@ class nditer(metaclass=NditerType):  # noqa: N801
         delattr(self._iterator, name)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._iterator)
+        return self
 
     def __next__(self) -> Any:
-        return next(self._iterator)
+        return wrap(next(self._iterator))
 
     def __len__(self) -> int:
         return len(self._iterator)
@@ -96,6 +96,7 @@ class nditer(metaclass=NditerType):  # noqa: N801
         return made
 
 
+name_like(nditer, numpy.nditer)
 _nditer = Function(numpy.nditer, adopts=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from ._bridge import Function, Method
@@ -17,13 +17,18 @@ def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
         return method
     if not hasattr(member, "__get__"):
         return member
-    get, set_, delete = (
-        accessor and Function(accessor, adopts=adopts)
-        for accessor in (
-            getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")
-        )
-    )
-    return property(get, set_, delete, member.__doc__)
+    return attribute(member, adopts=adopts)
+
+
+def attribute(
+    member: Any, get: Callable[..., Any] | None = None, adopts: bool = True
+) -> property:
+    """Give the counterpart of an attribute, with a getter of our own if there is one."""
+    verbs = [getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")]
+    accessors = [verb and Function(verb, adopts=adopts) for verb in verbs]
+    if get is not None:
+        accessors[0] = get
+    return property(*accessors, doc=member.__doc__)
 
 
 def add_members(

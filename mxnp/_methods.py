@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -12,8 +13,8 @@ from typing import Any, BinaryIO
 import numpy
 
 from ._array import Subclass, described, host, ndarray, wrap
-from ._bridge import Array
-from ._members import add_members
+from ._bridge import Array, name_like
+from ._members import add_members, attribute
 
 # Members that give Python objects, bytes or NumPy's own array: nothing to adopt.
 _PLAIN = {
@@ -32,7 +33,7 @@ def _member(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
     function.__doc__ = getattr(numpy.ndarray, name).__doc__
     function.__qualname__ = f"ndarray.{name}"
-    function.__annotations__ = {}  # the signature reads as NumPy's
+    function.__wrapped__ = getattr(numpy.ndarray, name)  # the signature reads as NumPy's
     setattr(ndarray, name, function)
     return function
 
@@ -45,6 +46,8 @@ add_members(
     | set(vars(Subclass))
     | _PLAIN,
 )
+name_like(Array, numpy.ndarray)
+name_like(ndarray, numpy.ndarray)
 
 
 @_member
@@ -63,29 +66,30 @@ def dumps(self: ndarray, /) -> bytes:
 
 
 @_member
-def dump(self: ndarray, /, file: str | Path | BinaryIO) -> None:
-    if isinstance(file, str | Path):
-        Path(file).write_bytes(dumps(self))
-    else:
+def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
+    if hasattr(file, "write"):
         file.write(dumps(self))
+    else:
+        Path(os.fspath(file)).write_bytes(dumps(self))
 
 
 @_member
-def resize(self: ndarray, /, *new_shape: Any, refcheck: bool = True) -> None:
+def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     # NumPy counts the references to the array it is given: the host's are ours, so
     # the program's are counted here.
-    if operator.index(refcheck) and sys.getrefcount(self) > _ALONE:
-        _keep = [self._host] * 8  # NumPy sees references, and says what it says then
-        self._host.resize(*host(new_shape))
-    else:
-        self._host.resize(*host(new_shape), refcheck=False)
+    if operator.index(kwargs.get("refcheck", True)):
+        if sys.getrefcount(self) > _ALONE:
+            _keep = [self._host] * 8  # NumPy sees references, and says what it says then
+        elif kwargs.keys() <= {"refcheck"}:
+            kwargs["refcheck"] = False
+    self._host.resize(*host(new_shape), **kwargs)
 
 
 def _alone() -> int:
     seen = []
 
     class Probe:
-        def count(self, *_: Any, flag: bool = True) -> None:
+        def count(self, *_: Any, **__: Any) -> None:
             seen.append(sys.getrefcount(self))
 
     probe = Probe()
@@ -101,14 +105,12 @@ def _base(self: ndarray) -> Any:
     return parent if parent is not None and parent._host is base else wrap(base)
 
 
-ndarray.base = property(_base, doc=numpy.ndarray.base.__doc__)  # type: ignore[attr-defined]
+ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore[attr-defined]
 
 
 @_member
-def __array_namespace__(  # noqa: N807
-    self: ndarray, /, *, api_version: Any = None
-) -> Any:
-    self._host.__array_namespace__(api_version=api_version)  # NumPy's error, if any
+def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+    self._host.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
     return sys.modules["mxnp"]
 
 
@@ -196,9 +198,6 @@ def _get_flat(self: ndarray) -> flatiter:
     return made
 
 
-def _set_flat(self: ndarray, value: Any) -> None:
-    self._host.flat = host(value)  # type: ignore[misc]
-
-
-_flat = property(_get_flat, _set_flat, doc=numpy.ndarray.flat.__doc__)
+_flat = attribute(vars(numpy.ndarray)["flat"], get=_get_flat)
 ndarray.flat = _flat  # type: ignore[attr-defined]
+name_like(flatiter, numpy.flatiter)

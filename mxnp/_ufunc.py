@@ -49,7 +49,7 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
 
     __module__ = "mxnp"
 
-    def __new__(cls, wrapped: numpy.ufunc) -> ufunc:
+    def __new__(cls, wrapped: Any = None, /) -> ufunc:
         if not isinstance(wrapped, numpy.ufunc):
             raise TypeError("cannot create 'numpy.ufunc' instances")
         self: ufunc = super().__new__(cls, wrapped)
@@ -83,3 +83,4 @@ _OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 
 add_members(ufunc, numpy.ufunc, own=_OWN | set(vars(ufunc)) | set(vars(Function)))
 _bridge.set_types(ndarray, ufunc, numpy.ndarray, adapt, described)
+_bridge.name_like(ufunc, numpy.ufunc)

@@ -11,6 +11,7 @@ from numpy import random as _random
 from . import _mirror
 from ._array import host as _host
 from ._bridge import Function as _Function
+from ._bridge import name_like as _name_like
 
 
 class _OwnType(type):
@@ -35,8 +36,8 @@ class Generator(_random.Generator, metaclass=_OwnType):  # noqa: D101
     __doc__ = _random.Generator.__doc__
     __module__ = "mxnp.random"
 
-    def __init__(self, bit_generator: _Any) -> None:
-        super().__init__(bit_generator)
+    def __init__(self, *args: _Any, **kwargs: _Any) -> None:
+        super().__init__(*args, **kwargs)
         _cross_methods(self, _random.Generator(self.bit_generator))
 
     def spawn(self, n_children: int) -> list[_random.Generator]:
@@ -95,7 +96,9 @@ def _seeded(original: type) -> type:
         original.__init__(self, *_host(args), **kwargs)  # type: ignore[misc]
 
     body = {"__init__": __init__, "__doc__": original.__doc__, "__module__": __name__}
-    return _OwnType(original.__name__, (original,), body)
+    made = _OwnType(original.__name__, (original,), body)
+    _name_like(made, original)
+    return made
 
 
 for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
@@ -107,6 +110,8 @@ for _original, _ours in (
     (_random.default_rng, default_rng),
 ):
     _mirror.replace(_original, _ours)
+_name_like(Generator, _random.Generator)
+_name_like(RandomState, _random.RandomState)
 
 __path__: list[str] = []  # a package in NumPy: its modules are mirrored
 _mirror.populate(_sys.modules[__name__], _numpy.random)

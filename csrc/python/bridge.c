@@ -975,6 +975,21 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Python's own messages name a class by tp_name, which is the first field of a type behind
+ * its header: "'numpy.ndarray' object has no attribute 'x'" is a NumPy message to programs
+ * that read it.  The class's __module__ and __name__ are kept elsewhere and stay ours. */
+static PyObject *name_like(PyObject *module, PyObject *args)
+{
+    PyTypeObject *type, *original;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:name_like", &PyType_Type, &type, &PyType_Type, &original))
+        return NULL;
+    size_t tp_name = sizeof(PyVarObject);
+    *(const char **)((char *)type + tp_name) = *(const char **)((char *)original + tp_name);
+    Py_INCREF((PyObject *)original); /* the text is the original's: keep it for good */
+    Py_RETURN_NONE;
+}
+
 static PyObject *wrap(PyObject *module, PyObject *x)
 {
     struct given given = {0};
@@ -1009,6 +1024,9 @@ static PyMethodDef module_methods[] = {
     {"set_types", set_types, METH_VARARGS,
      "set_types(array, ufunc, host, adapt, described)\n--\n\n"
      "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and two helpers."},
+    {"name_like", name_like, METH_VARARGS,
+     "name_like(cls, original)\n--\n\n"
+     "Let Python's own error messages name a class as they name another."},
     {"wrap", wrap, METH_O,
      "wrap(x)\n--\n\n"
      "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp "
