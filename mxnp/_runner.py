@@ -246,12 +246,12 @@ class _Watch:
             execute = loader.exec_module
 
             def exec_module(module: types.ModuleType) -> None:
-                del loader.exec_module  # type: ignore[misc]
+                del loader.exec_module
                 execute(module)
                 if _choice is not None:
                     _prepare_children(module)
 
-            loader.exec_module = exec_module
+            loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
 
