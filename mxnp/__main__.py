@@ -129,27 +129,27 @@ def _usable_threads() -> int:
     return count if quota is None else max(1, min(count, int(quota + 0.5)))
 
 
-def _cpu_quota() -> float | None:
+def _cpu_quota(
+    mount: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> float | None:
     """Give how many processors a container's limit allows, or None without a limit."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return None
     quotas = []
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:  # version 2
-            mount, read = Path("/sys/fs/cgroup"), _read_cpu_max
-        elif "cpu" in controllers.split(","):
-            mount, read = Path("/sys/fs/cgroup/cpu"), _read_cfs_quota
-        else:
-            continue
-        own = mount / path.lstrip("/")
-        quotas += [
-            read(group)
-            for group in (own, *own.parents)
-            if mount in (group, *group.parents)
-        ]
+    try:
+        for line in own.read_text().splitlines():
+            _, controllers, group = line.split(":", 2)
+            if not controllers:  # version 2
+                root, read = mount, _read_cpu_max
+            elif "cpu" in controllers.split(","):
+                root, read = mount / "cpu", _read_cfs_quota
+            else:
+                continue
+            # The limit of a group holds for those below it too.
+            path = root / group.lstrip("/")
+            while path.is_relative_to(root):
+                quotas.append(read(path))
+                path = path.parent
+    except (OSError, ValueError):
+        return None
     return min((quota for quota in quotas if quota is not None), default=None)
 
 

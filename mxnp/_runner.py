@@ -419,16 +419,16 @@ def run_path(path: str, args: Sequence[str]) -> None:
     SystemExit
         With status 2 and Python's message, if the file cannot be read.
     """
-    if pkgutil.get_importer(path) is not None:
+    filename = path if Path(path).is_absolute() else f"{Path.cwd()}{os.sep}{path}"
+    if pkgutil.get_importer(filename) is not None:
         sys.argv = [path, *args]
         if sys.flags.safe_path:
-            sys.path.insert(0, path)
+            sys.path.insert(0, filename)
         else:
-            sys.path[0] = path
+            sys.path[0] = filename
         _new_main()
         _run(partial(_run_as_main, "__main__", alter_argv=False))
         return
-    filename = path if Path(path).is_absolute() else f"{Path.cwd()}{os.sep}{path}"
     try:
         content = Path(filename).read_bytes()
     except OSError as error:

@@ -17,6 +17,7 @@ struct hook {
 static struct hook import_hook;
 static struct hook import_module_hook;
 
+/* Whether a name is NumPy's, or a relative one that may be. */
 static bool is_numpy(PyObject *name)
 {
     Py_ssize_t length;
@@ -28,7 +29,9 @@ static bool is_numpy(PyObject *name)
         PyErr_Clear(); /* a lone surrogate */
         return false;
     }
-    return length >= 5 && memcmp(text, "numpy", 5) == 0 && (length == 5 || text[5] == '.');
+    if (length < 5 || memcmp(text, "numpy", 5) != 0)
+        return text[0] == '.';
+    return length == 5 || text[5] == '.';
 }
 
 static PyObject *call(struct hook *hook, PyObject *args, PyObject *kwargs)
@@ -69,11 +72,11 @@ static PyObject *import_module(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyMethodDef import_def = {
     "__import__", FUNCTION(import), METH_VARARGS | METH_KEYWORDS,
-    PyDoc_STR("__import__($module, /, name, globals=None, locals=None, fromlist=(),\n"
-              "           level=0)\n--\n\nImport a module.")};
+    PyDoc_STR("__import__(name, globals=None, locals=None, fromlist=(), level=0)\n--\n\n"
+              "Import a module.")};
 static PyMethodDef import_module_def = {
     "import_module", FUNCTION(import_module), METH_VARARGS | METH_KEYWORDS,
-    PyDoc_STR("import_module($module, /, name, package=None)\n--\n\nImport a module.")};
+    PyDoc_STR("import_module(name, package=None)\n--\n\nImport a module.")};
 
 static PyObject *hook(struct hook *hook, PyMethodDef *def, const char *owner, PyObject *args)
 {
