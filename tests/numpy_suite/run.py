@@ -44,6 +44,7 @@ QUICK = (
 NEVER = ("_core/tests/test_simd.py",)
 
 SILENCE = 300  # seconds without a word from a test: it hangs
+MEMORY = "4 GB"  # tests that take more are skipped, as NumPy provides for
 BROKEN = ("failed", "crashed", "hung", "lost")
 TARGETS = {"numeric": 99.0, "public": 97.0}  # per cent, of a run of everything
 
@@ -101,6 +102,7 @@ def run_file(folder: Path, file: Path, only: Collection[str] = ()) -> Results:
         "NUMPY_SUITE_OUTCOMES": str(log),
         "NUMPY_SUITE_ONLY": str(wanted) if only else "",
         "NUMPY_SUITE_DONE": str(done),
+        "NPY_AVAILABLE_MEM": MEMORY,
         "PYTHONPATH": os.pathsep.join(
             filter(None, [str(HERE), os.environ.get("PYTHONPATH")])
         ),
