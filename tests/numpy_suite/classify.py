@@ -1,125 +1,283 @@
-"""Which test functions touch only NumPy's public API, and which only numbers."""
+"""Which test functions use only NumPy's public API, and which only numbers.
+
+The rules are told, with their reasons, in README.md beside this file.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
-from rewrite import is_public
+from rewrite import SOURCE, is_private_name, is_public
 
-# Words of a test that is about more than arrays of numbers: other kinds of dtypes,
-# subclasses and protocols, Python's own machinery, files and text.
-OTHER_KINDS = re.compile(
-    r"object_?|O|datetime64|timedelta64|[<>=|]?[mM]8.*|StringDType|str_?|bytes_?|[SU]\d*"
-    r"|[<>=|][SU]\d+|void|V\d*|chararray|char|strings|rec|recarray|record|names|fields"
-    r"|titles|matrix|asmatrix|ma|masked\w*|MaskedArray|memmap|pickle|dumps|loads|deepcopy"
-    r"|getrefcount|gc|weakref|inspect|signature|ctypes|memoryview|__\w+__|subok|view_type"
-    r"|poly1d|subprocess|threading|warnings_|tempfile|StringIO|BytesIO|NamedTemporaryFile"
-    r"|savez?|loadtxt|savetxt|genfromtxt|fromfile|tofile|array2string|repr|printoptions"
-    r"|set_printoptions|base|flags|strides|nditer|errstate_|dlpack|from_dlpack|setbufsize"
+# What a test names when it is about compilers, packaging, documentation, or what
+# happens when numpy is imported.
+_PRIVATE = re.compile(
+    r"extbuild|build_and_import_extension|[cC]ython|meson|mypy|cffi|numba"
+    r"|subprocess|importlib|import_module|reload|pkgutil|modules|get_include"
+    r"|add_newdoc\w*|__doc__|docstring|show_config|show_runtime|__config__|__version__"
+)
+
+# What a test names when it is about more than arrays of numbers.
+_OTHER = {
+    "other dtypes": r"object_?|datetime\w*|timedelta\w*|busday\w*|NaT|typecodes"
+    r"|StringDType|str|str_|bytes|bytes_|character|flexible|void"
+    r"|names|fields|titles|recarray|record|recfunctions|rec|char|strings|chararray",
+    "other arrays": r"matrix|asmatrix|bmat|matlib|mat|ma|masked\w*|mrecords|MaskedArray"
+    r"|memmap|subok|view_type|__array\w*__|__dlpack\w*__|from_dlpack|__buffer__"
+    r"|array_function\w*",
+    "Python": r"pickle\w*|dumps?|loads|__reduce\w*__|__(set|get)state__|copyreg"
+    r"|getrefcount|HAS_REFCOUNT|gc|weakref|inspect|signature|_?ctypes\w*|memoryview"
+    r"|threading|Thread|run_threaded|concurrent|getbuffer|assert_no_gc_cycles|Decimal"
+    r"|Fraction|deepcopy|__annotations__|typing|getsizeof",
+    "files and text": r"tempfile|tmp_?path|tmpdir|temppath|tempdir|open|StringIO|BytesIO"
+    r"|NamedTemporaryFile|save\w*|load|loadtxt|fromregex|genfromtxt|fromfile|tofile"
+    r"|fromstring|array2string|array_str|array_repr|repr|__repr__|__str__|__format__"
+    r"|\w*printoptions|format_float\w*|format_parser",
+}
+_OTHER_WORDS = re.compile("|".join(_OTHER.values()))
+# The same as type codes: object, times, text, void, structures.
+_OTHER_CODES = re.compile(
+    r"All|object|[<>=|]?([mM](8(\[.*\])?)?|[OTSUaV]\d*|[a-zA-Z]\d+(,.*)+)"
+    r"|(datetime|timedelta)64.*|[bhilqpBHILQPefdgFDG?]*O[a-zA-Z?]*"
 )
 
 
-class Classifier:
-    """
-    The kinds of the test functions of one file.
+@dataclass
+class File:
+    """What a test file defines, and what its names are bound to by imports."""
 
-    A function is private when it, or anything of its file that it uses, names a module
-    that is private (``numpy._core...``), a private attribute of a module of NumPy's, or
-    a helper that compiles C. Otherwise it is public, and numeric when no word in it is
-    one of `OTHER_KINDS`.
-    """
+    path: Path
+    tree: ast.Module
+    modules: dict[str, str] = field(default_factory=dict)  # name: NumPy's module
+    private: set[str] = field(default_factory=set)  # names of private things
+    elsewhere: dict[str, tuple[Path, str]] = field(default_factory=dict)
 
-    def __init__(self, source: str) -> None:
-        tree = ast.parse(source)
-        self.modules: set[str] = set()  # names bound to NumPy's modules
-        self.private: set[str] = set()  # names bound to private things
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                self._bind(node)
-        self.top: dict[str, list[ast.AST]] = {}
-        self.tests: dict[str, tuple[ast.AST, ast.ClassDef | None]] = {}
-        for node in tree.body:
-            for name in _bound(node):
-                self.top.setdefault(name, []).append(node)
-            if isinstance(node, ast.ClassDef):
-                for item in node.body:
-                    if isinstance(item, ast.FunctionDef):
-                        self.tests[f"{node.name}::{item.name}"] = (item, node)
-            elif isinstance(node, ast.FunctionDef):
-                self.tests[node.name] = (node, None)
+    def __post_init__(self) -> None:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                self._bind_modules(node)
+            elif isinstance(node, ast.ImportFrom):
+                self._bind_names(node)
 
-    def _bind(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _bind_modules(self, node: ast.Import) -> None:
         for alias in node.names:
-            module = alias.name
-            if isinstance(node, ast.ImportFrom):
-                module = f"{'.' * node.level}{node.module or ''}"
-            bound = alias.asname or alias.name.partition(".")[0]
-            if module.startswith("."):
-                self.private.add(bound)
-            elif module.partition(".")[0] != "numpy":
+            top = alias.name.partition(".")[0]
+            if top != "numpy":
                 continue
-            elif not is_public(module) or alias.name.startswith("_"):
-                self.private.add(bound)
-            elif isinstance(node, ast.Import):
-                self.modules.add(bound)
+            if not alias.asname:
+                self.modules["numpy"] = "numpy"
+            elif is_public(alias.name):
+                self.modules[alias.asname] = alias.name
+            else:
+                self.private.add(alias.asname)
 
-    def kind(self, test: str) -> str:
-        """Give ``"private"``, ``"public"`` or ``"numeric"`` for ``Class::function``."""
-        if test not in self.tests:  # inherited from a class of another file
+    def _bind_names(self, node: ast.ImportFrom) -> None:
+        module = node.module or ""
+        beside = self.path.parent
+        if not node.level and not module.startswith("numpy"):
+            return
+        for alias in node.names:
+            bound = alias.asname or alias.name
+            if node.level:
+                self.elsewhere[bound] = (beside / f"{module}.py", alias.name)
+            elif re.search(r"\btests\b", module):
+                file = SOURCE.parent.joinpath(*module.split(".")).with_suffix(".py")
+                self.elsewhere[bound] = (file, alias.name)
+            elif not is_public(f"{module}.{alias.name}"):
+                self.private.add(bound)
+
+    @cached_property
+    def top(self) -> dict[str, list[ast.stmt]]:
+        """The statements of the file that define each name."""
+        found: dict[str, list[ast.stmt]] = {}
+        for node in self.tree.body:
+            for name in _bound(node):
+                found.setdefault(name, []).append(node)
+        return found
+
+
+class Classifier:
+    """Gives the kind of each test function of NumPy's suite."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, File | None] = {}
+
+    def kind(self, origins: list[tuple[Path, str]]) -> str:
+        """
+        Give ``"private"``, ``"public"`` or ``"numeric"``.
+
+        Parameters
+        ----------
+        origins : list of (Path, str)
+            NumPy's file and the qualified name of the test function and of the classes
+            it is run in.
+        """
+        pending: list[tuple[File, ast.AST]] = []
+        owners: list[tuple[File, ast.ClassDef]] = []
+        for path, name in origins[1:]:
+            file = self._file(path)
+            for node in file.top.get(name.partition(".")[0], ()) if file else ():
+                if file and isinstance(node, ast.ClassDef):
+                    owners.append((file, node))
+        path, name = origins[0]
+        file = self._file(path)
+        if file is None:
             return "private"
-        function, owner = self.tests[test]
-        words: set[str] = set()
+        function = _find(file, name)
+        if function is None:  # made at run time: see the whole of its file's statement
+            return "private"
+        pending.append((file, function))
+        for each, owner in owners:
+            pending += [(each, part) for part in owner.decorator_list]
+            pending += [(each, part) for part in owner.bases]
+            pending += [
+                (each, item)
+                for item in owner.body
+                if {"setup_method", "setup_class", "setup", "teardown_method"}
+                & set(_bound(item))
+            ]
+        return self._closure(pending, owners)
+
+    def _closure(
+        self,
+        pending: list[tuple[File, ast.AST]],
+        owners: list[tuple[File, ast.ClassDef]],
+    ) -> str:
+        numeric = True
         seen: set[int] = set()
-        pending: list[ast.AST] = [function]
-        if owner is not None:
-            pending += [*owner.decorator_list, *owner.bases]
         while pending:
-            node = pending.pop()
+            file, node = pending.pop()
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            for word, is_private in self._words(node):
-                if is_private:
+            if _is_structured(node):
+                numeric = False
+            numeric &= not any(map(_OTHER_CODES.fullmatch, _strings(node)))
+            for word, is_private in _words(node, file):
+                if is_private or _PRIVATE.fullmatch(word):
                     return "private"
-                words.add(word)
-                pending += self.top.get(word, []) if word in self.top else []
-                pending += _members(owner, word)
-        return "public" if any(map(OTHER_KINDS.fullmatch, words)) else "numeric"
+                numeric &= not _OTHER_WORDS.fullmatch(word)
+                pending += [
+                    (file, each)
+                    for each in file.top.get(word, ())
+                    if not isinstance(each, ast.ClassDef) or not _has_tests(each)
+                ]
+                if word in file.elsewhere:
+                    path, name = file.elsewhere[word]
+                    other = self._file(path)
+                    if other is None:
+                        return "private"
+                    pending += [(other, each) for each in other.top.get(name, ())]
+                if word.startswith("test"):
+                    continue
+                for each, owner in owners:
+                    pending += [
+                        (each, item) for item in owner.body if word in _bound(item)
+                    ]
+        return "numeric" if numeric else "public"
 
-    def _words(self, node: ast.AST) -> Iterator[tuple[str, bool]]:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name):
-                yield part.id, part.id in self.private
-            elif isinstance(part, ast.arg):
-                yield part.arg, False
-            elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-                yield part.value, False
-            elif isinstance(part, ast.Attribute):
-                of_numpy = isinstance(part.value, ast.Name) and (
-                    part.value.id in self.modules
-                )
-                hidden = part.attr.startswith("_") and not part.attr.startswith("__")
-                yield part.attr, of_numpy and (hidden or part.attr in {"core", "f2py"})
+    def _file(self, path: Path) -> File | None:
+        if path not in self._files:
+            known = path.exists() and path.suffix == ".py"
+            self._files[path] = (
+                File(path, ast.parse(path.read_text())) if known else None
+            )
+        return self._files[path]
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _find(file: File, name: str) -> ast.AST | None:
+    """Find a function by its qualified name."""
+    *owners, last = [part for part in name.split(".") if part != "<locals>"]
+    body: list[ast.stmt] = file.tree.body
+    for owner in owners:
+        for node in body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == owner:
+                body = node.body
+                break
+        else:
+            return None
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name == last:
+            return node
+    return None
+
+
+def _has_tests(node: ast.ClassDef) -> bool:
+    return any(
+        isinstance(item, ast.FunctionDef) and item.name.startswith("test")
+        for item in node.body
+    )
+
+
+def _bound(node: ast.AST) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield node.name
-    else:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                yield part.id
+        return {node.name}
+    return {
+        part.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
 
 
-def _members(owner: ast.ClassDef | None, word: str) -> list[ast.AST]:
-    """Give the members of a test class that a word may name: helpers, data, set-up."""
-    if owner is None:
-        return []
-    used = {word, "setup_method", "setup_class", "setup"}
-    return [
-        item
-        for item in owner.body
-        if any(name in used for name in _bound(item)) and not word.startswith("test_")
-    ]
+def _is_structured(node: ast.AST) -> bool:
+    """Tell whether a structured dtype is written out: ``[('x', int), ...]``."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.List) and part.elts:
+            first = part.elts[0]
+            if (
+                isinstance(first, ast.Tuple)
+                and len(first.elts) in {2, 3}
+                and isinstance(first.elts[0], ast.Constant)
+                and isinstance(first.elts[0].value, str)
+            ):
+                return True
+    return False
+
+
+def _strings(node: ast.AST) -> Iterator[str]:
+    """Give the strings in some code, but for documentation."""
+    documentation = {
+        id(part.value) for part in ast.walk(node) if isinstance(part, ast.Expr)
+    }
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            if id(part) not in documentation:
+                yield part.value
+
+
+def _words(node: ast.AST, file: File) -> Iterator[tuple[str, bool]]:
+    """Give the names in some code, and whether each is private to NumPy."""
+    for text in _strings(node):
+        if "import numpy" in text:
+            yield "import numpy", True  # a program of its own
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id, part.id in file.private
+        elif isinstance(part, ast.arg | ast.keyword) and part.arg:
+            yield part.arg, False
+        elif isinstance(part, ast.FunctionDef):
+            yield part.name, False
+        elif isinstance(part, ast.Import | ast.ImportFrom):
+            module = getattr(part, "module", None) or ""
+            for alias in part.names:
+                name = f"{module}.{alias.name}" if module else alias.name
+                of_numpy = name.partition(".")[0] == "numpy" and "tests" not in name
+                for word in name.split("."):
+                    yield word, of_numpy and not is_public(name)
+        elif isinstance(part, ast.Attribute):
+            yield part.attr, is_private_name(part.attr) and _is_of_numpy(part, file)
+
+
+def _is_of_numpy(node: ast.Attribute, file: File) -> bool:
+    """Tell whether an attribute is asked of one of NumPy's modules."""
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and (
+        root.id in file.modules or root.id in {"np", "linalg", "random", "fft"}
+    )

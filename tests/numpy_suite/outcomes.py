@@ -1,5 +1,10 @@
-"""A pytest plugin that writes the outcome of each test, a line each, to a file."""
+"""A pytest plugin that writes what happens to each test, a line each, to a file.
 
+It writes what was collected and where it is defined, when a test starts, so that a
+crash or a hang can be laid to it, and what a test came to.
+"""
+
+import inspect
 import json
 import os
 from pathlib import Path
@@ -7,24 +12,68 @@ from pathlib import Path
 _FINAL = {"failed", "skipped"}
 
 
+def pytest_collection_modifyitems(config, items):
+    """Write where the test functions are defined; leave out what need not run."""
+    wanted = _read("NUMPY_SUITE_ONLY")
+    done = _read("NUMPY_SUITE_DONE")
+    keep = []
+    seen = set()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if item.nodeid in done or (wanted and function not in wanted):
+            continue
+        keep.append(item)
+        if function not in seen:
+            seen.add(function)
+            _write("defined", function, _origins(item))
+    config.hook.pytest_deselected(items=[x for x in items if x not in set(keep)])
+    items[:] = keep
+
+
+def pytest_runtest_logstart(nodeid):
+    """Write that a test starts."""
+    _write("started", nodeid, "")
+
+
 def pytest_runtest_logreport(report):
     """Write what a test came to: its call, or a set-up that did not pass."""
-    if hasattr(report, "node") and os.environ.get("PYTEST_XDIST_WORKER"):
-        return
     if report.when != "call" and report.outcome not in _FINAL:
         return
     outcome = "xfailed" if hasattr(report, "wasxfail") else report.outcome
-    text = "" if report.outcome != "failed" else str(report.longrepr)[-300:]
-    _write(report.nodeid, outcome, text)
+    if report.outcome == "passed":
+        outcome = "passed"
+    _write(outcome, report.nodeid, _text(report))
 
 
 def pytest_collectreport(report):
     """Write a file that could not be collected."""
     if report.failed:
-        _write(report.nodeid, "failed", str(report.longrepr)[-300:])
+        _write("failed", report.nodeid, _text(report))
+
+
+def _text(report):
+    return str(report.longrepr)[-400:] if report.outcome == "failed" else ""
+
+
+def _origins(item):
+    """Give file and name of a test function and of the classes it is run in."""
+    places = [inspect.unwrap(item.function)]
+    if item.cls is not None:
+        places += [cls for cls in item.cls.__mro__ if cls.__module__ != "builtins"]
+    origins = []
+    for place in places:
+        try:
+            origins.append([inspect.getsourcefile(place), place.__qualname__])
+        except (OSError, TypeError):
+            continue
+    return origins
+
+
+def _read(variable):
+    path = os.environ.get(variable)
+    return set(Path(path).read_text().splitlines()) if path else set()
 
 
 def _write(*row):
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        with Path(os.environ["NUMPY_SUITE_OUTCOMES"]).open("a") as file:
-            print(json.dumps(row), file=file)
+    with open(os.environ["NUMPY_SUITE_OUTCOMES"], "a") as file:
+        print(json.dumps(row), file=file)

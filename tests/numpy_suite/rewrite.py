@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
 
 SOURCE = Path(numpy.__file__).parent
+COPIES = "numpy_tests"  # the package that the copies make up
 
-# Tests of NumPy's packaging, compilers and typing stubs: nothing of them is the API.
-LEFT_OUT = {"distutils", "f2py", "typing", "_pyinstaller", "tests"}
+# Whole folders about compilers and packaging, and the data of the typing stubs.
+LEFT_OUT = {"distutils", "f2py", "_pyinstaller"}
+IGNORED = shutil.ignore_patterns("__pycache__", "pass", "fail", "reveal", "misc")
+
+_PROGRAM = re.compile(r"^[ \t]*(?:import|from) numpy\b", re.MULTILINE)
 
 
 def copy_tests(folder: Path, package: str) -> list[Path]:
@@ -22,56 +27,125 @@ def copy_tests(folder: Path, package: str) -> list[Path]:
     Returns
     -------
     list of Path
-        The test files, relative to `folder`.
+        The test files, relative to the folder of all copies.
     """
     shutil.copy(SOURCE / "conftest.py", folder / "conftest.py")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    root = folder / COPIES
     files = []
     for tests in sorted(SOURCE.rglob("tests")):
-        part = tests.relative_to(SOURCE).parts[0]
-        if part in LEFT_OUT or not tests.is_dir():
+        part = tests.relative_to(SOURCE)
+        if part.parts[0] in LEFT_OUT or "data" in part.parts or not tests.is_dir():
             continue
-        copy = folder / "numpy_tests" / part
-        shutil.copytree(tests, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        for file in [copy.parent / "__init__.py", copy / "__init__.py"]:
-            file.touch()
-        for file in sorted(copy.rglob("*.py")):
+        shutil.copytree(tests, root / part, ignore=IGNORED)
+        for parent in [*(root / part).relative_to(folder).parents][:-1]:
+            (folder / parent / "__init__.py").touch()
+        (root / part / "__init__.py").touch()
+        for file in sorted((root / part).glob("*.py")):
             file.write_text(rewrite(file.read_text(), package))
-            if file.parent == copy and file.name.startswith("test_"):
-                files.append(file.relative_to(folder))
+            if file.name.startswith("test_"):
+                files.append(file.relative_to(root))
     return files
 
 
 def is_public(module: str) -> bool:
-    """Tell whether a module is NumPy's and all public; the others stay as they are."""
+    """Tell whether a dotted name is one of NumPy's and has nothing private in it."""
     parts = module.split(".")
-    hidden = {"core", "f2py", "distutils", "tests"} & set(parts)
-    private = any(part.startswith("_") for part in parts)
-    return parts[0] == "numpy" and not hidden and not private
+    return parts[0] == "numpy" and not any(map(is_private_name, parts))
+
+
+def is_private_name(part: str) -> bool:
+    """Tell whether a name behind a module's dot is none of NumPy's public ones."""
+    dunder = part.startswith("__") and part.endswith("__")
+    return part in {"core", "f2py", "distutils", "tests"} or (
+        part.startswith("_") and not dunder
+    )
 
 
 def rewrite(source: str, package: str) -> str:
-    """Let the import statements of a test file name `package` where they name numpy."""
-    lines = source.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(source)):
-        first = getattr(node, "lineno", 0) - 1
-        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            if is_public(node.module):
-                lines[first] = re.sub(
-                    r"\bfrom numpy\b", f"from {package}", lines[first]
-                )
-        elif isinstance(node, ast.Import):
-            text = ", ".join(_clause(alias, package) for alias in node.names)
-            indent = lines[first][: node.col_offset]
-            rest = lines[first][node.end_col_offset :]
-            lines[first] = f"{indent}import {text}{rest}"
-    return "".join(lines)
+    """
+    Let a test file name `package` where it names numpy.
+
+    The import statements are changed, also those of programs in strings. What is
+    imported from NumPy's private modules stays NumPy's, as does what is reached through
+    a private name: ``np._core.umath``.
+    """
+    text = source.encode()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    edits = set()
+    tree = ast.parse(source)
+    roots = set(_names_of_numpy(tree))
+    for node in ast.walk(tree):
+        edit = _edit(node, package, roots)
+        if edit:
+            where, new = edit
+            assert where.end_lineno is not None
+            assert where.end_col_offset is not None
+            start = starts[where.lineno - 1] + where.col_offset
+            stop = starts[where.end_lineno - 1] + where.end_col_offset
+            old = text[start:stop].decode()
+            edits.add((start, stop, new if new else _in_string(old, package)))
+    for start, stop, new in sorted(edits, reverse=True):
+        text = text[:start] + new.encode() + text[stop:]
+    return text.decode()
+
+
+def _names_of_numpy(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "numpy":
+                    yield alias.asname or "numpy"
+                elif alias.name.startswith("numpy.") and not alias.asname:
+                    yield "numpy"
+
+
+def _edit(node: ast.AST, package: str, roots: set[str]) -> tuple[ast.expr, str] | None:
+    """Give the part of a node to replace and the new text; "" for text in a string."""
+    if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+        module = _module(node.module, package)
+        if module != node.module:
+            names = ", ".join(_as(alias.name, alias.asname) for alias in node.names)
+            return node, f"from {module} import {names}"  # type: ignore[return-value]
+    elif isinstance(node, ast.Import):
+        new = "import " + ", ".join(_clause(alias, package) for alias in node.names)
+        return node, new  # type: ignore[return-value]
+    elif isinstance(node, ast.Attribute) and is_private_name(node.attr):
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in roots and node.value is root:
+            return root, '__import__("numpy")'
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if _PROGRAM.search(node.value):
+            return node, ""
+    return None
+
+
+def _module(name: str, package: str) -> str:
+    """Give the module to import in the place of one of NumPy's."""
+    if re.match(r"numpy\.(\w+\.)*tests\b", name):
+        return re.sub("^numpy", COPIES, name)
+    return re.sub("^numpy", package, name) if is_public(name) else name
 
 
 def _clause(alias: ast.alias, package: str) -> str:
-    name = alias.name
-    if not is_public(name):
-        return f"{name} as {alias.asname}" if alias.asname else name
-    ours = re.sub("^numpy", package, name)
-    if alias.asname:
-        return f"{ours} as {alias.asname}"
-    return ", ".join([*([ours] if "." in name else []), f"{package} as numpy"])
+    name = _module(alias.name, package)
+    if alias.asname or name.partition(".")[0] not in {"numpy", package}:
+        return _as(name, alias.asname)
+    return ", ".join([*([name] if "." in name else []), f"{package} as numpy"])
+
+
+def _as(name: str, asname: str | None) -> str:
+    return f"{name} as {asname}" if asname else name
+
+
+def _in_string(literal: str, package: str) -> str:
+    literal = re.sub(r"\bimport numpy(?= as\b)", f"import {package}", literal)
+    literal = re.sub(
+        r"\bimport numpy(?! as\b|[.\w])", f"import {package} as numpy", literal
+    )
+    return re.sub(r"\bfrom numpy(?= import|\.[a-z])", f"from {package}", literal)

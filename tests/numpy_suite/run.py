@@ -9,41 +9,209 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections import defaultdict
+from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from classify import Classifier  # noqa: E402
-from rewrite import copy_tests  # noqa: E402
+from rewrite import COPIES, SOURCE, copy_tests  # noqa: E402
 
+# Measured: together a minute or two, and every chapter of the array is in them.
 QUICK = (
-    "_core/test_umath.py",
-    "_core/test_ufunc.py",
-    "_core/test_indexing.py",
-    "_core/test_numeric.py",
-    "fft/test_pocketfft.py",
-    "linalg/test_linalg.py",
-    "lib/test_shape_base.py",
-    "lib/test_stride_tricks.py",
-    "polynomial/test_polynomial.py",
+    "_core/tests/test_indexing.py",
+    "_core/tests/test_shape_base.py",
+    "_core/tests/test_numeric.py",
+    "fft/tests/test_pocketfft.py",
+    "lib/tests/test_function_base.py",
+    "lib/tests/test_shape_base.py",
+    "lib/tests/test_stride_tricks.py",
+    "linalg/tests/test_linalg.py",
+    "polynomial/tests/test_polynomial.py",
+    "random/tests/test_generator_mt19937.py",
 )
-# Compile extensions, or report what the machine's processor can do.
-NEVER = ("_core/test_cython.py", "_core/test_limited_api.py", "random/test_extending.py",
-         "_core/test_cpu_features.py", "_core/test_cpu_dispatcher.py",
-         "_core/test_simd.py", "_core/test_simd_module.py",
-         "_core/test_array_interface.py")  # fmt: skip
-TIMEOUT = 300  # seconds for one test: a hang is a failure, not the end of the run
+# Every case of every vector instruction of the processor, and nothing of an array.
+NEVER = ("_core/tests/test_simd.py",)
 
-Outcomes = dict[str, dict[str, str]]  # test function: case: outcome
+SILENCE = 300  # seconds without a word from a test: it hangs
+MEMORY = "4 GB"  # tests that take more are skipped, as NumPy provides for
+BROKEN = ("failed", "crashed", "hung", "lost")
+TARGETS = {"numeric": 99.0, "public": 97.0}  # per cent, of a run of everything
+
+
+@dataclass
+class Results:
+    """What came of the tests of one run."""
+
+    outcomes: dict[str, dict[str, str]] = field(default_factory=dict)  # function: case
+    notes: dict[str, str] = field(default_factory=dict)  # case: end of its traceback
+    origins: dict[str, list[list[str]]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # file: time
+
+    def add(self, outcome: str, case: str, note: str = "") -> None:
+        """Note what a case came to; the worst counts where there are several."""
+        cases = self.outcomes.setdefault(case.partition("[")[0], {})
+        if cases.get(case) not in BROKEN:
+            cases[case] = outcome
+        if note:
+            self.notes[case] = note
+
+    def has(self, function: str, outcomes: Collection[str]) -> bool:
+        """Tell whether any case of a function came to one of some outcomes."""
+        return any(each in outcomes for each in self.outcomes.get(function, {}).values())
+
+    def passed(self, function: str) -> bool:
+        """Tell whether a function ran and no case of it broke."""
+        return self.has(function, ("passed",)) and not self.has(function, BROKEN)
+
+
+def run_file(folder: Path, file: Path, only: Collection[str] = ()) -> Results:
+    """
+    Run one test file in processes of its own.
+
+    A process that crashes or falls silent is laid to the test that was running, and a
+    new one goes on with the rest.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that the copies were made in.
+    file : Path
+        The test file, relative to the folder of all copies.
+    only : collection of str
+        Names of the test functions to run; all by default.
+    """
+    results = Results()
+    name = "-".join(file.parts)
+    log, wanted, done = (folder / f"{name}.{end}" for end in ("jsonl", "only", "done"))
+    log.write_text("")
+    wanted.write_text("\n".join(f"{COPIES}/{function}" for function in only))
+    done.write_text("")
+    environment = {
+        **os.environ,
+        "NUMPY_SUITE_OUTCOMES": str(log),
+        "NUMPY_SUITE_ONLY": str(wanted) if only else "",
+        "NUMPY_SUITE_DONE": str(done),
+        "NPY_AVAILABLE_MEM": MEMORY,
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(HERE), os.environ.get("PYTHONPATH")])
+        ),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "outcomes", "--tb=short",
+               "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(folder),
+               "--no-header", "--disable-warnings", f"{COPIES}/{file}"]  # fmt: skip
+    begin = time.monotonic()
+    while True:
+        with open(folder / f"{name}.txt", "w") as text:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=text,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            is_silent = not _wait(process, log)
+        running = _read(log, results)
+        if running is None:
+            break
+        results.add("hung" if is_silent else "crashed", running)
+        with open(log, "a") as lines:
+            print(json.dumps(["crashed", f"{COPIES}/{running}", ""]), file=lines)
+        cases = (case for each in results.outcomes.values() for case in each)
+        done.write_text("\n".join(f"{COPIES}/{case}" for case in cases))
+    results.seconds[str(file)] = time.monotonic() - begin
+    if process.returncode not in {0, 1, 5} and not results.outcomes:
+        last = (folder / f"{name}.txt").read_text()[-400:]
+        results.add("crashed", str(file), last)
+    return results
+
+
+def _wait(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Wait for the end of a process; end it, and tell so, when it says nothing more."""
+    size, since = -1, time.monotonic()
+    while True:
+        try:
+            process.wait(1)
+            return True
+        except subprocess.TimeoutExpired:
+            pass
+        if log.stat().st_size != size:
+            size, since = log.stat().st_size, time.monotonic()
+        elif time.monotonic() - since > SILENCE:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return False
+
+
+def _read(log: Path, results: Results) -> str | None:
+    """Read what a process wrote; give the test that was running when it ended."""
+    running = None
+    for line in log.read_text().splitlines():
+        outcome, case, note = json.loads(line)
+        case = case.removeprefix(f"{COPIES}/")
+        if outcome == "started":
+            running = case
+        elif outcome == "defined":
+            results.origins[case] = note
+        else:
+            results.add(outcome, case, note)
+            running = None if case == running else running
+    return running
+
+
+def run(
+    package: str, files: Iterable[str], jobs: int, only: Collection[str] = ()
+) -> Results:
+    """Copy NumPy's tests and run the chosen files of them with a package."""
+    total = Results()
+    lock = threading.Lock()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        copies = {str(file): file for file in copy_tests(folder, package)}
+        # The longest first, so that no process is left alone with it at the end.
+        queue = sorted(
+            (copies[file] for file in files if file in copies),
+            key=lambda file: -(SOURCE / file).stat().st_size,
+        )
+
+        def work(file: Path) -> None:
+            part = {each for each in only if each.partition("::")[0] == str(file)}
+            results = run_file(folder, file, part)
+            with lock:
+                for table in ("outcomes", "notes", "seconds", "origins"):
+                    getattr(total, table).update(getattr(results, table))
+                broken = [each for each in results.outcomes if results.has(each, BROKEN)]
+                print(f"{file}: {len(results.outcomes)} functions, {len(broken)} broken, "
+                      f"{results.seconds[str(file)]:.0f} s", file=sys.stderr)  # fmt: skip
+                for each in broken:
+                    print(f"  {each}: {_why(results, each)}", file=sys.stderr)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(work, queue))
+        for places in total.origins.values():
+            for place in places:
+                if place[0].startswith(f"{folder.resolve()}/"):
+                    inside = Path(place[0]).relative_to(folder.resolve() / COPIES)
+                    place[0] = str(SOURCE / inside)
+    if not total.outcomes:
+        raise SystemExit("no test ran")
+    return total
 
 
 def read_expected(path: Path) -> dict[str, str]:
-    """Read the expected differences: test functions, the reason above them."""
+    """Read the expected differences: test function, and the reason above it."""
     expected, reason, fresh = {}, "", True
     for line in path.read_text().splitlines():
         if line.startswith("#"):
@@ -59,125 +227,155 @@ def read_expected(path: Path) -> dict[str, str]:
     return expected
 
 
-def run_pytest(folder: Path, jobs: str, selection: list[str]) -> Outcomes:
-    """Run tests in `folder` and give what each came to."""
-    lines = folder / "outcomes.jsonl"
-    lines.unlink(missing_ok=True)
-    environment = {
-        **os.environ,
-        "NUMPY_SUITE_OUTCOMES": str(lines),
-        "PYTHONPATH": os.pathsep.join(
-            [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
-        ),
+def with_numpy(ours: Results, jobs: int) -> Results:
+    """Run with NumPy itself what did not pass: what does not pass there is not counted."""
+    doubtful = {each for each in ours.outcomes if not ours.passed(each)}
+    whole = {each for each in doubtful if "::" not in each}  # files not even collected
+    some = {
+        each for each in doubtful - whole if each.partition("::")[0] not in whole
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "outcomes", "-W", "ignore",
-               "-p", "no:cacheprovider", "--timeout", str(TIMEOUT), "-n", jobs,
-               "--rootdir", str(folder), "--no-header", "--tb=short",
-               "--disable-warnings", *selection]  # fmt: skip
-    with (folder / "pytest.log").open("w") as log:
-        subprocess.run(
-            command, cwd=folder, env=environment, stdout=log, stderr=log, check=False
-        )
-    outcomes: Outcomes = defaultdict(dict)
-    for line in lines.read_text().splitlines() if lines.exists() else ():
-        node, outcome, text = json.loads(line)
-        function = node.partition("[")[0].removeprefix("numpy_tests/")
-        outcomes[function][node] = f"{outcome}: {text}" if text else outcome
-    if not outcomes:
-        raise SystemExit(f"no test ran: {(folder / 'pytest.log').read_text()[-2000:]}")
-    return outcomes
+    theirs = run("numpy", {each.partition("::")[0] for each in some}, jobs, some) if some else Results()
+    if whole:
+        lost = run("numpy", whole, jobs)
+        for each in lost.outcomes:
+            if lost.passed(each):
+                ours.outcomes[each] = {each: "lost"}
+        theirs.outcomes |= lost.outcomes
+        theirs.origins |= lost.origins
+    ours.origins = theirs.origins | ours.origins
+    return theirs
 
 
-def has(cases: dict[str, str], outcome: str) -> bool:
-    """Tell whether any case of a test function came to an outcome."""
-    return any(each.startswith(outcome) for each in cases.values())
-
-
-def fails_with_numpy_too(failed: list[str], outcomes: Outcomes, jobs: str) -> set[str]:
-    """Run failed tests on NumPy itself: what fails there is not counted."""
-    if not failed:
-        return set()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        copy_tests(folder, "numpy")
-        nodes = [node for each in failed for node in outcomes[each]]
-        files = sorted({node.partition("::")[0] for node in nodes})
-        theirs = run_pytest(folder, jobs, files)
-    return {each for each in failed if has(theirs.get(each, {"": "failed"}), "failed")}
+def count(
+    ours: Results, kinds: dict[str, str], counted: Iterable[str]
+) -> dict[str, tuple[int, int]]:
+    """Give how many functions passed, of how many, in each group."""
+    groups = {"numeric": ("numeric", "public", "all"), "public": ("public", "all")}
+    figures: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for function in counted:
+        for group in groups.get(kinds[function], ("all",)):
+            figures[group][0] += ours.passed(function)
+            figures[group][1] += 1
+    return {group: (good, total) for group, (good, total) in figures.items()}
 
 
 def main() -> int:
     """Run, compare with the expected differences, print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", help="such as _core/test_umath.py")
+    parser.add_argument(
+        "files", nargs="*", help="such as linalg or _core/tests/test_umath.py"
+    )
     parser.add_argument("--module", default="mxnp", help="mxnp, or numpy to compare")
-    parser.add_argument("--quick", action="store_true", help="a few files, in a minute")
-    parser.add_argument("-n", dest="jobs", default="2", help="processes")
+    parser.add_argument("--quick", action="store_true", help="some files, in minutes")
+    parser.add_argument("-n", dest="jobs", type=int, default=2, help="processes")
     parser.add_argument("--report", type=Path, help="write all outcomes to this file")
     options = parser.parse_args()
+    start = time.monotonic()
+
     chosen = tuple(options.files) or (QUICK if options.quick else ())
+    everything = [
+        str(file.relative_to(SOURCE)) for file in SOURCE.rglob("tests/test_*.py")
+    ]
+    files = [
+        file
+        for file in everything
+        if not file.endswith(NEVER)
+        and (not chosen or any(each in file for each in chosen))
+    ]
+    ours = run(options.module, files, options.jobs)
+    expected = {}
+    theirs = Results()
+    if options.module != "numpy":
+        expected = read_expected(HERE / "expected.txt")
+        theirs = with_numpy(ours, options.jobs)
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        files = copy_tests(folder, options.module)
-        files = [
-            file
-            for file in files
-            if (not chosen or file.as_posix().endswith(chosen))
-            and not file.as_posix().endswith(NEVER)
-        ]
-        kinds = {
-            file.relative_to("numpy_tests").as_posix(): Classifier(
-                (folder / file).read_text().replace(options.module, "numpy")
-            )
-            for file in files
-        }
-        outcomes = run_pytest(folder, options.jobs, [str(file) for file in files])
-
-    failed = sorted(each for each in outcomes if has(outcomes[each], "failed"))
-    expected = read_expected(HERE / "expected.txt")
+    classifier = Classifier()
+    kinds = {
+        function: classifier.kind(
+            [(Path(path), name) for path, name in ours.origins.get(function, ())]
+        )
+        for function in ours.outcomes
+    }
+    counted = [
+        each for each in ours.outcomes if ours.passed(each) or theirs.passed(each)
+    ]
     if options.module == "numpy":
-        expected, not_counted = {}, set()
-    else:
-        unexpected = [each for each in failed if each not in expected]
-        not_counted = fails_with_numpy_too(unexpected, outcomes, options.jobs)
-    failed = [each for each in failed if each not in not_counted]
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for function, cases in outcomes.items():
-        skipped = all(each.startswith("skipped") for each in cases.values())
-        if skipped or function in not_counted:
-            continue
-        file, _, test = function.partition("::")
-        kind = kinds[file].kind(test) if file in kinds else "private"
-        groups = {"numeric": ("numeric", "public", "all"), "public": ("public", "all")}
-        for group in groups.get(kind, ("all",)):
-            counts[group][0] += function not in failed
-            counts[group][1] += 1
-    if options.report:
-        rows = {each: {"cases": outcomes[each]} for each in sorted(outcomes)}
-        options.report.write_text(json.dumps(rows, indent=1))
-
+        counted += [each for each in ours.outcomes if ours.has(each, BROKEN)]
+    failed = sorted(each for each in counted if not ours.passed(each))
     surprises = [each for each in failed if each not in expected]
-    passing = [each for each in expected if each in outcomes and each not in failed]
+    passing = [
+        each
+        for each in expected
+        if each not in failed and each.partition("::")[0] in ours.seconds
+    ]
     for each in surprises:
-        why = next(o for o in outcomes[each].values() if o.startswith("failed"))
-        print(f"failed, not expected: {each}\n    {why.splitlines()[-1][:160]}")
+        print(f"not expected [{kinds[each]}]: {each}: {_why(ours, each)}")
     for each in passing:
-        print(f"passed, but listed in expected.txt: {each}")
-    for each in sorted(not_counted):
-        print(f"not counted, fails with NumPy too: {each}")
-    print(f"NumPy's own tests with {options.module}: test functions passed")
-    for group, what in (
-        ("numeric", "public numeric API"),
-        ("public", "public API"),
-        ("all", "all, private ones too"),
-    ):
-        good, total = counts[group]
-        print(f"  {what:24}{good:6} of {total:6}  {good / max(total, 1):8.2%}")
-    cases = [case for each in outcomes.values() for case in each.values()]
-    print(f"  cases: {sum(c == 'passed' for c in cases)} passed, "
-          f"{sum(c.startswith('failed') for c in cases)} failed")  # fmt: skip
-    return 1 if surprises or passing else 0
+        print(f"listed in expected.txt, but not failing: {each}")
+
+    figures = count(ours, kinds, counted)
+    _print_figures(options.module, ours, figures, time.monotonic() - start)
+    if options.report:
+        rows = {
+            each: {
+                "kind": kinds[each],
+                "counted": each in counted,
+                "passed": ours.passed(each),
+                "expected": expected.get(each),
+                "cases": ours.outcomes[each],
+                "notes": {c: ours.notes[c] for c in ours.outcomes[each] if c in ours.notes},
+            }
+            for each in sorted(ours.outcomes)
+        }
+        report = {"seconds": ours.seconds, "tests": rows}
+        options.report.write_text(json.dumps(report, indent=1))
+    short = [] if chosen else _short_of_target(figures)
+    for each in short:
+        print(each)
+    return 1 if surprises or passing or short else 0
+
+
+def _why(ours: Results, function: str) -> str:
+    for case, outcome in ours.outcomes[function].items():
+        if outcome in BROKEN:
+            lines = [line for line in ours.notes.get(case, "").splitlines() if line]
+            errors = [line for line in lines if line.startswith("E ")] or lines
+            return f"{outcome}: {errors[-1][:160] if errors else ''}"
+    return "skipped here, not with NumPy"
+
+
+def _short_of_target(figures: dict[str, tuple[int, int]]) -> list[str]:
+    targets = TARGETS
+    if "NUMPY_SUITE_TARGETS" in os.environ:  # such as "99,97"
+        given = os.environ["NUMPY_SUITE_TARGETS"].split(",")
+        targets = dict(zip(TARGETS, map(float, given), strict=True))
+    return [
+        f"short of the target: {group} {100 * good / total:.2f}% < {targets[group]}%"
+        for group, (good, total) in figures.items()
+        if 100 * good / max(total, 1) < targets.get(group, 0)
+    ]
+
+
+def _print_figures(
+    package: str,
+    ours: Results,
+    figures: dict[str, tuple[int, int]],
+    seconds: float,
+) -> None:
+    print(f"NumPy's own tests with {package}, functions that pass:")
+    names = {
+        "numeric": "public numeric API",
+        "public": "all of the public API",
+        "all": "private parts too",
+    }
+    for group, what in names.items():
+        good, total = figures.get(group, (0, 0))
+        print(f"  {what:22}{good:6} of {total:6} {good / max(total, 1):8.2%}")
+    cases = [each for cases in ours.outcomes.values() for each in cases.values()]
+    told = {each: cases.count(each) for each in sorted(set(cases))}
+    print("cases: " + ", ".join(f"{n} {each}" for each, n in told.items()))
+    bad = sum(map(cases.count, ("crashed", "hung")))
+    print(f"crashes and hangs: {bad}; {seconds:.0f} s")
 
 
 if __name__ == "__main__":
