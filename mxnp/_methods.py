@@ -33,7 +33,9 @@ def _member(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
     function.__doc__ = getattr(numpy.ndarray, name).__doc__
     function.__qualname__ = f"ndarray.{name}"
-    function.__wrapped__ = getattr(numpy.ndarray, name)  # the signature reads as NumPy's
+    function.__wrapped__ = getattr(
+        numpy.ndarray, name
+    )  # the signature reads as NumPy's
     setattr(ndarray, name, function)
     return function
 
@@ -79,7 +81,9 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     # the program's are counted here.
     if operator.index(kwargs.get("refcheck", True)):
         if sys.getrefcount(self) > _ALONE:
-            _keep = [self._host] * 8  # NumPy sees references, and says what it says then
+            _keep = [
+                self._host
+            ] * 8  # NumPy sees references, and says what it says then
         elif kwargs.keys() <= {"refcheck"}:
             kwargs["refcheck"] = False
     self._host.resize(*host(new_shape), **kwargs)

@@ -68,7 +68,9 @@ class Results:
 
     def has(self, function: str, outcomes: Collection[str]) -> bool:
         """Tell whether any case of a function came to one of some outcomes."""
-        return any(each in outcomes for each in self.outcomes.get(function, {}).values())
+        return any(
+            each in outcomes for each in self.outcomes.get(function, {}).values()
+        )
 
     def passed(self, function: str) -> bool:
         """Tell whether a function ran and no case of it broke."""
@@ -192,7 +194,9 @@ def run(
             with lock:
                 for table in ("outcomes", "notes", "seconds", "origins"):
                     getattr(total, table).update(getattr(results, table))
-                broken = [each for each in results.outcomes if results.has(each, BROKEN)]
+                broken = [
+                    each for each in results.outcomes if results.has(each, BROKEN)
+                ]
                 print(f"{file}: {len(results.outcomes)} functions, {len(broken)} broken, "
                       f"{results.seconds[str(file)]:.0f} s", file=sys.stderr)  # fmt: skip
                 for each in broken:
@@ -231,10 +235,12 @@ def with_numpy(ours: Results, jobs: int) -> Results:
     """Run with NumPy itself what did not pass: what does not pass there is not counted."""
     doubtful = {each for each in ours.outcomes if not ours.passed(each)}
     whole = {each for each in doubtful if "::" not in each}  # files not even collected
-    some = {
-        each for each in doubtful - whole if each.partition("::")[0] not in whole
-    }
-    theirs = run("numpy", {each.partition("::")[0] for each in some}, jobs, some) if some else Results()
+    some = {each for each in doubtful - whole if each.partition("::")[0] not in whole}
+    theirs = (
+        run("numpy", {each.partition("::")[0] for each in some}, jobs, some)
+        if some
+        else Results()
+    )
     if whole:
         lost = run("numpy", whole, jobs)
         for each in lost.outcomes:
@@ -323,7 +329,9 @@ def main() -> int:
                 "passed": ours.passed(each),
                 "expected": expected.get(each),
                 "cases": ours.outcomes[each],
-                "notes": {c: ours.notes[c] for c in ours.outcomes[each] if c in ours.notes},
+                "notes": {
+                    c: ours.notes[c] for c in ours.outcomes[each] if c in ours.notes
+                },
             }
             for each in sorted(ours.outcomes)
         }
