@@ -12,14 +12,16 @@ __path__ = _pkgutil.extend_path(__path__, __name__)
 
 import numpy as _numpy
 
-from . import _classes as _classes
+from . import _lib  # first: it says so when the core is missing or of other sources
+
+from . import _classes as _classes  # isort: skip
 from . import _mirror
 from . import _packages as _packages
 from ._array import ndarray as ndarray
 from ._runner import install, uninstall
 from ._ufunc import ufunc as ufunc
 
-mxnp_version = "0.1.0"
+mxnp_version = _lib.core_version()
 __version__ = _numpy.__version__
 _mirror.populate(_sys.modules[__name__], _numpy)
 # NumPy's names, whatever they are, and ours.
