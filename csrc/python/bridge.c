@@ -608,15 +608,14 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 {
     PyObject *host = as_array(a)->host;
     view->obj = NULL;
-    if (flags & PyBUF_FORMAT) {
-        int status = is_described(host);
-        if (status == 0)
-            PyErr_SetString(PyExc_BufferError, "the dtype has no exact buffer format");
-        if (status <= 0)
-            return -1;
-    }
-    if (PyObject_GetBuffer(host, view, flags) < 0)
+    int status = flags & PyBUF_FORMAT ? is_described(host) : 1;
+    if (status < 0 || PyObject_GetBuffer(host, view, flags) < 0)
         return -1;
+    if (status == 0) {
+        PyBuffer_Release(view);
+        PyErr_SetString(PyExc_BufferError, "the dtype has no exact buffer format");
+        return -1;
+    }
     /* NumPy needs no call at the release of a buffer, so the array can be its owner. */
     Py_INCREF(a);
     Py_DECREF(view->obj);
