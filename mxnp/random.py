@@ -26,8 +26,9 @@ class _OwnType(type):
 
 def _cross_methods(instance: _Any, original: _Any) -> None:
     """Give an instance the public methods of NumPy's, taking and giving mxnp arrays."""
+    own = vars(type(instance))
     for name, member in vars(type(original)).items():
-        if callable(member) and not name.startswith("_"):
+        if callable(member) and not name.startswith("_") and name not in own:
             # NumPy's methods call each other: they do so on an object all NumPy's.
             setattr(instance, name, _Function(getattr(original, name)))
 

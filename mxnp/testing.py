@@ -2,9 +2,12 @@
 
 import sys as _sys
 
+from typing import Any as _Any
+
 import numpy.testing as _testing
 
 from . import _mirror
+from ._array import host as _host
 
 # These call what they are given: the arguments stay as they are.
 for _name in (
@@ -16,6 +19,25 @@ for _name in (
 ):
     if hasattr(_testing, _name):
         globals()[_name] = getattr(_testing, _name)
+
+
+
+def _hosts(x: _Any) -> _Any:
+    """Give x with NumPy arrays for mxnp arrays, also in dicts."""
+    if type(x) is dict:
+        return {key: _hosts(value) for key, value in x.items()}
+    if type(x) in (list, tuple):
+        return type(x)(_hosts(value) for value in x)
+    return _host(x)
+
+
+def assert_equal(actual: _Any, desired: _Any, *args: _Any, **kwargs: _Any) -> None:
+    """Raise an AssertionError if two objects are not equal: see NumPy's."""
+    __tracebackhide__ = True
+    _testing.assert_equal(_hosts(actual), _hosts(desired), *args, **kwargs)
+
+
+_mirror.replace(_testing.assert_equal, assert_equal)
 
 __path__: list[str] = []  # a package in NumPy: its modules are mirrored
 _mirror.populate(_sys.modules[__name__], _testing)

