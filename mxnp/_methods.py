@@ -118,6 +118,18 @@ def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # 
     return sys.modules["mxnp"]
 
 
+def _ctypes(self: ndarray) -> Any:
+    # What is made of it holds on to the array: to this one, not to its host.
+    made = self._host.ctypes
+    made._arr = self  # type: ignore[attr-defined]
+    return made
+
+
+ndarray.ctypes = property(  # type: ignore[attr-defined]
+    _ctypes, doc=numpy.ndarray.ctypes.__doc__
+)
+
+
 def _interface(name: str, kinds: str) -> None:
     """Offer one of NumPy's interfaces for the kinds of dtypes it describes exactly."""
     member = vars(numpy.ndarray)[name]
@@ -153,6 +165,12 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
 
     def __new__(cls, *args: Any) -> flatiter:
         raise TypeError("cannot create 'numpy.flatiter' instances")
+
+    @classmethod
+    def _over(cls, array: Any, iterator: Any) -> flatiter:
+        self = object.__new__(cls)
+        self._array, self._iterator = array, iterator
+        return self
 
     def __getattr__(self, name: str) -> Any:
         return wrap(getattr(self._iterator, name))
@@ -197,9 +215,7 @@ for _operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
 
 
 def _get_flat(self: ndarray) -> flatiter:
-    made = object.__new__(flatiter)
-    made._array, made._iterator = self, self._host.flat
-    return made
+    return flatiter._over(self, self._host.flat)
 
 
 _flat = attribute(vars(numpy.ndarray)["flat"], get=_get_flat)
