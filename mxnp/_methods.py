@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 import numpy
 
-from ._array import Subclass, described, host, ndarray, wrap
-from ._bridge import Array, name_like
+from ._array import Subclass, host, ndarray, wrap
+from ._bridge import Array, exact_interface, name_like
 from ._members import add_members, attribute
 
 # Members that give Python objects, bytes or NumPy's own array: nothing to adopt.
@@ -130,22 +130,26 @@ ndarray.ctypes = property(  # type: ignore[attr-defined]
 )
 
 
-def _interface(name: str, kinds: str) -> None:
+def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
     """Offer one of NumPy's interfaces for the kinds of dtypes it describes exactly."""
-    member = vars(numpy.ndarray)[name]
 
-    def get(self: ndarray) -> Any:
+    def offered(self: ndarray) -> Any:
         # NumPy asks __array__ next, which gives it the array as it is.
         dtype = self.dtype
-        if dtype.kind not in kinds and not (dtype.kind == "V" and described(dtype)):
+        if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
             raise AttributeError(f"{name} does not describe {dtype} exactly")
-        return member.__get__(self._host)
+        return get(self._host)
 
-    setattr(ndarray, name, property(get, doc=member.__doc__))
+    doc = getattr(numpy.ndarray, name).__doc__
+    setattr(ndarray, name, property(offered, doc=doc))
 
 
-_interface("__array_struct__", "biufcSUO")
-_interface("__array_interface__", "biufcSUOmM")
+# A program's own dtype may have any kind.
+_DESCRIBED = tuple(type(numpy.dtype(code)) for code in numpy.typecodes["All"])
+
+# NumPy asks for these in this order, so the second one may leave out what is in the first.
+_interface("__array_struct__", "biufcSUOV", exact_interface)
+_interface("__array_interface__", "biufcSUOVmM", operator.attrgetter("__array_interface__"))
 
 
 class FlatiterType(type):
