@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
-from ._array import host, wrap
+from ._array import host, ndarray, wrap
 from ._bridge import Function, Method, name_like
 from ._methods import flatiter
 from ._mirror import replace
@@ -184,13 +185,37 @@ for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
     replace(_function, _calls_back(_function, 0))
 
 
-def take_base_class(cls: type) -> None:
-    """Let ``view(np.ndarray)`` of one of NumPy's subclasses mean NumPy's array."""
+def take_arrays(cls: type) -> None:
+    """
+    Let the methods of one of NumPy's subclasses take mxnp arrays where they must.
+
+    NumPy insists on its own class for ``out``, and for the class to ``view`` as.
+    """
     cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
+    for name, method in list(vars(cls).items()):
+        if isinstance(method, types.FunctionType):
+            code = method.__code__
+            if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+                setattr(cls, name, _writing(method))
+
+
+def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of NumPy's write to an mxnp array, and give back that very array."""
+
+    @functools.wraps(method)
+    def writing(*args: Any, **kwargs: Any) -> Any:
+        hosts = {name: host(value) for name, value in kwargs.items()}
+        result = method(*map(host, args), **hosts)
+        for given in (*args, *kwargs.values()):
+            if isinstance(given, ndarray) and host(given) is result:
+                return given
+        return result
+
+    return writing
 
 
 for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, numpy.char.chararray):
-    take_base_class(_cls)
+    take_arrays(_cls)
 
 for _ours in (vectorize, nditer, broadcast, flatiter, frompyfunc):
     replace(getattr(numpy, _ours.__name__), _ours)
