@@ -106,6 +106,7 @@ class nditer(metaclass=IteratorType):  # noqa: N801
 
 
 name_like(nditer, numpy.nditer)
+name_like(broadcast, numpy.broadcast)
 _nditer = Function(numpy.nditer, adopts=False)
 
 
