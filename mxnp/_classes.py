@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
-from ._array import host, wrap
+from ._array import host, ndarray, wrap
 from ._bridge import Function, Method, name_like
 from ._methods import flatiter
 from ._mirror import replace
@@ -25,15 +27,22 @@ class vectorize(numpy.vectorize):  # noqa: N801
         return wrap(super().__call__(*host(args), **kwargs))
 
 
-class NditerType(type):
-    """The class of `nditer`: NumPy's own iterators are instances of it too."""
+class IteratorType(type):
+    """The class of classes over NumPy's iterators: NumPy's own are instances too."""
+
+    _original: type
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, numpy.nditer) or type(instance) is cls
+        return isinstance(instance, cls._original) or type(instance) is cls
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return inspect.signature(cls._original)
 
 
-class nditer(metaclass=NditerType):  # noqa: N801
+class nditer(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.nditer.__doc__
+    _original = numpy.nditer
     __module__ = "mxnp"
     __slots__ = ("_given", "_iterator")
     _given: Any
@@ -97,12 +106,56 @@ class nditer(metaclass=NditerType):  # noqa: N801
 
 
 name_like(nditer, numpy.nditer)
+name_like(broadcast, numpy.broadcast)
 _nditer = Function(numpy.nditer, adopts=False)
+
+
+class broadcast(metaclass=IteratorType):  # noqa: N801
+    __doc__ = numpy.broadcast.__doc__
+    _original = numpy.broadcast
+    __module__ = "mxnp"
+    __slots__ = ("_given", "_iterator")
+    _given: dict[int, Any]
+    _iterator: numpy.broadcast
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> broadcast:
+        self = super().__new__(cls)
+        self._given = {}
+        operands = []
+        for x in args:
+            if type(x) is broadcast:
+                self._given |= x._given
+                operands.append(x._iterator)
+            else:
+                operands.append(host(x))
+                self._given[id(operands[-1])] = x
+        self._iterator = numpy.broadcast(*operands, **kwargs)
+        return self
+
+    @property
+    def iters(self) -> tuple[flatiter, ...]:
+        """The iterators over the operands."""
+        iterators = self._iterator.iters
+        arrays = (self._given.get(id(it.base), it.base) for it in iterators)
+        pairs = zip(arrays, iterators, strict=True)
+        return tuple(flatiter._over(wrap(array), it) for array, it in pairs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+    def __iter__(self) -> broadcast:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        return next(self._iterator)
 
 
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> ufunc:
     """Make a ufunc of any Python function: see `numpy.frompyfunc`."""
     return ufunc(numpy.frompyfunc(func, nin, nout, **kwargs))
+
+
+vars(frompyfunc)["__text_signature__"] = numpy.frompyfunc.__text_signature__
 
 
 def _calls_back(original: Callable[..., Any], position: int) -> Callable[..., Any]:
@@ -133,13 +186,37 @@ for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
     replace(_function, _calls_back(_function, 0))
 
 
-def take_base_class(cls: type) -> None:
-    """Let ``view(np.ndarray)`` of one of NumPy's subclasses mean NumPy's array."""
+def take_arrays(cls: type) -> None:
+    """
+    Let the methods of one of NumPy's subclasses take mxnp arrays where they must.
+
+    NumPy insists on its own class for ``out``, and for the class to ``view`` as.
+    """
     cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
+    for name, method in list(vars(cls).items()):
+        if isinstance(method, types.FunctionType):
+            code = method.__code__
+            if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+                setattr(cls, name, _writing(method))
+
+
+def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of NumPy's write to an mxnp array, and give back that very array."""
+
+    @functools.wraps(method)
+    def writing(*args: Any, **kwargs: Any) -> Any:
+        hosts = {name: host(value) for name, value in kwargs.items()}
+        result = method(*map(host, args), **hosts)
+        for given in (*args, *kwargs.values()):
+            if isinstance(given, ndarray) and host(given) is result:
+                return given
+        return result
+
+    return writing
 
 
 for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, numpy.char.chararray):
-    take_base_class(_cls)
+    take_arrays(_cls)
 
-for _ours in (vectorize, nditer, flatiter, frompyfunc):
+for _ours in (vectorize, nditer, broadcast, flatiter, frompyfunc):
     replace(getattr(numpy, _ours.__name__), _ours)

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 import numpy
 
-from ._array import Subclass, described, host, ndarray, wrap
-from ._bridge import Array, name_like
+from ._array import Subclass, host, ndarray, wrap
+from ._bridge import Array, exact_interface, name_like
 from ._members import add_members, attribute
 
 # Members that give Python objects, bytes or NumPy's own array: nothing to adopt.
@@ -118,22 +118,38 @@ def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # 
     return sys.modules["mxnp"]
 
 
-def _interface(name: str, kinds: str) -> None:
-    """Offer one of NumPy's interfaces for the kinds of dtypes it describes exactly."""
-    member = vars(numpy.ndarray)[name]
+def _ctypes(self: ndarray) -> Any:
+    # What is made of it holds on to the array: to this one, not to its host.
+    made = self._host.ctypes
+    made._arr = self  # type: ignore[attr-defined]
+    return made
 
-    def get(self: ndarray) -> Any:
+
+ndarray.ctypes = property(  # type: ignore[attr-defined]
+    _ctypes, doc=numpy.ndarray.ctypes.__doc__
+)
+
+
+def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
+    """Offer one of NumPy's interfaces for the kinds of dtypes it describes exactly."""
+
+    def offered(self: ndarray) -> Any:
         # NumPy asks __array__ next, which gives it the array as it is.
         dtype = self.dtype
-        if dtype.kind not in kinds and not (dtype.kind == "V" and described(dtype)):
+        if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
             raise AttributeError(f"{name} does not describe {dtype} exactly")
-        return member.__get__(self._host)
+        return get(self._host)
 
-    setattr(ndarray, name, property(get, doc=member.__doc__))
+    doc = getattr(numpy.ndarray, name).__doc__
+    setattr(ndarray, name, property(offered, doc=doc))
 
 
-_interface("__array_struct__", "biufcSUO")
-_interface("__array_interface__", "biufcSUOmM")
+# A program's own dtype may have any kind.
+_DESCRIBED = tuple(type(numpy.dtype(code)) for code in numpy.typecodes["All"])
+
+# NumPy asks for these in this order, so the second one may leave out what is in the first.
+_interface("__array_struct__", "biufcSUOV", exact_interface)
+_interface("__array_interface__", "biufcSUOVmM", operator.attrgetter("__array_interface__"))
 
 
 class FlatiterType(type):
@@ -153,6 +169,12 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
 
     def __new__(cls, *args: Any) -> flatiter:
         raise TypeError("cannot create 'numpy.flatiter' instances")
+
+    @classmethod
+    def _over(cls, array: Any, iterator: Any) -> flatiter:
+        self = object.__new__(cls)
+        self._array, self._iterator = array, iterator
+        return self
 
     def __getattr__(self, name: str) -> Any:
         return wrap(getattr(self._iterator, name))
@@ -197,9 +219,7 @@ for _operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
 
 
 def _get_flat(self: ndarray) -> flatiter:
-    made = object.__new__(flatiter)
-    made._array, made._iterator = self, self._host.flat
-    return made
+    return flatiter._over(self, self._host.flat)
 
 
 _flat = attribute(vars(numpy.ndarray)["flat"], get=_get_flat)

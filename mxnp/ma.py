@@ -6,7 +6,7 @@ import numpy.ma as _ma
 
 from . import _classes, _mirror
 
-_classes.take_base_class(_ma.MaskedArray)
+_classes.take_arrays(_ma.MaskedArray)
 
 __path__: list[str] = []  # a package in NumPy: its modules are mirrored
 _mirror.populate(_sys.modules[__name__], _ma)

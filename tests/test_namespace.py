@@ -15,6 +15,7 @@ DIFFERENT = {
     numpy.ndarray: "the array class",
     numpy.ufunc: "the class of the ufuncs",
     numpy.nditer: "takes mxnp arrays",
+    numpy.broadcast: "takes and gives mxnp arrays",
     numpy.flatiter: "gives mxnp arrays",
     numpy.vectorize: "gives mxnp arrays",
     numpy.random.Generator: "gives mxnp arrays",

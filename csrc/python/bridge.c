@@ -24,6 +24,7 @@ struct host_fields {
     Py_ssize_t *strides;
     PyObject *base;
     struct descr_fields *descr;
+    int flags;
 };
 
 struct descr_fields {
@@ -51,6 +52,7 @@ static PyTypeObject *ufunc_type; /* mxnp.ufunc */
 static PyTypeObject *host_type;  /* numpy.ndarray */
 static PyTypeObject *function_type;
 static PyObject *method_class; /* types.MethodType */
+static PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
 static PyObject *adapt;        /* _array.adapt */
 static PyObject *described;    /* _array.described */
 
@@ -356,11 +358,21 @@ static bool adapted(PyObject *objects)
     return again;
 }
 
+static bool is_object_dtype(PyObject *x)
+{
+    return x == (PyObject *)&PyBaseObject_Type ||
+           (Py_TYPE(x) == object_dtype && ((struct descr_fields *)x)->kind == 'O') ||
+           (PyUnicode_Check(x) && (PyUnicode_CompareWithASCIIString(x, "O") == 0 ||
+                                   PyUnicode_CompareWithASCIIString(x, "object") == 0));
+}
+
 /* With dtype=object the items of a list become elements, and keep their identity. */
-static bool makes_objects(PyObject *kwargs)
+static bool makes_objects(PyObject *args, Py_ssize_t start, PyObject *kwargs)
 {
     PyObject *dtype = kwargs ? PyDict_GetItemString(kwargs, "dtype") : NULL;
-    return dtype == (PyObject *)&PyBaseObject_Type;
+    if (!dtype && PyTuple_Size(args) > start + 1)
+        dtype = PyTuple_GetItem(args, start + 1);
+    return dtype && is_object_dtype(dtype);
 }
 
 /* Call a NumPy callable with args (from position start on) and kwargs unwrapped. */
@@ -368,7 +380,7 @@ static PyObject *cross(PyObject *callable, PyObject *args, Py_ssize_t start, PyO
                        int depth, bool adopts)
 {
     struct given given = {0};
-    if (depth > 0 && makes_objects(kwargs))
+    if (depth > 0 && makes_objects(args, start, kwargs))
         depth = 0;
     PyObject *positional = unwrap_args(args, start, &given, depth);
     PyObject *named = NULL, *result = NULL;
@@ -962,11 +974,12 @@ static PyType_Spec lookup_spec = {
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
-    PyTypeObject *array, *ufunc, *host;
+    PyTypeObject *array, *ufunc, *host, *object;
     PyObject *adapter, *describer;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!OO:set_types", &PyType_Type, &array, &PyType_Type,
-                          &ufunc, &PyType_Type, &host, &adapter, &describer))
+    if (!PyArg_ParseTuple(args, "O!O!O!O!OO:set_types", &PyType_Type, &array, &PyType_Type,
+                          &ufunc, &PyType_Type, &host, &PyType_Type, &object, &adapter,
+                          &describer))
         return NULL;
     Py_INCREF(adapter);
     Py_INCREF(describer);
@@ -975,6 +988,8 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     Py_INCREF((PyObject *)array);
     Py_INCREF((PyObject *)ufunc);
     Py_INCREF((PyObject *)host);
+    Py_INCREF((PyObject *)object);
+    object_dtype = object;
     array_type = array;
     ufunc_type = ufunc;
     host_type = host;
@@ -1027,10 +1042,52 @@ static PyObject *over(PyObject *module, PyObject *args)
     return out;
 }
 
+/* PyArrayInterface: numpy/ndarraytypes.h. */
+struct interface {
+    int two;
+    int ndim;
+    char typekind;
+    int itemsize;
+    int flags;
+    Py_ssize_t *shape;
+    Py_ssize_t *strides;
+    void *data;
+    PyObject *descr;
+};
+
+#define LAYOUT 0x0503 /* C and F order, aligned, writeable */
+#define HAS_DESCR 0x0800
+
+/* NumPy's own interface, with the dtype itself in the place of a list of its fields:
+ * NumPy takes either, and the list leaves out padding and alignment.  The flags are set
+ * anew: with a list NumPy has cleared them, and so the mark that there is one. */
+static PyObject *exact_interface(PyObject *module, PyObject *x)
+{
+    (void)module;
+    if (!PyObject_TypeCheck(x, host_type)) {
+        PyErr_SetString(PyExc_TypeError, "exact_interface() takes a numpy.ndarray");
+        return NULL;
+    }
+    PyObject *capsule = PyObject_GetAttrString(x, "__array_struct__");
+    struct interface *is = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    if (is && is->descr) {
+        struct host_fields *host_array = (struct host_fields *)x;
+        Py_DECREF(is->descr);
+        is->descr = (PyObject *)host_array->descr;
+        Py_INCREF(is->descr);
+        is->flags = (host_array->flags & LAYOUT) | HAS_DESCR;
+    }
+    return capsule;
+}
+
 static PyMethodDef module_methods[] = {
+    {"exact_interface", exact_interface, METH_O,
+     "exact_interface(host)\n--\n\nGive __array_struct__ of a NumPy array, with its very "
+     "dtype."},
     {"set_types", set_types, METH_VARARGS,
-     "set_types(array, ufunc, host, adapt, described)\n--\n\n"
-     "Name the classes of mxnp arrays, mxnp ufuncs and NumPy arrays, and two helpers."},
+     "set_types(array, ufunc, host, object_dtype, adapt, described)\n--\n\n"
+     "Name the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, "
+     "and two helpers."},
     {"name_like", name_like, METH_VARARGS,
      "name_like(cls, original)\n--\n\n"
      "Let Python's own error messages name a class as they name another."},

@@ -117,6 +117,8 @@ class Classifier:
             NumPy's file and the qualified name of the test function and of the classes
             it is run in.
         """
+        if not origins:  # not a function: a file that cannot be collected
+            return "private"
         pending: list[tuple[File, ast.AST]] = []
         owners: list[tuple[File, ast.ClassDef]] = []
         for path, name in origins[1:]:
