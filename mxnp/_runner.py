@@ -172,28 +172,7 @@ def _replace_imported(  # noqa: PLR0917 - the parameters of __import__
     names = importer.f_globals if globals is None else globals
     if not _is_program(names, importer.f_code.co_filename if own else "", choice):
         return found
-    ours = _counterpart(found)
-    if found is numpy:
-        # mxnp has private modules of its own, and numpy._core must not be one of them.
-        asked = tuple(fromlist or name.split(".")[1:2])
-        private = [each for each in asked if f"mxnp.{each}" in sys.modules]
-        private = [each for each in private if each.startswith("_")]
-        if private:
-            return _combine(ours, private, asked) if fromlist else found
-    return ours
-
-
-def _combine(
-    ours: types.ModuleType, private: Sequence[str], asked: Sequence[str]
-) -> types.ModuleType:
-    """Give a module with NumPy's own private names beside names of ours."""
-    made = types.ModuleType(numpy.__name__)
-    made.__file__ = numpy.__file__
-    for name in asked:
-        owner = numpy if name in private else ours
-        if hasattr(owner, name):
-            setattr(made, name, getattr(owner, name))
-    return made
+    return _counterpart(found)
 
 
 def _replace_import_module(
