@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -26,6 +27,8 @@ except ModuleNotFoundError as error:
         "the C core of mxnp is not installed for this Python: run `pip install .` "
         f"in {_ROOT} (it needs a C compiler)"
     ) from error
+# Programs that ask for `np._core` mean NumPy's, which the package gives without ours.
+vars(sys.modules[__package__]).pop("_core", None)
 
 Array: TypeAlias = "numpy.ndarray[Any, Any]"
 Buffer: TypeAlias = Any  # counted memory of the core: the address of its first byte

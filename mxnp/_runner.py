@@ -74,26 +74,34 @@ def _package_places() -> tuple[Path, ...]:
     return _with_real(paths["purelib"], paths["platlib"], *own, *listed, *user)
 
 
-@cache
-def _is_within(file: str, places: tuple[Path, ...]) -> bool:
+def _is_within(file: str, places: Iterable[Path]) -> bool:
     return any(
         path.is_relative_to(place) for path in _with_real(file) for place in places
     )
 
 
 @cache
+def _is_standard(file: str) -> bool:
+    return _is_within(file, _standard_places()) and not _is_installed(file)
+
+
+@cache
 def _is_installed(file: str) -> bool:
     if {"site-packages", "dist-packages"}.intersection(Path(file).parts):
         return True
-    return _is_within(file, _package_places()) or _is_within(file, _standard_places())
+    return _is_within(file, _package_places())
+
+
+@cache
+def _is_below(file: str, prefix: str) -> bool:
+    return _is_within(file, _with_real(str(Path(prefix).expanduser())))
 
 
 def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
     """Say whether a module is one of those named, or within one, by name or by path."""
     for prefix in prefixes:
         if "/" in prefix or os.sep in prefix:
-            place = str(Path(prefix).expanduser())
-            if file is not None and _is_within(file, _with_real(place)):
+            if file is not None and _is_below(file, prefix):
                 return True
         elif name == prefix or name.startswith(prefix + "."):
             return True
@@ -124,7 +132,7 @@ def _is_program(names: dict[str, Any], source: str, choice: Choice) -> bool:
         return True
     if file is None:
         return True  # a notebook's cell, or text given to exec
-    if file in ("built-in", "frozen") or _is_within(file, _standard_places()):
+    if file in ("built-in", "frozen") or _is_standard(file):
         # The standard library has no use for NumPy: it runs a text of the program's,
         # as timeit does.
         return source.startswith("<") and not source.startswith("<frozen")
@@ -132,6 +140,20 @@ def _is_program(names: dict[str, Any], source: str, choice: Choice) -> bool:
 
 
 # -- What an import gives -------------------------------------------------------------
+
+
+def _is_numpys(module: object) -> bool:
+    name = getattr(module, "__name__", None)
+    if not isinstance(name, str) or sys.modules.get(name) is not module:
+        return False
+    return name == "numpy" or name.startswith("numpy.")
+
+
+@cache
+def _counterpart(found: types.ModuleType) -> types.ModuleType:
+    """Give the module of mxnp for a public one of NumPy, or else what was found."""
+    ours: types.ModuleType = _mirror.cross(found, "numpy")
+    return ours
 
 
 def _replace_imported(  # noqa: PLR0917 - the parameters of __import__
@@ -144,35 +166,14 @@ def _replace_imported(  # noqa: PLR0917 - the parameters of __import__
 ) -> types.ModuleType:
     """Give what `__import__` gives its caller; called by it with what was found."""
     choice = _choice
-    if choice is None or sys.modules.get(found.__name__) is not found:
+    if choice is None or not _is_numpys(found):
         return found
     importer = sys._getframe(1)
     own = globals is None or globals is importer.f_globals
     names = importer.f_globals if globals is None else globals
     if not _is_program(names, importer.f_code.co_filename if own else "", choice):
         return found
-    ours: types.ModuleType = _mirror.cross(found, "numpy")
-    if found is numpy:
-        # mxnp has private modules of its own, and numpy._core must not be one of them.
-        asked = tuple(fromlist or name.split(".")[1:2])
-        private = [each for each in asked if f"mxnp.{each}" in sys.modules]
-        private = [each for each in private if each.startswith("_")]
-        if private:
-            return _combine(ours, private, asked) if fromlist else found
-    return ours
-
-
-def _combine(
-    ours: types.ModuleType, private: Sequence[str], asked: Sequence[str]
-) -> types.ModuleType:
-    """Give a module with NumPy's own private names beside names of ours."""
-    made = types.ModuleType(numpy.__name__)
-    made.__file__ = numpy.__file__
-    for name in asked:
-        owner = numpy if name in private else ours
-        if hasattr(owner, name):
-            setattr(made, name, getattr(owner, name))
-    return made
+    return _counterpart(found)
 
 
 def _replace_import_module(
@@ -180,13 +181,12 @@ def _replace_import_module(
 ) -> types.ModuleType:
     """Give what `importlib.import_module` gives its caller."""
     choice = _choice
-    if choice is None or sys.modules.get(found.__name__) is not found:
+    if choice is None or not _is_numpys(found):
         return found
     importer = sys._getframe(1)
     if not _is_program(importer.f_globals, importer.f_code.co_filename, choice):
         return found
-    ours: types.ModuleType = _mirror.cross(found, "numpy")
-    return ours
+    return _counterpart(found)
 
 
 # -- Child processes ------------------------------------------------------------------
