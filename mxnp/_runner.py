@@ -11,12 +11,14 @@ import builtins
 import importlib
 import importlib.machinery
 import io
+import linecache
 import os
 import pkgutil
 import runpy
 import site
 import sys
 import sysconfig
+import textwrap
 import threading
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -477,6 +479,12 @@ def run_code(source: str, args: Sequence[str]) -> None:
     """
     sys.argv = ["-c", *args]
     _set_first_path("")
+    if sys.version_info >= (3, 14):
+        source = textwrap.dedent(source)
+    if sys.version_info >= (3, 13):
+        # Tracebacks show the lines of such a text from here on.
+        lines = source.splitlines(keepends=True)
+        linecache.cache["<string>"] = (len(source), None, lines, "<string>")
     names = _new_main()
     _run(partial(_execute, source + "\n", "<string>", names))
 
