@@ -13,7 +13,7 @@ __path__ = _pkgutil.extend_path(__path__, __name__)
 import numpy as _numpy
 
 from . import _classes as _classes
-from . import _mirror
+from . import _mirror, _standard
 from . import _packages as _packages
 from ._array import ndarray as ndarray
 from ._runner import install, uninstall
@@ -22,5 +22,6 @@ from ._ufunc import ufunc as ufunc
 mxnp_version = "0.1.0"
 __version__ = _numpy.__version__
 _mirror.populate(_sys.modules[__name__], _numpy)
+_standard.populate(_sys.modules[__name__])
 # NumPy's names, whatever they are, and ours.
 __all__ = [*_numpy.__all__, "install", "mxnp_version", "uninstall"]  # noqa: PLE0604
