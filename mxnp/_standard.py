@@ -23,9 +23,9 @@ __all__ = ["populate"]
 
 class __array_namespace_info__(numpy.__array_namespace_info__):  # type: ignore[misc]  # noqa: N801
     __doc__ = numpy.__array_namespace_info__.__doc__
-    __module__ = "mxnp"
+    __module__ = "mxnp"  # type: ignore[assignment]
 
-    def devices(self) -> tuple[Any, ...]:
+    def devices(self) -> tuple[Any, ...]:  # type: ignore[override]
         """
         Give the devices that arrays can be on.
 
