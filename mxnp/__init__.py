@@ -15,7 +15,7 @@ import numpy as _numpy
 from . import _lib  # first: it says so when the core is missing or of other sources
 
 from . import _classes as _classes  # isort: skip
-from . import _mirror
+from . import _mirror, _standard
 from . import _packages as _packages
 from ._array import ndarray as ndarray
 from ._runner import install, uninstall
@@ -24,5 +24,6 @@ from ._ufunc import ufunc as ufunc
 mxnp_version = _lib.core_version()
 __version__ = _numpy.__version__
 _mirror.populate(_sys.modules[__name__], _numpy)
+_standard.populate(_sys.modules[__name__])
 # NumPy's names, whatever they are, and ours.
 __all__ = [*_numpy.__all__, "install", "mxnp_version", "uninstall"]  # noqa: PLE0604

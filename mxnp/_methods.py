@@ -16,6 +16,9 @@ from ._array import Subclass, host, ndarray, wrap
 from ._bridge import Array, exact_interface, name_like
 from ._members import add_members, attribute
 
+# The version of the Array API standard that mxnp follows; NumPy knows the earlier ones.
+STANDARD = "2025.12"
+
 # Members that give Python objects, bytes or NumPy's own array: nothing to adopt.
 _PLAIN = {
     "__array__", "__array_interface__", "__array_priority__", "__array_struct__",
@@ -114,7 +117,8 @@ ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore
 
 @_member
 def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-    self._host.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
+    if args or kwargs != {"api_version": STANDARD}:
+        self._host.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
     return sys.modules["mxnp"]
 
 

@@ -21,7 +21,7 @@ PYTHON = [
     "_ufunc",
     "_methods",
     "_mirror",
-    "_classes | _packages",
+    "_classes | _packages | _standard",
     "random | testing | ma",
     "_runner",
     "__init__",

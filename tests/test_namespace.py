@@ -18,6 +18,7 @@ DIFFERENT = {
     numpy.broadcast: "takes and gives mxnp arrays",
     numpy.flatiter: "gives mxnp arrays",
     numpy.vectorize: "gives mxnp arrays",
+    numpy.__array_namespace_info__: "follows a later version of the standard",
     numpy.random.Generator: "gives mxnp arrays",
     numpy.random.RandomState: "gives mxnp arrays",
     numpy.random.SeedSequence: "takes mxnp arrays",
@@ -31,6 +32,11 @@ INDEXING = {"CClass", "RClass", "MGridClass", "OGridClass"}  # see test_array
 # Signatures that read differently, with the reason.
 SIGNATURES = {
     "default_rng": "NumPy's is compiled; the parameters are the same",
+    "clip": "takes the standard's names too: see test_standard",
+    "sort": "takes the standard's descending too",
+    "argsort": "takes the standard's descending too",
+    "fftfreq": "takes the standard's dtype too",
+    "rfftfreq": "takes the standard's dtype too",
 }
 
 

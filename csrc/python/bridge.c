@@ -41,6 +41,7 @@ struct array {
 
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
+    PyObject *choose;                /* tells what to call instead, given the arguments */
     bool adopts;                     /* whether results become mxnp arrays */
     int depth;                       /* how many levels of tuples and lists are unwrapped */
     PyObject *dict;
@@ -769,7 +770,14 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct function *f = (struct function *)self;
-    return cross(f->wrapped, args, 0, kwargs, f->depth, f->adopts);
+    if (!f->choose || f->choose == Py_None)
+        return cross(f->wrapped, args, 0, kwargs, f->depth, f->adopts);
+    PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
+    if (!chosen)
+        return NULL;
+    PyObject *result = cross(chosen, args, 0, kwargs, f->depth, f->adopts);
+    Py_DECREF(chosen);
+    return result;
 }
 
 /* The same hash and equality as the NumPy function: a program's table of overrides,
@@ -816,6 +824,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct function *f = (struct function *)self;
     Py_VISIT(f->wrapped);
+    Py_VISIT(f->choose);
     Py_VISIT(f->dict);
     Py_VISIT(Py_TYPE(self));
     return 0;
@@ -824,6 +833,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
 static int function_clear(PyObject *self)
 {
     struct function *f = (struct function *)self;
+    Py_CLEAR(f->choose);
     Py_CLEAR(f->dict);
     return 0;
 }
@@ -836,6 +846,7 @@ static void function_dealloc(PyObject *self)
     if (f->weakrefs)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(f->wrapped);
+    Py_XDECREF(f->choose);
     Py_XDECREF(f->dict);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
@@ -845,6 +856,8 @@ static void function_dealloc(PyObject *self)
 static PyMemberDef function_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(struct function, wrapped), READONLY,
      "The NumPy callable."},
+    {"choose", T_OBJECT, offsetof(struct function, choose), 0,
+     "None, or a function of a call's arguments that gives the NumPy callable for it."},
     {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},

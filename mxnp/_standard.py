@@ -1,0 +1,219 @@
+"""What version 2025.12 of the Array API standard has beyond NumPy.
+
+Spellings and keywords that NumPy refuses are taken as the standard means them; calls
+that NumPy takes are NumPy's own. One result differs from NumPy's: see `_expm1`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ._array import host, ndarray
+from ._bridge import Function
+from ._methods import STANDARD
+from ._mirror import cross
+
+__all__ = ["populate"]
+
+
+class __array_namespace_info__(numpy.__array_namespace_info__):  # type: ignore[misc]  # noqa: N801
+    __doc__ = numpy.__array_namespace_info__.__doc__
+    __module__ = "mxnp"  # type: ignore[assignment]
+
+    def devices(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """
+        Give the devices that arrays can be on.
+
+        Returns
+        -------
+        tuple
+            The devices.
+
+        Notes
+        -----
+        Unlike NumPy, which follows an earlier version of the standard, a tuple.
+        """
+        return tuple(super().devices())
+
+
+def populate(module: types.ModuleType) -> None:
+    """
+    Give the top module the standard's names that NumPy has not, or has otherwise.
+
+    Parameters
+    ----------
+    module : module
+        The module; names it has already are replaced.
+    """
+    names = vars(module)
+    names["__array_api_version__"] = STANDARD
+    names["__array_namespace_info__"] = __array_namespace_info__
+    for name in ("cumulative_prod", "cumulative_sum", "unstack"):  # from NumPy 2.1 on
+        if not hasattr(numpy, name):
+            names[name] = Function(getattr(_compat(), name))
+
+
+def _compat() -> Any:
+    """Give array_api_compat's NumPy, which takes the standard's spellings."""
+    import array_api_compat.numpy
+
+    return array_api_compat.numpy
+
+
+def _extend(original: Any, other: Any, wanted: Callable[..., bool]) -> None:
+    """
+    Let a function take calls that NumPy's does not.
+
+    NumPy's stays the one that is wrapped, and that takes NumPy's calls.
+
+    Parameters
+    ----------
+    original : callable
+        NumPy's function.
+    other : callable
+        Takes and gives NumPy's arrays, for the calls that are `wanted`.
+    wanted : callable
+        Called with the positional arguments and the keywords of each call.
+    """
+
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        return other if wanted(args, kwargs) else original
+
+    ours = cross(original, "numpy")
+    ours.choose = choose
+    if not isinstance(original, numpy.ufunc):
+        signature = inspect.signature(other)
+        ours.__signature__ = signature.replace(
+            parameters=[
+                each.replace(annotation=inspect.Parameter.empty)
+                for each in signature.parameters.values()
+            ],
+            return_annotation=inspect.Signature.empty,
+        )
+
+
+# -- Spellings and keywords -----------------------------------------------------------
+
+
+def _clip(
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
+    **kwargs: Any,
+) -> Any:
+    return numpy.clip(a, min, max, out, **kwargs)
+
+
+def _sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: Any = False,
+) -> Any:
+    if not descending:
+        return numpy.sort(a, axis, kind, order, stable=stable)
+    a, axis, keywords = _sorting(a, axis, kind, order, stable)
+    return _compat().sort(a, axis=axis, descending=True, **keywords)
+
+
+def _argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: Any = False,
+) -> Any:
+    a, axis, keywords = _sorting(a, axis, kind, order, stable)
+    return _compat().argsort(a, axis=axis, descending=descending, **keywords)
+
+
+def _sorting(
+    a: Any, axis: int | None, kind: Any, order: Any, stable: bool | None
+) -> tuple[Any, int, dict[str, Any]]:
+    """Give array, axis and keywords of a sort that is stable unless told otherwise."""
+    a = numpy.asanyarray(a)
+    if axis is None:
+        a, axis = a.ravel(), -1
+    keywords: dict[str, Any] = {"stable": stable is not False and kind is None}
+    if kind is not None:
+        keywords["kind"] = kind
+    if order is not None:
+        keywords["order"] = order
+    return a, axis, keywords
+
+
+def _fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    return _compat().fft.fftfreq(n, d=d, device=device, dtype=dtype)
+
+
+def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    return _compat().fft.rfftfreq(n, d=d, device=device, dtype=dtype)
+
+
+def _one_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether the lower bound alone is given by position, as NumPy refuses it."""
+    return len(args) == 2 and not {"a_max", "min"} & kwargs.keys()
+
+
+_extend(numpy.clip, _clip, _one_bound)
+_extend(numpy.sort, _sort, lambda args, kwargs: "descending" in kwargs)
+_extend(numpy.argsort, _argsort, lambda args, kwargs: "descending" in kwargs)
+_extend(numpy.fft.fftfreq, _fftfreq, lambda args, kwargs: "dtype" in kwargs)
+_extend(numpy.fft.rfftfreq, _rfftfreq, lambda args, kwargs: "dtype" in kwargs)
+
+
+# -- Values ---------------------------------------------------------------------------
+
+
+def _is_limit(z: Any) -> Any:
+    """Tell where complex numbers are not finite, or zero."""
+    return ~numpy.isfinite(z) | (z == 0)
+
+
+def _has_limits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether the operand of a ufunc is complex, and not finite or zero."""
+    if not args or type(args[0]) not in _OPERANDS:
+        return False
+    z = numpy.asarray(host(args[0]))
+    return z.dtype.kind == "c" and bool(_is_limit(z).any())
+
+
+_OPERANDS = {ndarray, numpy.ndarray, numpy.complex64, numpy.complex128} | {
+    complex,
+    list,
+    tuple,
+}
+
+
+def _expm1(x: Any, /, *args: Any, where: Any = True, **kwargs: Any) -> Any:
+    """
+    Give exp(x) - 1 with its limits where complex x is not finite, or zero.
+
+    Unlike NumPy, which computes NaN from inf * 0 there: expm1(inf + 0j) is inf + 0j.
+    """
+    z = numpy.asarray(x)
+    at = _is_limit(z)
+    limits = numpy.zeros_like(z)
+    with numpy.errstate(all="ignore"):
+        limits[at] = numpy.exp(z[at]) - 1
+    result = numpy.expm1(numpy.where(at, 0, z), *args, where=where, **kwargs)
+    filled = numpy.asarray(result)
+    numpy.copyto(filled, limits, where=at & where)
+    return result if isinstance(result, numpy.ndarray) else filled[()]
+
+
+_extend(numpy.expm1, _expm1, _has_limits)

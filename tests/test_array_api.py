@@ -1,0 +1,71 @@
+"""The Array API conformance suite, where there is a checkout of it: a short run."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "array_api_tests"
+RUN = [sys.executable, str(FOLDER / "run.py")]
+
+
+def run(*arguments):
+    environment = os.environ | {"PYTEST_ADDOPTS": ""}
+    return subprocess.run(
+        [*RUN, *arguments], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def test_no_test_fails_but_those_expected_to():
+    suite = os.environ.get("MXNP_ARRAY_API_SUITE")
+    if not suite:
+        pytest.skip("MXNP_ARRAY_API_SUITE does not name a checkout of the suite")
+    done = run("--suite", suite, "--max-examples", "5", "--hypothesis-seed=0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = re.search(r"mxnp: (\d+) of (\d+) passed, 0 failed", done.stdout)
+    assert counts, done.stdout
+    assert int(counts[1]) > 1350
+
+
+def test_every_line_of_the_list_has_its_reason():
+    above = ""
+    names = []
+    for line in (FOLDER / "xfails.txt").read_text().splitlines():
+        if line.startswith("array_api_tests/"):
+            assert above.startswith("# "), f"no reason above {line}"
+            names.append(line)
+        else:
+            assert not line or line.startswith("#"), line
+        above = line
+    assert len(names) == len(set(names))
+
+
+def test_no_suite(tmp_path):
+    done = run("--suite", str(tmp_path))
+    assert done.returncode == 2
+    assert f"{tmp_path} is no checkout of" in done.stderr
+
+
+def test_suite_without_its_submodule(tmp_path):
+    (tmp_path / "array_api_tests").mkdir()
+    (tmp_path / "array_api_tests" / "__init__.py").touch()
+    done = run("--suite", str(tmp_path))
+    assert done.returncode == 2
+    assert "submodule update --init" in done.stderr
+
+
+def test_suite_that_cannot_be_cloned(tmp_path, monkeypatch):
+    # A git that has no network.
+    git = tmp_path / "git"
+    git.write_text("#!/bin/sh\necho 'fatal: unable to access' >&2\nexit 128\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done = run()
+    assert done.returncode == 2
+    assert "unable to access" in done.stderr
+    assert "--suite DIR" in done.stderr
+    assert list((tmp_path / "cache" / "mxnp").iterdir()) == []
