@@ -153,7 +153,9 @@ _DESCRIBED = tuple(type(numpy.dtype(code)) for code in numpy.typecodes["All"])
 
 # NumPy asks for these in this order, so the second one may leave out what is in the first.
 _interface("__array_struct__", "biufcSUOV", exact_interface)
-_interface("__array_interface__", "biufcSUOVmM", operator.attrgetter("__array_interface__"))
+_interface(
+    "__array_interface__", "biufcSUOVmM", operator.attrgetter("__array_interface__")
+)
 
 
 class FlatiterType(type):

@@ -21,7 +21,6 @@ for _name in (
         globals()[_name] = getattr(_testing, _name)
 
 
-
 def _hosts(x: _Any) -> _Any:
     """Give x with NumPy arrays for mxnp arrays, also in dicts."""
     if type(x) is dict:

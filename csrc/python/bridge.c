@@ -52,10 +52,10 @@ static PyTypeObject *array_type; /* mxnp.ndarray */
 static PyTypeObject *ufunc_type; /* mxnp.ufunc */
 static PyTypeObject *host_type;  /* numpy.ndarray */
 static PyTypeObject *function_type;
-static PyObject *method_class; /* types.MethodType */
+static PyObject *method_class;     /* types.MethodType */
 static PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
-static PyObject *adapt;        /* _array.adapt */
-static PyObject *described;    /* _array.described */
+static PyObject *adapt;            /* _array.adapt */
+static PyObject *described;        /* _array.described */
 
 static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
@@ -408,12 +408,12 @@ done:
 /* NumPy's own slots are called, not the operators: they may answer NotImplemented, and
  * then it is for Python to ask the other operand.  A subclass of NumPy's array goes
  * first, so with one of these it is the operator. */
-#define BINARY_OPERATORS(M)                                                    \
-    M(add, Add)                                                                \
-    M(subtract, Subtract) M(multiply, Multiply) M(true_divide, TrueDivide)     \
-        M(floor_divide, FloorDivide) M(remainder, Remainder) M(lshift, Lshift) \
-            M(rshift, Rshift) M(and, And) M(or, Or) M(xor, Xor)                \
-                M(matrix_multiply, MatrixMultiply)
+#define BINARY_OPERATORS(M)                                                               \
+    M(add, Add)                                                                           \
+    M(subtract, Subtract)                                                                 \
+    M(multiply, Multiply) M(true_divide, TrueDivide) M(floor_divide, FloorDivide)         \
+        M(remainder, Remainder) M(lshift, Lshift) M(rshift, Rshift) M(and, And) M(or, Or) \
+            M(xor, Xor) M(matrix_multiply, MatrixMultiply)
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
 #define DECLARE_UNARY(name)        unaryfunc name;
@@ -1068,7 +1068,7 @@ struct interface {
     PyObject *descr;
 };
 
-#define LAYOUT 0x0503 /* C and F order, aligned, writeable */
+#define LAYOUT    0x0503 /* C and F order, aligned, writeable */
 #define HAS_DESCR 0x0800
 
 /* NumPy's own interface, with the dtype itself in the place of a list of its fields:

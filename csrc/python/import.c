@@ -129,7 +129,4 @@ static struct PyModuleDef module_def = {
 
 PyMODINIT_FUNC PyInit__import(void);
 
-PyMODINIT_FUNC PyInit__import(void)
-{
-    return PyModule_Create(&module_def);
-}
+PyMODINIT_FUNC PyInit__import(void) { return PyModule_Create(&module_def); }
