@@ -106,7 +106,6 @@ class nditer(metaclass=IteratorType):  # noqa: N801
 
 
 name_like(nditer, numpy.nditer)
-name_like(broadcast, numpy.broadcast)
 _nditer = Function(numpy.nditer, adopts=False)
 
 
@@ -116,12 +115,12 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
     __module__ = "mxnp"
     __slots__ = ("_given", "_iterator")
     _given: dict[int, Any]
-    _iterator: numpy.broadcast
+    _iterator: Any  # numpy.broadcast
 
     def __new__(cls, *args: Any, **kwargs: Any) -> broadcast:
         self = super().__new__(cls)
         self._given = {}
-        operands = []
+        operands: list[Any] = []
         for x in args:
             if type(x) is broadcast:
                 self._given |= x._given
@@ -150,12 +149,16 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
         return next(self._iterator)
 
 
+name_like(broadcast, numpy.broadcast)
+
+
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> ufunc:
     """Make a ufunc of any Python function: see `numpy.frompyfunc`."""
     return ufunc(numpy.frompyfunc(func, nin, nout, **kwargs))
 
 
-vars(frompyfunc)["__text_signature__"] = numpy.frompyfunc.__text_signature__
+_frompyfunc: Any = numpy.frompyfunc
+vars(frompyfunc)["__text_signature__"] = _frompyfunc.__text_signature__
 
 
 def _calls_back(original: Callable[..., Any], position: int) -> Callable[..., Any]:

@@ -23,12 +23,13 @@ def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
 def attribute(
     member: Any, get: Callable[..., Any] | None = None, adopts: bool = True
 ) -> property:
-    """Give the counterpart of an attribute, with a getter of our own if there is one."""
+    """Give the counterpart of an attribute, with a getter of our own if given."""
     verbs = [getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")]
     accessors = [verb and Function(verb, adopts=adopts) for verb in verbs]
     if get is not None:
         accessors[0] = get
-    return property(*accessors, doc=member.__doc__)
+    getter, setter, deleter = accessors
+    return property(getter, setter, deleter, member.__doc__)
 
 
 def add_members(

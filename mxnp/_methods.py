@@ -36,9 +36,8 @@ def _member(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
     function.__doc__ = getattr(numpy.ndarray, name).__doc__
     function.__qualname__ = f"ndarray.{name}"
-    function.__wrapped__ = getattr(
-        numpy.ndarray, name
-    )  # the signature reads as NumPy's
+    # The signature reads as NumPy's.
+    vars(function)["__wrapped__"] = getattr(numpy.ndarray, name)
     setattr(ndarray, name, function)
     return function
 
@@ -151,7 +150,7 @@ def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
 # A program's own dtype may have any kind.
 _DESCRIBED = tuple(type(numpy.dtype(code)) for code in numpy.typecodes["All"])
 
-# NumPy asks for these in this order, so the second one may leave out what is in the first.
+# NumPy asks for these in this order: the second may leave out what is in the first.
 _interface("__array_struct__", "biufcSUOV", exact_interface)
 _interface(
     "__array_interface__", "biufcSUOVmM", operator.attrgetter("__array_interface__")

@@ -158,7 +158,7 @@ def _counterpart(found: types.ModuleType) -> types.ModuleType:
     return ours
 
 
-def _replace_imported(  # noqa: PLR0917 - the parameters of __import__
+def _replace_imported(
     found: types.ModuleType,
     name: str,
     globals: dict[str, Any] | None = None,

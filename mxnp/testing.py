@@ -1,7 +1,6 @@
 """Test support: NumPy's, comparing mxnp arrays."""
 
 import sys as _sys
-
 from typing import Any as _Any
 
 import numpy.testing as _testing

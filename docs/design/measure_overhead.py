@@ -39,6 +39,8 @@ print(f"{SIZE} elements of float64\n{'operation':24}{'NumPy':>8}{'mxnp':>8}   ra
 for statement in OPERATIONS:
     timers = [timeit.Timer(statement, globals=names(xp)) for xp in (numpy, mxnp)]
     rounds = [[timer.timeit(CALLS) / CALLS for timer in timers] for _ in range(ROUNDS)]
-    theirs, ours = (statistics.median(column) * 1e9 for column in zip(*rounds))
+    theirs, ours = (
+        statistics.median(column) * 1e9 for column in zip(*rounds, strict=True)
+    )
     ratio = statistics.median(ours / theirs for theirs, ours in rounds)
     print(f"{statement:24}{theirs:8.0f}{ours:8.0f}{ratio:8.2f}")
