@@ -15,7 +15,8 @@ import mxnp
 SIZE = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 ROUNDS, CALLS = 15, 20_000
 OPERATIONS = (
-    "x + y", "x * 2.0", "x > y", "-x", "iadd(x, y)", "f * x", "xp.add(x, y)", "xp.exp(x)",
+    "x + y", "x * 2.0", "x > y", "-x", "iadd(x, y)", "f * x", "xp.add(x, y)",
+    "xp.exp(x)",
     "x.sum()", "xp.sum(x)", "x.mean()", "x[3]", "x[1:9]", "x[i]", "x[1:9] = 0.0",
     "x.shape", "x.reshape(-1, 1)", "x.copy()", "xp.zeros(9)", "xp.array([1, 2, 3])",
     "xp.concatenate([x, y])", "xp.where(x > 0, x, y)",
