@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 import zipfile
+from pathlib import Path
 
 import numpy
 import pytest
@@ -590,6 +591,47 @@ def test_joblib_children_get_it_too(tmp_path):
     write(tmp_path, {"main.py": code, "beside.py": beside})
     status, output, _ = run(RUNNER, ["main.py"], tmp_path)
     assert (status, output) == (0, "['mxnp', 'mxnp']\n")
+
+
+def test_modules_that_the_server_of_processes_imports(tmp_path):
+    code = """
+        import multiprocessing
+        import beside
+        def work(_):
+            import beside
+            return beside.np.__name__
+        if __name__ == "__main__":
+            multiprocessing.set_start_method("forkserver")
+            multiprocessing.set_forkserver_preload(["beside"])
+            with multiprocessing.Pool(1) as pool:
+                print(pool.map(work, [0]))
+        """
+    write(tmp_path, {"main.py": code, "beside.py": "import numpy as np\n"})
+    assert run(RUNNER, ["main.py"], tmp_path) == (0, "['mxnp']\n", "")
+
+
+# Without it, a child that cannot find mxnp dies, and the pool waits for ever.
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_children_find_mxnp_where_the_program_did(tmp_path, method):
+    folders = {str(Path(path).parent) for path in (*mxnp.__path__, *numpy.__path__)}
+    code = f"""
+        import sys
+        sys.path += {sorted(folders)}
+        import mxnp
+        mxnp.install()
+        import multiprocessing
+        import numpy as np
+        def work(a):
+            import numpy
+            return numpy.__name__, a.sum()
+        if __name__ == "__main__":
+            with multiprocessing.get_context({method!r}).Pool(1) as pool:
+                print(pool.map_async(work, [np.ones(2)]).get(timeout=60))
+        """
+    write(tmp_path, {"main.py": code})
+    # -S: no site-packages but those that the program itself names.
+    done = run([*PLAIN, "-S"], ["main.py"], tmp_path)
+    assert done == (0, "[('mxnp', np.float64(2.0))]\n", "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
