@@ -416,24 +416,36 @@ def _run(program: Callable[[], Any]) -> None:
     """Run a program, whose traceback is to begin at its own first frame."""
     try:
         program()
+        return
     except BaseException as error:
-        traceback = error.__traceback__
+        failure = error
+    # Not while it is handled: it would be the context of what sys.excepthook raises.
+    try:
+        traceback = failure.__traceback__
         while traceback is not None and _is_ours(traceback.tb_frame):
             traceback = traceback.tb_next
         # Python prints the traceback of an exit only under -i.
-        if not isinstance(error, SystemExit) or sys.flags.inspect:
-            _print_from(traceback)
-        raise
+        if not isinstance(failure, SystemExit) or sys.flags.inspect:
+            _print(failure.with_traceback(traceback))
+        raise failure
+    finally:
+        del failure
 
 
-def _print_from(traceback: types.TracebackType | None) -> None:
-    """Let the exception being raised be printed without the frames of the runner."""
-    hook = sys.excepthook
+def _print(error: BaseException) -> None:
+    """Print an exception that nobody caught, before the runner's frames are added."""
+    from . import _import
 
+    _import.print_exception(error)
+    before = {name: vars(sys).get(name) for name in ("excepthook", "last_traceback")}
+    missing = before.keys() - vars(sys)
+
+    # Python goes on to end as it does with this exception, but for the printing.
     def excepthook(kind: Any, value: BaseException, _: Any) -> None:
-        sys.excepthook = hook
-        sys.last_traceback = traceback
-        hook(kind, value.with_traceback(traceback), traceback)
+        value.__traceback__ = before["last_traceback"]
+        vars(sys).update(before)
+        for name in missing:
+            delattr(sys, name)
 
     sys.excepthook = excepthook
 
