@@ -18,12 +18,13 @@ from . import _classes as _classes  # isort: skip
 from . import _mirror, _standard
 from . import _packages as _packages
 from ._array import ndarray as ndarray
-from ._runner import install, uninstall
+from ._runner import install as install
+from ._runner import uninstall as uninstall
 from ._ufunc import ufunc as ufunc
 
 mxnp_version = _lib.core_version()
 __version__ = _numpy.__version__
 _mirror.populate(_sys.modules[__name__], _numpy)
 _standard.populate(_sys.modules[__name__])
-# NumPy's names, whatever they are, and ours.
-__all__ = [*_numpy.__all__, "install", "mxnp_version", "uninstall"]  # noqa: PLE0604
+# A program's `from numpy import *` gives what it gives with NumPy, and nothing of ours.
+__all__ = list(_numpy.__all__)

@@ -193,46 +193,91 @@ def _replace_import_module(
 
 # -- Child processes ------------------------------------------------------------------
 
-# Modules that tell a new process what to prepare before it runs anything.
-_SPAWNERS = (
-    "multiprocessing.spawn",
-    "joblib.externals.loky.backend.spawn",
-    "loky.backend.spawn",
-)
+# What tells a new process what to prepare before it runs anything, and what starts the
+# server that processes are forked from.
+_SPAWNERS = {
+    "multiprocessing.spawn": "get_preparation_data",
+    "joblib.externals.loky.backend.spawn": "get_preparation_data",
+    "loky.backend.spawn": "get_preparation_data",
+    "multiprocessing.util": "spawnv_passfds",
+}
+
+
+def _text_to_install(choice: Choice, path: Sequence[str]) -> str:
+    """
+    Give a text that installs mxnp in a new process.
+
+    A child gets the `sys.path` of its parent only later, and mxnp may be found by that.
+    """
+    return (
+        f"import sys; before = sys.path[:]; sys.path[:] = {list(path)!r}; "
+        f"from mxnp import install; install{tuple(choice)!r}; sys.path[:] = before; "
+    )
 
 
 class _Installed:
     """When it is unpickled, mxnp is installed there too."""
 
-    def __init__(self, choice: Choice) -> None:
-        self.choice = choice
+    def __init__(self, choice: Choice, path: Sequence[str]) -> None:
+        self.text = _text_to_install(choice, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return install, tuple(self.choice)
+        return exec, (self.text, {})
 
 
-def _prepare_children(module: Any) -> None:
-    """Have the processes that a module starts install mxnp first."""
-    original = module.get_preparation_data
-    if hasattr(original, "_mxnp"):
-        return
+def _prepare(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have spawned processes install mxnp first."""
 
     @wraps(original)
     def get_preparation_data(*args: Any, **kwargs: Any) -> Any:
         data = original(*args, **kwargs)
         choice = _choice
         if choice is not None:
-            data["mxnp"] = _Installed(choice)
+            data["mxnp"] = _Installed(choice, data.get("sys_path", sys.path))
         return data
 
-    get_preparation_data._mxnp = original  # type: ignore[attr-defined]
-    module.get_preparation_data = get_preparation_data
+    return get_preparation_data
+
+
+def _prepare_server(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have the server install mxnp, if it is told to import the program's modules."""
+
+    @wraps(original)
+    def spawnv_passfds(path: Any, args: Sequence[Any], passfds: Any) -> Any:
+        choice = _choice
+        *options, text = args
+        if choice is not None and _imports_modules(str(text)):
+            args = [*options, _text_to_install(choice, sys.path) + text]
+        return original(path, args, passfds)
+
+    return spawnv_passfds
+
+
+def _imports_modules(text: str) -> bool:
+    """Say whether a new process is a server that imports modules of the program."""
+    if "from multiprocessing.forkserver import" not in text:
+        return False
+    # Told of __main__ without a path it imports nothing, and stays without threads.
+    return "['__main__'], " not in text or "'main_path'" in text
+
+
+def _prepare_children(module: Any) -> None:
+    """Have the processes that a module starts install mxnp first."""
+    name = _SPAWNERS[module.__name__]
+    original = getattr(module, name, None)  # there is no spawnv_passfds on Windows
+    if original is None or hasattr(original, "_mxnp"):
+        return
+    prepare = _prepare if name == "get_preparation_data" else _prepare_server
+    ours = prepare(original)
+    ours._mxnp = original  # type: ignore[attr-defined]
+    setattr(module, name, ours)
 
 
 def _forget_children(module: Any) -> None:
-    original = getattr(module.get_preparation_data, "_mxnp", None)
+    name = _SPAWNERS[module.__name__]
+    original = getattr(getattr(module, name, None), "_mxnp", None)
     if original is not None:
-        module.get_preparation_data = original
+        setattr(module, name, original)
 
 
 def _prepare_if_installed(module: Any) -> None:
@@ -371,24 +416,36 @@ def _run(program: Callable[[], Any]) -> None:
     """Run a program, whose traceback is to begin at its own first frame."""
     try:
         program()
+        return
     except BaseException as error:
-        traceback = error.__traceback__
+        failure = error
+    # Not while it is handled: it would be the context of what sys.excepthook raises.
+    try:
+        traceback = failure.__traceback__
         while traceback is not None and _is_ours(traceback.tb_frame):
             traceback = traceback.tb_next
         # Python prints the traceback of an exit only under -i.
-        if not isinstance(error, SystemExit) or sys.flags.inspect:
-            _print_from(traceback)
-        raise
+        if not isinstance(failure, SystemExit) or sys.flags.inspect:
+            _print(failure.with_traceback(traceback))
+        raise failure
+    finally:
+        del failure
 
 
-def _print_from(traceback: types.TracebackType | None) -> None:
-    """Let the exception being raised be printed without the frames of the runner."""
-    hook = sys.excepthook
+def _print(error: BaseException) -> None:
+    """Print an exception that nobody caught, before the runner's frames are added."""
+    from . import _import
 
+    _import.print_exception(error)
+    before = {name: vars(sys).get(name) for name in ("excepthook", "last_traceback")}
+    missing = before.keys() - vars(sys)
+
+    # Python goes on to end as it does with this exception, but for the printing.
     def excepthook(kind: Any, value: BaseException, _: Any) -> None:
-        sys.excepthook = hook
-        sys.last_traceback = traceback
-        hook(kind, value.with_traceback(traceback), traceback)
+        value.__traceback__ = before["last_traceback"]
+        vars(sys).update(before)
+        for name in missing:
+            delattr(sys, name)
 
     sys.excepthook = excepthook
 

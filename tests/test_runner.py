@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 import zipfile
+from pathlib import Path
 
 import numpy
 import pytest
@@ -188,6 +189,71 @@ SCRIPTS = {
         def f(): 1 / 0
         f()
         """,
+    "excepthook that fails": """
+        import sys
+        def hook(*args):
+            raise KeyError(str(sys.exc_info()))
+        sys.excepthook = hook
+        1 / 0
+        """,
+    "excepthook that exits": """
+        import sys
+        def hook(kind, value, traceback):
+            sys.exit(f"{value}, line {traceback.tb_lineno}")
+        sys.excepthook = hook
+        1 / 0
+        """,
+    "excepthook of None": "import sys\nsys.excepthook = None\n1 / 0\n",
+    "excepthook deleted": """
+        import atexit, sys
+        atexit.register(lambda: print(hasattr(sys, "excepthook")))
+        del sys.excepthook
+        1 / 0
+        """,
+    "last traceback": """
+        import atexit, sys, traceback
+        atexit.register(lambda: print(traceback.extract_tb(sys.last_traceback)))
+        def f(): 1 / 0
+        f()
+        """,
+    "limited traceback": "import sys\nsys.tracebacklimit = 1\ndef f(): 1/0\nf()\n",
+    "raised again": """
+        def f(): 1 / 0
+        try:
+            f()
+        except ZeroDivisionError as error:
+            kept = error
+        raise kept
+        """,
+    "the end of the names": """
+        class A:
+            def __init__(self, name): self.name = name
+            def __del__(self): print("end of", self.name)
+        a, b = A("a"), A("b")
+        b.itself = b
+        def f():
+            try:
+                yield
+            finally:
+                print("end of the generator")
+        started = f()
+        next(started)
+        """,
+    "closed output": "import sys\nprint(1)\nsys.stdout.close()\n",
+    "exit of 263": "raise SystemExit(256 + 7)",
+    "exit of -1": "raise SystemExit(-1)",
+    "exit of True": "raise SystemExit(True)",
+    "exit of a float": "raise SystemExit(1.5)",
+    "quit": "print(1)\nquit(4)\n",
+    "killed": "import os\nos.kill(os.getpid(), 15)\n",
+    "subclass of KeyboardInterrupt": "class A(KeyboardInterrupt): pass\nraise A\n",
+    "interrupted loop of asyncio": """
+        import asyncio, os, signal
+        async def f():
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(60)
+        asyncio.run(f())
+        """,
     "exit without hook": """
         import sys, atexit
         atexit.register(lambda: print(sys.excepthook is sys.__excepthook__))
@@ -244,6 +310,20 @@ SCRIPTS = {
         from numpy import *
         print(arange(3) + pi, sorted(globals())[:5] == [], array([1]).dtype)
         """,
+    "names of star": """
+        from numpy import *
+        from numpy.linalg import *
+        print(sorted(globals()))
+        """,
+    "circular": {
+        "main.py": "import one\nprint(one.x, one.two.y)\n",
+        "one.py": "import numpy as np\nx = np.ones(2)\nimport two\n",
+        "two.py": "import one, numpy as np\ny = one.x + np.ones(2)\n",
+    },
+    "package without __init__": {
+        "main.py": "from space.part import x\nprint(x)\n",
+        "space/part.py": "from numpy import ones\nx = ones(2)\n",
+    },
     "packages": {
         "main.py": "from pack import a\nfrom pack.sub import b\nprint(a.x, b.y)\n",
         "pack/__init__.py": "",
@@ -368,6 +448,39 @@ def folder(tmp_path_factory):
     code = "import py_compile; py_compile.compile('script.py', 'script.pyc')"
     subprocess.run([*PLAIN, "-c", code], cwd=made, check=True)
     return made
+
+
+# Options of the interpreter, what is typed, and the rest of the command.
+OPTIONS = {
+    "optimized": ["-O", "", "flags.py"],
+    "isolated": ["-I", "", "script.py"],
+    "safe path": ["-P", "", "script.py"],
+    "safe path, module": ["-P", "", "-m", "script"],
+    "safe path, folder": ["-P", "", "folder"],
+    "warnings are errors": ["-Werror", "", "-c", "import numpy as np; np.ones(2) / 0"],
+    "development": ["-Xdev", "", "-c", "import sys; print(sys.flags.dev_mode)"],
+    "inspect": ["-iq", "x + 1\nimport numpy; numpy.ones(1)\n", "-c", "x = 1"],
+    "inspect an error": ["-iq", "import sys; sys.last_value\n", "-c", "1/0"],
+    "inspect an exit": ["-iq", "1 + 1\n", "-c", "raise SystemExit(3)"],
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_option_is_the_same(folder, name):
+    option, typed, *args = OPTIONS[name]
+    plain = run([*PLAIN, option], args, folder, typed)
+    assert run([PLAIN[0], option, "-m", "mxnp"], args, folder, typed) == plain
+
+
+# Python reads files by another road than texts, and words these errors in its own way.
+@pytest.mark.parametrize("source", [b"print(1)\n\0", b"x = '\xe4'\n"])
+def test_unreadable_source_is_a_syntax_error(tmp_path, source):
+    (tmp_path / "main.py").write_bytes(source)
+    for start in (PLAIN, RUNNER):
+        status, output, errors = run(start, ["main.py"], tmp_path)
+        assert (status, output) == (1, "")
+        assert errors.splitlines()[-1].startswith("SyntaxError: ")
+        assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -590,6 +703,47 @@ def test_joblib_children_get_it_too(tmp_path):
     write(tmp_path, {"main.py": code, "beside.py": beside})
     status, output, _ = run(RUNNER, ["main.py"], tmp_path)
     assert (status, output) == (0, "['mxnp', 'mxnp']\n")
+
+
+def test_modules_that_the_server_of_processes_imports(tmp_path):
+    code = """
+        import multiprocessing
+        import beside
+        def work(_):
+            import beside
+            return beside.np.__name__
+        if __name__ == "__main__":
+            multiprocessing.set_start_method("forkserver")
+            multiprocessing.set_forkserver_preload(["beside"])
+            with multiprocessing.Pool(1) as pool:
+                print(pool.map(work, [0]))
+        """
+    write(tmp_path, {"main.py": code, "beside.py": "import numpy as np\n"})
+    assert run(RUNNER, ["main.py"], tmp_path) == (0, "['mxnp']\n", "")
+
+
+# Without it, a child that cannot find mxnp dies, and the pool waits for ever.
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_children_find_mxnp_where_the_program_did(tmp_path, method):
+    folders = {str(Path(path).parent) for path in (*mxnp.__path__, *numpy.__path__)}
+    code = f"""
+        import sys
+        sys.path += {sorted(folders)}
+        import mxnp
+        mxnp.install()
+        import multiprocessing
+        import numpy as np
+        def work(a):
+            import numpy
+            return numpy.__name__, a.sum()
+        if __name__ == "__main__":
+            with multiprocessing.get_context({method!r}).Pool(1) as pool:
+                print(pool.map_async(work, [np.ones(2)]).get(timeout=60))
+        """
+    write(tmp_path, {"main.py": code})
+    # -S: no site-packages but those that the program itself names.
+    done = run([*PLAIN, "-S"], ["main.py"], tmp_path)
+    assert done == (0, "[('mxnp', np.float64(2.0))]\n", "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")

@@ -109,6 +109,15 @@ static PyObject *hook_import_module(PyObject *module, PyObject *args)
     return hook(&import_module_hook, &import_module_def, "importlib", args);
 }
 
+/* Print what a program ended with as Python does, whatever sys.excepthook is by then. */
+static PyObject *print_exception(PyObject *module, PyObject *error)
+{
+    (void)module;
+    PyErr_Restore(PyObject_Type(error), Py_NewRef(error), PyException_GetTraceback(error));
+    PyErr_Print();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef module_methods[] = {
     {"hook_import", hook_import, METH_VARARGS,
      PyDoc_STR("hook_import(original, replace)\n--\n\n"
@@ -116,6 +125,9 @@ static PyMethodDef module_methods[] = {
     {"hook_import_module", hook_import_module, METH_VARARGS,
      PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
                "Give the same for importlib.import_module.")},
+    {"print_exception", print_exception, METH_O,
+     PyDoc_STR("print_exception(error)\n--\n\n"
+               "Print an exception as Python does for one that nobody caught.")},
     {NULL, NULL, 0, NULL},
 };
 
