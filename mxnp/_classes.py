@@ -13,7 +13,7 @@ import numpy
 from ._array import host, ndarray, wrap
 from ._bridge import Function, Method, name_like
 from ._methods import flatiter
-from ._mirror import replace
+from ._mirror import crossed_function, replace
 from ._ufunc import ufunc
 
 
@@ -101,7 +101,7 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         """Get a copy of the iterator in its current state."""
         made = object.__new__(nditer)
         object.__setattr__(made, "_iterator", self._iterator.copy())
-        object.__setattr__(made, "_given", self._given)
+        object.__setattr__(made, "_given", [*self._given])
         return made
 
 
@@ -161,32 +161,33 @@ _frompyfunc: Any = numpy.frompyfunc
 vars(frompyfunc)["__text_signature__"] = _frompyfunc.__text_signature__
 
 
-def _calls_back(original: Callable[..., Any], position: int) -> Callable[..., Any]:
-    """Let a function that calls one of its arguments call it with mxnp arrays."""
+class CallingBack(Method):
+    """A NumPy function that calls its first argument; it calls it with mxnp arrays."""
 
-    def outer(*args: Any, **kwargs: Any) -> Any:
-        function = args[position] if len(args) > position else None
-        if callable(function):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call NumPy's function: see there."""
+        args = (*map(_called_back, args[:1]), *args[1:])
+        for name, value in kwargs.items():
+            if name.startswith("func"):
+                kwargs[name] = _called_back(value)
+        return super().__call__(*args, **kwargs)
 
-            def inner(*args: Any, **kwargs: Any) -> Any:
-                return host(function(*wrap(args), **wrap(kwargs)))
 
-            functools.update_wrapper(inner, function)
-            args = (*args[:position], inner, *args[position + 1 :])
-        return wrap(
-            original(
-                *host(args), **{name: host(value) for name, value in kwargs.items()}
-            )
-        )
+def _called_back(function: Any) -> Any:
+    """Let NumPy call a program's function, and that one see mxnp arrays."""
+    if not callable(function):
+        return function
 
-    functools.update_wrapper(outer, original)
-    outer.__module__ = "mxnp"
-    return outer
+    @functools.wraps(function)
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        return host(function(*wrap(args), **wrap(kwargs)))
+
+    return inner
 
 
 for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
     _function = getattr(numpy, _name)
-    replace(_function, _calls_back(_function, 0))
+    replace(_function, crossed_function(_function, "numpy", CallingBack))
 
 
 def take_arrays(cls: type) -> None:

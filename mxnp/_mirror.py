@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from ._array import host, ndarray, wrap
+from ._array import ndarray, wrap
 from ._bridge import Function, Lookup, Method
 from ._ufunc import named, ufunc
 
@@ -51,14 +51,17 @@ def cross(value: Any, module: str) -> Any:
     if isinstance(value, numpy.ufunc):
         return named(value)
     if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
-        made = _crossed[value] = _function(value, module)
+        made = _crossed[value] = crossed_function(value, module)
         return made
     return value
 
 
-def _function(original: Any, module: str) -> Function:
+def crossed_function(
+    original: Any, module: str, kind: type[Function] | None = None
+) -> Function:
     """Wrap a NumPy function; the wrapper binds as a method where the original does."""
-    kind = Method if hasattr(original, "__get__") else Function
+    if kind is None:
+        kind = Method if hasattr(original, "__get__") else Function
     made: Function = kind(original)
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(made, name, getattr(original, name, None))
@@ -170,12 +173,16 @@ if Finder not in sys.meta_path:
 class Indexing:
     """`r_`, `c_`, `mgrid` and `ogrid`: objects that build arrays when indexed."""
 
+    __getitem__: Function
+
+    def __new__(cls, original: Any) -> Indexing:
+        # Not a function in Python: NumPy looks for names in its caller's frame.
+        body = {"__getitem__": Function(original.__getitem__)}
+        return object.__new__(type(cls.__name__, (cls,), body))
+
     def __init__(self, original: Any) -> None:
         self._original = original
         self.__doc__ = original.__doc__
-
-    def __getitem__(self, key: Any) -> Any:
-        return wrap(self._original[host(key)])
 
     def __len__(self) -> int:
         return len(self._original)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys as _sys
+from functools import wraps as _wraps
+from types import FunctionType as _FunctionType
 from typing import Any as _Any
 
 import numpy as _numpy
@@ -85,14 +87,30 @@ def _named(bit_generator: _Any) -> _Any:
 
 def default_rng(seed: _Any = None) -> _random.Generator:
     """Make a new `Generator` with the default bit generator: see NumPy's."""
+    _adapt(seed)
     made = _random.default_rng(_host(seed))
     return made if made is seed else Generator(made.bit_generator)
+
+
+def _adapt(seed: _Any) -> None:
+    """Let a program's own class of seed sequences give mxnp arrays."""
+    generate = getattr(type(seed), "generate_state", None)
+    if not isinstance(generate, _FunctionType) or hasattr(generate, "__wrapped__"):
+        return
+
+    @_wraps(generate)
+    def generate_state(self: _Any, *args: _Any, **kwargs: _Any) -> _Any:
+        return _host(generate(self, *args, **kwargs))
+
+    type(seed).generate_state = generate_state  # type: ignore[method-assign]
 
 
 def _seeded(original: type) -> type:
     """Make a class of NumPy's take seeds in mxnp arrays."""
 
     def __init__(self: _Any, *args: _Any, **kwargs: _Any) -> None:  # noqa: N807
+        for given in (*args, *kwargs.values()):
+            _adapt(given)
         kwargs = {name: _host(value) for name, value in kwargs.items()}
         original.__init__(self, *_host(args), **kwargs)  # type: ignore[misc]
 

@@ -22,7 +22,7 @@ PYTHON = [
     "_methods",
     "_mirror",
     "_classes | _packages | _standard",
-    "random | testing | ma",
+    "random | testing | ma | ctypeslib",
     "_runner",
     "__init__",
     "__main__",

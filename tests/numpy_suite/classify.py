@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from rewrite import SOURCE, is_private_name, is_public
+from rewrite import SOURCE, is_public
 
 # What a test names when it is about compilers, packaging, documentation, or what
 # happens when numpy is imported.
@@ -20,6 +20,7 @@ _PRIVATE = re.compile(
     r"extbuild|build_and_import_extension|[cC]ython|meson|mypy|cffi|numba"
     r"|subprocess|importlib|import_module|reload|pkgutil|modules|get_include"
     r"|add_newdoc\w*|__doc__|docstring|show_config|show_runtime|__config__|__version__"
+    r"|__file__|__path__"
 )
 
 # What a test names when it is about more than arrays of numbers.
@@ -33,7 +34,7 @@ _OTHER = {
     "Python": r"pickle\w*|dumps?|loads|__reduce\w*__|__(set|get)state__|copyreg"
     r"|getrefcount|HAS_REFCOUNT|gc|weakref|inspect|signature|_?ctypes\w*|memoryview"
     r"|threading|Thread|run_threaded|concurrent|getbuffer|assert_no_gc_cycles|Decimal"
-    r"|Fraction|deepcopy|__annotations__|typing|getsizeof",
+    r"|Fraction|deepcopy|__annotations__|npt|getsizeof|dir|__all__|__module__",
     "files and text": r"tempfile|tmp_?path|tmpdir|temppath|tempdir|open|StringIO|BytesIO"
     r"|NamedTemporaryFile|save\w*|load|loadtxt|fromregex|genfromtxt|fromfile|tofile"
     r"|fromstring|array2string|array_str|array_repr|repr|__repr__|__str__|__format__"
@@ -90,6 +91,8 @@ class File:
                 self.elsewhere[bound] = (file, alias.name)
             elif not is_public(f"{module}.{alias.name}"):
                 self.private.add(bound)
+            elif (SOURCE.parent / module.replace(".", "/") / alias.name).is_dir():
+                self.modules[bound] = f"{module}.{alias.name}"
 
     @cached_property
     def top(self) -> dict[str, list[ast.stmt]]:
@@ -157,13 +160,14 @@ class Classifier:
             if id(node) in seen:
                 continue
             seen.add(id(node))
-            if _is_structured(node):
+            if _is_structured(node) or any(map(_OTHER_CODES.fullmatch, _strings(node))):
                 numeric = False
-            numeric &= not any(map(_OTHER_CODES.fullmatch, _strings(node)))
             for word, is_private in _words(node, file):
                 if is_private or _PRIVATE.fullmatch(word):
                     return "private"
                 numeric &= not _OTHER_WORDS.fullmatch(word)
+            used, members = _used(node)
+            for word in used:
                 pending += [
                     (file, each)
                     for each in file.top.get(word, ())
@@ -175,12 +179,10 @@ class Classifier:
                     if other is None:
                         return "private"
                     pending += [(other, each) for each in other.top.get(name, ())]
-                if word.startswith("test"):
-                    continue
-                for each, owner in owners:
-                    pending += [
-                        (each, item) for item in owner.body if word in _bound(item)
-                    ]
+            for each, owner in owners:
+                pending += [
+                    (each, item) for item in owner.body if members & _bound(item)
+                ]
         return "numeric" if numeric else "public"
 
     def _file(self, path: Path) -> File | None:
@@ -241,6 +243,24 @@ def _is_structured(node: ast.AST) -> bool:
     return False
 
 
+def _used(node: ast.AST) -> tuple[set[str], set[str]]:
+    """Give the names that some code takes from its file, and from its class."""
+    parts = list(ast.walk(node))
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
+    own = {part.id for part in names if isinstance(part.ctx, ast.Store)}
+    free = {part.id for part in names} - own
+    of_self = {
+        part.attr
+        for part in parts
+        if isinstance(part, ast.Attribute)
+        and isinstance(part.value, ast.Name)
+        and part.value.id in {"self", "cls"}
+    }
+    # An argument may be a fixture; in a decorator a class's own names are bare.
+    return free | arguments, of_self | free | arguments
+
+
 def _strings(node: ast.AST) -> Iterator[str]:
     """Give the strings in some code, but for documentation."""
     documentation = {
@@ -272,14 +292,15 @@ def _words(node: ast.AST, file: File) -> Iterator[tuple[str, bool]]:
                 for word in name.split("."):
                     yield word, of_numpy and not is_public(name)
         elif isinstance(part, ast.Attribute):
-            yield part.attr, is_private_name(part.attr) and _is_of_numpy(part, file)
+            yield part.attr, _is_private(part, file)
 
 
-def _is_of_numpy(node: ast.Attribute, file: File) -> bool:
-    """Tell whether an attribute is asked of one of NumPy's modules."""
-    root: ast.expr = node
+def _is_private(node: ast.Attribute, file: File) -> bool:
+    """Tell whether an attribute is a private one of one of NumPy's modules."""
+    parts = [node.attr]
+    root = node.value
     while isinstance(root, ast.Attribute):
+        parts.insert(0, root.attr)
         root = root.value
-    return isinstance(root, ast.Name) and (
-        root.id in file.modules or root.id in {"np", "linalg", "random", "fft"}
-    )
+    module = file.modules.get(root.id) if isinstance(root, ast.Name) else None
+    return module is not None and not is_public(".".join([module, *parts]))

@@ -48,18 +48,21 @@ def copy_tests(folder: Path, package: str) -> list[Path]:
     return files
 
 
-def is_public(module: str) -> bool:
+def is_public(name: str) -> bool:
     """Tell whether a dotted name is one of NumPy's and has nothing private in it."""
-    parts = module.split(".")
-    return parts[0] == "numpy" and not any(map(is_private_name, parts))
+    top, *rest = name.split(".")
+    return top == "numpy" and not (
+        any(map(is_private_name, rest)) or rest[:1] in _PRIVATE_PARTS
+    )
+
+
+_PRIVATE_PARTS = (["core"], ["f2py"], ["distutils"], ["tests"])
 
 
 def is_private_name(part: str) -> bool:
-    """Tell whether a name behind a module's dot is none of NumPy's public ones."""
+    """Tell whether a name has an underscore that says it is private."""
     dunder = part.startswith("__") and part.endswith("__")
-    return part in {"core", "f2py", "distutils", "tests"} or (
-        part.startswith("_") and not dunder
-    )
+    return part == "tests" or (part.startswith("_") and not dunder)
 
 
 def rewrite(source: str, package: str) -> str:
@@ -113,12 +116,9 @@ def _edit(node: ast.AST, package: str, roots: set[str]) -> tuple[ast.expr, str] 
     elif isinstance(node, ast.Import):
         new = "import " + ", ".join(_clause(alias, package) for alias in node.names)
         return node, new  # type: ignore[return-value]
-    elif isinstance(node, ast.Attribute) and is_private_name(node.attr):
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if isinstance(root, ast.Name) and root.id in roots and node.value is root:
-            return root, '__import__("numpy")'
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        if node.value.id in roots and not is_public(f"numpy.{node.attr}"):
+            return node.value, '__import__("numpy")'
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         if _PROGRAM.search(node.value):
             return node, ""
