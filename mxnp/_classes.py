@@ -219,8 +219,10 @@ def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
     return writing
 
 
-for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, numpy.char.chararray):
+for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray):
     take_arrays(_cls)
+if "chararray" in vars(numpy.char):  # later a deprecated name, that warns when asked for
+    take_arrays(numpy.char.chararray)
 
 for _ours in (vectorize, nditer, broadcast, flatiter, frompyfunc):
     replace(getattr(numpy, _ours.__name__), _ours)
