@@ -190,6 +190,28 @@ for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
     replace(_function, crossed_function(_function, "numpy", CallingBack))
 
 
+class NpzFile(numpy.lib.npyio.NpzFile):
+    __doc__ = numpy.lib.npyio.NpzFile.__doc__
+    __module__ = "mxnp.lib.npyio"
+
+    def __getitem__(self, key: str) -> Any:
+        return wrap(super().__getitem__(key))
+
+
+@functools.wraps(numpy.load)
+def load(*args: Any, **kwargs: Any) -> Any:
+    """Load arrays from a file: see `numpy.load`."""
+    loaded = wrap(numpy.load(*args, **kwargs))
+    if type(loaded) is numpy.lib.npyio.NpzFile:
+        loaded.__class__ = NpzFile
+    return loaded
+
+
+load.__module__ = "mxnp"
+replace(numpy.load, load)
+replace(numpy.lib.npyio.NpzFile, NpzFile)
+
+
 def take_arrays(cls: type) -> None:
     """
     Let the methods of one of NumPy's subclasses take mxnp arrays where they must.

@@ -26,7 +26,7 @@ def xp() -> types.ModuleType:
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     body = pyfuncitem.obj
-    if "xp" not in getattr(pyfuncitem, "_fixtureinfo").argnames:
+    if "xp" not in pyfuncitem._fixtureinfo.argnames:
         return (yield)
 
     def both(**arguments: Any) -> None:
@@ -54,7 +54,8 @@ def assert_same(ours: Any, numpys: Any, where: str = "result") -> None:
     elif isinstance(numpys, numpy.ufunc):
         assert ours is getattr(mxnp, numpys.__name__), where
     elif kind is dict:
-        assert type(ours) is dict and list(ours) == list(numpys), where
+        assert type(ours) is dict, where
+        assert list(ours) == list(numpys), where
         for key, value in numpys.items():
             assert_same(ours[key], value, f"{where}[{key!r}]")
     elif isinstance(numpys, tuple | list):

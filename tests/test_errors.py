@@ -1606,7 +1606,7 @@ a + Wraps()
 np.loadtxt(["1.0"], dtype=int)
 np.save(io.BytesIO(), a, fix_imports=False)
 np.datetime64(1, ("D", 1, 1, 1))
-np.random.get_state(legacy=3) and np.random.tomaxint() and np.random.random_integers(1, 3)
+np.random.tomaxint()
 np.ctypeslib.ctypes_load_library
 np.finfo(float).machar
 np.lib.utils
@@ -1842,6 +1842,19 @@ np.fromfunction(lambda p: warns(p), (2,))
 np.apply_along_axis(warns, 0, a)
 """
 
+# Rows where mxnp says something else, and why.
+OF_NUMPYS_CLASS = (
+    "the class is NumPy's own, and an mxnp array is no numpy.ndarray to it"
+)
+DIFFERENT = {
+    "np.dtype(a)": OF_NUMPYS_CLASS,
+    "np.iinfo(a)": OF_NUMPYS_CLASS,
+    "np.matrix(np.ones((2, 2, 2)))": OF_NUMPYS_CLASS,
+    "a + Wraps()": "Python has a slot for concatenation for classes written in C",
+    "a.dump()": "Python names the function, a private one in NumPy",
+    "np.apply_along_axis(warns, 0, a)": "the caller of the function is in mxnp",
+}
+
 
 class Raises:
     """Raises its own error wherever NumPy asks it for an array."""
@@ -1971,17 +1984,30 @@ def run(library: types.ModuleType, row: str) -> Outcome:
     )
 
 
+# The tables are written for this NumPy: others may raise or warn of less.
+OF_THE_TABLES = numpy.__version__.startswith("2.4.")
+
+
+def compare(row: str, expected: Outcome) -> None:
+    ours = run(mxnp, row)
+    if row not in DIFFERENT:
+        assert ours == expected
+    elif OF_THE_TABLES:
+        assert ours != expected, "no difference any more"
+
+
 @pytest.mark.parametrize("row", rows(ERRORS))
 def test_errors(row: str) -> None:
     expected = run(numpy, row)
-    assert expected.errors, "NumPy raises nothing"
-    assert expected.line == 1
-    ours = run(mxnp, row)
-    assert ours == expected
+    if OF_THE_TABLES:
+        assert expected.errors, "NumPy raises nothing"
+        assert expected.line == 1
+    compare(row, expected)
 
 
 @pytest.mark.parametrize("row", rows(WARNINGS))
 def test_warnings(row: str) -> None:
     expected = run(numpy, row)
-    assert expected.warnings, "NumPy warns of nothing"
-    assert run(mxnp, row) == expected
+    if OF_THE_TABLES:
+        assert expected.warnings, "NumPy warns of nothing"
+    compare(row, expected)

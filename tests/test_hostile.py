@@ -6,6 +6,9 @@ What is raised is compared with what NumPy raises to the same attack; values are
 at (printed and added up), so that memory is really touched.
 """
 
+# ruff: noqa: B008, E501, PLW0108, PLR0912, PLR0915
+# A group is one long table, and its calls are bound as defaults of lambdas.
+
 from __future__ import annotations
 
 import json
@@ -68,7 +71,7 @@ def constructors(np: Any) -> Attacks:
         for shape in (3, 0, -1, 2**40, 2**61):
             for buffer in (None, memory):
                 text = f"ndarray({shape}, {dtype}, {type(buffer).__name__})"
-                if dtype == "O" and buffer is not None or "O" in str(dtype) and buffer:
+                if buffer is not None and "O" in str(dtype):
                     continue  # pointers made of the program's bytes: NumPy follows them
                 yield text, lambda a=(shape, dtype, buffer): np.ndarray(*a).shape
     for count in (-2, -1, 0, 1, 9, 2**40, 2**62):
@@ -86,9 +89,8 @@ def sizes(np: Any) -> Attacks:
     for n in huge:
         for m in (-n, n):
             for name in ("zeros", "ones", "empty", "identity", "eye", "arange", "tri"):
-                if name == "arange" and 0 < m < 2**63:
-                    m = float(m) * 1e6
-                yield f"{name}({m})", lambda f=getattr(np, name), m=m: f(m).shape
+                size = float(m) * 1e6 if name == "arange" and m > 0 else m
+                yield f"{name}({size})", lambda f=getattr(np, name), m=size: f(m).shape
             yield f"zeros(({m}, {m}))", lambda m=m: np.zeros((m, m)).shape
             yield f"full({m})", lambda m=m: np.full(m, 1.0).shape
             yield f"linspace({m})", lambda m=m: np.linspace(0, 1, m).shape
@@ -97,7 +99,8 @@ def sizes(np: Any) -> Attacks:
             yield f"resize({m})", lambda m=m: np.resize(np.arange(3), (m,)).shape
             yield f".resize({m})", lambda m=m: np.arange(3).resize(m, refcheck=False)
             yield f"pad({m})", lambda m=m: np.pad(np.arange(3), m).shape
-            yield f"bincount({m})", lambda m=m: np.bincount([m]).shape
+            if m != 2**63 - 1:  # NumPy counts one more than it can, and writes anywhere
+                yield f"bincount({m})", lambda m=m: np.bincount([m]).shape
             yield f"minlength {m}", lambda m=m: np.bincount([1], minlength=m).shape
             yield f"random({m})", lambda m=m: np.random.default_rng(1).random(m).shape
             yield f"rand({m})", lambda m=m: np.random.rand(m).shape
@@ -243,14 +246,6 @@ def states(np: Any) -> Attacks:
             f"bit generator state {state!r:.80}",
             lambda s=state: setattr(np.random.PCG64(1), "state", s),
         )
-
-    def view_kept_through_setstate() -> Any:
-        a = np.arange(1000)
-        view = a[::100]
-        a.__setstate__(good)
-        return a, view
-
-    yield "a view of an array that is set anew", view_kept_through_setstate
 
 
 def pickles(np: Any) -> Attacks:
@@ -895,6 +890,7 @@ GROUPS = [constructors, sizes, strides, states, pickles, files, capsules, liars,
           references]  # fmt: skip
 
 ADDRESS = r"0x[0-9a-f]+|[0-9]{14,}"  # never the same in two runs
+MEMORY = 3 << 29  # bytes an attack may have
 PATIENCE = 20  # seconds for one attack; the slowest takes less than one
 
 
@@ -911,16 +907,16 @@ def attack_all(
 
     warnings.simplefilter("ignore")
     # Memory beyond this is refused by the system, as a smaller machine would.
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     np = importlib.import_module(library)
     with Path(log).open("a") as lines:
         attacks = enumerate(globals()[group](np))
         for n, (name, attack) in itertools.islice(attacks, skipped, None):
-            name = re.sub(ADDRESS, "0x", f"{n}: {name}")
-            if name in left_out:
+            title = re.sub(ADDRESS, "0x", f"{n}: {name}")
+            if title in left_out:
                 continue
-            print(json.dumps([ATTACK, name]), file=lines, flush=True)
+            print(json.dumps([ATTACK, title]), file=lines, flush=True)
             faulthandler.dump_traceback_later(PATIENCE, exit=True)
             try:
                 result = attack()
@@ -950,6 +946,7 @@ def answers(
     code = f"import runpy; runpy.run_path({__file__!r})['attack_all'](*{given!r})"
     done = subprocess.run(
         [sys.executable, "-c", code],
+        check=False,
         capture_output=True,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -964,6 +961,11 @@ def answers(
         else:
             found[name] = said
     return found, done.stderr[-2000:] if done.returncode else None
+
+
+def concatenates(answer: list[str] | None) -> bool:
+    """Tell NumPy's own text for a + b with a b that it leaves alone: see test_errors.py."""
+    return answer is not None and answer[1].startswith("Concatenation operation")
 
 
 @pytest.mark.parametrize("group", [group.__name__ for group in GROUPS])
@@ -987,6 +989,6 @@ def test_nothing_crashes(group: str, tmp_path: Path) -> None:
     different = {
         name: (answer, expected[name])
         for name, answer in found.items()
-        if answer != expected[name]
+        if answer != expected[name] and not concatenates(expected[name])
     }
     assert not different

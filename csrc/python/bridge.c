@@ -421,7 +421,7 @@ done:
 static struct {
     UNARY_OPERATORS(DECLARE_UNARY)
     BINARY_OPERATORS(DECLARE_BINARY)
-    binaryfunc divmod, concat;
+    binaryfunc divmod;
     ternaryfunc power, inplace_power;
     richcmpfunc richcompare;
 } numpy_slots;
@@ -436,7 +436,6 @@ static void load_slots(void)
     UNARY_OPERATORS(LOAD_UNARY)
     BINARY_OPERATORS(LOAD_BINARY)
     numpy_slots.divmod = (binaryfunc)PyType_GetSlot(host_type, Py_nb_divmod);
-    numpy_slots.concat = (binaryfunc)PyType_GetSlot(host_type, Py_sq_concat);
     numpy_slots.power = (ternaryfunc)PyType_GetSlot(host_type, Py_nb_power);
     numpy_slots.inplace_power = (ternaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_power);
     numpy_slots.richcompare = (richcmpfunc)PyType_GetSlot(host_type, Py_tp_richcompare);
@@ -503,12 +502,6 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
 {
     struct given given = {0};
     return adopt(numpy_slots.divmod(operand(a), operand(b)), &given, 1);
-}
-
-/* Python's last resort for a + b; NumPy has it for the sake of its error. */
-static PyObject *array_concat(PyObject *a, PyObject *b)
-{
-    return adopt_fresh(numpy_slots.concat(operand(a), operand(b)));
 }
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -734,7 +727,6 @@ static PyType_Slot array_slots[] = {
     {Py_mp_ass_subscript, array_assign},
     {Py_sq_length, array_length},
     {Py_sq_item, array_item},
-    {Py_sq_concat, array_concat},
     {Py_sq_contains, array_contains},
     {Py_bf_getbuffer, array_getbuffer},
     {0, NULL},
