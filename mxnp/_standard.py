@@ -145,6 +145,8 @@ def _sorting(
     a: Any, axis: int | None, kind: Any, order: Any, stable: bool | None
 ) -> tuple[Any, int, dict[str, Any]]:
     """Give array, axis and keywords of a sort that is stable unless told otherwise."""
+    if kind is not None and stable is not None:
+        numpy.sort([], kind=kind, stable=stable)  # NumPy's error
     a = numpy.asanyarray(a)
     if axis is None:
         a, axis = a.ravel(), -1
@@ -180,12 +182,12 @@ _extend(numpy.fft.rfftfreq, _rfftfreq, lambda args, kwargs: "dtype" in kwargs)
 
 
 def _is_limit(z: Any) -> Any:
-    """Tell where complex numbers are not finite, or zero."""
-    return ~numpy.isfinite(z) | (z == 0)
+    """Tell where complex numbers are not finite, or zero with a real part of -0."""
+    return ~numpy.isfinite(z) | ((z == 0) & numpy.signbit(z.real))
 
 
 def _has_limits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether the operand of a ufunc is complex, and not finite or zero."""
+    """Tell whether the operand of a ufunc is complex and has such numbers."""
     if not args or type(args[0]) not in _OPERANDS:
         return False
     z = numpy.asarray(host(args[0]))
@@ -201,7 +203,7 @@ _OPERANDS = {ndarray, numpy.ndarray, numpy.complex64, numpy.complex128} | {
 
 def _expm1(x: Any, /, *args: Any, where: Any = True, **kwargs: Any) -> Any:
     """
-    Give exp(x) - 1 with its limits where complex x is not finite, or zero.
+    Give exp(x) - 1 with its limits where complex x is not finite, and 0 for -0 + 0j.
 
     Unlike NumPy, which computes NaN from inf * 0 there: expm1(inf + 0j) is inf + 0j.
     """

@@ -199,6 +199,12 @@ def test_descending_axis_out_of_bounds(axis):
             sort(mxnp.zeros((2, 2)), axis=axis, descending=True)
 
 
+def test_descending_kind_and_stable_exclude_each_other():
+    for sort in (mxnp.sort, mxnp.argsort):
+        with pytest.raises(ValueError, match="can't be provided at the same"):
+            sort(mxnp.zeros(2), kind="stable", stable=True, descending=True)
+
+
 # -- fft ------------------------------------------------------------------------------
 
 
