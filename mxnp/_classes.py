@@ -243,7 +243,9 @@ def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray):
     take_arrays(_cls)
-if "chararray" in vars(numpy.char):  # later a deprecated name, that warns when asked for
+if "chararray" in vars(
+    numpy.char
+):  # later a deprecated name, that warns when asked for
     take_arrays(numpy.char.chararray)
 
 for _ours in (vectorize, nditer, broadcast, flatiter, frompyfunc):
