@@ -1,5 +1,6 @@
 """Test support: NumPy's, comparing mxnp arrays."""
 
+import functools as _functools
 import sys as _sys
 from typing import Any as _Any
 
@@ -29,12 +30,14 @@ def _hosts(x: _Any) -> _Any:
     return _host(x)
 
 
+@_functools.wraps(_testing.assert_equal)
 def assert_equal(actual: _Any, desired: _Any, *args: _Any, **kwargs: _Any) -> None:
     """Raise an AssertionError if two objects are not equal: see NumPy's."""
     __tracebackhide__ = True
     _testing.assert_equal(_hosts(actual), _hosts(desired), *args, **kwargs)
 
 
+assert_equal.__module__ = __name__
 _mirror.replace(_testing.assert_equal, assert_equal)
 
 __path__: list[str] = []  # a package in NumPy: its modules are mirrored

@@ -941,7 +941,7 @@ def test_iteration(xp: Library, dtype: Any, layout: Any) -> Any:
 def test_iteration_gives_views(xp: Library) -> Any:
     a = make(xp)
     for row in a:
-        row += 1  # noqa: PLW2901
+        row += 1
     for row, other in zip(a, reversed(a), strict=True):
         row[0] = other[1]
     first, *rest = a

@@ -6,7 +6,6 @@ What is raised is compared with what NumPy raises to the same attack; values are
 at (printed and added up), so that memory is really touched.
 """
 
-# ruff: noqa: B008, E501, PLW0108, PLR0912, PLR0915
 # A group is one long table, and its calls are bound as defaults of lambdas.
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ DIFFERENT = {
     numpy.flatiter: "gives mxnp arrays",
     numpy.vectorize: "gives mxnp arrays",
     numpy.__array_namespace_info__: "follows a later version of the standard",
+    numpy.lib.npyio.NpzFile: "gives mxnp arrays",
     numpy.random.Generator: "gives mxnp arrays",
     numpy.random.RandomState: "gives mxnp arrays",
     numpy.random.SeedSequence: "takes mxnp arrays",
