@@ -408,13 +408,13 @@ done:
 /* NumPy's own slots are called, not the operators: they may answer NotImplemented, and
  * then it is for Python to ask the other operand.  A subclass of NumPy's array goes
  * first, so with one of these it is the operator. */
-#define BINARY_OPERATORS(M)                                                         \
-    M(add, Add)                                                                     \
-    M(subtract, Subtract)                                                           \
-    M(multiply, Multiply)                                                           \
-    M(true_divide, TrueDivide) M(floor_divide, FloorDivide) M(remainder, Remainder) \
-        M(lshift, Lshift) M(rshift, Rshift) M(and, And) M(or, Or) M(xor, Xor)       \
-            M(matrix_multiply, MatrixMultiply)
+/* clang-format off */
+#define BINARY_OPERATORS(M) \
+    M(add, Add) M(subtract, Subtract) M(multiply, Multiply) M(true_divide, TrueDivide) \
+    M(floor_divide, FloorDivide) M(remainder, Remainder) M(lshift, Lshift) \
+    M(rshift, Rshift) M(and, And) M(or, Or) M(xor, Xor) \
+    M(matrix_multiply, MatrixMultiply)
+/* clang-format on */
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
 #define DECLARE_UNARY(name)        unaryfunc name;
