@@ -1,0 +1,135 @@
+/* bridge.h -- what the files of the bridge share.
+ *
+ * An mxnp array holds a numpy.ndarray, its host.  Every operator, method and function does
+ * the same three things: put the host in the place of each array argument, call NumPy, and
+ * adopt what comes back.  The prefix of a name is the file that defines it.
+ */
+#pragma once
+#include <Python.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <structmember.h>
+
+#define MAX_GIVEN 32 /* arrays of one call whose identity is kept */
+#define MAX_OUT   4  /* NumPy arrays given as out that are recognised */
+#define MAX_DEPTH 8  /* nested lists and tuples searched for arrays */
+
+/* The leading fields of PyArrayObject and PyArray_Descr: numpy/ndarraytypes.h. */
+struct host_fields {
+    PyObject_HEAD char *data;
+    int ndim;
+    Py_ssize_t *shape;
+    Py_ssize_t *strides;
+    PyObject *base;
+    struct descr_fields *descr;
+    int flags;
+};
+
+struct descr_fields {
+    PyObject_HEAD PyTypeObject *typeobj;
+    char kind;
+};
+
+struct array {
+    PyObject_HEAD PyObject *host; /* the numpy.ndarray; never NULL in an array that escaped */
+    PyObject *buffer;             /* the block of memory host points into, or NULL */
+    PyObject *base;               /* the array this one is a view of, or NULL */
+    PyObject *weakrefs;
+};
+
+struct function {
+    PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
+    PyObject *choose;                /* tells what to call instead, given the arguments */
+    bool adopts;                     /* whether results become mxnp arrays */
+    int depth;                       /* how many levels of tuples and lists are unwrapped */
+    PyObject *dict;
+    PyObject *weakrefs;
+};
+
+extern PyTypeObject *array_type; /* mxnp.ndarray */
+extern PyTypeObject *ufunc_type; /* mxnp.ufunc */
+extern PyTypeObject *host_type;  /* numpy.ndarray */
+extern PyTypeObject *function_type;
+extern PyObject *method_class;     /* types.MethodType */
+extern PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
+extern PyObject *adapt;            /* _array.adapt */
+extern PyObject *described;        /* _array.described */
+
+static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
+static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
+
+/* -- cross.c ----------------------------------------------------------------------- */
+
+/* The arrays of one call, so that a result that is one of them, or a view of one,
+ * can be recognised.  Borrowed references. */
+struct given {
+    int n;
+    PyObject *arrays[MAX_GIVEN];
+    int nout;
+    PyObject *outs[MAX_OUT]; /* NumPy arrays given as out: they are given back as such */
+};
+
+static inline void note(struct given *given, PyObject *x)
+{
+    if (given->n < MAX_GIVEN)
+        given->arrays[given->n++] = x;
+}
+
+/* Borrowed: what NumPy is to see instead of x. */
+static inline PyObject *unwrap(PyObject *x, struct given *given)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    if (type == array_type) {
+        note(given, x);
+        return as_array(x)->host;
+    }
+    if (type == ufunc_type)
+        return ((struct function *)x)->wrapped;
+    if (x == (PyObject *)array_type)
+        return (PyObject *)host_type;
+    return x;
+}
+
+/* New reference: x unwrapped, to the given depth of tuples and lists. */
+PyObject *cross_unwrap(PyObject *x, struct given *given, int depth);
+
+/* New reference: keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
+PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth);
+
+/* Takes host: the array that was given and has this host, or a new array over it. */
+PyObject *cross_adopt_host(PyObject *host, const struct given *given);
+
+/* Takes result (NULL passes through): numpy arrays become mxnp arrays, also inside
+ * tuples, lists and dicts. */
+PyObject *cross_adopt(PyObject *result, const struct given *given, int depth);
+
+/* A class of the program whose __array__ gives an mxnp array is refused by NumPy: let
+ * the class be adapted (see _array.adapt), and tell whether to call again. */
+bool cross_adapted(PyObject *objects);
+
+/* Call a NumPy callable with args and kwargs unwrapped. */
+PyObject *cross_call(PyObject *callable, PyObject *args, PyObject *kwargs, int depth,
+                     bool adopts);
+
+/* -- array.c ----------------------------------------------------------------------- */
+
+/* New reference to an array over host, which is taken. */
+PyObject *array_new(PyObject *host);
+
+/* A fresh result of an operator: an array, unless it is a scalar or another class's. */
+static inline PyObject *adopt_fresh(PyObject *result)
+{
+    return result && Py_TYPE(result) == host_type ? array_new(result) : result;
+}
+
+/* Look up NumPy's operators; host_type is known by now. */
+void array_load_slots(void);
+
+/* Give attributes the text of NumPy's; -1 with an exception set. */
+int array_load_docs(PyObject *numpy_class);
+
+extern PyType_Spec array_spec;
+
+/* -- function.c, lookup.c ---------------------------------------------------------- */
+
+extern PyType_Spec function_spec, method_spec, lookup_spec;

@@ -1,0 +1,295 @@
+/* cross.c -- arguments on their way to NumPy, and results on their way back. */
+#include "python/bridge.h"
+
+PyTypeObject *array_type; /* mxnp.ndarray */
+PyTypeObject *ufunc_type; /* mxnp.ufunc */
+PyTypeObject *host_type;  /* numpy.ndarray */
+PyTypeObject *function_type;
+PyObject *method_class;     /* types.MethodType */
+PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
+PyObject *adapt;            /* _array.adapt */
+PyObject *described;        /* _array.described */
+
+/* -- Unwrapping: the host in the place of an array ------------------------------- */
+
+/* New reference: the tuple or list with its items unwrapped; the very same object when
+ * none of them is an array. */
+static PyObject *unwrap_items(PyObject *items, struct given *given, int depth)
+{
+    bool is_list = PyList_CheckExact(items);
+    Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
+    PyObject *copy = NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = is_list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+        PyObject *value = cross_unwrap(item, given, depth);
+        if (!value) {
+            Py_XDECREF(copy);
+            return NULL;
+        }
+        if (value != item && !copy) {
+            copy = is_list ? PyList_GetSlice(items, 0, n) : PyTuple_New(n);
+            if (!copy) {
+                Py_DECREF(value);
+                return NULL;
+            }
+            for (Py_ssize_t j = 0; !is_list && j < i; j++) {
+                PyObject *earlier = PyTuple_GetItem(items, j);
+                Py_INCREF(earlier);
+                PyTuple_SetItem(copy, j, earlier);
+            }
+        }
+        if (!copy)
+            Py_DECREF(value);
+        else if (is_list)
+            PyList_SetItem(copy, i, value);
+        else
+            PyTuple_SetItem(copy, i, value);
+    }
+    if (!copy) {
+        Py_INCREF(items);
+        copy = items;
+    }
+    return copy;
+}
+
+PyObject *cross_unwrap(PyObject *x, struct given *given, int depth)
+{
+    if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))
+        return unwrap_items(x, given, depth - 1);
+    x = unwrap(x, given);
+    Py_INCREF(x);
+    return x;
+}
+
+/* New reference: a tuple of arguments, unwrapped. */
+static PyObject *unwrap_args(PyObject *args, struct given *given, int depth)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    PyObject *out = PyTuple_New(n);
+    if (!out)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *value = cross_unwrap(PyTuple_GetItem(args, i), given, depth);
+        if (!value) {
+            Py_DECREF(out);
+            return NULL;
+        }
+        PyTuple_SetItem(out, i, value);
+    }
+    return out;
+}
+
+static void note_out(struct given *given, PyObject *out)
+{
+    if (PyTuple_CheckExact(out)) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(out); i++)
+            note_out(given, PyTuple_GetItem(out, i));
+    } else if (Py_TYPE(out) == host_type && given->nout < MAX_OUT) {
+        given->outs[given->nout++] = out;
+    }
+}
+
+PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
+{
+    PyObject *out = PyDict_Copy(kwargs);
+    PyObject *key, *item;
+    Py_ssize_t at = 0;
+    while (out && PyDict_Next(kwargs, &at, &key, &item)) {
+        int level = depth == 0 && PyTuple_CheckExact(item) ? 1 : depth;
+        if (PyUnicode_CompareWithASCIIString(key, "out") == 0)
+            note_out(given, item);
+        PyObject *value = cross_unwrap(item, given, level);
+        if (!value || (value != item && PyDict_SetItem(out, key, value) < 0))
+            Py_CLEAR(out);
+        Py_XDECREF(value);
+    }
+    return out;
+}
+
+/* -- Adopting: an array in the place of a host ----------------------------------- */
+
+PyObject *cross_adopt_host(PyObject *host, const struct given *given)
+{
+    for (int i = 0; i < given->nout; i++)
+        if (given->outs[i] == host)
+            return host;
+    for (int i = 0; i < given->n; i++) {
+        if (as_array(given->arrays[i])->host == host) {
+            Py_INCREF(given->arrays[i]);
+            Py_DECREF(host);
+            return given->arrays[i];
+        }
+    }
+    PyObject *base = ((struct host_fields *)host)->base;
+    PyObject *out = array_new(host);
+    for (int i = 0; out && base && i < given->n; i++) {
+        struct array *x = as_array(given->arrays[i]);
+        bool direct = x->host == base;
+        if (!direct && ((struct host_fields *)x->host)->base != base)
+            continue;
+        as_array(out)->buffer = x->buffer;
+        as_array(out)->base = direct ? (PyObject *)x : x->base;
+        Py_XINCREF(as_array(out)->buffer);
+        Py_XINCREF(as_array(out)->base);
+        break;
+    }
+    return out;
+}
+
+/* Adopt the values of a list or dict in place: NumPy has just made it. */
+static PyObject *adopt_list(PyObject *list, const struct given *given, int depth)
+{
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        PyObject *item = PyList_GetItem(list, i);
+        Py_INCREF(item);
+        PyObject *value = cross_adopt(item, given, depth);
+        if (!value) {
+            Py_DECREF(list);
+            return NULL;
+        }
+        PyList_SetItem(list, i, value);
+    }
+    return list;
+}
+
+static PyObject *adopt_dict(PyObject *dict, const struct given *given, int depth)
+{
+    PyObject *items = PyDict_Items(dict);
+    for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
+        PyObject *pair = PyList_GetItem(items, i);
+        PyObject *item = PyTuple_GetItem(pair, 1);
+        Py_INCREF(item);
+        PyObject *value = cross_adopt(item, given, depth);
+        if (!value || PyDict_SetItem(dict, PyTuple_GetItem(pair, 0), value) < 0)
+            Py_CLEAR(items);
+        Py_XDECREF(value);
+    }
+    if (!items) {
+        Py_DECREF(dict);
+        return NULL;
+    }
+    Py_DECREF(items);
+    return dict;
+}
+
+/* Tuples, and named tuples such as linalg's SVDResult, are made anew. */
+static PyObject *adopt_tuple(PyObject *tuple, const struct given *given, int depth)
+{
+    Py_ssize_t n = PyTuple_Size(tuple);
+    PyObject *items = PyTuple_New(n), *out = NULL;
+    bool changed = false;
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        PyObject *item = PyTuple_GetItem(tuple, i);
+        Py_INCREF(item);
+        PyObject *value = cross_adopt(item, given, depth);
+        if (!value) {
+            Py_CLEAR(items);
+            break;
+        }
+        changed |= value != item;
+        PyTuple_SetItem(items, i, value);
+    }
+    if (!items)
+        goto done;
+    if (!changed) {
+        out = tuple;
+        Py_INCREF(out);
+    } else if (PyTuple_CheckExact(tuple)) {
+        out = items;
+        Py_INCREF(out);
+    } else {
+        PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(tuple), "_make");
+        if (make) {
+            out = PyObject_CallFunctionObjArgs(make, items, NULL);
+            Py_DECREF(make);
+        } else {
+            PyErr_Clear(); /* some other tuple of its own class: leave it alone */
+            out = tuple;
+            Py_INCREF(out);
+        }
+    }
+done:
+    Py_XDECREF(items);
+    Py_DECREF(tuple);
+    return out;
+}
+
+PyObject *cross_adopt(PyObject *result, const struct given *given, int depth)
+{
+    if (!result)
+        return NULL;
+    if (Py_TYPE(result) == host_type)
+        return cross_adopt_host(result, given);
+    if (depth == 0)
+        return result;
+    if (PyTuple_Check(result))
+        return adopt_tuple(result, given, depth - 1);
+    if (PyList_CheckExact(result))
+        return adopt_list(result, given, depth - 1);
+    if (PyDict_CheckExact(result))
+        return adopt_dict(result, given, depth - 1);
+    return result;
+}
+
+bool cross_adapted(PyObject *objects)
+{
+    if (!adapt || !PyErr_ExceptionMatches(PyExc_ValueError))
+        return false;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *answer = PyObject_CallFunctionObjArgs(adapt, value, objects, NULL);
+    bool again = answer == Py_True;
+    Py_XDECREF(answer);
+    if (again) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    } else {
+        PyErr_Restore(type, value, traceback);
+    }
+    return again;
+}
+
+static bool is_object_dtype(PyObject *x)
+{
+    return x == (PyObject *)&PyBaseObject_Type ||
+           (Py_TYPE(x) == object_dtype && ((struct descr_fields *)x)->kind == 'O') ||
+           (PyUnicode_Check(x) && (PyUnicode_CompareWithASCIIString(x, "O") == 0 ||
+                                   PyUnicode_CompareWithASCIIString(x, "object") == 0));
+}
+
+/* With dtype=object the items of a list become elements, and keep their identity. */
+static bool makes_objects(PyObject *args, PyObject *kwargs)
+{
+    PyObject *dtype = kwargs ? PyDict_GetItemString(kwargs, "dtype") : NULL;
+    if (!dtype && PyTuple_Size(args) > 1)
+        dtype = PyTuple_GetItem(args, 1);
+    return dtype && is_object_dtype(dtype);
+}
+
+PyObject *cross_call(PyObject *callable, PyObject *args, PyObject *kwargs, int depth,
+                     bool adopts)
+{
+    struct given given = {0};
+    if (depth > 0 && makes_objects(args, kwargs))
+        depth = 0;
+    PyObject *positional = unwrap_args(args, &given, depth);
+    PyObject *named = NULL, *result = NULL;
+    if (!positional)
+        return NULL;
+    if (kwargs && PyDict_Size(kwargs) > 0) {
+        named = cross_unwrap_kwargs(kwargs, &given, depth);
+        if (!named)
+            goto done;
+    }
+    result = PyObject_Call(callable, positional, named);
+    if (!result && cross_adapted(args))
+        result = PyObject_Call(callable, positional, named);
+    if (adopts)
+        result = cross_adopt(result, &given, MAX_DEPTH);
+done:
+    Py_XDECREF(named);
+    Py_DECREF(positional);
+    return result;
+}

@@ -1,0 +1,166 @@
+/* function.c -- a NumPy callable that takes and gives mxnp arrays. */
+#include "python/bridge.h"
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"", "adopts", "depth", NULL};
+    PyObject *wrapped;
+    int adopts = 1, depth = MAX_DEPTH;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pi:Function", names, &wrapped, &adopts,
+                                     &depth))
+        return NULL;
+    struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    Py_INCREF(wrapped);
+    self->wrapped = wrapped;
+    self->adopts = adopts;
+    self->depth = depth;
+    return (PyObject *)self;
+}
+
+static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct function *f = (struct function *)self;
+    if (!f->choose || f->choose == Py_None)
+        return cross_call(f->wrapped, args, kwargs, f->depth, f->adopts);
+    PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
+    if (!chosen)
+        return NULL;
+    PyObject *result = cross_call(chosen, args, kwargs, f->depth, f->adopts);
+    Py_DECREF(chosen);
+    return result;
+}
+
+/* The same hash and equality as the NumPy function: a program's table of overrides,
+ * keyed by np.add or np.concatenate, finds its entry when NumPy itself asks. */
+static PyObject *function_richcompare(PyObject *a, PyObject *b, int op)
+{
+    if (op != Py_EQ && op != Py_NE)
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *y = b;
+    if (PyObject_TypeCheck(b, function_type))
+        y = ((struct function *)b)->wrapped;
+    return PyObject_RichCompare(((struct function *)a)->wrapped, y, op);
+}
+
+static Py_hash_t function_hash(PyObject *self)
+{
+    return PyObject_Hash(((struct function *)self)->wrapped);
+}
+
+static PyObject *function_repr(PyObject *self)
+{
+    return PyObject_Repr(((struct function *)self)->wrapped);
+}
+
+/* Pickled and copied by name, as functions are. */
+static PyObject *function_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_GetAttrString(self, "__qualname__");
+}
+
+/* What the wrapper has not, such as a signature, is NumPy's. */
+static PyObject *function_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *value = PyObject_GenericGetAttr(self, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        value = PyObject_GetAttr(((struct function *)self)->wrapped, name);
+    }
+    return value;
+}
+
+static int function_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    struct function *f = (struct function *)self;
+    Py_VISIT(f->wrapped);
+    Py_VISIT(f->choose);
+    Py_VISIT(f->dict);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static int function_clear(PyObject *self)
+{
+    struct function *f = (struct function *)self;
+    Py_CLEAR(f->choose);
+    Py_CLEAR(f->dict);
+    return 0;
+}
+
+static void function_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct function *f = (struct function *)self;
+    PyObject_GC_UnTrack(self);
+    if (f->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    Py_XDECREF(f->wrapped);
+    Py_XDECREF(f->choose);
+    Py_XDECREF(f->dict);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef function_members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(struct function, wrapped), READONLY,
+     "The NumPy callable."},
+    {"choose", T_OBJECT, offsetof(struct function, choose), 0,
+     "None, or a function of a call's arguments that gives the NumPy callable for it."},
+    {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef function_methods[] = {
+    {"__reduce__", function_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef function_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot function_slots[] = {
+    {Py_tp_new, function_new},           {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse}, {Py_tp_clear, function_clear},
+    {Py_tp_call, function_call},         {Py_tp_repr, function_repr},
+    {Py_tp_hash, function_hash},         {Py_tp_richcompare, function_richcompare},
+    {Py_tp_getattro, function_getattr},  {Py_tp_setattro, PyObject_GenericSetAttr},
+    {Py_tp_members, function_members},   {Py_tp_methods, function_methods},
+    {Py_tp_getset, function_getset},     {0, NULL},
+};
+
+PyType_Spec function_spec = {
+    .name = "mxnp._bridge.Function",
+    .basicsize = sizeof(struct function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = function_slots,
+};
+
+/* Method: a Function that binds, as functions written in Python do. */
+static PyObject *method_get(PyObject *self, PyObject *instance, PyObject *owner)
+{
+    (void)owner;
+    if (!instance || instance == Py_None) {
+        Py_INCREF(self);
+        return self;
+    }
+    return PyObject_CallFunctionObjArgs(method_class, self, instance, NULL);
+}
+
+static PyType_Slot method_slots[] = {
+    {Py_tp_descr_get, method_get},
+    {0, NULL},
+};
+
+PyType_Spec method_spec = {
+    .name = "mxnp._bridge.Method",
+    .basicsize = sizeof(struct function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .slots = method_slots,
+};
