@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -139,8 +140,9 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
         pairs = zip(arrays, iterators, strict=True)
         return tuple(flatiter._over(wrap(array), it) for array, it in pairs)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._iterator, name)
+    def reset(self, /) -> None:
+        """Start the iteration again."""
+        self._iterator.reset()
 
     def __iter__(self) -> broadcast:
         return self
@@ -149,6 +151,10 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
         return next(self._iterator)
 
 
+for _name, _member in vars(numpy.broadcast).items():
+    if _name not in vars(broadcast):
+        _get = operator.attrgetter(f"_iterator.{_name}")
+        setattr(broadcast, _name, property(_get, doc=_member.__doc__))
 name_like(broadcast, numpy.broadcast)
 
 
