@@ -222,13 +222,17 @@ def take_arrays(cls: type) -> None:
     """
     Let the methods of one of NumPy's subclasses take mxnp arrays where they must.
 
-    NumPy insists on its own class for ``out``, and for the class to ``view`` as.
+    NumPy insists on its own class for ``out``, for the class to ``view`` as, and in
+    arrays of text.
     """
     cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
     for name, method in list(vars(cls).items()):
         if isinstance(method, types.FunctionType):
             code = method.__code__
-            if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            # Text is worked on by functions that would give mxnp's arrays for mxnp's.
+            is_text = cls is numpy.char.chararray and not name.startswith("__array")
+            if "out" in names or is_text:
                 setattr(cls, name, _writing(method))
 
 
