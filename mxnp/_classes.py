@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -139,8 +140,9 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
         pairs = zip(arrays, iterators, strict=True)
         return tuple(flatiter._over(wrap(array), it) for array, it in pairs)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._iterator, name)
+    def reset(self, /) -> None:
+        """Start the iteration again."""
+        self._iterator.reset()
 
     def __iter__(self) -> broadcast:
         return self
@@ -149,6 +151,10 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
         return next(self._iterator)
 
 
+for _name, _member in vars(numpy.broadcast).items():
+    if _name not in vars(broadcast):
+        _get = operator.attrgetter(f"_iterator.{_name}")
+        setattr(broadcast, _name, property(_get, doc=_member.__doc__))
 name_like(broadcast, numpy.broadcast)
 
 
@@ -216,13 +222,17 @@ def take_arrays(cls: type) -> None:
     """
     Let the methods of one of NumPy's subclasses take mxnp arrays where they must.
 
-    NumPy insists on its own class for ``out``, and for the class to ``view`` as.
+    NumPy insists on its own class for ``out``, for the class to ``view`` as, and in
+    arrays of text.
     """
     cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
     for name, method in list(vars(cls).items()):
         if isinstance(method, types.FunctionType):
             code = method.__code__
-            if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            # Text is worked on by functions that would give mxnp's arrays for mxnp's.
+            is_text = cls is numpy.char.chararray and not name.startswith("__array")
+            if "out" in names or is_text:
                 setattr(cls, name, _writing(method))
 
 
