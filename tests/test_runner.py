@@ -27,6 +27,14 @@ STDLIB = sysconfig.get_path("stdlib")
 RUNNER = [sys.executable, "-m", "mxnp"]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def interruptible():
+    """Let children be interrupted: what a shell runs in the background is not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def run(start, args, cwd, stdin="", **environment):
     """Run a Python in a folder: its status, output and errors."""
     clean = {name: text for name, text in os.environ.items() if name[:5] != "MXNP_"}

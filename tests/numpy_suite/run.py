@@ -105,6 +105,7 @@ def run_file(folder: Path, file: Path, only: Collection[str] = ()) -> Results:
         "NUMPY_SUITE_ONLY": str(wanted) if only else "",
         "NUMPY_SUITE_DONE": str(done),
         "NPY_AVAILABLE_MEM": MEMORY,
+        "PYTEST_ADDOPTS": "",  # meant for the tests around this one
         "PYTHONPATH": os.pathsep.join(
             filter(None, [str(HERE), os.environ.get("PYTHONPATH")])
         ),
