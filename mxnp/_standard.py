@@ -21,11 +21,24 @@ from ._mirror import cross
 __all__ = ["populate"]
 
 
-class __array_namespace_info__(numpy.__array_namespace_info__):  # type: ignore[misc]  # noqa: N801
-    __doc__ = numpy.__array_namespace_info__.__doc__
-    __module__ = "mxnp"  # type: ignore[assignment]
+def _compat() -> Any:
+    """Give array_api_compat's NumPy, which takes the standard's spellings."""
+    import array_api_compat.numpy
 
-    def devices(self) -> tuple[Any, ...]:  # type: ignore[override]
+    return array_api_compat.numpy
+
+
+# From NumPy 2.1 on.
+_Info: Any = getattr(numpy, "__array_namespace_info__", None)
+if _Info is None:
+    _Info = _compat().__array_namespace_info__
+
+
+class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
+    __doc__ = _Info.__doc__
+    __module__ = "mxnp"
+
+    def devices(self) -> tuple[Any, ...]:
         """
         Give the devices that arrays can be on.
 
@@ -56,13 +69,6 @@ def populate(module: types.ModuleType) -> None:
     for name in ("cumulative_prod", "cumulative_sum", "unstack"):  # from NumPy 2.1 on
         if not hasattr(numpy, name):
             names[name] = Function(getattr(_compat(), name))
-
-
-def _compat() -> Any:
-    """Give array_api_compat's NumPy, which takes the standard's spellings."""
-    import array_api_compat.numpy
-
-    return array_api_compat.numpy
 
 
 def _extend(original: Any, other: Any, wanted: Callable[..., bool]) -> None:
