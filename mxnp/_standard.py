@@ -200,7 +200,7 @@ def _has_limits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return z.dtype.kind == "c" and bool(_is_limit(z).any())
 
 
-_OPERANDS = {ndarray, numpy.ndarray, numpy.complex64, numpy.complex128} | {
+_OPERANDS = {ndarray, numpy.ndarray, *numpy.sctypeDict.values()} | {
     complex,
     list,
     tuple,
