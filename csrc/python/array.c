@@ -6,9 +6,26 @@
  */
 #include "python/bridge.h"
 
+/* Arrays whose memory is used again.  A loop that makes and drops one array would else take
+ * a block from Python's allocator and give it back each time, which costs more than the
+ * operation when it is the only block of its arena.  The GIL guards them. */
+#ifdef Py_GIL_DISABLED
+#define NSPARE 0
+#else
+#define NSPARE 16
+#endif
+static struct array *spare[NSPARE + 1];
+static int nspare;
+
 PyObject *array_new(PyObject *host)
 {
-    struct array *out = (struct array *)PyType_GenericAlloc(array_type, 0);
+    struct array *out;
+    if (nspare > 0) {
+        out = spare[--nspare];
+        PyObject_Init((PyObject *)out, array_type);
+    } else {
+        out = (struct array *)PyType_GenericAlloc(array_type, 0);
+    }
     if (!out) {
         Py_DECREF(host);
         return NULL;
@@ -346,11 +363,15 @@ static void array_dealloc(PyObject *self)
     struct array *a = as_array(self);
     if (a->weakrefs)
         PyObject_ClearWeakRefs(self);
-    Py_XDECREF(a->host);
-    Py_XDECREF(a->buffer);
-    Py_XDECREF(a->base);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(self);
+    Py_CLEAR(a->host);
+    Py_CLEAR(a->buffer);
+    Py_CLEAR(a->base);
+    if (nspare < NSPARE && type == array_type) {
+        spare[nspare++] = a;
+    } else {
+        freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+        release(self);
+    }
     Py_DECREF(type);
 }
 
