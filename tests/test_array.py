@@ -15,6 +15,7 @@ import importlib
 import io
 import operator
 import pickle
+import re
 import sys
 import types
 import weakref
@@ -108,6 +109,12 @@ every_number = pytest.mark.parametrize("dtype", NUMBERS)
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYOUTS))
 
 
+def skip_with_numpy_2_0() -> None:
+    """Skip what kills NumPy 2.0 itself."""
+    if numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
+        pytest.skip("NumPy 2.0 dies of it")
+
+
 def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Give what an action returns, or the class and text of what it raises."""
     try:
@@ -117,9 +124,25 @@ def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def each(source: str) -> Any:
-    """Parametrise a test over expressions, one in a line."""
+    """Parametrise a test over expressions, one in a line, of names that NumPy has."""
     lines = [line.strip() for line in source.strip().splitlines()]
-    return pytest.mark.parametrize("expression", lines)
+    return pytest.mark.parametrize(
+        "expression",
+        [
+            line
+            for line in lines
+            if all(map(is_known, re.findall(r"\bnp\.[\w.]+", line)))
+        ],
+    )
+
+
+def is_known(name: str) -> bool:
+    """Tell whether this NumPy has a name such as ``np.strings.partition``."""
+    try:
+        operator.attrgetter(name.removeprefix("np."))(numpy)
+    except AttributeError:
+        return False
+    return True
 
 
 # -- views ---------------------------------------------------------------------------
@@ -374,6 +397,8 @@ def test_unary_operators(xp: Library, dtype: Any, layout: Any) -> Any:
 @every_dtype
 @pytest.mark.parametrize("name", [name.strip("_") for name in BINARY[:13]])
 def test_in_place_operators_keep_identity(xp: Library, dtype: Any, name: str) -> Any:
+    if name == "mul" and dtype in STRINGS:
+        skip_with_numpy_2_0()
     operate = getattr(operator, f"i{name}")
     found = []
     for other in (1, 1.5, make(xp, dtype)[::-1], make(xp, dtype)[0], make(xp, "i1")):
@@ -714,6 +739,8 @@ a.__dlpack_device__()
 @each(METHODS)
 @pytest.mark.parametrize("dtype", ["f8", "f2", "i4", "D", "?", "M8[D]", "U3", "T", "O"])
 def test_methods(xp: Library, dtype: str, expression: str) -> Any:
+    if dtype == "T" and "deepcopy" in expression:
+        skip_with_numpy_2_0()
     arrays = make(xp, dtype), make(xp, dtype)[::-1, ::-1]
     results = [outcome(eval, expression, {"a": a, "np": xp}) for a in arrays]
     if "__array__()" in expression:  # always NumPy's own
@@ -846,9 +873,9 @@ def test_files(xp: Library, dtype: Any, layout: Any, tmp_path: Path) -> Any:
         from_path,
         part,
         end,
-        path.read_bytes(),
+        None if dtype in PADDED else path.read_bytes(),
         xp.load(saved),
-        saved.read_bytes(),
+        None if dtype in PADDED else saved.read_bytes(),
         loaded,
     )
 
@@ -867,12 +894,14 @@ def test_text_files(xp: Library, layout: str, dtype: str, tmp_path: Path) -> Any
 
 # -- printing ------------------------------------------------------------------------
 
-OPTIONS = [
+OPTIONS: list[dict[str, Any]] = [
     {}, {"precision": 2}, {"threshold": 3}, {"threshold": 3, "edgeitems": 1},
     {"linewidth": 20}, {"suppress": True}, {"sign": "+"}, {"floatmode": "fixed"},
     {"nanstr": "?", "infstr": "!"}, {"formatter": {"all": "<{}>".format}},
-    {"legacy": "1.13"}, {"legacy": "1.25"}, {"override_repr": "<{}>".format},
+    {"legacy": "1.13"}, {"legacy": "1.25"},
 ]  # fmt: skip
+if "override_repr" in numpy.get_printoptions():
+    OPTIONS.append({"override_repr": "<{}>".format})
 
 
 @every_dtype
@@ -907,19 +936,7 @@ def test_format_of_one_element(xp: Library, spec: str, dtype: str) -> Any:
 def test_conversions(xp: Library, dtype: Any, layout: Any) -> Any:
     a = layout(xp, dtype)
     one = a[(0,) * (a.ndim - 1)][:1] if a.size and a.ndim else a
-    convert = (
-        bool,
-        int,
-        float,
-        complex,
-        operator.index,
-        len,
-        str,
-        hash,
-        round,
-        abs,
-        bytes,
-    )
+    convert = bool, int, float, complex, operator.index, len, str, hash, round, abs
     kinds = (*convert, bytes) if dtype not in PADDED else convert
     return [outcome(kind, each) for kind in kinds for each in (a, one)]
 
@@ -1005,6 +1022,8 @@ def test_generic_alias() -> None:
 @every_dtype
 @every_layout
 def test_copies(xp: Library, dtype: Any, layout: Any) -> Any:
+    if dtype == "T":
+        skip_with_numpy_2_0()
     a = layout(xp, dtype)
     copies = [copy.copy(a), copy.deepcopy(a), a.copy(), xp.copy(a), a.__copy__()]
     nested = copy.deepcopy({"x": [a, a]})

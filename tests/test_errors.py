@@ -987,7 +987,6 @@ g.random(2, dtype=int)
 g.random(2, out=np.ones(3))
 g.random(out=np.ones(3, np.float32))
 g.random(out=v)
-g.random(out=3)
 g.normal(scale=-1)
 g.normal([1, 2], [1, 2, 3])
 g.normal(size=(2,), loc=[1, 2, 3])
@@ -1588,7 +1587,6 @@ a[0, 0] = np.array([1.0])
 np.fromstring("1 2 x", sep=" ")
 np.fromstring("1 2 3 junk", sep=" ")
 np.fromstring(b"12345678")
-np.linalg.linalg
 np.lib.function_base
 np.set_numeric_ops
 np.recfromcsv(io.StringIO("1"))
@@ -1931,7 +1929,7 @@ def rows(table: str) -> list[Any]:
     for line in table.strip().splitlines():
         if line.startswith("#"):
             chapter = line[2:]
-        elif line:
+        elif line and ("np.unstack" not in line or hasattr(numpy, "unstack")):
             found.append(pytest.param(line, id=f"{chapter}: {line}"))
     return found
 
