@@ -223,8 +223,10 @@ def read_expected(path: Path) -> dict[str, str]:
             reason = line[1:].strip() if fresh else f"{reason} {line[1:].strip()}"
             fresh = False
         elif line.strip():
-            if not reason:
-                raise ValueError(f"{path.name}: {line} has no reason above it")
+            if not reason or ".py::" not in line or line.strip() in expected:
+                raise ValueError(
+                    f"{path.name}: {line}: not a test, or twice, or no reason above it"
+                )
             expected[line.strip()] = reason
             fresh = True
         else:
