@@ -973,7 +973,7 @@ def test_nothing_crashes(group: str, tmp_path: Path) -> None:
     Nothing that NumPy survives kills mxnp, and the errors are the same.
 
     NumPy does not survive everything: it is started again behind each attack that kills
-    it, and these attacks are left out for mxnp, but for those that mxnp guards against.
+    it, and these attacks are left out for mxnp, which runs the same code of NumPy's.
     """
     expected, died = answers(group, "numpy", tmp_path / "numpy")
     while died is not None:

@@ -270,6 +270,8 @@ static bool is_plain_call(PyObject *args, PyObject *kwargs)
     Py_ssize_t n = PyTuple_Size(args);
     if (n < 3 || (kwargs && PyDict_Size(kwargs) > 0))
         return false;
+    if (!PyCallable_Check(PyTuple_GetItem(args, 0)))
+        return false;
     PyObject *method = PyTuple_GetItem(args, 1);
     if (!PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "__call__") != 0)
         return false;
@@ -333,6 +335,8 @@ static PyObject *get_of_host(PyObject *a, void *name)
 
 static int set_of_host(PyObject *a, PyObject *value, void *name)
 {
+    if (value && is_array(value))
+        value = as_array(value)->host; /* which NumPy refuses, or reads as a shape */
     return PyObject_SetAttrString(as_array(a)->host, name, value);
 }
 
