@@ -172,8 +172,14 @@ def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) ->
     return _compat().fft.rfftfreq(n, d=d, device=device, dtype=dtype)
 
 
+# From NumPy 2.1 on.
+_HAS_MIN = "min" in inspect.signature(numpy.clip).parameters
+
+
 def _one_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether the lower bound alone is given by position, as NumPy refuses it."""
+    """Tell whether clip's bounds are given as NumPy refuses them: one by position."""
+    if len(args) == 1 and not _HAS_MIN:
+        return bool({"min", "max"} & kwargs.keys())
     return len(args) == 2 and not {"a_max", "min"} & kwargs.keys()
 
 
