@@ -24,14 +24,15 @@ def nearest(pixels, centres):
     return distance.argmin(axis=1)
 
 
-def k_means(pixels, k, rng, steps=50, tolerance=1e-4):
+def k_means(pixels, k, rng, steps=50, tolerance=0.5 / 255):
     """Centres (k, 3), the centre of each pixel (n,), and the steps it took."""
     centres = pixels[rng.choice(len(pixels), size=k, replace=False)]
     for step in range(1, steps + 1):
         labels = nearest(pixels, centres)
         counts = np.bincount(labels, minlength=k)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, labels, pixels)
+        sums = np.stack(
+            [np.bincount(labels, weights=part, minlength=k) for part in pixels.T], axis=1
+        )
         moved = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
         shift = np.abs(moved - centres).max()
         centres = moved
