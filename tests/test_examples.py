@@ -46,3 +46,21 @@ def test_same_output_and_picture(example, tmp_path):
     assert printed_here == printed
     assert (picture_here == picture).all()
     assert picture.std() > 0.05  # something was drawn
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_without_matplotlib_it_says_what_to_install(example, tmp_path):
+    program = f"""
+import runpy, sys
+sys.modules["matplotlib"] = None  # the import fails as if it were not there
+runpy.run_path({str(FOLDER / f"{example}.py")!r}, run_name="__main__")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "the picture needs matplotlib: pip install matplotlib\n"

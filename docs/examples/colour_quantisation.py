@@ -9,7 +9,10 @@ Source: S. P. Lloyd, "Least squares quantization in PCM", 1982.
 
 import argparse
 
-import matplotlib
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    raise SystemExit("the picture needs matplotlib: pip install matplotlib") from None
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -10,7 +10,10 @@ Methods for Ordinary and Partial Differential Equations", SIAM 2007, section 9.
 
 import argparse
 
-import matplotlib
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    raise SystemExit("the picture needs matplotlib: pip install matplotlib") from None
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -9,7 +9,10 @@ P. H. Richter, "The Beauty of Fractals", 1986.
 
 import argparse
 
-import matplotlib
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    raise SystemExit("the picture needs matplotlib: pip install matplotlib") from None
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

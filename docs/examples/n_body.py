@@ -9,7 +9,10 @@ Units: the gravitational constant, the central mass and the disc's radius are 1.
 
 import argparse
 
-import matplotlib
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    raise SystemExit("the picture needs matplotlib: pip install matplotlib") from None
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -11,7 +11,10 @@ J. Friedman, "The Elements of Statistical Learning", section 3.2.
 
 import argparse
 
-import matplotlib
+try:
+    import matplotlib
+except ModuleNotFoundError:
+    raise SystemExit("the picture needs matplotlib: pip install matplotlib") from None
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
