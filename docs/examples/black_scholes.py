@@ -72,11 +72,11 @@ def main():
     print(f"spot 105, one year: formula {price:.5f}, simulated {guess:.5f} +- {error:.5f}")
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-    filled = left.contourf(spot, years[:, 0], call, levels=20, cmap="viridis")
+    filled = left.contourf(spot, years[:, 0], call, levels=np.arange(0, 61, 5), cmap="viridis")
     left.contour(spot, years[:, 0], delta, levels=[0.25, 0.5, 0.75], colors="w")
     left.set(xlabel="price of the share", ylabel="years to expiry")
     left.set_title("price of a call at 100; white: delta 0.25, 0.5, 0.75")
-    figure.colorbar(filled, ax=left)
+    figure.colorbar(filled, ax=left, label="price of the call")
     for i in np.linspace(0, options.grid - 1, 5).astype(int):
         right.plot(spot, call[i], label=f"{years[i, 0]:.2f} years")
     right.plot(spot, np.maximum(spot - strike, 0), "k--", lw=1, label="at expiry")

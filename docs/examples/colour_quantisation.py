@@ -71,7 +71,11 @@ def main():
     print(f"root mean square error {error:.4f}")
 
     figure, (before, after, bar) = plt.subplots(
-        1, 3, figsize=(10, 6), width_ratios=[8, 8, 1], layout="constrained"
+        1,
+        3,
+        figsize=(10, 4.6 * height / width + 0.4),
+        width_ratios=[8, 8, 1],
+        layout="constrained",
     )
     before.imshow(photograph)
     before.set_title("photograph")

@@ -56,7 +56,7 @@ def main():
     print(f"heat left: {heat[-1] / heat[0]:.4%} of the start")
 
     figure, axes = plt.subplots(
-        1, len(frames), figsize=(3.2 * len(frames), 3.6), layout="constrained"
+        1, len(frames), figsize=(3.1 * len(frames), 3), layout="constrained"
     )
     for ax, (time, frame) in zip(np.atleast_1d(axes), frames):
         image = ax.imshow(
@@ -65,7 +65,7 @@ def main():
         ax.set_title(f"t = {time:.4f}")
         ax.set_xticks([0, 0.5, 1])
         ax.set_yticks([0, 0.5, 1])
-    figure.colorbar(image, ax=axes, label="temperature (degrees)", shrink=0.8)
+    figure.colorbar(image, ax=axes, label="temperature (degrees)")
     figure.savefig(options.output, dpi=100)
     print(f"picture: {options.output}")
 

@@ -62,6 +62,7 @@ def main():
             extent=(x[0], x[-1], y[0], y[-1]), interpolation="bilinear",
         )
         ax.set_facecolor("black")
+        ax.set(xlabel="real part", ylabel="imaginary part")
         ax.set_title(f"centre {centre:.4f}, width {wide:g}")
         ax.ticklabel_format(useOffset=False)
         ax.locator_params(nbins=4)

@@ -91,6 +91,7 @@ def main():
         ax.plot(track[: i + 1, 1, 0], track[: i + 1, 1, 1], color="tab:red", lw=1)
         ax.scatter(*track[i, :2, :2].T, s=[60, 30], color=["gold", "tab:red"], edgecolor="k")
         ax.set(title=f"t = {i * dt:.2f}", xlim=(-2.5, 2.5), ylim=(-2.5, 2.5), aspect="equal")
+    figure.supxlabel("distance, in radii of the disc; red: the intruder", fontsize="medium")
     figure.savefig(options.output, dpi=100)
     print(f"picture: {options.output}")
 
