@@ -231,7 +231,7 @@ def take_arrays(cls: type) -> None:
             code = method.__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             # Text is worked on by functions that would give mxnp's arrays for mxnp's.
-            is_text = cls is numpy.char.chararray and not name.startswith("__array")
+            is_text = cls is vars(numpy.char).get("chararray") and not name.startswith("__array")
             if "out" in names or is_text:
                 setattr(cls, name, _writing(method))
 
