@@ -231,7 +231,7 @@ def take_arrays(cls: type) -> None:
             code = method.__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             # Text is worked on by functions that would give mxnp's arrays for mxnp's.
-            is_text = cls is vars(numpy.char).get("chararray") and not name.startswith("__array")
+            is_text = cls is _chararray and not name.startswith("__array")
             if "out" in names or is_text:
                 setattr(cls, name, _writing(method))
 
@@ -251,12 +251,12 @@ def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
     return writing
 
 
-for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray):
-    take_arrays(_cls)
-if "chararray" in vars(
-    numpy.char
-):  # later a deprecated name, that warns when asked for
-    take_arrays(numpy.char.chararray)
+# From NumPy 2.5 on a deprecated name: asking for it warns.
+_chararray = vars(numpy.char).get("chararray")
+
+for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, _chararray):
+    if _cls is not None:
+        take_arrays(_cls)
 
 for _ours in (vectorize, nditer, broadcast, flatiter, frompyfunc):
     replace(getattr(numpy, _ours.__name__), _ours)

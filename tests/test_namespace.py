@@ -41,6 +41,10 @@ SIGNATURES = {
 }
 
 
+# Names that NumPy is about to drop are there too, and warn as NumPy's do.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
 def modules():
     """Names of NumPy's public modules that can be imported."""
     names = ["numpy"]
