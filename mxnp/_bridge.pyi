@@ -1,4 +1,4 @@
-"""The C module csrc/python/bridge.c, for the type checker."""
+"""The C module of csrc/python/, for the type checker."""
 
 from collections.abc import Callable
 from types import ModuleType

@@ -83,9 +83,8 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     # the program's are counted here.
     if operator.index(kwargs.get("refcheck", True)):
         if sys.getrefcount(self) > _ALONE:
-            _keep = [
-                self._host
-            ] * 8  # NumPy sees references, and says what it says then
+            # NumPy sees references then, and says what it says.
+            _keep = [self._host] * 8
         elif kwargs.keys() <= {"refcheck"}:
             kwargs["refcheck"] = False
     self._host.resize(*host(new_shape), **kwargs)

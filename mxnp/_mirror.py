@@ -1,8 +1,8 @@
 """NumPy's modules as mxnp's: each name is crossed over when it is first asked for.
 
 So everything that NumPy has is here, and what a newer NumPy adds comes along without
-a release of ours. What mxnp has of its own is told by
-`replace`, or is in its module already.
+a release of ours. What mxnp has of its own is told by `replace`, or is in its module
+already.
 """
 
 from __future__ import annotations
