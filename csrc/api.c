@@ -1,11 +1,17 @@
 /* api.c -- the C API: checks its arguments and calls down. */
 #include <pthread.h>
 
-#include "buffer.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "cpu/casts.h"
+#include "cpu/copies.h"
+#include "cpu/team.h"
 #include "digest.h"
 #include "error.h"
 #include "loop.h"
-#include "stream.h"
+#include "recorder.h"
 
 /* -- Start and fork --------------------------------------------------------------- */
 
@@ -13,18 +19,21 @@
 static void before_fork(void)
 {
     mx_stream_before_fork();
+    mx_team_before_fork();
     mx_pool_before_fork();
 }
 
 static void after_fork_in_parent(void)
 {
     mx_pool_after_fork(false);
+    mx_team_after_fork(false);
     mx_stream_after_fork(false);
 }
 
 static void after_fork_in_child(void)
 {
     mx_pool_after_fork(true);
+    mx_team_after_fork(true);
     mx_stream_after_fork(true);
 }
 
@@ -32,7 +41,10 @@ static int start_error;
 
 static void start(void)
 {
+    const char *fuse = getenv("MXNP_FUSE");
+    mx_stream_set_fuse(!fuse || strcmp(fuse, "0") != 0);
     mx_stream_set_backend(&mx_cpu_backend);
+    mx_team_set_size(mx_team_default_size());
     start_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -49,25 +61,13 @@ const char *mx_digest(void) { return MX_DIGEST; }
 
 /* -- Memory ----------------------------------------------------------------------- */
 
-char *mx_memory_new(size_t nbytes)
-{
-    struct mx_buffer *buffer = mx_buffer_new(nbytes);
-    return buffer ? mx_buffer_data(buffer) : NULL;
-}
-
-void mx_memory_retain(char *memory) { mx_buffer_retain(mx_buffer_get(memory)); }
-
-void mx_memory_release(char *memory) { mx_buffer_release(mx_buffer_get(memory)); }
-
-size_t mx_memory_nbytes(const char *memory) { return mx_buffer_get(memory)->nbytes; }
-
 void mx_memory_info(struct mx_memory_info *out) { mx_pool_info(out); }
 
 void mx_memory_set_limit(size_t nbytes) { mx_pool_set_limit(nbytes); }
 
 void mx_memory_trim(size_t nbytes) { mx_pool_trim(nbytes); }
 
-/* -- Stream ----------------------------------------------------------------------- */
+/* -- Recording and running --------------------------------------------------------- */
 
 int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                  const char *types)
@@ -78,18 +78,40 @@ int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout,
     return mx_loop_read(out, ufunc_fields, nin, nout, ntypes, types);
 }
 
-int mx_record(const struct mx_loop *loop, const struct mx_operand *operands, intptr_t n)
+static mx_loop_function no_own_loop(int op, const int *dtypes)
 {
-    if (!loop->function || loop->nargs < 1 || loop->nargs > MX_MAX_OPERANDS)
-        return mx_fail(MX_ERROR_VALUE, "not a loop");
-    if (n < 0)
-        return mx_fail(MX_ERROR_VALUE, "a loop over %td elements", (ptrdiff_t)n);
-    for (int k = 0; k < loop->nargs; k++)
-        if (!operands[k].data)
-            return mx_fail(MX_ERROR_VALUE, "operand %d has no data", k);
-    return mx_stream_append(loop, operands, n);
+    (void)op, (void)dtypes;
+    return NULL;
 }
 
-int mx_flush(int *floating_status) { return mx_stream_flush(floating_status); }
+static const struct mx_recorder recorder = {
+    .buffer_new = mx_buffer_new,
+    .buffer_retain = mx_buffer_retain,
+    .buffer_release = mx_buffer_release,
+    .buffer_place = mx_buffer_place,
+    .buffer_token = mx_buffer_token,
+    .buffer_get = mx_buffer_get,
+    .append = mx_stream_append,
+    .recorded = mx_stream_recorded,
+    .done = mx_stream_done,
+    .enter = mx_stream_enter,
+    .try_enter = mx_stream_try_enter,
+    .leave = mx_stream_leave,
+    .prepare = mx_stream_prepare,
+    .run = mx_stream_run,
+    .take_back = mx_stream_take_back,
+    .free = mx_free,
+    .loop_find = mx_loop_find,
+    .own_loop = no_own_loop,
+    .cast_loop = mx_cast_loop,
+    .copy_loop = mx_copy_loop,
+    .select_loop = mx_select_loop,
+    .op_get = mx_op_get,
+    .error_message = mx_error_message,
+};
 
-size_t mx_pending(void) { return mx_stream_size(); }
+const void *mx_recorder_table(void) { return &recorder; }
+
+int mx_thread_count(void) { return mx_team_size(); }
+
+void mx_set_thread_count(int count) { mx_team_set_size(count); }

@@ -1,18 +1,39 @@
 /* buffer.c -- a counted block of memory. */
 #include "buffer.h"
 
+#include "alloc.h"
 #include "error.h"
+
+/* A token is never page-aligned and data always is, which tells them apart. */
+#define TOKEN_OFFSET 8
 
 struct mx_buffer *mx_buffer_new(size_t nbytes)
 {
-    struct mx_buffer *buffer = (struct mx_buffer *)mx_pool_take(nbytes);
-    if (!buffer) {
+    struct mx_buffer *buffer = mx_alloc(sizeof *buffer);
+    if (!buffer || mx_pool_data_size(nbytes) == 0) {
+        mx_free(buffer);
         mx_fail(MX_ERROR_MEMORY, "unable to allocate %zu bytes", nbytes);
         return NULL;
     }
     atomic_init(&buffer->count, 1);
     buffer->nbytes = nbytes;
+    buffer->data = NULL;
+    buffer->shown = NULL;
     return buffer;
+}
+
+int mx_buffer_place(struct mx_buffer *buffer)
+{
+    if (buffer->data)
+        return MX_OK;
+    struct mx_block *block = mx_pool_take(buffer->nbytes);
+    if (!block)
+        return mx_fail(MX_ERROR_MEMORY, "unable to allocate %zu bytes", buffer->nbytes);
+    block->owner = buffer;
+    buffer->data = mx_block_data(block);
+    if (buffer->shown)
+        *buffer->shown = buffer->data;
+    return MX_OK;
 }
 
 void mx_buffer_retain(struct mx_buffer *buffer)
@@ -23,13 +44,21 @@ void mx_buffer_retain(struct mx_buffer *buffer)
 void mx_buffer_release(struct mx_buffer *buffer)
 {
     /* What the other owners wrote comes before the block's next use. */
-    if (atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) == 1)
-        mx_pool_put(&buffer->block);
+    if (atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) > 1)
+        return;
+    if (buffer->data)
+        mx_pool_put(mx_block_get(buffer->data));
+    mx_free(buffer);
 }
 
-char *mx_buffer_data(struct mx_buffer *buffer) { return mx_block_data(&buffer->block); }
-
-struct mx_buffer *mx_buffer_get(const char *data)
+char *mx_buffer_token(struct mx_buffer *buffer)
 {
-    return (struct mx_buffer *)mx_block_get(data);
+    return buffer->data ? buffer->data : (char *)buffer + TOKEN_OFFSET;
+}
+
+struct mx_buffer *mx_buffer_get(const char *token)
+{
+    if ((uintptr_t)token % mx_page_size() == 0)
+        return mx_block_get(token)->owner;
+    return (struct mx_buffer *)(uintptr_t)(token - TOKEN_OFFSET);
 }

@@ -1,22 +1,29 @@
 #pragma once
-/* buffer.h -- a counted block of memory.
+/* buffer.h -- a counted block of memory, which is taken from the pool only when needed.
  *
- * The buffer is the head of its block, so the address of the data names it.  The data is
- * page-aligned, as a GPU that shares memory wants it.
+ * The result of a recorded operation is a buffer without memory: if nobody can see it by the
+ * time it is computed it never gets any.  Until then its array shows a token in the place of
+ * the address; mx_buffer_place puts the address there.
  */
 #include <stdatomic.h>
 
 #include "pool.h"
 
 struct mx_buffer {
-    struct mx_block block;
     atomic_long count;
     size_t nbytes; /* as asked for */
+    char *data;    /* page-aligned; NULL until placed */
+    int n_views;   /* distinct views of it in the plan that is being made */
+    char **shown;  /* where the owner's array keeps its address; NULL once it is gone */
 };
 
 struct mx_buffer *mx_buffer_new(size_t nbytes); /* with a count of one; NULL after mx_fail */
 void mx_buffer_retain(struct mx_buffer *buffer);
 void mx_buffer_release(struct mx_buffer *buffer); /* back to the pool with the last count */
 
-char *mx_buffer_data(struct mx_buffer *buffer);    /* lives as long as the buffer */
-struct mx_buffer *mx_buffer_get(const char *data); /* the buffer of mx_buffer_data */
+/* Takes memory, unless it has it; what shows the buffer shows the address then.  Status. */
+int mx_buffer_place(struct mx_buffer *buffer);
+
+/* What stands for the address of a buffer's data: the address itself once it is placed. */
+char *mx_buffer_token(struct mx_buffer *buffer);
+struct mx_buffer *mx_buffer_get(const char *token);

@@ -9,7 +9,7 @@
 struct ufunc_fields {
     int nin, nout, nargs;
     int identity;
-    void (**functions)(char **, const intptr_t *, const intptr_t *, void *);
+    const mx_loop_function *functions;
     void *const *data;
     int ntypes;
     int reserved;
@@ -34,7 +34,6 @@ int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout,
         *out = (struct mx_loop){
             .function = ufunc->functions[i],
             .data = ufunc->data ? ufunc->data[i] : NULL,
-            .nargs = ufunc->nargs,
         };
         return MX_OK;
     }

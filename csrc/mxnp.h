@@ -3,11 +3,9 @@
  * Declarations and comments only: the binding reads this very file.  Every function
  * that gives an int gives a status, and a pointer that may be NULL says so; after a
  * failure the text is in mx_error_message() and nothing else has changed.
- *
- * Memory is named by the address of its first byte, as NumPy sees it.
  */
 
-enum mx_status { MX_OK, MX_ERROR_MEMORY, MX_ERROR_VALUE, MX_ERROR_DEVICE };
+enum mx_status { MX_OK, MX_ERROR_MEMORY, MX_ERROR_VALUE, MX_ERROR_DEVICE, MX_INTERRUPTED };
 
 const char *mx_error_message(void); /* of this thread's last failure; never NULL */
 
@@ -44,12 +42,6 @@ struct mx_op_row {
 int mx_op_count(void);
 const struct mx_op_row *mx_op_get(int op); /* static; NULL if out of range */
 
-/* Counted memory from the pool: page-aligned, not cleared. */
-char *mx_memory_new(size_t nbytes); /* with a count of one; NULL */
-void mx_memory_retain(char *memory);
-void mx_memory_release(char *memory); /* back to the pool with the last count */
-size_t mx_memory_nbytes(const char *memory);
-
 struct mx_memory_info {
     size_t in_use;         /* bytes in blocks that somebody holds */
     size_t cached;         /* bytes in blocks kept for the next request */
@@ -62,36 +54,42 @@ void mx_memory_info(struct mx_memory_info *out);
 void mx_memory_set_limit(size_t nbytes); /* frees what is cached beyond it */
 void mx_memory_trim(size_t nbytes);      /* frees what is cached beyond nbytes, this once */
 
-/* The inner loop of a NumPy ufunc for one combination of dtypes. */
+/* An inner loop: NumPy's, or one with the same signature. */
+typedef void (*mx_loop_function)(char **args, const intptr_t *dimensions,
+                                 const intptr_t *strides, void *data);
+
 struct mx_loop {
-    void (*function)(char **args, const intptr_t *dimensions, const intptr_t *strides,
-                     void *data);
+    mx_loop_function function;
     void *data;
-    int nargs; /* inputs and outputs */
 };
 
-/* Finds it in the ufunc whose fields (behind the object's head) are at this address and
- * must begin with nin, nout and end in ntypes loops; types has one NumPy type number for
- * each of nargs operands. */
+/* Finds the loop of the ufunc whose fields (behind the object's head) are at this address
+ * and must begin with nin, nout and end in ntypes loops; types has one NumPy type number
+ * for each operand. */
 int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                  const char *types);
 
-/* One operand of a recorded loop. */
-struct mx_operand {
-    char *data;      /* of its first element */
-    intptr_t stride; /* bytes */
-    char *memory;    /* counted memory that data points into, or NULL */
+/* Operations are recorded by the bridge, which calls this table of functions: the struct
+ * mx_recorder of recorder.h. */
+const void *mx_recorder_table(void);
+
+/* One group of the last flush: what ran as one pass over memory. */
+struct mx_group_row {
+    int n_operations;
+    const char *names[40]; /* of the operations, in the order they ran */
+    int ndim;
+    intptr_t shape[16];
+    int n_temporaries; /* results that never were in memory */
+    size_t bytes_read;
+    size_t bytes_written;
+    int n_threads;
+    int64_t nanoseconds;
 };
 
-/* Append one instruction to the stream: loop over n elements.  What is counted is
- * retained until it has run; what is not must stay alive until the flush. */
-int mx_record(const struct mx_loop *loop, const struct mx_operand *operands, intptr_t n);
+int mx_report_get(int number, struct mx_group_row *out); /* whether there is one */
 
-/* Run everything recorded, in order.  floating_status gets the conditions met, as in
- * NumPy: 1 divide by zero, 2 overflow, 4 underflow, 8 invalid. */
-int mx_flush(int *floating_status);
-
-size_t mx_pending(void); /* instructions recorded and not yet run */
+int mx_thread_count(void); /* threads that run groups, with the caller */
+void mx_set_thread_count(int count);
 
 /* Metal devices of this machine: none where there is no Metal. */
 int mx_metal_device_count(void);

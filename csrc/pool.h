@@ -11,6 +11,7 @@
  * it.  The pages after the first are the block's data. */
 struct mx_block {
     size_t size; /* bytes, all pages */
+    void *owner; /* whoever took it; not the pool's business */
     struct mx_block *newer, *older;
     uint64_t freed_at;
 };

@@ -1,21 +1,40 @@
 #pragma once
 /* stream.h -- the recorded instructions that have not run yet, in program order.
  *
- * An instruction holds a count of each buffer it names from the moment it is recorded
- * until it has run.  Any thread may call; one at a time records or flushes.
+ * An instruction holds a count of each buffer it names from the moment it is recorded until
+ * its group has run.  To flush is to enter, to prepare, to run and to leave; whoever is
+ * inside has the stream for itself, while others go on recording.  What was recorded is
+ * given back when all of it has run.
  */
 #include "backend.h"
 
 /* Before the first flush; the backend is static. */
 void mx_stream_set_backend(const struct mx_backend *backend);
 
-/* Status; when it fails, nothing was recorded. */
-int mx_stream_append(const struct mx_loop *loop, const struct mx_operand *operands, intptr_t n);
+void mx_stream_set_fuse(bool fuse);
 
-/* Runs and empties the stream; it is empty also after a failure, which is the backend's. */
-int mx_stream_flush(int *floating_status);
+/* Appends a copy and numbers it; *sequence gets the number.  Status; when it fails, nothing
+ * was recorded. */
+int mx_stream_append(const struct mx_instruction *in, int64_t *sequence);
 
-size_t mx_stream_size(void);
+int64_t mx_stream_recorded(void); /* sequence of the last instruction recorded */
+int64_t mx_stream_done(void);     /* all up to this have run */
+size_t mx_stream_size(void);      /* instructions waiting */
+
+void mx_stream_enter(void); /* waits for whoever is inside */
+bool mx_stream_try_enter(void);
+void mx_stream_leave(void);
+
+/* Takes what is recorded, unless something taken before has still to run, plans it and
+ * places what is shown.  Nobody may show or drop a buffer meanwhile.  Status; when it
+ * fails, all of it waits for the next try.  *n_taken gets the instructions to be run. */
+int mx_stream_prepare(size_t *n_taken);
+
+/* Runs what was prepared.  A status; unless it is MX_OK the rest waits for the next try. */
+int mx_stream_run(bool (*interrupted)(void));
+
+/* After it has run: the instructions, for the caller to read and to free. */
+struct mx_instruction *mx_stream_take_back(size_t *count);
 
 /* Around fork: no other thread is inside the stream at that moment. */
 void mx_stream_before_fork(void);

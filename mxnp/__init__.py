@@ -18,6 +18,12 @@ from . import _classes as _classes  # isort: skip
 from . import _mirror, _standard
 from . import _packages as _packages
 from ._array import ndarray as ndarray
+from ._lib import clear_cache as clear_cache
+from ._lib import get_num_threads as get_num_threads
+from ._lib import memory_info as memory_info
+from ._lib import set_memory_limit as set_memory_limit
+from ._lib import set_num_threads as set_num_threads
+from ._lib import synchronize as synchronize
 from ._runner import install as install
 from ._runner import uninstall as uninstall
 from ._ufunc import ufunc as ufunc

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import numpy
 
-from ._bridge import Array, host, over, wrap
+from ._bridge import Array, host, wrap
 
-__all__ = ["adapt", "described", "host", "ndarray", "over", "wrap"]
+__all__ = ["adapt", "described", "host", "ndarray", "wrap"]
 
 
 class ArrayType(type):

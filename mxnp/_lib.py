@@ -1,22 +1,15 @@
-"""The one module that talks to C: the core's tables, memory, stream and devices."""
+"""The one module that talks to the C core: its tables, memory, queue and devices."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
-import threading
-from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
-from math import prod
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, TypeAlias
-
-import numpy
-from numpy._core._exceptions import (  # type: ignore[import-untyped, unused-ignore]
-    _ArrayMemoryError,
-)
+from typing import Any, NamedTuple
 
 _ROOT = Path(__file__).parents[1]
 
@@ -30,8 +23,7 @@ except ModuleNotFoundError as error:
 # Programs that ask for `np._core` mean NumPy's, which the package gives without ours.
 vars(sys.modules[__package__]).pop("_core", None)
 
-Array: TypeAlias = "numpy.ndarray[Any, Any]"
-Buffer: TypeAlias = Any  # counted memory of the core: the address of its first byte
+from . import _bridge  # noqa: E402  (after the check that there is a core)
 
 
 def _text(pointer: Any) -> str:
@@ -140,61 +132,6 @@ def ops() -> tuple[Op, ...]:
 # -- Memory ---------------------------------------------------------------------------
 
 
-def empty(
-    shape: tuple[int, ...],
-    dtype: numpy.dtype[Any],
-    order: Literal["C", "F"] = "C",
-    # Bound once: looking these up costs a tenth of the call.
-    _new: Any = lib.mx_memory_new,
-    _release: Any = lib.mx_memory_release,
-    _gc: Any = ffi.gc,
-    _buffer: Any = ffi.buffer,
-    _ndarray: Any = numpy.ndarray,
-) -> tuple[Array, Buffer]:
-    """
-    Return a new array over memory of the pool, not cleared, and the memory.
-
-    The memory lives as long as either of the two and goes back to the pool then.
-
-    Parameters
-    ----------
-    shape : tuple of ints
-        Shape of the array.
-    dtype : numpy.dtype
-        Any dtype without references: not object, not `StringDType`.
-    order : {'C', 'F'}, optional
-        Whether the last or the first axis is contiguous.
-
-    Returns
-    -------
-    array : numpy.ndarray
-        Of the given shape and dtype, page-aligned.
-    buffer : Buffer
-        The counted memory under it.
-
-    Raises
-    ------
-    MemoryError
-        If there is no such memory, with NumPy's words.
-    TypeError
-        If the dtype holds references.
-    ValueError
-        If a dimension is negative or the size is beyond any memory.
-    """
-    if dtype.hasobject:
-        raise TypeError(f"{dtype!r} holds references, which the pool cannot")
-    try:
-        nbytes = prod(shape) * dtype.itemsize
-        memory = _new(nbytes)
-    except OverflowError:
-        numpy.empty(shape, dtype, order)  # says what is wrong with the shape
-        raise
-    if not memory:
-        raise _ArrayMemoryError(shape, dtype)
-    buffer = _gc(memory, _release)
-    return _ndarray(shape, dtype, _buffer(buffer, nbytes), 0, None, order), buffer
-
-
 def memory_info() -> dict[str, int]:
     """
     Return how much memory the pool holds.
@@ -261,120 +198,118 @@ def clear_cache() -> None:
     lib.mx_memory_trim(0)
 
 
-# -- Stream ---------------------------------------------------------------------------
+# -- The queue ------------------------------------------------------------------------
 
 
-class Loop(NamedTuple):
-    """The inner loop of a NumPy ufunc for one combination of dtypes."""
-
-    pointer: Any  # struct mx_loop *
-    nargs: int
-
-
-_HEAD = object.__basicsize__  # bytes of an object before its own fields
-_keep: list[Array] = []  # arrays of recorded instructions whose memory is not counted
-_lock = threading.Lock()  # _keep and the stream change together
-
-
-def _renew_lock() -> None:
-    global _lock  # noqa: PLW0603
-    _lock = threading.Lock()
+def _set_threshold() -> None:
+    """Take MXNP_THRESHOLD from the environment."""
+    text = os.environ.get("MXNP_THRESHOLD", "")
+    if text:
+        try:
+            _bridge.set_threshold(int(text))
+        except ValueError:
+            raise ImportError(
+                f"MXNP_THRESHOLD must be a number of elements, but is {text!r}"
+            ) from None
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+_bridge.start(int(ffi.cast("uintptr_t", lib.mx_recorder_table())))
+_set_threshold()
+os.register_at_fork(
+    before=_bridge.before_fork,
+    after_in_parent=_bridge.after_fork,
+    after_in_child=_bridge.after_fork,
+)
+atexit.register(_bridge.flush)
 
 
-@cache
-def find_loop(ufunc: numpy.ufunc, dtypes: tuple[numpy.dtype[Any], ...]) -> Loop:
+def synchronize() -> None:
     """
-    Find NumPy's own inner loop.
+    Wait until everything recorded has run.
 
-    Parameters
-    ----------
-    ufunc : numpy.ufunc
-        With at most 8 operands.
-    dtypes : tuple of numpy.dtype
-        Of its inputs and outputs, as `ufunc.resolve_dtypes` gives them.
-
-    Returns
-    -------
-    Loop
-        For `record`.
+    Operations on large arrays are recorded and run when their results are needed:
+    when elements are printed, tested, converted or handed to other packages. This runs
+    them now, and gives their warnings.
 
     Raises
     ------
-    ValueError
-        If the ufunc has no such loop.
+    MemoryError
+        If there is no memory for a result. It is tried again at the next need.
     """
-    if len(dtypes) != ufunc.nargs:
-        raise ValueError(f"{ufunc.nargs} dtypes are needed, but {len(dtypes)} given")
-    pointer = ffi.new("struct mx_loop *")
-    types = bytes(dtype.num for dtype in dtypes)
-    check(
-        lib.mx_loop_find(
-            pointer, id(ufunc) + _HEAD, ufunc.nin, ufunc.nout, ufunc.ntypes, types
+    _bridge.flush()
+
+
+class Group(NamedTuple):
+    """What ran as one pass over memory."""
+
+    operations: tuple[str, ...]
+    shape: tuple[int, ...]
+    temporaries: int  # results that never were in memory
+    bytes_read: int
+    bytes_written: int
+    threads: int
+    seconds: float
+
+
+def last_flush() -> list[Group]:
+    """Return what the last flush ran, at most 256 groups of it."""
+    row = ffi.new("struct mx_group_row *")
+    groups: list[Group] = []
+    while lib.mx_report_get(len(groups), row):
+        groups.append(
+            Group(
+                tuple(_text(name) for name in row.names[0 : row.n_operations]),
+                tuple(row.shape[0 : row.ndim]),
+                row.n_temporaries,
+                row.bytes_read,
+                row.bytes_written,
+                row.n_threads,
+                row.nanoseconds / 1e9,
+            )
         )
-    )
-    return Loop(pointer, ufunc.nargs)
+    return groups
 
 
-def record(
-    loop: Loop, arrays: Sequence[Array], buffers: Sequence[Buffer | None]
-) -> None:
+def get_num_threads() -> int:
     """
-    Append one instruction to the stream: a loop over the elements of its operands.
-
-    Parameters
-    ----------
-    loop : Loop
-        From `find_loop`.
-    arrays : sequence of numpy.ndarray, each of shape (n,) or (1,)
-        Inputs, then outputs, of the loop's dtypes and in native byte order; one of
-        shape (1,) is used for every element. An output overlaps an input only if it is
-        the same elements in the same order.
-    buffers : sequence of Buffer or None
-        The counted memory that each array points into, if any. An array without is kept
-        alive until the flush.
-    """
-    n = max(array.size for array in arrays)
-    operands = ffi.new("struct mx_operand[]", loop.nargs)
-    for operand, array, buffer in zip(operands, arrays, buffers, strict=True):
-        operand.data = ffi.cast("char *", array.ctypes.data)
-        operand.stride = array.strides[0] if array.size == n else 0
-        operand.memory = ffi.NULL if buffer is None else buffer
-    with _lock:
-        check(lib.mx_record(loop.pointer, operands, n))
-        _keep.extend(
-            array
-            for array, buffer in zip(arrays, buffers, strict=True)
-            if buffer is None
-        )
-
-
-def flush() -> int:
-    """
-    Run everything recorded, in the order of recording.
+    Return the number of threads that large operations are shared among.
 
     Returns
     -------
     int
-        Floating-point conditions met, in NumPy's numbers: 1 divide by zero, 2 overflow,
-        4 underflow, 8 invalid value.
+        At the start ``MXNP_NUM_THREADS`` if that is set, else as many as the process
+        may use: the processors it may run on, and what its container grants it.
     """
-    status = ffi.new("int *")
-    with _lock:
-        try:
-            check(lib.mx_flush(status))
-        finally:
-            _keep.clear()
-    met: int = status[0]
-    return met
-
-
-def pending() -> int:
-    """Return the number of instructions recorded and not yet run."""
-    count: int = lib.mx_pending()
+    count: int = lib.mx_thread_count()
     return count
+
+
+def set_num_threads(count: int) -> int:
+    """
+    Set the number of threads that large operations are shared among.
+
+    Results do not depend on it.
+
+    Parameters
+    ----------
+    count : int
+        Threads, the calling one among them; at most 64 are used.
+
+    Returns
+    -------
+    int
+        The number before.
+
+    Raises
+    ------
+    ValueError
+        If `count` is less than 1.
+    """
+    if count < 1:
+        raise ValueError(f"number of threads must be positive, but {count} was given")
+    before = get_num_threads()
+    lib.mx_set_thread_count(min(count, 64))
+    return before
 
 
 # -- Devices --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy
 
 from ._array import Subclass, host, ndarray, wrap
-from ._bridge import Array, exact_interface, name_like
+from ._bridge import Array, exact_interface, name_like, pin
 from ._members import add_members, attribute
 
 # The version of the Array API standard that mxnp follows; NumPy knows the earlier ones.
@@ -25,6 +25,12 @@ _PLAIN = {
     "__dlpack__", "__dlpack_device__", "__format__", "__complex__", "__setstate__",
     "__sizeof__", "ctypes", "data", "dtype", "flags", "item", "itemsize",
     "nbytes", "ndim", "shape", "size", "strides", "tobytes", "tofile", "tolist",
+}  # fmt: skip
+
+# Members that give views of the array wherever they need not copy elements.
+_VIEWS = {
+    "T", "mT", "diagonal", "imag", "ravel", "real", "reshape", "squeeze", "swapaxes",
+    "transpose", "view",
 }  # fmt: skip
 
 # Members that are the class's own, or Python's.
@@ -43,6 +49,9 @@ def _member(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 add_members(ndarray, numpy.ndarray, own=_OWN | set(vars(Array)), plain=_PLAIN)
+for _name in _VIEWS:
+    _view = vars(ndarray)[_name]
+    getattr(_view, "fget", _view).is_view = True
 add_members(
     Subclass,
     numpy.ndarray,
@@ -122,6 +131,7 @@ def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # 
 
 def _ctypes(self: ndarray) -> Any:
     # What is made of it holds on to the array: to this one, not to its host.
+    pin(self)
     made = self._host.ctypes
     made._arr = self  # type: ignore[attr-defined]
     return made
@@ -140,6 +150,7 @@ def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
         dtype = self.dtype
         if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
             raise AttributeError(f"{name} does not describe {dtype} exactly")
+        pin(self)
         return get(self._host)
 
     doc = getattr(numpy.ndarray, name).__doc__

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from . import _bridge
+from . import _bridge, _lib
 from ._array import adapt, described, ndarray
 from ._bridge import Function
 from ._members import add_members
@@ -55,6 +55,7 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
         self: ufunc = super().__new__(cls, wrapped)
         self.__name__ = wrapped.__name__
         self.__qualname__ = getattr(wrapped, "__qualname__", wrapped.__name__)
+        self.operation = _rows.get(wrapped, -1)
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -74,6 +75,7 @@ def named(wrapped: numpy.ufunc) -> ufunc:
 
 
 _known: dict[numpy.ufunc, ufunc] = {}
+_rows = {getattr(numpy, op.name): row for row, op in enumerate(_lib.ops())}
 
 
 ufunc.__doc__ = _Documentation(ufunc.__doc__)  # type: ignore[assignment]

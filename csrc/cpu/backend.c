@@ -1,39 +1,79 @@
-/* backend.c -- runs instructions on the calling thread, block by block. */
-#include <fenv.h>
+/* backend.c -- runs a group on the cores of this machine. */
+#include <string.h>
 
+#include "../alloc.h"
 #include "../backend.h"
+#include "../error.h"
+#include "program.h"
+#include "team.h"
 
-#define BLOCK 1024 /* elements: the operands of one block fit the first-level cache */
+/* Work that one more thread does not pay for: elements, weighed by what is done to each. */
+#define SERIAL_WORK 400000
 
-static void run_loop(const struct mx_instruction *in)
+/* Each thread's own; one group runs at a time. */
+static struct {
+    char *memory, *aligned;
+    size_t size;
+} scratch[MX_MAX_THREADS];
+
+static int reserve_scratch(size_t size, int threads)
 {
-    char *args[MX_MAX_OPERANDS];
-    intptr_t strides[MX_MAX_OPERANDS];
-    for (int k = 0; k < in->loop.nargs; k++)
-        strides[k] = in->operands[k].stride;
-    for (intptr_t i = 0; i < in->n; i += BLOCK) {
-        intptr_t size = in->n - i < BLOCK ? in->n - i : BLOCK;
-        for (int k = 0; k < in->loop.nargs; k++)
-            args[k] = in->operands[k].data + i * strides[k];
-        in->loop.function(args, &size, strides, in->loop.data);
+    for (int t = 0; t < threads; t++) {
+        if (scratch[t].size >= size)
+            continue;
+        mx_free(scratch[t].memory);
+        scratch[t].size = 0;
+        scratch[t].memory = mx_alloc(size + 64);
+        if (!scratch[t].memory)
+            return mx_fail(MX_ERROR_MEMORY, "unable to allocate %zu bytes", size + 64);
+        scratch[t].aligned = (char *)(((uintptr_t)scratch[t].memory + 63) & ~(uintptr_t)63);
+        scratch[t].size = size;
     }
+    return MX_OK;
 }
 
-/* The conditions as NumPy numbers them. */
-static int read_floating_status(void)
+struct job {
+    struct mx_program *program;
+    bool (*interrupted)(void);
+};
+
+static void run_chunk(void *job, size_t chunk, int thread)
 {
-    int raised = fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
-    return (raised & FE_DIVBYZERO ? 1 : 0) | (raised & FE_OVERFLOW ? 2 : 0) |
-           (raised & FE_UNDERFLOW ? 4 : 0) | (raised & FE_INVALID ? 8 : 0);
+    mx_program_run_chunk(((struct job *)job)->program, chunk, scratch[thread].aligned);
 }
 
-static int run(const struct mx_instruction *instructions, size_t count, int *floating_status)
+static bool is_interrupted(void *job) { return ((struct job *)job)->interrupted(); }
+
+static int choose_threads(const struct mx_group *group)
 {
-    feclearexcept(FE_ALL_EXCEPT);
-    for (size_t i = 0; i < count; i++)
-        run_loop(&instructions[i]);
-    *floating_status |= read_floating_status();
-    feclearexcept(FE_ALL_EXCEPT);
+    intptr_t work = group->n_steps + 2 * group->n_views;
+    for (int i = 0; i < group->ndim; i++)
+        work *= group->shape[i];
+    return work < SERIAL_WORK ? 1 : mx_team_size();
+}
+
+static int run(struct mx_group *group, struct mx_instruction *instructions,
+               bool (*interrupted)(void))
+{
+    struct mx_program *program = group->program;
+    int status = MX_OK;
+    if (!program)
+        status = mx_program_new(&program, group, instructions);
+    if (status != MX_OK)
+        return status;
+    group->program = program;
+    group->threads = choose_threads(group);
+    status = reserve_scratch(program->scratch_size, group->threads);
+    if (status != MX_OK)
+        return status;
+    struct job job = {program, interrupted};
+    program->next_chunk = mx_team_run(run_chunk, &job, program->next_chunk, program->n_chunks,
+                                      group->threads, interrupted ? is_interrupted : NULL);
+    if (program->next_chunk < program->n_chunks)
+        return MX_INTERRUPTED;
+    mx_program_finish(program);
+    mx_program_free(program);
+    group->program = NULL;
     return MX_OK;
 }
 

@@ -4,7 +4,8 @@
  * between the program and NumPy would be named in every warning and traceback in place of
  * the program's own line, and it costs as much again as a NumPy call on a small array.
  */
-#include "python/bridge.h"
+#include "python/queue.h"
+#include "python/record.h"
 
 /* Arrays whose memory is used again.  A loop that makes and drops one array would else take
  * a block from Python's allocator and give it back each time, which costs more than the
@@ -31,6 +32,7 @@ PyObject *array_new(PyObject *host)
         return NULL;
     }
     out->host = host;
+    out->is_exported = Py_REFCNT(host) > 1;
     return (PyObject *)out;
 }
 
@@ -41,15 +43,16 @@ PyObject *array_new(PyObject *host)
  * first, so with one of these it is the operator. */
 /* clang-format off */
 #define BINARY_OPERATORS(M) \
-    M(add, Add) M(subtract, Subtract) M(multiply, Multiply) M(true_divide, TrueDivide) \
-    M(floor_divide, FloorDivide) M(remainder, Remainder) M(lshift, Lshift) \
-    M(rshift, Rshift) M(and, And) M(or, Or) M(xor, Xor) \
-    M(matrix_multiply, MatrixMultiply)
+    M(add, Add, OP_add) M(subtract, Subtract, OP_subtract) M(multiply, Multiply, OP_multiply) \
+    M(true_divide, TrueDivide, OP_divide) M(floor_divide, FloorDivide, OP_floor_divide) \
+    M(remainder, Remainder, OP_remainder) M(lshift, Lshift, OP_left_shift) \
+    M(rshift, Rshift, OP_right_shift) M(and, And, OP_bitwise_and) M(or, Or, OP_bitwise_or) \
+    M(xor, Xor, OP_bitwise_xor) M(matrix_multiply, MatrixMultiply, NO_OP)
 /* clang-format on */
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
 #define DECLARE_UNARY(name)        unaryfunc name;
-#define DECLARE_BINARY(name, Name) binaryfunc name, inplace_##name;
+#define DECLARE_BINARY(name, Name, op) binaryfunc name, inplace_##name;
 static struct {
     UNARY_OPERATORS(DECLARE_UNARY)
     BINARY_OPERATORS(DECLARE_BINARY)
@@ -59,7 +62,7 @@ static struct {
 } numpy_slots;
 
 #define LOAD_UNARY(name) numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
-#define LOAD_BINARY(name, Name)                                             \
+#define LOAD_BINARY(name, Name, op)                                             \
     numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name); \
     numpy_slots.inplace_##name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
 
@@ -82,16 +85,55 @@ static bool is_subclass(PyObject *x)
     return type != host_type && PyType_IsSubtype(type, host_type);
 }
 
-static PyObject *call_binary(binaryfunc slot, binaryfunc operator, PyObject *a, PyObject *b)
+/* Whether an operator is to be recorded: an operand is large, or waits itself. */
+static inline bool is_for_queue(PyObject *a, PyObject *b)
 {
+    return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
+}
+
+/* Before NumPy's slot gets the hosts. */
+static inline int prepare(PyObject *a, PyObject *b)
+{
+    if (queue_is_idle())
+        return 0;
+    if (is_array(a) && queue_before_write(a) < 0)
+        return -1;
+    return b && is_array(b) ? queue_before_read(b) : 0;
+}
+
+/* Whether it is of a class that cannot keep the host of the other operand. */
+static inline bool is_harmless(PyObject *x)
+{
+    return is_array(x) || PyFloat_CheckExact(x) || PyLong_CheckExact(x) ||
+           PyArray_IsScalar(x, Generic);
+}
+
+static PyObject *call_slot(binaryfunc slot, PyObject *a, PyObject *b)
+{
+    struct given given;
+    given.n = 0;
+    if (prepare(a, b) < 0)
+        return NULL;
+    if (!is_harmless(a) || !is_harmless(b))
+        note(&given, is_array(a) ? a : b);
+    PyObject *result = slot(operand(a), operand(b));
+    if (!result && cross_adapted(is_array(a) ? b : a))
+        result = slot(operand(a), operand(b));
+    cross_watch(&given);
+    return result;
+}
+
+static PyObject *call_binary(int op, binaryfunc slot, binaryfunc operator, PyObject *a,
+                             PyObject *b)
+{
+    PyObject *result, *inputs[] = {a, b};
+    if (is_for_queue(a, b) && record_ufunc(op, inputs, 2, NULL, 1, &result) != 0)
+        return result;
     PyObject *x = operand(a), *y = operand(b);
     bool is_between_arrays = x != a && y != b;
     if (!is_between_arrays && (is_subclass(x) || is_subclass(y)))
         slot = operator;
-    PyObject *result = slot(x, y);
-    if (!result && cross_adapted(x == a ? a : b))
-        result = slot(x, y);
-    return adopt_fresh(result);
+    return adopt_fresh(call_slot(slot, a, b));
 }
 
 /* An in-place operator gives back the array itself when NumPy gives back its host. */
@@ -105,27 +147,35 @@ static PyObject *keep_identity(PyObject *a, PyObject *result)
     return adopt_fresh(result);
 }
 
-static PyObject *call_inplace(binaryfunc slot, PyObject *a, PyObject *b)
+static PyObject *call_inplace(int op, binaryfunc slot, PyObject *a, PyObject *b)
 {
-    PyObject *result = slot(as_array(a)->host, operand(b));
-    if (!result && cross_adapted(b))
-        result = slot(as_array(a)->host, operand(b));
-    return keep_identity(a, result);
+    PyObject *result, *inputs[] = {a, b};
+    if (is_for_queue(a, b) && record_ufunc(op, inputs, 2, &a, 1, &result) != 0)
+        return result;
+    return keep_identity(a, call_slot(slot, a, b));
 }
 
-#define DEFINE_UNARY(name)                                       \
-    static PyObject *array_##name(PyObject *a)                   \
-    {                                                            \
-        return adopt_fresh(numpy_slots.name(as_array(a)->host)); \
+static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
+{
+    PyObject *result;
+    if (queue_takes(a) && record_ufunc(op, &a, 1, NULL, 1, &result) != 0)
+        return result;
+    return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->host));
+}
+
+#define DEFINE_UNARY(name)                                   \
+    static PyObject *array_##name(PyObject *a)               \
+    {                                                        \
+        return call_unary(OP_##name, numpy_slots.name, a); \
     }
-#define DEFINE_BINARY(name, Name)                                    \
-    static PyObject *array_##name(PyObject *a, PyObject *b)          \
-    {                                                                \
-        return call_binary(numpy_slots.name, PyNumber_##Name, a, b); \
-    }                                                                \
-    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)  \
-    {                                                                \
-        return call_inplace(numpy_slots.inplace_##name, a, b);       \
+#define DEFINE_BINARY(name, Name, op)                                                     \
+    static PyObject *array_##name(PyObject *a, PyObject *b)                           \
+    {                                                                                 \
+        return call_binary(op, numpy_slots.name, PyNumber_##Name, a, b);       \
+    }                                                                                 \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                   \
+    {                                                                                 \
+        return call_inplace(op, numpy_slots.inplace_##name, a, b);             \
     }
 UNARY_OPERATORS(DEFINE_UNARY)
 BINARY_OPERATORS(DEFINE_BINARY)
@@ -133,34 +183,107 @@ BINARY_OPERATORS(DEFINE_BINARY)
 static PyObject *array_divmod(PyObject *a, PyObject *b)
 {
     struct given given = {0};
-    return cross_adopt(numpy_slots.divmod(operand(a), operand(b)), &given, 1);
+    PyObject *results[2], *inputs[] = {a, b};
+    int status = 0;
+    if (is_for_queue(a, b))
+        status = record_ufunc(OP_divmod, inputs, 2, NULL, 2, results);
+    if (status == 0)
+        return cross_adopt(call_slot(numpy_slots.divmod, a, b), &given, 1);
+    PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
+    Py_XDECREF(results[0]);
+    Py_XDECREF(results[1]);
+    return both;
+}
+
+/* NumPy computes some powers in other ways: squares, roots and so on. */
+static int power_row(PyObject *a, PyObject *b)
+{
+    if (!is_array(a))
+        return OP_power;
+    int row = record_row(PyArray_TYPE(host_of(a)));
+    double exponent = PyFloat_CheckExact(b)  ? PyFloat_AsDouble(b)
+                      : PyLong_CheckExact(b) ? PyLong_AsDouble(b)
+                                             : Py_NAN;
+    PyErr_Clear();
+    bool is_integer = row >= 1 && row < 9;
+    if (exponent == 2.0 && (row >= 9 || (is_integer && PyLong_CheckExact(b))))
+        return OP_square;
+    if (row < 9)
+        return OP_power;
+    if (exponent == 0.5)
+        return OP_sqrt;
+    if (exponent == -1.0)
+        return OP_reciprocal;
+    if (exponent == 1.0)
+        return OP_positive;
+    return exponent == 0.0 ? NO_OP : OP_power;
+}
+
+static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **result)
+{
+    PyObject *inputs[] = {a, b};
+    int row = is_for_queue(a, b) ? power_row(a, b) : NO_OP;
+    if (row == NO_OP)
+        return 0;
+    return record_ufunc(row, inputs, row == OP_power ? 2 : 1, &out, 1, result);
 }
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
+    PyObject *result;
+    if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
+        return result;
+    if (prepare(a, b) < 0)
+        return NULL;
     return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
 }
 
 static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
-    PyObject *host = as_array(a)->host;
+    PyObject *result, *host = as_array(a)->host;
+    if (modulus == Py_None && record_power(a, b, a, &result) != 0)
+        return result;
+    if (prepare(a, b) < 0)
+        return NULL;
     return keep_identity(a, numpy_slots.inplace_power(host, operand(b), modulus));
 }
 
 static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 {
+    static const int rows[] = {OP_less,      OP_less_equal, OP_equal,
+                               OP_not_equal, OP_greater,    OP_greater_equal};
+    PyObject *result, *inputs[] = {a, b};
+    if (is_for_queue(a, b) && record_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
+        return result;
+    if (prepare(a, b) < 0)
+        return NULL;
+    struct given given;
+    given.n = 0;
+    if (!is_harmless(b))
+        note(&given, a);
     PyObject *x = as_array(a)->host, *y = operand(b);
-    if (y == b && is_subclass(y))
-        return adopt_fresh(PyObject_RichCompare(x, y, op));
-    return adopt_fresh(numpy_slots.richcompare(x, y, op));
+    bool is_asked = y == b && is_subclass(y);
+    result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
+    cross_watch(&given);
+    return adopt_fresh(result);
 }
 
-static int array_bool(PyObject *a) { return PyObject_IsTrue(as_array(a)->host); }
-static PyObject *array_int(PyObject *a) { return PyNumber_Long(as_array(a)->host); }
-static PyObject *array_float(PyObject *a) { return PyNumber_Float(as_array(a)->host); }
-static PyObject *array_index(PyObject *a) { return PyNumber_Index(as_array(a)->host); }
-static PyObject *array_repr(PyObject *a) { return PyObject_Repr(as_array(a)->host); }
-static PyObject *array_str(PyObject *a) { return PyObject_Str(as_array(a)->host); }
+/* Functions of the elements, which are read now. */
+#define DEFINE_READER(name, call)                                    \
+    static PyObject *array_##name(PyObject *a)                       \
+    {                                                                \
+        return prepare(a, NULL) < 0 ? NULL : call(as_array(a)->host); \
+    }
+DEFINE_READER(int, PyNumber_Long)
+DEFINE_READER(float, PyNumber_Float)
+DEFINE_READER(index, PyNumber_Index)
+DEFINE_READER(repr, PyObject_Repr)
+DEFINE_READER(str, PyObject_Str)
+
+static int array_bool(PyObject *a)
+{
+    return prepare(a, NULL) < 0 ? -1 : PyObject_IsTrue(as_array(a)->host);
+}
 
 /* -- Array: indexing and iteration ------------------------------------------------ */
 
@@ -169,7 +292,10 @@ static Py_ssize_t array_length(PyObject *a) { return PyObject_Size(as_array(a)->
 static int array_contains(PyObject *a, PyObject *x)
 {
     struct given given = {0};
-    return PySequence_Contains(as_array(a)->host, unwrap(x, &given));
+    PyObject *value = unwrap(x, &given);
+    if (prepare(a, x) < 0)
+        return -1;
+    return PySequence_Contains(as_array(a)->host, value);
 }
 
 /* A view taken from a; anything else is a copy or an element. */
@@ -181,57 +307,134 @@ static PyObject *adopt_item(PyObject *a, PyObject *item)
     return cross_adopt_host(item, &given);
 }
 
+static inline bool is_view_of(PyObject *item, PyObject *a)
+{
+    if (Py_TYPE(item) != host_type)
+        return false;
+    PyObject *base = PyArray_BASE((PyArrayObject *)item);
+    return base && (base == as_array(a)->host || base == root_of(a)->host);
+}
+
+/* Whether an index has arrays or lists in it, so that elements are copied. */
+static bool is_advanced(PyObject *key)
+{
+    if (!PyTuple_CheckExact(key))
+        return is_array(key) || PyList_CheckExact(key) || PyArray_Check(key);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
+        if (is_advanced(PyTuple_GetItem(key, i)))
+            return true;
+    return false;
+}
+
+/* Takes an item.  A view needs no element to be written yet, only an address. */
+static PyObject *take_item(PyObject *a, PyObject *index)
+{
+    PyObject *host = as_array(a)->host;
+    if (is_unwritten(a)) {
+        if (is_advanced(index) ? queue_flush() < 0 : queue_before_view(a) < 0)
+            return NULL;
+        PyObject *item = PyObject_GetItem(host, index);
+        if (!item || !is_unwritten(a) || is_view_of(item, a))
+            return item;
+        Py_DECREF(item);
+        if (queue_flush() < 0)
+            return NULL;
+    }
+    return PyObject_GetItem(host, index);
+}
+
 static PyObject *array_subscript(PyObject *a, PyObject *key)
 {
-    struct given given = {0};
+    struct given given;
+    given.n = given.nout = 0;
+    given.is_full = false;
     PyObject *index = cross_unwrap(key, &given, 1);
-    if (!index)
+    if (!index || cross_prepare(&given, true) < 0) {
+        Py_XDECREF(index);
         return NULL;
-    PyObject *item = PyObject_GetItem(as_array(a)->host, index);
+    }
+    PyObject *item = take_item(a, index);
     if (!item && cross_adapted(index))
-        item = PyObject_GetItem(as_array(a)->host, index);
+        item = take_item(a, index);
     Py_DECREF(index);
     return adopt_item(a, item);
 }
 
+/* Records a[key] = value when key selects a large view and value is simple; 1, 0 or -1. */
+static int record_item(PyObject *a, PyObject *key, PyObject *value)
+{
+    bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
+    if (!is_large || is_advanced(key))
+        return 0;
+    if (queue_before_view(a) < 0)
+        return -1;
+    PyObject *view = PyObject_GetItem(as_array(a)->host, key);
+    if (!view) {
+        PyErr_Clear();
+        return 0;
+    }
+    int status = 0;
+    if (is_view_of(view, a) &&
+        (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold || is_unwritten(a) ||
+         (is_array(value) && is_unwritten(value))))
+        status = record_assignment(a, view, value);
+    Py_DECREF(view);
+    return status;
+}
+
+static int assign(PyObject *host, PyObject *index, PyObject *value)
+{
+    return value ? PyObject_SetItem(host, index, value) : PyObject_DelItem(host, index);
+}
+
 static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 {
-    struct given given = {0};
+    struct given given;
+    given.n = given.nout = 0;
+    given.is_full = false;
     PyObject *host = as_array(a)->host;
+    int status = value ? record_item(a, key, value) : 0;
+    if (status != 0)
+        return status < 0 ? -1 : 0;
     PyObject *index = cross_unwrap(key, &given, 1);
     if (!index)
         return -1;
     /* An array that becomes an element of an object array keeps its identity. */
-    bool as_it_is = !value || ((struct host_fields *)host)->descr->kind == 'O';
+    bool as_it_is = !value || PyArray_DESCR((PyArrayObject *)host)->kind == 'O';
     PyObject *source = as_it_is ? value : cross_unwrap(value, &given, MAX_DEPTH);
-    if (value && !source) {
-        Py_DECREF(index);
-        return -1;
+    if ((value && !source) || cross_prepare(&given, true) < 0 || prepare(a, NULL) < 0) {
+        status = -1;
+    } else {
+        status = assign(host, index, source);
+        if (status < 0 && value && (cross_adapted(value) || cross_adapted(index)))
+            status = assign(host, index, source);
     }
-    int status = value ? PyObject_SetItem(host, index, source) : PyObject_DelItem(host, index);
-    if (status < 0 && value && (cross_adapted(value) || cross_adapted(index)))
-        status = PyObject_SetItem(host, index, source);
     if (!as_it_is)
-        Py_DECREF(source);
+        Py_XDECREF(source);
     Py_DECREF(index);
     return status;
 }
 
 static PyObject *array_item(PyObject *a, Py_ssize_t i)
 {
+    if (is_unwritten(a)) {
+        bool is_row = PyArray_NDIM(host_of(a)) > 1;
+        if (is_row ? queue_before_view(a) < 0 : queue_flush() < 0)
+            return NULL;
+    }
     return adopt_item(a, PySequence_GetItem(as_array(a)->host, i));
 }
 
 static PyObject *array_iter(PyObject *a)
 {
-    struct host_fields *host = (struct host_fields *)as_array(a)->host;
-    return host->ndim == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
+    PyArrayObject *host = host_of(a);
+    return PyArray_NDIM(host) == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
 }
 
 /* Whether a buffer's format says all there is to the dtype; -1 with an exception set. */
 static int is_described(PyObject *host)
 {
-    struct descr_fields *dtype = ((struct host_fields *)host)->descr;
+    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)host);
     if (dtype->kind != 'V' && dtype->kind != 'T')
         return 1;
     PyObject *answer = PyObject_CallFunctionObjArgs(described, dtype, NULL);
@@ -247,7 +450,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     PyObject *host = as_array(a)->host;
     view->obj = NULL;
     int status = flags & PyBUF_FORMAT ? is_described(host) : 1;
-    if (status < 0 || PyObject_GetBuffer(host, view, flags) < 0)
+    if (prepare(a, NULL) < 0 || status < 0 || PyObject_GetBuffer(host, view, flags) < 0)
         return -1;
     if (status == 0) {
         PyBuffer_Release(view);
@@ -258,7 +461,14 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     Py_INCREF(a);
     Py_DECREF(view->obj);
     view->obj = a;
+    root_of(a)->n_exports++;
     return 0;
+}
+
+static void array_releasebuffer(PyObject *a, Py_buffer *view)
+{
+    (void)view;
+    root_of(a)->n_exports--;
 }
 
 /* -- Array: NumPy's protocols ----------------------------------------------------- */
@@ -285,18 +495,19 @@ static bool is_plain_call(PyObject *args, PyObject *kwargs)
 
 static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs)
 {
+    static const struct function plain = {.adopts = true};
     PyObject *result = NULL;
     if (is_plain_call(args, kwargs)) {
         PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
         if (operands)
-            result = cross_call(PyTuple_GetItem(args, 0), operands, NULL, 0, true);
+            result = cross_call(&plain, PyTuple_GetItem(args, 0), operands, NULL);
         Py_XDECREF(operands);
         return result;
     }
     /* NumPy's own answers NotImplemented when another operand is to be asked. */
     PyObject *call = PyObject_GetAttrString(as_array(a)->host, "__array_ufunc__");
     if (call)
-        result = cross_call(call, args, kwargs, 0, true);
+        result = cross_call(&plain, call, args, kwargs);
     Py_XDECREF(call);
     return result;
 }
@@ -317,13 +528,15 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
     PyObject *result = NULL;
     if (items == named)
         Py_INCREF(items);
-    if (call && kinds && values && items)
+    if (call && kinds && values && items && cross_prepare(&given, true) == 0)
         result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
+    result = cross_adopt(result, &given, MAX_DEPTH);
     Py_XDECREF(items);
     Py_XDECREF(values);
     Py_XDECREF(kinds);
     Py_XDECREF(call);
-    return cross_adopt(result, &given, MAX_DEPTH);
+    cross_watch(&given);
+    return result;
 }
 
 /* -- Array: the attributes that describe it ---------------------------------------- */
@@ -340,17 +553,28 @@ static int set_of_host(PyObject *a, PyObject *value, void *name)
     return PyObject_SetAttrString(as_array(a)->host, name, value);
 }
 
+/* Whoever takes the host may do with it what he likes. */
+static PyObject *get_host(PyObject *a, void *unused)
+{
+    (void)unused;
+    if (prepare(a, NULL) < 0)
+        return NULL;
+    queue_export(a);
+    return Py_NewRef(as_array(a)->host);
+}
+
 #define OF_HOST(name) {#name, get_of_host, set_of_host, NULL, #name}
 static PyGetSetDef array_getset[] = {
     OF_HOST(shape),    OF_HOST(dtype),   OF_HOST(ndim),
     OF_HOST(size),     OF_HOST(strides), OF_HOST(flags),
-    OF_HOST(itemsize), OF_HOST(nbytes),  {NULL, NULL, NULL, NULL, NULL},
+    OF_HOST(itemsize), OF_HOST(nbytes),  {"_host", get_host, NULL, "The numpy.ndarray.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 /* The texts are NumPy's; they live as long as its class, which is for good. */
 int array_load_docs(PyObject *numpy_class)
 {
-    for (PyGetSetDef *each = array_getset; each->name; each++) {
+    for (PyGetSetDef *each = array_getset; each->get == get_of_host; each++) {
         PyObject *member = PyObject_GetAttrString(numpy_class, each->name);
         PyObject *doc = member ? PyObject_GetAttrString(member, "__doc__") : NULL;
         each->doc = doc && PyUnicode_Check(doc) ? PyUnicode_AsUTF8AndSize(doc, NULL) : NULL;
@@ -367,10 +591,12 @@ static void array_dealloc(PyObject *self)
     struct array *a = as_array(self);
     if (a->weakrefs)
         PyObject_ClearWeakRefs(self);
+    if (a->used > queue_done)
+        record_held += PyArray_NBYTES(host_of(self));
     Py_CLEAR(a->host);
-    Py_CLEAR(a->buffer);
     Py_CLEAR(a->base);
     if (nspare < NSPARE && type == array_type) {
+        memset(&a->weakrefs, 0, sizeof *a - offsetof(struct array, weakrefs));
         spare[nspare++] = a;
     } else {
         freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -380,9 +606,6 @@ static void array_dealloc(PyObject *self)
 }
 
 static PyMemberDef array_members[] = {
-    {"_host", T_OBJECT_EX, offsetof(struct array, host), READONLY, "The numpy.ndarray."},
-    {"_buffer", T_OBJECT, offsetof(struct array, buffer), READONLY,
-     "The block of memory under the host, or None."},
     {"_base", T_OBJECT, offsetof(struct array, base), READONLY,
      "The array this one is a view of, or None."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct array, weakrefs), READONLY, NULL},
@@ -402,7 +625,7 @@ static PyMethodDef array_methods[] = {
 };
 
 #define UNARY_SLOT(name) {Py_nb_##name, array_##name},
-#define BINARY_SLOTS(name, Name) \
+#define BINARY_SLOTS(name, Name, op) \
     {Py_nb_##name, array_##name}, {Py_nb_inplace_##name, array_inplace_##name},
 
 static PyType_Slot array_slots[] = {
@@ -429,6 +652,7 @@ static PyType_Slot array_slots[] = {
     {Py_sq_item, array_item},
     {Py_sq_contains, array_contains},
     {Py_bf_getbuffer, array_getbuffer},
+    {Py_bf_releasebuffer, array_releasebuffer},
     {0, NULL},
 };
 

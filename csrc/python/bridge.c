@@ -1,5 +1,7 @@
 /* bridge.c -- the module mxnp._bridge: arrays, and calls that cross between them and NumPy. */
-#include "python/bridge.h"
+#define MX_IMPORTS_NUMPY
+#include "python/queue.h"
+#include "python/record.h"
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
@@ -53,39 +55,25 @@ static PyObject *host(PyObject *module, PyObject *x)
 {
     struct given given = {0};
     (void)module;
-    return cross_unwrap(x, &given, MAX_DEPTH);
-}
-
-static PyObject *over(PyObject *module, PyObject *args)
-{
-    PyObject *memory, *buffer;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!O:over", host_type, &memory, &buffer))
-        return NULL;
-    Py_INCREF(memory);
-    PyObject *out = array_new(memory);
-    if (out && buffer != Py_None) {
-        Py_INCREF(buffer);
-        as_array(out)->buffer = buffer;
-    }
+    PyObject *out = cross_unwrap(x, &given, MAX_DEPTH);
+    if (out && cross_prepare(&given, true) < 0)
+        Py_CLEAR(out);
+    for (int i = 0; i < given.n; i++)
+        queue_export(given.arrays[i]);
     return out;
 }
 
-/* PyArrayInterface: numpy/ndarraytypes.h. */
-struct interface {
-    int two;
-    int ndim;
-    char typekind;
-    int itemsize;
-    int flags;
-    Py_ssize_t *shape;
-    Py_ssize_t *strides;
-    void *data;
-    PyObject *descr;
-};
+static PyObject *pin(PyObject *module, PyObject *x)
+{
+    (void)module;
+    if (is_array(x))
+        root_of(x)->is_pinned = true;
+    Py_RETURN_NONE;
+}
 
-#define LAYOUT    0x0503 /* C and F order, aligned, writeable */
-#define HAS_DESCR 0x0800
+#define LAYOUT                                                                              \
+    (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE)
+#define HAS_DESCR NPY_ARR_HAS_DESCR
 
 /* NumPy's own interface, with the dtype itself in the place of a list of its fields:
  * NumPy takes either, and the list leaves out padding and alignment.  The flags are set
@@ -98,18 +86,20 @@ static PyObject *exact_interface(PyObject *module, PyObject *x)
         return NULL;
     }
     PyObject *capsule = PyObject_GetAttrString(x, "__array_struct__");
-    struct interface *is = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    PyArrayInterface *is = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (is && is->descr) {
-        struct host_fields *host_array = (struct host_fields *)x;
+        PyArrayObject *host_array = (PyArrayObject *)x;
         Py_DECREF(is->descr);
-        is->descr = (PyObject *)host_array->descr;
-        Py_INCREF(is->descr);
-        is->flags = (host_array->flags & LAYOUT) | HAS_DESCR;
+        is->descr = Py_NewRef((PyObject *)PyArray_DESCR(host_array));
+        is->flags = (PyArray_FLAGS(host_array) & LAYOUT) | HAS_DESCR;
     }
     return capsule;
 }
 
+static PyObject *start(PyObject *module, PyObject *address);
+
 static PyMethodDef module_methods[] = {
+    {"start", start, METH_O, "start(address)\n--\n\nName the core's table of functions."},
     {"exact_interface", exact_interface, METH_O,
      "exact_interface(host)\n--\n\nGive __array_struct__ of a NumPy array, with its very "
      "dtype."},
@@ -127,9 +117,8 @@ static PyMethodDef module_methods[] = {
     {"host", host, METH_O,
      "host(x)\n--\n\n"
      "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
-    {"over", over, METH_VARARGS,
-     "over(host, buffer)\n--\n\nMake an array over a NumPy array and the memory it points "
-     "into."},
+    {"pin", pin, METH_O,
+     "pin(array)\n--\n\nNote that the address of its memory is known outside from now on."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -153,14 +142,29 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTyp
     return PyModule_AddObjectRef(module, name, type);
 }
 
+/* The core's functions, through mxnp._lib; then all that is looked up in NumPy. */
+static PyObject *start(PyObject *module, PyObject *address)
+{
+    (void)module;
+    core = PyLong_AsVoidPtr(address);
+    PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
+    if (!numpy || memory_load() < 0 || place_load(numpy) < 0 || signature_load(numpy) < 0) {
+        Py_XDECREF(numpy);
+        return NULL;
+    }
+    Py_DECREF(numpy);
+    Py_RETURN_NONE;
+}
+
 PyMODINIT_FUNC PyInit__bridge(void)
 {
+    import_array1(NULL);
     PyTypeObject *method_type, *base_type, *lookup_type;
     PyObject *types = PyImport_ImportModule("types");
     PyObject *numpy = PyImport_ImportModule("numpy");
     PyObject *numpy_class = numpy ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
     PyObject *module = types && numpy_class ? PyModule_Create(&module_def) : NULL;
-    if (!module || array_load_docs(numpy_class) < 0)
+    if (!module || PyModule_AddFunctions(module, queue_methods) < 0 || array_load_docs(numpy_class) < 0)
         goto failed;
     method_class = PyObject_GetAttrString(types, "MethodType");
     if (!method_class || add_type(module, "Array", &array_spec, NULL, &base_type) < 0 ||

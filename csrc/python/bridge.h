@@ -8,39 +8,44 @@
 #include <Python.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <structmember.h>
+
+#define NPY_NO_DEPRECATED_API  NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION     NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL mxnp_numpy_api
+#ifndef MX_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
 
 #define MAX_GIVEN 32 /* arrays of one call whose identity is kept */
 #define MAX_OUT   4  /* NumPy arrays given as out that are recognised */
 #define MAX_DEPTH 8  /* nested lists and tuples searched for arrays */
 
-/* The leading fields of PyArrayObject and PyArray_Descr: numpy/ndarraytypes.h. */
-struct host_fields {
-    PyObject_HEAD char *data;
-    int ndim;
-    Py_ssize_t *shape;
-    Py_ssize_t *strides;
-    PyObject *base;
-    struct descr_fields *descr;
-    int flags;
-};
-
-struct descr_fields {
-    PyObject_HEAD PyTypeObject *typeobj;
-    char kind;
-};
-
 struct array {
     PyObject_HEAD PyObject *host; /* the numpy.ndarray; never NULL in an array that escaped */
-    PyObject *buffer;             /* the block of memory host points into, or NULL */
     PyObject *base;               /* the array this one is a view of, or NULL */
     PyObject *weakrefs;
+
+    /* Of an array that is no view: the last recorded operations that use and that write its
+     * memory, and who outside of mxnp may do so at any time. */
+    int64_t used, written;
+    int n_exports;    /* buffers */
+    bool is_exported; /* the host was handed out */
+    bool is_pinned;   /* its address was handed out */
 };
 
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
     PyObject *choose;                /* tells what to call instead, given the arguments */
+    PyObject *queued;                /* called first when an array is large: it may record */
+    int operation;                   /* of a ufunc: its row in ops.def, or -1 */
     bool adopts;                     /* whether results become mxnp arrays */
+    bool is_view;                    /* gives views, where it need not read the elements */
     int depth;                       /* how many levels of tuples and lists are unwrapped */
     PyObject *dict;
     PyObject *weakrefs;
@@ -64,15 +69,36 @@ static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
  * can be recognised.  Borrowed references. */
 struct given {
     int n;
+    bool is_full; /* there were more arrays */
     PyObject *arrays[MAX_GIVEN];
+    Py_ssize_t holders[MAX_GIVEN]; /* references to their hosts before the call */
     int nout;
     PyObject *outs[MAX_OUT]; /* NumPy arrays given as out: they are given back as such */
 };
 
+/* The array that stands for the memory of a and of all other views of it. */
+static inline struct array *root_of(PyObject *a)
+{
+    PyObject *base = as_array(a)->base;
+    return as_array(base ? base : a);
+}
+
+/* References to the host, and to that of the array it is a view of. */
+static inline Py_ssize_t count_holders(PyObject *a)
+{
+    struct array *root = root_of(a);
+    Py_ssize_t count = Py_REFCNT(as_array(a)->host);
+    return root == as_array(a) ? count : count + Py_REFCNT(root->host);
+}
+
 static inline void note(struct given *given, PyObject *x)
 {
-    if (given->n < MAX_GIVEN)
-        given->arrays[given->n++] = x;
+    if (given->n == MAX_GIVEN) {
+        given->is_full = true;
+        return;
+    }
+    given->holders[given->n] = count_holders(x);
+    given->arrays[given->n++] = x;
 }
 
 /* Borrowed: what NumPy is to see instead of x. */
@@ -97,24 +123,33 @@ PyObject *cross_unwrap(PyObject *x, struct given *given, int depth);
 PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth);
 
 /* Takes host: the array that was given and has this host, or a new array over it. */
-PyObject *cross_adopt_host(PyObject *host, const struct given *given);
+PyObject *cross_adopt_host(PyObject *host, struct given *given);
 
 /* Takes result (NULL passes through): numpy arrays become mxnp arrays, also inside
  * tuples, lists and dicts. */
-PyObject *cross_adopt(PyObject *result, const struct given *given, int depth);
+PyObject *cross_adopt(PyObject *result, struct given *given, int depth);
 
 /* A class of the program whose __array__ gives an mxnp array is refused by NumPy: let
  * the class be adapted (see _array.adapt), and tell whether to call again. */
 bool cross_adapted(PyObject *objects);
 
+/* Before NumPy gets the hosts of the given arrays: what is recorded for their memory runs, or
+ * only their addresses are settled when nothing reads them.  -1 with an exception set. */
+int cross_prepare(struct given *given, bool reads);
+
+/* After NumPy had them: those whose host somebody still has are marked as exported. */
+void cross_watch(const struct given *given);
+
 /* Call a NumPy callable with args and kwargs unwrapped. */
-PyObject *cross_call(PyObject *callable, PyObject *args, PyObject *kwargs, int depth,
-                     bool adopts);
+PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *args,
+                     PyObject *kwargs);
 
 /* -- array.c ----------------------------------------------------------------------- */
 
 /* New reference to an array over host, which is taken. */
 PyObject *array_new(PyObject *host);
+
+static inline PyArrayObject *host_of(PyObject *x) { return (PyArrayObject *)as_array(x)->host; }
 
 /* A fresh result of an operator: an array, unless it is a scalar or another class's. */
 static inline PyObject *adopt_fresh(PyObject *result)

@@ -1,5 +1,5 @@
 /* cross.c -- arguments on their way to NumPy, and results on their way back. */
-#include "python/bridge.h"
+#include "python/queue.h"
 
 PyTypeObject *array_type; /* mxnp.ndarray */
 PyTypeObject *ufunc_type; /* mxnp.ufunc */
@@ -108,7 +108,7 @@ PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
 
 /* -- Adopting: an array in the place of a host ----------------------------------- */
 
-PyObject *cross_adopt_host(PyObject *host, const struct given *given)
+PyObject *cross_adopt_host(PyObject *host, struct given *given)
 {
     for (int i = 0; i < given->nout; i++)
         if (given->outs[i] == host)
@@ -120,24 +120,44 @@ PyObject *cross_adopt_host(PyObject *host, const struct given *given)
             return given->arrays[i];
         }
     }
-    PyObject *base = ((struct host_fields *)host)->base;
+    PyObject *base = PyArray_BASE((PyArrayObject *)host);
     PyObject *out = array_new(host);
     for (int i = 0; out && base && i < given->n; i++) {
         struct array *x = as_array(given->arrays[i]);
         bool direct = x->host == base;
-        if (!direct && ((struct host_fields *)x->host)->base != base)
+        if (!direct && PyArray_BASE((PyArrayObject *)x->host) != base)
             continue;
-        as_array(out)->buffer = x->buffer;
-        as_array(out)->base = direct ? (PyObject *)x : x->base;
-        Py_XINCREF(as_array(out)->buffer);
-        Py_XINCREF(as_array(out)->base);
+        as_array(out)->base = Py_XNewRef(direct ? (PyObject *)x : x->base);
+        given->holders[i]++;
         break;
     }
     return out;
 }
 
+/* -- What is recorded, and what NumPy keeps ----------------------------------------- */
+
+int cross_prepare(struct given *given, bool reads)
+{
+    int status = 0;
+    if (!queue_is_idle()) {
+        if (given->is_full)
+            status = queue_flush();
+        for (int i = 0; i < given->n && status == 0; i++)
+            status = reads ? queue_before_write(given->arrays[i])
+                           : queue_before_view(given->arrays[i]);
+    }
+    return status;
+}
+
+void cross_watch(const struct given *given)
+{
+    for (int i = 0; i < given->n; i++)
+        if (count_holders(given->arrays[i]) > given->holders[i])
+            queue_export(given->arrays[i]);
+}
+
 /* Adopt the values of a list or dict in place: NumPy has just made it. */
-static PyObject *adopt_list(PyObject *list, const struct given *given, int depth)
+static PyObject *adopt_list(PyObject *list, struct given *given, int depth)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
         PyObject *item = PyList_GetItem(list, i);
@@ -152,7 +172,7 @@ static PyObject *adopt_list(PyObject *list, const struct given *given, int depth
     return list;
 }
 
-static PyObject *adopt_dict(PyObject *dict, const struct given *given, int depth)
+static PyObject *adopt_dict(PyObject *dict, struct given *given, int depth)
 {
     PyObject *items = PyDict_Items(dict);
     for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
@@ -173,7 +193,7 @@ static PyObject *adopt_dict(PyObject *dict, const struct given *given, int depth
 }
 
 /* Tuples, and named tuples such as linalg's SVDResult, are made anew. */
-static PyObject *adopt_tuple(PyObject *tuple, const struct given *given, int depth)
+static PyObject *adopt_tuple(PyObject *tuple, struct given *given, int depth)
 {
     Py_ssize_t n = PyTuple_Size(tuple);
     PyObject *items = PyTuple_New(n), *out = NULL;
@@ -214,7 +234,7 @@ done:
     return out;
 }
 
-PyObject *cross_adopt(PyObject *result, const struct given *given, int depth)
+PyObject *cross_adopt(PyObject *result, struct given *given, int depth)
 {
     if (!result)
         return NULL;
@@ -254,7 +274,7 @@ bool cross_adapted(PyObject *objects)
 static bool is_object_dtype(PyObject *x)
 {
     return x == (PyObject *)&PyBaseObject_Type ||
-           (Py_TYPE(x) == object_dtype && ((struct descr_fields *)x)->kind == 'O') ||
+           (Py_TYPE(x) == object_dtype && ((PyArray_Descr *)x)->kind == 'O') ||
            (PyUnicode_Check(x) && (PyUnicode_CompareWithASCIIString(x, "O") == 0 ||
                                    PyUnicode_CompareWithASCIIString(x, "object") == 0));
 }
@@ -268,28 +288,69 @@ static bool makes_objects(PyObject *args, PyObject *kwargs)
     return dtype && is_object_dtype(dtype);
 }
 
-PyObject *cross_call(PyObject *callable, PyObject *args, PyObject *kwargs, int depth,
-                     bool adopts)
+/* Whether a function that gives views where it can had to read elements after all. */
+static bool has_read(PyObject *result, const struct given *given)
 {
-    struct given given = {0};
-    if (depth > 0 && makes_objects(args, kwargs))
-        depth = 0;
+    if (PyTuple_CheckExact(result) || PyList_CheckExact(result)) {
+        bool is_list = PyList_CheckExact(result), reads = false;
+        Py_ssize_t n = is_list ? PyList_Size(result) : PyTuple_Size(result);
+        for (Py_ssize_t i = 0; i < n && !reads; i++)
+            reads = has_read(is_list ? PyList_GetItem(result, i) : PyTuple_GetItem(result, i),
+                             given);
+        return reads;
+    }
+    if (Py_TYPE(result) != host_type)
+        return PyArray_CheckScalar(result);
+    PyObject *base = PyArray_BASE((PyArrayObject *)result);
+    for (int i = 0; i < given->n; i++) {
+        PyObject *host = as_array(given->arrays[i])->host;
+        if (host == result || host == base || (PyObject *)root_of(given->arrays[i])->host == base)
+            return false;
+    }
+    return true;
+}
+
+static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
+                      PyObject *named, PyObject *args, struct given *given)
+{
+    bool reads = !f->is_view || queue_is_idle();
+    if (cross_prepare(given, reads) < 0)
+        return NULL;
+    PyObject *result = PyObject_Call(callable, positional, named);
+    if (!reads && (!result || has_read(result, given))) {
+        Py_CLEAR(result);
+        PyErr_Clear();
+        if (cross_prepare(given, true) == 0)
+            result = PyObject_Call(callable, positional, named);
+    }
+    if (!result && cross_adapted(args))
+        result = PyObject_Call(callable, positional, named);
+    return result;
+}
+
+PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *args,
+                     PyObject *kwargs)
+{
+    struct given given;
+    given.n = given.nout = 0;
+    given.is_full = false;
+    int depth = f->depth > 0 && makes_objects(args, kwargs) ? 0 : f->depth;
     PyObject *positional = unwrap_args(args, &given, depth);
     PyObject *named = NULL, *result = NULL;
     if (!positional)
         return NULL;
     if (kwargs && PyDict_Size(kwargs) > 0) {
         named = cross_unwrap_kwargs(kwargs, &given, depth);
-        if (!named)
-            goto done;
+        if (!named) {
+            Py_DECREF(positional);
+            return NULL;
+        }
     }
-    result = PyObject_Call(callable, positional, named);
-    if (!result && cross_adapted(args))
-        result = PyObject_Call(callable, positional, named);
-    if (adopts)
+    result = call(f, callable, positional, named, args, &given);
+    if (f->adopts)
         result = cross_adopt(result, &given, MAX_DEPTH);
-done:
     Py_XDECREF(named);
     Py_DECREF(positional);
+    cross_watch(&given);
     return result;
 }

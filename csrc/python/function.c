@@ -1,5 +1,5 @@
 /* function.c -- a NumPy callable that takes and gives mxnp arrays. */
-#include "python/bridge.h"
+#include "python/queue.h"
 
 static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -15,19 +15,94 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     Py_INCREF(wrapped);
     self->wrapped = wrapped;
     self->adopts = adopts;
+    self->operation = -1;
     self->depth = depth;
     return (PyObject *)self;
+}
+
+/* Whether one of the arguments, or of those in a first list or tuple, is for the queue. */
+static bool has_large(PyObject *args, int depth)
+{
+    bool is_list = PyList_CheckExact(args);
+    Py_ssize_t n = is_list ? PyList_Size(args) : PyTuple_Size(args);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = is_list ? PyList_GetItem(args, i) : PyTuple_GetItem(args, i);
+        if (is_array(x) ? queue_takes(x)
+                        : depth > 0 && (PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
+                              has_large(x, depth - 1))
+            return true;
+    }
+    return false;
+}
+
+/* Outputs given by position or as out=; false when there are other keywords. */
+static bool read_outs(PyObject *args, PyObject *kwargs, int nin, int nout, PyObject **outs)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    for (int j = 0; j < nout; j++)
+        outs[j] = nin + j < n ? PyTuple_GetItem(args, nin + j) : NULL;
+    if (n < nin || n > nin + nout)
+        return false;
+    if (!kwargs || PyDict_Size(kwargs) == 0)
+        return true;
+    PyObject *out = PyDict_GetItemString(kwargs, "out");
+    if (!out || PyDict_Size(kwargs) > 1 || n > nin)
+        return false;
+    if (PyTuple_CheckExact(out)) {
+        for (int j = 0; j < nout && PyTuple_Size(out) == nout; j++)
+            outs[j] = PyTuple_GetItem(out, j);
+        if (PyTuple_Size(out) != nout)
+            return false;
+    } else if (nout == 1) {
+        outs[0] = out;
+    } else {
+        return false;
+    }
+    for (int j = 0; j < nout; j++)
+        if (outs[j] == Py_None)
+            outs[j] = NULL;
+    return true;
+}
+
+/* 1 with the result, 0, or -1 with an exception set. */
+static int record(const struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
+{
+    const struct mx_op_row *row = core->op_get(f->operation);
+    PyObject *inputs[3], *outs[2], *results[2];
+    if (!read_outs(args, kwargs, row->nin, row->nout, outs))
+        return 0;
+    for (int i = 0; i < row->nin; i++)
+        inputs[i] = PyTuple_GetItem(args, i);
+    int status = record_ufunc(f->operation, inputs, row->nin, outs, row->nout, results);
+    if (status < 1)
+        return status;
+    *result = row->nout == 1 ? results[0] : PyTuple_Pack(2, results[0], results[1]);
+    if (row->nout == 2) {
+        Py_DECREF(results[0]);
+        Py_DECREF(results[1]);
+    }
+    return *result ? 1 : -1;
 }
 
 static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct function *f = (struct function *)self;
+    PyObject *result = NULL;
+    if (f->operation >= 0 && has_large(args, 0)) {
+        if (record(f, args, kwargs, &result) != 0)
+            return result;
+    } else if (f->queued && has_large(args, 1)) {
+        result = PyObject_Call(f->queued, args, kwargs);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_CLEAR(result);
+    }
     if (!f->choose || f->choose == Py_None)
-        return cross_call(f->wrapped, args, kwargs, f->depth, f->adopts);
+        return cross_call(f, f->wrapped, args, kwargs);
     PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
     if (!chosen)
         return NULL;
-    PyObject *result = cross_call(chosen, args, kwargs, f->depth, f->adopts);
+    result = cross_call(f, chosen, args, kwargs);
     Py_DECREF(chosen);
     return result;
 }
@@ -77,6 +152,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     struct function *f = (struct function *)self;
     Py_VISIT(f->wrapped);
     Py_VISIT(f->choose);
+    Py_VISIT(f->queued);
     Py_VISIT(f->dict);
     Py_VISIT(Py_TYPE(self));
     return 0;
@@ -86,6 +162,7 @@ static int function_clear(PyObject *self)
 {
     struct function *f = (struct function *)self;
     Py_CLEAR(f->choose);
+    Py_CLEAR(f->queued);
     Py_CLEAR(f->dict);
     return 0;
 }
@@ -99,6 +176,7 @@ static void function_dealloc(PyObject *self)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(f->wrapped);
     Py_XDECREF(f->choose);
+    Py_XDECREF(f->queued);
     Py_XDECREF(f->dict);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
@@ -110,6 +188,13 @@ static PyMemberDef function_members[] = {
      "The NumPy callable."},
     {"choose", T_OBJECT, offsetof(struct function, choose), 0,
      "None, or a function of a call's arguments that gives the NumPy callable for it."},
+    {"queued", T_OBJECT, offsetof(struct function, queued), 0,
+     "None, or what is called first when an array is large: it records the operation, or "
+     "gives NotImplemented."},
+    {"operation", T_INT, offsetof(struct function, operation), 0,
+     "Of a ufunc: its row in ops.def, or -1."},
+    {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
+     "Whether results are views where the elements need not be read."},
     {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},

@@ -1,0 +1,514 @@
+/* program.c -- from a group to blocks, and the blocks of a chunk one after the other. */
+#include "program.h"
+
+#include <string.h>
+
+#include "../alloc.h"
+#include "../buffer.h"
+#include "../error.h"
+#include "conditions.h"
+#include "copies.h"
+#include "reduce.h"
+
+#define CACHE_BYTES   24576 /* of the first-level cache, for what a block touches */
+#define MIN_BLOCK     256   /* elements */
+#define MAX_BLOCK     4096
+#define SHORT_AXIS    48    /* an innermost axis up to this is made part of larger blocks */
+#define CHUNK_ELEMENTS 16384
+#define LINE          64 /* bytes of a cache line */
+
+/* -- Axes -------------------------------------------------------------------------- */
+
+static bool is_memory(const struct mx_access *access) { return access->place == MX_DIRECT; }
+
+static intptr_t length_of(intptr_t stride) { return stride < 0 ? -stride : stride; }
+
+/* How far memory moves along an axis, over all operands. */
+static intptr_t axis_weight(const struct mx_program *program, int axis)
+{
+    intptr_t weight = 0;
+    for (int a = 0; a < program->n_accesses; a++)
+        if (is_memory(&program->accesses[a]))
+            weight += length_of(program->accesses[a].strides[axis]);
+    return weight;
+}
+
+static void swap_axes(struct mx_program *program, int i, int j)
+{
+    intptr_t length = program->shape[i];
+    program->shape[i] = program->shape[j];
+    program->shape[j] = length;
+    for (int a = 0; a < program->n_accesses; a++) {
+        intptr_t *strides = program->accesses[a].strides, stride = strides[i];
+        strides[i] = strides[j];
+        strides[j] = stride;
+    }
+    unsigned bits = program->reduced;
+    if ((bits >> i & 1) != (bits >> j & 1))
+        program->reduced = bits ^ (1u << i | 1u << j);
+}
+
+/* The axis along which memory moves least becomes the last; C order where it is the same. */
+static void sort_axes(struct mx_program *program)
+{
+    for (int i = 1; i < program->ndim; i++)
+        for (int j = i; j > 0 && axis_weight(program, j - 1) < axis_weight(program, j); j--)
+            swap_axes(program, j - 1, j);
+}
+
+/* An axis along which all operands go backwards is gone through from its other end. */
+static void turn_axes(struct mx_program *program)
+{
+    for (int i = 0; i < program->ndim; i++) {
+        bool backwards = false, forwards = false;
+        for (int a = 0; a < program->n_accesses; a++) {
+            intptr_t stride = is_memory(&program->accesses[a])
+                                  ? program->accesses[a].strides[i]
+                                  : 0;
+            backwards |= stride < 0;
+            forwards |= stride > 0;
+        }
+        if (!backwards || forwards)
+            continue;
+        for (int a = 0; a < program->n_accesses; a++) {
+            struct mx_access *access = &program->accesses[a];
+            if (is_memory(access)) {
+                access->data += (program->shape[i] - 1) * access->strides[i];
+                access->strides[i] = -access->strides[i];
+            }
+        }
+    }
+}
+
+static void drop_axis(struct mx_program *program, int axis)
+{
+    for (int i = axis; i < program->ndim - 1; i++)
+        program->shape[i] = program->shape[i + 1];
+    for (int a = 0; a < program->n_accesses; a++)
+        for (int i = axis; i < program->ndim - 1; i++)
+            program->accesses[a].strides[i] = program->accesses[a].strides[i + 1];
+    unsigned below = (1u << axis) - 1;
+    program->reduced = (program->reduced & below) | (program->reduced >> 1 & ~below);
+    program->ndim--;
+}
+
+static bool leads_into(const struct mx_program *program, int axis)
+{
+    if ((program->reduced >> axis & 1) != (program->reduced >> (axis + 1) & 1))
+        return false;
+    for (int a = 0; a < program->n_accesses; a++) {
+        const intptr_t *strides = program->accesses[a].strides;
+        if (is_memory(&program->accesses[a]) &&
+            strides[axis] != strides[axis + 1] * program->shape[axis + 1])
+            return false;
+    }
+    return true;
+}
+
+static void merge_axes(struct mx_program *program)
+{
+    for (int i = program->ndim - 1; i >= 0; i--)
+        if (program->shape[i] == 1)
+            drop_axis(program, i);
+    for (int i = program->ndim - 2; i >= 0; i--) {
+        if (!leads_into(program, i))
+            continue;
+        program->shape[i + 1] *= program->shape[i];
+        drop_axis(program, i);
+    }
+    if (program->ndim == 0) {
+        program->ndim = 1;
+        program->shape[0] = 1;
+        for (int a = 0; a < program->n_accesses; a++)
+            program->accesses[a].strides[0] = 0;
+    }
+}
+
+/* -- Blocks ------------------------------------------------------------------------ */
+
+/* Elements of a block for which all operands fit the cache. */
+static intptr_t block_size(const struct mx_program *program)
+{
+    intptr_t bytes = 1;
+    for (int a = 0; a < program->n_accesses; a++) {
+        const struct mx_access *access = &program->accesses[a];
+        if (access->place == MX_SCRATCH || access->strides[program->ndim - 1] != 0)
+            bytes += access->itemsize;
+    }
+    intptr_t size = CACHE_BYTES / bytes / LINE * LINE;
+    return size < MIN_BLOCK ? MIN_BLOCK : size > MAX_BLOCK ? MAX_BLOCK : size;
+}
+
+/* Reductions go along the innermost axis, or along others with a row of results: either
+ * way a long one. */
+static void choose_reduced_row(struct mx_program *program)
+{
+    int last = program->ndim - 1, longest = last;
+    for (int i = 0; i < last; i++)
+        if (program->shape[i] > program->shape[longest])
+            longest = i;
+    if (program->shape[last] < MIN_BLOCK / 4 && longest != last) {
+        for (int i = longest; i < last; i++)
+            swap_axes(program, i, i + 1);
+    }
+}
+
+static void cut_into_blocks(struct mx_program *program)
+{
+    bool reduces = program->n_reductions > 0;
+    if (reduces)
+        choose_reduced_row(program);
+    int split = program->ndim - 1;
+    intptr_t inner = 1, size = block_size(program);
+    while (!reduces && split > 0 && inner * program->shape[split] <= SHORT_AXIS)
+        inner *= program->shape[split--];
+    intptr_t length = size / inner, n = program->shape[split];
+    program->n_pieces = (n + length - 1) / length;
+    program->length = (n + program->n_pieces - 1) / program->n_pieces;
+    program->n_pieces = (n + program->length - 1) / program->length;
+    program->split = split;
+    program->inner = inner;
+    program->n_blocks = program->n_pieces;
+    for (int i = 0; i < split; i++)
+        program->n_blocks *= program->shape[i];
+}
+
+/* Whether one stride leads through all elements of a block, and which. */
+static bool has_block_stride(const struct mx_program *program, struct mx_access *access)
+{
+    int last = program->ndim - 1;
+    access->stride = access->strides[last];
+    for (int i = last; i > program->split; i--)
+        if (access->strides[i - 1] != access->strides[i] * program->shape[i])
+            return false;
+    return true;
+}
+
+/* -- Scratch memory ---------------------------------------------------------------- */
+
+struct slots {
+    size_t size; /* of the whole so far */
+    struct {
+        size_t offset, size;
+    } unused[MX_MAX_STEPS * 2];
+    int n_unused;
+};
+
+static size_t take_slot(struct slots *slots, size_t size)
+{
+    for (int i = slots->n_unused - 1; i >= 0; i--) {
+        if (slots->unused[i].size != size)
+            continue;
+        size_t offset = slots->unused[i].offset;
+        slots->unused[i] = slots->unused[--slots->n_unused];
+        return offset;
+    }
+    size_t offset = slots->size;
+    slots->size += size;
+    return offset;
+}
+
+static void give_slot(struct slots *slots, size_t offset, size_t size)
+{
+    if (slots->n_unused < MX_MAX_STEPS * 2) {
+        slots->unused[slots->n_unused].offset = offset;
+        slots->unused[slots->n_unused++].size = size;
+    }
+}
+
+/* Room for one block, and a line more so that blocks do not fall on the same lines. */
+static size_t slot_size(const struct mx_program *program, const struct mx_access *access)
+{
+    size_t n = (size_t)(program->length * program->inner);
+    return (n * (size_t)access->itemsize + LINE - 1) / LINE * LINE + LINE;
+}
+
+static int last_use(const struct mx_program *program, int access)
+{
+    for (int c = program->n_calls - 1; c >= 0; c--) {
+        const struct mx_instruction *in = program->calls[c].instruction;
+        for (int k = 0; k < mx_operand_count(in); k++)
+            if (program->calls[c].accesses[k] == access)
+                return c;
+    }
+    return -1;
+}
+
+static bool is_first_use(const struct mx_program *program, int call, int access)
+{
+    for (int c = 0; c < call; c++)
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
+            if (program->calls[c].accesses[k] == access)
+                return false;
+    return true;
+}
+
+/* A temporary takes over the slot of one that is used for the last time, as its loop would
+ * work in place. */
+static void place_in_scratch(struct mx_program *program)
+{
+    struct slots slots = {0};
+    for (int a = 0; a < program->n_accesses; a++) {
+        struct mx_access *access = &program->accesses[a];
+        if (access->place == MX_PACKED)
+            access->offset = take_slot(&slots, slot_size(program, access));
+        if (access->place != MX_DIRECT)
+            access->stride = access->itemsize;
+    }
+    for (int c = 0; c < program->n_calls; c++) {
+        const struct mx_instruction *in = program->calls[c].instruction;
+        const int *accesses = program->calls[c].accesses;
+        for (int pass = 0; pass < 2; pass++) {
+            /* Before the outputs take slots, the slots of inputs of their size are free. */
+            for (int k = 0; k < mx_operand_count(in); k++) {
+                struct mx_access *access = &program->accesses[accesses[k]];
+                bool is_seen = false;
+                for (int j = 0; j < k; j++)
+                    is_seen |= accesses[j] == accesses[k];
+                bool in_place = k < in->nin && in->nout == 1 &&
+                                access->itemsize == in->operands[in->nin].itemsize;
+                if (access->place == MX_SCRATCH && !is_seen && in_place == (pass == 0) &&
+                    last_use(program, accesses[k]) == c)
+                    give_slot(&slots, access->offset, slot_size(program, access));
+            }
+            for (int k = in->nin; k < mx_operand_count(in) && pass == 0; k++) {
+                struct mx_access *access = &program->accesses[accesses[k]];
+                if (access->place == MX_SCRATCH && is_first_use(program, c, accesses[k]))
+                    access->offset = take_slot(&slots, slot_size(program, access));
+            }
+        }
+    }
+    program->scratch_size = slots.size;
+}
+
+/* -- Making ------------------------------------------------------------------------ */
+
+static int place_views(const struct mx_group *group)
+{
+    int status = MX_OK;
+    for (int v = 0; v < group->n_views && status == MX_OK; v++)
+        if (group->views[v].buffer && !group->views[v].is_temporary)
+            status = mx_buffer_place(group->views[v].buffer);
+    return status;
+}
+
+static void add_views(struct mx_program *program, const struct mx_group *group)
+{
+    for (int v = 0; v < group->n_views; v++) {
+        const struct mx_view *view = &group->views[v];
+        struct mx_access *access = &program->accesses[program->n_accesses++];
+        *access = (struct mx_access){
+            .place = view->is_temporary ? MX_SCRATCH : MX_DIRECT,
+            .itemsize = view->itemsize,
+            .is_loaded = view->is_read && !view->begins_empty,
+            .is_stored = view->is_written,
+        };
+        if (view->is_temporary)
+            continue;
+        access->data = (view->buffer ? view->buffer->data : NULL) + view->at;
+        memcpy(access->strides, view->strides, sizeof access->strides);
+        if (view->is_written && !view->begins_empty && !view->is_reduced)
+            program->is_repeatable = false;
+    }
+}
+
+static void add_calls(struct mx_program *program, const struct mx_group *group,
+                      struct mx_instruction *instructions)
+{
+    for (int s = 0; s < group->n_steps; s++) {
+        struct mx_call *call = &program->calls[program->n_calls++];
+        struct mx_instruction *in = &instructions[group->steps[s].instruction];
+        call->instruction = in;
+        program->wanted |= in->wanted;
+        program->n_reductions += in->kind == MX_REDUCE;
+        for (int k = 0; k < mx_operand_count(in); k++) {
+            call->accesses[k] = group->steps[s].views[k];
+            if (call->accesses[k] >= 0)
+                continue;
+            call->accesses[k] = program->n_accesses;
+            program->accesses[program->n_accesses++] = (struct mx_access){
+                .place = MX_DIRECT,
+                .itemsize = in->operands[k].itemsize,
+                .data = in->operands[k].value,
+            };
+        }
+    }
+}
+
+static void settle_accesses(struct mx_program *program)
+{
+    for (int a = 0; a < program->n_accesses; a++) {
+        struct mx_access *access = &program->accesses[a];
+        if (access->place == MX_DIRECT && !has_block_stride(program, access))
+            access->place = MX_PACKED;
+    }
+}
+
+int mx_program_new(struct mx_program **out, const struct mx_group *group,
+                   struct mx_instruction *instructions)
+{
+    int status = place_views(group);
+    if (status != MX_OK)
+        return status;
+    size_t n_accesses = (size_t)(group->n_views + group->n_steps * MX_MAX_OPERANDS);
+    size_t calls_size = (size_t)group->n_steps * sizeof(struct mx_call);
+    struct mx_program *program =
+        mx_alloc(sizeof *program + n_accesses * sizeof(struct mx_access) + calls_size);
+    if (!program)
+        return mx_fail(MX_ERROR_MEMORY, "unable to plan %d operations", group->n_steps);
+    *program = (struct mx_program){
+        .ndim = group->ndim,
+        .reduced = group->reduced,
+        .accesses = (struct mx_access *)(program + 1),
+        .is_repeatable = true,
+    };
+    program->calls = (struct mx_call *)(program->accesses + n_accesses);
+    memcpy(program->shape, group->shape, sizeof program->shape);
+    add_views(program, group);
+    add_calls(program, group, instructions);
+    sort_axes(program);
+    turn_axes(program);
+    merge_axes(program);
+    cut_into_blocks(program);
+    settle_accesses(program);
+    place_in_scratch(program);
+    program->blocks_per_chunk = CHUNK_ELEMENTS / (program->length * program->inner);
+    program->blocks_per_chunk += program->blocks_per_chunk == 0;
+    program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
+                                 program->blocks_per_chunk);
+    if (program->n_reductions > 0)
+        status = mx_reduce_plan(program);
+    if (status != MX_OK) {
+        mx_free(program);
+        return status;
+    }
+    *out = program;
+    return MX_OK;
+}
+
+void mx_program_free(struct mx_program *program)
+{
+    if (program)
+        mx_reduce_free(program);
+    mx_free(program);
+}
+
+/* -- Running ----------------------------------------------------------------------- */
+
+static char *first_element(const struct mx_program *program, const struct mx_access *access,
+                           const struct mx_position *at)
+{
+    char *data = access->data;
+    for (int i = 0; i <= program->split; i++)
+        data += at->index[i] * access->strides[i];
+    return data;
+}
+
+/* Between memory and scratch memory, where elements of a block are packed. */
+static void move(const struct mx_program *program, const struct mx_access *access,
+                 const struct mx_position *at, char *packed, bool is_store)
+{
+    int ndim = program->ndim - program->split;
+    intptr_t shape[MX_MAX_NDIM], strides[MX_MAX_NDIM], stride = access->itemsize;
+    for (int i = ndim - 1; i >= 0; i--) {
+        shape[i] = i == 0 ? at->length : program->shape[program->split + i];
+        strides[i] = stride;
+        stride *= shape[i];
+    }
+    char *data = first_element(program, access, at);
+    const intptr_t *memory_strides = &access->strides[program->split];
+    if (is_store)
+        mx_copy_block(data, memory_strides, packed, strides, shape, ndim, access->itemsize);
+    else
+        mx_copy_block(packed, strides, data, memory_strides, shape, ndim, access->itemsize);
+}
+
+void mx_program_run_block(struct mx_program *program, const struct mx_position *at,
+                          char *scratch, struct mx_partial *partials)
+{
+    char *data[program->n_accesses];
+    for (int a = 0; a < program->n_accesses; a++) {
+        const struct mx_access *access = &program->accesses[a];
+        data[a] = access->place == MX_DIRECT ? first_element(program, access, at)
+                                             : scratch + access->offset;
+        if (access->place == MX_PACKED && access->is_loaded)
+            move(program, access, at, data[a], false);
+    }
+    bool is_watched = atomic_load_explicit(&program->is_watched, memory_order_relaxed);
+    intptr_t n = at->length * program->inner;
+    for (int c = 0; c < program->n_calls; c++) {
+        const struct mx_call *call = &program->calls[c];
+        struct mx_instruction *in = call->instruction;
+        char *args[MX_MAX_OPERANDS];
+        intptr_t strides[MX_MAX_OPERANDS];
+        for (int k = 0; k < mx_operand_count(in); k++) {
+            args[k] = data[call->accesses[k]];
+            strides[k] = program->accesses[call->accesses[k]].stride;
+        }
+        if (in->kind == MX_MAP)
+            in->loop.function(args, &n, strides, in->loop.data);
+        else
+            mx_reduce_block(program, call, args[0], strides[0], n, &partials[c]);
+        if (is_watched)
+            mx_conditions_tell(in);
+    }
+    for (int a = 0; a < program->n_accesses; a++) {
+        const struct mx_access *access = &program->accesses[a];
+        if (access->place == MX_PACKED && access->is_stored)
+            move(program, access, at, data[a], true);
+    }
+}
+
+/* The block's place on the axes. */
+static void find_block(const struct mx_program *program, intptr_t block, struct mx_position *at)
+{
+    intptr_t piece = block % program->n_pieces, row = block / program->n_pieces;
+    intptr_t begin = piece * program->length, left = program->shape[program->split] - begin;
+    at->index[program->split] = begin;
+    at->length = left < program->length ? left : program->length;
+    for (int i = program->split - 1; i >= 0; i--) {
+        at->index[i] = row % program->shape[i];
+        row /= program->shape[i];
+    }
+}
+
+static void run_blocks(struct mx_program *program, size_t chunk, char *scratch)
+{
+    struct mx_position at;
+    intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
+    intptr_t end = begin + program->blocks_per_chunk;
+    for (intptr_t b = begin; b < end && b < program->n_blocks; b++) {
+        find_block(program, b, &at);
+        mx_program_run_block(program, &at, scratch, NULL);
+    }
+}
+
+static void run_once(struct mx_program *program, size_t chunk, char *scratch)
+{
+    if (program->n_reductions > 0)
+        mx_reduce_run_chunk(program, chunk, scratch);
+    else
+        run_blocks(program, chunk, scratch);
+}
+
+/* Conditions are looked for once in a chunk.  When some were met the chunk runs again with a
+ * look after each call, if it can, to tell which calls met them. */
+void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratch)
+{
+    mx_conditions_clear();
+    if (program->wanted && !program->is_repeatable)
+        atomic_store(&program->is_watched, true);
+    bool was_watched = atomic_load(&program->is_watched);
+    run_once(program, chunk, scratch);
+    if (!was_watched && (mx_conditions_met() & program->wanted) != 0) {
+        atomic_store(&program->is_watched, true);
+        mx_conditions_clear();
+        run_once(program, chunk, scratch);
+    }
+}
+
+void mx_program_finish(struct mx_program *program)
+{
+    if (program->n_reductions > 0)
+        mx_reduce_finish(program);
+}

@@ -1,0 +1,80 @@
+#pragma once
+/* program.h -- a group made ready to run: where each operand of each call is found, block by
+ * block.
+ *
+ * The axes of the group are put in the order of memory and merged where they can be.  A
+ * block is a piece of one axis, the split axis, with all of the axes inside it (usually
+ * none); it is small enough that what all calls touch for it fits the first-level cache.
+ * Temporaries live in a thread's scratch memory and are overwritten by the next block.
+ */
+#include "../fuse.h"
+
+enum mx_place {
+    MX_DIRECT,  /* the loop reads or writes memory itself, with one stride */
+    MX_PACKED,  /* copied to or from scratch memory: no single stride leads through a block */
+    MX_SCRATCH, /* a temporary */
+};
+
+struct mx_access {
+    enum mx_place place;
+    int itemsize;
+    bool is_loaded, is_stored; /* packed: copied before the calls, and after them */
+    char *data;      /* of the first element, in the order of the program's axes */
+    intptr_t stride; /* bytes from element to element of a block */
+    size_t offset;   /* in scratch memory */
+    intptr_t strides[MX_MAX_NDIM];
+};
+
+struct mx_call {
+    struct mx_instruction *instruction;
+    int accesses[MX_MAX_OPERANDS];
+};
+
+struct mx_program {
+    int ndim;
+    intptr_t shape[MX_MAX_NDIM];
+    unsigned reduced; /* axes reduced over, one bit each */
+
+    int split;         /* the axis that blocks are pieces of */
+    intptr_t length;   /* of a piece; the last may be shorter */
+    intptr_t n_pieces; /* of the split axis */
+    intptr_t inner;    /* elements of the axes inside the split axis */
+    intptr_t n_blocks;
+
+    int n_calls, n_accesses, n_reductions;
+    struct mx_call *calls;
+    struct mx_access *accesses;
+    size_t scratch_size; /* bytes that a thread needs */
+
+    bool is_repeatable; /* what ran can run again: nothing that it reads was overwritten */
+    int wanted;         /* floating-point conditions that some call wants to tell of */
+    atomic_bool is_watched; /* some were met: look after each call from now on */
+
+    /* Work is handed out in chunks: runs of blocks or, with reductions, see reduce.h. */
+    size_t n_chunks, next_chunk;
+    intptr_t blocks_per_chunk;
+    struct mx_reduce_plan *reduce;
+};
+
+/* Status; *out is freed by mx_program_free.  Memory that the group needs is placed. */
+int mx_program_new(struct mx_program **out, const struct mx_group *group,
+                   struct mx_instruction *instructions);
+void mx_program_free(struct mx_program *program);
+
+/* Runs one chunk; scratch is the thread's own, 64-byte aligned. */
+void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratch);
+
+/* After the last chunk. */
+void mx_program_finish(struct mx_program *program);
+
+/* Where a block begins on each axis up to the split axis, and the length of its piece. */
+struct mx_position {
+    intptr_t index[MX_MAX_NDIM];
+    intptr_t length;
+};
+
+struct mx_partial; /* a reduction's result so far: reduce.h */
+
+/* Runs all calls on one block. */
+void mx_program_run_block(struct mx_program *program, const struct mx_position *at,
+                          char *scratch, struct mx_partial *partials);

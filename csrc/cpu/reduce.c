@@ -1,0 +1,301 @@
+/* reduce.c -- groups that end in reductions: units, strips and segments. */
+#include "reduce.h"
+
+#include <string.h>
+
+#include "../alloc.h"
+#include "../error.h"
+#include "copies.h"
+
+#define MANY_CHUNKS      64    /* enough for any number of threads to share */
+#define SEGMENT_ELEMENTS 16384 /* at least */
+#define CHUNK_ELEMENTS   8192
+
+struct mx_reduce_plan {
+    bool is_row_kept; /* the innermost axis is kept: results come in rows */
+    intptr_t n_units, units_per_chunk, n_strips, n_segments;
+    char *partials;      /* results of segments: [segment][reduction][unit][element of row] */
+    size_t segment_size; /* bytes of the results of one segment */
+    size_t levels;       /* where in scratch memory the waiting results begin */
+};
+
+/* -- Planning ---------------------------------------------------------------------- */
+
+static bool is_reduced(const struct mx_program *program, int axis)
+{
+    return program->reduced >> axis & 1;
+}
+
+static size_t row_length(const struct mx_program *program)
+{
+    return program->reduce->is_row_kept ? (size_t)program->length : 1;
+}
+
+static int output_itemsize(const struct mx_call *call)
+{
+    return call->instruction->operands[call->instruction->nin].itemsize;
+}
+
+/* Bytes of one reduction's results in a segment. */
+static size_t results_size(const struct mx_program *program, const struct mx_call *call)
+{
+    return (size_t)program->reduce->n_units * row_length(program) *
+           (size_t)output_itemsize(call);
+}
+
+static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
+
+int mx_reduce_plan(struct mx_program *program)
+{
+    struct mx_reduce_plan *plan = mx_alloc(sizeof *plan);
+    if (!plan)
+        return mx_fail(MX_ERROR_MEMORY, "unable to plan a reduction");
+    *plan = (struct mx_reduce_plan){
+        .is_row_kept = !is_reduced(program, program->split), .n_units = 1, .n_strips = 1};
+    program->reduce = plan;
+    for (int i = 0; i < program->split; i++)
+        *(is_reduced(program, i) ? &plan->n_strips : &plan->n_units) *= program->shape[i];
+    *(plan->is_row_kept ? &plan->n_units : &plan->n_strips) *= program->n_pieces;
+
+    intptr_t most = at_least_one(plan->n_strips * program->length / SEGMENT_ELEMENTS);
+    intptr_t wanted = (MANY_CHUNKS + plan->n_units - 1) / plan->n_units;
+    wanted = wanted < plan->n_strips ? wanted : plan->n_strips;
+    plan->n_segments = wanted < most ? wanted : most;
+    intptr_t unit = plan->n_strips / plan->n_segments * program->length;
+    plan->units_per_chunk = at_least_one(CHUNK_ELEMENTS / at_least_one(unit));
+    program->n_chunks =
+        (size_t)((plan->n_units + plan->units_per_chunk - 1) / plan->units_per_chunk) *
+        (size_t)plan->n_segments;
+
+    plan->levels = program->scratch_size;
+    for (int c = 0; c < program->n_calls; c++) {
+        if (program->calls[c].instruction->kind != MX_REDUCE)
+            continue;
+        plan->segment_size += results_size(program, &program->calls[c]);
+        program->scratch_size += (size_t)(MX_LEVELS * MX_FAN * 16);
+    }
+    if (plan->n_segments > 1) {
+        plan->partials = mx_alloc((size_t)plan->n_segments * plan->segment_size);
+        if (!plan->partials) {
+            mx_reduce_free(program);
+            return mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
+                           (ptrdiff_t)plan->n_segments);
+        }
+    }
+    return MX_OK;
+}
+
+void mx_reduce_free(struct mx_program *program)
+{
+    if (program->reduce)
+        mx_free(program->reduce->partials);
+    mx_free(program->reduce);
+    program->reduce = NULL;
+}
+
+/* -- One block --------------------------------------------------------------------- */
+
+/* *value = loop(*value, x) for each of n elements. */
+static void fold(const struct mx_loop *loop, char *value, char *data, intptr_t stride,
+                 intptr_t n)
+{
+    char *args[] = {value, data, value};
+    intptr_t strides[] = {0, stride, 0};
+    if (n > 0)
+        loop->function(args, &n, strides, loop->data);
+}
+
+/* Reduces what waits on a level to its first place, from where the caller takes it. */
+static char *fold_level(const struct mx_loop *loop, struct mx_partial *partial, int level,
+                        int itemsize)
+{
+    char *values = partial->levels + level * MX_FAN * itemsize;
+    fold(loop, values, values + itemsize, itemsize, partial->counts[level] - 1);
+    partial->counts[level] = 0;
+    return values;
+}
+
+static void push(const struct mx_loop *loop, struct mx_partial *partial, int level,
+                 const char *value, int itemsize)
+{
+    char *values = partial->levels + level * MX_FAN * itemsize;
+    memmove(values + partial->counts[level]++ * itemsize, value, (size_t)itemsize);
+    if (partial->counts[level] < MX_FAN)
+        return;
+    char *folded = fold_level(loop, partial, level, itemsize);
+    if (level + 1 < MX_LEVELS)
+        push(loop, partial, level + 1, folded, itemsize);
+    else
+        partial->counts[level] = 1;
+}
+
+static void finish_levels(const struct mx_loop *loop, struct mx_partial *partial, int itemsize)
+{
+    for (int level = 0; level < MX_LEVELS - 1; level++)
+        if (partial->counts[level] > 0)
+            push(loop, partial, level + 1, fold_level(loop, partial, level, itemsize),
+                 itemsize);
+    memcpy(partial->target, fold_level(loop, partial, MX_LEVELS - 1, itemsize),
+           (size_t)itemsize);
+}
+
+static void copy_row(char *to, intptr_t to_stride, const char *from, intptr_t from_stride,
+                     intptr_t n, int itemsize)
+{
+    mx_copy_block(to, &to_stride, from, &from_stride, &n, 1, itemsize);
+}
+
+void mx_reduce_block(const struct mx_program *program, const struct mx_call *call, char *data,
+                     intptr_t stride, intptr_t n, struct mx_partial *partial)
+{
+    const struct mx_loop *loop = &call->instruction->loop;
+    int itemsize = output_itemsize(call);
+    if (!program->reduce->is_row_kept) {
+        _Alignas(16) char value[16];
+        memcpy(value, data, (size_t)itemsize);
+        fold(loop, value, data + stride, stride, n - 1);
+        push(loop, partial, 0, value, itemsize);
+    } else if (!partial->is_begun) {
+        copy_row(partial->target, partial->stride, data, stride, n, itemsize);
+        partial->is_begun = true;
+    } else {
+        char *args[] = {partial->target, data, partial->target};
+        intptr_t strides[] = {partial->stride, stride, partial->stride};
+        loop->function(args, &n, strides, loop->data);
+    }
+}
+
+/* -- One chunk --------------------------------------------------------------------- */
+
+static void set_piece(const struct mx_program *program, intptr_t piece, struct mx_position *at)
+{
+    intptr_t begin = piece * program->length, left = program->shape[program->split] - begin;
+    at->index[program->split] = begin;
+    at->length = left < program->length ? left : program->length;
+}
+
+/* Sets the position on the axes kept, or on those reduced over. */
+static void set_axes(const struct mx_program *program, bool reduced, intptr_t number,
+                     struct mx_position *at)
+{
+    if (reduced == is_reduced(program, program->split)) {
+        set_piece(program, number % program->n_pieces, at);
+        number /= program->n_pieces;
+    }
+    for (int i = program->split - 1; i >= 0; i--) {
+        if (is_reduced(program, i) != reduced)
+            continue;
+        at->index[i] = number % program->shape[i];
+        number /= program->shape[i];
+    }
+}
+
+/* Where the result of a unit goes in the output itself. */
+static char *output_of(const struct mx_program *program, const struct mx_call *call,
+                       const struct mx_position *at, intptr_t *stride)
+{
+    const struct mx_access *out = &program->accesses[call->accesses[call->instruction->nin]];
+    char *data = out->data;
+    for (int i = 0; i <= program->split; i++)
+        if (!is_reduced(program, i))
+            data += at->index[i] * out->strides[i];
+    *stride = out->stride;
+    return data;
+}
+
+/* Where it goes among the results of a segment. */
+static char *partial_of(const struct mx_program *program, int call, intptr_t segment,
+                        intptr_t unit)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    char *results = plan->partials + (size_t)segment * plan->segment_size;
+    for (int c = 0; c < call; c++)
+        if (program->calls[c].instruction->kind == MX_REDUCE)
+            results += results_size(program, &program->calls[c]);
+    size_t itemsize = (size_t)output_itemsize(&program->calls[call]);
+    return results + (size_t)unit * row_length(program) * itemsize;
+}
+
+static void begin_partials(const struct mx_program *program, intptr_t unit, intptr_t segment,
+                           const struct mx_position *at, char *scratch,
+                           struct mx_partial *partials)
+{
+    char *levels = scratch + program->reduce->levels;
+    for (int c = 0; c < program->n_calls; c++) {
+        const struct mx_call *call = &program->calls[c];
+        if (call->instruction->kind != MX_REDUCE)
+            continue;
+        partials[c] = (struct mx_partial){.levels = levels};
+        levels += MX_LEVELS * MX_FAN * 16;
+        if (program->reduce->n_segments == 1) {
+            partials[c].target = output_of(program, call, at, &partials[c].stride);
+        } else {
+            partials[c].target = partial_of(program, c, segment, unit);
+            partials[c].stride = output_itemsize(call);
+        }
+    }
+}
+
+static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment, char *scratch)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    struct mx_partial partials[MX_MAX_STEPS];
+    struct mx_position at = {.length = 1};
+    set_axes(program, false, unit, &at);
+    begin_partials(program, unit, segment, &at, scratch, partials);
+    intptr_t begin = segment * plan->n_strips / plan->n_segments;
+    intptr_t end = (segment + 1) * plan->n_strips / plan->n_segments;
+    for (intptr_t strip = begin; strip < end; strip++) {
+        set_axes(program, true, strip, &at);
+        mx_program_run_block(program, &at, scratch, partials);
+    }
+    for (int c = 0; c < program->n_calls && !plan->is_row_kept; c++)
+        if (program->calls[c].instruction->kind == MX_REDUCE)
+            finish_levels(&program->calls[c].instruction->loop, &partials[c],
+                          output_itemsize(&program->calls[c]));
+}
+
+void mx_reduce_run_chunk(struct mx_program *program, size_t chunk, char *scratch)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    intptr_t segment = (intptr_t)chunk % plan->n_segments;
+    intptr_t begin = (intptr_t)chunk / plan->n_segments * plan->units_per_chunk;
+    intptr_t end = begin + plan->units_per_chunk;
+    for (intptr_t unit = begin; unit < end && unit < plan->n_units; unit++)
+        run_unit(program, unit, segment, scratch);
+}
+
+/* -- The end ----------------------------------------------------------------------- */
+
+static void join_segments(const struct mx_program *program, int c, intptr_t unit)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    const struct mx_call *call = &program->calls[c];
+    const struct mx_loop *loop = &call->instruction->loop;
+    int itemsize = output_itemsize(call);
+    struct mx_position at = {.length = 1};
+    intptr_t stride, step = (intptr_t)plan->segment_size;
+    set_axes(program, false, unit, &at);
+    char *out = output_of(program, call, &at, &stride), *first = partial_of(program, c, 0, unit);
+    if (!plan->is_row_kept) {
+        fold(loop, first, first + step, step, plan->n_segments - 1);
+        memcpy(out, first, (size_t)itemsize);
+        return;
+    }
+    copy_row(out, stride, first, itemsize, at.length, itemsize);
+    for (intptr_t s = 1; s < plan->n_segments; s++) {
+        char *args[] = {out, first + s * step, out};
+        intptr_t strides[] = {stride, itemsize, stride};
+        loop->function(args, &at.length, strides, loop->data);
+    }
+}
+
+void mx_reduce_finish(struct mx_program *program)
+{
+    if (program->reduce->n_segments == 1)
+        return;
+    for (int c = 0; c < program->n_calls; c++)
+        if (program->calls[c].instruction->kind == MX_REDUCE)
+            for (intptr_t unit = 0; unit < program->reduce->n_units; unit++)
+                join_segments(program, c, unit);
+}

@@ -1,0 +1,55 @@
+#pragma once
+/* fuse.h -- a plan: recorded instructions put into groups that run as one pass over memory.
+ *
+ * The instructions of a group go over the same shape, and whatever one of them writes and
+ * another uses is the same view in both, so that element i of each can be computed before
+ * element i + 1 of any.  Groups run one after the other, and so do the steps of a group on
+ * each element; only what is independent has changed places against program order.
+ */
+#include "instruction.h"
+
+#define MX_MAX_STEPS 40 /* of one group */
+
+struct mx_view {
+    struct mx_buffer *buffer;
+    intptr_t at;
+    int itemsize;
+    intptr_t strides[MX_MAX_NDIM];
+    intptr_t low, high; /* bytes it lies in, counted as `at` is */
+    bool is_read, is_written;
+    bool is_reduced;   /* the output of a reduction */
+    bool begins_empty; /* written before it is read */
+    bool is_temporary; /* nobody else sees it: it needs no memory */
+};
+
+struct mx_step {
+    int instruction;
+    int views[MX_MAX_OPERANDS]; /* -1: a value */
+};
+
+struct mx_group {
+    int ndim;
+    intptr_t shape[MX_MAX_NDIM];
+    bool has_reductions;
+    unsigned reduced; /* axes that they go over, one bit each */
+    struct mx_step *steps;
+    struct mx_view *views;
+    int n_steps, n_views, step_capacity, view_capacity;
+    void *program; /* the backend's, between a stop and its going on */
+    int threads;   /* that it ran on */
+};
+
+struct mx_plan {
+    struct mx_group *groups;
+    int n_groups, capacity;
+};
+
+/* Puts the instructions into groups; each alone when fuse is false.  Status; after a failure
+ * the plan is empty. */
+int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
+                 bool fuse);
+
+/* Settles which views are temporary; the buffers that are shown stay as they are meanwhile. */
+void mx_plan_find_temporaries(struct mx_plan *plan);
+
+void mx_plan_clear(struct mx_plan *plan); /* what the backend put in `program` is its own */

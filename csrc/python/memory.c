@@ -1,0 +1,98 @@
+/* memory.c -- hosts over the core's memory, by NumPy's memory handlers (NEP 49).
+ *
+ * Such a host owns its data, as any array of NumPy's: NumPy calls the handler here when it
+ * is gone.
+ */
+#include "python/queue.h"
+
+#define HANDLER_NAME "mem_handler"
+
+static PyObject *handler; /* the capsule that marks our hosts */
+
+/* What shows memory that NumPy itself has asked for. */
+static char *somewhere;
+
+static void *handler_malloc(void *context, size_t size)
+{
+    (void)context;
+    struct mx_buffer *buffer = core->buffer_new(size);
+    if (!buffer)
+        return NULL;
+    if (core->buffer_place(buffer) != MX_OK) {
+        core->buffer_release(buffer);
+        return NULL;
+    }
+    buffer->shown = &somewhere;
+    return buffer->data;
+}
+
+static void *handler_calloc(void *context, size_t n, size_t itemsize)
+{
+    void *memory = handler_malloc(context, n * itemsize);
+    if (memory)
+        memset(memory, 0, n * itemsize);
+    return memory;
+}
+
+static void handler_free(void *context, void *memory, size_t size)
+{
+    (void)context, (void)size;
+    struct mx_buffer *buffer = core->buffer_get(memory);
+    buffer->shown = NULL;
+    core->buffer_release(buffer);
+}
+
+static void *handler_realloc(void *context, void *memory, size_t size)
+{
+    struct mx_buffer *old = core->buffer_get(memory);
+    char *grown = handler_malloc(context, size);
+    if (!grown)
+        return NULL;
+    memcpy(grown, memory, old->nbytes < size ? old->nbytes : size);
+    handler_free(context, memory, old->nbytes);
+    return grown;
+}
+
+static PyDataMem_Handler the_handler = {
+    .name = "mxnp",
+    .version = 1,
+    .allocator = {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free},
+};
+
+PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_intp *strides)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    size_t nbytes = (size_t)PyDataType_ELSIZE(dtype);
+    for (int i = 0; i < ndim; i++)
+        nbytes *= (size_t)shape[i];
+    struct mx_buffer *buffer = core->buffer_new(nbytes);
+    if (!buffer) {
+        Py_DECREF(dtype);
+        return PyErr_NoMemory();
+    }
+    PyObject *host = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides,
+                                          core->buffer_token(buffer),
+                                          NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
+    if (!host) {
+        core->buffer_release(buffer);
+        return NULL;
+    }
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)host;
+    fields->flags |= NPY_ARRAY_OWNDATA;
+    fields->mem_handler = Py_NewRef(handler);
+    buffer->shown = &fields->data;
+    return host;
+}
+
+struct mx_buffer *memory_of(PyObject *host)
+{
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)host;
+    bool is_ours = fields->mem_handler == handler && fields->flags & NPY_ARRAY_OWNDATA;
+    return is_ours ? core->buffer_get(fields->data) : NULL;
+}
+
+int memory_load(void)
+{
+    handler = PyCapsule_New(&the_handler, HANDLER_NAME, NULL);
+    return handler ? 0 : -1;
+}

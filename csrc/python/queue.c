@@ -1,0 +1,166 @@
+/* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
+#include "python/queue.h"
+
+#include <time.h>
+
+#define SIGNALS_EVERY 20000000 /* nanoseconds between looks for an interrupt */
+
+const struct mx_recorder *core;
+int64_t queue_recorded, queue_done;
+Py_ssize_t queue_threshold = 16384;
+
+/* Of the thread that runs the queue, while it has not the GIL. */
+static _Thread_local PyThreadState *state;
+static _Thread_local int64_t looked_at;
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Asked by the core between chunks: whether Python has an interrupt for us. */
+static bool is_interrupted(void)
+{
+    int64_t time = now();
+    if (time - looked_at < SIGNALS_EVERY)
+        return false;
+    looked_at = time;
+    PyEval_RestoreThread(state);
+    bool is_raised = PyErr_CheckSignals() < 0;
+    state = PyEval_SaveThread();
+    return is_raised;
+}
+
+static void raise_failure(int status)
+{
+    if (status == MX_INTERRUPTED)
+        return; /* Python has raised */
+    PyErr_SetString(status == MX_ERROR_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError,
+                    core->error_message());
+}
+
+/* Tells of what was met and lets go of what was kept. */
+static int finish(struct mx_instruction *items, size_t count)
+{
+    int status = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct place *place = items[i].place;
+        int met = atomic_load(&items[i].raised);
+        if (met && status == 0)
+            status = place_warn(place, met, items[i].name);
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (size_t i = 0; i < count; i++)
+        place_free(items[i].place);
+    core->free(items);
+    PyErr_Restore(type, value, traceback);
+    return status;
+}
+
+/* Runs what is recorded by now. */
+static int flush_once(void)
+{
+    struct mx_instruction *items = NULL;
+    size_t count = 0;
+    if (!core->try_enter()) {
+        PyThreadState *saved = PyEval_SaveThread();
+        core->enter();
+        PyEval_RestoreThread(saved);
+    }
+    int status = core->prepare(&count);
+    if (status == MX_OK) {
+        looked_at = now();
+        state = PyEval_SaveThread();
+        status = core->run(is_interrupted);
+        PyEval_RestoreThread(state);
+    }
+    if (status == MX_OK) {
+        items = core->take_back(&count);
+        queue_done = core->done();
+    }
+    core->leave();
+    if (status != MX_OK) {
+        raise_failure(status);
+        return -1;
+    }
+    return finish(items, count);
+}
+
+int queue_flush(void)
+{
+    int64_t last = queue_recorded;
+    while (queue_done < last)
+        if (flush_once() < 0)
+            return -1;
+    return 0;
+}
+
+int queue_before_view(PyObject *a)
+{
+    if (!is_unwritten(a))
+        return 0;
+    struct mx_buffer *buffer = memory_of(root_of(a)->host);
+    if (buffer && core->buffer_place(buffer) != MX_OK) {
+        PyErr_SetString(PyExc_MemoryError, core->error_message());
+        return -1;
+    }
+    return 0;
+}
+
+/* -- Methods of the module --------------------------------------------------------- */
+
+static PyObject *flush(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (queue_flush() < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *pending(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLongLong(queue_recorded - queue_done);
+}
+
+static PyObject *set_threshold(PyObject *module, PyObject *size)
+{
+    (void)module;
+    Py_ssize_t before = queue_threshold, after = PyNumber_AsSsize_t(size, NULL);
+    if (after == -1 && PyErr_Occurred())
+        return NULL;
+    queue_threshold = after;
+    return PyLong_FromSsize_t(before);
+}
+
+/* Around os.fork, nobody is inside the stream; the GIL is not held while waiting. */
+static PyObject *before_fork(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyThreadState *saved = PyEval_SaveThread();
+    core->enter();
+    PyEval_RestoreThread(saved);
+    Py_RETURN_NONE;
+}
+
+static PyObject *after_fork(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    core->leave();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef queue_methods[] = {
+    {"flush", flush, METH_NOARGS, "flush()\n--\n\nRun everything recorded."},
+    {"pending", pending, METH_NOARGS,
+     "pending()\n--\n\nGive the number of operations recorded and not yet run."},
+    {"set_threshold", set_threshold, METH_O,
+     "set_threshold(size)\n--\n\nRecord operations on arrays from this size on; give the "
+     "size before."},
+    {"before_fork", before_fork, METH_NOARGS, "before_fork()\n--\n\nWait for running work."},
+    {"after_fork", after_fork, METH_NOARGS, "after_fork()\n--\n\nLet work run again."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,89 @@
+/* queue.h -- operations that are recorded now and run later, as the bridge sees them.
+ *
+ * The array at the root of a chain of views stands for their memory: it knows the last
+ * recorded operations that use and that write it.  Whoever reads memory through a host
+ * waits until what writes it has run, whoever writes waits for all that uses it.
+ */
+#pragma once
+#include "python/bridge.h"
+#include "recorder.h"
+
+extern const struct mx_recorder *core;
+
+/* Sequence numbers of the last operation recorded and of the last one that has run. */
+extern int64_t queue_recorded, queue_done;
+
+/* Operations on arrays of fewer elements are not recorded, unless these wait themselves. */
+extern Py_ssize_t queue_threshold;
+
+static inline bool queue_is_idle(void) { return queue_recorded == queue_done; }
+
+/* Whether something that writes its memory, or uses it, still has to run. */
+static inline bool is_unwritten(PyObject *a) { return root_of(a)->written > queue_done; }
+static inline bool is_in_use(PyObject *a) { return root_of(a)->used > queue_done; }
+
+/* Run everything recorded; -1 with an exception set. */
+int queue_flush(void);
+
+/* Before memory is read or written through the host; -1 with an exception set. */
+static inline int queue_before_read(PyObject *a) { return is_unwritten(a) ? queue_flush() : 0; }
+static inline int queue_before_write(PyObject *a) { return is_in_use(a) ? queue_flush() : 0; }
+
+/* Before a view of it is made: it gets its address; -1 with an exception set. */
+int queue_before_view(PyObject *a);
+
+/* Somebody outside has the host now: an operation on its memory runs at once. */
+static inline void queue_export(PyObject *a) { root_of(a)->is_exported = true; }
+
+/* Whether an operation on it is to be recorded rather than to run in NumPy at once. */
+static inline bool queue_takes(PyObject *a)
+{
+    return PyArray_SIZE((PyArrayObject *)as_array(a)->host) >= queue_threshold ||
+           is_unwritten(a);
+}
+
+/* Rows of ops.def. */
+enum mx_op_number {
+#define OP(name, ...) OP_##name,
+#include "ops.def"
+#undef OP
+    OP_COUNT,
+    NO_OP = -1,
+};
+
+/* Record a ufunc over inputs (arrays, scalars), into outs (borrowed; NULL: new arrays).
+ * Results are new references in out[].  1; 0: it is not for the queue, nothing happened; -1
+ * with an exception set. */
+int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
+                 PyObject **results);
+
+/* Assign to all elements of the view `host` of array a.  As above. */
+int record_assignment(PyObject *a, PyObject *host, PyObject *value);
+
+/* Methods of the module. */
+extern PyMethodDef queue_methods[];
+
+/* -- memory.c ---------------------------------------------------------------------- */
+
+/* New reference to a numpy.ndarray whose memory is still to be taken. */
+PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_intp *strides);
+
+/* The counted memory that a host at the root of views owns; NULL if NumPy allocated it. */
+struct mx_buffer *memory_of(PyObject *host);
+
+int memory_load(void); /* -1 with an exception set */
+
+/* -- place.c ----------------------------------------------------------------------- */
+
+/* Where in the program an operation was recorded, and what must live until it has run. */
+struct place;
+
+/* Conditions that the program wants to be warned of, in NumPy's numbers; -1: it wants more
+ * than warnings, which only NumPy can do; -2 with an exception set. */
+int place_conditions(void);
+
+struct place *place_new(void); /* NULL with an exception set */
+void place_keep(struct place *place, PyObject *object);
+int place_warn(const struct place *place, int conditions, const char *name);
+void place_free(struct place *place);
+int place_load(PyObject *numpy);

@@ -1,0 +1,33 @@
+#pragma once
+/* recorder.h -- what the bridge, which is a module of its own, calls in the core. */
+#include "buffer.h"
+#include "stream.h"
+
+struct mx_recorder {
+    struct mx_buffer *(*buffer_new)(size_t nbytes);
+    void (*buffer_retain)(struct mx_buffer *buffer);
+    void (*buffer_release)(struct mx_buffer *buffer);
+    int (*buffer_place)(struct mx_buffer *buffer);
+    char *(*buffer_token)(struct mx_buffer *buffer);
+    struct mx_buffer *(*buffer_get)(const char *token);
+
+    int (*append)(const struct mx_instruction *in, int64_t *sequence);
+    int64_t (*recorded)(void);
+    int64_t (*done)(void);
+    void (*enter)(void);
+    bool (*try_enter)(void);
+    void (*leave)(void);
+    int (*prepare)(size_t *n_taken);
+    int (*run)(bool (*interrupted)(void));
+    struct mx_instruction *(*take_back)(size_t *count);
+    void (*free)(void *memory);
+
+    int (*loop_find)(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
+                     const char *types);
+    mx_loop_function (*own_loop)(int op, const int *dtypes);
+    mx_loop_function (*cast_loop)(int from, int to);
+    mx_loop_function (*copy_loop)(int itemsize);
+    mx_loop_function (*select_loop)(int itemsize);
+    const struct mx_op_row *(*op_get)(int op);
+    const char *(*error_message)(void);
+};
