@@ -9,12 +9,11 @@
 #include "pool.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "alloc.h"
+#include "cgroup.h"
 
 #define CLASS_BITS        3 /* eight classes to each doubling */
 #define MAX_CLASSES       (64 << CLASS_BITS)
@@ -231,68 +230,11 @@ static size_t physical_memory(void)
     return n_pages > 0 ? (size_t)n_pages * mx_page_size() : SIZE_MAX;
 }
 
-#ifdef __linux__
-/* The number that a control group's file begins with; "max" and no file are no limit. */
-static size_t read_limit(const char *path)
-{
-    unsigned long long value;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return SIZE_MAX;
-    size_t found = fscanf(file, "%llu", &value) == 1 ? (size_t)value : SIZE_MAX;
-    fclose(file);
-    return found;
-}
-
-/* The least of the limits of a control group and of those above it. */
-static size_t least_limit(const char *root, const char *group, const char *name)
-{
-    char folder[512], path[1024];
-    size_t least = SIZE_MAX;
-    snprintf(folder, sizeof folder, "%s", group);
-    for (;;) {
-        snprintf(path, sizeof path, "%s%s/%s", root, folder, name);
-        size_t found = read_limit(path);
-        least = found < least ? found : least;
-        char *end = strrchr(folder, '/');
-        if (!end)
-            return least;
-        *end = '\0';
-    }
-}
-
-/* Each line of the file is number:controllers:/group; version 2 has no controllers. */
-static size_t group_limit(void)
-{
-    char line[512];
-    size_t least = SIZE_MAX;
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':');
-        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!group)
-            continue;
-        *group++ = '\0';
-        size_t found = SIZE_MAX;
-        if (controllers[1] == '\0')
-            found = least_limit("/sys/fs/cgroup", group, "memory.max");
-        else if (strstr(controllers + 1, "memory"))
-            found = least_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
-        least = found < least ? found : least;
-    }
-    if (file)
-        fclose(file);
-    return least;
-}
-#else
-static size_t group_limit(void) { return SIZE_MAX; }
-#endif
-
 size_t mx_pool_default_limit(void)
 {
-    size_t memory = physical_memory(), group = group_limit();
-    size_t quarter = (memory < group ? memory : group) / 4;
+    size_t memory = physical_memory();
+    uint64_t group = mx_cgroup_memory("");
+    size_t quarter = (group < memory ? (size_t)group : memory) / 4;
     return quarter < MAX_DEFAULT_LIMIT ? quarter : MAX_DEFAULT_LIMIT;
 }
 

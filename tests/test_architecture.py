@@ -32,7 +32,7 @@ PYTHON = [
 C = [
     "mxnp | digest",  # the C API, and what the build writes
     "base",
-    "error | alloc | dtypes | ops",
+    "error | alloc | cgroup | dtypes | ops",
     "pool",
     "buffer | loop | backend",
     "stream | cpu/ | metal/",
