@@ -19,7 +19,6 @@
 static void before_fork(void)
 {
     mx_stream_before_fork();
-    mx_team_before_fork();
     mx_pool_before_fork();
 }
 

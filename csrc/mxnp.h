@@ -78,7 +78,7 @@ struct mx_group_row {
     int n_operations;
     const char *names[40]; /* of the operations, in the order they ran */
     int ndim;
-    intptr_t shape[16];
+    intptr_t shape[8];
     int n_temporaries; /* results that never were in memory */
     size_t bytes_read;
     size_t bytes_written;

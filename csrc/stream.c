@@ -182,19 +182,12 @@ struct mx_instruction *mx_stream_take_back(size_t *count)
 
 /* -- Fork -------------------------------------------------------------------------- */
 
-void mx_stream_before_fork(void)
-{
-    pthread_mutex_lock(&stream.running);
-    pthread_mutex_lock(&stream.lock);
-}
+void mx_stream_before_fork(void) { pthread_mutex_lock(&stream.lock); }
 
 void mx_stream_after_fork(bool in_child)
 {
-    if (in_child) {
+    if (in_child)
         pthread_mutex_init(&stream.lock, NULL);
-        pthread_mutex_init(&stream.running, NULL);
-    } else {
+    else
         pthread_mutex_unlock(&stream.lock);
-        pthread_mutex_unlock(&stream.running);
-    }
 }

@@ -36,6 +36,6 @@ int mx_stream_run(bool (*interrupted)(void));
 /* After it has run: the instructions, for the caller to read and to free. */
 struct mx_instruction *mx_stream_take_back(size_t *count);
 
-/* Around fork: no other thread is inside the stream at that moment. */
+/* Around fork.  Whoever forks has entered before, and leaves in both processes. */
 void mx_stream_before_fork(void);
 void mx_stream_after_fork(bool in_child);

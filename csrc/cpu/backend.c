@@ -1,5 +1,6 @@
 /* backend.c -- runs a group on the cores of this machine. */
 #include <string.h>
+#include <time.h>
 
 #include "../alloc.h"
 #include "../backend.h"
@@ -7,8 +8,9 @@
 #include "program.h"
 #include "team.h"
 
-/* Work that one more thread does not pay for: elements, weighed by what is done to each. */
-#define SERIAL_WORK 400000
+/* Nanoseconds of work from which on it is shared: waking a thread takes some, and one that
+ * loses its core over a chunk keeps all waiting. */
+#define SHARED_WORK 60000
 
 /* Each thread's own; one group runs at a time. */
 static struct {
@@ -44,28 +46,37 @@ static void run_chunk(void *job, size_t chunk, int thread)
 
 static bool is_interrupted(void *job) { return ((struct job *)job)->interrupted(); }
 
-static int choose_threads(const struct mx_group *group)
+static int64_t now(void)
 {
-    intptr_t work = group->n_steps + 2 * group->n_views;
-    for (int i = 0; i < group->ndim; i++)
-        work *= group->shape[i];
-    return work < SERIAL_WORK ? 1 : mx_team_size();
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Runs the first chunk to see what the others will take: what an element costs differs a
+ * hundredfold from loop to loop.  Gives the threads for the rest. */
+static int run_first_chunk(struct mx_program *program, int threads)
+{
+    int64_t begin = now();
+    mx_program_run_chunk(program, program->next_chunk++, scratch[0].aligned);
+    double left = (double)(program->n_chunks - program->next_chunk);
+    return (double)(now() - begin) * left < SHARED_WORK ? 1 : threads;
 }
 
 static int run(struct mx_group *group, struct mx_instruction *instructions,
                bool (*interrupted)(void))
 {
     struct mx_program *program = group->program;
-    int status = MX_OK;
+    int status = MX_OK, threads = mx_team_size();
     if (!program)
         status = mx_program_new(&program, group, instructions);
     if (status != MX_OK)
         return status;
     group->program = program;
-    group->threads = choose_threads(group);
-    status = reserve_scratch(program->scratch_size, group->threads);
+    status = reserve_scratch(program->scratch_size, threads);
     if (status != MX_OK)
         return status;
+    group->threads = run_first_chunk(program, threads);
     struct job job = {program, interrupted};
     program->next_chunk = mx_team_run(run_chunk, &job, program->next_chunk, program->n_chunks,
                                       group->threads, interrupted ? is_interrupted : NULL);

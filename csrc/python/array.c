@@ -86,9 +86,9 @@ static bool is_subclass(PyObject *x)
 }
 
 /* Whether an operator is to be recorded: an operand is large, or waits itself. */
-static inline bool is_for_queue(PyObject *a, PyObject *b)
+static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 {
-    return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
+    return op != NO_OP && ((is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)));
 }
 
 /* Before NumPy's slot gets the hosts. */
@@ -127,7 +127,7 @@ static PyObject *call_binary(int op, binaryfunc slot, binaryfunc operator, PyObj
                              PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(a, b) && record_ufunc(op, inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(op, a, b) && record_ufunc(op, inputs, 2, NULL, 1, &result) != 0)
         return result;
     PyObject *x = operand(a), *y = operand(b);
     bool is_between_arrays = x != a && y != b;
@@ -150,7 +150,7 @@ static PyObject *keep_identity(PyObject *a, PyObject *result)
 static PyObject *call_inplace(int op, binaryfunc slot, PyObject *a, PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(a, b) && record_ufunc(op, inputs, 2, &a, 1, &result) != 0)
+    if (is_for_queue(op, a, b) && record_ufunc(op, inputs, 2, &a, 1, &result) != 0)
         return result;
     return keep_identity(a, call_slot(slot, a, b));
 }
@@ -185,7 +185,7 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
     struct given given = {0};
     PyObject *results[2], *inputs[] = {a, b};
     int status = 0;
-    if (is_for_queue(a, b))
+    if (is_for_queue(OP_divmod, a, b))
         status = record_ufunc(OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
         return cross_adopt(call_slot(numpy_slots.divmod, a, b), &given, 1);
@@ -222,7 +222,7 @@ static int power_row(PyObject *a, PyObject *b)
 static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **result)
 {
     PyObject *inputs[] = {a, b};
-    int row = is_for_queue(a, b) ? power_row(a, b) : NO_OP;
+    int row = is_for_queue(OP_power, a, b) ? power_row(a, b) : NO_OP;
     if (row == NO_OP)
         return 0;
     return record_ufunc(row, inputs, row == OP_power ? 2 : 1, &out, 1, result);
@@ -253,7 +253,7 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
     static const int rows[] = {OP_less,      OP_less_equal, OP_equal,
                                OP_not_equal, OP_greater,    OP_greater_equal};
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(a, b) && record_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(rows[op], a, b) && record_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
@@ -592,7 +592,7 @@ static void array_dealloc(PyObject *self)
     if (a->weakrefs)
         PyObject_ClearWeakRefs(self);
     if (a->used > queue_done)
-        record_held += PyArray_NBYTES(host_of(self));
+        record_hold(self);
     Py_CLEAR(a->host);
     Py_CLEAR(a->base);
     if (nspare < NSPARE && type == array_type) {

@@ -2,15 +2,17 @@
 #include "python/queue.h"
 
 struct place {
-    PyObject *code, *globals; /* of the frame; NULL when there was none */
-    int line;
+    PyObject *code, *globals, *instruction; /* of the frame; NULL when there was none */
     int n_kept;
     PyObject *kept[MX_MAX_OPERANDS];
 };
 
+/* Names of attributes, which Python finds faster than C strings. */
+static PyObject *f_globals, *f_back, *f_lasti, *package;
+
 /* -- What the program wants to hear of --------------------------------------------- */
 
-static PyObject *error_state;   /* the context variable behind numpy.errstate */
+static PyObject *get_state;     /* of the context variable behind numpy.errstate */
 static PyObject *geterr;        /* numpy.geterr */
 static PyObject *current_state; /* its value when it was last looked at */
 static int current_conditions;
@@ -45,7 +47,7 @@ static int read_conditions(void)
 
 int place_conditions(void)
 {
-    PyObject *state = PyObject_CallMethod(error_state, "get", NULL);
+    PyObject *state = PyObject_CallNoArgs(get_state);
     if (!state)
         return -2;
     if (state != current_state) {
@@ -61,46 +63,41 @@ int place_conditions(void)
 
 static bool is_of_mxnp(PyObject *globals)
 {
-    PyObject *name = globals ? PyDict_GetItemString(globals, "__package__") : NULL;
+    PyObject *name = globals ? PyDict_GetItemWithError(globals, package) : NULL;
     return name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "mxnp") == 0;
 }
 
-/* New reference: the innermost frame that is not mxnp's own; NULL without an exception. */
-static PyFrameObject *program_frame(void)
+/* Finds the innermost frame that is not mxnp's own.  No exception is left. */
+static void find_frame(struct place *place)
 {
-    PyFrameObject *frame = PyEval_GetFrame();
-    Py_XINCREF((PyObject *)frame);
-    while (frame) {
-        PyObject *globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-        bool is_own = is_of_mxnp(globals);
-        Py_XDECREF(globals);
-        if (!is_own)
+    PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+    while (frame && frame != Py_None) {
+        PyObject *globals = PyObject_GetAttr(frame, f_globals);
+        if (!is_of_mxnp(globals)) {
+            place->code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+            place->globals = globals;
+            place->instruction = PyObject_GetAttr(frame, f_lasti);
             break;
-        PyFrameObject *back =
-            (PyFrameObject *)PyObject_GetAttrString((PyObject *)frame, "f_back");
-        Py_DECREF((PyObject *)frame);
-        if ((PyObject *)back == Py_None)
-            Py_CLEAR(back);
+        }
+        Py_XDECREF(globals);
+        PyObject *back = PyObject_GetAttr(frame, f_back);
+        Py_DECREF(frame);
         frame = back;
     }
+    Py_XDECREF(frame);
     PyErr_Clear();
-    return frame;
 }
 
 struct place *place_new(void)
 {
-    struct place *place = PyMem_Calloc(1, sizeof *place);
+    struct place *place = PyMem_Malloc(sizeof *place);
     if (!place) {
         PyErr_NoMemory();
         return NULL;
     }
-    PyFrameObject *frame = program_frame();
-    if (frame) {
-        place->code = (PyObject *)PyFrame_GetCode(frame);
-        place->globals = PyObject_GetAttrString((PyObject *)frame, "f_globals");
-        place->line = PyFrame_GetLineNumber(frame);
-        Py_DECREF((PyObject *)frame);
-    }
+    place->code = place->globals = place->instruction = NULL;
+    place->n_kept = 0;
+    find_frame(place);
     return place;
 }
 
@@ -113,6 +110,7 @@ void place_free(struct place *place)
 {
     Py_XDECREF(place->code);
     Py_XDECREF(place->globals);
+    Py_XDECREF(place->instruction);
     for (int i = 0; i < place->n_kept; i++)
         Py_DECREF(place->kept[i]);
     PyMem_Free(place);
@@ -130,6 +128,25 @@ static PyObject *registry_of(PyObject *globals)
     return registry;
 }
 
+/* The line of the instruction, from the code's table of (begin, end, line). */
+static int line_of(const struct place *place)
+{
+    Py_ssize_t at = place->instruction ? PyNumber_AsSsize_t(place->instruction, NULL) : -1;
+    PyObject *row, *lines = PyObject_CallMethod(place->code, "co_lines", NULL);
+    int line = 0;
+    while (line == 0 && lines && (row = PyIter_Next(lines))) {
+        Py_ssize_t begin, end;
+        PyObject *number;
+        if (PyArg_ParseTuple(row, "nnO", &begin, &end, &number) && begin <= at && at < end &&
+            number != Py_None)
+            line = (int)PyNumber_AsSsize_t(number, NULL);
+        Py_DECREF(row);
+    }
+    Py_XDECREF(lines);
+    PyErr_Clear();
+    return line;
+}
+
 static int warn_once(const struct place *place, const char *text)
 {
     if (!place->code)
@@ -143,7 +160,7 @@ static int warn_once(const struct place *place, const char *text)
     int status = -1;
     if (file_bytes && registry)
         status = PyErr_WarnExplicit(PyExc_RuntimeWarning, text, PyBytes_AsString(file_bytes),
-                                    place->line,
+                                    line_of(place),
                                     module_bytes ? PyBytes_AsString(module_bytes) : NULL,
                                     registry);
     Py_XDECREF(registry);
@@ -169,8 +186,14 @@ int place_warn(const struct place *place, int met, const char *name)
 int place_load(PyObject *numpy)
 {
     PyObject *umath = PyImport_ImportModule("numpy._core.umath");
-    error_state = umath ? PyObject_GetAttrString(umath, "_extobj_contextvar") : NULL;
+    PyObject *state = umath ? PyObject_GetAttrString(umath, "_extobj_contextvar") : NULL;
+    get_state = state ? PyObject_GetAttrString(state, "get") : NULL;
     geterr = PyObject_GetAttrString(numpy, "geterr");
+    Py_XDECREF(state);
     Py_XDECREF(umath);
-    return error_state && geterr ? 0 : -1;
+    f_globals = PyUnicode_InternFromString("f_globals");
+    f_back = PyUnicode_InternFromString("f_back");
+    f_lasti = PyUnicode_InternFromString("f_lasti");
+    package = PyUnicode_InternFromString("__package__");
+    return get_state && geterr && f_globals && f_back && f_lasti && package ? 0 : -1;
 }

@@ -9,9 +9,9 @@
 #include <math.h>
 
 #define BATCH_SIZE  256         /* operations recorded before they run in any case */
-#define HELD_LIMIT  (256 << 20) /* bytes of arrays that only the queue still needs */
+#define HELD_LIMIT  (256 << 20) /* bytes of memory that only the queue still needs */
 
-Py_ssize_t record_held;
+static Py_ssize_t held;
 
 /* -- Dtypes ------------------------------------------------------------------------ */
 
@@ -462,15 +462,22 @@ bool record_can_cast(int from, int to, NPY_CASTING casting)
 
 /* -- After recording --------------------------------------------------------------- */
 
+void record_hold(PyObject *a)
+{
+    const struct mx_buffer *buffer = memory_of(as_array(a)->host);
+    if (!buffer || buffer->data)
+        held += PyArray_NBYTES(host_of(a));
+}
+
 /* Runs at once what the outside can see, and everything when there is much of it. */
 int record_done(const struct source *sources, int n)
 {
-    bool is_due = queue_recorded - queue_done >= BATCH_SIZE || record_held > HELD_LIMIT;
+    bool is_due = queue_recorded - queue_done >= BATCH_SIZE || held > HELD_LIMIT;
     for (int s = 0; s < n && !is_due; s++)
         is_due = sources[s].array && is_shared(sources[s].array);
     if (!is_due)
         return 1;
-    record_held = 0;
+    held = 0;
     return queue_flush() < 0 ? -1 : 1;
 }
 

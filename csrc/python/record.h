@@ -32,7 +32,9 @@ struct signature {
 const struct signature *signature_of(int op, const struct source *inputs, int nin);
 int signature_load(PyObject *numpy); /* -1 with an exception set */
 
-extern Py_ssize_t record_held; /* bytes of arrays that only the queue still needs */
+/* An array is going whose memory the queue still needs. */
+void record_hold(PyObject *a);
+
 
 int record_row(int type_number); /* -1: none */
 int record_type_number(int row);
