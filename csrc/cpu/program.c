@@ -159,9 +159,12 @@ static void cut_into_blocks(struct mx_program *program)
     if (reduces)
         choose_reduced_row(program);
     int split = program->ndim - 1;
-    intptr_t inner = 1, size = block_size(program);
+    intptr_t inner = 1;
     while (!reduces && split > 0 && inner * program->shape[split] <= SHORT_AXIS)
         inner *= program->shape[split--];
+    /* A loop alone just streams. */
+    bool is_alone = program->n_calls == 1 && !reduces && inner == 1;
+    intptr_t size = is_alone ? CHUNK_ELEMENTS : block_size(program);
     intptr_t length = size / inner, n = program->shape[split];
     program->n_pieces = (n + length - 1) / length;
     program->length = (n + program->n_pieces - 1) / program->n_pieces;
@@ -281,6 +284,14 @@ static void place_in_scratch(struct mx_program *program)
     program->scratch_size = slots.size;
 }
 
+static void settle_strides(struct mx_program *program)
+{
+    for (int c = 0; c < program->n_calls; c++)
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
+            program->calls[c].strides[k] =
+                program->accesses[program->calls[c].accesses[k]].stride;
+}
+
 /* -- Making ------------------------------------------------------------------------ */
 
 static int place_views(const struct mx_group *group)
@@ -372,6 +383,7 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
     cut_into_blocks(program);
     settle_accesses(program);
     place_in_scratch(program);
+    settle_strides(program);
     program->blocks_per_chunk = CHUNK_ELEMENTS / (program->length * program->inner);
     program->blocks_per_chunk += program->blocks_per_chunk == 0;
     program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
@@ -440,15 +452,12 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
         const struct mx_call *call = &program->calls[c];
         struct mx_instruction *in = call->instruction;
         char *args[MX_MAX_OPERANDS];
-        intptr_t strides[MX_MAX_OPERANDS];
-        for (int k = 0; k < mx_operand_count(in); k++) {
+        for (int k = 0; k < mx_operand_count(in); k++)
             args[k] = data[call->accesses[k]];
-            strides[k] = program->accesses[call->accesses[k]].stride;
-        }
         if (in->kind == MX_MAP)
-            in->loop.function(args, &n, strides, in->loop.data);
+            in->loop.function(args, &n, call->strides, in->loop.data);
         else
-            mx_reduce_block(program, call, args[0], strides[0], n, &partials[c]);
+            mx_reduce_block(program, call, args[0], call->strides[0], n, &partials[c]);
         if (is_watched)
             mx_conditions_tell(in);
     }

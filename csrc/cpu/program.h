@@ -28,6 +28,7 @@ struct mx_access {
 struct mx_call {
     struct mx_instruction *instruction;
     int accesses[MX_MAX_OPERANDS];
+    intptr_t strides[MX_MAX_OPERANDS]; /* of them, within a block */
 };
 
 struct mx_program {
