@@ -23,11 +23,13 @@ struct mx_operand {
 enum mx_kind {
     MX_MAP,    /* loop(inputs, outputs) for each element */
     MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
+    MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
 };
 
 struct mx_instruction {
     struct mx_loop loop;
     enum mx_kind kind;
+    int axis; /* of a scan */
     int nin, nout;
     int ndim;
     intptr_t shape[MX_MAX_NDIM]; /* no axis is empty */

@@ -200,15 +200,15 @@ static int power_row(PyObject *a, PyObject *b)
 {
     if (!is_array(a))
         return OP_power;
-    int row = record_row(PyArray_TYPE(host_of(a)));
+    int row = source_row(PyArray_TYPE(host_of(a)));
     double exponent = PyFloat_CheckExact(b)  ? PyFloat_AsDouble(b)
                       : PyLong_CheckExact(b) ? PyLong_AsDouble(b)
                                              : Py_NAN;
     PyErr_Clear();
-    bool is_integer = row >= 1 && row < 9;
-    if (exponent == 2.0 && (row >= 9 || (is_integer && PyLong_CheckExact(b))))
+    
+    if (exponent == 2.0 && (row >= ROW_float16 || (is_integer_row(row) && PyLong_CheckExact(b))))
         return OP_square;
-    if (row < 9)
+    if (row < ROW_float16)
         return OP_power;
     if (exponent == 0.5)
         return OP_sqrt;
