@@ -166,8 +166,8 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
 static int add_step(struct mx_group *group, const struct mx_instruction *in, int number,
                     const struct mx_view *views)
 {
-    int status = reserve(&group->steps, group->n_steps, &group->step_capacity,
-                         sizeof *group->steps);
+    int status =
+        reserve(&group->steps, group->n_steps, &group->step_capacity, sizeof *group->steps);
     struct mx_step step = {.instruction = number};
     for (int k = 0; k < mx_operand_count(in) && status == MX_OK; k++) {
         int v = 0;
@@ -247,8 +247,9 @@ void mx_plan_find_temporaries(struct mx_plan *plan)
     for (int g = 0; g < plan->n_groups; g++) {
         for (int v = 0; v < plan->groups[g].n_views; v++) {
             struct mx_view *view = &plan->groups[g].views[v];
-            view->is_temporary = !plan->groups[g].is_scan && view->buffer && !view->buffer->shown &&
-                                 view->buffer->n_views == 1 && view->begins_empty;
+            view->is_temporary = !plan->groups[g].is_scan && view->buffer &&
+                                 !view->buffer->shown && view->buffer->n_views == 1 &&
+                                 view->begins_empty;
         }
     }
 }

@@ -32,7 +32,7 @@ struct mx_instruction {
     int axis; /* of a scan */
     int nin, nout;
     int ndim;
-    intptr_t shape[MX_MAX_NDIM]; /* no axis is empty */
+    intptr_t shape[MX_MAX_NDIM];                 /* no axis is empty */
     struct mx_operand operands[MX_MAX_OPERANDS]; /* inputs, then outputs */
     const char *name;                            /* of the operation; lives for good */
     int wanted;        /* floating-point conditions the recorder wants to hear of */

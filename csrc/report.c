@@ -52,7 +52,8 @@ void mx_report_add(const struct mx_group *group, const struct mx_instruction *in
                 row->n_temporaries++;
                 continue;
             }
-            row->bytes_read += view->is_read && !view->begins_empty ? view_size(group, view) : 0;
+            row->bytes_read +=
+                view->is_read && !view->begins_empty ? view_size(group, view) : 0;
             row->bytes_written += view->is_written ? view_size(group, view) : 0;
         }
     }

@@ -15,6 +15,7 @@ import numpy as _numpy
 from . import _lib  # first: it says so when the core is missing or of other sources
 
 from . import _classes as _classes  # isort: skip
+from . import _copies as _copies
 from . import _mirror, _standard
 from . import _packages as _packages
 from . import _reductions as _reductions

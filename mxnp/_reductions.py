@@ -360,9 +360,7 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
     is_true = a if a.dtype.kind == "b" else _not_equal(a, 0)
-    count = _reduce(
-        _add, is_true, axis, numpy.intp, None, keepdims, _given, True
-    )
+    count = _reduce(_add, is_true, axis, numpy.intp, None, keepdims, _given, True)
     if count is NotImplemented:
         return NotImplemented
     return _finish(count, None)
@@ -445,7 +443,11 @@ def _mean_without_nan(
         return NotImplemented
     total = _reduce(_add, filled, axis, None, None, keepdims, _given, True)
     count = _reduce(_add, ~is_nan, axis, None, None, keepdims, _given, True)
-    if total is NotImplemented or count is NotImplemented or not bool((count > 0).all()):
+    if (
+        total is NotImplemented
+        or count is NotImplemented
+        or not bool((count > 0).all())
+    ):
         return NotImplemented
     return _finish(_divide(total, count, dtype=total.dtype), None)
 

@@ -11,12 +11,12 @@
 #include "reduce.h"
 #include "scan.h"
 
-#define CACHE_BYTES   24576 /* of the first-level cache, for what a block touches */
-#define MIN_BLOCK     256   /* elements */
-#define MAX_BLOCK     4096
-#define SHORT_AXIS    48    /* an innermost axis up to this is made part of larger blocks */
+#define CACHE_BYTES    24576 /* of the first-level cache, for what a block touches */
+#define MIN_BLOCK      256   /* elements */
+#define MAX_BLOCK      4096
+#define SHORT_AXIS     48 /* an innermost axis up to this is made part of larger blocks */
 #define CHUNK_ELEMENTS 16384
-#define LINE          64 /* bytes of a cache line */
+#define LINE           64 /* bytes of a cache line */
 
 /* -- Axes -------------------------------------------------------------------------- */
 
@@ -65,9 +65,8 @@ static void turn_axes(struct mx_program *program)
     for (int i = 0; i < program->ndim; i++) {
         bool backwards = false, forwards = false;
         for (int a = 0; a < program->n_accesses; a++) {
-            intptr_t stride = is_memory(&program->accesses[a])
-                                  ? program->accesses[a].strides[i]
-                                  : 0;
+            intptr_t stride =
+                is_memory(&program->accesses[a]) ? program->accesses[a].strides[i] : 0;
             backwards |= stride < 0;
             forwards |= stride > 0;
         }

@@ -74,7 +74,8 @@ static void run_unit(const struct mx_program *program, intptr_t number)
     intptr_t n = program->shape[axis], step = from->strides[axis], out_step = to->strides[axis];
     char *data[2];
     intptr_t length = find_unit(program, axis, number, data);
-    intptr_t across = row < 0 ? 0 : from->strides[row], out_across = row < 0 ? 0 : to->strides[row];
+    intptr_t across = row < 0 ? 0 : from->strides[row],
+             out_across = row < 0 ? 0 : to->strides[row];
     mx_copy_block(data[1], &out_across, data[0], &across, &length, 1, to->itemsize);
     if (row < 0) {
         char *args[] = {data[1], data[0] + step, data[1] + out_step};

@@ -70,7 +70,7 @@ static PyObject *pin(PyObject *module, PyObject *x)
     Py_RETURN_NONE;
 }
 
-#define LAYOUT                                                                              \
+#define LAYOUT \
     (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE)
 #define HAS_DESCR NPY_ARR_HAS_DESCR
 

@@ -6,8 +6,8 @@
  */
 #include "python/record.h"
 
-#define BATCH_SIZE  256         /* operations recorded before they run in any case */
-#define HELD_LIMIT  (256 << 20) /* bytes of memory that only the queue still needs */
+#define BATCH_SIZE 256         /* operations recorded before they run in any case */
+#define HELD_LIMIT (256 << 20) /* bytes of memory that only the queue still needs */
 
 static Py_ssize_t held;
 
@@ -27,7 +27,7 @@ static void set_memory(struct mx_operand *operand, const struct source *source,
 }
 
 void record_view(struct mx_operand *operand, const struct source *source,
-                     const struct shape *shape, struct place *place)
+                 const struct shape *shape, struct place *place)
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[source->code];
@@ -46,9 +46,8 @@ static void set_temporary(struct mx_operand *operand, struct mx_buffer *buffer, 
         operand->strides[i] = shape->dims[i] == 1 ? 0 : strides[i];
 }
 
-void record_begin(struct mx_instruction *in, const struct mx_loop *loop,
-                              const char *name, int nin, int nout, const struct shape *shape,
-                              int wanted)
+void record_begin(struct mx_instruction *in, const struct mx_loop *loop, const char *name,
+                  int nin, int nout, const struct shape *shape, int wanted)
 {
     in->loop = *loop;
     in->kind = MX_MAP;
@@ -96,7 +95,7 @@ static int record_copy(const struct source *from, struct mx_buffer *from_buffer,
     if (!place)
         return -1;
     record_begin(&in, &loop, from_row == to_row ? "copy" : "cast", 1, 1, shape,
-                      from_row == to_row ? 0 : wanted);
+                 from_row == to_row ? 0 : wanted);
     if (from_buffer)
         set_temporary(&in.operands[0], from_buffer, from_row, shape, from_strides);
     else
@@ -147,8 +146,8 @@ static PyObject *new_result(const struct source *sources, int n, int row,
 }
 
 int record_input(struct mx_operand *operand, const struct source *source, int row,
-                     const struct shape *shape, int wanted, struct place *place,
-                     struct mx_buffer **made)
+                 const struct shape *shape, int wanted, struct place *place,
+                 struct mx_buffer **made)
 {
     if (source_is_value(source)) {
         *operand = (struct mx_operand){.is_value = true, .itemsize = itemsizes[row]};
@@ -323,10 +322,10 @@ static int record_call(struct call *call, PyObject **results)
     if (!place)
         return -1;
     record_begin(&in, &call->signature->loop, call->name, nin, call->nout, &call->shape,
-                      call->wanted);
+                 call->wanted);
     for (int i = 0; i < nin; i++)
-        if (record_input(&in.operands[i], &call->inputs[i], call->signature->in[i], &call->shape,
-                      call->wanted, place, &made[i]) < 1)
+        if (record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
+                         &call->shape, call->wanted, place, &made[i]) < 1)
             goto done;
     for (int j = 0; j < call->nout; j++) {
         struct source *out = &call->outputs[j];
@@ -398,7 +397,8 @@ int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs
 {
     struct call call = {.nin = nin, .nout = nout};
     for (int i = 0; i < nin; i++)
-        if (!source_read(inputs[i], &call.inputs[i]) || !shape_broadcast(&call.shape, &call.inputs[i]))
+        if (!source_read(inputs[i], &call.inputs[i]) ||
+            !shape_broadcast(&call.shape, &call.inputs[i]))
             return 0;
     call.signature = signature_of(op, call.inputs, nin);
     if (!call.signature)
@@ -538,8 +538,8 @@ int record_assignment(PyObject *a, PyObject *host, PyObject *value)
     } else if (collides(&to, &from)) {
         npy_intp strides[MX_MAX_NDIM];
         struct mx_buffer *made = new_temporary(&from, 1, from.code, &shape, strides);
-        status = made ? record_copy(&from, NULL, NULL, from.code, NULL, made, strides, from.code,
-                                    &shape, wanted)
+        status = made ? record_copy(&from, NULL, NULL, from.code, NULL, made, strides,
+                                    from.code, &shape, wanted)
                       : -1;
         if (status > 0)
             status = record_copy(NULL, made, strides, from.code, &to, NULL, NULL, to.code,
@@ -547,8 +547,8 @@ int record_assignment(PyObject *a, PyObject *host, PyObject *value)
         if (made)
             core->buffer_release(made);
     } else {
-        status = record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape,
-                             wanted);
+        status =
+            record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape, wanted);
     }
     if (status > 0)
         status = record_done(&from, 1);
@@ -557,7 +557,24 @@ int record_assignment(PyObject *a, PyObject *host, PyObject *value)
 
 /* -- Methods of the module --------------------------------------------------------- */
 
-static PyObject *new(PyObject *module, PyObject *args)
+/* False when it is not for the queue. */
+static bool read_shape(PyObject *dims, struct shape *shape, int *order)
+{
+    shape->ndim = (int)PyTuple_Size(dims);
+    if (shape->ndim > MX_MAX_NDIM)
+        return false;
+    for (int i = 0; i < shape->ndim; i++) {
+        shape->dims[i] = PyNumber_AsSsize_t(PyTuple_GetItem(dims, i), PyExc_OverflowError);
+        order[i] = i;
+        if (shape->dims[i] <= 0) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    return !shape_is_too_large(shape);
+}
+
+static PyObject *empty(PyObject *module, PyObject *args)
 {
     (void)module;
     struct shape shape = {0};
@@ -566,20 +583,61 @@ static PyObject *new(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &dims, &type_number))
         return NULL;
     int row = source_row(type_number);
-    shape.ndim = (int)PyTuple_Size(dims);
-    if (row < 0 || shape.ndim > MX_MAX_NDIM)
+    if (row < 0 || !read_shape(dims, &shape, order))
         Py_RETURN_NOTIMPLEMENTED;
-    for (int i = 0; i < shape.ndim; i++) {
-        shape.dims[i] = PyNumber_AsSsize_t(PyTuple_GetItem(dims, i), PyExc_OverflowError);
-        order[i] = i;
-        if (shape.dims[i] <= 0) {
-            PyErr_Clear();
-            Py_RETURN_NOTIMPLEMENTED;
-        }
+    PyObject *out = record_new(row, &shape, order);
+    if (out && core->buffer_place(memory_of(as_array(out)->host)) != MX_OK) {
+        Py_DECREF(out);
+        Py_RETURN_NOTIMPLEMENTED; /* NumPy says that there is no memory */
     }
-    if (shape_is_too_large(&shape))
+    return out;
+}
+
+/* Takes out, a new array: gives it with the value assigned, or NotImplemented. */
+static PyObject *assigned(PyObject *out, PyObject *value)
+{
+    int status = out ? record_assignment(out, as_array(out)->host, value) : -1;
+    if (status > 0)
+        return out;
+    Py_XDECREF(out);
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *fill(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    PyObject *dims, *value;
+    int type_number, order[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "O!iO", &PyTuple_Type, &dims, &type_number, &value))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !read_shape(dims, &shape, order))
         Py_RETURN_NOTIMPLEMENTED;
-    return record_new(row, &shape, order);
+    return assigned(record_new(row, &shape, order), value);
+}
+
+static PyObject *cast(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    struct source from;
+    PyObject *a;
+    int type_number, keeps_order, order[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "Oip", &a, &type_number, &keeps_order))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !is_array(a) || !source_read(a, &from) || !shape_broadcast(&shape, &from) ||
+        shape.ndim == 0 || shape_size(&shape) == 0 || source_is_value(&from) ||
+        shape_is_too_large(&shape))
+        Py_RETURN_NOTIMPLEMENTED;
+    for (int i = 0; i < shape.ndim; i++)
+        order[i] = i;
+    if (keeps_order)
+        source_order_axes(&from, 1, &shape, order);
+    return assigned(record_new(row, &shape, order), a);
 }
 
 static PyObject *takes(PyObject *module, PyObject *a)
@@ -589,9 +647,15 @@ static PyObject *takes(PyObject *module, PyObject *a)
 }
 
 PyMethodDef record_methods[] = {
-    {"new", new, METH_VARARGS,
-     "new(shape, type_number)\n--\n\nGive an array whose memory is taken when it is first "
-     "needed; NotImplemented for what the queue does not take."},
+    {"empty", empty, METH_VARARGS,
+     "empty(shape, type_number)\n--\n\nGive an array over memory that is not written; "
+     "NotImplemented for what the queue does not take."},
+    {"fill", fill, METH_VARARGS,
+     "fill(shape, type_number, value)\n--\n\nRecord an array of one value; or give "
+     "NotImplemented."},
+    {"cast", cast, METH_VARARGS,
+     "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this "
+     "number, with its axes in memory as in the array or in C order; or give NotImplemented."},
     {"takes", takes, METH_O,
      "takes(array)\n--\n\nTell whether an operation on the array is to be recorded."},
     {"select", choose, METH_VARARGS,

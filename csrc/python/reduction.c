@@ -71,7 +71,8 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     in.kind = kind;
     in.axis = axis;
     int64_t sequence = -1;
-    if (record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, place, &made) < 1) {
+    if (record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, place, &made) <
+        1) {
         place_free(place);
     } else {
         struct shape own = {.ndim = PyArray_NDIM(host_of(out))};

@@ -61,7 +61,8 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
         return;
     const PyUFuncObject *ufunc = (const PyUFuncObject *)ufuncs[op];
     uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
-    if (core->loop_find(&signature->loop, fields, nin, row->nout, ufunc->ntypes, types) != MX_OK)
+    if (core->loop_find(&signature->loop, fields, nin, row->nout, ufunc->ntypes, types) !=
+        MX_OK)
         return;
     mx_loop_function own = core->own_loop(op, rows);
     if (own)

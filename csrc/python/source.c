@@ -6,8 +6,8 @@
 /* -- Dtypes ------------------------------------------------------------------------ */
 
 static const int type_numbers[NTYPES] = {
-    NPY_BOOL,   NPY_INT8,   NPY_INT16,  NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
-    NPY_UINT32, NPY_UINT64, NPY_HALF,   NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
+    NPY_BOOL,   NPY_INT8,   NPY_INT16, NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
+    NPY_UINT32, NPY_UINT64, NPY_HALF,  NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
 };
 
 const int itemsizes[NTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
@@ -88,8 +88,10 @@ static bool pack_number(PyObject *number, int row, char *value)
         memcpy(value, &x, sizeof x);
         return true;
     }
-    if (PyFloat_CheckExact(number) && (row == ROW_float16 || row == ROW_float32 || row == ROW_complex64)) {
-        double x = PyFloat_AsDouble(number), most = row == ROW_float16 ? 65504.0 : 3.4028234663852886e38;
+    if (PyFloat_CheckExact(number) &&
+        (row == ROW_float16 || row == ROW_float32 || row == ROW_complex64)) {
+        double x = PyFloat_AsDouble(number),
+               most = row == ROW_float16 ? 65504.0 : 3.4028234663852886e38;
         if (isfinite(x) && fabs(x) > most)
             return false;
     }
@@ -160,8 +162,7 @@ npy_intp shape_size(const struct shape *shape)
     return size;
 }
 
-void source_strides(const struct source *source, const struct shape *shape,
-                         intptr_t *strides)
+void source_strides(const struct source *source, const struct shape *shape, intptr_t *strides)
 {
     int ndim = source->scalar ? 0 : PyArray_NDIM(source->host), before = shape->ndim - ndim;
     for (int i = 0; i < shape->ndim; i++) {
@@ -170,8 +171,8 @@ void source_strides(const struct source *source, const struct shape *shape,
     }
 }
 
-/* As NumPy's iterator: axes are sorted by strides, the first operand that tells two axes apart decides, and C
- * order wins where operands contradict each other. */
+/* As NumPy's iterator: axes are sorted by strides, the first operand that tells two axes apart
+ * decides, and C order wins where operands contradict each other. */
 void source_order_axes(const struct source *sources, int n, const struct shape *shape,
                        int *order)
 {
@@ -213,8 +214,7 @@ void source_order_axes(const struct source *sources, int n, const struct shape *
     }
 }
 
-void shape_strides(const struct shape *shape, const int *order, int itemsize,
-                         npy_intp *strides)
+void shape_strides(const struct shape *shape, const int *order, int itemsize, npy_intp *strides)
 {
     npy_intp stride = itemsize;
     for (int i = shape->ndim - 1; i >= 0; i--) {
