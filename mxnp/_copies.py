@@ -1,7 +1,7 @@
 """Arrays filled, copied, cast, chosen from and put together, as recorded operations.
 
-As in `_reductions`, each function is asked before NumPy's when something is large, and gives
-NotImplemented for all that it does not know for certain.
+As in `_reductions`, each function is asked before NumPy's when something is large, and
+gives NotImplemented for all that it does not know for certain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._mirror import cross
 from ._ufunc import named
 
 _Queued = Callable[..., Any]
-_given = numpy._NoValue  # type: ignore[attr-defined]  # where nothing is given
+_given = numpy._NoValue  # where nothing is given
 
 # As in _reductions: moving less than this is over before anything of ours has begun.
 _WORTH = 4
@@ -44,7 +44,7 @@ def _is_simple(dtype: numpy.dtype[Any]) -> bool:
     return dtype.isnative and dtype.kind in "biufc"
 
 
-# -- New arrays -------------------------------------------------------------------------
+# -- New arrays ------------------------------------------------------------------------
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -146,7 +146,7 @@ _queue(_full_like, numpy.full_like)
 _queue(_empty_like, numpy.empty_like)
 
 
-# -- Copies and casts -------------------------------------------------------------------
+# -- Copies and casts ------------------------------------------------------------------
 
 
 def _astype(
@@ -190,7 +190,7 @@ _queue(_copy, numpy.copy)
 _queue(_fill, method="fill")
 
 
-# -- Choices ----------------------------------------------------------------------------
+# -- Choices ---------------------------------------------------------------------------
 
 
 def _where(condition: Any, x: Any = _given, y: Any = _given, /) -> Any:
@@ -208,8 +208,8 @@ def _clip(
     a_max: Any = _given,
     out: Any = None,
     *,
-    min: Any = _given,  # noqa: A002
-    max: Any = _given,  # noqa: A002
+    min: Any = _given,
+    max: Any = _given,
 ) -> Any:
     if min is not _given or max is not _given:
         if a_min is not _given or a_max is not _given:
@@ -231,7 +231,7 @@ def _clip_method(
     min: Any = None,
     max: Any = None,
     out: Any = None,
-    **kwargs: Any,  # noqa: A002
+    **kwargs: Any,
 ) -> Any:
     return NotImplemented if kwargs else _clip(a, min, max, out)
 
@@ -241,11 +241,11 @@ _queue(_clip, numpy.clip, worth=1)
 _queue(_clip_method, method="clip", worth=1)
 
 
-# -- Arrays put together ----------------------------------------------------------------
+# -- Arrays put together ---------------------------------------------------------------
 
 
 def _common_dtype(arrays: Any) -> numpy.dtype[Any] | None:
-    """Give the dtype of arrays that can be put together; None if NumPy is to be asked."""
+    """Give the dtype that arrays have together; None if NumPy is to be asked."""
     if type(arrays) not in (list, tuple) or not arrays:
         return None
     if any(type(each) is not ndarray or not _is_simple(each.dtype) for each in arrays):
@@ -336,7 +336,7 @@ _queue(_vstack, numpy.vstack)
 _queue(_hstack, numpy.hstack)
 
 
-# -- Arrays repeated and turned ----------------------------------------------------------
+# -- Arrays repeated and turned --------------------------------------------------------
 
 
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
@@ -416,7 +416,7 @@ _queue(_tile, numpy.tile)
 _queue(_roll, numpy.roll)
 
 
-# -- Arrays with margins -----------------------------------------------------------------
+# -- Arrays with margins ---------------------------------------------------------------
 
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:

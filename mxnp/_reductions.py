@@ -1,8 +1,8 @@
 """Reductions and scans of large arrays, as operations that are recorded.
 
 Each function here is called before NumPy's, with the arguments of the program, when an
-array among them is large.  It gives NotImplemented wherever it does not know the answer for
-certain, and NumPy is called then: with its rules, its warnings and its errors.
+array among them is large.  It gives NotImplemented wherever it does not know the answer
+for certain, and NumPy is called then: with its rules, its warnings and its errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._ufunc import named, ufunc
 # has reduced it by the time that anything of ours could have started.
 _WORTH = 8
 
-_given = numpy._NoValue  # type: ignore[attr-defined]  # where nothing is given
+_given = numpy._NoValue  # where nothing is given
 _LONG = numpy.dtype(numpy.long)
 _UNSIGNED_LONG = numpy.dtype(numpy.ulong)
 _Queued = Callable[..., Any]
@@ -37,7 +37,7 @@ def queue(function: _Queued, *originals: Any, method: str = "") -> None:
         wrapper.worth = _WORTH
 
 
-# -- Arguments --------------------------------------------------------------------------
+# -- Arguments -------------------------------------------------------------------------
 
 
 def _axes(axis: Any, ndim: int) -> int:
@@ -80,11 +80,11 @@ def _is_absent(x: Any) -> bool:
     return x is _given or x is None
 
 
-# -- Reduction by a ufunc ---------------------------------------------------------------
+# -- Reduction by a ufunc --------------------------------------------------------------
 
 
 def _accumulator(op: ufunc, given: numpy.dtype[Any]) -> numpy.dtype[Any]:
-    """Give the dtype in which NumPy adds, multiplies or compares elements of a dtype."""
+    """Give the dtype in which NumPy reduces elements of a dtype."""
     if op in (_logical_or, _logical_and):
         return numpy.dtype(bool)
     if op in (_add, _multiply) and given.kind in "bui" and given.itemsize <= 8:
@@ -112,7 +112,7 @@ def _reduce(
     kept = bool(keepdims) and keepdims is not _given
     wanted = _accumulator(op, a.dtype) if dtype is None else numpy.dtype(dtype)
     if where is not True and where is not _given:
-        start = op.identity if _is_absent(initial) else initial
+        start = op.__wrapped__.identity if _is_absent(initial) else initial
         if start is None:
             return NotImplemented
         a = _bridge.select(where, a, start)
@@ -230,7 +230,7 @@ vars(ufunc)["reduce"].queued = _ufunc_reduce
 vars(ufunc)["reduce"].worth = _WORTH
 
 
-# -- Statistics -------------------------------------------------------------------------
+# -- Statistics ------------------------------------------------------------------------
 
 
 def _mean_dtype(given: numpy.dtype[Any]) -> numpy.dtype[Any]:
@@ -373,7 +373,7 @@ queue(_ptp, numpy.ptp)
 queue(_count_nonzero, numpy.count_nonzero)
 
 
-# -- Without NaN ------------------------------------------------------------------------
+# -- Without NaN -----------------------------------------------------------------------
 
 
 def _without_nan(op: ufunc) -> _Queued:
@@ -391,7 +391,7 @@ def _without_nan(op: ufunc) -> _Queued:
         if type(a) is not ndarray:
             return NotImplemented
         if a.dtype.kind in "fc":
-            a = _bridge.select(_isnan(a), a.dtype.type(op.identity), a)
+            a = _bridge.select(_isnan(a), a.dtype.type(op.__wrapped__.identity), a)
             if a is NotImplemented:
                 return NotImplemented
         result = _reduce(op, a, axis, dtype, out, keepdims, initial, where)
@@ -459,7 +459,7 @@ queue(_extreme_without_nan(_fmin), numpy.nanmin)
 queue(_mean_without_nan, numpy.nanmean)
 
 
-# -- Scans ------------------------------------------------------------------------------
+# -- Scans -----------------------------------------------------------------------------
 
 
 def _accumulate(op: ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
