@@ -399,19 +399,19 @@ def test_negative_exponents_of_integers_raise_at_once() -> None:
         b[LONG // 2] = -1
         c = a + b
         with pytest.raises(
-            ValueError, match="^Integers to negative integer powers are"
+            ValueError, match="Integers to negative integer powers are not"
         ):
             a**b
         with pytest.raises(
-            ValueError, match="^Integers to negative integer powers are"
+            ValueError, match="Integers to negative integer powers are not"
         ):
             mxnp.power(a, c - 3)
         with pytest.raises(
-            ValueError, match="^Integers to negative integer powers are"
+            ValueError, match="Integers to negative integer powers are not"
         ):
             a **= b
         with pytest.raises(
-            ValueError, match="^Integers to negative integer powers are"
+            ValueError, match="Integers to negative integer powers are not"
         ):
             c**-1
         assert c.sum() == 2 * LONG - 2
