@@ -362,7 +362,7 @@ def test_ties(dtype: str, xp: Library) -> Any:
         ]
         results += [y[::-1].argmax(), x[::-1].argmin()]
     x[:] = 1
-    return [*results, x.argmin(), x.argmax(), x.all(), (x != x).any()]
+    return [*results, x.argmin(), x.argmax(), x.all(), (x < x).any()]
 
 
 def test_nothing_but_nan(xp: Library) -> Any:
@@ -570,9 +570,9 @@ def test_sums_are_accurate(kind: str, dtype: str) -> None:
                 *(count, where.replace("sum", "mean")),
             )
         rows = mxnp.array(values)
-        true, size = sums(values[::2, ..., ::-1], None)
-        theirs = numpy.sum(values[::2, ..., ::-1])
-        total = rows[::2, ..., ::-1].sum()
+        true, size = sums(values.T[::-2], None)
+        theirs = numpy.sum(values.T[::-2])
+        total = rows.T[::-2].sum()
         assert_accurate(total, theirs, true, size, n, f"strided {kind} {dtype}")
         mask = numpy.arange(n).reshape(shape) % 3 > 0
         true, size = sums(values[mask], None)
