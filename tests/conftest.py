@@ -12,7 +12,6 @@ import pytest
 
 import mxnp
 
-
 # Waits for everything recorded; there is nothing to wait for while all is immediate.
 synchronize = getattr(mxnp, "synchronize", lambda: None)
 

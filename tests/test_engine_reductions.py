@@ -140,7 +140,30 @@ def assert_accurate(
 
 # -- every reduction, dtype, layout and axis -----------------------------------------
 
-WHOLE = ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "count_nonzero", "argmin", "argmax", "ptp", "nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax"]
+WHOLE = [
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "any",
+    "all",
+    "mean",
+    "var",
+    "std",
+    "count_nonzero",
+    "argmin",
+    "argmax",
+    "ptp",
+    "nansum",
+    "nanprod",
+    "nanmin",
+    "nanmax",
+    "nanmean",
+    "nanvar",
+    "nanstd",
+    "nanargmin",
+    "nanargmax",
+]
 INEXACT = {"var", "std", "nanvar", "nanstd"}  # of dtypes too narrow for the squares
 
 
