@@ -164,8 +164,8 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
 static int add_step(struct mx_group *group, const struct mx_instruction *in, int number,
                     const struct mx_view *views)
 {
-    int status = reserve(&group->steps, group->n_steps, &group->step_capacity,
-                         sizeof *group->steps);
+    int status =
+        reserve(&group->steps, group->n_steps, &group->step_capacity, sizeof *group->steps);
     struct mx_step step = {.instruction = number};
     for (int k = 0; k < mx_operand_count(in) && status == MX_OK; k++) {
         int v = 0;
@@ -183,6 +183,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
             group->views[v].begins_empty = k >= in->nin && in->kind == MX_MAP;
         }
         *(k < in->nin ? &group->views[v].is_read : &group->views[v].is_written) = true;
+        group->views[v].n_uses++;
         step.views[k] = v;
     }
     if (status == MX_OK) {
@@ -231,21 +232,33 @@ int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions
     return status;
 }
 
+static void clear_uses(struct mx_buffer *buffer)
+{
+    buffer->n_views = 0;
+    buffer->n_uses = 0;
+}
+
 void mx_plan_find_temporaries(struct mx_plan *plan)
 {
     for (int g = 0; g < plan->n_groups; g++)
         for (int v = 0; v < plan->groups[g].n_views; v++)
             if (plan->groups[g].views[v].buffer)
-                plan->groups[g].views[v].buffer->n_views = 0;
-    for (int g = 0; g < plan->n_groups; g++)
-        for (int v = 0; v < plan->groups[g].n_views; v++)
-            if (plan->groups[g].views[v].buffer)
-                plan->groups[g].views[v].buffer->n_views++;
+                clear_uses(plan->groups[g].views[v].buffer);
+    for (int g = 0; g < plan->n_groups; g++) {
+        for (int v = 0; v < plan->groups[g].n_views; v++) {
+            const struct mx_view *view = &plan->groups[g].views[v];
+            if (!view->buffer)
+                continue;
+            view->buffer->n_views++;
+            view->buffer->n_uses += view->n_uses;
+        }
+    }
     for (int g = 0; g < plan->n_groups; g++) {
         for (int v = 0; v < plan->groups[g].n_views; v++) {
             struct mx_view *view = &plan->groups[g].views[v];
-            view->is_temporary = view->buffer && !view->buffer->shown &&
-                                 view->buffer->n_views == 1 && view->begins_empty;
+            view->is_temporary = view->buffer && view->begins_empty &&
+                                 view->buffer->n_views == 1 &&
+                                 atomic_load(&view->buffer->count) == view->buffer->n_uses;
         }
     }
 }
