@@ -114,6 +114,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
         memcmp(group->shape, in->shape, (size_t)in->ndim * sizeof *in->shape) == 0;
     const intptr_t *shape = same_shape ? in->shape : NULL;
     bool joins = same_shape && group->n_steps < MX_MAX_STEPS, depends = false;
+    if (in->kind == MX_SCAN || group->is_scan)
+        joins = false;
     if (in->kind == MX_REDUCE && group->has_reductions && group->reduced != reduced_axes(in))
         joins = false;
     for (int k = 0; k < mx_operand_count(in) && (joins || !depends); k++) {
@@ -180,7 +182,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
             if (status != MX_OK)
                 break;
             group->views[group->n_views++] = views[k];
-            group->views[v].begins_empty = k >= in->nin && in->kind == MX_MAP;
+            group->views[v].begins_empty = k >= in->nin && in->kind != MX_REDUCE;
         }
         *(k < in->nin ? &group->views[v].is_read : &group->views[v].is_written) = true;
         group->views[v].n_uses++;
@@ -188,6 +190,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
     }
     if (status == MX_OK) {
         group->steps[group->n_steps++] = step;
+        group->is_scan = in->kind == MX_SCAN;
         if (in->kind == MX_REDUCE) {
             group->has_reductions = true;
             group->reduced = reduced_axes(in);
@@ -256,8 +259,8 @@ void mx_plan_find_temporaries(struct mx_plan *plan)
     for (int g = 0; g < plan->n_groups; g++) {
         for (int v = 0; v < plan->groups[g].n_views; v++) {
             struct mx_view *view = &plan->groups[g].views[v];
-            view->is_temporary = view->buffer && view->begins_empty &&
-                                 view->buffer->n_views == 1 &&
+            view->is_temporary = !plan->groups[g].is_scan && view->buffer &&
+                                 view->begins_empty && view->buffer->n_views == 1 &&
                                  atomic_load(&view->buffer->count) == view->buffer->n_uses;
         }
     }

@@ -31,6 +31,7 @@ struct mx_step {
 struct mx_group {
     int ndim;
     intptr_t shape[MX_MAX_NDIM];
+    bool is_scan; /* its only step */
     bool has_reductions;
     unsigned reduced; /* axes that they go over, one bit each */
     struct mx_step *steps;

@@ -23,14 +23,16 @@ struct mx_operand {
 enum mx_kind {
     MX_MAP,    /* loop(inputs, outputs) for each element */
     MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
+    MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
 };
 
 struct mx_instruction {
     struct mx_loop loop;
     enum mx_kind kind;
+    int axis; /* of a scan */
     int nin, nout;
     int ndim;
-    intptr_t shape[MX_MAX_NDIM]; /* no axis is empty */
+    intptr_t shape[MX_MAX_NDIM];                 /* no axis is empty */
     struct mx_operand operands[MX_MAX_OPERANDS]; /* inputs, then outputs */
     const char *name;                            /* of the operation; lives for good */
     int wanted;        /* floating-point conditions the recorder wants to hear of */

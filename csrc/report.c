@@ -41,15 +41,19 @@ void mx_report_add(const struct mx_group *group, const struct mx_instruction *in
                                      .n_threads = group->threads,
                                      .nanoseconds = nanoseconds};
         memcpy(row->shape, group->shape, (size_t)group->ndim * sizeof *row->shape);
-        for (int s = 0; s < group->n_steps; s++)
-            row->names[s] = instructions[group->steps[s].instruction].name;
+        for (int s = 0; s < group->n_steps; s++) {
+            const struct mx_instruction *in = &instructions[group->steps[s].instruction];
+            row->names[s] = in->name;
+            row->kinds[s] = (unsigned char)in->kind;
+        }
         for (int v = 0; v < group->n_views; v++) {
             const struct mx_view *view = &group->views[v];
             if (view->is_temporary) {
                 row->n_temporaries++;
                 continue;
             }
-            row->bytes_read += view->is_read && !view->begins_empty ? view_size(group, view) : 0;
+            row->bytes_read +=
+                view->is_read && !view->begins_empty ? view_size(group, view) : 0;
             row->bytes_written += view->is_written ? view_size(group, view) : 0;
         }
     }

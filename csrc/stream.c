@@ -39,10 +39,7 @@ int64_t mx_stream_recorded(void) { return atomic_load(&stream.sequence); }
 
 int64_t mx_stream_done(void) { return atomic_load(&stream.done); }
 
-size_t mx_stream_size(void)
-{
-    return (size_t)(mx_stream_recorded() - mx_stream_done());
-}
+size_t mx_stream_size(void) { return (size_t)(mx_stream_recorded() - mx_stream_done()); }
 
 /* -- Recording --------------------------------------------------------------------- */
 
@@ -121,8 +118,8 @@ int mx_stream_prepare(size_t *n_taken)
         stream.n_run = 0;
     }
     if (!stream.is_planned && stream.taken.size > 0)
-        status = mx_plan_make(&stream.plan, stream.taken.items, (int)stream.taken.size,
-                              stream.fuse);
+        status =
+            mx_plan_make(&stream.plan, stream.taken.items, (int)stream.taken.size, stream.fuse);
     stream.is_planned = status == MX_OK;
     if (stream.is_planned && !stream.is_prepared) {
         status = place_shown();

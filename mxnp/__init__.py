@@ -15,8 +15,10 @@ import numpy as _numpy
 from . import _lib  # first: it says so when the core is missing or of other sources
 
 from . import _classes as _classes  # isort: skip
+from . import _copies as _copies
 from . import _mirror, _standard
 from . import _packages as _packages
+from . import _reductions as _reductions
 from ._array import ndarray as ndarray
 from ._lib import clear_cache as clear_cache
 from ._lib import get_num_threads as get_num_threads

@@ -258,7 +258,10 @@ def last_flush() -> list[Group]:
     while lib.mx_report_get(len(groups), row):
         groups.append(
             Group(
-                tuple(_text(name) for name in row.names[0 : row.n_operations]),
+                tuple(
+                    _text(row.names[i]) + ("", ".reduce", ".accumulate")[row.kinds[i]]
+                    for i in range(row.n_operations)
+                ),
                 tuple(row.shape[0 : row.ndim]),
                 row.n_temporaries,
                 row.bytes_read,

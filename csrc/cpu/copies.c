@@ -9,31 +9,31 @@ struct item16 {
 
 #define SIZES(M) M(1, uint8_t) M(2, uint16_t) M(4, uint32_t) M(8, uint64_t) M(16, struct item16)
 
-#define DEFINE(size, type)                                                                   \
-    static void copy_##size(char **args, const intptr_t *n, const intptr_t *strides,         \
-                            void *data)                                                      \
-    {                                                                                        \
-        (void)data;                                                                          \
-        const char *from = args[0];                                                          \
-        char *to = args[1];                                                                  \
-        if (strides[0] == size && strides[1] == size) {                                      \
-            memmove(to, from, (size_t)(*n * size));                                          \
-            return;                                                                          \
-        }                                                                                    \
-        for (intptr_t i = 0; i < *n; i++, from += strides[0], to += strides[1])              \
-            *(type *)to = *(const type *)from;                                               \
-    }                                                                                        \
-    static void select_##size(char **args, const intptr_t *n, const intptr_t *strides,       \
-                              void *data)                                                    \
-    {                                                                                        \
-        (void)data;                                                                          \
-        const char *c = args[0], *x = args[1], *y = args[2];                                 \
-        char *out = args[3];                                                                 \
-        for (intptr_t i = 0; i < *n; i++) {                                                  \
-            type a = *(const type *)x, b = *(const type *)y;                                 \
-            *(type *)out = *c ? a : b;                                                       \
-            c += strides[0], x += strides[1], y += strides[2], out += strides[3];            \
-        }                                                                                    \
+#define DEFINE(size, type)                                                             \
+    static void copy_##size(char **args, const intptr_t *n, const intptr_t *strides,   \
+                            void *data)                                                \
+    {                                                                                  \
+        (void)data;                                                                    \
+        const char *from = args[0];                                                    \
+        char *to = args[1];                                                            \
+        if (strides[0] == size && strides[1] == size) {                                \
+            memmove(to, from, (size_t)(*n * size));                                    \
+            return;                                                                    \
+        }                                                                              \
+        for (intptr_t i = 0; i < *n; i++, from += strides[0], to += strides[1])        \
+            *(type *)to = *(const type *)from;                                         \
+    }                                                                                  \
+    static void select_##size(char **args, const intptr_t *n, const intptr_t *strides, \
+                              void *data)                                              \
+    {                                                                                  \
+        (void)data;                                                                    \
+        const char *c = args[0], *x = args[1], *y = args[2];                           \
+        char *out = args[3];                                                           \
+        for (intptr_t i = 0; i < *n; i++) {                                            \
+            type a = *(const type *)x, b = *(const type *)y;                           \
+            *(type *)out = *c ? a : b;                                                 \
+            c += strides[0], x += strides[1], y += strides[2], out += strides[3];      \
+        }                                                                              \
     }
 SIZES(DEFINE)
 
@@ -46,13 +46,17 @@ SIZES(DEFINE)
 
 mx_loop_function mx_copy_loop(int itemsize)
 {
-    switch (itemsize) { SIZES(COPY_CASE) }
+    switch (itemsize) {
+        SIZES(COPY_CASE)
+    }
     return NULL;
 }
 
 mx_loop_function mx_select_loop(int itemsize)
 {
-    switch (itemsize) { SIZES(SELECT_CASE) }
+    switch (itemsize) {
+        SIZES(SELECT_CASE)
+    }
     return NULL;
 }
 

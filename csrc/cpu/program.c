@@ -9,17 +9,20 @@
 #include "conditions.h"
 #include "copies.h"
 #include "reduce.h"
+#include "scan.h"
 
-#define CACHE_BYTES   24576 /* of the first-level cache, for what a block touches */
-#define MIN_BLOCK     256   /* elements */
-#define MAX_BLOCK     4096
-#define SHORT_AXIS    48    /* an innermost axis up to this is made part of larger blocks */
+#define CACHE_BYTES    24576 /* of the first-level cache, for what a block touches */
+#define MIN_BLOCK      256   /* elements */
+#define MAX_BLOCK      4096
+#define SHORT_AXIS     48 /* an innermost axis up to this is made part of larger blocks */
 #define CHUNK_ELEMENTS 16384
-#define LINE          64 /* bytes of a cache line */
+#define LINE           64 /* bytes of a cache line */
 
 /* -- Axes -------------------------------------------------------------------------- */
 
 static bool is_memory(const struct mx_access *access) { return access->place == MX_DIRECT; }
+
+static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
 
 static intptr_t length_of(intptr_t stride) { return stride < 0 ? -stride : stride; }
 
@@ -62,9 +65,8 @@ static void turn_axes(struct mx_program *program)
     for (int i = 0; i < program->ndim; i++) {
         bool backwards = false, forwards = false;
         for (int a = 0; a < program->n_accesses; a++) {
-            intptr_t stride = is_memory(&program->accesses[a])
-                                  ? program->accesses[a].strides[i]
-                                  : 0;
+            intptr_t stride =
+                is_memory(&program->accesses[a]) ? program->accesses[a].strides[i] : 0;
             backwards |= stride < 0;
             forwards |= stride > 0;
         }
@@ -355,6 +357,22 @@ static void settle_accesses(struct mx_program *program)
     }
 }
 
+static int plan_blocks(struct mx_program *program)
+{
+    sort_axes(program);
+    turn_axes(program);
+    merge_axes(program);
+    cut_into_blocks(program);
+    settle_accesses(program);
+    place_in_scratch(program);
+    settle_strides(program);
+    program->blocks_per_chunk =
+        at_least_one(CHUNK_ELEMENTS / (program->length * program->inner));
+    program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
+                                 program->blocks_per_chunk);
+    return program->n_reductions > 0 ? mx_reduce_plan(program) : MX_OK;
+}
+
 int mx_program_new(struct mx_program **out, const struct mx_group *group,
                    struct mx_instruction *instructions)
 {
@@ -377,19 +395,10 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
     memcpy(program->shape, group->shape, sizeof program->shape);
     add_views(program, group);
     add_calls(program, group, instructions);
-    sort_axes(program);
-    turn_axes(program);
-    merge_axes(program);
-    cut_into_blocks(program);
-    settle_accesses(program);
-    place_in_scratch(program);
-    settle_strides(program);
-    program->blocks_per_chunk = CHUNK_ELEMENTS / (program->length * program->inner);
-    program->blocks_per_chunk += program->blocks_per_chunk == 0;
-    program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
-                                 program->blocks_per_chunk);
-    if (program->n_reductions > 0)
-        status = mx_reduce_plan(program);
+    if (program->calls[0].instruction->kind == MX_SCAN)
+        mx_scan_plan(program);
+    else
+        status = plan_blocks(program);
     if (status != MX_OK) {
         mx_free(program);
         return status;
@@ -494,7 +503,13 @@ static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, 
 static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
     if (program->n_reductions > 0)
+<<<<<<< HEAD
         mx_reduce_run_chunk(program, chunk, scratch, watched);
+=======
+        mx_reduce_run_chunk(program, chunk, scratch);
+    else if (program->calls[0].instruction->kind == MX_SCAN)
+        mx_scan_run_chunk(program, chunk);
+>>>>>>> engine
     else
         run_blocks(program, chunk, scratch, watched);
 }

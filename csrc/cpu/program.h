@@ -19,9 +19,9 @@ struct mx_access {
     enum mx_place place;
     int itemsize;
     bool is_loaded, is_stored; /* packed: copied before the calls, and after them */
-    char *data;      /* of the first element, in the order of the program's axes */
-    intptr_t stride; /* bytes from element to element of a block */
-    size_t offset;   /* in scratch memory */
+    char *data;                /* of the first element, in the order of the program's axes */
+    intptr_t stride;           /* bytes from element to element of a block */
+    size_t offset;             /* in scratch memory */
     intptr_t strides[MX_MAX_NDIM];
 };
 
@@ -47,9 +47,15 @@ struct mx_program {
     struct mx_access *accesses;
     size_t scratch_size; /* bytes that a thread needs */
 
+<<<<<<< HEAD
     bool is_repeatable; /* what ran can run again: nothing that it reads was overwritten */
     int wanted;         /* floating-point conditions that some call wants to tell of */
     atomic_bool is_watched; /* some were met: chunks look after each call from now on */
+=======
+    bool is_repeatable;     /* what ran can run again: nothing that it reads was overwritten */
+    int wanted;             /* floating-point conditions that some call wants to tell of */
+    atomic_bool is_watched; /* some were met: look after each call from now on */
+>>>>>>> engine
 
     /* Work is handed out in chunks: runs of blocks or, with reductions, see reduce.h. */
     size_t n_chunks, next_chunk;

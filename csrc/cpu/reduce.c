@@ -282,7 +282,8 @@ static void join_segments(const struct mx_program *program, int c, intptr_t unit
     struct mx_position at = {.length = 1};
     intptr_t stride, step = (intptr_t)plan->segment_size;
     set_axes(program, false, unit, &at);
-    char *out = output_of(program, call, &at, &stride), *first = partial_of(program, c, 0, unit);
+    char *out = output_of(program, call, &at, &stride),
+         *first = partial_of(program, c, 0, unit);
     if (!plan->is_row_kept) {
         fold(loop, first, first + step, step, plan->n_segments - 1);
         memcpy(out, first, (size_t)itemsize);

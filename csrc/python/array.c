@@ -51,7 +51,7 @@ PyObject *array_new(PyObject *host)
 /* clang-format on */
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
-#define DECLARE_UNARY(name)        unaryfunc name;
+#define DECLARE_UNARY(name)            unaryfunc name;
 #define DECLARE_BINARY(name, Name, op) binaryfunc name, inplace_##name;
 static struct {
     UNARY_OPERATORS(DECLARE_UNARY)
@@ -62,7 +62,7 @@ static struct {
 } numpy_slots;
 
 #define LOAD_UNARY(name) numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
-#define LOAD_BINARY(name, Name, op)                                             \
+#define LOAD_BINARY(name, Name, op)                                         \
     numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name); \
     numpy_slots.inplace_##name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
 
@@ -163,19 +163,19 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->host));
 }
 
-#define DEFINE_UNARY(name)                                   \
-    static PyObject *array_##name(PyObject *a)               \
-    {                                                        \
+#define DEFINE_UNARY(name)                                 \
+    static PyObject *array_##name(PyObject *a)             \
+    {                                                      \
         return call_unary(OP_##name, numpy_slots.name, a); \
     }
-#define DEFINE_BINARY(name, Name, op)                                                     \
-    static PyObject *array_##name(PyObject *a, PyObject *b)                           \
-    {                                                                                 \
-        return call_binary(op, numpy_slots.name, PyNumber_##Name, a, b);       \
-    }                                                                                 \
-    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                   \
-    {                                                                                 \
-        return call_inplace(op, numpy_slots.inplace_##name, a, b);             \
+#define DEFINE_BINARY(name, Name, op)                                    \
+    static PyObject *array_##name(PyObject *a, PyObject *b)              \
+    {                                                                    \
+        return call_binary(op, numpy_slots.name, PyNumber_##Name, a, b); \
+    }                                                                    \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)      \
+    {                                                                    \
+        return call_inplace(op, numpy_slots.inplace_##name, a, b);       \
     }
 UNARY_OPERATORS(DEFINE_UNARY)
 BINARY_OPERATORS(DEFINE_BINARY)
@@ -200,15 +200,16 @@ static int power_row(PyObject *a, PyObject *b)
 {
     if (!is_array(a))
         return OP_power;
-    int row = record_row(PyArray_TYPE(host_of(a)));
+    int row = source_row(PyArray_TYPE(host_of(a)));
     double exponent = PyFloat_CheckExact(b)  ? PyFloat_AsDouble(b)
                       : PyLong_CheckExact(b) ? PyLong_AsDouble(b)
                                              : Py_NAN;
     PyErr_Clear();
-    bool is_integer = row >= 1 && row < 9;
-    if (exponent == 2.0 && (row >= 9 || (is_integer && PyLong_CheckExact(b))))
+
+    if (exponent == 2.0 &&
+        (row >= ROW_float16 || (is_integer_row(row) && PyLong_CheckExact(b))))
         return OP_square;
-    if (row < 9)
+    if (row < ROW_float16)
         return OP_power;
     if (exponent == 0.5)
         return OP_sqrt;
@@ -253,7 +254,8 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
     static const int rows[] = {OP_less,      OP_less_equal, OP_equal,
                                OP_not_equal, OP_greater,    OP_greater_equal};
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(rows[op], a, b) && record_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(rows[op], a, b) &&
+        record_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
@@ -269,9 +271,9 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 }
 
 /* Functions of the elements, which are read now. */
-#define DEFINE_READER(name, call)                                    \
-    static PyObject *array_##name(PyObject *a)                       \
-    {                                                                \
+#define DEFINE_READER(name, call)                                     \
+    static PyObject *array_##name(PyObject *a)                        \
+    {                                                                 \
         return prepare(a, NULL) < 0 ? NULL : call(as_array(a)->host); \
     }
 DEFINE_READER(int, PyNumber_Long)
@@ -374,9 +376,8 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
         return 0;
     }
     int status = 0;
-    if (is_view_of(view, a) &&
-        (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold || is_unwritten(a) ||
-         (is_array(value) && is_unwritten(value))))
+    if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
+                                is_unwritten(a) || (is_array(value) && is_unwritten(value))))
         status = record_assignment(a, view, value);
     Py_DECREF(view);
     return status;
@@ -565,9 +566,15 @@ static PyObject *get_host(PyObject *a, void *unused)
 
 #define OF_HOST(name) {#name, get_of_host, set_of_host, NULL, #name}
 static PyGetSetDef array_getset[] = {
-    OF_HOST(shape),    OF_HOST(dtype),   OF_HOST(ndim),
-    OF_HOST(size),     OF_HOST(strides), OF_HOST(flags),
-    OF_HOST(itemsize), OF_HOST(nbytes),  {"_host", get_host, NULL, "The numpy.ndarray.", NULL},
+    OF_HOST(shape),
+    OF_HOST(dtype),
+    OF_HOST(ndim),
+    OF_HOST(size),
+    OF_HOST(strides),
+    OF_HOST(flags),
+    OF_HOST(itemsize),
+    OF_HOST(nbytes),
+    {"_host", get_host, NULL, "The numpy.ndarray.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

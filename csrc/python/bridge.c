@@ -1,6 +1,5 @@
 /* bridge.c -- the module mxnp._bridge: arrays, and calls that cross between them and NumPy. */
 #define MX_IMPORTS_NUMPY
-#include "python/queue.h"
 #include "python/record.h"
 
 static PyObject *set_types(PyObject *module, PyObject *args)
@@ -71,7 +70,7 @@ static PyObject *pin(PyObject *module, PyObject *x)
     Py_RETURN_NONE;
 }
 
-#define LAYOUT                                                                              \
+#define LAYOUT \
     (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE)
 #define HAS_DESCR NPY_ARR_HAS_DESCR
 
@@ -148,7 +147,8 @@ static PyObject *start(PyObject *module, PyObject *address)
     (void)module;
     core = PyLong_AsVoidPtr(address);
     PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
-    if (!numpy || memory_load() < 0 || place_load(numpy) < 0 || signature_load(numpy) < 0) {
+    if (!numpy || memory_load() < 0 || place_load(numpy) < 0 || signature_load(numpy) < 0 ||
+        record_load() < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }
@@ -164,7 +164,10 @@ PyMODINIT_FUNC PyInit__bridge(void)
     PyObject *numpy = PyImport_ImportModule("numpy");
     PyObject *numpy_class = numpy ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
     PyObject *module = types && numpy_class ? PyModule_Create(&module_def) : NULL;
-    if (!module || PyModule_AddFunctions(module, queue_methods) < 0 || array_load_docs(numpy_class) < 0)
+    if (!module || PyModule_AddFunctions(module, queue_methods) < 0 ||
+        PyModule_AddFunctions(module, record_methods) < 0 ||
+        PyModule_AddFunctions(module, reduction_methods) < 0 ||
+        array_load_docs(numpy_class) < 0)
         goto failed;
     method_class = PyObject_GetAttrString(types, "MethodType");
     if (!method_class || add_type(module, "Array", &array_spec, NULL, &base_type) < 0 ||

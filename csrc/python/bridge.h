@@ -43,6 +43,8 @@ struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
     PyObject *choose;                /* tells what to call instead, given the arguments */
     PyObject *queued;                /* called first when an array is large: it may record */
+    int worth;                       /* thresholds: from these on an array is large */
+    bool creates;                    /* takes a shape: that is what is large */
     int operation;                   /* of a ufunc: its row in ops.def, or -1 */
     bool adopts;                     /* whether results become mxnp arrays */
     bool is_view;                    /* gives views, where it need not read the elements */

@@ -304,7 +304,8 @@ static bool has_read(PyObject *result, const struct given *given)
     PyObject *base = PyArray_BASE((PyArrayObject *)result);
     for (int i = 0; i < given->n; i++) {
         PyObject *host = as_array(given->arrays[i])->host;
-        if (host == result || host == base || (PyObject *)root_of(given->arrays[i])->host == base)
+        if (host == result || host == base ||
+            (PyObject *)root_of(given->arrays[i])->host == base)
             return false;
     }
     return true;

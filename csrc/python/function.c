@@ -16,23 +16,46 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     self->wrapped = wrapped;
     self->adopts = adopts;
     self->operation = -1;
+    self->worth = 1;
     self->depth = depth;
     return (PyObject *)self;
 }
 
+static bool is_large(PyObject *a, int worth)
+{
+    return is_unwritten(a) ||
+           PyArray_SIZE((PyArrayObject *)as_array(a)->host) >= queue_threshold * worth;
+}
+
 /* Whether one of the arguments, or of those in a first list or tuple, is for the queue. */
-static bool has_large(PyObject *args, int depth)
+static bool has_large(PyObject *args, int depth, int worth)
 {
     bool is_list = PyList_CheckExact(args);
     Py_ssize_t n = is_list ? PyList_Size(args) : PyTuple_Size(args);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = is_list ? PyList_GetItem(args, i) : PyTuple_GetItem(args, i);
-        if (is_array(x) ? queue_takes(x)
+        if (is_array(x) ? is_large(x, worth)
                         : depth > 0 && (PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
-                              has_large(x, depth - 1))
+                              has_large(x, depth - 1, worth))
             return true;
     }
     return false;
+}
+
+/* Whether the first argument is the shape of a large array. */
+static bool has_large_shape(PyObject *args)
+{
+    PyObject *shape = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+    bool is_tuple = shape && PyTuple_CheckExact(shape);
+    double size = 1;
+    for (Py_ssize_t i = 0; shape && i < (is_tuple ? PyTuple_Size(shape) : 1); i++) {
+        PyObject *n = is_tuple ? PyTuple_GetItem(shape, i) : shape;
+        if (!PyLong_CheckExact(n))
+            return false;
+        size *= (double)PyLong_AsLongLong(n);
+    }
+    PyErr_Clear();
+    return shape && size >= (double)queue_threshold;
 }
 
 /* Outputs given by position or as out=; false when there are other keywords. */
@@ -88,10 +111,11 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct function *f = (struct function *)self;
     PyObject *result = NULL;
-    if (f->operation >= 0 && has_large(args, 0)) {
+    if (f->operation >= 0 && has_large(args, 0, 1)) {
         if (record(f, args, kwargs, &result) != 0)
             return result;
-    } else if (f->queued && has_large(args, 1)) {
+    } else if (f->queued && f->queued != Py_None &&
+               (f->creates ? has_large_shape(args) : has_large(args, 1, f->worth))) {
         result = PyObject_Call(f->queued, args, kwargs);
         if (result != Py_NotImplemented)
             return result;
@@ -191,6 +215,10 @@ static PyMemberDef function_members[] = {
     {"queued", T_OBJECT, offsetof(struct function, queued), 0,
      "None, or what is called first when an array is large: it records the operation, or "
      "gives NotImplemented."},
+    {"worth", T_INT, offsetof(struct function, worth), 0,
+     "Times the threshold: from that size on an array is large for `queued`."},
+    {"creates", T_BOOL, offsetof(struct function, creates), 0,
+     "Whether the first argument is a shape, and it is this that is large."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "Of a ufunc: its row in ops.def, or -1."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,

@@ -159,10 +159,9 @@ static int warn_once(const struct place *place, const char *text)
     PyObject *registry = registry_of(place->globals);
     int status = -1;
     if (file_bytes && registry)
-        status = PyErr_WarnExplicit(PyExc_RuntimeWarning, text, PyBytes_AsString(file_bytes),
-                                    line_of(place),
-                                    module_bytes ? PyBytes_AsString(module_bytes) : NULL,
-                                    registry);
+        status = PyErr_WarnExplicit(
+            PyExc_RuntimeWarning, text, PyBytes_AsString(file_bytes), line_of(place),
+            module_bytes ? PyBytes_AsString(module_bytes) : NULL, registry);
     Py_XDECREF(registry);
     Py_XDECREF(module_bytes);
     Py_XDECREF(file_bytes);

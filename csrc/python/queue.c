@@ -41,6 +41,12 @@ static void raise_failure(int status)
                     core->error_message());
 }
 
+/* What NumPy's warnings call it. */
+static const char *name_of(const struct mx_instruction *in)
+{
+    return in->kind == MX_REDUCE ? "reduce" : in->kind == MX_SCAN ? "accumulate" : in->name;
+}
+
 /* Tells of what was met and lets go of what was kept. */
 static int finish(struct mx_instruction *items, size_t count)
 {
@@ -49,7 +55,7 @@ static int finish(struct mx_instruction *items, size_t count)
         struct place *place = items[i].place;
         int met = atomic_load(&items[i].raised);
         if (met && status == 0)
-            status = place_warn(place, met, items[i].name);
+            status = place_warn(place, met, name_of(&items[i]));
     }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);

@@ -6,226 +6,10 @@
  */
 #include "python/record.h"
 
-#include <math.h>
-
-#define BATCH_SIZE  256         /* operations recorded before they run in any case */
-#define HELD_LIMIT  (256 << 20) /* bytes of memory that only the queue still needs */
+#define BATCH_SIZE 256         /* operations recorded before they run in any case */
+#define HELD_LIMIT (256 << 20) /* bytes of memory that only the queue still needs */
 
 static Py_ssize_t held;
-
-/* -- Dtypes ------------------------------------------------------------------------ */
-
-static const int type_numbers[RECORD_NTYPES] = {
-    NPY_BOOL,   NPY_INT8,   NPY_INT16,  NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
-    NPY_UINT32, NPY_UINT64, NPY_HALF,   NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
-};
-
-static const int itemsizes[RECORD_NTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
-
-int record_type_number(int row) { return type_numbers[row]; }
-
-int record_row(int type_number)
-{
-    for (int row = 0; row < RECORD_NTYPES; row++)
-        if (type_numbers[row] == type_number)
-            return row;
-    return -1;
-}
-
-/* -- Inputs ------------------------------------------------------------------------ */
-
-static bool read_array(PyObject *x, struct source *source)
-{
-    PyArrayObject *host = (PyArrayObject *)as_array(x)->host;
-    source->array = x;
-    source->host = host;
-    source->code = record_row(PyArray_TYPE(host));
-    return source->code >= 0 && PyArray_NDIM(host) <= MX_MAX_NDIM && PyArray_ISALIGNED(host) &&
-           PyArray_ISNOTSWAPPED(host);
-}
-
-bool record_read(PyObject *x, struct source *source)
-{
-    *source = (struct source){.code = -1};
-    if (is_array(x))
-        return read_array(x, source);
-    source->scalar = x;
-    if (PyFloat_CheckExact(x))
-        source->code = WEAK_FLOAT;
-    else if (PyBool_Check(x))
-        source->code = 0;
-    else if (PyLong_CheckExact(x))
-        source->code = WEAK_INT;
-    else if (PyComplex_CheckExact(x))
-        source->code = WEAK_COMPLEX;
-    else if (PyArray_IsScalar(x, Number) || PyArray_IsScalar(x, Bool)) {
-        PyArray_Descr *dtype = PyArray_DescrFromScalar(x);
-        source->code = dtype ? record_row(dtype->type_num) : -1;
-        Py_XDECREF((PyObject *)dtype);
-        PyErr_Clear();
-    }
-    return source->code >= 0;
-}
-
-/* The dtype that a value of itself has: what a weak scalar has before it meets another. */
-static int own_row(const struct source *source)
-{
-    switch (source->code) {
-    case WEAK_INT:
-        return 4;
-    case WEAK_FLOAT:
-        return 11;
-    case WEAK_COMPLEX:
-        return 13;
-    }
-    return source->code;
-}
-
-/* A number of Python's as a value of the dtype; false where NumPy would raise or warn. */
-static bool pack_number(PyObject *number, int row, char *value)
-{
-    if (row == 11 && PyFloat_CheckExact(number)) {
-        double x = PyFloat_AsDouble(number);
-        memcpy(value, &x, sizeof x);
-        return true;
-    }
-    if (PyFloat_CheckExact(number) && (row == 9 || row == 10 || row == 12)) {
-        double x = PyFloat_AsDouble(number), most = row == 9 ? 65504.0 : 3.4028234663852886e38;
-        if (isfinite(x) && fabs(x) > most)
-            return false;
-    }
-    if (PyComplex_CheckExact(number) && row != 13)
-        return false;
-    PyArray_Descr *dtype = PyArray_DescrFromType(type_numbers[row]);
-    bool is_packed = PyArray_Pack(dtype, value, number) == 0;
-    Py_DECREF(dtype);
-    PyErr_Clear();
-    return is_packed;
-}
-
-static bool is_value(const struct source *source)
-{
-    return source->scalar || (PyArray_SIZE(source->host) == 1 && !is_unwritten(source->array));
-}
-
-/* The source as one value of the dtype `row`. */
-static bool read_value(const struct source *source, int row, char *value)
-{
-    _Alignas(16) char own[16];
-    if (source->scalar && source->code >= RECORD_NTYPES)
-        return pack_number(source->scalar, row, value);
-    if (!source->scalar)
-        memcpy(own, PyArray_DATA(source->host), (size_t)itemsizes[source->code]);
-    else if (PyBool_Check(source->scalar))
-        own[0] = source->scalar == Py_True;
-    else
-        PyArray_ScalarAsCtype(source->scalar, own);
-    mx_loop_function cast = core->cast_loop(source->code, row);
-    if (!cast)
-        return false;
-    char *args[] = {own, value};
-    intptr_t n = 1, strides[] = {0, 0};
-    cast(args, &n, strides, NULL);
-    return true;
-}
-
-/* -- Shapes ------------------------------------------------------------------------ */
-
-static bool broadcast(struct shape *shape, const struct source *source)
-{
-    if (source->scalar)
-        return true;
-    int ndim = PyArray_NDIM(source->host);
-    const npy_intp *dims = PyArray_DIMS(source->host);
-    if (ndim > shape->ndim) {
-        int more = ndim - shape->ndim;
-        memmove(shape->dims + more, shape->dims, (size_t)shape->ndim * sizeof *shape->dims);
-        for (int i = 0; i < more; i++)
-            shape->dims[i] = 1;
-        shape->ndim = ndim;
-    }
-    npy_intp *last = shape->dims + shape->ndim - ndim;
-    for (int i = 0; i < ndim; i++) {
-        if (last[i] == 1)
-            last[i] = dims[i];
-        else if (dims[i] != 1 && dims[i] != last[i])
-            return false;
-    }
-    return true;
-}
-
-static npy_intp size_of(const struct shape *shape)
-{
-    npy_intp size = 1;
-    for (int i = 0; i < shape->ndim; i++)
-        size *= shape->dims[i];
-    return size;
-}
-
-/* The strides of a source along the axes of the instruction. */
-static void read_strides(const struct source *source, const struct shape *shape,
-                         intptr_t *strides)
-{
-    int ndim = source->scalar ? 0 : PyArray_NDIM(source->host), before = shape->ndim - ndim;
-    for (int i = 0; i < shape->ndim; i++) {
-        bool is_broadcast = i < before || PyArray_DIM(source->host, i - before) == 1;
-        strides[i] = is_broadcast ? 0 : PyArray_STRIDE(source->host, i - before);
-    }
-}
-
-/* The order of axes in memory of a new result, outermost first, as NumPy's iterator chooses
- * it: axes are sorted by strides, the first operand that tells two axes apart decides, and C
- * order wins where operands contradict each other. */
-static void order_axes(const struct source *sources, int n, const struct shape *shape,
-                       int *order)
-{
-    intptr_t strides[MX_MAX_OPERANDS][MX_MAX_NDIM];
-    int ndim = shape->ndim;
-    for (int s = 0; s < n; s++)
-        read_strides(&sources[s], shape, strides[s]);
-    for (int i = 0; i < ndim; i++)
-        order[i] = ndim - 1 - i; /* innermost first until the end */
-    for (int i = 1; i < ndim; i++) {
-        int axis = order[i], to = i;
-        for (int j = i - 1; j >= 0; j--) {
-            bool is_known = false, goes_before = false;
-            for (int s = 0; s < n; s++) {
-                intptr_t outer = strides[s][axis], inner = strides[s][order[j]];
-                outer = outer < 0 ? -outer : outer;
-                inner = inner < 0 ? -inner : inner;
-                if (outer == 0 || inner == 0)
-                    continue;
-                if (inner <= outer)
-                    goes_before = false;
-                else if (!is_known)
-                    goes_before = true;
-                is_known = true;
-            }
-            if (is_known && !goes_before)
-                break;
-            if (is_known)
-                to = j;
-        }
-        for (int j = i; j > to; j--)
-            order[j] = order[j - 1];
-        order[to] = axis;
-    }
-    for (int i = 0; i < ndim / 2; i++) {
-        int axis = order[i];
-        order[i] = order[ndim - 1 - i];
-        order[ndim - 1 - i] = axis;
-    }
-}
-
-static void fill_strides(const struct shape *shape, const int *order, int itemsize,
-                         npy_intp *strides)
-{
-    npy_intp stride = itemsize;
-    for (int i = shape->ndim - 1; i >= 0; i--) {
-        strides[order[i]] = stride;
-        stride *= shape->dims[order[i]];
-    }
-}
 
 /* -- Operands ---------------------------------------------------------------------- */
 
@@ -242,13 +26,13 @@ static void set_memory(struct mx_operand *operand, const struct source *source,
         place_keep(place, (PyObject *)source->host);
 }
 
-static void set_view(struct mx_operand *operand, const struct source *source,
-                     const struct shape *shape, struct place *place)
+void record_view(struct mx_operand *operand, const struct source *source,
+                 const struct shape *shape, struct place *place)
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[source->code];
     set_memory(operand, source, place);
-    read_strides(source, shape, operand->strides);
+    source_strides(source, shape, operand->strides);
 }
 
 static void set_temporary(struct mx_operand *operand, struct mx_buffer *buffer, int row,
@@ -262,9 +46,8 @@ static void set_temporary(struct mx_operand *operand, struct mx_buffer *buffer, 
         operand->strides[i] = shape->dims[i] == 1 ? 0 : strides[i];
 }
 
-static void begin_instruction(struct mx_instruction *in, const struct mx_loop *loop,
-                              const char *name, int nin, int nout, const struct shape *shape,
-                              int wanted)
+void record_begin(struct mx_instruction *in, const struct mx_loop *loop, const char *name,
+                  int nin, int nout, const struct shape *shape, int wanted)
 {
     in->loop = *loop;
     in->kind = MX_MAP;
@@ -277,8 +60,7 @@ static void begin_instruction(struct mx_instruction *in, const struct mx_loop *l
     atomic_init(&in->raised, 0);
 }
 
-/* Appends it; the place is taken.  The sequence number, or -1 with an exception set. */
-static int64_t append(struct mx_instruction *in, struct place *place)
+int64_t record_append(struct mx_instruction *in, struct place *place)
 {
     int64_t sequence;
     in->place = place;
@@ -291,7 +73,7 @@ static int64_t append(struct mx_instruction *in, struct place *place)
     return sequence;
 }
 
-static void mark(const struct source *source, int64_t sequence, bool is_written)
+void record_mark(const struct source *source, int64_t sequence, bool is_written)
 {
     struct array *root = root_of(source->array);
     root->used = sequence;
@@ -312,23 +94,23 @@ static int record_copy(const struct source *from, struct mx_buffer *from_buffer,
     struct place *place = place_new();
     if (!place)
         return -1;
-    begin_instruction(&in, &loop, from_row == to_row ? "copy" : "cast", 1, 1, shape,
-                      from_row == to_row ? 0 : wanted);
+    record_begin(&in, &loop, from_row == to_row ? "copy" : "cast", 1, 1, shape,
+                 from_row == to_row ? 0 : wanted);
     if (from_buffer)
         set_temporary(&in.operands[0], from_buffer, from_row, shape, from_strides);
     else
-        set_view(&in.operands[0], from, shape, place);
+        record_view(&in.operands[0], from, shape, place);
     if (to_buffer)
         set_temporary(&in.operands[1], to_buffer, to_row, shape, to_strides);
     else
-        set_view(&in.operands[1], to, shape, place);
-    int64_t sequence = append(&in, place);
+        record_view(&in.operands[1], to, shape, place);
+    int64_t sequence = record_append(&in, place);
     if (sequence < 0)
         return -1;
     if (!from_buffer)
-        mark(from, sequence, false);
+        record_mark(from, sequence, false);
     if (!to_buffer)
-        mark(to, sequence, true);
+        record_mark(to, sequence, true);
     return 1;
 }
 
@@ -337,40 +119,46 @@ static struct mx_buffer *new_temporary(const struct source *sources, int n, int 
                                        const struct shape *shape, npy_intp *strides)
 {
     int order[MX_MAX_NDIM];
-    order_axes(sources, n, shape, order);
-    fill_strides(shape, order, itemsizes[row], strides);
+    source_order_axes(sources, n, shape, order);
+    shape_strides(shape, order, itemsizes[row], strides);
     struct mx_buffer *buffer =
-        core->buffer_new((size_t)size_of(shape) * (size_t)itemsizes[row]);
+        core->buffer_new((size_t)shape_size(shape) * (size_t)itemsizes[row]);
     if (!buffer)
         PyErr_NoMemory();
     return buffer;
+}
+
+PyObject *record_new(int row, const struct shape *shape, const int *order)
+{
+    npy_intp strides[MX_MAX_NDIM];
+    shape_strides(shape, order, itemsizes[row], strides);
+    PyObject *host =
+        memory_new_host(source_type_number(row), shape->ndim, shape->dims, strides);
+    return host ? array_new(host) : NULL;
 }
 
 static PyObject *new_result(const struct source *sources, int n, int row,
                             const struct shape *shape)
 {
     int order[MX_MAX_NDIM];
-    npy_intp strides[MX_MAX_NDIM];
-    order_axes(sources, n, shape, order);
-    fill_strides(shape, order, itemsizes[row], strides);
-    PyObject *host = memory_new_host(type_numbers[row], shape->ndim, shape->dims, strides);
-    return host ? array_new(host) : NULL;
+    source_order_axes(sources, n, shape, order);
+    return record_new(row, shape, order);
 }
 
-/* An input of the instruction: a value, a view, or a temporary with the loop's dtype.  What
- * *made gets is to be released once the instruction is recorded.  1, 0 or -1. */
-static int set_input(struct mx_operand *operand, const struct source *source, int row,
-                     const struct shape *shape, int wanted, struct place *place,
-                     struct mx_buffer **made)
+int record_input(struct mx_operand *operand, const struct source *source, int row,
+                 const struct shape *shape, int wanted, struct place *place,
+                 struct mx_buffer **made)
 {
-    if (is_value(source)) {
+    if (source_is_value(source)) {
         *operand = (struct mx_operand){.is_value = true, .itemsize = itemsizes[row]};
-        return read_value(source, row, operand->value);
+        return source_value(source, row, operand->value);
     }
     if (source->code == row) {
-        set_view(operand, source, shape, place);
+        record_view(operand, source, shape, place);
         return 1;
     }
+    if (!core->cast_loop(source->code, row))
+        return 0;
     struct shape own = {.ndim = PyArray_NDIM(source->host)};
     memcpy(own.dims, PyArray_DIMS(source->host), (size_t)own.ndim * sizeof *own.dims);
     npy_intp strides[MX_MAX_NDIM] = {0};
@@ -420,7 +208,7 @@ static void find_extent(const PyArrayObject *host, char **low, char **high)
  * to be read: they overlap and are not the same view. */
 static bool collides(const struct source *out, const struct source *source)
 {
-    if (is_value(source) ||
+    if (source_is_value(source) ||
         (root_of(out->array) != root_of(source->array) && !is_foreign(source->array)))
         return false;
     char *low, *high, *source_low, *source_high;
@@ -450,16 +238,6 @@ static bool can_write(const struct source *out, const struct shape *shape)
     return true;
 }
 
-bool record_can_cast(int from, int to, NPY_CASTING casting)
-{
-    PyArray_Descr *a = PyArray_DescrFromType(type_numbers[from]);
-    PyArray_Descr *b = PyArray_DescrFromType(type_numbers[to]);
-    bool can = PyArray_CanCastTypeTo(a, b, casting);
-    Py_DECREF(a);
-    Py_DECREF(b);
-    return can;
-}
-
 /* -- After recording --------------------------------------------------------------- */
 
 void record_hold(PyObject *a)
@@ -469,7 +247,6 @@ void record_hold(PyObject *a)
         held += PyArray_NBYTES(host_of(a));
 }
 
-/* Runs at once what the outside can see, and everything when there is much of it. */
 int record_done(const struct source *sources, int n)
 {
     bool is_due = queue_recorded - queue_done >= BATCH_SIZE || held > HELD_LIMIT;
@@ -499,14 +276,14 @@ static bool read_outputs(struct call *call, PyObject *const *outs)
         call->has_output[j] = outs && outs[j];
         if (!call->has_output[j])
             continue;
-        if (!is_array(outs[j]) || !record_read(outs[j], &call->outputs[j]) ||
-            !broadcast(&call->shape, &call->outputs[j]))
+        if (!is_array(outs[j]) || !source_read(outs[j], &call->outputs[j]) ||
+            !shape_broadcast(&call->shape, &call->outputs[j]))
             return false;
     }
     for (int j = 0; j < call->nout; j++)
         if (call->has_output[j] &&
             (!can_write(&call->outputs[j], &call->shape) ||
-             !record_can_cast(call->signature->out[j], call->outputs[j].code,
+             !source_can_cast(call->signature->out[j], call->outputs[j].code,
                               NPY_SAME_KIND_CASTING)))
             return false;
     return true;
@@ -530,7 +307,7 @@ static bool has_good_values(const struct call *call)
     char value[16];
     for (int i = 0; i < call->nin; i++)
         if (call->inputs[i].scalar &&
-            !read_value(&call->inputs[i], call->signature->in[i], value))
+            !source_value(&call->inputs[i], call->signature->in[i], value))
             return false;
     return true;
 }
@@ -544,11 +321,11 @@ static int record_call(struct call *call, PyObject **results)
     struct place *place = place_new();
     if (!place)
         return -1;
-    begin_instruction(&in, &call->signature->loop, call->name, nin, call->nout, &call->shape,
-                      call->wanted);
+    record_begin(&in, &call->signature->loop, call->name, nin, call->nout, &call->shape,
+                 call->wanted);
     for (int i = 0; i < nin; i++)
-        if (set_input(&in.operands[i], &call->inputs[i], call->signature->in[i], &call->shape,
-                      call->wanted, place, &made[i]) < 1)
+        if (record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
+                         &call->shape, call->wanted, place, &made[i]) < 1)
             goto done;
     for (int j = 0; j < call->nout; j++) {
         struct source *out = &call->outputs[j];
@@ -557,7 +334,7 @@ static int record_call(struct call *call, PyObject **results)
             results[j] = new_result(call->inputs, nin, row, &call->shape);
             if (!results[j])
                 goto done;
-            read_array(results[j], out);
+            source_read_array(results[j], out);
         } else if (needs_temporary(call, j)) {
             made[nin + j] = new_temporary(call->inputs, nin, row, &call->shape, strides[j]);
             if (!made[nin + j])
@@ -565,15 +342,15 @@ static int record_call(struct call *call, PyObject **results)
             set_temporary(&in.operands[nin + j], made[nin + j], row, &call->shape, strides[j]);
             continue;
         }
-        set_view(&in.operands[nin + j], out, &call->shape, place);
+        record_view(&in.operands[nin + j], out, &call->shape, place);
     }
-    int64_t sequence = append(&in, place);
+    int64_t sequence = record_append(&in, place);
     place = NULL;
     if (sequence < 0)
         goto done;
     for (int i = 0; i < nin; i++)
         if (call->inputs[i].array && in.operands[i].is_value == false)
-            mark(&call->inputs[i], sequence, false);
+            record_mark(&call->inputs[i], sequence, false);
     status = 1;
     for (int j = 0; j < call->nout && status > 0; j++) {
         if (made[nin + j])
@@ -581,7 +358,7 @@ static int record_call(struct call *call, PyObject **results)
                                  &call->outputs[j], NULL, NULL, call->outputs[j].code,
                                  &call->shape, call->wanted);
         else
-            mark(&call->outputs[j], sequence, true);
+            record_mark(&call->outputs[j], sequence, true);
         if (status > 0 && call->has_output[j])
             results[j] = Py_NewRef(call->outputs[j].array);
     }
@@ -594,42 +371,118 @@ done:
     return status;
 }
 
+/* 1, 0 or -1: runs what has been read. */
+static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
+{
+    call->wanted = place_conditions();
+    if (call->wanted < 0)
+        return call->wanted == -1 ? 0 : -1;
+    if (!read_outputs(call, outs) || !has_good_values(call) || call->shape.ndim == 0 ||
+        shape_size(&call->shape) == 0 || shape_is_too_large(&call->shape))
+        return 0;
+    results[0] = results[call->nout - 1] = NULL;
+    int status = record_call(call, results);
+    if (status > 0)
+        status = record_done(call->inputs, call->nin);
+    if (status > 0)
+        status = record_done(call->outputs, call->nout);
+    if (status < 0)
+        for (int j = 0; j < call->nout; j++)
+            Py_CLEAR(results[j]);
+    return status;
+}
+
 int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
                  PyObject **results)
 {
     struct call call = {.nin = nin, .nout = nout};
     for (int i = 0; i < nin; i++)
-        if (!record_read(inputs[i], &call.inputs[i]) || !broadcast(&call.shape, &call.inputs[i]))
+        if (!source_read(inputs[i], &call.inputs[i]) ||
+            !shape_broadcast(&call.shape, &call.inputs[i]))
             return 0;
     call.signature = signature_of(op, call.inputs, nin);
     if (!call.signature)
         return PyErr_Occurred() ? -1 : 0;
     call.name = core->op_get(op)->name;
-    call.wanted = place_conditions();
-    if (call.wanted < 0)
-        return call.wanted == -1 ? 0 : -1;
-    if (!read_outputs(&call, outs) || !has_good_values(&call) || call.shape.ndim == 0 ||
-        size_of(&call.shape) == 0 || record_is_too_large(&call.shape))
-        return 0;
-    results[0] = results[nout - 1] = NULL;
-    int status = record_call(&call, results);
-    if (status > 0)
-        status = record_done(call.inputs, nin);
-    if (status > 0)
-        status = record_done(call.outputs, nout);
-    if (status < 0)
-        for (int j = 0; j < nout; j++)
-            Py_CLEAR(results[j]);
-    return status;
+    return record_read_call(&call, outs, results);
 }
 
-/* More than is taken without asking: NumPy says at once whether there is so much. */
-bool record_is_too_large(const struct shape *shape)
+/* -- Functions of three arguments ---------------------------------------------------- */
+
+/* The dtype that two arguments have together, as numpy.result_type; -1. */
+static int promote(const struct source *x, const struct source *y)
 {
-    double size = 1;
-    for (int i = 0; i < shape->ndim; i++)
-        size *= (double)shape->dims[i];
-    return size > (double)((npy_intp)1 << 31);
+    struct source inputs[] = {*x, *y};
+    const struct signature *signature = signature_of(OP_add, inputs, 2);
+    PyErr_Clear();
+    return signature ? signature->out[0] : -1;
+}
+
+static int read_three(struct call *call, PyObject *const *inputs)
+{
+    call->nin = 3;
+    call->nout = 1;
+    for (int i = 0; i < 3; i++)
+        if (!source_read(inputs[i], &call->inputs[i]) ||
+            !shape_broadcast(&call->shape, &call->inputs[i]))
+            return false;
+    return true;
+}
+
+static PyObject *record_or_refuse(struct call *call, PyObject *out)
+{
+    PyObject *result;
+    int status = record_read_call(call, &out, &result);
+    if (status < 0)
+        return NULL;
+    if (status > 0)
+        return result;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *choose(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct call call = {.name = "where"};
+    PyObject *inputs[3];
+    if (!PyArg_ParseTuple(args, "OOO", &inputs[0], &inputs[1], &inputs[2]))
+        return NULL;
+    int row = read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
+    if (row < 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    struct signature signature = {.in = {ROW_bool, (signed char)row, (signed char)row},
+                                  .out = {(signed char)row},
+                                  .loop = {core->select_loop(itemsizes[row]), NULL}};
+    call.signature = &signature;
+    return record_or_refuse(&call, NULL);
+}
+
+/* NumPy's clip is a ufunc too, with three inputs. */
+static PyObject *clip_ufunc;
+
+static PyObject *clip(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct call call = {.name = "clip"};
+    PyObject *inputs[3], *out;
+    if (!PyArg_ParseTuple(args, "OOOO", &inputs[0], &inputs[1], &inputs[2], &out))
+        return NULL;
+    int row = read_three(&call, inputs) ? promote(&call.inputs[0], &call.inputs[1]) : -1;
+    if (row >= 0)
+        row = promote(&(struct source){.code = row}, &call.inputs[2]);
+    if (row < 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    signed char code = (signed char)row;
+    struct signature signature = {.in = {code, code, code}, .out = {code}};
+    char type = (char)source_type_number(row), types[] = {type, type, type, type};
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)clip_ufunc;
+    if (core->loop_find(&signature.loop, (uintptr_t)ufunc + sizeof(PyObject), 3, 1,
+                        ufunc->ntypes, types) != MX_OK)
+        Py_RETURN_NOTIMPLEMENTED;
+    call.signature = &signature;
+    if (out == Py_None)
+        out = NULL;
+    return record_or_refuse(&call, out);
 }
 
 /* -- Assignments ------------------------------------------------------------------- */
@@ -638,55 +491,55 @@ int record_assignment(PyObject *a, PyObject *host, PyObject *value)
 {
     struct source from, to = {.array = a, .host = (PyArrayObject *)host};
     struct shape shape = {0}, broadcasted;
-    to.code = record_row(PyArray_TYPE(to.host));
+    to.code = source_row(PyArray_TYPE(to.host));
     if (to.code < 0 || !PyArray_ISALIGNED(to.host) || !PyArray_ISNOTSWAPPED(to.host) ||
-        PyArray_NDIM(to.host) > MX_MAX_NDIM || !record_read(value, &from))
+        PyArray_NDIM(to.host) > MX_MAX_NDIM || !source_read(value, &from))
         return 0;
     shape.ndim = PyArray_NDIM(to.host);
     memcpy(shape.dims, PyArray_DIMS(to.host), (size_t)shape.ndim * sizeof *shape.dims);
     broadcasted = shape;
-    if (!broadcast(&broadcasted, &from) || broadcasted.ndim != shape.ndim ||
+    if (!shape_broadcast(&broadcasted, &from) || broadcasted.ndim != shape.ndim ||
         memcmp(shape.dims, broadcasted.dims, (size_t)shape.ndim * sizeof *shape.dims) != 0 ||
-        !can_write(&to, &shape) || size_of(&shape) == 0 || shape.ndim == 0)
+        !can_write(&to, &shape) || shape_size(&shape) == 0 || shape.ndim == 0)
         return 0;
-    if (own_row(&from) >= 12 && to.code < 12)
+    if (is_complex_row(source_own_row(&from)) && !is_complex_row(to.code))
         return 0; /* NumPy warns that imaginary parts are discarded, or refuses */
     int wanted = place_conditions();
     if (wanted < 0)
         return wanted == -1 ? 0 : -1;
-    struct mx_loop loop = {core->cast_loop(from.code < RECORD_NTYPES ? from.code : to.code, to.code),
+    struct mx_loop loop = {core->cast_loop(from.code < NTYPES ? from.code : to.code, to.code),
                            NULL};
     if (!loop.function)
         return 0;
 
     int status = 1;
-    if (is_value(&from)) {
+    if (source_is_value(&from)) {
         struct mx_instruction in;
         loop.function = core->cast_loop(to.code, to.code);
         in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = itemsizes[to.code]};
         if (!from.scalar && from.code != to.code)
             return 0; /* the cast may warn, now */
-        if (from.scalar && from.code < RECORD_NTYPES && from.code != to.code &&
-            !record_can_cast(from.code, to.code, NPY_SAFE_CASTING))
+        if (from.scalar && from.code < NTYPES && from.code != to.code &&
+            !source_can_cast(from.code, to.code, NPY_SAFE_CASTING))
             return 0;
-        if (from.code == WEAK_FLOAT && to.code < 9)
+        if (from.code == WEAK_FLOAT && to.code < ROW_float16)
             return 0;
-        if (!read_value(&from, to.code, in.operands[0].value))
+        if (!source_value(&from, to.code, in.operands[0].value))
             return 0;
         struct place *place = place_new();
         if (!place)
             return -1;
-        begin_instruction(&in, &loop, "fill", 1, 1, &shape, 0);
-        set_view(&in.operands[1], &to, &shape, place);
-        int64_t sequence = append(&in, place);
+        record_begin(&in, &loop, "fill", 1, 1, &shape, 0);
+        record_view(&in.operands[1], &to, &shape, place);
+        int64_t sequence = record_append(&in, place);
         if (sequence < 0)
             return -1;
-        mark(&to, sequence, true);
+        record_mark(&to, sequence, true);
     } else if (collides(&to, &from)) {
         npy_intp strides[MX_MAX_NDIM];
         struct mx_buffer *made = new_temporary(&from, 1, from.code, &shape, strides);
-        status = made ? record_copy(&from, NULL, NULL, from.code, NULL, made, strides, from.code,
-                                    &shape, wanted)
+        status = made ? record_copy(&from, NULL, NULL, from.code, NULL, made, strides,
+                                    from.code, &shape, wanted)
                       : -1;
         if (status > 0)
             status = record_copy(NULL, made, strides, from.code, &to, NULL, NULL, to.code,
@@ -694,10 +547,130 @@ int record_assignment(PyObject *a, PyObject *host, PyObject *value)
         if (made)
             core->buffer_release(made);
     } else {
-        status = record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape,
-                             wanted);
+        status =
+            record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape, wanted);
     }
     if (status > 0)
         status = record_done(&from, 1);
     return status > 0 ? record_done(&to, 1) : status;
+}
+
+/* -- Methods of the module --------------------------------------------------------- */
+
+/* False when it is not for the queue. */
+static bool read_shape(PyObject *dims, struct shape *shape, int *order)
+{
+    shape->ndim = (int)PyTuple_Size(dims);
+    if (shape->ndim > MX_MAX_NDIM)
+        return false;
+    for (int i = 0; i < shape->ndim; i++) {
+        shape->dims[i] = PyNumber_AsSsize_t(PyTuple_GetItem(dims, i), PyExc_OverflowError);
+        order[i] = i;
+        if (shape->dims[i] <= 0) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    return !shape_is_too_large(shape);
+}
+
+static PyObject *empty(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    PyObject *dims;
+    int type_number, order[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &dims, &type_number))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !read_shape(dims, &shape, order))
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *out = record_new(row, &shape, order);
+    if (out && core->buffer_place(memory_of(as_array(out)->host)) != MX_OK) {
+        Py_DECREF(out);
+        Py_RETURN_NOTIMPLEMENTED; /* NumPy says that there is no memory */
+    }
+    return out;
+}
+
+/* Takes out, a new array: gives it with the value assigned, or NotImplemented. */
+static PyObject *assigned(PyObject *out, PyObject *value)
+{
+    int status = out ? record_assignment(out, as_array(out)->host, value) : -1;
+    if (status > 0)
+        return out;
+    Py_XDECREF(out);
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *fill(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    PyObject *dims, *value;
+    int type_number, order[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "O!iO", &PyTuple_Type, &dims, &type_number, &value))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !read_shape(dims, &shape, order))
+        Py_RETURN_NOTIMPLEMENTED;
+    return assigned(record_new(row, &shape, order), value);
+}
+
+static PyObject *cast(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    struct source from;
+    PyObject *a;
+    int type_number, keeps_order, order[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "Oip", &a, &type_number, &keeps_order))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !is_array(a) || !source_read(a, &from) || !shape_broadcast(&shape, &from) ||
+        shape.ndim == 0 || shape_size(&shape) == 0 || source_is_value(&from) ||
+        shape_is_too_large(&shape))
+        Py_RETURN_NOTIMPLEMENTED;
+    for (int i = 0; i < shape.ndim; i++)
+        order[i] = i;
+    if (keeps_order)
+        source_order_axes(&from, 1, &shape, order);
+    return assigned(record_new(row, &shape, order), a);
+}
+
+static PyObject *takes(PyObject *module, PyObject *a)
+{
+    (void)module;
+    return PyBool_FromLong(is_array(a) && queue_takes(a));
+}
+
+PyMethodDef record_methods[] = {
+    {"empty", empty, METH_VARARGS,
+     "empty(shape, type_number)\n--\n\nGive an array over memory that is not written; "
+     "NotImplemented for what the queue does not take."},
+    {"fill", fill, METH_VARARGS,
+     "fill(shape, type_number, value)\n--\n\nRecord an array of one value; or give "
+     "NotImplemented."},
+    {"cast", cast, METH_VARARGS,
+     "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this "
+     "number, with its axes in memory as in the array or in C order; or give NotImplemented."},
+    {"takes", takes, METH_O,
+     "takes(array)\n--\n\nTell whether an operation on the array is to be recorded."},
+    {"select", choose, METH_VARARGS,
+     "select(condition, x, y)\n--\n\nRecord a choice of x where true, y elsewhere; or give "
+     "NotImplemented."},
+    {"clip", clip, METH_VARARGS,
+     "clip(x, least, most, out)\n--\n\nRecord that values are limited; or give "
+     "NotImplemented."},
+    {NULL, NULL, 0, NULL},
+};
+
+int record_load(void)
+{
+    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    clip_ufunc = umath ? PyObject_GetAttrString(umath, "clip") : NULL;
+    Py_XDECREF(umath);
+    return clip_ufunc ? 0 : -1;
 }

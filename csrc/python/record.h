@@ -2,23 +2,71 @@
 #pragma once
 #include "python/queue.h"
 
-#define RECORD_NTYPES 14 /* rows of dtypes.def */
+/* Rows of dtypes.def, and Python's numbers, which take the dtype of what they meet. */
+enum {
+#define DTYPE(name, ...) ROW_##name,
+#include "dtypes.def"
+#undef DTYPE
+    NTYPES,
+    WEAK_INT = NTYPES,
+    WEAK_FLOAT,
+    WEAK_COMPLEX,
+    NCODES,
+};
 
-/* A number of Python's, which takes the dtype of what it meets. */
-enum { WEAK_INT = RECORD_NTYPES, WEAK_FLOAT, WEAK_COMPLEX, NCODES };
+static inline bool is_integer_row(int row) { return row >= ROW_int8 && row <= ROW_uint64; }
+static inline bool is_complex_row(int row) { return row >= ROW_complex64 && row < NTYPES; }
+
+extern const int itemsizes[NTYPES];
+
+/* -- source.c ---------------------------------------------------------------------- */
 
 /* An argument: an array, or a scalar. */
 struct source {
-    int code;             /* row of its dtype, or the kind of a weak number */
-    PyObject *array;      /* borrowed; NULL for a scalar */
-    PyArrayObject *host;  /* the array's, or that of a view of it */
-    PyObject *scalar;     /* borrowed; NULL for an array */
+    int code;            /* row of its dtype, or the kind of a weak number */
+    PyObject *array;     /* borrowed; NULL for a scalar */
+    PyArrayObject *host; /* the array's, or that of a view of it */
+    PyObject *scalar;    /* borrowed; NULL for an array */
 };
 
 struct shape {
     int ndim;
     npy_intp dims[MX_MAX_NDIM * 2];
 };
+
+int source_row(int type_number); /* -1: none */
+int source_type_number(int row);
+bool source_can_cast(int from, int to, NPY_CASTING casting);
+
+/* False: it is not for the queue. */
+bool source_read(PyObject *x, struct source *source);
+bool source_read_array(PyObject *x, struct source *source);
+
+/* The dtype that a value of itself has: what a weak scalar has before it meets another. */
+int source_own_row(const struct source *source);
+
+bool source_is_value(const struct source *source);
+
+/* The source as one value of the dtype `row`; false where NumPy would raise or warn. */
+bool source_value(const struct source *source, int row, char *value);
+
+/* The strides of a source along the axes of the instruction. */
+void source_strides(const struct source *source, const struct shape *shape, intptr_t *strides);
+
+/* The order of axes in memory of a new result, outermost first, as NumPy's iterator chooses
+ * it. */
+void source_order_axes(const struct source *sources, int n, const struct shape *shape,
+                       int *order);
+
+bool shape_broadcast(struct shape *shape, const struct source *source);
+npy_intp shape_size(const struct shape *shape);
+void shape_strides(const struct shape *shape, const int *order, int itemsize,
+                   npy_intp *strides);
+
+/* More than is taken without asking: NumPy says at once whether there is so much. */
+bool shape_is_too_large(const struct shape *shape);
+
+/* -- signature.c ------------------------------------------------------------------- */
 
 /* The loop that a ufunc has for some dtypes. */
 struct signature {
@@ -32,13 +80,39 @@ struct signature {
 const struct signature *signature_of(int op, const struct source *inputs, int nin);
 int signature_load(PyObject *numpy); /* -1 with an exception set */
 
+/* -- record.c ---------------------------------------------------------------------- */
+
 /* An array is going whose memory the queue still needs. */
 void record_hold(PyObject *a);
 
+/* An instruction without operands. */
+void record_begin(struct mx_instruction *in, const struct mx_loop *loop, const char *name,
+                  int nin, int nout, const struct shape *shape, int wanted);
 
-int record_row(int type_number); /* -1: none */
-int record_type_number(int row);
-bool record_can_cast(int from, int to, NPY_CASTING casting);
-bool record_read(PyObject *x, struct source *source); /* false: it is not for the queue */
-bool record_is_too_large(const struct shape *shape);
+/* An input of the instruction: a value, a view, or a temporary with the loop's dtype.  What
+ * *made gets is to be released once the instruction is recorded.  1, 0 or -1. */
+int record_input(struct mx_operand *operand, const struct source *source, int row,
+                 const struct shape *shape, int wanted, struct place *place,
+                 struct mx_buffer **made);
+
+/* An operand that is a view with one axis of its own for each of the instruction's. */
+void record_view(struct mx_operand *operand, const struct source *source,
+                 const struct shape *shape, struct place *place);
+
+/* Appends it; the place is taken.  The sequence number, or -1 with an exception set. */
+int64_t record_append(struct mx_instruction *in, struct place *place);
+
+void record_mark(const struct source *source, int64_t sequence, bool is_written);
+
+/* New reference: an array still to be written, with axes in this order in memory. */
+PyObject *record_new(int row, const struct shape *shape, const int *order);
+
+/* Runs at once what the outside can see, and everything when there is much of it.  1 or -1. */
 int record_done(const struct source *sources, int n);
+
+extern PyMethodDef record_methods[];
+int record_load(void); /* -1 with an exception set */
+
+/* -- reduction.c ------------------------------------------------------------------- */
+
+extern PyMethodDef reduction_methods[];

@@ -9,8 +9,8 @@ static PyObject *kinds[NCODES];
 
 int signature_load(PyObject *numpy)
 {
-    for (int row = 0; row < RECORD_NTYPES; row++)
-        kinds[row] = (PyObject *)PyArray_DescrFromType(record_type_number(row));
+    for (int row = 0; row < NTYPES; row++)
+        kinds[row] = (PyObject *)PyArray_DescrFromType(source_type_number(row));
     kinds[WEAK_INT] = (PyObject *)&PyLong_Type;
     kinds[WEAK_FLOAT] = (PyObject *)&PyFloat_Type;
     kinds[WEAK_COMPLEX] = (PyObject *)&PyComplex_Type;
@@ -38,7 +38,7 @@ static PyObject *resolve(int op, const int *codes, int nin, int nout)
 /* Integer powers raise when an exponent is negative, which a loop cannot do later. */
 static bool may_raise(int op, const struct signature *signature)
 {
-    return op == OP_power && signature->in[0] < 9;
+    return op == OP_power && signature->in[0] < ROW_float16;
 }
 
 static void find(int op, const int *codes, int nin, struct signature *signature)
@@ -53,7 +53,7 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
     for (int i = 0; i < nargs; i++) {
         PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(resolved, i);
         types[i] = (char)dtype->type_num;
-        rows[i] = record_row(dtype->type_num);
+        rows[i] = source_row(dtype->type_num);
         is_known = is_known && rows[i] >= 0;
     }
     Py_DECREF(resolved);
@@ -61,7 +61,8 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
         return;
     const PyUFuncObject *ufunc = (const PyUFuncObject *)ufuncs[op];
     uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
-    if (core->loop_find(&signature->loop, fields, nin, row->nout, ufunc->ntypes, types) != MX_OK)
+    if (core->loop_find(&signature->loop, fields, nin, row->nout, ufunc->ntypes, types) !=
+        MX_OK)
         return;
     mx_loop_function own = core->own_loop(op, rows);
     if (own)

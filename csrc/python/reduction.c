@@ -1,0 +1,159 @@
+/* reduction.c -- reductions and scans along axes as instructions for the core. */
+#include "python/record.h"
+
+struct reduction {
+    const struct signature *signature;
+    const char *name;
+    int row, wanted;
+    unsigned axes; /* reduced over, one bit each */
+    struct source input;
+    struct shape shape;
+};
+
+/* 1, 0 or -1 with an exception set. */
+static int read_reduction(struct reduction *r, int op, PyObject *a, int type_number)
+{
+    if (!is_array(a) || !source_read(a, &r->input))
+        return 0;
+    r->row = source_row(type_number);
+    if (r->row < 0 || (is_complex_row(r->input.code) && !is_complex_row(r->row)))
+        return 0;
+    struct source inputs[2] = {{.code = r->row}, {.code = r->row}};
+    r->signature = signature_of(op, inputs, 2);
+    if (!r->signature)
+        return PyErr_Occurred() ? -1 : 0;
+    if (r->signature->in[0] != r->row || r->signature->out[0] != r->row)
+        return 0;
+    r->name = core->op_get(op)->name;
+    r->shape = (struct shape){0};
+    shape_broadcast(&r->shape, &r->input);
+    if (r->shape.ndim == 0 || shape_size(&r->shape) == 0 || shape_is_too_large(&r->shape))
+        return 0;
+    r->wanted = place_conditions();
+    return r->wanted >= 0 ? 1 : r->wanted == -1 ? 0 : -1;
+}
+
+/* New reference: the array for the results, whose strides along the axes of the input are 0
+ * on those reduced over. */
+static PyObject *new_output(const struct reduction *r, bool keeps_axes, intptr_t *strides)
+{
+    int order[MX_MAX_NDIM], kept_order[MX_MAX_NDIM], number[MX_MAX_NDIM], n = 0;
+    struct shape kept = {0};
+    for (int i = 0; i < r->shape.ndim; i++) {
+        bool is_reduced = r->axes >> i & 1;
+        number[i] = kept.ndim;
+        if (!is_reduced || keeps_axes)
+            kept.dims[kept.ndim++] = is_reduced ? 1 : r->shape.dims[i];
+    }
+    source_order_axes(&r->input, 1, &r->shape, order);
+    for (int i = 0; i < r->shape.ndim; i++)
+        if (!(r->axes >> order[i] & 1) || keeps_axes)
+            kept_order[n++] = number[order[i]];
+    PyObject *out = record_new(r->row, &kept, kept_order);
+    for (int i = 0; out && i < r->shape.ndim; i++)
+        strides[i] = r->axes >> i & 1 || r->shape.dims[i] == 1
+                         ? 0
+                         : PyArray_STRIDE(host_of(out), number[i]);
+    return out;
+}
+
+/* Records it into `out`, whose strides along the axes of the input are given; 1 or -1. */
+static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *out,
+                  const intptr_t *strides)
+{
+    struct mx_instruction in;
+    struct mx_buffer *made = NULL;
+    struct source output;
+    struct place *place = place_new();
+    if (!place)
+        return -1;
+    record_begin(&in, &r->signature->loop, r->name, 1, 1, &r->shape, r->wanted);
+    in.kind = kind;
+    in.axis = axis;
+    int64_t sequence = -1;
+    if (record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, place, &made) <
+        1) {
+        place_free(place);
+    } else {
+        struct shape own = {.ndim = PyArray_NDIM(host_of(out))};
+        memcpy(own.dims, PyArray_DIMS(host_of(out)), (size_t)own.ndim * sizeof *own.dims);
+        source_read_array(out, &output);
+        record_view(&in.operands[1], &output, &own, place);
+        memcpy(in.operands[1].strides, strides, (size_t)r->shape.ndim * sizeof *strides);
+        sequence = record_append(&in, place);
+    }
+    if (made)
+        core->buffer_release(made);
+    if (sequence < 0)
+        return -1;
+    if (!made)
+        record_mark(&r->input, sequence, false);
+    record_mark(&output, sequence, true);
+    return record_done(&r->input, 1);
+}
+
+static PyObject *finish(int status, PyObject *out)
+{
+    if (status > 0)
+        return out;
+    Py_XDECREF(out);
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *reduce(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct reduction r = {0};
+    int op, type_number, keeps_axes;
+    PyObject *a, *out = NULL;
+    intptr_t strides[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "iOIpi", &op, &a, &r.axes, &keeps_axes, &type_number))
+        return NULL;
+    int status = read_reduction(&r, op, a, type_number);
+    npy_intp n = 1;
+    for (int i = 0; i < r.shape.ndim; i++)
+        n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
+    if (status > 0 && (n == 1 || source_is_value(&r.input)))
+        status = 0; /* nothing to reduce */
+    if (status > 0)
+        status = (out = new_output(&r, keeps_axes, strides)) ? 1 : -1;
+    if (status > 0)
+        status = record(&r, MX_REDUCE, 0, out, strides);
+    return finish(status, out);
+}
+
+static PyObject *accumulate(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct reduction r = {0};
+    int op, type_number, axis, order[MX_MAX_NDIM];
+    PyObject *a, *out = NULL;
+    intptr_t strides[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "iOii", &op, &a, &axis, &type_number))
+        return NULL;
+    int status = read_reduction(&r, op, a, type_number);
+    if (status > 0 && source_is_value(&r.input))
+        status = 0;
+    if (status > 0) {
+        source_order_axes(&r.input, 1, &r.shape, order);
+        status = (out = record_new(r.row, &r.shape, order)) ? 1 : -1;
+    }
+    for (int i = 0; status > 0 && i < r.shape.ndim; i++)
+        strides[i] = PyArray_STRIDE(host_of(out), i);
+    if (status > 0)
+        status = record(&r, MX_SCAN, axis, out, strides);
+    return finish(status, out);
+}
+
+PyMethodDef reduction_methods[] = {
+    {"reduce", reduce, METH_VARARGS,
+     "reduce(op, array, axes, keepdims, type_number)\n--\n\nRecord the reduction of an array "
+     "over axes (one bit each) with a row of ops.def, in the dtype of this number; "
+     "NotImplemented when it is not for the queue."},
+    {"accumulate", accumulate, METH_VARARGS,
+     "accumulate(op, array, axis, type_number)\n--\n\nRecord the running results along an "
+     "axis, as reduce does."},
+    {NULL, NULL, 0, NULL},
+};

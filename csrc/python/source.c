@@ -1,0 +1,232 @@
+/* source.c -- the arguments of an operation: their dtypes, shapes, strides and values. */
+#include "python/record.h"
+
+#include <math.h>
+
+/* -- Dtypes ------------------------------------------------------------------------ */
+
+static const int type_numbers[NTYPES] = {
+    NPY_BOOL,   NPY_INT8,   NPY_INT16, NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
+    NPY_UINT32, NPY_UINT64, NPY_HALF,  NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
+};
+
+const int itemsizes[NTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
+
+int source_type_number(int row) { return type_numbers[row]; }
+
+int source_row(int type_number)
+{
+    for (int row = 0; row < NTYPES; row++)
+        if (type_numbers[row] == type_number)
+            return row;
+    return -1;
+}
+
+bool source_can_cast(int from, int to, NPY_CASTING casting)
+{
+    PyArray_Descr *a = PyArray_DescrFromType(type_numbers[from]);
+    PyArray_Descr *b = PyArray_DescrFromType(type_numbers[to]);
+    bool can = PyArray_CanCastTypeTo(a, b, casting);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return can;
+}
+
+/* -- Inputs ------------------------------------------------------------------------ */
+
+bool source_read_array(PyObject *x, struct source *source)
+{
+    PyArrayObject *host = (PyArrayObject *)as_array(x)->host;
+    source->array = x;
+    source->host = host;
+    source->code = source_row(PyArray_TYPE(host));
+    return source->code >= 0 && PyArray_NDIM(host) <= MX_MAX_NDIM && PyArray_ISALIGNED(host) &&
+           PyArray_ISNOTSWAPPED(host);
+}
+
+bool source_read(PyObject *x, struct source *source)
+{
+    *source = (struct source){.code = -1};
+    if (is_array(x))
+        return source_read_array(x, source);
+    source->scalar = x;
+    if (PyFloat_CheckExact(x))
+        source->code = WEAK_FLOAT;
+    else if (PyBool_Check(x))
+        source->code = 0;
+    else if (PyLong_CheckExact(x))
+        source->code = WEAK_INT;
+    else if (PyComplex_CheckExact(x))
+        source->code = WEAK_COMPLEX;
+    else if (PyArray_IsScalar(x, Number) || PyArray_IsScalar(x, Bool)) {
+        PyArray_Descr *dtype = PyArray_DescrFromScalar(x);
+        source->code = dtype ? source_row(dtype->type_num) : -1;
+        Py_XDECREF((PyObject *)dtype);
+        PyErr_Clear();
+    }
+    return source->code >= 0;
+}
+
+int source_own_row(const struct source *source)
+{
+    switch (source->code) {
+    case WEAK_INT:
+        return ROW_int64;
+    case WEAK_FLOAT:
+        return ROW_float64;
+    case WEAK_COMPLEX:
+        return ROW_complex128;
+    }
+    return source->code;
+}
+
+/* A number of Python's as a value of the dtype; false where NumPy would raise or warn. */
+static bool pack_number(PyObject *number, int row, char *value)
+{
+    if (row == ROW_float64 && PyFloat_CheckExact(number)) {
+        double x = PyFloat_AsDouble(number);
+        memcpy(value, &x, sizeof x);
+        return true;
+    }
+    if (PyFloat_CheckExact(number) &&
+        (row == ROW_float16 || row == ROW_float32 || row == ROW_complex64)) {
+        double x = PyFloat_AsDouble(number),
+               most = row == ROW_float16 ? 65504.0 : 3.4028234663852886e38;
+        if (isfinite(x) && fabs(x) > most)
+            return false;
+    }
+    if (PyComplex_CheckExact(number) && row != ROW_complex128)
+        return false;
+    PyArray_Descr *dtype = PyArray_DescrFromType(type_numbers[row]);
+    bool is_packed = PyArray_Pack(dtype, value, number) == 0;
+    Py_DECREF(dtype);
+    PyErr_Clear();
+    return is_packed;
+}
+
+bool source_is_value(const struct source *source)
+{
+    return source->scalar || (PyArray_SIZE(source->host) == 1 && !is_unwritten(source->array));
+}
+
+bool source_value(const struct source *source, int row, char *value)
+{
+    _Alignas(16) char own[16];
+    if (source->scalar && source->code >= NTYPES)
+        return pack_number(source->scalar, row, value);
+    if (!source->scalar)
+        memcpy(own, PyArray_DATA(source->host), (size_t)itemsizes[source->code]);
+    else if (PyBool_Check(source->scalar))
+        own[0] = source->scalar == Py_True;
+    else
+        PyArray_ScalarAsCtype(source->scalar, own);
+    mx_loop_function cast = core->cast_loop(source->code, row);
+    if (!cast)
+        return false;
+    char *args[] = {own, value};
+    intptr_t n = 1, strides[] = {0, 0};
+    cast(args, &n, strides, NULL);
+    return true;
+}
+
+/* -- Shapes ------------------------------------------------------------------------ */
+
+bool shape_broadcast(struct shape *shape, const struct source *source)
+{
+    if (source->scalar)
+        return true;
+    int ndim = PyArray_NDIM(source->host);
+    const npy_intp *dims = PyArray_DIMS(source->host);
+    if (ndim > shape->ndim) {
+        int more = ndim - shape->ndim;
+        memmove(shape->dims + more, shape->dims, (size_t)shape->ndim * sizeof *shape->dims);
+        for (int i = 0; i < more; i++)
+            shape->dims[i] = 1;
+        shape->ndim = ndim;
+    }
+    npy_intp *last = shape->dims + shape->ndim - ndim;
+    for (int i = 0; i < ndim; i++) {
+        if (last[i] == 1)
+            last[i] = dims[i];
+        else if (dims[i] != 1 && dims[i] != last[i])
+            return false;
+    }
+    return true;
+}
+
+npy_intp shape_size(const struct shape *shape)
+{
+    npy_intp size = 1;
+    for (int i = 0; i < shape->ndim; i++)
+        size *= shape->dims[i];
+    return size;
+}
+
+void source_strides(const struct source *source, const struct shape *shape, intptr_t *strides)
+{
+    int ndim = source->scalar ? 0 : PyArray_NDIM(source->host), before = shape->ndim - ndim;
+    for (int i = 0; i < shape->ndim; i++) {
+        bool is_broadcast = i < before || PyArray_DIM(source->host, i - before) == 1;
+        strides[i] = is_broadcast ? 0 : PyArray_STRIDE(source->host, i - before);
+    }
+}
+
+/* As NumPy's iterator: axes are sorted by strides, the first operand that tells two axes apart
+ * decides, and C order wins where operands contradict each other. */
+void source_order_axes(const struct source *sources, int n, const struct shape *shape,
+                       int *order)
+{
+    intptr_t strides[MX_MAX_OPERANDS][MX_MAX_NDIM];
+    int ndim = shape->ndim;
+    for (int s = 0; s < n; s++)
+        source_strides(&sources[s], shape, strides[s]);
+    for (int i = 0; i < ndim; i++)
+        order[i] = ndim - 1 - i; /* innermost first until the end */
+    for (int i = 1; i < ndim; i++) {
+        int axis = order[i], to = i;
+        for (int j = i - 1; j >= 0; j--) {
+            bool is_known = false, goes_before = false;
+            for (int s = 0; s < n; s++) {
+                intptr_t outer = strides[s][axis], inner = strides[s][order[j]];
+                outer = outer < 0 ? -outer : outer;
+                inner = inner < 0 ? -inner : inner;
+                if (outer == 0 || inner == 0)
+                    continue;
+                if (inner <= outer)
+                    goes_before = false;
+                else if (!is_known)
+                    goes_before = true;
+                is_known = true;
+            }
+            if (is_known && !goes_before)
+                break;
+            if (is_known)
+                to = j;
+        }
+        for (int j = i; j > to; j--)
+            order[j] = order[j - 1];
+        order[to] = axis;
+    }
+    for (int i = 0; i < ndim / 2; i++) {
+        int axis = order[i];
+        order[i] = order[ndim - 1 - i];
+        order[ndim - 1 - i] = axis;
+    }
+}
+
+void shape_strides(const struct shape *shape, const int *order, int itemsize, npy_intp *strides)
+{
+    npy_intp stride = itemsize;
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+        strides[order[i]] = stride;
+        stride *= shape->dims[order[i]];
+    }
+}
+
+bool shape_is_too_large(const struct shape *shape)
+{
+    double size = 1;
+    for (int i = 0; i < shape->ndim; i++)
+        size *= (double)shape->dims[i];
+    return size > (double)((npy_intp)1 << 31);
+}

@@ -1,0 +1,494 @@
+"""Arrays filled, copied, cast, chosen from and put together, as recorded operations.
+
+As in `_reductions`, each function is asked before NumPy's when something is large, and
+gives NotImplemented for all that it does not know for certain.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from . import _bridge
+from ._array import ndarray
+from ._mirror import cross
+from ._ufunc import named
+
+_Queued = Callable[..., Any]
+_given = numpy._NoValue  # where nothing is given
+
+# As in _reductions: moving less than this is over before anything of ours has begun.
+_WORTH = 4
+
+
+def _queue(
+    function: _Queued,
+    *originals: Any,
+    method: str = "",
+    creates: bool = False,
+    worth: int = _WORTH,
+) -> None:
+    wrappers = [cross(original, "numpy") for original in originals]
+    if method:
+        wrappers.append(vars(ndarray)[method])
+    for wrapper in wrappers:
+        wrapper.queued = function
+        wrapper.creates = creates
+        wrapper.worth = worth
+
+
+def _is_simple(dtype: numpy.dtype[Any]) -> bool:
+    return dtype.isnative and dtype.kind in "biufc"
+
+
+# -- New arrays ------------------------------------------------------------------------
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return shape if type(shape) is tuple else (shape,)
+
+
+def _filled(shape: Any, dtype: Any, value: Any) -> Any:
+    wanted = numpy.dtype(float if dtype is None else dtype)
+    if not _is_simple(wanted):
+        return NotImplemented
+    return _bridge.fill(_shape(shape), wanted.num, value)
+
+
+def _zeros(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
+    if like is not None or order != "C":
+        return NotImplemented
+    return _filled(shape, dtype, 0)
+
+
+def _ones(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
+    if like is not None or order != "C":
+        return NotImplemented
+    return _filled(shape, dtype, 1)
+
+
+def _full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    like: Any = None,
+) -> Any:
+    if like is not None or order != "C":
+        return NotImplemented
+    if dtype is None:
+        if not isinstance(fill_value, (bool, int, float, complex, numpy.number)):
+            return NotImplemented
+        dtype = numpy.asarray(fill_value).dtype
+    return _filled(shape, dtype, fill_value)
+
+
+def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
+    wanted = numpy.dtype(float if dtype is None else dtype)
+    if like is not None or order != "C" or not _is_simple(wanted):
+        return NotImplemented
+    return _bridge.empty(_shape(shape), wanted.num)
+
+
+def _is_row_major(a: Any) -> bool:
+    return type(a) is ndarray and bool(a.flags.c_contiguous)
+
+
+def _like(value: Any) -> _Queued:
+    """Make a function that gives an array like another, filled with a value."""
+
+    def like(
+        a: Any,
+        dtype: Any = None,
+        order: Any = "K",
+        subok: Any = True,
+        shape: Any = None,
+    ) -> Any:
+        if not _is_row_major(a) or shape is not None or order not in ("K", "C"):
+            return NotImplemented
+        return _filled(a.shape, a.dtype if dtype is None else dtype, value)
+
+    return like
+
+
+def _full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+    shape: Any = None,
+) -> Any:
+    if not isinstance(fill_value, (bool, int, float, complex, numpy.number)):
+        return NotImplemented
+    return _like(fill_value)(a, dtype, order, subok, shape)
+
+
+def _empty_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+) -> Any:
+    if not _is_row_major(a) or shape is not None or order not in ("K", "C"):
+        return NotImplemented
+    return _empty(a.shape, a.dtype if dtype is None else dtype)
+
+
+_queue(_zeros, numpy.zeros, creates=True)
+_queue(_ones, numpy.ones, creates=True)
+_queue(_full, numpy.full, creates=True)
+_queue(_empty, numpy.empty, creates=True)
+_queue(_like(0), numpy.zeros_like)
+_queue(_like(1), numpy.ones_like)
+_queue(_full_like, numpy.full_like)
+_queue(_empty_like, numpy.empty_like)
+
+
+# -- Copies and casts ------------------------------------------------------------------
+
+
+def _astype(
+    a: Any,
+    dtype: Any,
+    order: Any = "K",
+    casting: Any = "unsafe",
+    subok: Any = True,
+    copy: Any = True,
+) -> Any:
+    if type(a) is not ndarray or order not in ("K", "C") or copy is not True:
+        return NotImplemented
+    wanted = numpy.dtype(dtype)
+    if not _is_simple(wanted) or casting != "unsafe":
+        return NotImplemented
+    return _bridge.cast(a, wanted.num, order == "K")
+
+
+def _copy_method(a: Any, order: Any = "C") -> Any:
+    if order not in ("K", "C"):
+        return NotImplemented
+    return _bridge.cast(a, a.dtype.num, order == "K")
+
+
+def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
+    if type(a) is not ndarray:
+        return NotImplemented
+    return _copy_method(a, order)
+
+
+def _fill(a: Any, value: Any) -> Any:
+    if not isinstance(value, (bool, int, float, complex, numpy.number)):
+        return NotImplemented
+    a[...] = value
+    return None
+
+
+_queue(_astype, method="astype")
+_queue(_copy_method, method="copy")
+_queue(_copy, numpy.copy)
+_queue(_fill, method="fill")
+
+
+# -- Choices ---------------------------------------------------------------------------
+
+
+def _where(condition: Any, x: Any = _given, y: Any = _given, /) -> Any:
+    if x is _given or y is _given:
+        return NotImplemented
+    return _bridge.select(condition, x, y)
+
+
+_least, _most = named(numpy.minimum), named(numpy.maximum)
+
+
+def _clip(
+    a: Any,
+    a_min: Any = _given,
+    a_max: Any = _given,
+    out: Any = None,
+    *,
+    min: Any = _given,
+    max: Any = _given,
+) -> Any:
+    if min is not _given or max is not _given:
+        if a_min is not _given or a_max is not _given:
+            return NotImplemented
+        a_min, a_max = min, max
+    if type(a) is not ndarray or a_min is _given or a_max is _given:
+        return NotImplemented
+    if a_min is None and a_max is None:
+        return NotImplemented
+    if a_min is None:
+        return _least(a, a_max, out=out)
+    if a_max is None:
+        return _most(a, a_min, out=out)
+    return _bridge.clip(a, a_min, a_max, out)
+
+
+def _clip_method(
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> Any:
+    return NotImplemented if kwargs else _clip(a, min, max, out)
+
+
+_queue(_where, numpy.where, worth=1)
+_queue(_clip, numpy.clip, worth=1)
+_queue(_clip_method, method="clip", worth=1)
+
+
+# -- Arrays put together ---------------------------------------------------------------
+
+
+def _common_dtype(arrays: Any) -> numpy.dtype[Any] | None:
+    """Give the dtype that arrays have together; None if NumPy is to be asked."""
+    if type(arrays) not in (list, tuple) or not arrays:
+        return None
+    if any(type(each) is not ndarray or not _is_simple(each.dtype) for each in arrays):
+        return None
+    return numpy.result_type(*(each.dtype for each in arrays))
+
+
+def _concatenate(
+    arrays: Any,
+    /,
+    axis: Any = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Any:
+    common = _common_dtype(arrays)
+    if common is None or out is not None or dtype is not None or type(axis) is not int:
+        return NotImplemented
+    first = arrays[0].shape
+    ndim = len(first)
+    if not -ndim <= axis < ndim or not all(_is_row_major(each) for each in arrays):
+        return NotImplemented
+    axis %= ndim
+    before, after = first[:axis], first[axis + 1 :]
+    shapes = [each.shape for each in arrays]
+    for shape in shapes:
+        if len(shape) != ndim or shape[:axis] != before or shape[axis + 1 :] != after:
+            return NotImplemented
+    total = sum(shape[axis] for shape in shapes)
+    result = _bridge.empty((*before, total, *after), common.num)
+    if result is NotImplemented:
+        return NotImplemented
+    begin = 0
+    every = (slice(None),) * axis
+    for each, shape in zip(arrays, shapes, strict=True):
+        result[(*every, slice(begin, begin + shape[axis]))] = each
+        begin += shape[axis]
+    return result
+
+
+def _stack(
+    arrays: Any,
+    axis: Any = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Any:
+    common = _common_dtype(arrays)
+    if common is None or out is not None or dtype is not None or type(axis) is not int:
+        return NotImplemented
+    first = arrays[0].shape
+    ndim = len(first) + 1
+    if not -ndim <= axis < ndim:
+        return NotImplemented
+    if not all(each.shape == first and _is_row_major(each) for each in arrays):
+        return NotImplemented
+    axis %= ndim
+    shape = (*first[:axis], len(arrays), *first[axis:])
+    result = _bridge.empty(shape, common.num)
+    if result is NotImplemented:
+        return NotImplemented
+    every = (slice(None),) * axis
+    for i, each in enumerate(arrays):
+        result[(*every, i)] = each
+    return result
+
+
+def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    if _common_dtype(arrays) is None or dtype is not None:
+        return NotImplemented
+    if any(each.ndim == 0 for each in arrays):
+        return NotImplemented
+    rows = [each if each.ndim > 1 else each[None] for each in arrays]
+    return _concatenate(rows, 0)
+
+
+def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    if _common_dtype(arrays) is None or dtype is not None:
+        return NotImplemented
+    return _concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
+
+
+_queue(_concatenate, numpy.concatenate)
+_queue(_stack, numpy.stack)
+_queue(_vstack, numpy.vstack)
+_queue(_hstack, numpy.hstack)
+
+
+# -- Arrays repeated and turned --------------------------------------------------------
+
+
+def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    if type(a) is not ndarray or type(repeats) is not int or repeats < 1:
+        return NotImplemented
+    if not _is_simple(a.dtype) or not _is_row_major(a):
+        return NotImplemented
+    if axis is None:
+        a, axis = a.ravel(), 0
+    if type(axis) is not int or not -a.ndim <= axis < a.ndim:
+        return NotImplemented
+    axis %= a.ndim
+    shape = a.shape
+    before, after = shape[: axis + 1], shape[axis + 1 :]
+    result = _bridge.empty((*shape[:axis], shape[axis] * repeats, *after), a.dtype.num)
+    if result is NotImplemented:
+        return NotImplemented
+    wide = result.reshape((*before, repeats, *after))
+    wide[...] = a[(slice(None),) * (axis + 1) + (None,)]
+    return result
+
+
+def _tile(a: Any, reps: Any) -> Any:
+    if type(a) is not ndarray or not _is_simple(a.dtype) or a.ndim == 0:
+        return NotImplemented
+    counts = reps if type(reps) is tuple else (reps,)
+    if any(type(each) is not int or each < 1 for each in counts):
+        return NotImplemented
+    ndim = max(a.ndim, len(counts))
+    counts = (1,) * (ndim - len(counts)) + counts
+    shape = (1,) * (ndim - a.ndim) + a.shape
+    pairs = [n for pair in zip(counts, shape, strict=True) for n in pair]
+    wide = _bridge.empty(tuple(pairs), a.dtype.num)
+    if wide is NotImplemented:
+        return NotImplemented
+    index = [i for n in shape for i in (None, slice(None))]
+    wide[...] = a.reshape(shape)[tuple(index)]
+    return wide.reshape(tuple(map(operator.mul, counts, shape)))
+
+
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if type(a) is not ndarray or type(shift) is not int or not _is_row_major(a):
+        return NotImplemented
+    if not _is_simple(a.dtype) or a.size == 0:
+        return NotImplemented
+    if axis is None:
+        return _along(a, shift, a.shape)
+    if type(axis) is not int or not -a.ndim <= axis < a.ndim:
+        return NotImplemented
+    result = _bridge.empty(a.shape, a.dtype.num)
+    if result is NotImplemented:
+        return NotImplemented
+    _turn(a, result, shift, axis % a.ndim)
+    return result
+
+
+def _along(a: Any, shift: int, shape: tuple[int, ...]) -> Any:
+    """Roll through all elements in their order in memory."""
+    result = _bridge.empty((a.size,), a.dtype.num)
+    if result is NotImplemented:
+        return NotImplemented
+    _turn(a.reshape(-1), result, shift, 0)
+    return result.reshape(shape)
+
+
+def _turn(a: Any, result: Any, shift: int, axis: int) -> None:
+    n = a.shape[axis]
+    shift %= n
+    every = (slice(None),) * axis
+    result[(*every, slice(shift, None))] = a[(*every, slice(None, n - shift))]
+    if shift:
+        result[(*every, slice(None, shift))] = a[(*every, slice(n - shift, None))]
+
+
+_queue(_repeat, numpy.repeat, method="repeat")
+_queue(_tile, numpy.tile)
+_queue(_roll, numpy.roll)
+
+
+# -- Arrays with margins ---------------------------------------------------------------
+
+
+def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
+    """Give the widths before and after on each axis; None if NumPy is to be asked."""
+    if type(pad_width) is int:
+        pad_width = ((pad_width, pad_width),) * ndim
+    if type(pad_width) not in (tuple, list) or len(pad_width) == 0:
+        return None
+    if all(type(each) is int for each in pad_width) and len(pad_width) == 2:
+        pad_width = (tuple(pad_width),) * ndim
+    widths = [tuple(each) if type(each) is list else each for each in pad_width]
+    if len(widths) == 1:
+        widths *= ndim
+    if len(widths) != ndim:
+        return None
+    for each in widths:
+        if type(each) is not tuple or len(each) != 2:
+            return None
+        if any(type(width) is not int or width < 0 for width in each):
+            return None
+    return widths
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    if type(array) is not ndarray or not _is_row_major(array) or array.size == 0:
+        return NotImplemented
+    widths = _widths(pad_width, array.ndim)
+    value = kwargs.pop("constant_values", 0)
+    if widths is None or kwargs or not _is_simple(array.dtype):
+        return NotImplemented
+    if mode == "constant":
+        if type(value) not in (int, float, bool):
+            return NotImplemented
+    elif mode not in ("edge", "wrap") or (
+        mode == "wrap"
+        and any(max(w) > n for w, n in zip(widths, array.shape, strict=True))
+    ):
+        return NotImplemented
+    shape = tuple(
+        n + before + after
+        for n, (before, after) in zip(array.shape, widths, strict=True)
+    )
+    result = _bridge.empty(shape, array.dtype.num)
+    if result is NotImplemented:
+        return NotImplemented
+    inner = [
+        slice(before, before + n)
+        for n, (before, _) in zip(array.shape, widths, strict=True)
+    ]
+    result[tuple(inner)] = array
+    # Axis by axis, as NumPy: later margins take in those of earlier axes.
+    for axis, ((before, after), n) in enumerate(zip(widths, array.shape, strict=True)):
+        rows = inner[axis + 1 :]
+        every = [slice(None)] * axis
+        end = before + n
+        for margin, source in _sources(mode, before, after, end):
+            if margin.start != margin.stop:
+                index = (*every, margin, *rows)
+                result[index] = (
+                    value if source is None else result[(*every, source, *rows)]
+                )
+    return result
+
+
+def _sources(mode: str, before: int, after: int, end: int) -> Any:
+    """Give both margins of an axis, and what each is a copy of."""
+    first, last = slice(0, before), slice(end, end + after)
+    if mode == "constant":
+        return (first, None), (last, None)
+    if mode == "edge":
+        return (first, slice(before, before + 1)), (last, slice(end - 1, end))
+    return (first, slice(end - before, end)), (last, slice(before, before + after))
+
+
+_queue(_pad, numpy.pad)
