@@ -503,13 +503,9 @@ static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, 
 static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
     if (program->n_reductions > 0)
-<<<<<<< HEAD
         mx_reduce_run_chunk(program, chunk, scratch, watched);
-=======
-        mx_reduce_run_chunk(program, chunk, scratch);
     else if (program->calls[0].instruction->kind == MX_SCAN)
         mx_scan_run_chunk(program, chunk);
->>>>>>> engine
     else
         run_blocks(program, chunk, scratch, watched);
 }

@@ -47,15 +47,9 @@ struct mx_program {
     struct mx_access *accesses;
     size_t scratch_size; /* bytes that a thread needs */
 
-<<<<<<< HEAD
-    bool is_repeatable; /* what ran can run again: nothing that it reads was overwritten */
-    int wanted;         /* floating-point conditions that some call wants to tell of */
-    atomic_bool is_watched; /* some were met: chunks look after each call from now on */
-=======
     bool is_repeatable;     /* what ran can run again: nothing that it reads was overwritten */
     int wanted;             /* floating-point conditions that some call wants to tell of */
-    atomic_bool is_watched; /* some were met: look after each call from now on */
->>>>>>> engine
+    atomic_bool is_watched; /* some were met: chunks look after each call from now on */
 
     /* Work is handed out in chunks: runs of blocks or, with reductions, see reduce.h. */
     size_t n_chunks, next_chunk;

@@ -421,8 +421,8 @@ static struct mx_instruction random_instruction(uint64_t *chance, struct mx_buff
         mark(&in, out, written);
         for (int k = 0; k < in.nin; k++) {
             bool in_place = below(chance, 4) == 0;
-            in.operands[k] = in_place ? *out
-                                      : random_view(chance, &in, buffers[below(chance, 3)], false);
+            in.operands[k] =
+                in_place ? *out : random_view(chance, &in, buffers[below(chance, 3)], false);
             if (in_place || in.operands[k].buffer != out->buffer)
                 continue;
             mark(&in, &in.operands[k], read);

@@ -92,8 +92,9 @@ static void set_loops(void)
 {
     for (int i = 0; i < N_KINDS; i++)
         if (!kinds[i].loop)
-            kinds[i].loop = strcmp(kinds[i].name, "copy") == 0 ? mx_copy_loop(kinds[i].sizes[0])
-                                                               : mx_select_loop(kinds[i].sizes[1]);
+            kinds[i].loop = strcmp(kinds[i].name, "copy") == 0
+                                ? mx_copy_loop(kinds[i].sizes[0])
+                                : mx_select_loop(kinds[i].sizes[1]);
 }
 
 /* -- The plain interpreter ------------------------------------------------------------ */
