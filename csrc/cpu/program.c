@@ -502,12 +502,15 @@ static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, 
 
 static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
-    if (program->n_reductions > 0)
+    if (program->n_reductions > 0) {
         mx_reduce_run_chunk(program, chunk, scratch, watched);
-    else if (program->calls[0].instruction->kind == MX_SCAN)
+    } else if (program->calls[0].instruction->kind == MX_SCAN) {
         mx_scan_run_chunk(program, chunk);
-    else
+        if (watched)
+            mx_conditions_tell(program->calls[0].instruction);
+    } else {
         run_blocks(program, chunk, scratch, watched);
+    }
 }
 
 /* Conditions are looked for once in a chunk.  When some were met the chunk runs again with a
