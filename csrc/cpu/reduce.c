@@ -37,11 +37,12 @@ static int output_itemsize(const struct mx_call *call)
     return call->instruction->operands[call->instruction->nin].itemsize;
 }
 
-/* Bytes of one reduction's results in a segment. */
+/* Bytes of one reduction's results in a segment; the next one's are aligned behind them. */
 static size_t results_size(const struct mx_program *program, const struct mx_call *call)
 {
-    return (size_t)program->reduce->n_units * row_length(program) *
-           (size_t)output_itemsize(call);
+    size_t size =
+        (size_t)program->reduce->n_units * row_length(program) * (size_t)output_itemsize(call);
+    return (size + 15) & ~(size_t)15;
 }
 
 static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
@@ -78,9 +79,10 @@ int mx_reduce_plan(struct mx_program *program)
     if (plan->n_segments > 1) {
         plan->partials = mx_alloc((size_t)plan->n_segments * plan->segment_size);
         if (!plan->partials) {
+            mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
+                    (ptrdiff_t)plan->n_segments);
             mx_reduce_free(program);
-            return mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
-                           (ptrdiff_t)plan->n_segments);
+            return MX_ERROR_MEMORY;
         }
     }
     return MX_OK;
