@@ -14,6 +14,7 @@ struct mx_buffer {
     size_t nbytes; /* as asked for */
     char *data;    /* page-aligned; NULL until placed */
     int n_views;   /* distinct views of it in the plan that is being made */
+    long n_uses;   /* operands in it */
     char **shown;  /* where the owner's array keeps its address; NULL once it is gone */
 };
 

@@ -185,6 +185,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
             group->views[v].begins_empty = k >= in->nin && in->kind != MX_REDUCE;
         }
         *(k < in->nin ? &group->views[v].is_read : &group->views[v].is_written) = true;
+        group->views[v].n_uses++;
         step.views[k] = v;
     }
     if (status == MX_OK) {
@@ -234,22 +235,33 @@ int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions
     return status;
 }
 
+static void clear_uses(struct mx_buffer *buffer)
+{
+    buffer->n_views = 0;
+    buffer->n_uses = 0;
+}
+
 void mx_plan_find_temporaries(struct mx_plan *plan)
 {
     for (int g = 0; g < plan->n_groups; g++)
         for (int v = 0; v < plan->groups[g].n_views; v++)
             if (plan->groups[g].views[v].buffer)
-                plan->groups[g].views[v].buffer->n_views = 0;
-    for (int g = 0; g < plan->n_groups; g++)
-        for (int v = 0; v < plan->groups[g].n_views; v++)
-            if (plan->groups[g].views[v].buffer)
-                plan->groups[g].views[v].buffer->n_views++;
+                clear_uses(plan->groups[g].views[v].buffer);
+    for (int g = 0; g < plan->n_groups; g++) {
+        for (int v = 0; v < plan->groups[g].n_views; v++) {
+            const struct mx_view *view = &plan->groups[g].views[v];
+            if (!view->buffer)
+                continue;
+            view->buffer->n_views++;
+            view->buffer->n_uses += view->n_uses;
+        }
+    }
     for (int g = 0; g < plan->n_groups; g++) {
         for (int v = 0; v < plan->groups[g].n_views; v++) {
             struct mx_view *view = &plan->groups[g].views[v];
             view->is_temporary = !plan->groups[g].is_scan && view->buffer &&
-                                 !view->buffer->shown && view->buffer->n_views == 1 &&
-                                 view->begins_empty;
+                                 view->begins_empty && view->buffer->n_views == 1 &&
+                                 atomic_load(&view->buffer->count) == view->buffer->n_uses;
         }
     }
 }

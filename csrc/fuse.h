@@ -16,6 +16,7 @@ struct mx_view {
     int itemsize;
     intptr_t strides[MX_MAX_NDIM];
     intptr_t low, high; /* bytes it lies in, counted as `at` is */
+    int n_uses;         /* operands that are it */
     bool is_read, is_written;
     bool is_reduced;   /* the output of a reduction */
     bool begins_empty; /* written before it is read */
@@ -50,7 +51,8 @@ struct mx_plan {
 int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
                  bool fuse);
 
-/* Settles which views are temporary; the buffers that are shown stay as they are meanwhile. */
+/* Settles which views are temporary: those of buffers that only the instructions still hold,
+ * with a count for each operand. */
 void mx_plan_find_temporaries(struct mx_plan *plan);
 
 void mx_plan_clear(struct mx_plan *plan); /* what the backend put in `program` is its own */

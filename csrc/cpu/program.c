@@ -445,7 +445,7 @@ static void move(const struct mx_program *program, const struct mx_access *acces
 }
 
 void mx_program_run_block(struct mx_program *program, const struct mx_position *at,
-                          char *scratch, struct mx_partial *partials)
+                          char *scratch, struct mx_partial *partials, bool watched)
 {
     char *data[program->n_accesses];
     for (int a = 0; a < program->n_accesses; a++) {
@@ -455,7 +455,6 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
         if (access->place == MX_PACKED && access->is_loaded)
             move(program, access, at, data[a], false);
     }
-    bool is_watched = atomic_load_explicit(&program->is_watched, memory_order_relaxed);
     intptr_t n = at->length * program->inner;
     for (int c = 0; c < program->n_calls; c++) {
         const struct mx_call *call = &program->calls[c];
@@ -467,7 +466,7 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
             in->loop.function(args, &n, call->strides, in->loop.data);
         else
             mx_reduce_block(program, call, args[0], call->strides[0], n, &partials[c]);
-        if (is_watched)
+        if (watched)
             mx_conditions_tell(in);
     }
     for (int a = 0; a < program->n_accesses; a++) {
@@ -490,25 +489,28 @@ static void find_block(const struct mx_program *program, intptr_t block, struct 
     }
 }
 
-static void run_blocks(struct mx_program *program, size_t chunk, char *scratch)
+static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
     struct mx_position at;
     intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
     intptr_t end = begin + program->blocks_per_chunk;
     for (intptr_t b = begin; b < end && b < program->n_blocks; b++) {
         find_block(program, b, &at);
-        mx_program_run_block(program, &at, scratch, NULL);
+        mx_program_run_block(program, &at, scratch, NULL, watched);
     }
 }
 
-static void run_once(struct mx_program *program, size_t chunk, char *scratch)
+static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
-    if (program->n_reductions > 0)
-        mx_reduce_run_chunk(program, chunk, scratch);
-    else if (program->calls[0].instruction->kind == MX_SCAN)
+    if (program->n_reductions > 0) {
+        mx_reduce_run_chunk(program, chunk, scratch, watched);
+    } else if (program->calls[0].instruction->kind == MX_SCAN) {
         mx_scan_run_chunk(program, chunk);
-    else
-        run_blocks(program, chunk, scratch);
+        if (watched)
+            mx_conditions_tell(program->calls[0].instruction);
+    } else {
+        run_blocks(program, chunk, scratch, watched);
+    }
 }
 
 /* Conditions are looked for once in a chunk.  When some were met the chunk runs again with a
@@ -518,12 +520,12 @@ void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratc
     mx_conditions_clear();
     if (program->wanted && !program->is_repeatable)
         atomic_store(&program->is_watched, true);
-    bool was_watched = atomic_load(&program->is_watched);
-    run_once(program, chunk, scratch);
-    if (!was_watched && (mx_conditions_met() & program->wanted) != 0) {
+    bool watched = atomic_load(&program->is_watched);
+    run_once(program, chunk, scratch, watched);
+    if (!watched && (mx_conditions_met() & program->wanted) != 0) {
         atomic_store(&program->is_watched, true);
         mx_conditions_clear();
-        run_once(program, chunk, scratch);
+        run_once(program, chunk, scratch, true);
     }
 }
 

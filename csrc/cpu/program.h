@@ -49,7 +49,7 @@ struct mx_program {
 
     bool is_repeatable;     /* what ran can run again: nothing that it reads was overwritten */
     int wanted;             /* floating-point conditions that some call wants to tell of */
-    atomic_bool is_watched; /* some were met: look after each call from now on */
+    atomic_bool is_watched; /* some were met: chunks look after each call from now on */
 
     /* Work is handed out in chunks: runs of blocks or, with reductions, see reduce.h. */
     size_t n_chunks, next_chunk;
@@ -76,6 +76,6 @@ struct mx_position {
 
 struct mx_partial; /* a reduction's result so far: reduce.h */
 
-/* Runs all calls on one block. */
+/* Runs all calls on one block; watched: with a look for conditions after each. */
 void mx_program_run_block(struct mx_program *program, const struct mx_position *at,
-                          char *scratch, struct mx_partial *partials);
+                          char *scratch, struct mx_partial *partials, bool watched);

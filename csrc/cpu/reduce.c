@@ -5,6 +5,7 @@
 
 #include "../alloc.h"
 #include "../error.h"
+#include "conditions.h"
 #include "copies.h"
 
 #define MANY_CHUNKS      64    /* enough for any number of threads to share */
@@ -36,11 +37,12 @@ static int output_itemsize(const struct mx_call *call)
     return call->instruction->operands[call->instruction->nin].itemsize;
 }
 
-/* Bytes of one reduction's results in a segment. */
+/* Bytes of one reduction's results in a segment; the next one's are aligned behind them. */
 static size_t results_size(const struct mx_program *program, const struct mx_call *call)
 {
-    return (size_t)program->reduce->n_units * row_length(program) *
-           (size_t)output_itemsize(call);
+    size_t size =
+        (size_t)program->reduce->n_units * row_length(program) * (size_t)output_itemsize(call);
+    return (size + 15) & ~(size_t)15;
 }
 
 static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
@@ -77,9 +79,10 @@ int mx_reduce_plan(struct mx_program *program)
     if (plan->n_segments > 1) {
         plan->partials = mx_alloc((size_t)plan->n_segments * plan->segment_size);
         if (!plan->partials) {
+            mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
+                    (ptrdiff_t)plan->n_segments);
             mx_reduce_free(program);
-            return mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
-                           (ptrdiff_t)plan->n_segments);
+            return MX_ERROR_MEMORY;
         }
     }
     return MX_OK;
@@ -236,7 +239,8 @@ static void begin_partials(const struct mx_program *program, intptr_t unit, intp
     }
 }
 
-static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment, char *scratch)
+static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment, char *scratch,
+                     bool watched)
 {
     const struct mx_reduce_plan *plan = program->reduce;
     struct mx_partial partials[MX_MAX_STEPS];
@@ -247,22 +251,26 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
     intptr_t end = (segment + 1) * plan->n_strips / plan->n_segments;
     for (intptr_t strip = begin; strip < end; strip++) {
         set_axes(program, true, strip, &at);
-        mx_program_run_block(program, &at, scratch, partials);
+        mx_program_run_block(program, &at, scratch, partials, watched);
     }
-    for (int c = 0; c < program->n_calls && !plan->is_row_kept; c++)
-        if (program->calls[c].instruction->kind == MX_REDUCE)
-            finish_levels(&program->calls[c].instruction->loop, &partials[c],
-                          output_itemsize(&program->calls[c]));
+    for (int c = 0; c < program->n_calls && !plan->is_row_kept; c++) {
+        struct mx_instruction *in = program->calls[c].instruction;
+        if (in->kind != MX_REDUCE)
+            continue;
+        finish_levels(&in->loop, &partials[c], output_itemsize(&program->calls[c]));
+        if (watched)
+            mx_conditions_tell(in);
+    }
 }
 
-void mx_reduce_run_chunk(struct mx_program *program, size_t chunk, char *scratch)
+void mx_reduce_run_chunk(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
     const struct mx_reduce_plan *plan = program->reduce;
     intptr_t segment = (intptr_t)chunk % plan->n_segments;
     intptr_t begin = (intptr_t)chunk / plan->n_segments * plan->units_per_chunk;
     intptr_t end = begin + plan->units_per_chunk;
     for (intptr_t unit = begin; unit < end && unit < plan->n_units; unit++)
-        run_unit(program, unit, segment, scratch);
+        run_unit(program, unit, segment, scratch, watched);
 }
 
 /* -- The end ----------------------------------------------------------------------- */
@@ -295,8 +303,12 @@ void mx_reduce_finish(struct mx_program *program)
 {
     if (program->reduce->n_segments == 1)
         return;
-    for (int c = 0; c < program->n_calls; c++)
-        if (program->calls[c].instruction->kind == MX_REDUCE)
-            for (intptr_t unit = 0; unit < program->reduce->n_units; unit++)
-                join_segments(program, c, unit);
+    mx_conditions_clear();
+    for (int c = 0; c < program->n_calls; c++) {
+        if (program->calls[c].instruction->kind != MX_REDUCE)
+            continue;
+        for (intptr_t unit = 0; unit < program->reduce->n_units; unit++)
+            join_segments(program, c, unit);
+        mx_conditions_tell(program->calls[c].instruction);
+    }
 }

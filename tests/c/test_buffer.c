@@ -1,16 +1,65 @@
-/* test_buffer.c -- a buffer goes back to the pool with its last count, from any thread. */
+/* test_buffer.c -- a buffer takes memory when it is placed, and gives it back to the pool with
+ * its last count, from any thread. */
 #include <pthread.h>
-#include <string.h>
 
-#include "alloc.h"
-#include "buffer.h"
-#include "check.h"
+#include "error.h"
+#include "instructions.h"
 
-static size_t in_use(void)
+static void test_counts(void)
 {
-    struct mx_memory_info info;
-    mx_pool_info(&info);
-    return info.in_use;
+    struct mx_buffer *buffer = mx_buffer_new(12345);
+    CHECK(buffer->nbytes == 12345 && !buffer->data);
+    CHECK(memory_info().in_use == 0);
+    CHECK(mx_buffer_place(buffer) == MX_OK);
+    CHECK((uintptr_t)buffer->data % mx_page_size() == 0);
+    memset(buffer->data, 1, 12345);
+    mx_buffer_retain(buffer);
+    mx_buffer_release(buffer);
+    CHECK(memory_info().in_use > 0);
+    mx_buffer_release(buffer);
+    CHECK(memory_info().in_use == 0);
+}
+
+static void test_never_placed(void)
+{
+    size_t calls = memory_info().n_system_calls;
+    struct mx_buffer *buffer = mx_buffer_new((size_t)1 << 40);
+    mx_buffer_retain(buffer);
+    mx_buffer_release(buffer);
+    mx_buffer_release(buffer);
+    CHECK(memory_info().n_system_calls == calls && memory_info().in_use == 0);
+}
+
+static void test_placed_once(void)
+{
+    struct mx_buffer *buffer = mx_buffer_new(100);
+    CHECK(mx_buffer_place(buffer) == MX_OK);
+    char *data = buffer->data;
+    size_t size = memory_info().in_use;
+    CHECK(mx_buffer_place(buffer) == MX_OK);
+    CHECK(buffer->data == data && memory_info().in_use == size);
+    mx_buffer_release(buffer);
+}
+
+/* From the token a buffer is found again, and so it is from the address later on. */
+static void test_tokens(void)
+{
+    struct array arrays[100];
+    for (int i = 0; i < 100; i++)
+        array_init(&arrays[i], (size_t)i * 100);
+    for (int i = 0; i < 100; i++) {
+        char *token = arrays[i].data;
+        struct mx_buffer *buffer = arrays[i].buffer;
+        CHECK((uintptr_t)token % mx_page_size() != 0);
+        CHECK(mx_buffer_token(buffer) == token && mx_buffer_get(token) == buffer);
+        CHECK(mx_buffer_place(buffer) == MX_OK);
+        CHECK(arrays[i].data == buffer->data && arrays[i].data != token);
+        CHECK(mx_buffer_token(buffer) == buffer->data);
+        CHECK(mx_buffer_get(arrays[i].data) == buffer);
+    }
+    for (int i = 0; i < 100; i++)
+        array_drop(&arrays[i]);
+    CHECK(memory_info().in_use == 0);
 }
 
 static void *retain_and_release(void *buffer)
@@ -23,50 +72,52 @@ static void *retain_and_release(void *buffer)
     return NULL;
 }
 
-static void test_counts(void)
-{
-    struct mx_buffer *buffer = mx_buffer_new(12345);
-    CHECK(buffer->nbytes == 12345);
-    char *data = mx_buffer_data(buffer);
-    CHECK((uintptr_t)data % mx_page_size() == 0);
-    CHECK(mx_buffer_get(data) == buffer);
-    memset(data, 1, 12345);
-    mx_buffer_retain(buffer);
-    mx_buffer_release(buffer);
-    CHECK(in_use() > 0);
-    mx_buffer_release(buffer);
-    CHECK(in_use() == 0);
-}
-
 static void test_threads(void)
 {
     pthread_t threads[4];
     struct mx_buffer *buffer = mx_buffer_new(1 << 16);
+    CHECK(mx_buffer_place(buffer) == MX_OK);
     for (int i = 0; i < 4; i++) {
         mx_buffer_retain(buffer);
         CHECK(pthread_create(&threads[i], NULL, retain_and_release, buffer) == 0);
     }
     for (int i = 0; i < 4; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
-    CHECK(in_use() > 0);
+    CHECK(memory_info().in_use > 0);
     mx_buffer_release(buffer);
-    CHECK(in_use() == 0);
+    CHECK(memory_info().in_use == 0);
 }
 
 static void test_failure(void)
 {
+    struct array array;
     CHECK(!mx_buffer_new(SIZE_MAX));
     CHECK(strcmp(mx_error_message(), "unable to allocate 18446744073709551615 bytes") == 0 ||
           sizeof(size_t) < 8);
-    mx_alloc_refuse(0, 2);
-    CHECK(!mx_buffer_new(100 << 20));
+    mx_alloc_refuse(0, 1);
+    CHECK(!mx_buffer_new(100));
     mx_alloc_refuse(0, 0);
-    CHECK(in_use() == 0);
+    CHECK(strcmp(mx_error_message(), "unable to allocate 100 bytes") == 0);
+
+    array_init(&array, 100 << 20);
+    char *token = array.data;
+    mx_alloc_refuse(0, 2); /* the pool tries twice */
+    CHECK(mx_buffer_place(array.buffer) == MX_ERROR_MEMORY);
+    mx_alloc_refuse(0, 0);
+    CHECK(strcmp(mx_error_message(), "unable to allocate 104857600 bytes") == 0);
+    CHECK(array.data == token && mx_buffer_get(token) == array.buffer);
+    CHECK(memory_info().in_use == 0);
+    CHECK(mx_buffer_place(array.buffer) == MX_OK);
+    array_drop(&array);
+    CHECK(memory_info().in_use == 0);
 }
 
 int main(void)
 {
     test_counts();
+    test_never_placed();
+    test_placed_once();
+    test_tokens();
     test_threads();
     test_failure();
     mx_pool_trim(0);

@@ -1,196 +1,296 @@
-/* test_stream.c -- instructions run once, in order; buffers live until then; failures leave
- * the stream whole or empty. */
-#include <pthread.h>
-#include <string.h>
-
-#include "alloc.h"
-#include "buffer.h"
-#include "check.h"
+/* test_stream.c -- instructions run once, in order; buffers live until then and no longer; what
+ * could not run waits for the next try. */
 #include "error.h"
-#include "stream.h"
+#include "instructions.h"
 
 enum { N = 5000 };
 
-static void add(char **args, const intptr_t *size, const intptr_t *strides, void *data)
+static int64_t record_add(struct mx_operand a, struct mx_operand b, struct mx_operand out)
 {
-    (void)data;
-    for (intptr_t i = 0; i < *size; i++)
-        *(double *)(args[2] + i * strides[2]) =
-            *(double *)(args[0] + i * strides[0]) + *(double *)(args[1] + i * strides[1]);
+    return record(binary("add", add, N, a, b, out));
 }
 
-static void divide(char **args, const intptr_t *size, const intptr_t *strides, void *data)
+static void check_all(const struct array *array, double expected)
 {
-    (void)data;
-    for (intptr_t i = 0; i < *size; i++)
-        *(volatile double *)(args[2] + i * strides[2]) =
-            *(volatile double *)(args[0] + i * strides[0]) /
-            *(volatile double *)(args[1] + i * strides[1]);
-}
-
-static const struct mx_loop ADD = {add, NULL, 3}, DIVIDE = {divide, NULL, 3};
-
-static size_t in_use(void)
-{
-    struct mx_memory_info info;
-    mx_pool_info(&info);
-    return info.in_use;
-}
-
-static double *new_doubles(double value)
-{
-    double *data = (double *)mx_memory_new(N * sizeof(double));
-    CHECK(data);
+    const double *data = (const double *)(const void *)array->data;
     for (int i = 0; i < N; i++)
-        data[i] = value;
-    return data;
-}
-
-static struct mx_operand counted(double *data)
-{
-    return (struct mx_operand){(char *)data, sizeof(double), (char *)data};
-}
-
-static struct mx_operand scalar(double *data)
-{
-    return (struct mx_operand){(char *)data, 0, NULL};
-}
-
-static void record(const struct mx_loop *loop, struct mx_operand a, struct mx_operand b,
-                   struct mx_operand out)
-{
-    struct mx_operand operands[] = {a, b, out};
-    CHECK(mx_record(loop, operands, N) == MX_OK);
+        CHECK(data[i] == expected);
 }
 
 static void test_order_and_lifetime(void)
 {
-    double one = 1.0;
-    double *a = new_doubles(1.0), *b = new_doubles(2.0);
-    int floating_status = -1;
+    struct array a, b;
+    double *data = array_init_doubles(&a, N, 1.0);
+    array_init_doubles(&b, N, 2.0);
+    int64_t before = mx_stream_recorded();
     for (int i = 0; i < 100; i++) /* more than the stream has room for at first */
-        record(&ADD, counted(a), counted(b), counted(a));
-    record(&ADD, counted(b), scalar(&one), counted(b));
-    mx_memory_retain((char *)a);
-    mx_memory_release((char *)b); /* the stream alone holds it now */
-    mx_memory_release((char *)a);
-    CHECK(mx_pending() == 101 && a[0] == 1.0);
+        CHECK(record_add(row(&a), row(&b), row(&a)) == before + 1 + i);
+    record_add(row(&b), value(1.0), row(&b));
+    record_add(row(&a), row(&b), row(&a));
+    array_drop(&b); /* the stream alone holds it now */
+    CHECK(mx_stream_size() == 102 && mx_stream_done() == before && data[0] == 1.0);
 
-    CHECK(mx_flush(&floating_status) == MX_OK);
-    CHECK(floating_status == 0 && mx_pending() == 0);
-    for (int i = 0; i < N; i++)
-        CHECK(a[i] == 201.0);
-    mx_memory_release((char *)a);
-    CHECK(in_use() == 0);
-    CHECK(mx_flush(&floating_status) == MX_OK);
+    CHECK(flush() == MX_OK);
+    CHECK(mx_stream_size() == 0 && mx_stream_done() == before + 102);
+    check_all(&a, 1.0 + 100 * 2.0 + 3.0);
+    array_drop(&a);
+    CHECK(memory_info().in_use == 0);
+    CHECK(flush() == MX_OK); /* of nothing */
 }
 
-static void test_floating_status(void)
+/* What nobody can see gets no memory; what somebody sees is shown its address. */
+static void test_temporaries(void)
 {
-    double zero = 0.0, huge = 1e308;
-    double *a = new_doubles(1.0), *out = new_doubles(0.0);
-    int status;
-    record(&DIVIDE, counted(a), scalar(&zero), counted(out));
-    CHECK(mx_flush(&status) == MX_OK && status == 1);
-    record(&DIVIDE, scalar(&zero), scalar(&zero), counted(out));
-    CHECK(mx_flush(&status) == MX_OK && status == 8);
-    record(&ADD, scalar(&huge), scalar(&huge), counted(out));
-    record(&DIVIDE, counted(a), scalar(&zero), counted(out));
-    CHECK(mx_flush(&status) == MX_OK && status == (1 | 2));
-    record(&ADD, counted(a), counted(a), counted(out));
-    CHECK(mx_flush(&status) == MX_OK && status == 0);
-    mx_memory_release((char *)a);
-    mx_memory_release((char *)out);
+    struct array a, temporary, kept;
+    array_init_doubles(&a, N, 3.0);
+    array_init(&temporary, N * sizeof(double));
+    array_init(&kept, N * sizeof(double));
+    char *token = kept.data;
+    record_add(row(&a), row(&a), row(&temporary));
+    record_add(row(&temporary), value(0.5), row(&kept));
+    array_drop(&temporary);
+    size_t before = memory_info().in_use;
+    CHECK(flush() == MX_OK);
+    CHECK(memory_info().in_use == 2 * before && kept.data != token);
+    check_all(&kept, 6.5);
+    array_drop(&a);
+    array_drop(&kept);
+    CHECK(memory_info().in_use == 0);
 }
 
-static void test_bad_arguments(void)
+/* An owner can come to a buffer that is not shown; it has its data all the same. */
+static void test_held_but_not_shown(void)
 {
-    double x = 1.0;
-    struct mx_operand operands[] = {scalar(&x), scalar(&x), {NULL, 8, NULL}};
-    const struct mx_loop none = {NULL, NULL, 3}, many = {add, NULL, MX_MAX_OPERANDS + 1};
-    CHECK(mx_record(&ADD, operands, N) == MX_ERROR_VALUE);
-    CHECK(strcmp(mx_error_message(), "operand 2 has no data") == 0);
-    CHECK(mx_record(&none, operands, N) == MX_ERROR_VALUE);
-    CHECK(mx_record(&many, operands, N) == MX_ERROR_VALUE);
-    CHECK(mx_record(&ADD, operands, -1) == MX_ERROR_VALUE);
-    CHECK(mx_pending() == 0);
+    struct array out;
+    array_init(&out, N * sizeof(double));
+    out.buffer->shown = NULL;
+    record_add(value(1.0), value(2.0), row(&out));
+    CHECK(flush() == MX_OK);
+    record_add(row(&out), value(2.0), row(&out));
+    CHECK(flush() == MX_OK);
+    out.data = out.buffer->data;
+    CHECK(out.data);
+    check_all(&out, 5.0);
+    array_drop(&out);
 }
 
-/* The n-th request is refused, for every n until none is made. */
+/* -- Conditions --------------------------------------------------------------------- */
+
+static int raised[4];
+
+static void look_at_raised(const struct mx_instruction *items, size_t count)
+{
+    CHECK(count <= 4);
+    for (size_t i = 0; i < count; i++)
+        raised[i] = atomic_load(&items[i].raised);
+}
+
+static void test_conditions(void)
+{
+    struct array a, out;
+    array_init_doubles(&a, N, 1.0);
+    array_init(&out, N * sizeof(double));
+    struct mx_operand zero = value(0.0), huge = value(1e308);
+    struct mx_instruction program[] = {
+        binary("divide", divide, N, row(&a), zero, row(&out)),
+        binary("divide", divide, N, zero, zero, row(&out)),
+        binary("add", add, N, huge, huge, row(&out)),
+        binary("add", add, N, row(&a), row(&a), row(&out)),
+    };
+    const int expected[] = {1, 8, 2, 0};
+    for (int wanted = 0; wanted < 16; wanted++) {
+        for (int i = 0; i < 4; i++) {
+            program[i].wanted = wanted;
+            record(program[i]);
+        }
+        CHECK(flush_and(look_at_raised) == MX_OK);
+        for (int i = 0; i < 4; i++)
+            CHECK(raised[i] == (expected[i] & wanted));
+    }
+    check_all(&out, 2.0);
+    array_drop(&a);
+    array_drop(&out);
+}
+
+/* -- Failures ----------------------------------------------------------------------- */
+
+/* The n-th request is refused, for every n until none is made: all waits, and then runs. */
 static void test_refused_memory(void)
 {
-    double *a = new_doubles(1.0);
-    struct mx_operand operands[] = {counted(a), counted(a), counted(a)};
-    int status;
+    int refusals = 0;
+    for (int n = 0, done = 0; !done; n++) {
+        struct array a, b, c, unseen;
+        array_init_doubles(&a, N, 1.0);
+        array_init(&b, N * sizeof(double));
+        array_init(&unseen, N * sizeof(double));
+        array_init(&c, N * sizeof(double) / 2);
+        record_add(row(&a), value(1.0), row(&b));
+        record_add(row(&b), value(1.0), row(&unseen));
+        record_add(row(&unseen), row(&b), row(&b));
+        record(binary("add", add, N / 2, row(&b), strided(unseen.buffer, 0, 16), row(&c)));
+        array_drop(&unseen); /* not a temporary: two views of it are used */
+        mx_pool_trim(0);
+
+        mx_alloc_refuse(n, 1 << 20);
+        int status = flush();
+        mx_alloc_refuse(0, 0);
+        done = status == MX_OK;
+        CHECK(status == MX_OK || status == MX_ERROR_MEMORY);
+        if (!done) {
+            refusals++;
+            CHECK(mx_stream_size() == 4);
+            CHECK(flush() == MX_OK);
+        }
+        CHECK(mx_stream_size() == 0);
+        check_all(&b, 5.0);
+        const double *data = (const double *)(const void *)c.data;
+        for (int i = 0; i < N / 2; i++)
+            CHECK(data[i] == 8.0);
+        array_drop(&a);
+        array_drop(&b);
+        array_drop(&c);
+        CHECK(memory_info().in_use == 0);
+    }
+    CHECK(refusals > 5);
+}
+
+static void test_refused_record(void)
+{
+    struct array a;
+    array_init_doubles(&a, 1, 1.0);
+    int64_t sequence = -1;
     size_t recorded = 0;
     int refusals = 0;
+    const struct mx_instruction in = binary("add", add, 1, row(&a), value(1.0), row(&a));
     for (int i = 0; i < 1000; i++) {
         mx_alloc_refuse(0, 1);
-        int result = mx_record(&ADD, operands, 1);
+        int status = mx_stream_append(&in, &sequence);
         mx_alloc_refuse(0, 0);
-        CHECK(result == MX_OK || result == MX_ERROR_MEMORY);
-        recorded += result == MX_OK;
-        refusals += result != MX_OK;
-        CHECK(mx_pending() == recorded);
-        if (result != MX_OK) {
-            CHECK(mx_record(&ADD, operands, 1) == MX_OK);
-            recorded++;
+        CHECK(status == MX_OK || status == MX_ERROR_MEMORY);
+        if (status != MX_OK) {
+            CHECK(mx_stream_size() == recorded);
+            CHECK(atomic_load(&a.buffer->count) == 1 + 2 * (long)recorded);
+            refusals++;
+            record(in);
         }
+        CHECK(mx_stream_size() == ++recorded);
     }
     CHECK(refusals > 0 && refusals < 10);
-    CHECK(mx_flush(&status) == MX_OK);
-    mx_memory_release((char *)a);
-    CHECK(in_use() == 0);
+    CHECK(flush() == MX_OK);
+    CHECK(*(double *)(void *)a.data == 1001.0);
+    CHECK(atomic_load(&a.buffer->count) == 1);
+    array_drop(&a);
+    CHECK(memory_info().in_use == 0);
 }
 
-static int fail(const struct mx_instruction *instructions, size_t count, int *floating_status)
+/* After a failed try a result is used once more and then dropped: it is computed all the
+ * same. */
+static void test_used_after_failure(void)
 {
-    (void)floating_status;
-    CHECK(count == 3);
-    for (size_t i = 1; i < count; i++)
-        CHECK(instructions[i].sequence == instructions[i - 1].sequence + 1);
-    return mx_fail(MX_ERROR_DEVICE, "the device is lost");
+    struct array a, b, c;
+    array_init_doubles(&a, N, 1.0);
+    array_init(&b, N * sizeof(double));
+    record_add(row(&a), value(1.0), row(&b));
+    mx_pool_trim(0);
+    mx_alloc_refuse(0, 1 << 20);
+    CHECK(flush() == MX_ERROR_MEMORY);
+    mx_alloc_refuse(0, 0);
+    array_init(&c, N * sizeof(double));
+    record_add(row(&b), value(1.0), row(&c));
+    array_drop(&b);
+    CHECK(flush() == MX_OK && mx_stream_size() == 1);
+    CHECK(flush() == MX_OK && mx_stream_size() == 0);
+    check_all(&c, 3.0);
+    array_drop(&a);
+    array_drop(&c);
+    CHECK(memory_info().in_use == 0);
 }
 
-static void test_failing_backend(void)
+/* -- Backends that stop -------------------------------------------------------------- */
+
+static int left_to_stop, stop_status;
+
+static int run_until_stopped(struct mx_group *group, struct mx_instruction *instructions,
+                             bool (*interrupted)(void))
 {
-    const struct mx_backend failing = {.name = "failing", .run = fail};
-    double *a = new_doubles(1.0);
-    int status;
-    for (int i = 0; i < 3; i++)
-        record(&ADD, counted(a), counted(a), counted(a));
-    mx_memory_release((char *)a);
-    mx_stream_set_backend(&failing);
-    CHECK(mx_flush(&status) == MX_ERROR_DEVICE);
-    CHECK(strcmp(mx_error_message(), "the device is lost") == 0);
-    CHECK(mx_pending() == 0 && in_use() == 0);
-    mx_stream_set_backend(&mx_cpu_backend);
-    CHECK(mx_flush(&status) == MX_OK);
+    if (left_to_stop-- == 0)
+        return mx_fail(stop_status, "stopped");
+    for (int s = 1; s < group->n_steps; s++)
+        CHECK(instructions[group->steps[s - 1].instruction].sequence <
+              instructions[group->steps[s].instruction].sequence);
+    return mx_cpu_backend.run(group, instructions, interrupted);
 }
 
-static void *record_and_flush(void *unused)
+/* A backend that fails, or is interrupted, before each of the groups once. */
+static void test_stopping_backend(void)
 {
-    for (int round = 0; round < 200; round++) {
-        double *a = new_doubles(0.0), *b = new_doubles(1.0);
-        int status;
-        for (int i = 0; i < 10; i++)
-            record(&ADD, counted(a), counted(b), counted(a));
-        CHECK(mx_flush(&status) == MX_OK);
-        CHECK(a[0] == 10.0 && a[N - 1] == 10.0);
-        mx_memory_release((char *)a);
-        mx_memory_release((char *)b);
+    const struct mx_backend stopping = {.name = "stopping", .run = run_until_stopped};
+    const int statuses[] = {MX_ERROR_DEVICE, MX_INTERRUPTED};
+    mx_stream_set_backend(&stopping);
+    mx_stream_set_fuse(false);
+    for (int s = 0; s < 2; s++) {
+        for (int stop = 0; stop < 5; stop++) {
+            struct array a;
+            array_init_doubles(&a, N, 1.0);
+            for (int i = 0; i < 5; i++)
+                record_add(row(&a), row(&a), row(&a));
+            left_to_stop = stop;
+            stop_status = statuses[s];
+            CHECK(flush() == statuses[s]);
+            CHECK(strcmp(mx_error_message(), "stopped") == 0);
+            CHECK(mx_stream_size() == 5);
+            check_all(&a, (double)(1 << stop));
+            CHECK(atomic_load(&a.buffer->count) == 1 + 3 * (5 - stop));
+            record_add(row(&a), row(&a), row(&a)); /* runs with the next flush but one */
+            CHECK(flush() == MX_OK && mx_stream_size() == 1);
+            check_all(&a, 32.0);
+            CHECK(flush() == MX_OK && mx_stream_size() == 0);
+            check_all(&a, 64.0);
+            array_drop(&a);
+            CHECK(memory_info().in_use == 0);
+        }
     }
-    return unused;
+    mx_stream_set_fuse(true);
+    mx_stream_set_backend(&mx_cpu_backend);
 }
 
-static void test_threads(void)
+static int questions;
+
+static bool every_other_time(void) { return questions++ % 2 == 1; }
+
+/* Interrupted within a group, again and again: each element is computed once. */
+static void test_interruption(void)
 {
-    pthread_t threads[4];
-    for (int i = 0; i < 4; i++)
-        CHECK(pthread_create(&threads[i], NULL, record_and_flush, NULL) == 0);
-    for (int i = 0; i < 4; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
-    CHECK(in_use() == 0 && mx_pending() == 0);
+    enum { LARGE = 1000000 };
+    struct array a;
+    double *data = array_init_doubles(&a, LARGE, 1.0);
+    for (int i = 0; i < 3; i++)
+        record(binary("add", add, LARGE, row(&a), row(&a), row(&a)));
+    int interruptions = 0, status;
+    do {
+        size_t n, taken;
+        mx_stream_enter();
+        status = mx_stream_prepare(&taken);
+        CHECK(status == MX_OK && taken == 3);
+        status = mx_stream_run(every_other_time);
+        interruptions += status == MX_INTERRUPTED;
+        if (status == MX_OK)
+            mx_free(mx_stream_take_back(&n));
+        mx_stream_leave();
+    } while (status == MX_INTERRUPTED);
+    CHECK(status == MX_OK && interruptions > 5);
+    for (int i = 0; i < LARGE; i++)
+        CHECK(data[i] == 8.0);
+    array_drop(&a);
+}
+
+static void test_one_at_a_time(void)
+{
+    mx_stream_enter();
+    CHECK(!mx_stream_try_enter());
+    mx_stream_leave();
+    CHECK(mx_stream_try_enter());
+    mx_stream_leave();
 }
 
 int main(void)
@@ -198,11 +298,15 @@ int main(void)
     CHECK(mx_start() == MX_OK);
     CHECK(mx_start() == MX_OK);
     test_order_and_lifetime();
-    test_floating_status();
-    test_bad_arguments();
+    test_temporaries();
+    test_held_but_not_shown();
+    test_conditions();
     test_refused_memory();
-    test_failing_backend();
-    test_threads();
+    test_refused_record();
+    test_used_after_failure();
+    test_stopping_backend();
+    test_interruption();
+    test_one_at_a_time();
     mx_memory_trim(0);
     return 0;
 }
