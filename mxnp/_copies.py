@@ -263,7 +263,9 @@ def _concatenate(
     casting: Any = "same_kind",
 ) -> Any:
     common = _common_dtype(arrays)
-    if common is None or out is not None or dtype is not None or type(axis) is not int:
+    if common is None or out is not None or type(axis) is not int:
+        return NotImplemented
+    if dtype is not None or casting != "same_kind":
         return NotImplemented
     first = arrays[0].shape
     ndim = len(first)
@@ -296,7 +298,9 @@ def _stack(
     casting: Any = "same_kind",
 ) -> Any:
     common = _common_dtype(arrays)
-    if common is None or out is not None or dtype is not None or type(axis) is not int:
+    if common is None or out is not None or type(axis) is not int:
+        return NotImplemented
+    if dtype is not None or casting != "same_kind":
         return NotImplemented
     first = arrays[0].shape
     ndim = len(first) + 1
@@ -316,7 +320,7 @@ def _stack(
 
 
 def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(arrays) is None or dtype is not None:
+    if _common_dtype(arrays) is None or dtype is not None or casting != "same_kind":
         return NotImplemented
     if any(each.ndim == 0 for each in arrays):
         return NotImplemented
@@ -325,7 +329,7 @@ def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> An
 
 
 def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(arrays) is None or dtype is not None:
+    if _common_dtype(arrays) is None or dtype is not None or casting != "same_kind":
         return NotImplemented
     return _concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
 

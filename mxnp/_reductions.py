@@ -73,7 +73,9 @@ def _finish(result: Any, out: Any, keeps: bool = False) -> Any:
 
 
 def _can_take(out: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> bool:
-    return type(out) is ndarray and out.shape == shape and out.dtype == dtype
+    if type(out) is not ndarray or not out.flags.writeable:
+        return False
+    return bool(out.shape == shape and out.dtype == dtype)
 
 
 def _is_absent(x: Any) -> bool:
@@ -112,8 +114,12 @@ def _reduce(
     kept = bool(keepdims) and keepdims is not _given
     wanted = _accumulator(op, a.dtype) if dtype is None else numpy.dtype(dtype)
     if where is not True and where is not _given:
-        start = op.__wrapped__.identity if _is_absent(initial) else initial
-        if start is None:
+        if type(where) is not ndarray or where.dtype != bool:
+            return NotImplemented
+        start = op.__wrapped__.identity
+        if start is None:  # the least or greatest: what comes first may come twice
+            start = initial
+        if _is_absent(start):
             return NotImplemented
         a = _bridge.select(where, a, start)
         if a is NotImplemented or a.ndim == 0:
@@ -127,7 +133,7 @@ def _reduce(
         return NotImplemented
     if is_half:
         result = result.astype(wanted)
-    if not _is_absent(initial) and where is True:
+    if not _is_absent(initial):
         result = op(result, initial, dtype=wanted)
     if out is not None and not _can_take(out, result.shape, result.dtype):
         return NotImplemented

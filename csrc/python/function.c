@@ -59,9 +59,12 @@ static bool has_large_shape(PyObject *args)
 }
 
 /* Outputs given by position or as out=; false when there are other keywords. */
-static bool read_outs(PyObject *args, PyObject *kwargs, int nin, int nout, PyObject **outs)
+static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nout,
+                      PyObject **outs)
 {
     Py_ssize_t n = PyTuple_Size(args);
+    if (n > nin && (op == OP_maximum || op == OP_minimum))
+        return false; /* NumPy warns of what may be meant as an axis */
     for (int j = 0; j < nout; j++)
         outs[j] = nin + j < n ? PyTuple_GetItem(args, nin + j) : NULL;
     if (n < nin || n > nin + nout)
@@ -92,7 +95,7 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
 {
     const struct mx_op_row *row = core->op_get(f->operation);
     PyObject *inputs[3], *outs[2], *results[2];
-    if (!read_outs(args, kwargs, row->nin, row->nout, outs))
+    if (!read_outs(f->operation, args, kwargs, row->nin, row->nout, outs))
         return 0;
     for (int i = 0; i < row->nin; i++)
         inputs[i] = PyTuple_GetItem(args, i);
@@ -117,9 +120,13 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     } else if (f->queued && f->queued != Py_None &&
                (f->creates ? has_large_shape(args) : has_large(args, 1, f->worth))) {
         result = PyObject_Call(f->queued, args, kwargs);
-        if (result != Py_NotImplemented)
+        /* What is wrong with the arguments is for NumPy to say. */
+        bool is_refused =
+            result ? result == Py_NotImplemented : PyErr_ExceptionMatches(PyExc_TypeError);
+        if (!is_refused)
             return result;
         Py_CLEAR(result);
+        PyErr_Clear();
     }
     if (!f->choose || f->choose == Py_None)
         return cross_call(f, f->wrapped, args, kwargs);

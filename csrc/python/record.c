@@ -324,9 +324,10 @@ static int record_call(struct call *call, PyObject **results)
     record_begin(&in, &call->signature->loop, call->name, nin, call->nout, &call->shape,
                  call->wanted);
     for (int i = 0; i < nin; i++)
-        if (record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
-                         &call->shape, call->wanted, place, &made[i]) < 1)
+        if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
+                                   &call->shape, call->wanted, place, &made[i])) < 1)
             goto done;
+    status = -1;
     for (int j = 0; j < call->nout; j++) {
         struct source *out = &call->outputs[j];
         int row = call->signature->out[j];
@@ -636,7 +637,7 @@ static PyObject *cast(PyObject *module, PyObject *args)
     for (int i = 0; i < shape.ndim; i++)
         order[i] = i;
     if (keeps_order)
-        source_order_axes(&from, 1, &shape, order);
+        source_sort_axes(&from, order);
     return assigned(record_new(row, &shape, order), a);
 }
 

@@ -58,6 +58,10 @@ void source_strides(const struct source *source, const struct shape *shape, intp
 void source_order_axes(const struct source *sources, int n, const struct shape *shape,
                        int *order);
 
+/* The order of axes in memory of a copy, as numpy.empty_like chooses it: the longest strides
+ * first, and C order where they are the same. */
+void source_sort_axes(const struct source *source, int *order);
+
 bool shape_broadcast(struct shape *shape, const struct source *source);
 npy_intp shape_size(const struct shape *shape);
 void shape_strides(const struct shape *shape, const int *order, int itemsize,

@@ -71,8 +71,9 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     in.kind = kind;
     in.axis = axis;
     int64_t sequence = -1;
-    if (record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, place, &made) <
-        1) {
+    int status =
+        record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, place, &made);
+    if (status < 1) {
         place_free(place);
     } else {
         struct shape own = {.ndim = PyArray_NDIM(host_of(out))};
@@ -85,7 +86,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     if (made)
         core->buffer_release(made);
     if (sequence < 0)
-        return -1;
+        return status == 0 ? 0 : -1;
     if (!made)
         record_mark(&r->input, sequence, false);
     record_mark(&output, sequence, true);

@@ -35,10 +35,12 @@ static PyObject *resolve(int op, const int *codes, int nin, int nout)
     return resolved;
 }
 
-/* Integer powers raise when an exponent is negative, which a loop cannot do later. */
-static bool may_raise(int op, const struct signature *signature)
+/* Integer powers raise when an exponent is negative, which a loop cannot do later; and expm1 of
+ * complex limits is not NumPy's. */
+static bool is_special(int op, const struct signature *signature)
 {
-    return op == OP_power && signature->in[0] < ROW_float16;
+    return (op == OP_power && signature->in[0] < ROW_float16) ||
+           (op == OP_expm1 && is_complex_row(signature->in[0]));
 }
 
 static void find(int op, const int *codes, int nin, struct signature *signature)
@@ -71,7 +73,7 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
         signature->in[i] = (signed char)rows[i];
     for (int j = 0; j < row->nout; j++)
         signature->out[j] = (signed char)rows[nin + j];
-    signature->exists = !may_raise(op, signature);
+    signature->exists = !is_special(op, signature);
 }
 
 const struct signature *signature_of(int op, const struct source *inputs, int nin)

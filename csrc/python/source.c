@@ -214,6 +214,23 @@ void source_order_axes(const struct source *sources, int n, const struct shape *
     }
 }
 
+void source_sort_axes(const struct source *source, int *order)
+{
+    const npy_intp *strides = PyArray_STRIDES(source->host);
+    int ndim = PyArray_NDIM(source->host);
+    for (int i = 0; i < ndim; i++)
+        order[i] = i;
+    if (PyArray_IS_C_CONTIGUOUS(source->host))
+        return;
+    for (int i = 1; i < ndim; i++)
+        for (int j = i; j > 0 && Py_ABS(strides[order[j - 1]]) < Py_ABS(strides[order[j]]);
+             j--) {
+            int axis = order[j];
+            order[j] = order[j - 1];
+            order[j - 1] = axis;
+        }
+}
+
 void shape_strides(const struct shape *shape, const int *order, int itemsize, npy_intp *strides)
 {
     npy_intp stride = itemsize;
