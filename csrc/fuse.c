@@ -105,7 +105,24 @@ static unsigned reduced_axes(const struct mx_instruction *in)
     return axes;
 }
 
-/* Whether an instruction may run as a step of the group, only after it, or even before. */
+/* The axis along which an instruction moves least in memory; -1 when there is none. */
+static int inner_axis(const struct mx_instruction *in, const struct mx_view *views)
+{
+    const struct mx_view *view = &views[in->kind == MX_REDUCE ? 0 : in->nin];
+    int inner = -1;
+    intptr_t least = 0;
+    for (int i = 0; i < in->ndim; i++) {
+        intptr_t length = view->strides[i] < 0 ? -view->strides[i] : view->strides[i];
+        if (in->shape[i] == 1 || length == 0 || (inner >= 0 && length > least))
+            continue;
+        inner = i;
+        least = length;
+    }
+    return inner;
+}
+
+/* Whether an instruction may run as a step of the group, only after it, or even before.  One
+ * that has no view in common with it gains nothing when it goes across memory. */
 static enum relation relate(const struct mx_group *group, const struct mx_instruction *in,
                             const struct mx_view *views)
 {
@@ -114,6 +131,7 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
         memcmp(group->shape, in->shape, (size_t)in->ndim * sizeof *in->shape) == 0;
     const intptr_t *shape = same_shape ? in->shape : NULL;
     bool joins = same_shape && group->n_steps < MX_MAX_STEPS, depends = false;
+    bool shares = false;
     if (in->kind == MX_SCAN || group->is_scan)
         joins = false;
     if (in->kind == MX_REDUCE && group->has_reductions && group->reduced != reduced_axes(in))
@@ -124,6 +142,7 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
         for (int v = 0; v < group->n_views; v++) {
             const struct mx_view *view = &group->views[v];
             bool conflicts = k >= in->nin || view->is_written;
+            shares = shares || (same_shape && are_same(view, &views[k], in->ndim));
             if (!conflicts || !overlap(view, &views[k], shape, in->ndim))
                 continue;
             depends = true;
@@ -132,6 +151,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
                 joins = false;
         }
     }
+    if (joins && !shares)
+        joins = group->inner == inner_axis(in, views);
     return joins ? COMPATIBLE : depends ? DEPENDENT : INDEPENDENT;
 }
 
@@ -189,6 +210,8 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
         step.views[k] = v;
     }
     if (status == MX_OK) {
+        if (group->n_steps == 0)
+            group->inner = inner_axis(in, views);
         group->steps[group->n_steps++] = step;
         group->is_scan = in->kind == MX_SCAN;
         if (in->kind == MX_REDUCE) {

@@ -31,6 +31,7 @@ struct mx_step {
 struct mx_group {
     int ndim;
     intptr_t shape[MX_MAX_NDIM];
+    int inner;    /* axis along which the first step moves least in memory, or -1 */
     bool is_scan; /* its only step */
     bool has_reductions;
     unsigned reduced; /* axes that they go over, one bit each */

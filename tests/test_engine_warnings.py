@@ -377,7 +377,7 @@ def run(
         finally:
             xp.seterr(**state)
             xp.seterrcall(handler)
-        for value in names.values() if read else ():
+        for value in list(names.values()) if read else ():
             if isinstance(value, mxnp.ndarray):
                 value.tolist()
         synchronize()
@@ -389,7 +389,7 @@ def run(
         ],
         {
             name: value
-            for name, value in names.items()
+            for name, value in list(names.items())
             if isinstance(value, mxnp.ndarray | numpy.generic | str | tuple | float)
             and (name not in given or isinstance(value, mxnp.ndarray))
             and name != "old"
@@ -411,7 +411,7 @@ def test_warnings(source: str, read: bool) -> None:
 def assert_values(ours: Outcome, expected: Outcome) -> None:
     """Assert that names have the same values, sums nearly."""
     assert list(ours.names) == list(expected.names)
-    for name, value in expected.names.items():
+    for name, value in list(expected.names.items()):
         if name == "said" or isinstance(value, str):
             assert ours.names[name] == value, name
             continue

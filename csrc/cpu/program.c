@@ -314,7 +314,7 @@ static void add_views(struct mx_program *program, const struct mx_group *group)
             .place = view->is_temporary ? MX_SCRATCH : MX_DIRECT,
             .itemsize = view->itemsize,
             .is_loaded = view->is_read && !view->begins_empty,
-            .is_stored = view->is_written,
+            .is_stored = view->is_written && !view->is_reduced,
         };
         if (view->is_temporary)
             continue;
@@ -348,11 +348,19 @@ static void add_calls(struct mx_program *program, const struct mx_group *group,
     }
 }
 
+/* With these, NumPy's loops that tell NaN, infinity and signs go wrong: in NumPy 2.4
+ * numpy.isnan(x, out=y[::2]) is not numpy.isnan(x). */
+static bool is_scattered_truth(const struct mx_access *access)
+{
+    return access->is_stored && access->itemsize == 1 && access->stride != 1;
+}
+
 static void settle_accesses(struct mx_program *program)
 {
     for (int a = 0; a < program->n_accesses; a++) {
         struct mx_access *access = &program->accesses[a];
-        if (access->place == MX_DIRECT && !has_block_stride(program, access))
+        if (access->place == MX_DIRECT &&
+            (!has_block_stride(program, access) || is_scattered_truth(access)))
             access->place = MX_PACKED;
     }
 }

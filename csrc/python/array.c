@@ -206,8 +206,9 @@ static int power_row(PyObject *a, PyObject *b)
                                              : Py_NAN;
     PyErr_Clear();
 
-    if (exponent == 2.0 &&
-        (row >= ROW_float16 || (is_integer_row(row) && PyLong_CheckExact(b))))
+    bool is_integer = PyLong_CheckExact(b);
+    if (exponent == 2.0 && row > ROW_bool &&
+        (is_integer || (row >= ROW_float16 && !is_complex_row(row))))
         return OP_square;
     if (row < ROW_float16)
         return OP_power;

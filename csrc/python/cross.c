@@ -300,7 +300,7 @@ static bool has_read(PyObject *result, const struct given *given)
         return reads;
     }
     if (Py_TYPE(result) != host_type)
-        return PyArray_CheckScalar(result);
+        return PyArray_CheckScalar(result) || PyArray_Check(result);
     PyObject *base = PyArray_BASE((PyArrayObject *)result);
     for (int i = 0; i < given->n; i++) {
         PyObject *host = as_array(given->arrays[i])->host;

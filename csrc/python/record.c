@@ -301,13 +301,23 @@ static bool needs_temporary(const struct call *call, int j)
     return needs;
 }
 
+/* The dtype that a scalar must fit: that of the loop or, where this only wants to know whether
+ * it is true, that of what it meets. */
+static int row_to_fit(const struct call *call, int i)
+{
+    int row = call->signature->in[i];
+    if (row != ROW_bool || call->nin != 2)
+        return row;
+    row = source_own_row(&call->inputs[1 - i]);
+    return row == ROW_bool ? ROW_int64 : row;
+}
+
 /* Whether scalars become values of the loop's dtypes without an error or a warning. */
 static bool has_good_values(const struct call *call)
 {
     char value[16];
     for (int i = 0; i < call->nin; i++)
-        if (call->inputs[i].scalar &&
-            !source_value(&call->inputs[i], call->signature->in[i], value))
+        if (call->inputs[i].scalar && !source_value(&call->inputs[i], row_to_fit(call, i), value))
             return false;
     return true;
 }
@@ -393,6 +403,21 @@ static int record_read_call(struct call *call, PyObject *const *outs, PyObject *
     return status;
 }
 
+/* Whether an array is repeated along some axes but not along all. */
+static bool is_partly_broadcast(const struct source *source, const struct shape *shape)
+{
+    intptr_t strides[MX_MAX_NDIM];
+    bool repeats = false, moves = false;
+    if (source_is_value(source))
+        return false;
+    source_strides(source, shape, strides);
+    for (int i = 0; i < shape->ndim; i++) {
+        repeats |= shape->dims[i] > 1 && strides[i] == 0;
+        moves |= strides[i] != 0;
+    }
+    return repeats && moves;
+}
+
 int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
                  PyObject **results)
 {
@@ -405,6 +430,10 @@ int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs
     if (!call.signature)
         return PyErr_Occurred() ? -1 : 0;
     call.name = core->op_get(op)->name;
+    /* NumPy's loop takes one exponent for all for a square, a root and so on, which have other
+     * last bits; NumPy chooses when it sees one. */
+    if (op == OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
+        return 0;
     return record_read_call(&call, outs, results);
 }
 
