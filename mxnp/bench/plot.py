@@ -1,0 +1,155 @@
+"""Pictures: the speed of each peer over NumPy's, by size; they need matplotlib."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .report import Report, Row
+
+# Okabe and Ito's colours, which colour-blind people tell apart; mxnp is drawn thickest.
+COLOURS = {
+    "numpy": "#000000",
+    "mxnp": "#D55E00",
+    "numexpr": "#009E73",
+    "jax": "#56B4E9",
+    "jax.jit": "#0072B2",
+    "torch": "#CC79A7",
+}
+COLUMNS = 4
+TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+
+
+def draw(report: Report, path: Path) -> list[Path]:
+    """
+    Draw a picture for each suite: a panel for each case, the sizes across.
+
+    Parameters
+    ----------
+    report : Report
+        What is drawn.
+    path : Path
+        Where; with several suites, each adds its name to the stem.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    suites = [
+        suite
+        for suite in report.suites()
+        if any(row.timings for row in report.of_suite(suite))
+    ]
+    written = []
+    for suite in suites:
+        name = path if len(suites) == 1 else path.with_stem(f"{path.stem}-{suite}")
+        _draw_suite(report, suite, name)
+        written.append(name)
+    return written
+
+
+def _draw_suite(report: Report, suite: str, path: Path) -> None:
+    from matplotlib import pyplot
+    from matplotlib.lines import Line2D
+
+    panels: dict[str, list[Row]] = {}
+    for row in report.of_suite(suite):
+        if row.timings:
+            panels.setdefault(row.label, []).append(row)
+    columns = min(COLUMNS, len(panels))
+    lines = math.ceil(len(panels) / columns)
+    figure, axes = pyplot.subplots(
+        lines,
+        columns,
+        figsize=(3.4 * columns, 2.5 * lines + 0.9),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    peers = [
+        peer
+        for peer in report.peers
+        if any(peer in row.timings for rows in panels.values() for row in rows)
+    ]
+    for axis, (label, rows) in zip(axes.flat, panels.items(), strict=False):
+        _draw_panel(axis, label, rows, peers)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_visible(False)
+    # The lowest panel of a column keeps its sizes, also above an empty place.
+    for column in range(columns):
+        lowest = (len(panels) - 1 - column) // columns
+        axes[lowest, column].tick_params(labelbottom=True)
+        axes[lowest, column].set_xlabel("elements")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("NumPy's time / time")
+    handles = [
+        Line2D([], [], color=_colour(peer), lw=_width(peer), marker="o", ms=4)
+        for peer in peers
+    ]
+    processor, threads = report.machine["processor"], report.threads["mxnp"]
+    figure.suptitle(
+        f"{suite}: speed over NumPy's (above 1 is faster)\n"
+        f"{processor}, {threads} thread{'s' if threads != '1' else ''}",
+        fontsize=11,
+    )
+    figure.legend(handles, peers, loc="outside lower center", ncols=len(peers))
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _draw_panel(
+    axis: Any, label: str, rows: Sequence[Row], peers: Sequence[str]
+) -> None:
+    for peer in peers:
+        points = sorted(
+            (row.size, row.timings[peer], row.timings["numpy"])
+            for row in rows
+            if peer in row.timings and "numpy" in row.timings
+        )
+        if not points:
+            continue
+        sizes = [size for size, _, _ in points]
+        speeds = [timing.speed for _, timing, _ in points]
+        axis.plot(
+            sizes,
+            speeds,
+            color=_colour(peer),
+            lw=_width(peer),
+            marker=None if peer == "numpy" else "o",
+            ms=3.5,
+            zorder=3 if peer == "mxnp" else 2,
+        )
+        if peer != "numpy":
+            low = [base.median / timing.high for _, timing, base in points]
+            high = [base.median / timing.low for _, timing, base in points]
+            axis.fill_between(sizes, low, high, color=_colour(peer), alpha=0.15, lw=0)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_title(textwrap.fill(label, 38), fontsize=9)
+    axis.grid(alpha=0.25, lw=0.5)
+    axis.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    axis.minorticks_off()
+    speeds = [timing.speed for row in rows for timing in row.timings.values()]
+    low, high = axis.get_ylim()
+    axis.set_ylim(min(low, 0.8 * min(speeds), 0.45), max(high, 1.25 * max(speeds), 2.2))
+
+
+def _colour(peer: str) -> str:
+    return COLOURS.get(peer, "#888888")
+
+
+def _width(peer: str) -> float:
+    return {"mxnp": 2.2, "numpy": 1.0}.get(peer, 1.3)
