@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -27,6 +28,12 @@ class Timing(NamedTuple):
     speed: float  # NumPy's median over this one: above 1 is faster than NumPy
     samples: int
     repetitions: int  # in each sample
+    faults: float  # page faults of a repetition, median
+
+    @property
+    def spread(self) -> float:
+        """Half the distance between the quartiles, over the median."""
+        return (self.high - self.low) / 2 / self.median
 
 
 def sampler(
@@ -122,6 +129,7 @@ def in_turn(
         estimate += seconds * (1 + 1 / counts[name])
     rounds = max(MIN_ROUNDS, min(MAX_ROUNDS, int(allowance / estimate)))
     taken: dict[str, list[float]] = {name: [] for name in names}
+    faults: dict[str, list[float]] = {name: [] for name in names}
     gc.collect()
     gc.disable()
     try:
@@ -129,13 +137,24 @@ def in_turn(
             first = number % len(names)
             for name in names[first:] + names[:first]:
                 samples[name](1)
+                before = _page_faults()
                 taken[name].append(samples[name](counts[name]) / counts[name])
+                faults[name].append((_page_faults() - before) / counts[name])
     finally:
         gc.enable()
     base = statistics.median(taken[names[0]])
-    return {name: _timing(taken[name], base, counts[name]) for name in names}
+    return {
+        name: _timing(taken[name], base, counts[name], faults[name]) for name in names
+    }
 
 
-def _timing(taken: Sequence[float], base: float, count: int) -> Timing:
+def _timing(
+    taken: Sequence[float], base: float, count: int, faults: Sequence[float]
+) -> Timing:
     low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
-    return Timing(median, low, high, base / median, len(taken), count)
+    each = round(statistics.median(faults), 3)
+    return Timing(median, low, high, base / median, len(taken), count, each)
+
+
+def _page_faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

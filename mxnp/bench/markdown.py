@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from .report import (
     EQUAL,
@@ -15,6 +16,8 @@ from .report import (
     size_text,
 )
 
+WIDTH = 120  # of the text
+
 
 def write(report: Report, path: Path) -> None:
     """Write a report to a Markdown file."""
@@ -24,13 +27,22 @@ def write(report: Report, path: Path) -> None:
 def _page(report: Report) -> Iterator[str]:
     yield "# Benchmarks"
     yield ""
-    yield (
+    yield from wrap(
         "mxnp against NumPy and other array packages, each given the same number of "
         "threads, in one process. In each round every peer takes one sample in turn; "
         "a sample repeats the computation for 2 ms or more, and stands for the time "
         "of one repetition. Every result was compared with NumPy's before it was "
         "timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
-        "than NumPy. The compilation of `jax.jit` is not timed."
+        "than NumPy. The compilation of `jax.jit` is not timed.",
+        WIDTH,
+    )
+    yield ""
+    yield from wrap(
+        "How fast NumPy is depends on the process: the C library keeps more freed "
+        "memory after larger arrays were freed, by any package, and then NumPy's "
+        "temporaries cost no page faults. The JSON file has the page faults of each "
+        "time.",
+        WIDTH,
     )
     yield ""
     yield from _circumstances(report)

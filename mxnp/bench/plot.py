@@ -70,20 +70,32 @@ def _draw_suite(report: Report, suite: str, path: Path) -> None:
             panels.setdefault(row.label, []).append(row)
     columns = min(COLUMNS, len(panels))
     lines = math.ceil(len(panels) / columns)
+    width, height = 3.4 * columns + 0.4, 2.5 * lines + 1.2  # inches
     figure, axes = pyplot.subplots(
         lines,
         columns,
-        figsize=(3.4 * columns, 2.5 * lines + 0.9),
+        figsize=(width, height),
         sharex=True,
         sharey=True,
         squeeze=False,
-        layout="constrained",
+    )
+    # A layout found by matplotlib takes minutes for many panels.
+    figure.subplots_adjust(
+        left=0.65 / width,
+        right=1 - 0.15 / width,
+        bottom=1.0 / height,
+        top=1 - 1.0 / height,
+        hspace=0.5,
+        wspace=0.08,
     )
     peers = [
         peer
         for peer in report.peers
         if any(peer in row.timings for rows in panels.values() for row in rows)
     ]
+    # Set once for all: the panels share their axes.
+    axes[0, 0].set_xscale("log")
+    axes[0, 0].set_yscale("log")
     for axis, (label, rows) in zip(axes.flat, panels.items(), strict=False):
         _draw_panel(axis, label, rows, peers)
     for axis in axes.flat[len(panels) :]:
@@ -93,6 +105,12 @@ def _draw_suite(report: Report, suite: str, path: Path) -> None:
         lowest = (len(panels) - 1 - column) // columns
         axes[lowest, column].tick_params(labelbottom=True)
         axes[lowest, column].set_xlabel("elements")
+    speeds = [
+        t.speed for rows in panels.values() for r in rows for t in r.timings.values()
+    ]
+    axes[0, 0].set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    axes[0, 0].minorticks_off()
+    axes[0, 0].set_ylim(min(0.45, 0.8 * min(speeds)), max(2.2, 1.25 * max(speeds)))
     for axis in axes[:, 0]:
         axis.set_ylabel("NumPy's time / time")
     handles = [
@@ -104,8 +122,9 @@ def _draw_suite(report: Report, suite: str, path: Path) -> None:
         f"{suite}: speed over NumPy's (above 1 is faster)\n"
         f"{processor}, {threads} thread{'s' if threads != '1' else ''}",
         fontsize=11,
+        y=1 - 0.15 / height,
     )
-    figure.legend(handles, peers, loc="outside lower center", ncols=len(peers))
+    figure.legend(handles, peers, loc="lower center", ncols=len(peers))
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
@@ -136,15 +155,8 @@ def _draw_panel(
             low = [base.median / timing.high for _, timing, base in points]
             high = [base.median / timing.low for _, timing, base in points]
             axis.fill_between(sizes, low, high, color=_colour(peer), alpha=0.15, lw=0)
-    axis.set_xscale("log")
-    axis.set_yscale("log")
     axis.set_title(textwrap.fill(label, 38), fontsize=9)
     axis.grid(alpha=0.25, lw=0.5)
-    axis.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
-    axis.minorticks_off()
-    speeds = [timing.speed for row in rows for timing in row.timings.values()]
-    low, high = axis.get_ylim()
-    axis.set_ylim(min(low, 0.8 * min(speeds), 0.45), max(high, 1.25 * max(speeds), 2.2))
 
 
 def _colour(peer: str) -> str:

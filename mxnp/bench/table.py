@@ -70,9 +70,10 @@ def show(report: Report) -> None:
     for suite in report.suites():
         console.print(_table(report, suite))
     console.print(
-        "Times are medians \\[quartiles], with NumPy's time over it in front: above 1 is "
-        "faster than NumPy.\nThe fastest peer is left, and the fastest of a row bold; "
-        "[red]<[/] marks where mxnp is slower than a peer by more than 5 %.",
+        "In front, NumPy's time over the peer's: above 1 is faster than NumPy. Times "
+        "are medians, ± half the distance between the quartiles.\nThe fastest peer is "
+        "left, the fastest of a row bold; [red]<[/] marks where mxnp is slower than a "
+        "peer by more than 5 %.",
         highlight=False,
     )
     for row, peer, text in report.failures():
@@ -103,11 +104,11 @@ def _table(report: Report, suite: str) -> Any:
         and peer != "mxnp"
     )
     table = Table(title=f"{suite}: mxnp has {means or 'no'} speed (geometric mean)")
-    table.add_column("case", max_width=54)
+    table.add_column("case", min_width=16, max_width=54)
     table.add_column("size", justify="right")
     for peer in peers:
-        table.add_column(peer, justify="right", no_wrap=True)
-    table.add_column("mxnp slower than", no_wrap=True)
+        table.add_column(peer, justify="right")
+    table.add_column("mxnp slower than", max_width=16)
     before = ""
     for row in rows:
         if row.skipped:
@@ -136,10 +137,7 @@ def _cell(row: Row, peer: str) -> Any:
     if timing is None:
         return Text("")
     best = max(row.timings.values(), key=lambda each: each.speed)
-    low, high = seconds_text(timing.low), seconds_text(timing.high)
-    if low.split()[1] == high.split()[1]:
-        low = low.split()[0]
     text = Text(f"{timing.speed:.2f}x ", "bold" if timing is best else "")
     text.append(seconds_text(timing.median))
-    text.append(f" [{low}-{high}]", "dim")
+    text.append(f" ±{100 * timing.spread:.0f}%", "dim")
     return text
