@@ -19,7 +19,6 @@ COLOURS = {
     "jax.jit": "#0072B2",
     "torch": "#CC79A7",
 }
-COLUMNS = 4
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
@@ -68,7 +67,9 @@ def _draw_suite(report: Report, suite: str, path: Path) -> None:
     for row in report.of_suite(suite):
         if row.timings:
             panels.setdefault(row.label, []).append(row)
-    columns = min(COLUMNS, len(panels))
+    # The layouts of one case come side by side.
+    wanted = 6 if any(row.layout for rows in panels.values() for row in rows) else 4
+    columns = min(wanted, len(panels))
     lines = math.ceil(len(panels) / columns)
     width, height = 3.4 * columns + 0.4, 2.5 * lines + 1.2  # inches
     figure, axes = pyplot.subplots(
@@ -79,7 +80,7 @@ def _draw_suite(report: Report, suite: str, path: Path) -> None:
         sharey=True,
         squeeze=False,
     )
-    # A layout found by matplotlib takes minutes for many panels.
+    # For many panels matplotlib takes long to find a layout, and limits.
     figure.subplots_adjust(
         left=0.65 / width,
         right=1 - 0.15 / width,
@@ -88,14 +89,21 @@ def _draw_suite(report: Report, suite: str, path: Path) -> None:
         hspace=0.5,
         wspace=0.08,
     )
-    peers = [
-        peer
-        for peer in report.peers
-        if any(peer in row.timings for rows in panels.values() for row in rows)
-    ]
+    shown = [row for rows in panels.values() for row in rows]
+    peers = [p for p in report.peers if any(p in row.timings for row in shown)]
+    sizes = [row.size for row in shown]
+    speeds = [timing.speed for row in shown for timing in row.timings.values()]
     # Set once for all: the panels share their axes.
-    axes[0, 0].set_xscale("log")
-    axes[0, 0].set_yscale("log")
+    first = axes[0, 0]
+    first.set(xscale="log", yscale="log")
+    first.set_xlim(min(sizes) / 1.5, max(sizes) * 1.5)
+    low, high = min(0.45, 0.8 * min(speeds)), max(2.2, 1.25 * max(speeds))
+    inside = [tick for tick in TICKS if low <= tick <= high]
+    first.set_yticks(inside, [f"{tick:g}" for tick in inside])
+    first.minorticks_off()
+    first.set_ylim(low, high)
+    for axis in axes.flat:
+        axis.autoscale(enable=False)
     for axis, (label, rows) in zip(axes.flat, panels.items(), strict=False):
         _draw_panel(axis, label, rows, peers)
     for axis in axes.flat[len(panels) :]:
@@ -105,12 +113,6 @@ def _draw_suite(report: Report, suite: str, path: Path) -> None:
         lowest = (len(panels) - 1 - column) // columns
         axes[lowest, column].tick_params(labelbottom=True)
         axes[lowest, column].set_xlabel("elements")
-    speeds = [
-        t.speed for rows in panels.values() for r in rows for t in r.timings.values()
-    ]
-    axes[0, 0].set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
-    axes[0, 0].minorticks_off()
-    axes[0, 0].set_ylim(min(0.45, 0.8 * min(speeds)), max(2.2, 1.25 * max(speeds)))
     for axis in axes[:, 0]:
         axis.set_ylabel("NumPy's time / time")
     handles = [

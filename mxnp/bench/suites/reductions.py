@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from mxnp.bench.case import Case, of_statement, uniform
@@ -13,19 +14,32 @@ PEERS = ("jax", "jax.jit", "torch")
 
 # Columns for each row; a tall array has 64 times as many rows as columns.
 LAYOUTS = {"tall": 1 / 64, "square": 1.0, "wide": 64.0}
-REDUCTIONS = ("sum", "mean", "std", "max", "argmax", "any", "cumsum")
-NUMEXPR = {"sum": "sum(x{})", "max": "max(x{})"}
-FUSED = ("np.sum(x*y{})", "np.sum(np.sqrt(x*x + y*y){})", "np.max(np.abs(x - y){})")
+PLAIN = (
+    "np.sum(x{})",
+    "np.mean(x{})",
+    "np.std(x{})",
+    "np.max(x{})",
+    "np.argmax(x{})",
+    "np.any(m{})",
+    "np.cumsum(x{})",
+)
+NUMEXPR = ("sum", "max")
+# And the number of operations.
+FUSED = {
+    "np.sum(x*y{})": 2,
+    "np.sum(np.sqrt(x*x + y*y){})": 5,
+    "np.max(np.abs(x - y){})": 3,
+}
 
 
 def cases(sizes: Sequence[int]) -> list[Case]:
-    """Give every reduction of every shape along every axis, in float64."""
+    """Give every reduction: whole, then along each axis of every shape; in float64."""
     return [
-        case
+        _case(text, layout, size, axis)
         for axis in (None, 0, 1)
-        for layout in LAYOUTS
+        for text in (*PLAIN, *FUSED)
+        for layout in (["square"] if axis is None else LAYOUTS)
         for size in sizes
-        for case in _of_shape(layout, size, axis)
     ]
 
 
@@ -35,43 +49,23 @@ def shape_of(layout: str, size: int) -> tuple[int, int]:
     return rows, max(1, round(size / rows))
 
 
-def _of_shape(layout: str, size: int, axis: int | None) -> list[Case]:
-    shape = shape_of(layout, size)
-    tail = "" if axis is None else f", axis={axis}"
-
-    def case(text: str, names: str, dtype: str, numexpr: str, operations: int) -> Case:
-        # All false: the answer of `any` is known at the end only.
-        low, high = (-1.0, 0.0) if dtype == "bool" else (-0.9, 1.1)
-        return Case(
-            "reductions",
-            text.replace("np.", ""),
-            dtype,
-            size,
-            of_statement(text, tuple(names.split())),
-            uniform(names, shape, dtype, low, high),
-            layout=layout,
-            operations=operations,
-            kind="plain" if operations == 1 else "fused",
-            peers=PEERS,
-            numexpr=numexpr,
-        )
-
-    return [
-        case(
-            f"np.{name}(x{tail})",
-            "x",
-            "bool" if name == "any" else "float64",
-            NUMEXPR.get(name, "").format(tail),
-            1,
-        )
-        for name in REDUCTIONS
-    ] + [
-        case(
-            text.format(tail),
-            "x y",
-            "float64",
-            text.format(tail).replace("np.", ""),
-            2 + text.count("*") + text.count("+"),
-        )
-        for text in FUSED
-    ]
+def _case(text: str, layout: str, size: int, axis: int | None) -> Case:
+    statement = text.format("" if axis is None else f", axis={axis}")
+    name = statement.replace("np.", "")
+    inputs = [letter for letter in "mxy" if re.search(rf"\b{letter}\b", name)]
+    dtype = "bool" if inputs == ["m"] else "float64"
+    # All false: the answer of `any` is known at the end only.
+    low, high = (-1.0, 0.0) if dtype == "bool" else (-0.9, 1.1)
+    return Case(
+        "reductions",
+        name,
+        dtype,
+        size,
+        of_statement(statement, tuple(inputs)),
+        uniform(" ".join(inputs), shape_of(layout, size), dtype, low, high),
+        layout=layout,
+        operations=FUSED.get(text, 1),
+        kind="fused" if text in FUSED else "plain",
+        peers=PEERS,
+        numexpr=name if name.startswith(NUMEXPR) else "",
+    )
