@@ -14,7 +14,7 @@ pytest.importorskip("rich")
 import mxnp
 from mxnp import _bridge, _lib
 from mxnp.bench import __main__ as command
-from mxnp.bench import clock, markdown, peers, plot, report, suites, table
+from mxnp.bench import clock, markdown, peers, report, suites, table
 from mxnp.bench.case import Case, difference, of_statement, uniform
 from mxnp.bench.measure import measure
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 
 from .case import Case, difference
@@ -73,6 +72,5 @@ def measure(
             if peer.name == "numpy":
                 return row
     del expected
-    gc.collect()
     row.timings = in_turn(samples, allowance, shortest)
     return row
