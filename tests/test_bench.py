@@ -434,7 +434,7 @@ def test_slower_is_said_first(tmp_path, capsys):
     assert rows[1].faster() == []  # within 5 %
     versions = dict.fromkeys(["numpy", "mxnp", "torch"], "1")
     made = report.Report(
-        "command", "now", 1.0, {"processor": "one"}, {"before": [0.0]}, versions, versions,
+        "command", "now", 1.0, {"cores": "4 usable, of 4"}, {"before": [1.5]}, versions, versions,
         {"jax": "No module named 'jax'"}, rows,
     )  # fmt: skip
     path = tmp_path / "page.md"
@@ -448,10 +448,14 @@ def test_slower_is_said_first(tmp_path, capsys):
         page.index("What is slower") < page.index("In short") < page.index("## chains")
     )
     assert "| not installed | jax |" in page
+    assert "**The load average was 1.5 before the run, on 4 cores" in page
     table.show(made)
     printed = capsys.readouterr().out
     assert "< torch, numpy" in printed
     assert "not installed: jax" in printed
+    assert "The load average was 1.5" in printed
+    made.load = {"before": [0.5]}
+    assert made.busy == ""
 
 
 @pytest.mark.parametrize(

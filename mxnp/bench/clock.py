@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .case import define
 
 MIN_SAMPLE = 2e-3  # seconds; shorter samples say more about the clock
-MAX_ROUNDS = 15
+MAX_ROUNDS = 25
 MIN_ROUNDS = 3
 
 Sample = Callable[[int], float]  # seconds for a number of repetitions

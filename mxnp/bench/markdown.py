@@ -47,6 +47,9 @@ def _page(report: Report) -> Iterator[str]:
     yield ""
     yield from _circumstances(report)
     yield ""
+    if report.busy:
+        yield f"**{report.busy}**"
+        yield ""
     yield "## What is slower than a peer"
     yield ""
     yield from _slower(report)

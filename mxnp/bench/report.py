@@ -83,6 +83,17 @@ class Report:
         """The peers that took part."""
         return list(self.versions)
 
+    @property
+    def busy(self) -> str:
+        """Say so if the machine had other work before the run; else nothing."""
+        load, cores = self.load["before"][0], int(self.machine["cores"].split()[0])
+        if load <= cores / 4:
+            return ""
+        return (
+            f"The load average was {load} before the run, on {cores} cores: "
+            "other work took part in these times."
+        )
+
     def suites(self) -> list[str]:
         """Return the suites of the rows, in their order."""
         return list(dict.fromkeys(row.suite for row in self.rows))

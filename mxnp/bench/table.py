@@ -76,6 +76,8 @@ def show(report: Report) -> None:
         "peer by more than 5 %.",
         highlight=False,
     )
+    if report.busy:
+        console.print(report.busy, style="red", highlight=False)
     for row, peer, text in report.failures():
         size = size_text(row.size)
         line = f"error: {row.suite}: {row.label}, {size}, {peer}: {text}"
