@@ -33,7 +33,8 @@ def _page(report: Report) -> Iterator[str]:
         "a sample repeats the computation for 2 ms or more, and stands for the time "
         "of one repetition. Every result was compared with NumPy's before it was "
         "timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
-        "than NumPy. The compilation of `jax.jit` is not timed.",
+        "than NumPy. The compilation of `jax.jit` is not timed. Small sizes are run "
+        "first.",
         WIDTH,
     )
     yield ""
