@@ -111,7 +111,7 @@ CHAINS = (
     Chain("20 operations", "x y z", 20, function=twenty, numexpr=TWENTY),
     Chain("np.log(1.0 + np.exp(-x)) + 0.5*x", "x", 6, "transcendental"),
     Chain("np.sin(x)*np.cos(y) + np.cos(x)*np.sin(y)", "x y", 7, "transcendental"),
-    Chain("option price", "s k t", 27, "transcendental", price, PRICE, low=0.5),
+    Chain("option price", "s k t", 30, "transcendental", price, PRICE, low=0.5),
 )
 
 
