@@ -21,28 +21,40 @@ PYTHON = [
     "_ufunc",
     "_methods",
     "_mirror",
-    "_classes | _packages | _standard",
+    "_classes | _copies | _packages | _reductions | _standard",
     "random | testing | ma | ctypeslib",
     "_runner",
     "__init__",
     "__main__",
+    "bench/",
 ]
 
 # Nouns of csrc: a noun is its .h, .c, .m and .def together.
 C = [
     "mxnp | digest",  # the C API, and what the build writes
     "base",
-    "error | alloc | cgroup | dtypes | ops",
-    "pool",
-    "buffer | loop | backend",
+    "error | alloc | cgroup | dtypes | ops | instruction",
+    "pool | loop",
+    "buffer",
+    "fuse",
+    "report | backend",
     "stream | cpu/ | metal/",
+    "recorder",
     "api | ffi",
-    "python/",  # knows Python, not the core
+    "python/",  # knows Python, and of the core what is recorded
+]
+
+# Nouns of csrc/cpu. "x & y" are at home in one place: they may include each other.
+CPU = [
+    "conditions | copies | cores",
+    "casts | team",
+    "program & reduce & scan",
+    "backend",
 ]
 
 # Who may use what, beyond the floors.
 ONLY = {"_core": {"_lib"}}
-ALONE = {"python/"}
+NOTHING_BUT = {"python/": {"recorder", "dtypes", "ops"}}
 
 
 def places(floors):
@@ -50,7 +62,8 @@ def places(floors):
     return {
         name: (floor, side)
         for floor, names in enumerate(floors)
-        for side, name in enumerate(names.split(" | "))
+        for side, together in enumerate(names.split(" | "))
+        for name in together.split(" & ")
     }
 
 
@@ -64,8 +77,8 @@ def check(user, used, known):
     """Fail if user is not above used."""
     assert user in known, f"give {user} a place in {__file__}"
     assert used in known, f"{user} uses {used}, which has no place in {__file__}"
-    if used != user:
-        assert user not in ALONE, f"{user} must not use {used}"
+    if known[used] != known[user]:
+        assert used in NOTHING_BUT.get(user, {used}), f"{user} must not use {used}"
         assert user in ONLY.get(used, {user}), f"only {ONLY[used]} may use {used}"
         assert known[used][0] < known[user][0], f"{user} is not above {used}"
 
@@ -81,8 +94,15 @@ def module_of(path):
     return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
 
 
+def place_of(module, known):
+    """Give the entry that a module falls under: its own, or its folder's."""
+    parts = module.split(".")
+    folders = ["/".join(parts[:n]) + "/" for n in range(len(parts), 0, -1)]
+    return next((f for f in folders if f in known), module)
+
+
 def imports(path, known):
-    """Give the modules of mxnp that a file imports, at the top or inside a function."""
+    """Give the entries of the modules of mxnp that a file imports, at the top or inside a function."""
     package = ("mxnp", *path.relative_to(ROOT / "mxnp").parts[:-1])
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -96,14 +116,16 @@ def imports(path, known):
         for name in names:
             first, *rest = name.split(".")
             if first == "mxnp":  # the longest beginning that is a module
-                tails = [".".join(rest[:n]) for n in range(len(rest), 0, -1)]
+                tails = [
+                    place_of(".".join(rest[:n]), known) for n in range(len(rest), 0, -1)
+                ]
                 yield next((tail for tail in tails if tail in known), "__init__")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_of)
 def test_python_imports_go_down(path):
     known = places(PYTHON)
-    user = module_of(path)
+    user = place_of(module_of(path), known)
     check(user, user, known)
     for used in imports(path, known):
         check(user, used, known)
@@ -116,6 +138,7 @@ SOURCES = sorted(
     for path in (ROOT / "csrc").rglob("*")
     if path.suffix in {".c", ".h", ".m", ".def"}
 )
+CPU_SOURCES = [path for path in SOURCES if path.parent.name == "cpu"]
 
 
 def noun_of(path):
@@ -123,11 +146,11 @@ def noun_of(path):
 
 
 def includes(path):
-    """Give the nouns of csrc that a file includes."""
+    """Give the files of csrc that a file includes."""
     text = path.read_text()
     for name in re.findall(r'^\s*#\s*(?:include|import)\s*"(.+?)"', text, re.MULTILINE):
         beside = (path.parent / name).resolve()
-        yield noun_of(beside if beside.exists() else ROOT / "csrc" / name)
+        yield beside if beside.exists() else ROOT / "csrc" / name
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
@@ -136,7 +159,16 @@ def test_c_includes_go_down(path):
     user = noun_of(path)
     check(user, user, known)
     for used in includes(path):
-        check(user, used, known)
+        check(user, noun_of(used), known)
+
+
+@pytest.mark.parametrize("path", CPU_SOURCES, ids=lambda path: path.name)
+def test_cpu_includes_go_down(path):
+    known = places(CPU)
+    check(path.stem, path.stem, known)
+    for used in includes(path):
+        if used.parent == path.parent:
+            check(path.stem, used.stem, known)
 
 
 # -- The tables -----------------------------------------------------------------------
@@ -144,20 +176,32 @@ def test_c_includes_go_down(path):
 
 def test_tables_name_nothing_that_is_gone():
     compiled = {path.stem for path in (ROOT / "mxnp").glob("*.pyi")}
-    assert places(PYTHON).keys() <= {*map(module_of, MODULES), *compiled}
+    known = places(PYTHON)
+    modules = {place_of(module_of(path), known) for path in MODULES}
+    assert known.keys() <= modules | compiled
     assert places(C).keys() <= {*map(noun_of, SOURCES), "digest"}
+    assert places(CPU).keys() <= {path.stem for path in CPU_SOURCES}
 
 
 @pytest.mark.parametrize(
-    ("user", "used", "complaint"),
+    ("floors", "user", "used", "complaint"),
     [
-        ("_array", "_ufunc", "_array is not above _ufunc"),
-        ("random", "ma", "random is not above ma"),
-        ("_array", "_core", "only {'_lib'} may use _core"),
-        ("_helpers", "_array", "give _helpers a place"),
-        ("_array", "_helpers", "_array uses _helpers, which has no place"),
+        (PYTHON, "_array", "_ufunc", "_array is not above _ufunc"),
+        (PYTHON, "random", "ma", "random is not above ma"),
+        (PYTHON, "_array", "_core", "only {'_lib'} may use _core"),
+        (PYTHON, "_helpers", "_array", "give _helpers a place"),
+        (PYTHON, "_array", "_helpers", "_array uses _helpers, which has no place"),
+        (C, "stream", "cpu/", "stream is not above cpu/"),
+        (C, "fuse", "stream", "fuse is not above stream"),
+        (C, "python/", "pool", "python/ must not use pool"),
+        (CPU, "copies", "program", "copies is not above program"),
     ],
 )
-def test_wrong_use_is_seen(user, used, complaint):
+def test_wrong_use_is_seen(floors, user, used, complaint):
     with pytest.raises(AssertionError, match=re.escape(complaint)):
-        check(user, used, places(PYTHON))
+        check(user, used, places(floors))
+
+
+def test_those_of_one_place_use_each_other():
+    check("program", "reduce", places(CPU))
+    check("reduce", "program", places(CPU))

@@ -1,4 +1,4 @@
-"""mxnp._lib: the binding to the core, seen from Python."""
+"""mxnp._lib: the core seen from Python: its tables, memory, queue and threads."""
 
 import gc
 import importlib.metadata
@@ -7,28 +7,55 @@ import os
 import subprocess
 import sys
 import threading
-from functools import partial
 from pathlib import Path
 
 import numpy
 import pytest
 
-from mxnp import _lib
+import mxnp
+from mxnp import _bridge, _lib
 from mxnp._core import lib
 
 ROOT = Path(__file__).parents[1]
-FLOAT64 = numpy.dtype("float64")
 MIB = 2**20
 
 
 @pytest.fixture
 def pool():
-    """Start with nothing cached, and put the limit back at the end."""
+    """Start with nothing recorded or cached, and put the limit back at the end."""
     gc.collect()
+    mxnp.synchronize()
     limit = _lib.memory_info()["limit"]
     _lib.clear_cache()
     yield _lib
     _lib.set_memory_limit(limit)
+
+
+@pytest.fixture
+def idle():
+    """Start with nothing recorded."""
+    mxnp.synchronize()
+    assert _bridge.pending() == 0
+
+
+def computed(nbytes):
+    """Give an array of so many bytes in the pool's memory, which has been computed."""
+    array = mxnp.arange(nbytes).astype("u1") + 1
+    mxnp.synchronize()
+    return array
+
+
+def run_python(code, **environment):
+    """Run a program in a process of its own; give what it printed, or its last error."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
 
 
 # -- Fit ------------------------------------------------------------------------------
@@ -106,63 +133,57 @@ def test_version_is_the_installed_one():
 # -- Memory ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0, 2), (5,), (40, 30, 20)])
-@pytest.mark.parametrize("dtype", ["?", "i1", "<f4", ">f8", "c16", "g", "S3", "M8[s]"])
-def test_empty_is_like_numpys(shape, dtype, order):
-    dtype = numpy.dtype(dtype)
-    array, buffer = _lib.empty(shape, dtype, order)
-    expected = numpy.empty(shape, dtype, order)
-    assert type(array) is numpy.ndarray
-    assert (array.shape, array.dtype) == (expected.shape, expected.dtype)
-    if array.size > 0:
-        assert array.strides == expected.strides
-    assert array.flags.writeable
-    assert array.flags.aligned
-    assert array.ctypes.data % os.sysconf("SC_PAGESIZE") == 0
-    assert lib.mx_memory_nbytes(buffer) == array.nbytes
-    array[...] = numpy.ones(shape, dtype)
-    assert (array == numpy.ones(shape, dtype)).all()
-
-
-def test_structured_dtypes_are_kept():
-    dtype = numpy.dtype([("a", "i4"), ("b", "f8", (2,))])
-    array, _ = _lib.empty((3,), dtype)
-    array["b"] = 2.5
-    assert array.dtype == dtype
-    assert array["b"].sum() == 15.0
-
-
-@pytest.mark.parametrize("first", ["array", "buffer"])
-def test_memory_lives_as_long_as_array_or_buffer(pool, first):
+def test_memory_is_whole_pages(pool):
     before = pool.memory_info()["in_use"]
-    array, buffer = pool.empty((MIB,), numpy.dtype("u1"))
+    array = computed(MIB)
+    address = numpy.asarray(array).ctypes.data
+    assert address % os.sysconf("SC_PAGESIZE") == 0
+    assert MIB < pool.memory_info()["in_use"] - before <= MIB * 9 / 8
+
+
+def test_memory_is_not_taken_before_it_is_computed(pool):
+    x = computed(MIB)
+    before = pool.memory_info()
+    y = x + 1
+    assert pool.memory_info() == before
+    mxnp.synchronize()
+    assert pool.memory_info()["in_use"] >= before["in_use"] + MIB
+    assert y[-1] == x[-1] + 1
+
+
+@pytest.mark.parametrize("last", ["array", "view", "export"])
+def test_memory_lives_as_long_as_what_shows_it(pool, last):
+    before = pool.memory_info()["in_use"]
+    array = computed(MIB)
+    expected = numpy.arange(MIB).astype("u1") + numpy.uint8(1)
+    view = array[::2] if last == "view" else None
+    export = numpy.asarray(array) if last == "export" else None
+    if last != "array":
+        del array
     assert pool.memory_info()["in_use"] >= before + MIB
-    array[:] = 7
-    view = array[::2]
-    if first == "array":
-        del array, view
-    else:
-        del buffer, array
-        assert (view == 7).all()
-    assert pool.memory_info()["in_use"] >= before + MIB
-    buffer = view = None
+    if last == "view":
+        assert (view == expected[::2]).all()
+    elif last == "export":
+        assert (export == expected).all()
+    array = view = export = None
+    mxnp.synchronize()
     assert pool.memory_info()["in_use"] == before
     assert pool.memory_info()["cached"] >= MIB
 
 
 def test_memory_is_used_again(pool):
-    array, buffer = pool.empty((1000, 1000), FLOAT64)
-    address = array.ctypes.data
+    x = computed(MIB)
+    y = x + 1
+    address = numpy.asarray(y).ctypes.data
     calls = pool.memory_info()["system_calls"]
-    del array, buffer
-    array, _ = pool.empty((1000000,), FLOAT64)
-    assert array.ctypes.data == address
+    del y
+    y = x + 2
+    assert numpy.asarray(y).ctypes.data == address
     assert pool.memory_info()["system_calls"] == calls
 
 
 def test_peak_is_the_most_in_use(pool):
-    arrays = [pool.empty((MIB,), numpy.dtype("u1")) for _ in range(8)]
+    arrays = [computed(MIB) for _ in range(8)]
     peak = pool.memory_info()["peak"]
     assert peak >= pool.memory_info()["in_use"] >= 8 * MIB
     del arrays
@@ -170,7 +191,7 @@ def test_peak_is_the_most_in_use(pool):
 
 
 def test_clear_cache(pool):
-    del [pool.empty((MIB,), FLOAT64)][:]
+    computed(8 * MIB)
     assert pool.memory_info()["cached"] >= 8 * MIB
     assert pool.clear_cache() is None
     assert pool.memory_info()["cached"] == 0
@@ -179,11 +200,11 @@ def test_clear_cache(pool):
 def test_limit_holds(pool):
     before = pool.memory_info()["limit"]
     assert pool.set_memory_limit(3 * MIB) == before
-    del [pool.empty((MIB,), numpy.dtype("u1")) for _ in range(8)][:]
+    del [computed(MIB) for _ in range(8)][:]
     assert MIB < pool.memory_info()["cached"] <= 3 * MIB
     assert pool.set_memory_limit(0) == 3 * MIB
     assert pool.memory_info()["cached"] == 0
-    del [pool.empty((MIB,), numpy.dtype("u1"))][:]
+    computed(MIB)
     assert pool.memory_info()["cached"] == 0
 
 
@@ -200,45 +221,9 @@ def test_limit_is_not_negative(pool):
 
 
 def test_default_limit_is_at_most_a_quarter_of_memory():
-    code = "from mxnp import _lib; print(_lib.memory_info()['limit'])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    limit = int(run_python("import mxnp; print(mxnp.memory_info()['limit'])"))
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
-    assert 0 < int(done.stdout) <= min(memory // 4, 8 * 2**30)
-
-
-def message_of(function, *args):
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - compared by the caller
-        function(*args)
-    return type(caught.value), str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("shape", "dtype"),
-    [
-        ((10**14,), "f8"),
-        ((10**7, 10**7), "c16"),
-        ((-1,), "f8"),
-        ((3, -2), "f8"),
-        ((2**62, 4), "f8"),
-        ((2**80,), "f8"),
-        ((0, 2**62, 2**60), "f8"),
-        ((1,) * 65, "f8"),
-    ],
-)
-def test_errors_are_numpys(pool, shape, dtype):
-    dtype = numpy.dtype(dtype)
-    before = pool.memory_info()["in_use"]
-    assert message_of(pool.empty, shape, dtype) == message_of(numpy.empty, shape, dtype)
-    gc.collect()  # the traceback
-    assert pool.memory_info()["in_use"] == before
-
-
-@pytest.mark.parametrize("dtype", ["O", "T", [("a", "O")]])
-def test_references_are_refused(dtype):
-    with pytest.raises(TypeError, match="holds references, which the pool cannot"):
-        _lib.empty((3,), numpy.dtype(dtype))
+    assert 0 < limit <= min(memory // 4, 8 * 2**30)
 
 
 def test_pool_in_many_threads(pool):
@@ -248,198 +233,267 @@ def test_pool_in_many_threads(pool):
     def work(mark):
         rng = numpy.random.default_rng(mark)
         kept = []
-        for _ in range(300):
-            array, _buffer = pool.empty((int(rng.integers(1, 50000)),), FLOAT64)
-            array[:] = mark
-            kept.append(array)
+        for _ in range(100):
+            kept.append(mxnp.zeros(int(rng.integers(1, 50000))) + mark)
             if len(kept) > 5:
                 wrong.extend(a for a in kept if (a != mark).any())
                 del kept[:3]
 
-    threads = [threading.Thread(target=work, args=(mark,)) for mark in range(4)]
+    in_threads(work, range(4))
+    assert not wrong
+    gc.collect()
+    mxnp.synchronize()
+    assert pool.memory_info()["in_use"] == before
+
+
+def in_threads(work, arguments):
+    """Call work with each of the arguments, in a thread of its own, and wait."""
+    threads = [threading.Thread(target=work, args=(each,)) for each in arguments]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
-    del threads
-    gc.collect()
-    assert pool.memory_info()["in_use"] == before
 
 
-# -- Stream ---------------------------------------------------------------------------
+TOO_LITTLE = """
+import resource, mxnp as np
+x = np.arange(5e6)
+np.synchronize()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+resource.setrlimit(resource.RLIMIT_AS, (used + (60 << 20), hard))
+kept = [x + 1, x + 2, x + 3]
+try:
+    np.synchronize()
+    print("enough?")
+except MemoryError as error:
+    print(error)
+later = kept[0] * 2
+del kept[0]
+resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+print([float((a - x * k).max()) for a, k in zip([later, *kept], (2, 1, 1))])
+"""
 
 
-def sample(dtype, n):
-    """Give n values of a dtype, with the special ones."""
-    rng = numpy.random.default_rng(0)
-    if dtype.kind == "b":
-        return rng.integers(0, 2, n).astype(bool)
-    if dtype.kind in "iu":
-        info = numpy.iinfo(dtype)
-        values = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
-        values[:4] = 0, 1, info.min, info.max
-        values[n // 2 :] %= 20
-        return values
-    values = rng.normal(scale=3, size=n)
-    values[:6] = 0.0, -0.0, 1.0, numpy.inf, -numpy.inf, numpy.nan
-    values = values.astype(dtype)
-    if dtype.kind == "c":
-        values.imag = rng.permutation(values.real)
-    return values
+@pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited here")
+def test_too_little_memory_is_tried_again():
+    said, values = run_python(TOO_LITTLE).splitlines()
+    assert said == "unable to allocate 40000000 bytes"
+    assert values == "[2.0, 2.0, 3.0]"
 
 
-def status_of(call):
-    """Call, and give the floating-point conditions NumPy met, in its numbers."""
-    numbers = {"divide by zero": 1, "overflow": 2, "underflow": 4, "invalid value": 8}
-    met = []
-    with numpy.errstate(all="call", call=lambda kind, _: met.append(kind)):
-        call()
-    return sum(numbers[kind] for kind in set(met))
+# -- The queue ------------------------------------------------------------------------
 
 
-def loops_of(op):
-    """Give the dtypes of each loop that NumPy has over the core's dtypes."""
-    known = {numpy.dtype(row.name).char for row in _lib.dtypes()}
-    signatures = {types.replace("->", "") for types in getattr(numpy, op.name).types}
-    return [tuple(map(numpy.dtype, s)) for s in sorted(signatures) if known >= set(s)]
+def test_nothing_runs_before_it_is_needed(idle):
+    x = mxnp.arange(50000.0)
+    y = x + x
+    assert _bridge.pending() > 0
+    assert float(y[-1]) == 99998.0
+    assert _bridge.pending() == 0
+    assert mxnp.synchronize() is None
 
 
-@pytest.mark.parametrize("op", _lib.ops(), ids=lambda op: op.name)
-def test_loops_give_numpys_bits(op):
-    ufunc = getattr(numpy, op.name)
-    n = 3000  # more than two blocks
-    for dtypes in loops_of(op):
-        inputs = [sample(dtype, n) for dtype in dtypes[: op.nin]]
-        if op.nin == 2:
-            inputs[1] = inputs[1][::-1].copy()
-        if op.name == "power" and dtypes[0].kind in "iu":
-            inputs[1] = abs(inputs[1] % 20)
-        outputs = [_lib.empty((n,), dtype) for dtype in dtypes[op.nin :]]
-        expected = [numpy.empty(n, dtype) for dtype in dtypes[op.nin :]]
-        run = partial(ufunc, *inputs, out=tuple(expected), signature=dtypes)
-        met = status_of(run)
-
-        loop = _lib.find_loop(ufunc, dtypes)
-        arrays = [*inputs, *(array for array, _ in outputs)]
-        buffers = [*[None] * op.nin, *(buffer for _, buffer in outputs)]
-        _lib.record(loop, arrays, buffers)
-        assert _lib.flush() == met, dtypes
-        for (array, _), want in zip(outputs, expected, strict=True):
-            assert array.tobytes() == want.tobytes(), dtypes
+def test_small_arrays_are_not_recorded(idle):
+    x = mxnp.arange(100.0)
+    y = x + x
+    assert _bridge.pending() == 0
+    assert float(y[-1]) == 198.0
 
 
-def add(a, b, out, buffers=(None, None, None)):
-    _lib.record(_lib.find_loop(numpy.add, (FLOAT64,) * 3), (a, b, out), buffers)
-
-
-def test_nothing_runs_before_the_flush():
-    x, out = numpy.arange(5.0), numpy.zeros(5)
-    add(x, x, out)
-    assert _lib.pending() == 1
-    assert not out.any()
-    assert _lib.flush() == 0
-    assert _lib.pending() == 0
-    assert (out == 2 * x).all()
-
-
-def test_program_order_and_strides():
-    grid = numpy.arange(24.0).reshape(6, 4)
-    column, row = grid[:, 1], grid[::-1, 2]
-    out, buffer = _lib.empty((6,), FLOAT64)
-    expected = column + row + numpy.float64(0.5)
-    add(column, row, out, (None, None, buffer))
-    add(out, numpy.array([0.5]), out, (buffer, None, buffer))
-    _lib.flush()
-    assert (out == expected).all()
-
-
-def test_operands_live_until_the_flush(pool):
+def test_operands_live_until_they_are_used(pool):
     before = pool.memory_info()["in_use"]
-    array, buffer = pool.empty((MIB,), FLOAT64)
-    out = numpy.zeros(MIB)
-    array[:] = 1.0
-    add(array, numpy.ones(MIB), out, (buffer, None, None))
-    del array, buffer  # the stream holds the one, mxnp._lib the other
+    x = computed(MIB)
+    y = x * 2
+    del x
+    assert pool.memory_info()["in_use"] >= before + MIB
+    expected = (numpy.arange(MIB).astype("u1") + numpy.uint8(1)) * numpy.uint8(2)
+    assert (numpy.asarray(y) == expected).all()
+    del y
     gc.collect()
-    assert pool.memory_info()["in_use"] > before
-    pool.flush()
-    assert (out == 2.0).all()
     assert pool.memory_info()["in_use"] == before
 
 
-def test_loop_not_there():
-    with pytest.raises(ValueError, match="ufunc 'sqrt' has no loop for these types"):
-        _lib.find_loop(numpy.sqrt, (FLOAT64, numpy.dtype("int64")))
-    with pytest.raises(ValueError, match="3 dtypes are needed, but 1 given"):
-        _lib.find_loop(numpy.add, (FLOAT64,))
-    many = numpy.frompyfunc(lambda *args: args[0], 12, 1)
-    with pytest.raises(ValueError, match="more than 8 operands"):
-        _lib.find_loop(many, (numpy.dtype("O"),) * 13)
+def test_last_flush_says_what_ran():
+    x, size = mxnp.arange(60000.0).reshape(200, 300), 480000
+    mxnp.synchronize()
+    y = mxnp.sqrt(x * 2 + 1)
+    mxnp.synchronize()
+    (group,) = _lib.last_flush()
+    assert group.operations == ("multiply", "add", "sqrt")
+    assert group.shape == (200, 300)
+    assert group.temporaries == 2
+    assert (group.bytes_read, group.bytes_written) == (size, size)
+    assert 1 <= group.threads <= mxnp.get_num_threads()
+    assert 0 < group.seconds < 60
+    assert float(y[0, 0]) == 1.0
+    assert _lib.last_flush() == [group]  # reading ran nothing
 
 
-def test_refused_record_leaves_the_stream_alone():
-    x = numpy.ones(3)
-    loop = _lib.find_loop(numpy.add, (FLOAT64,) * 3)
-    with pytest.raises(ValueError, match="zip"):
-        _lib.record(loop, (x, x, x), (None,))
-    assert _lib.pending() == 0
+def test_last_flush_names_reductions_and_scans():
+    x = mxnp.arange(60000.0)
+    mxnp.synchronize()
+    y = x * 1
+    total, running = y.sum(keepdims=True), y.cumsum()
+    mxnp.synchronize()
+    groups = [group.operations for group in _lib.last_flush()]
+    assert groups == [("multiply", "add.reduce"), ("add.accumulate",)]
+    assert float(total[0]) == float(running[-1])
 
 
-def test_stream_in_many_threads():
+def test_arrays_dropped_before_the_last_flush_force_none():
+    x = mxnp.zeros(4 * MIB)
+    mxnp.synchronize()
+    for _ in range(10):
+        y = x * 2 + 1
+        mxnp.synchronize()
+        (group,) = _lib.last_flush()
+        assert group.operations == ("multiply", "add")
+        z = y * 2
+        del y  # 32 MiB, which the queue holds until the flush
+        assert float(z[-1]) == 2.0
+
+
+CHAIN = """
+import mxnp as np
+from mxnp import _lib
+x = np.arange({n}, dtype="f8")
+np.synchronize()
+y = x * 2 + 1
+np.synchronize()
+print([group.operations for group in _lib.last_flush()], float(y[-1]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("", "[('multiply', 'add')] 99999.0"),
+        ("1", "[('multiply', 'add')] 99999.0"),
+        ("0", "[('multiply',), ('add',)] 99999.0"),
+    ],
+)
+def test_mxnp_fuse(value, expected):
+    assert run_python(CHAIN.format(n=50000), MXNP_FUSE=value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("", "[] 199.0"),
+        ("0", "[('multiply', 'add')] 199.0"),
+        ("100", "[('multiply', 'add')] 199.0"),
+        ("101", "[] 199.0"),
+        ("many", "ImportError: MXNP_THRESHOLD must be a number of elements, but is "),
+    ],
+)
+def test_mxnp_threshold(value, expected):
+    if value == "many":
+        expected += "'many'"
+    assert run_python(CHAIN.format(n=100), MXNP_THRESHOLD=value) == expected
+
+
+def test_queue_in_many_threads():
+    shared = mxnp.arange(20000.0)
     wrong = []
 
     def work(value):
-        for _ in range(100):
-            out, buffer = _lib.empty((2000,), FLOAT64)
-            out[:] = 0.0
+        for _ in range(50):
+            out = shared * 0
             for _ in range(5):
-                add(out, numpy.full(2000, value), out, (buffer, None, buffer))
-            _lib.flush()
-            wrong.extend(out[out != 5 * value])
+                out += value
+            result = out + shared
+            if not (numpy.asarray(result) == numpy.arange(20000.0) + 5 * value).all():
+                wrong.append(value)
 
-    threads = [threading.Thread(target=work, args=(float(i),)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(4))
     assert not wrong
+
+
+# -- Threads --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def threads():
+    """Put the number of threads back at the end."""
+    before = mxnp.get_num_threads()
+    yield
+    mxnp.set_num_threads(before)
+
+
+def test_number_of_threads(threads):
+    before = mxnp.get_num_threads()
+    assert mxnp.set_num_threads(3) == before
+    assert mxnp.get_num_threads() == 3
+    assert mxnp.set_num_threads(1000) == 3
+    assert mxnp.get_num_threads() == 64
+    for count in (0, -1):
+        with pytest.raises(
+            ValueError, match=f"must be positive, but {count} was given"
+        ):
+            mxnp.set_num_threads(count)
+    assert mxnp.get_num_threads() == 64
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("3", "3"), ("1", "1"), ("1000", "64")]
+)
+def test_mxnp_num_threads(value, expected):
+    code = "import mxnp; print(mxnp.get_num_threads())"
+    assert run_python(code, MXNP_NUM_THREADS=value) == expected
+
+
+def test_results_do_not_depend_on_threads(threads):
+    x = mxnp.asarray(numpy.random.default_rng(0).normal(size=(700, 900)))
+    results = set()
+    for count in (1, 2, 3, 8):
+        mxnp.set_num_threads(count)
+        y = mxnp.sqrt(x * x + 1) - x
+        reduced = [
+            y,
+            y.sum(keepdims=True),
+            y.sum(axis=0),
+            y.sum(axis=1),
+            y.cumsum(axis=0),
+        ]
+        results.add(tuple(numpy.asarray(each).tobytes() for each in reduced))
+    assert len(results) == 1
 
 
 # -- Fork and devices -----------------------------------------------------------------
 
 FORK = """
-import os, sys, threading, numpy
-from mxnp import _lib
+import os, sys, threading, mxnp as np
 
-F = numpy.dtype("float64")
-loop = _lib.find_loop(numpy.add, (F, F, F))
 stop = False
+np.set_num_threads(3)
+shared = np.arange(100000.0)
 
-def busy():  # so that some fork finds the locks held
+def busy():  # so that some fork finds the stream taken and the locks held
     while not stop:
-        out, buffer = _lib.empty((3000,), F)
-        _lib.record(loop, (out, out, out), (buffer, buffer, buffer))
-        _lib.flush()
+        x = shared
+        for _ in range(5):
+            x = x + shared
+        np.synchronize()
 
 def child():
-    out, buffer = _lib.empty((100000,), F)
-    out[:] = 1.0
-    _lib.flush()  # what other threads of the parent had recorded
-    _lib.record(loop, (out, out, out), (buffer, buffer, buffer))
-    _lib.flush()
-    info = _lib.memory_info()
-    return bool((out == 2.0).all()) and info["in_use"] > 0
+    kept = waiting + 1  # recorded by the parent
+    x = np.sqrt(np.arange(300000.0)) * 2
+    total = float((x * x).sum())
+    right = abs(total / (4 * 299999 * 150000) - 1) < 1e-12
+    return right and float(kept[-1]) == 200000.0 and np.memory_info()["in_use"] > 0
 
 threads = [threading.Thread(target=busy) for _ in range(2)]
 for thread in threads:
     thread.start()
 failed = 0
 for _ in range(40):
+    waiting = shared + 100000
     pid = os.fork()
     if pid == 0:
         os._exit(0 if child() else 1)
     failed += os.waitpid(pid, 0)[1] != 0
+    failed += float(waiting[-1]) != 199999.0
 stop = True
 for thread in threads:
     thread.join()

@@ -646,7 +646,7 @@ int main(void)
     test_watch_begun_elsewhere();
     for (int threads = 1; threads <= 4; threads *= 2) {
         mx_team_set_size(threads);
-        test_random_programs(150);
+        test_random_programs(70);
     }
     mx_pool_trim(0);
     return 0;

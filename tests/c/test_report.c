@@ -1,0 +1,150 @@
+/* test_report.c -- the report says what the last flush ran, and only that. */
+#include "cpu/team.h"
+#include "instructions.h"
+#include "report.h"
+
+enum { N = 6000, BYTES = N * (int)sizeof(double) };
+
+static struct array a, b, c;
+
+static struct mx_group_row row_at(int number)
+{
+    struct mx_group_row out;
+    CHECK(mx_report_get(number, &out));
+    return out;
+}
+
+static int count_rows(void)
+{
+    struct mx_group_row out;
+    int n = 0;
+    while (mx_report_get(n, &out))
+        n++;
+    return n;
+}
+
+static void test_nothing_yet(void)
+{
+    struct mx_group_row out = {.n_operations = -5};
+    CHECK(count_rows() == 0);
+    CHECK(!mx_report_get(-1, &out) && !mx_report_get(0, &out) && !mx_report_get(1 << 30, &out));
+    CHECK(out.n_operations == -5);
+}
+
+/* A chain over a temporary, in one pass: it reads a and b and writes c. */
+static void test_one_group(void)
+{
+    struct mx_buffer *unseen = mx_buffer_new(BYTES);
+    CHECK(unseen);
+    record(binary("add", add, N, row(&a), row(&b), strided(unseen, 0, 8)));
+    record(binary("multiply", multiply, N, strided(unseen, 0, 8), value(2.0), row(&c)));
+    record(unary("square", square, N, row(&c), row(&c)));
+    mx_buffer_release(unseen);
+    CHECK(flush() == MX_OK && count_rows() == 1);
+    const struct mx_group_row out = row_at(0);
+    CHECK(out.n_operations == 3 && out.ndim == 1 && out.shape[0] == N);
+    CHECK(strcmp(out.names[0], "add") == 0 && strcmp(out.names[1], "multiply") == 0);
+    CHECK(strcmp(out.names[2], "square") == 0);
+    CHECK(out.kinds[0] == 0 && out.kinds[1] == 0 && out.kinds[2] == 0);
+    CHECK(out.n_temporaries == 1);
+    CHECK(out.bytes_read == 2 * BYTES && out.bytes_written == BYTES);
+    CHECK(out.n_threads >= 1 && out.n_threads <= mx_team_size());
+    CHECK(out.nanoseconds > 0);
+}
+
+/* In the order they ran; each instruction alone when nothing is fused. */
+static void test_groups(void)
+{
+    mx_stream_set_fuse(false);
+    for (int i = 0; i < 3; i++)
+        record(binary(i == 1 ? "multiply" : "add", add, N - i, row(&a), value(1.0), row(&a)));
+    CHECK(flush() == MX_OK && count_rows() == 3);
+    for (int i = 0; i < 3; i++) {
+        const struct mx_group_row out = row_at(i);
+        CHECK(out.n_operations == 1 && out.shape[0] == N - i && out.n_temporaries == 0);
+        CHECK(strcmp(out.names[0], i == 1 ? "multiply" : "add") == 0);
+        CHECK(out.bytes_read == out.bytes_written);
+        CHECK(out.bytes_read == sizeof(double) * (size_t)(N - i));
+    }
+    mx_stream_set_fuse(true);
+}
+
+/* An axis that is broadcast, or reduced over, is no memory. */
+static void test_broadcast_and_reduced(void)
+{
+    struct mx_instruction in = binary("add", add, 20, row(&a), row(&b), row(&c));
+    in.ndim = 2;
+    in.shape[1] = 300;
+    in.operands[0].strides[0] = 0;
+    in.operands[0].strides[1] = 8; /* a row */
+    in.operands[1].strides[1] = 0; /* a column */
+    in.operands[2].strides[0] = 300 * 8;
+    in.operands[2].strides[1] = 8;
+    record(in);
+    struct mx_instruction sums = sum(20, in.operands[2], row(&b));
+    sums.ndim = 2;
+    sums.shape[1] = 300;
+    sums.operands[1].strides[1] = 8;
+    record(sums);
+    struct mx_instruction running = sums;
+    running.kind = MX_SCAN;
+    running.operands[1] = packed(a.buffer, 8, 2, sums.shape);
+    record(running);
+    CHECK(flush() == MX_OK && count_rows() == 3);
+    const struct mx_group_row out = row_at(0), reduction = row_at(1), scan = row_at(2);
+    CHECK(out.ndim == 2 && out.shape[0] == 20 && out.shape[1] == 300);
+    CHECK(out.bytes_read == (300 + 20) * 8 && out.bytes_written == BYTES);
+    CHECK(reduction.kinds[0] == 1 && reduction.bytes_read == BYTES);
+    CHECK(reduction.bytes_written == 300 * 8);
+    CHECK(scan.kinds[0] == 2 && scan.bytes_read == BYTES && scan.bytes_written == BYTES);
+}
+
+/* A report keeps a number of groups, and the next begins anew. */
+static void test_many_groups(void)
+{
+    mx_stream_set_fuse(false);
+    for (int i = 0; i < 1000; i++)
+        record(binary("add", add, 1 + i, row(&a), value(0.0), row(&a)));
+    CHECK(flush() == MX_OK && count_rows() == 256);
+    for (int i = 0; i < 256; i++)
+        CHECK(row_at(i).shape[0] == 1 + i);
+    mx_stream_set_fuse(true);
+    record(binary("add", add, N, row(&a), value(0.0), row(&a)));
+    CHECK(flush() == MX_OK && count_rows() == 1);
+    mx_report_begin();
+    CHECK(count_rows() == 0);
+}
+
+/* As many names as a group may have steps. */
+static void test_full_group(void)
+{
+    for (int i = 0; i < MX_MAX_STEPS; i++)
+        record(binary(i % 2 ? "odd" : "even", add, N, row(&a), value(0.0), row(&a)));
+    CHECK(flush() == MX_OK && count_rows() == 1);
+    const struct mx_group_row out = row_at(0);
+    CHECK(out.n_operations == MX_MAX_STEPS);
+    CHECK(sizeof out.names / sizeof *out.names == MX_MAX_STEPS);
+    CHECK(sizeof out.kinds / sizeof *out.kinds == MX_MAX_STEPS);
+    CHECK(sizeof out.shape / sizeof *out.shape == MX_MAX_NDIM);
+    for (int i = 0; i < MX_MAX_STEPS; i++)
+        CHECK(strcmp(out.names[i], i % 2 ? "odd" : "even") == 0);
+}
+
+int main(void)
+{
+    CHECK(mx_start() == MX_OK);
+    array_init_doubles(&a, N, 1.0);
+    array_init_doubles(&b, N, 2.0);
+    array_init_doubles(&c, N, 0.0);
+    test_nothing_yet();
+    test_one_group();
+    test_groups();
+    test_broadcast_and_reduced();
+    test_many_groups();
+    test_full_group();
+    array_drop(&a);
+    array_drop(&b);
+    array_drop(&c);
+    mx_pool_trim(0);
+    return 0;
+}
