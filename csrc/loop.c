@@ -1,6 +1,7 @@
 /* loop.c -- NumPy's inner loops, taken from the ufuncs that own them. */
 #include "loop.h"
 
+#include <fenv.h>
 #include <string.h>
 
 #include "error.h"
@@ -16,6 +17,27 @@ struct ufunc_fields {
     const char *name;
     const char *types; /* nargs type numbers for each of ntypes loops */
 };
+
+/* Comparisons and extremes, which meet NaN without a word, clear all conditions at their end: it
+ * is tried on zeros. */
+static bool clears_conditions(const struct mx_loop *loop, int nargs)
+{
+    enum { COUNT = 64, STRIDE = 16 };
+    _Alignas(16) char memory[MX_MAX_OPERANDS][COUNT * STRIDE] = {{0}};
+    char *args[MX_MAX_OPERANDS];
+    intptr_t n = COUNT, strides[MX_MAX_OPERANDS];
+    for (int k = 0; k < nargs; k++) {
+        args[k] = memory[k];
+        strides[k] = STRIDE;
+    }
+    fenv_t environment;
+    feholdexcept(&environment);
+    feraiseexcept(FE_DIVBYZERO);
+    loop->function(args, &n, strides, loop->data);
+    bool is_cleared = !fetestexcept(FE_DIVBYZERO);
+    fesetenv(&environment);
+    return is_cleared;
+}
 
 int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                  const char *types)
@@ -35,6 +57,7 @@ int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout,
             .function = ufunc->functions[i],
             .data = ufunc->data ? ufunc->data[i] : NULL,
         };
+        out->clears = clears_conditions(out, (int)nargs);
         return MX_OK;
     }
     return mx_fail(MX_ERROR_VALUE, "ufunc '%s' has no loop for these types", ufunc->name);

@@ -61,6 +61,7 @@ typedef void (*mx_loop_function)(char **args, const intptr_t *dimensions,
 struct mx_loop {
     mx_loop_function function;
     void *data;
+    int clears; /* whether it forgets the floating-point conditions that were met before */
 };
 
 /* Finds the loop of the ufunc whose fields (behind the object's head) are at this address

@@ -145,7 +145,8 @@ _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
 _fmax, _fmin = named(numpy.fmax), named(numpy.fmin)
 _logical_or, _logical_and = named(numpy.logical_or), named(numpy.logical_and)
 _isnan, _not_equal = named(numpy.isnan), named(numpy.not_equal)
-_sqrt, _divide = named(numpy.sqrt), named(numpy.true_divide)
+_square, _sqrt = named(numpy.square), named(numpy.sqrt)
+_divide = named(numpy.true_divide)
 
 
 def _with_dtype(op: ufunc) -> _Queued:
@@ -306,7 +307,7 @@ def _variance(
     if away.dtype.kind == "c":
         squares = away.real * away.real + away.imag * away.imag
     else:
-        squares = away * away
+        squares = _square(away)
     total = _reduce(_add, squares, axis, None, None, keepdims, _given, True)
     if total is NotImplemented:
         return NotImplemented

@@ -452,6 +452,14 @@ static void move(const struct mx_program *program, const struct mx_access *acces
         mx_copy_block(packed, strides, data, memory_strides, shape, ndim, access->itemsize);
 }
 
+/* Before a call that clears the conditions met by those before it. */
+static void keep_conditions(struct mx_program *program)
+{
+    int met = mx_conditions_met();
+    if (met)
+        atomic_fetch_or(&program->met, met);
+}
+
 void mx_program_run_block(struct mx_program *program, const struct mx_position *at,
                           char *scratch, struct mx_partial *partials, bool watched)
 {
@@ -470,6 +478,8 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
         char *args[MX_MAX_OPERANDS];
         for (int k = 0; k < mx_operand_count(in); k++)
             args[k] = data[call->accesses[k]];
+        if (in->loop.clears && !watched)
+            keep_conditions(program);
         if (in->kind == MX_MAP)
             in->loop.function(args, &n, call->strides, in->loop.data);
         else
@@ -530,7 +540,8 @@ void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratc
         atomic_store(&program->is_watched, true);
     bool watched = atomic_load(&program->is_watched);
     run_once(program, chunk, scratch, watched);
-    if (!watched && (mx_conditions_met() & program->wanted) != 0) {
+    int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
+    if (!watched && (met & program->wanted) != 0) {
         atomic_store(&program->is_watched, true);
         mx_conditions_clear();
         run_once(program, chunk, scratch, true);

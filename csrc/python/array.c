@@ -195,30 +195,21 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
     return both;
 }
 
-/* NumPy computes some powers in other ways: squares, roots and so on. */
+/* NumPy computes some powers in other ways: roots and, where the exponent is an integer,
+ * squares and reciprocals. */
 static int power_row(PyObject *a, PyObject *b)
 {
-    if (!is_array(a))
+    bool is_integer = PyLong_CheckExact(b);
+    if (!is_array(a) || (!is_integer && !PyFloat_CheckExact(b)))
         return OP_power;
     int row = source_row(PyArray_TYPE(host_of(a)));
-    double exponent = PyFloat_CheckExact(b)  ? PyFloat_AsDouble(b)
-                      : PyLong_CheckExact(b) ? PyLong_AsDouble(b)
-                                             : Py_NAN;
+    double exponent = is_integer ? PyLong_AsDouble(b) : PyFloat_AsDouble(b);
     PyErr_Clear();
-
-    bool is_integer = PyLong_CheckExact(b);
-    if (exponent == 2.0 && row > ROW_bool &&
-        (is_integer || (row >= ROW_float16 && !is_complex_row(row))))
+    if (is_integer && exponent == 2.0 && row != ROW_bool)
         return OP_square;
-    if (row < ROW_float16)
-        return OP_power;
-    if (exponent == 0.5)
-        return OP_sqrt;
-    if (exponent == -1.0)
+    if (is_integer && exponent == -1.0 && row >= ROW_float16)
         return OP_reciprocal;
-    if (exponent == 1.0)
-        return OP_positive;
-    return exponent == 0.0 ? NO_OP : OP_power;
+    return exponent == 0.5 && row >= ROW_float16 ? OP_sqrt : OP_power;
 }
 
 static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **result)
@@ -495,14 +486,33 @@ static bool is_plain_call(PyObject *args, PyObject *kwargs)
     return true;
 }
 
+/* Records what NumPy was asked to do with an array among the operands: 1, 0 or -1. */
+static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
+{
+    PyObject *inputs[3], *results[2];
+    bool is_large = false;
+    int n = (int)PyTuple_Size(operands);
+    for (int i = 0; i < n && i < 3; i++) {
+        inputs[i] = PyTuple_GetItem(operands, i);
+        is_large |= is_array(inputs[i]) && queue_takes(inputs[i]);
+    }
+    int op = is_large ? signature_op(ufunc) : NO_OP;
+    if (op == NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
+        return 0;
+    int status = record_ufunc(op, inputs, n, NULL, 1, results);
+    *result = status > 0 ? results[0] : NULL;
+    return status;
+}
+
 static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs)
 {
     static const struct function plain = {.adopts = true};
     PyObject *result = NULL;
     if (is_plain_call(args, kwargs)) {
         PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
-        if (operands)
-            result = cross_call(&plain, PyTuple_GetItem(args, 0), operands, NULL);
+        PyObject *ufunc = PyTuple_GetItem(args, 0);
+        if (operands && record_plain(ufunc, operands, &result) == 0)
+            result = cross_call(&plain, ufunc, operands, NULL);
         Py_XDECREF(operands);
         return result;
     }

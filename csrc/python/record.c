@@ -286,7 +286,9 @@ static bool read_outputs(struct call *call, PyObject *const *outs)
              !source_can_cast(call->signature->out[j], call->outputs[j].code,
                               NPY_SAME_KIND_CASTING)))
             return false;
-    return true;
+    /* What they share is NumPy's to order. */
+    return call->nout < 2 || !call->has_output[0] || !call->has_output[1] ||
+           root_of(call->outputs[0].array) != root_of(call->outputs[1].array);
 }
 
 static bool needs_temporary(const struct call *call, int j)
@@ -295,9 +297,6 @@ static bool needs_temporary(const struct call *call, int j)
     bool needs = out->code != call->signature->out[j];
     for (int i = 0; i < call->nin && !needs; i++)
         needs = collides(out, &call->inputs[i]);
-    for (int i = 0; i < call->nout && !needs; i++)
-        needs = i != j && call->has_output[i] &&
-                root_of(call->outputs[i].array) == root_of(out->array);
     return needs;
 }
 
@@ -309,7 +308,7 @@ static int row_to_fit(const struct call *call, int i)
     if (row != ROW_bool || call->nin != 2)
         return row;
     row = source_own_row(&call->inputs[1 - i]);
-    return row == ROW_bool ? ROW_int64 : row;
+    return is_integer_row(row) || call->inputs[i].code != WEAK_INT ? row : ROW_int64;
 }
 
 /* Whether scalars become values of the loop's dtypes without an error or a warning. */

@@ -84,6 +84,8 @@ struct signature {
 const struct signature *signature_of(int op, const struct source *inputs, int nin);
 int signature_load(PyObject *numpy); /* -1 with an exception set */
 
+int signature_op(PyObject *ufunc); /* its row in ops.def, or NO_OP */
+
 /* -- record.c ---------------------------------------------------------------------- */
 
 /* An array is going whose memory the queue still needs. */

@@ -86,3 +86,11 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
     }
     return signature->exists ? signature : NULL;
 }
+
+int signature_op(PyObject *ufunc)
+{
+    for (int op = 0; op < OP_COUNT; op++)
+        if (ufuncs[op] == ufunc)
+            return op;
+    return NO_OP;
+}
