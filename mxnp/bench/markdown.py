@@ -176,8 +176,8 @@ def _suite(report: Report, suite: str) -> Iterator[str]:
     rows = report.of_suite(suite)
     peers = ranked(rows, report.peers)
     yield (
-        "Speed over NumPy's, and the median time with its quartiles; the fastest peer "
-        "is left, and the fastest of a row bold."
+        "Speed over NumPy's, and the median time ± half the distance between the "
+        "quartiles; the fastest peer is left, and the fastest of a row bold."
     )
     yield ""
     yield from _table(
@@ -205,7 +205,7 @@ def _cell(row: Row, peer: str) -> str:
     speed = f"{timing.speed:.2f}"
     return (
         f"{f'**{speed}**' if timing is best else speed}: {seconds_text(timing.median)} "
-        f"[{seconds_text(timing.low)}, {seconds_text(timing.high)}]"
+        f"±{100 * timing.spread:.0f}%"
     )
 
 
