@@ -31,8 +31,9 @@ def _page(report: Report) -> Iterator[str]:
         "mxnp against NumPy and other array packages, each given the same number of "
         "threads, in one process. In each round every peer takes one sample in turn; "
         "a sample repeats the computation for 2 ms or more, and stands for the time "
-        "of one repetition. Every result was compared with NumPy's before it was "
-        "timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
+        "of one repetition. It is taken again, a few times, if other work took the "
+        "processor away meanwhile. Every result was compared with NumPy's before it "
+        "was timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
         "than NumPy. The compilation of `jax.jit` is not timed. Small sizes are run "
         "first.",
         WIDTH,
