@@ -96,6 +96,7 @@ def test_run_writes_what_it_found(suite, tmp_path):
             assert timing["samples"] >= clock.MIN_ROUNDS
             assert timing["repetitions"] >= 1
             assert timing["faults"] >= 0
+            assert 0 <= timing["disturbed"] <= timing["samples"]
             base = row["timings"]["numpy"]["median"]
             assert timing["speed"] == pytest.approx(base / timing["median"])
 
@@ -376,7 +377,42 @@ def test_calibrate_repeats_until_a_sample_is_long_enough():
     assert 2000 <= count < 4000
 
 
-def test_samples_are_taken_in_turn():
+def switching(monkeypatch, disturbed):
+    """Let the system take the processor away in samples: those with true."""
+    each = iter(disturbed)
+    asked = total = 0
+
+    def system_counts():
+        nonlocal asked, total
+        asked += 1
+        if asked % 2 == 0:  # after a sample
+            total += next(each, False)
+        return clock.SystemCounts(0, total)
+
+    monkeypatch.setattr(clock, "system_counts", system_counts)
+
+
+def test_a_disturbed_sample_is_taken_again(monkeypatch):
+    switching(monkeypatch, [True, False])
+    # Two to calibrate, then one that is not timed before each that is.
+    seconds = iter([1.0, 1.0, 1.0, 9.0])
+    timing = clock.in_turn({"numpy": lambda count: next(seconds, 1.0)}, 0.0, 1e-3)[
+        "numpy"
+    ]
+    assert list(seconds) == []
+    assert timing.high == 1.0  # the nine seconds do not count
+    assert timing.samples == clock.MIN_ROUNDS
+    assert timing.disturbed == 0
+
+
+def test_a_sample_that_is_always_disturbed_counts(monkeypatch):
+    switching(monkeypatch, [True] * 100)
+    timing = clock.in_turn({"numpy": lambda count: 1e-3 * count}, 0.0, 1e-3)["numpy"]
+    assert timing.samples == timing.disturbed == clock.MIN_ROUNDS
+
+
+def test_samples_are_taken_in_turn(monkeypatch):
+    switching(monkeypatch, [])
     calls = []
 
     def sample_of(name, seconds):
@@ -424,7 +460,7 @@ def test_sampler_repeats_the_statement():
 def test_slower_is_said_first(tmp_path, capsys):
     def timing(median, base=1.0):
         return clock.Timing(
-            median, 0.9 * median, 1.1 * median, base / median, 5, 1, 0.0
+            median, 0.9 * median, 1.1 * median, base / median, 5, 1, 0.0, 0
         )
 
     rows = [report.Row.of(a_case()) for _ in range(2)]

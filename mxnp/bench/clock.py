@@ -15,6 +15,7 @@ from .case import define
 MIN_SAMPLE = 2e-3  # seconds; shorter samples say more about the clock
 MAX_ROUNDS = 25
 MIN_ROUNDS = 3
+MAX_TRIES = 4  # of a sample, while other work takes the processor away
 
 Sample = Callable[[int], float]  # seconds for a number of repetitions
 
@@ -29,6 +30,7 @@ class Timing(NamedTuple):
     samples: int
     repetitions: int  # in each sample
     faults: float  # page faults of a repetition, median
+    disturbed: int  # samples in which other work took the processor away
 
     @property
     def spread(self) -> float:
@@ -104,7 +106,9 @@ def in_turn(
 
     One round takes a sample of each; another begins each round, so that a drift of the
     machine and what one leaves in the caches meet all alike. Before each sample its
-    statement runs once untimed: what is measured is the steady state.
+    statement runs once untimed: what is measured is the steady state. A sample in which
+    the system gave the processor to something else is taken again, if it can be had
+    undisturbed in `MAX_TRIES`.
 
     Parameters
     ----------
@@ -130,31 +134,54 @@ def in_turn(
     rounds = max(MIN_ROUNDS, min(MAX_ROUNDS, int(allowance / estimate)))
     taken: dict[str, list[float]] = {name: [] for name in names}
     faults: dict[str, list[float]] = {name: [] for name in names}
+    disturbed = dict.fromkeys(names, 0)
     gc.collect()
     gc.disable()
     try:
         for number in range(rounds):
             first = number % len(names)
             for name in names[first:] + names[:first]:
-                samples[name](1)
-                before = _page_faults()
-                taken[name].append(samples[name](counts[name]) / counts[name])
-                faults[name].append((_page_faults() - before) / counts[name])
+                for _ in range(MAX_TRIES):
+                    samples[name](1)
+                    before = system_counts()
+                    seconds = samples[name](counts[name])
+                    after = system_counts()
+                    alone = after.switches == before.switches
+                    if alone:
+                        break
+                taken[name].append(seconds / counts[name])
+                faults[name].append((after.faults - before.faults) / counts[name])
+                disturbed[name] += not alone
     finally:
         gc.enable()
     base = statistics.median(taken[names[0]])
     return {
-        name: _timing(taken[name], base, counts[name], faults[name]) for name in names
+        name: _timing(taken[name], base, counts[name], faults[name], disturbed[name])
+        for name in names
     }
 
 
 def _timing(
-    taken: Sequence[float], base: float, count: int, faults: Sequence[float]
+    taken: Sequence[float],
+    base: float,
+    count: int,
+    faults: Sequence[float],
+    disturbed: int,
 ) -> Timing:
     low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
     each = round(statistics.median(faults), 3)
-    return Timing(median, low, high, base / median, len(taken), count, each)
+    return Timing(median, low, high, base / median, len(taken), count, each, disturbed)
 
 
-def _page_faults() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+class SystemCounts(NamedTuple):
+    """What the system has counted so far."""
+
+    faults: int  # of all threads
+    switches: int  # involuntary, of this thread
+
+
+def system_counts() -> SystemCounts:
+    """Return the counts; where threads are not counted apart, all threads' switches."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    own = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
+    return SystemCounts(usage.ru_minflt, resource.getrusage(own).ru_nivcsw)

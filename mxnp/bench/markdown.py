@@ -31,8 +31,9 @@ def _page(report: Report) -> Iterator[str]:
         "mxnp against NumPy and other array packages, each given the same number of "
         "threads, in one process. In each round every peer takes one sample in turn; "
         "a sample repeats the computation for 2 ms or more, and stands for the time "
-        "of one repetition. Every result was compared with NumPy's before it was "
-        "timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
+        "of one repetition. It is taken again, a few times, if other work took the "
+        "processor away meanwhile. Every result was compared with NumPy's before it "
+        "was timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
         "than NumPy. The compilation of `jax.jit` is not timed. Small sizes are run "
         "first.",
         WIDTH,
@@ -176,8 +177,8 @@ def _suite(report: Report, suite: str) -> Iterator[str]:
     rows = report.of_suite(suite)
     peers = ranked(rows, report.peers)
     yield (
-        "Speed over NumPy's, and the median time with its quartiles; the fastest peer "
-        "is left, and the fastest of a row bold."
+        "Speed over NumPy's, and the median time ± half the distance between the "
+        "quartiles; the fastest peer is left, and the fastest of a row bold."
     )
     yield ""
     yield from _table(
@@ -205,7 +206,7 @@ def _cell(row: Row, peer: str) -> str:
     speed = f"{timing.speed:.2f}"
     return (
         f"{f'**{speed}**' if timing is best else speed}: {seconds_text(timing.median)} "
-        f"[{seconds_text(timing.low)}, {seconds_text(timing.high)}]"
+        f"±{100 * timing.spread:.0f}%"
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mxnp.bench.case import Case
 
-# A module each, with SIZES, QUICK_SIZES and cases(sizes): a new suite is one more of both.
+# A module each, with SIZES, QUICK_SIZES and cases(sizes).
 NAMES = ("overhead", "chains", "reductions", "stencils", "programs")
 
 
