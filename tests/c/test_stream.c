@@ -58,6 +58,24 @@ static void test_temporaries(void)
     CHECK(memory_info().in_use == 0);
 }
 
+/* What is shown has its address before anything runs, also if nobody has written it. */
+static void test_shown_is_placed_first(void)
+{
+    struct array unwritten, out;
+    size_t count;
+    array_init(&unwritten, N * sizeof(double));
+    array_init(&out, N * sizeof(double));
+    record_add(row(&unwritten), value(1.0), row(&out));
+    mx_stream_enter();
+    CHECK(mx_stream_prepare(&count) == MX_OK);
+    CHECK(unwritten.buffer->data && unwritten.data == unwritten.buffer->data);
+    CHECK(out.buffer->data && out.data == out.buffer->data);
+    mx_stream_leave();
+    CHECK(flush() == MX_OK);
+    array_drop(&unwritten);
+    array_drop(&out);
+}
+
 /* An owner can come to a buffer that is not shown; it has its data all the same. */
 static void test_held_but_not_shown(void)
 {
@@ -262,16 +280,18 @@ static bool every_other_time(void) { return questions++ % 2 == 1; }
 static void test_interruption(void)
 {
     enum { LARGE = 1000000 };
-    struct array a;
+    struct array a, total;
     double *data = array_init_doubles(&a, LARGE, 1.0);
+    array_init(&total, sizeof(double));
     for (int i = 0; i < 3; i++)
         record(binary("add", add, LARGE, row(&a), row(&a), row(&a)));
+    record(sum(LARGE, row(&a), row(&total)));
     int interruptions = 0, status;
     do {
         size_t n, taken;
         mx_stream_enter();
         status = mx_stream_prepare(&taken);
-        CHECK(status == MX_OK && taken == 3);
+        CHECK(status == MX_OK && taken == 4);
         status = mx_stream_run(every_other_time);
         interruptions += status == MX_INTERRUPTED;
         if (status == MX_OK)
@@ -281,7 +301,9 @@ static void test_interruption(void)
     CHECK(status == MX_OK && interruptions > 5);
     for (int i = 0; i < LARGE; i++)
         CHECK(data[i] == 8.0);
+    CHECK(*(double *)(void *)total.data == 8.0 * LARGE);
     array_drop(&a);
+    array_drop(&total);
 }
 
 static void test_one_at_a_time(void)
@@ -299,6 +321,7 @@ int main(void)
     CHECK(mx_start() == MX_OK);
     test_order_and_lifetime();
     test_temporaries();
+    test_shown_is_placed_first();
     test_held_but_not_shown();
     test_conditions();
     test_refused_memory();
