@@ -295,6 +295,8 @@ def _variance(
         return NotImplemented
     if where is not True and where is not _given:
         return NotImplemented
+    if dtype is None and a.dtype == numpy.float16:
+        return NotImplemented  # which NumPy keeps in float16
     mean, count = _average(a, axis, dtype, True, True)
     if mean is NotImplemented or count <= ddof:
         return NotImplemented
@@ -314,12 +316,6 @@ def _variance(
     return result
 
 
-def _narrowed(result: Any, a: Any, dtype: Any) -> Any:
-    if dtype is None and a.dtype == numpy.float16:
-        return result.astype(a.dtype)
-    return result
-
-
 def _var(
     a: Any,
     axis: Any = None,
@@ -333,7 +329,7 @@ def _var(
     result = _variance(a, axis, dtype, out, ddof, keepdims, where)
     if result is NotImplemented:
         return NotImplemented
-    return _finish(_narrowed(result, a, dtype), out)
+    return _finish(result, out)
 
 
 def _std(
@@ -349,7 +345,7 @@ def _std(
     result = _variance(a, axis, dtype, out, ddof, keepdims, where)
     if result is NotImplemented:
         return NotImplemented
-    return _finish(_narrowed(_sqrt(result), a, dtype), out)
+    return _finish(_sqrt(result), out)
 
 
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:

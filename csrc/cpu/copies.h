@@ -1,10 +1,12 @@
 #pragma once
-/* copies.h -- elements moved from one layout to another. */
-#include "../base.h"
+/* copies.h -- elements moved as they are, whatever they mean. */
+#include "../dtypes.h"
 
-/* Copies a block of elements; no byte is in both. */
+/* Inner loops as NumPy's ufuncs have them, for aligned elements of 1, 2, 4, 8 or 16 bytes;
+ * NULL for other sizes.  An output is an input itself or does not overlap it. */
+mx_loop_function mx_copy_loop(int itemsize);   /* x, out */
+mx_loop_function mx_select_loop(int itemsize); /* condition (bool), x, y, out */
+
+/* Copies elements from one layout to another; no byte is in both. */
 void mx_copy_block(char *to, const intptr_t *to_strides, const char *from,
                    const intptr_t *from_strides, const intptr_t *shape, int ndim, int itemsize);
-
-mx_loop_function mx_copy_loop(int itemsize);   /* NULL: no such size */
-mx_loop_function mx_select_loop(int itemsize); /* of bool, x, y: x where true, y elsewhere */

@@ -26,8 +26,7 @@ struct mx_partial {
 /* Plans the chunks of a program whose blocks are settled.  Status. */
 int mx_reduce_plan(struct mx_program *program);
 
-void mx_reduce_run_chunk(struct mx_program *program, size_t chunk, char *scratch,
-                         bool watched);
+void mx_reduce_run_chunk(struct mx_program *program, size_t chunk, char *scratch, bool watched);
 
 /* One call on one block, n elements of its input from `data` on. */
 void mx_reduce_block(const struct mx_program *program, const struct mx_call *call, char *data,

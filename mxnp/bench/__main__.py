@@ -1,0 +1,230 @@
+"""The command line: ``python -m mxnp.bench [options] [suite ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import math
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from mxnp import _lib
+
+from . import machine, suites
+from .case import Case
+from .measure import measure
+from .peers import PEERS, Peer, start
+from .report import Report, Row, read_json, size_text
+
+_NAME = "python -m mxnp.bench"
+ALLOWANCE = 3.0  # seconds for a case, unless the smallest number of rounds needs more
+QUICK_ALLOWANCE = 0.1
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """
+    Run the command line.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        By default ``sys.argv``'s.
+
+    Returns
+    -------
+    int
+        The exit status: 1 if a result was wrong or a peer failed.
+    """
+    args = sys.argv[1:] if args is None else args
+    parser = _parser()
+    options = parser.parse_args(args)
+    if options.list:
+        _print_list()
+        return 0
+    for package, use in _needed(options).items():
+        if importlib.util.find_spec(package) is None:
+            parser.error(f"{use} needs {package}: pip install {package}")
+    if options.read:
+        try:
+            report = read_json(options.read)
+        except (OSError, ValueError) as error:
+            parser.error(str(error))
+    else:
+        try:
+            chosen = _cases(options)
+        except ValueError as error:
+            parser.error(str(error))
+        report = _run(chosen, options, [_NAME, *args])
+    _give(report, options)
+    return 1 if report.failures() else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=_NAME,
+        description="Time mxnp against NumPy, and against numexpr, JAX and torch where "
+        "they are installed. Every result is compared with NumPy's before it is timed.",
+    )
+    add = parser.add_argument
+    add("suites", nargs="*", metavar="suite", help="what to run; by default all")
+    add("--list", action="store_true", help="print suites and peers, and exit")
+    add(
+        "-k", dest="word", default="", help="run the cases with this text in their name"
+    )
+    add("--sizes", type=_sizes, metavar="N,N", help="numbers of elements: 1e4,1e6")
+    add(
+        "--peers",
+        type=_peers,
+        metavar="A,B",
+        help="beside NumPy and mxnp; by default all",
+    )
+    add(
+        "--threads",
+        type=_count,
+        metavar="N",
+        help="for every peer; by default mxnp's own",
+    )
+    add(
+        "--quick",
+        action="store_true",
+        help="small sizes and few rounds, for a first look",
+    )
+    add("--time-budget", type=float, metavar="S", help="seconds for all, about")
+    add("--json", type=Path, metavar="FILE", help="write all figures to a file")
+    add("--markdown", type=Path, metavar="FILE", help="write a page")
+    add("--plot", type=Path, metavar="FILE", help="draw a picture for each suite")
+    add(
+        "--read", type=Path, metavar="FILE", help="run nothing: take a --json of before"
+    )
+    return parser
+
+
+def _sizes(text: str) -> list[int]:
+    sizes = [float(part) for part in text.split(",")]
+    if any(size < 1 or size != math.floor(size) for size in sizes):
+        raise argparse.ArgumentTypeError(
+            f"sizes must be positive whole numbers: {text}"
+        )
+    return [int(size) for size in sizes]
+
+
+def _peers(text: str) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    for name in names:
+        if name not in PEERS:
+            raise argparse.ArgumentTypeError(
+                f"no peer {name!r}: there are {', '.join(PEERS)}"
+            )
+    return names
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"must be positive: {text}")
+    return count
+
+
+def _needed(options: argparse.Namespace) -> dict[str, str]:
+    """Give the packages that this run needs, and for what."""
+    needed = {"rich": "the table"}
+    if options.plot:
+        needed["matplotlib"] = "--plot"
+    return needed
+
+
+def _print_list() -> None:
+    print("suites:")
+    for name in suites.NAMES:
+        suite = suites.load(name)
+        sizes = ", ".join(map(size_text, suite.sizes))
+        count = len(suite.cases(suite.sizes))
+        print(f"  {suite.summary}\n    {count} cases, sizes {sizes}")
+    print("peers:")
+    for name, peer in PEERS.items():
+        there = importlib.util.find_spec(peer.package) is not None
+        print(f"  {name:<9}{'' if there else 'not installed'}".rstrip())
+
+
+def _cases(options: argparse.Namespace) -> list[Case]:
+    cases: list[Case] = []
+    for name in options.suites or suites.NAMES:
+        suite = suites.load(name)
+        sizes = options.sizes or (suite.quick_sizes if options.quick else suite.sizes)
+        cases += [case for case in suite.cases(sizes) if options.word in case.label]
+    if not cases:
+        raise ValueError(f"no case has {options.word!r} in its name")
+    return cases
+
+
+def _run(
+    cases: Sequence[Case], options: argparse.Namespace, command: list[str]
+) -> Report:
+    """Measure the cases."""
+    from .table import progress
+
+    threads = options.threads or _lib.get_num_threads()
+    wanted = PEERS if options.peers is None else options.peers
+    before = machine.load()
+    peers, missing = start(wanted, threads)
+    began = time.perf_counter()
+    started = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    rows: dict[int, Row] = {}
+    # The small ones first: a time budget leaves out the largest, and what large arrays
+    # leave in the heap changes the times of small ones.
+    order = sorted(range(len(cases)), key=lambda index: cases[index].size)
+    with progress(len(cases)) as advance:
+        for number, index in enumerate(order):
+            case = cases[index]
+            advance(number, f"{case.suite}: {case.label}, {size_text(case.size)}")
+            left = len(cases) - number
+            rows[index] = _measure(case, peers, options, began, left)
+        advance(len(cases), "done")
+    return Report(
+        " ".join(command),
+        started,
+        round(time.perf_counter() - began, 1),
+        machine.describe(),
+        {"before": before, "after": machine.load()},
+        {peer.name: peer.version for peer in peers},
+        {peer.name: peer.threads for peer in peers},
+        missing,
+        [rows[index] for index in range(len(cases))],
+    )
+
+
+def _measure(
+    case: Case,
+    peers: Sequence[Peer],
+    options: argparse.Namespace,
+    began: float,
+    left: int,
+) -> Row:
+    """Measure one case within its share of the time that is left."""
+    allowance = QUICK_ALLOWANCE if options.quick else ALLOWANCE
+    if options.time_budget is not None:
+        remaining = options.time_budget - (time.perf_counter() - began)
+        if remaining <= 0:
+            return Row.of(case, skipped="the time budget was used up")
+        allowance = remaining / left
+    return measure(case, peers, allowance)
+
+
+def _give(report: Report, options: argparse.Namespace) -> None:
+    """Show a report, and write it where it was asked for."""
+    from . import markdown, plot, table
+
+    table.show(report)
+    if options.json:
+        report.write_json(options.json)
+    if options.markdown:
+        markdown.write(report, options.markdown)
+    if options.plot:
+        plot.draw(report, options.plot)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+"""The report as a page: what is slower than a peer first, then everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from textwrap import wrap
+
+from .report import (
+    EQUAL,
+    Report,
+    Row,
+    geometric_mean,
+    ranked,
+    seconds_text,
+    size_text,
+)
+
+WIDTH = 120  # of the text
+
+
+def write(report: Report, path: Path) -> None:
+    """Write a report to a Markdown file."""
+    path.write_text("\n".join(_page(report)).rstrip() + "\n")
+
+
+def _page(report: Report) -> Iterator[str]:
+    yield "# Benchmarks"
+    yield ""
+    yield from wrap(
+        "mxnp against NumPy and other array packages, each given the same number of "
+        "threads, in one process. In each round every peer takes one sample in turn; "
+        "a sample repeats the computation for 2 ms or more, and stands for the time "
+        "of one repetition. Every result was compared with NumPy's before it was "
+        "timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
+        "than NumPy. The compilation of `jax.jit` is not timed. Small sizes are run "
+        "first.",
+        WIDTH,
+    )
+    yield ""
+    yield from wrap(
+        "How fast NumPy is depends on the process: the C library keeps more freed "
+        "memory after larger arrays were freed, by any package, and then NumPy's "
+        "temporaries cost no page faults. The JSON file has the page faults of each "
+        "time.",
+        WIDTH,
+    )
+    yield ""
+    yield from _circumstances(report)
+    yield ""
+    if report.busy:
+        yield f"**{report.busy}**"
+        yield ""
+    yield "## What is slower than a peer"
+    yield ""
+    yield from _slower(report)
+    yield from _wrong(report)
+    yield "## In short"
+    yield ""
+    yield from _summary(report)
+    for suite in report.suites():
+        yield ""
+        yield f"## {suite}"
+        yield ""
+        yield from _suite(report, suite)
+
+
+def _circumstances(report: Report) -> Iterator[str]:
+    versions = ", ".join(f"{peer} {text}" for peer, text in report.versions.items())
+    threads = ", ".join(f"{peer} {text}" for peer, text in report.threads.items())
+    lines = {
+        "command": f"`{report.command}`",
+        "started": f"{report.started}, took {report.seconds:.0f} s",
+        **report.machine,
+        "versions": versions,
+        "threads": f"{threads}; matrix products as NumPy's BLAS is set",
+        "load (1, 5, 15 min)": ", ".join(
+            f"{when} {' '.join(map(str, values))}"
+            for when, values in report.load.items()
+        ),
+        "not installed": ", ".join(report.missing) or "none of the peers asked for",
+    }
+    yield from _table(["", ""], ([key, text] for key, text in lines.items()))
+
+
+def _slower(report: Report) -> Iterator[str]:
+    """One line for each case and peer, with mxnp's speed over the peer's by size."""
+    found = False
+    for peer in report.peers:
+        sizes: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        for row in report.rows:
+            if peer in row.faster():
+                speed = row.speed(peer)
+                assert speed is not None
+                sizes.setdefault((row.suite, row.label), []).append((row.size, speed))
+        if not sizes:
+            continue
+        found = True
+        compared = sum(row.speed(peer) is not None for row in report.rows)
+        slower = sum(map(len, sizes.values()))
+        yield f"### Than {peer}: {slower} of {compared}"
+        yield ""
+        yield from _table(
+            ["suite", "case", f"mxnp's speed over {peer}'s, by size"],
+            (
+                [
+                    suite,
+                    label,
+                    ", ".join(
+                        f"{size_text(size)}: {speed:.2f}" for size, speed in pairs
+                    ),
+                ]
+                for (suite, label), pairs in sorted(
+                    sizes.items(), key=lambda item: min(speed for _, speed in item[1])
+                )
+            ),
+        )
+        yield ""
+    percent = round(100 * (EQUAL - 1))
+    if found:
+        yield f"A difference of up to {percent} % is not listed; the tables have all."
+    else:
+        yield f"Nothing, by more than {percent} %."
+    yield ""
+
+
+def _wrong(report: Report) -> Iterator[str]:
+    failures = report.failures()
+    skipped = [row for row in report.rows if row.skipped]
+    if failures:
+        yield "## What went wrong"
+        yield ""
+        yield from _table(
+            ["suite", "case", "size", "peer", "error"],
+            (
+                [row.suite, row.label, size_text(row.size), peer, text]
+                for row, peer, text in failures
+            ),
+        )
+        yield ""
+    if skipped:
+        yield "## What was not run"
+        yield ""
+        yield from _table(
+            ["suite", "case", "size", "reason"],
+            (
+                [row.suite, row.label, size_text(row.size), row.skipped]
+                for row in skipped
+            ),
+        )
+        yield ""
+
+
+def _summary(report: Report) -> Iterator[str]:
+    peers = [peer for peer in report.peers if peer != "mxnp"]
+    yield "mxnp's speed over each peer's: geometric mean, and the lowest."
+    yield ""
+    lines = []
+    for suite in report.suites():
+        rows = report.of_suite(suite)
+        kinds = list(dict.fromkeys(row.kind for row in rows))
+        for kind in ["", *kinds] if len(kinds) > 1 else [""]:
+            chosen = [row for row in rows if kind in ("", row.kind)]
+            lines.append(
+                [suite, kind or "all", *(_mean(chosen, peer) for peer in peers)]
+            )
+    yield from _table(["suite", "kind", *peers], lines)
+
+
+def _mean(rows: Sequence[Row], peer: str) -> str:
+    speeds = [speed for row in rows if (speed := row.speed(peer))]
+    return f"{geometric_mean(speeds):.2f} ({min(speeds):.2f})" if speeds else ""
+
+
+def _suite(report: Report, suite: str) -> Iterator[str]:
+    rows = report.of_suite(suite)
+    peers = ranked(rows, report.peers)
+    yield (
+        "Speed over NumPy's, and the median time with its quartiles; the fastest peer "
+        "is left, and the fastest of a row bold."
+    )
+    yield ""
+    yield from _table(
+        ["case", "size", *peers, "mxnp slower than"],
+        (
+            [
+                row.label,
+                size_text(row.size),
+                *(_cell(row, peer) for peer in peers),
+                ", ".join(row.faster()),
+            ]
+            for row in rows
+            if not row.skipped
+        ),
+    )
+
+
+def _cell(row: Row, peer: str) -> str:
+    if peer in row.errors:
+        return "error"
+    timing = row.timings.get(peer)
+    if timing is None:
+        return ""
+    best = max(row.timings.values(), key=lambda each: each.speed)
+    speed = f"{timing.speed:.2f}"
+    return (
+        f"{f'**{speed}**' if timing is best else speed}: {seconds_text(timing.median)} "
+        f"[{seconds_text(timing.low)}, {seconds_text(timing.high)}]"
+    )
+
+
+def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _line(head)
+    yield "|" + "---|" * len(head)
+    for line in lines:
+        yield _line(line)
+
+
+def _line(cells: Sequence[str]) -> str:
+    # A bar ends a cell, a star begins emphasis; those of expressions do neither.
+    texts = [
+        text if text.startswith(("**", "`")) else text.replace("*", "\\*")
+        for text in (cell.replace("|", "\\|") for cell in cells)
+    ]
+    return f"| {' | '.join(texts)} |"

@@ -1,0 +1,335 @@
+"""The peers: array packages that run a case, each in its own way."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import numpy
+
+from mxnp import _bridge, _lib
+
+from .case import Case, Inputs, is_expression
+from .clock import Sample, sampler
+
+
+class Peer(ABC):
+    """
+    An array package that runs cases.
+
+    Parameters
+    ----------
+    threads : int
+        How many threads it is to use.
+
+    Raises
+    ------
+    ImportError
+        If the package is not installed.
+    """
+
+    name: ClassVar[str]
+    package: ClassVar[str]
+    # A case names the peers it makes sense for; these take all.
+    takes_all: ClassVar[bool] = False
+    writes: ClassVar[bool] = True  # its arrays can be written to
+
+    def __init__(self, threads: int) -> None:
+        self.threads = str(threads)
+
+    @property
+    def version(self) -> str:
+        """Version of the package."""
+        return importlib.metadata.version(self.package)
+
+    def takes(self, case: Case) -> bool:
+        """Tell whether the peer can run a case, and the case makes sense for it."""
+        if not self.takes_all and self.name not in case.peers:
+            return False
+        return self.writes or not case.target or case.pure is not None
+
+    @abstractmethod
+    def arrays(self, inputs: Inputs, target: str) -> Inputs:
+        """Give a case's inputs as arrays of the package; that named target to write."""
+
+    @abstractmethod
+    def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
+        """Give a call that runs the case and returns its complete result."""
+
+    def as_numpy(self, result: Any) -> Any:
+        """Give a result as NumPy arrays."""
+        if isinstance(result, tuple | list):
+            return [self.as_numpy(part) for part in result]
+        return numpy.asarray(result)
+
+    def sampler(self, case: Case, arrays: Inputs) -> Sample:
+        """Give what times the case."""
+        if case.statement:
+            raise NotImplementedError(f"{self.name} runs no statements")
+        return sampler("call()", {"call": self.call(case, arrays)})
+
+
+class NumPy(Peer):
+    """What all others are compared with."""
+
+    name = "numpy"
+    package = "numpy"
+    takes_all = True
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self.threads = "1"
+
+    def arrays(self, inputs: Inputs, target: str) -> Inputs:
+        """Share the inputs, but for the one that is written."""
+        return {k: v.copy() if k == target else v for k, v in inputs.items()}
+
+    def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
+        """Call the case's function with NumPy."""
+        return lambda: case.function(numpy, **arrays)
+
+    def sampler(self, case: Case, arrays: Inputs) -> Sample:
+        """Time the statement as it is, where there is one."""
+        if not case.statement:
+            return super().sampler(case, arrays)
+        return sampler(case.statement, {"np": numpy, **arrays})
+
+
+class Mxnp(Peer):
+    """What is measured."""
+
+    name = "mxnp"
+    package = "mxnp"
+    takes_all = True
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._np: Any = importlib.import_module("mxnp")
+        _lib.set_num_threads(threads)
+        self.threads = str(_lib.get_num_threads())
+
+    @property
+    def version(self) -> str:
+        """Version of the core that runs."""
+        return _lib.core_version()
+
+    def arrays(self, inputs: Inputs, target: str) -> Inputs:
+        """Copy the inputs into memory of mxnp."""
+        return {name: self._np.array(value) for name, value in inputs.items()}
+
+    def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
+        """Call the case's function, and hold the result until it is computed."""
+
+        def call() -> Any:
+            result = case.function(self._np, **arrays)
+            _lib.synchronize()
+            return result
+
+        return call
+
+    def sampler(self, case: Case, arrays: Inputs) -> Sample:
+        """Complete each statement by itself if it is recorded, else all at the end."""
+        statement = case.statement
+        if not statement:
+            return super().sampler(case, arrays)
+        names = {"np": self._np, **arrays}
+        _lib.synchronize()
+        result = case.function(**names)
+        recorded = _bridge.pending() > 0
+        _lib.synchronize()
+        del result
+        if not recorded:
+            return sampler(statement, names, _lib.synchronize)
+        # A result that nobody holds would not be computed at all.
+        value = is_expression(statement)
+        text = f"complete({statement})" if value else f"{statement}; complete()"
+        return sampler(text, names | {"complete": complete})
+
+
+def complete(*results: object) -> None:
+    """Run what is recorded, while its results are held."""
+    _lib.synchronize()
+
+
+class NumExpr(Peer):
+    """Expressions as text, compiled to a small machine's program."""
+
+    name = "numexpr"
+    package = "numexpr"
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        os.environ.setdefault("NUMEXPR_MAX_THREADS", str(max(threads, 64)))
+        self._package: Any = importlib.import_module("numexpr")
+        self._package.set_num_threads(threads)
+        self.threads = str(self._package.get_num_threads())
+
+    def takes(self, case: Case) -> bool:
+        """Tell whether the case has a text for numexpr."""
+        return bool(case.numexpr)
+
+    def arrays(self, inputs: Inputs, target: str) -> Inputs:
+        """Share the inputs, but for the one that is written."""
+        return {k: v.copy() if k == target else v for k, v in inputs.items()}
+
+    def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
+        """Evaluate the case's text."""
+        text, names = case.numexpr, dict(arrays)
+        if case.dtype == "float32":
+            # A plain 0.5 would make the whole expression float64.
+            constants: dict[str, str] = {}
+            text = re.sub(
+                r"\b\d+\.\d*(?:e-?\d+)?",
+                lambda found: constants.setdefault(
+                    found.group(), f"constant{len(constants)}"
+                ),
+                text,
+            )
+            names |= {name: numpy.float32(key) for key, name in constants.items()}
+        evaluate = self._package.evaluate
+        if case.target:
+            out = arrays[case.target]
+            return lambda: evaluate(text, names, {}, out=out, casting="same_kind")
+        return lambda: evaluate(text, names, {})
+
+
+class Jax(Peer):
+    """JAX, one operation at a time."""
+
+    name = "jax"
+    package = "jax"
+    writes = False
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        # Read when the first array is made; there is no other way to tell it.
+        os.environ["NPROC"] = str(threads)
+        self._jax: Any = importlib.import_module("jax")
+        self._jax.config.update("jax_enable_x64", True)
+        self._np: Any = importlib.import_module("jax.numpy")
+
+    def arrays(self, inputs: Inputs, target: str) -> Inputs:
+        """Give the inputs to JAX."""
+        return {name: self._np.asarray(value) for name, value in inputs.items()}
+
+    def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
+        """Call the case's function, and wait for the result."""
+        function = self.function(case)
+        ready = self._jax.block_until_ready
+        return lambda: ready(function(**arrays))
+
+    def function(self, case: Case) -> Callable[..., Any]:
+        """Give the case as a function of its arrays alone."""
+        function = case.pure or case.function
+        return lambda **arrays: function(self._np, **arrays)
+
+
+class JaxJit(Jax):
+    """JAX, compiled; the compilation is not timed."""
+
+    name = "jax.jit"
+
+    def function(self, case: Case) -> Callable[..., Any]:
+        """Compile the case's function."""
+        compiled: Callable[..., Any] = self._jax.jit(super().function(case))
+        return compiled
+
+
+class Torch(Peer):
+    """PyTorch on the CPU, one operation at a time."""
+
+    name = "torch"
+    package = "torch"
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._torch: Any = importlib.import_module("torch")
+        self._torch.set_num_threads(threads)
+        self.threads = str(self._torch.get_num_threads())
+        self._np = TorchNames(self._torch)
+
+    @property
+    def version(self) -> str:
+        """Version with the kind of build."""
+        return str(self._torch.__version__)
+
+    def arrays(self, inputs: Inputs, target: str) -> Inputs:
+        """Share the memory of the inputs, but for the one that is written."""
+        tensor = self._torch.from_numpy
+        return {k: tensor(v.copy() if k == target else v) for k, v in inputs.items()}
+
+    def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
+        """Call the case's function with torch's functions under NumPy's names."""
+        return lambda: case.function(self._np, **arrays)
+
+
+class TorchNames:
+    """Torch's functions by NumPy's names, as far as the suites use them."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what has the same name in both."""
+        value = getattr(self._torch, name)
+        setattr(self, name, value)
+        return value
+
+    def std(self, x: Any, axis: int | None = None) -> Any:
+        """Give the standard deviation as NumPy defines it."""
+        return self._torch.std(x, dim=axis, correction=0)
+
+    def max(self, x: Any, axis: int | None = None) -> Any:
+        """Give the largest elements, without their places."""
+        return self._torch.amax(x, dim=() if axis is None else axis)
+
+    def any(self, x: Any, axis: int | None = None) -> Any:
+        """Tell whether any element is true."""
+        return self._torch.any(x) if axis is None else self._torch.any(x, dim=axis)
+
+    def cumsum(self, x: Any, axis: int | None = None) -> Any:
+        """Sum up, by default over all elements in turn."""
+        if axis is None:
+            return self._torch.cumsum(x.reshape(-1), dim=0)
+        return self._torch.cumsum(x, dim=axis)
+
+
+PEERS: dict[str, type[Peer]] = {
+    peer.name: peer for peer in (NumPy, Mxnp, NumExpr, Jax, JaxJit, Torch)
+}
+
+
+def start(names: Iterable[str], threads: int) -> tuple[list[Peer], dict[str, str]]:
+    """
+    Import the peers.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Those that are wanted; NumPy and mxnp always are.
+    threads : int
+        How many threads each is to use.
+
+    Returns
+    -------
+    list of Peer
+        Those that are there, in the order of `PEERS`.
+    dict
+        For each of the others, why it is not.
+    """
+    wanted = {"numpy", "mxnp", *names}
+    there: list[Peer] = []
+    missing: dict[str, str] = {}
+    for name, peer in PEERS.items():
+        if name not in wanted:
+            continue
+        try:
+            there.append(peer(threads))
+        except ImportError as error:
+            missing[name] = str(error)
+    return there, missing

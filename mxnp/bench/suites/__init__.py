@@ -1,0 +1,38 @@
+"""The suites: lists of cases, made when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from mxnp.bench.case import Case
+
+# A module each, with SIZES, QUICK_SIZES and cases(sizes): a new suite is one more of both.
+NAMES = ("overhead", "chains", "reductions", "stencils", "programs")
+
+
+class Suite(NamedTuple):
+    """A list of cases of one subject."""
+
+    name: str
+    summary: str
+    sizes: tuple[int, ...]  # elements
+    quick_sizes: tuple[int, ...]
+    cases: Callable[[Sequence[int]], list[Case]]
+
+
+def load(name: str) -> Suite:
+    """
+    Return a suite by its name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such suite.
+    """
+    if name not in NAMES:
+        raise ValueError(f"no suite {name!r}: there are {', '.join(NAMES)}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    summary = (module.__doc__ or "").partition("\n")[0].rstrip(".")
+    return Suite(name, summary, module.SIZES, module.QUICK_SIZES, module.cases)

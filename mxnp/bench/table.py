@@ -1,0 +1,145 @@
+"""The tables on the terminal, and the progress bar; they need rich."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .report import (
+    Report,
+    Row,
+    geometric_mean,
+    ranked,
+    seconds_text,
+    size_text,
+)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[int, str], None]]:
+    """
+    Show a progress bar on the standard error.
+
+    Parameters
+    ----------
+    total : int
+        The number of cases.
+
+    Yields
+    ------
+    callable
+        To be called with the number of cases done and the name of the next.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        # A thread that draws would take time from what is measured.
+        auto_refresh=False,
+    )
+    with bar:
+        task = bar.add_task("", total=total)
+
+        def advance(number: int, text: str) -> None:
+            bar.update(task, completed=number, description=text, refresh=True)
+
+        yield advance
+
+
+def show(report: Report) -> None:
+    """Print the tables of a report: one for each suite, then what went wrong."""
+    from rich.console import Console
+
+    # Into a file or a pipe, lines are as long as they need to be.
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    for suite in report.suites():
+        console.print(_table(report, suite))
+    console.print(
+        "In front, NumPy's time over the peer's: above 1 is faster than NumPy. Times "
+        "are medians, ± half the distance between the quartiles.\nThe fastest peer is "
+        "left, the fastest of a row bold; [red]<[/] marks where mxnp is slower than a "
+        "peer by more than 5 %.",
+        highlight=False,
+    )
+    if report.busy:
+        console.print(report.busy, style="red", highlight=False)
+    for row, peer, text in report.failures():
+        size = size_text(row.size)
+        line = f"error: {row.suite}: {row.label}, {size}, {peer}: {text}"
+        console.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+    for row in report.rows:
+        if row.skipped:
+            size = size_text(row.size)
+            line = f"skipped: {row.suite}: {row.label}, {size}: {row.skipped}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for peer, reason in report.missing.items():
+        console.print(
+            f"not installed: {peer} ({reason})", markup=False, highlight=False
+        )
+
+
+def _table(report: Report, suite: str) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = report.of_suite(suite)
+    peers = ranked(rows, report.peers)
+    means = ", ".join(
+        f"{geometric_mean(speeds):.2f}x {peer}"
+        for peer in peers
+        if (speeds := [speed for row in rows if (speed := row.speed(peer))])
+        and peer != "mxnp"
+    )
+    table = Table(title=f"{suite}: mxnp has {means or 'no'} speed (geometric mean)")
+    table.add_column("case", min_width=16, max_width=54)
+    table.add_column("size", justify="right")
+    for peer in peers:
+        table.add_column(peer, justify="right")
+    table.add_column("mxnp slower than", max_width=16)
+    before = ""
+    for row in rows:
+        if row.skipped:
+            continue
+        if before and row.label != before:
+            table.add_section()
+        cells = [_cell(row, peer) for peer in peers]
+        slower = ", ".join(row.faster())
+        wrong = any(row.errors)
+        table.add_row(
+            Text(row.label if row.label != before else ""),
+            size_text(row.size),
+            *cells,
+            Text(f"< {slower}" if slower else "error" if wrong else "", "red"),
+        )
+        before = row.label
+    return table
+
+
+def _cell(row: Row, peer: str) -> Any:
+    from rich.text import Text
+
+    if peer in row.errors:
+        return Text("error", "red")
+    timing = row.timings.get(peer)
+    if timing is None:
+        return Text("")
+    best = max(row.timings.values(), key=lambda each: each.speed)
+    text = Text(f"{timing.speed:.2f}x ", "bold" if timing is best else "")
+    text.append(seconds_text(timing.median))
+    text.append(f" ±{100 * timing.spread:.0f}%", "dim")
+    return text

@@ -1,0 +1,536 @@
+"""The benchmarks run, compare before they time, and write what they found."""
+
+import importlib
+import json
+import math
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+pytest.importorskip("rich")
+
+import mxnp
+from mxnp import _bridge, _lib
+from mxnp.bench import __main__ as command
+from mxnp.bench import clock, markdown, peers, report, suites, table
+from mxnp.bench.case import Case, difference, of_statement, uniform
+from mxnp.bench.measure import measure
+
+OURS = ["--peers", "numpy,mxnp"]
+# Sizes that make them quick.
+SIZES = {
+    "overhead": [1, 100],
+    "chains": [64],
+    "reductions": [64],
+    "stencils": [64],
+    "programs": [300],
+}
+
+
+def bench(*args, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "mxnp.bench", *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture(autouse=True)
+def same_threads():
+    count = mxnp.get_num_threads()
+    yield
+    mxnp.set_num_threads(count)
+
+
+@pytest.fixture
+def started():
+    """Give NumPy and mxnp as peers."""
+    return peers.start(["numpy", "mxnp"], 1)[0]
+
+
+def a_case(function=None, **words):
+    function = function or (lambda np, a: np.sqrt(a) + 1.0)
+    inputs = uniform("a", 50, "float64", 0.5, 1.5)
+    return Case("chains", "of a test", "float64", 50, function, inputs, **words)
+
+
+# -- Whole runs -----------------------------------------------------------------------
+
+
+def test_every_suite_is_tested():
+    assert set(SIZES) == set(suites.NAMES)
+
+
+@pytest.mark.parametrize("suite", suites.NAMES)
+def test_run_writes_what_it_found(suite, tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    sizes = SIZES[suite]
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "md", "png")}
+    done = bench(
+        suite, "--quick", "--threads", 1, *OURS, "--sizes", ",".join(map(str, sizes)),
+        "--json", files["json"], "--markdown", files["md"], "--plot", files["png"],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    found = json.loads(files["json"].read_text())
+    cases = suites.load(suite).cases(sizes)
+    assert [
+        (row["name"], row["layout"], row["dtype"], row["size"]) for row in found["rows"]
+    ] == [(case.name, case.layout, case.dtype, case.size) for case in cases]
+    assert found["versions"] == {"numpy": numpy.__version__, "mxnp": mxnp.mxnp_version}
+    assert found["threads"] == {"numpy": "1", "mxnp": "1"}
+    assert found["missing"] == {}
+    assert [len(values) for values in found["load"].values()] == [3, 3]
+    assert all(found["machine"].values())
+    for row in found["rows"]:
+        assert row["errors"] == {}
+        assert row["skipped"] == ""
+        assert set(row["timings"]) == {"numpy", "mxnp"}
+        for timing in row["timings"].values():
+            assert 0 < timing["low"] <= timing["median"] <= timing["high"]
+            assert timing["samples"] >= clock.MIN_ROUNDS
+            assert timing["repetitions"] >= 1
+            assert timing["faults"] >= 0
+            base = row["timings"]["numpy"]["median"]
+            assert timing["speed"] == pytest.approx(base / timing["median"])
+
+    page = files["md"].read_text()
+    headings = [line for line in page.splitlines() if line.startswith("## ")]
+    assert headings == ["## What is slower than a peer", "## In short", f"## {suite}"]
+    assert page.count("**: ") == len(cases)  # a best in each
+    for text in (numpy.__version__, found["machine"]["processor"], "--quick"):
+        assert text in page
+    picture = pyplot.imread(files["png"])
+    assert picture.shape[0] > 250
+    assert picture.shape[1] > 250
+    assert picture.std() > 0.02  # something was drawn
+    assert suite in done.stdout
+    assert "error" not in done.stdout
+
+
+def test_several_suites_give_a_picture_each(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = bench(
+        "chains", "stencils", "-k", "0.5", "--quick", "--sizes", "20", *OURS,
+        "--plot", tmp_path / "out.png",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert [path.name for path in pictures] == ["out-chains.png", "out-stencils.png"]
+    assert all(path.stat().st_size > 5000 for path in pictures)
+
+
+def test_a_file_of_before_gives_the_same_page(tmp_path):
+    first, again = tmp_path / "first.md", tmp_path / "again.md"
+    kept = tmp_path / "kept.json"
+    run = bench(
+        "overhead", "-k", "a +", "--quick", "--sizes", "5", *OURS,
+        "--json", kept, "--markdown", first,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert bench("--read", kept, "--markdown", again).returncode == 0
+    assert again.read_text() == first.read_text()
+
+
+def test_time_budget_leaves_out_what_it_has_no_time_for(tmp_path):
+    out = tmp_path / "out.json"
+    done = bench("overhead", "--quick", *OURS, "--time-budget", "1e-9", "--json", out)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text())["rows"]
+    assert {row["skipped"] for row in rows} == {"the time budget was used up"}
+    assert len(rows) == 40
+    assert "skipped: overhead: a + b float64, 100: the time budget" in done.stdout
+
+
+def test_list_names_suites_and_peers():
+    done = bench("--list")
+    assert done.returncode == 0
+    for name in suites.NAMES:
+        assert f"{name.capitalize()}: " in done.stdout
+    for name in peers.PEERS:
+        assert f"\n  {name}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["nonsense"], "no suite 'nonsense'"),
+        (["--peers", "cupy"], "no peer 'cupy'"),
+        (["--sizes", "0"], "sizes must be positive whole numbers"),
+        (["--sizes", "1.5"], "sizes must be positive whole numbers"),
+        (["--threads", "0"], "must be positive"),
+        (["-k", "no such case"], "no case has 'no such case'"),
+        (["--read", "/nonexistent.json"], "No such file"),
+    ],
+)
+def test_wrong_options_are_refused(args, complaint, capsys):
+    with pytest.raises(SystemExit) as refusal:
+        command.main(args)
+    assert refusal.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_other_json_is_refused(tmp_path, capsys):
+    path = tmp_path / "other.json"
+    path.write_text("[1]")
+    with pytest.raises(SystemExit):
+        command.main(["--read", str(path)])
+    assert "is not a report of this version" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("absent", "args", "complaint"),
+    [
+        ("rich", [], "the table needs rich: pip install rich"),
+        (
+            "matplotlib",
+            ["--plot", "x.png"],
+            "--plot needs matplotlib: pip install matplotlib",
+        ),
+    ],
+)
+def test_without_a_package_it_says_what_to_install(
+    absent, args, complaint, monkeypatch, capsys
+):
+    monkeypatch.setitem(sys.modules, absent, None)  # as if it were not there
+    with pytest.raises(SystemExit):
+        command.main(args)
+    assert complaint in capsys.readouterr().err
+
+
+def test_mxnp_does_not_import_it():
+    program = "import sys, mxnp; print([m for m in sys.modules if 'bench' in m])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n"
+
+
+# -- What is wrong is said ------------------------------------------------------------
+
+
+def off_by_one(np, a):
+    return a + float(np is mxnp)
+
+
+def other_dtype(np, a):
+    return a.astype("float32" if np is mxnp else "float64")
+
+
+def failing(np, a):
+    if np is mxnp:
+        raise RuntimeError("broken\nand more")
+    return a
+
+
+@pytest.mark.parametrize(
+    ("function", "complaint"),
+    [
+        (off_by_one, "differs from NumPy's by up to 1, in 50 of 50 elements"),
+        (other_dtype, "has dtype float32, NumPy's float64"),
+        (failing, "RuntimeError: broken"),
+    ],
+)
+def test_a_wrong_case_is_an_error(function, complaint, started):
+    row = measure(a_case(function), started, 0.0, 1e-5)
+    assert set(row.timings) == {"numpy"}
+    assert set(row.errors) == {"mxnp"}
+    assert row.errors["mxnp"].startswith(complaint)
+
+
+def test_a_case_that_numpy_cannot_run_is_an_error(started):
+    row = measure(a_case(lambda np, a: a + numpy.ones(3)), started, 0.0, 1e-5)
+    assert row.timings == {}
+    assert "could not be broadcast" in row.errors["numpy"]
+
+
+def test_errors_are_in_all_that_is_written(monkeypatch, tmp_path, capsys):
+    cases = [a_case(off_by_one), a_case(failing)]
+    suite = suites.Suite("chains", "Wrong", (50,), (50,), lambda sizes: cases)
+    monkeypatch.setattr(suites, "load", lambda name: suite)
+    files = [tmp_path / "out.json", tmp_path / "out.md"]
+    status = command.main(
+        [
+            "chains",
+            "--quick",
+            "--json",
+            str(files[0]),
+            "--markdown",
+            str(files[1]),
+            *OURS,
+        ]
+    )
+    assert status == 1
+    errors = [row["errors"] for row in json.loads(files[0].read_text())["rows"]]
+    assert [list(error) for error in errors] == [["mxnp"], ["mxnp"]]
+    page = files[1].read_text()
+    assert "## What went wrong" in page
+    for text in (page, capsys.readouterr().out):
+        assert "differs from NumPy's by up to 1" in text
+        assert "RuntimeError: broken" in text
+
+
+def test_a_case_too_large_for_the_memory_is_not_run(started, monkeypatch):
+    monkeypatch.setattr("mxnp.bench.measure.memory_available", lambda: 100)
+    row = measure(a_case(), started, 0.0)
+    assert row.timings == {}
+    assert row.skipped.startswith("needs about")
+
+
+@pytest.mark.parametrize(
+    ("result", "expected", "complaint"),
+    [
+        (numpy.ones(3), numpy.ones(3), ""),
+        (numpy.ones(3) + 1e-13, numpy.ones(3), ""),
+        (numpy.array([1.0, 1e-13]), numpy.array([1.0, 0.0]), ""),  # of the largest
+        (numpy.ones(3) + 1e-9, numpy.ones(3), "differs from NumPy's by up to 1e-09"),
+        (numpy.array([math.nan, 1]), numpy.array([math.nan, 1]), ""),
+        (numpy.array([math.nan, 1]), numpy.array([1.0, 1]), "differs"),
+        (numpy.array([math.inf, 1]), numpy.array([math.inf, 1]), ""),
+        (numpy.array([1, 2]), numpy.array([1, 3]), "differs from NumPy's in 1 of 2"),
+        (numpy.ones((3, 1)), numpy.ones(3), "has shape (3, 1), NumPy's (3,)"),
+        (numpy.array([1, 2]), numpy.array([1.0, 2.0]), "has dtype int64"),
+        ((numpy.ones(2), 1.0), (numpy.ones(2), 2.0), "result 1 differs"),
+        ((numpy.ones(2),), (numpy.ones(2), 2.0), "gives 1 results, NumPy 2"),
+    ],
+)  # fmt: skip
+def test_difference(result, expected, complaint):
+    said = difference(result, expected, 1e-11, exact_type=True)
+    assert said.startswith(complaint) if complaint else said == ""
+
+
+# -- Cases ----------------------------------------------------------------------------
+
+
+def test_results_agree_where_operations_are_recorded(started):
+    """Every case at a size that mxnp queues; timing plays no part."""
+    ours = started[1]
+    for name in suites.NAMES:
+        for case in suites.load(name).cases([40_000]):
+            inputs = case.inputs()
+            arrays = [peer.arrays(inputs, case.target) for peer in started]
+            expected = started[0].call(case, arrays[0])()
+            result = ours.as_numpy(ours.call(case, arrays[1])())
+            said = difference(result, expected, case.relative, exact_type=True)
+            assert said == "", f"{case.suite}: {case.label}"
+
+
+def test_inputs_are_not_written_to(started):
+    for name in suites.NAMES:
+        for case in suites.load(name).cases([100]):
+            inputs = case.inputs()
+            for peer in started:
+                peer.call(case, peer.arrays(inputs, case.target))()
+            for key, value in case.inputs().items():
+                assert numpy.array_equal(inputs[key], value), case.label
+
+
+def test_suites_are_what_they_promise():
+    assert len(suites.load("overhead").cases([1])) == 20
+    chains = suites.load("chains").cases([10])
+    assert len({case.name for case in chains}) == 10
+    assert {case.dtype for case in chains} == {"float32", "float64", "int64"}
+    assert len({case.name for case in suites.load("programs").cases([10])}) >= 12
+    with pytest.raises(ValueError, match="no suite"):
+        suites.load("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [("a + b", 5), ("np.maximum(a, b)", 3), ("c[:] = a", [2, 2]), ("c += b", [3, 3])],
+)
+def test_of_statement(statement, expected):
+    function = of_statement(statement, ("a", "b", "c"))
+    result = function(numpy, a=2, b=3, c=numpy.zeros(2))
+    assert numpy.array_equal(result, expected)
+
+
+def test_a_recorded_statement_is_computed_each_time(started):
+    size = 100_000
+    inputs = uniform("a b", size, "float64", 0.5, 1.5)
+    statement = "a + b"
+    function = of_statement(statement, ("a", "b"))
+    case = Case(
+        "overhead", statement, "float64", size, function, inputs, statement=statement
+    )
+    arrays = started[1].arrays(inputs(), "")
+    sample = started[1].sampler(case, arrays)
+    assert sample(3) > 0
+    assert _bridge.pending() == 0
+    (group,) = _lib.last_flush()  # of the last repetition: nothing was left for later
+    assert group.operations == ("add",)
+    assert group.bytes_written == 8 * size
+
+
+# -- The clock ------------------------------------------------------------------------
+
+
+def test_calibrate_repeats_until_a_sample_is_long_enough():
+    count, seconds = clock.calibrate(lambda count: 1e-6 * count, 2e-3)
+    assert seconds >= 2e-3
+    assert 2000 <= count < 4000
+
+
+def test_samples_are_taken_in_turn():
+    calls = []
+
+    def sample_of(name, seconds):
+        def sample(count):
+            calls.append((name, count))
+            return seconds * count
+
+        return sample
+
+    samples = {"numpy": sample_of("numpy", 2e-3), "mxnp": sample_of("mxnp", 1e-3)}
+    timings = clock.in_turn(samples, 0.0, 2e-3)
+    assert timings["numpy"].speed == 1.0
+    assert timings["mxnp"].speed == pytest.approx(2.0)
+    assert timings["mxnp"].median == pytest.approx(1e-3)
+    assert timings["mxnp"].samples == clock.MIN_ROUNDS
+    timed = calls[-4 * clock.MIN_ROUNDS :]  # each after one that is not timed
+    assert [name for name, _ in timed[::2]] == [
+        "numpy",
+        "mxnp",
+        "mxnp",
+        "numpy",
+        "numpy",
+        "mxnp",
+    ]
+    assert {count for _, count in timed[::2]} == {1}
+
+
+def test_an_allowance_buys_rounds():
+    samples = {"numpy": lambda count: 1e-3 * count}
+    assert clock.in_turn(samples, 1e9, 1e-3)["numpy"].samples == clock.MAX_ROUNDS
+
+
+def test_sampler_repeats_the_statement():
+    seen = []
+    sample = clock.sampler(
+        "seen.append(x)", {"seen": seen, "x": 7}, lambda: seen.append(0)
+    )
+    assert sample(3) > 0
+    assert seen == [7, 7, 7, 0]
+
+
+# -- What is said about the figures ---------------------------------------------------
+
+
+def test_slower_is_said_first(tmp_path, capsys):
+    def timing(median, base=1.0):
+        return clock.Timing(
+            median, 0.9 * median, 1.1 * median, base / median, 5, 1, 0.0
+        )
+
+    rows = [report.Row.of(a_case()) for _ in range(2)]
+    rows[0].timings = {"numpy": timing(1.0), "mxnp": timing(1.25), "torch": timing(0.5)}
+    rows[1].timings = {"numpy": timing(1.0), "mxnp": timing(1.04), "torch": timing(2.0)}
+    assert rows[0].faster() == ["torch", "numpy"]
+    assert rows[1].faster() == []  # within 5 %
+    versions = dict.fromkeys(["numpy", "mxnp", "torch"], "1")
+    made = report.Report(
+        "command", "now", 1.0, {"cores": "4 usable, of 4"}, {"before": [1.5]}, versions, versions,
+        {"jax": "No module named 'jax'"}, rows,
+    )  # fmt: skip
+    path = tmp_path / "page.md"
+    markdown.write(made, path)
+    page = path.read_text()
+    assert "### Than numpy: 1 of 2" in page
+    assert "| chains | of a test float64 | 50: 0.80 |" in page
+    assert "### Than torch: 1 of 2" in page
+    assert "| chains | of a test float64 | 50: 0.40 |" in page
+    assert (
+        page.index("What is slower") < page.index("In short") < page.index("## chains")
+    )
+    assert "| not installed | jax |" in page
+    assert "**The load average was 1.5 before the run, on 4 cores" in page
+    table.show(made)
+    printed = capsys.readouterr().out
+    assert "< torch, numpy" in printed
+    assert "not installed: jax" in printed
+    assert "The load average was 1.5" in printed
+    made.load = {"before": [0.5]}
+    assert made.busy == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1"), (1000, "1000"), (10_000, "1e4"), (30_000_000, "3e7"), (12_345, "12345")],
+)
+def test_size_text(number, text):
+    assert report.size_text(number) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(1.5, "1.5 s"), (0.0123, "12.3 ms"), (4.56e-6, "4.56 us"), (7.8e-8, "78 ns")],
+)
+def test_seconds_text(seconds, text):
+    assert report.seconds_text(seconds) == text
+
+
+# -- Other peers ----------------------------------------------------------------------
+
+
+def test_a_missing_peer_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numexpr", None)
+    there, missing = peers.start(["numexpr"], 1)
+    assert [peer.name for peer in there] == ["numpy", "mxnp"]
+    assert list(missing) == ["numexpr"]
+    assert "numexpr" in missing["numexpr"]
+
+
+# Runs what a peer takes, without time for the timing, and prints what went wrong.
+EVERY_CASE = """
+import sys
+from mxnp.bench import peers, suites
+from mxnp.bench.measure import measure
+
+name = sys.argv[1]
+there, missing = peers.start([name], 1)
+assert not missing, missing
+for suite in suites.NAMES:
+    for case in suites.load(suite).cases([40]):
+        if there[-1].takes(case):
+            row = measure(case, there, 0.0, 1e-9)
+            print(suite, name in row.timings, row.errors, case.label)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("numexpr", {"chains": 19, "reductions": 35}),
+        ("jax", {"chains": 19, "reductions": 70, "stencils": 11}),
+        ("jax.jit", {"chains": 19, "reductions": 70, "stencils": 11}),
+        ("torch", {"chains": 19, "reductions": 70, "stencils": 11}),
+    ],
+)
+def test_peer_agrees(name, counts):
+    package = peers.PEERS[name].package
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_CASE, name], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if " True {} " not in line] == []
+    found = [line.split()[0] for line in lines]
+    assert {suite: found.count(suite) for suite in found} == counts
+
+
+def test_numexpr_computes_in_single_precision():
+    pytest.importorskip("numexpr")
+    (peer,) = [
+        peer for peer in peers.start(["numexpr"], 1)[0] if peer.name == "numexpr"
+    ]
+    for case in suites.load("chains").cases([20]):
+        if case.dtype == "float32":
+            result = peer.call(case, peer.arrays(case.inputs(), case.target))()
+            assert result.dtype == "float32", case.label
