@@ -98,7 +98,7 @@ static int place_shown(void)
     int status = MX_OK;
     for (size_t i = 0; i < stream.taken.size && status == MX_OK; i++) {
         const struct mx_instruction *in = &stream.taken.items[i];
-        for (int k = in->nin; k < mx_operand_count(in) && status == MX_OK; k++)
+        for (int k = 0; k < mx_operand_count(in) && status == MX_OK; k++)
             if (in->operands[k].buffer && in->operands[k].buffer->shown)
                 status = mx_buffer_place(in->operands[k].buffer);
     }
@@ -125,7 +125,8 @@ int mx_stream_prepare(size_t *n_taken)
         status = place_shown();
         if (status == MX_OK) {
             mx_plan_find_temporaries(&stream.plan);
-            mx_report_begin();
+            if (stream.taken.size > 0)
+                mx_report_begin();
         }
         stream.is_prepared = status == MX_OK;
     }

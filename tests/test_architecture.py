@@ -46,8 +46,9 @@ C = [
 
 # Nouns of csrc/cpu. "x & y" are at home in one place: they may include each other.
 CPU = [
-    "conditions | copies | cores",
-    "casts | team",
+    "conditions | copies | cores | half | isa",
+    "cast_runs | team",
+    "casts",
     "program & reduce & scan",
     "backend",
 ]

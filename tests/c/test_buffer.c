@@ -1,6 +1,7 @@
 /* test_buffer.c -- a buffer takes memory when it is placed, and gives it back to the pool with
  * its last count, from any thread. */
 #include <pthread.h>
+#include <sched.h>
 
 #include "error.h"
 #include "instructions.h"
@@ -88,6 +89,46 @@ static void test_threads(void)
     CHECK(memory_info().in_use == 0);
 }
 
+struct part {
+    struct mx_buffer *buffer;
+    size_t at;
+};
+
+static void *write_and_release(void *argument)
+{
+    const struct part *part = argument;
+    memset(part->buffer->data + part->at, 1, 4096);
+    mx_buffer_release(part->buffer);
+    return NULL;
+}
+
+/* What its owners wrote comes before the next use of the memory: the thread sanitizer sees. */
+static void test_last_count(void)
+{
+    for (int round = 0; round < 50; round++) {
+        pthread_t threads[4];
+        struct part parts[4];
+        struct mx_buffer *buffer = mx_buffer_new(4 * 4096);
+        CHECK(mx_buffer_place(buffer) == MX_OK);
+        for (size_t i = 0; i < 4; i++) {
+            parts[i] = (struct part){buffer, i * 4096};
+            if (i > 0)
+                mx_buffer_retain(buffer);
+        }
+        for (int i = 0; i < 4; i++)
+            CHECK(pthread_create(&threads[i], NULL, write_and_release, &parts[i]) == 0);
+        while (memory_info().in_use > 0)
+            sched_yield();
+        struct mx_buffer *next = mx_buffer_new(4 * 4096);
+        CHECK(mx_buffer_place(next) == MX_OK);
+        memset(next->data, 2, 4 * 4096);
+        for (int i = 0; i < 4; i++)
+            CHECK(pthread_join(threads[i], NULL) == 0);
+        CHECK(next->data[0] == 2 && next->data[4 * 4096 - 1] == 2);
+        mx_buffer_release(next);
+    }
+}
+
 static void test_failure(void)
 {
     struct array array;
@@ -119,6 +160,7 @@ int main(void)
     test_placed_once();
     test_tokens();
     test_threads();
+    test_last_count();
     test_failure();
     mx_pool_trim(0);
     return 0;

@@ -194,6 +194,31 @@ static void test_blocks_of_a_matrix(void)
     }
 }
 
+/* What goes across memory joins only what it has a view in common with. */
+static void test_across_memory(void)
+{
+    const intptr_t shape[] = {20, 30};
+    struct mx_operand ordered = packed(a.buffer, 8, 2, shape), across = from(&b, 0, 1);
+    across.strides[1] = 20 * 8;
+    append(fill(2, shape, ordered));
+    append(fill(2, shape, across));
+    check_groups("0 | 1");
+
+    append(fill(2, shape, ordered));
+    append(fill(2, shape, across));
+    across.buffer = c.buffer;
+    append(fill(2, shape, across));
+    ordered.buffer = d.buffer;
+    append(fill(2, shape, ordered));
+    check_groups("0 3 | 1 2");
+
+    struct mx_instruction copy = fill(2, shape, across);
+    copy.operands[0] = ordered;
+    append(fill(2, shape, ordered));
+    append(copy);
+    check_groups("0 1");
+}
+
 /* -- Order -------------------------------------------------------------------------- */
 
 static void test_moves_in_front_of_the_independent(void)
@@ -500,6 +525,7 @@ int main(void)
     test_overlaps();
     test_neighbours();
     test_blocks_of_a_matrix();
+    test_across_memory();
     test_moves_in_front_of_the_independent();
     test_reductions();
     test_temporaries();

@@ -565,6 +565,37 @@ static void test_scratch(void)
     array_drop(&b);
 }
 
+static void is_positive(char **args, const intptr_t *n, const intptr_t *s, void *data)
+{
+    (void)data;
+    CHECK(s[1] == 1);
+    for (intptr_t i = 0; i < *n; i++)
+        args[1][i] = *(double *)(void *)(args[0] + i * s[0]) > 0;
+}
+
+/* Loops write their truths side by side, wherever these go. */
+static void test_scattered_truths(void)
+{
+    enum { N = 10000 };
+    struct array a, b;
+    double *numbers = array_init_doubles(&a, N, 0.0);
+    array_init(&b, 3 * N);
+    CHECK(mx_buffer_place(b.buffer) == MX_OK);
+    memset(b.data, 7, 3 * N);
+    for (int i = 0; i < N; i += 3)
+        numbers[i] = i;
+    struct mx_operand truths = {
+        .buffer = b.buffer, .at = 3 * (N - 1), .itemsize = 1, .strides = {-3}};
+    record(unary("is_positive", is_positive, N, row(&a), truths));
+    CHECK(flush() == MX_OK);
+    for (int i = 0; i < 3 * N; i++) {
+        int element = N - 1 - i / 3;
+        CHECK(b.data[i] == (i % 3 ? 7 : element > 0 && element % 3 == 0));
+    }
+    array_drop(&a);
+    array_drop(&b);
+}
+
 /* -- Conditions ------------------------------------------------------------------------ */
 
 /* What an element meets belongs to the loop that met it, also in a group of many. */
@@ -641,6 +672,7 @@ int main(void)
     set_loops();
     test_axes();
     test_scratch();
+    test_scattered_truths();
     test_conditions(false);
     test_conditions(true);
     test_watch_begun_elsewhere();

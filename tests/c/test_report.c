@@ -50,6 +50,7 @@ static void test_one_group(void)
     CHECK(out.bytes_read == 2 * BYTES && out.bytes_written == BYTES);
     CHECK(out.n_threads >= 1 && out.n_threads <= mx_team_size());
     CHECK(out.nanoseconds > 0);
+    CHECK(flush() == MX_OK && count_rows() == 1); /* nothing ran meanwhile */
 }
 
 /* In the order they ran; each instruction alone when nothing is fused. */

@@ -1,5 +1,6 @@
 /* test_stream.c -- instructions run once, in order; buffers live until then and no longer; what
  * could not run waits for the next try. */
+#include "cpu/team.h"
 #include "error.h"
 #include "instructions.h"
 
@@ -56,6 +57,24 @@ static void test_temporaries(void)
     array_drop(&a);
     array_drop(&kept);
     CHECK(memory_info().in_use == 0);
+}
+
+/* What is shown has its address before anything runs, also if nobody has written it. */
+static void test_shown_is_placed_first(void)
+{
+    struct array unwritten, out;
+    size_t count;
+    array_init(&unwritten, N * sizeof(double));
+    array_init(&out, N * sizeof(double));
+    record_add(row(&unwritten), value(1.0), row(&out));
+    mx_stream_enter();
+    CHECK(mx_stream_prepare(&count) == MX_OK);
+    CHECK(unwritten.buffer->data && unwritten.data == unwritten.buffer->data);
+    CHECK(out.buffer->data && out.data == out.buffer->data);
+    mx_stream_leave();
+    CHECK(flush() == MX_OK);
+    array_drop(&unwritten);
+    array_drop(&out);
 }
 
 /* An owner can come to a buffer that is not shown; it has its data all the same. */
@@ -259,29 +278,35 @@ static int questions;
 static bool every_other_time(void) { return questions++ % 2 == 1; }
 
 /* Interrupted within a group, again and again: each element is computed once. */
-static void test_interruption(void)
+static void test_interruption(int threads)
 {
     enum { LARGE = 1000000 };
-    struct array a;
+    struct array a, total;
     double *data = array_init_doubles(&a, LARGE, 1.0);
+    array_init(&total, sizeof(double));
     for (int i = 0; i < 3; i++)
         record(binary("add", add, LARGE, row(&a), row(&a), row(&a)));
+    record(sum(LARGE, row(&a), row(&total)));
     int interruptions = 0, status;
+    mx_team_set_size(threads);
     do {
         size_t n, taken;
         mx_stream_enter();
         status = mx_stream_prepare(&taken);
-        CHECK(status == MX_OK && taken == 3);
+        CHECK(status == MX_OK && taken == 4);
         status = mx_stream_run(every_other_time);
         interruptions += status == MX_INTERRUPTED;
         if (status == MX_OK)
             mx_free(mx_stream_take_back(&n));
         mx_stream_leave();
     } while (status == MX_INTERRUPTED);
-    CHECK(status == MX_OK && interruptions > 5);
+    /* The caller alone is asked, between chunks of its own. */
+    CHECK(status == MX_OK && (interruptions > 5 || threads > 1));
     for (int i = 0; i < LARGE; i++)
         CHECK(data[i] == 8.0);
+    CHECK(*(double *)(void *)total.data == 8.0 * LARGE);
     array_drop(&a);
+    array_drop(&total);
 }
 
 static void test_one_at_a_time(void)
@@ -299,13 +324,15 @@ int main(void)
     CHECK(mx_start() == MX_OK);
     test_order_and_lifetime();
     test_temporaries();
+    test_shown_is_placed_first();
     test_held_but_not_shown();
     test_conditions();
     test_refused_memory();
     test_refused_record();
     test_used_after_failure();
     test_stopping_backend();
-    test_interruption();
+    test_interruption(1);
+    test_interruption(4);
     test_one_at_a_time();
     mx_memory_trim(0);
     return 0;

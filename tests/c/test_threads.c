@@ -15,7 +15,7 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static void take_turn(void) { CHECK(pthread_mutex_lock(&turn) == 0); }
 static void give_turn(void) { CHECK(pthread_mutex_unlock(&turn) == 0); }
 
-static struct array shared;
+static struct array shared, counted;
 static atomic_bool is_over;
 
 /* Until what was recorded by then has run. */
@@ -85,6 +85,23 @@ static void *record_and_run(void *argument)
     return NULL;
 }
 
+/* Others may record at any time, also while one prepares: counted += 1. */
+static void *record_freely(void *argument)
+{
+    int *recorded = argument;
+    while (!atomic_load(&is_over)) {
+        int64_t sequence;
+        const struct mx_instruction in =
+            binary("add", add, N, row(&counted), value(1.0), row(&counted));
+        if (mx_stream_size() < 100) {
+            CHECK(mx_stream_append(&in, &sequence) == MX_OK);
+            ++*recorded;
+        }
+        sched_yield();
+    }
+    return NULL;
+}
+
 /* What any thread may ask at any time. */
 static void *look(void *unused)
 {
@@ -126,9 +143,12 @@ static void *allocate(void *argument)
 
 int main(void)
 {
-    pthread_t workers[THREADS], others[3];
+    pthread_t workers[THREADS], others[3], free_one;
+    int recorded = 0;
     CHECK(mx_start() == MX_OK);
     array_init_doubles(&shared, N, 1.0);
+    const double *sums = array_init_doubles(&counted, N, 0.0);
+    CHECK(pthread_create(&free_one, NULL, record_freely, &recorded) == 0);
     for (uintptr_t i = 0; i < THREADS; i++)
         CHECK(pthread_create(&workers[i], NULL, record_and_run, (void *)(i + 1)) == 0);
     for (uintptr_t i = 0; i < 3; i++)
@@ -138,9 +158,12 @@ int main(void)
     atomic_store(&is_over, true);
     for (int i = 0; i < 3; i++)
         CHECK(pthread_join(others[i], NULL) == 0);
+    CHECK(pthread_join(free_one, NULL) == 0);
     CHECK(flush() == MX_OK && mx_stream_size() == 0);
-    CHECK(atomic_load(&shared.buffer->count) == 1);
+    CHECK(atomic_load(&shared.buffer->count) == 1 && atomic_load(&counted.buffer->count) == 1);
+    CHECK(recorded > 0 && sums[0] == recorded && sums[N - 1] == recorded);
     array_drop(&shared);
+    array_drop(&counted);
     CHECK(memory_info().in_use == 0);
     mx_pool_trim(0);
     return 0;
