@@ -128,11 +128,9 @@ def _reduce(
     # Sums of float16 are kept in float32, as NumPy keeps each of its own runs of them.
     is_half = wanted == numpy.float16 and op in (_add, _multiply)
     number = numpy.dtype(numpy.float32).num if is_half else wanted.num
-    result = _bridge.reduce(op.operation, a, axes, kept, number)
+    result = _bridge.reduce(op.operation, a, axes, kept, number, wanted.num)
     if result is NotImplemented:
         return NotImplemented
-    if is_half:
-        result = result.astype(wanted)
     if not _is_absent(initial):
         result = op(result, initial, dtype=wanted)
     if out is not None and not _can_take(out, result.shape, result.dtype):

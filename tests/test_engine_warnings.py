@@ -633,8 +633,8 @@ def test_handlers_may_compute() -> None:
             warnings.showwarning = show
             d = a / z
             e = xp.sqrt(z - a)
-            a += 1
             synchronize()
+            a += 1
         results.append([seen, b[0], c[0], d[0], str(e), a[0]])
     assert repr(results[0]) == repr(results[1])
 

@@ -316,7 +316,8 @@ static bool has_good_values(const struct call *call)
 {
     char value[16];
     for (int i = 0; i < call->nin; i++)
-        if (call->inputs[i].scalar && !source_value(&call->inputs[i], row_to_fit(call, i), value))
+        if (call->inputs[i].scalar &&
+            !source_value(&call->inputs[i], row_to_fit(call, i), value))
             return false;
     return true;
 }
@@ -434,6 +435,35 @@ int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs
     if (op == OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
         return 0;
     return record_read_call(&call, outs, results);
+}
+
+PyObject *record_cast(PyObject *a, int row, const char *name, int wanted)
+{
+    struct mx_instruction in;
+    struct source from, to;
+    struct shape shape = {0};
+    int order[MX_MAX_NDIM];
+    source_read_array(a, &from);
+    shape_broadcast(&shape, &from);
+    source_sort_axes(&from, order);
+    PyObject *out = record_new(row, &shape, order);
+    struct place *place = out ? place_new() : NULL;
+    if (!place)
+        goto failed;
+    source_read_array(out, &to);
+    struct mx_loop loop = {.function = core->cast_loop(from.code, row)};
+    record_begin(&in, &loop, name, 1, 1, &shape, wanted);
+    record_view(&in.operands[0], &from, &shape, place);
+    record_view(&in.operands[1], &to, &shape, place);
+    int64_t sequence = record_append(&in, place);
+    if (sequence < 0)
+        goto failed;
+    record_mark(&from, sequence, false);
+    record_mark(&to, sequence, true);
+    return out;
+failed:
+    Py_XDECREF(out);
+    return NULL;
 }
 
 /* -- Functions of three arguments ---------------------------------------------------- */

@@ -113,6 +113,9 @@ void record_mark(const struct source *source, int64_t sequence, bool is_written)
 /* New reference: an array still to be written, with axes in this order in memory. */
 PyObject *record_new(int row, const struct shape *shape, const int *order);
 
+/* New reference: a recorded array cast to another dtype; NULL with an exception set. */
+PyObject *record_cast(PyObject *a, int row, const char *name, int wanted);
+
 /* Runs at once what the outside can see, and everything when there is much of it.  1 or -1. */
 int record_done(const struct source *sources, int n);
 

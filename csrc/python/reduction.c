@@ -107,10 +107,11 @@ static PyObject *reduce(PyObject *module, PyObject *args)
 {
     (void)module;
     struct reduction r = {0};
-    int op, type_number, keeps_axes;
+    int op, type_number, result_number, keeps_axes;
     PyObject *a, *out = NULL;
     intptr_t strides[MX_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "iOIpi", &op, &a, &r.axes, &keeps_axes, &type_number))
+    if (!PyArg_ParseTuple(args, "iOIpii", &op, &a, &r.axes, &keeps_axes, &type_number,
+                          &result_number))
         return NULL;
     int status = read_reduction(&r, op, a, type_number);
     npy_intp n = 1;
@@ -122,6 +123,12 @@ static PyObject *reduce(PyObject *module, PyObject *args)
         status = (out = new_output(&r, keeps_axes, strides)) ? 1 : -1;
     if (status > 0)
         status = record(&r, MX_REDUCE, 0, out, strides);
+    if (status > 0 && result_number != type_number) {
+        PyObject *total = out;
+        out = record_cast(total, source_row(result_number), "reduce", r.wanted);
+        Py_DECREF(total);
+        status = out ? 1 : -1;
+    }
     return finish(status, out);
 }
 
@@ -150,9 +157,9 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
 
 PyMethodDef reduction_methods[] = {
     {"reduce", reduce, METH_VARARGS,
-     "reduce(op, array, axes, keepdims, type_number)\n--\n\nRecord the reduction of an array "
-     "over axes (one bit each) with a row of ops.def, in the dtype of this number; "
-     "NotImplemented when it is not for the queue."},
+     "reduce(op, array, axes, keepdims, type_number, result_number)\n--\n\nRecord the "
+     "reduction of an array over axes (one bit each) with a row of ops.def, in the dtype of a "
+     "number, into that of another; NotImplemented when it is not for the queue."},
     {"accumulate", accumulate, METH_VARARGS,
      "accumulate(op, array, axis, type_number)\n--\n\nRecord the running results along an "
      "axis, as reduce does."},
