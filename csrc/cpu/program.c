@@ -474,8 +474,11 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
             in->loop.function(args, &n, call->strides, in->loop.data);
         else
             mx_reduce_block(program, call, args[0], call->strides[0], n, &partials[c]);
+        /* Some of NumPy's loops clear what those before them met. */
         if (watched)
             mx_conditions_tell(in);
+        else if ((in->wanted & mx_conditions_met()) != 0)
+            atomic_store_explicit(&program->is_watched, true, memory_order_relaxed);
     }
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];
@@ -530,7 +533,8 @@ void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratc
         atomic_store(&program->is_watched, true);
     bool watched = atomic_load(&program->is_watched);
     run_once(program, chunk, scratch, watched);
-    if (!watched && (mx_conditions_met() & program->wanted) != 0) {
+    if (!watched &&
+        (atomic_load(&program->is_watched) || (mx_conditions_met() & program->wanted) != 0)) {
         atomic_store(&program->is_watched, true);
         mx_conditions_clear();
         run_once(program, chunk, scratch, true);
