@@ -1,5 +1,6 @@
 /* test_program.c -- fused, in blocks and on several threads: the same bits as one instruction
  * after the other, element by element. */
+#include <fenv.h>
 #include <stdlib.h>
 
 #include "cpu/copies.h"
@@ -626,6 +627,37 @@ static void test_conditions(bool in_place)
     array_drop(&b);
 }
 
+/* As NumPy's loops of maximum do. */
+static void add_and_clear(char **args, const intptr_t *n, const intptr_t *s, void *data)
+{
+    add(args, n, s, data);
+    feclearexcept(FE_ALL_EXCEPT);
+}
+
+/* A loop that forgets what it met makes nobody forget what the others met. */
+static void test_conditions_cleared_by_a_loop(void)
+{
+    enum { N = 100000 };
+    struct array a, b, c;
+    double *data = array_init_doubles(&a, N, 1.0);
+    array_init_doubles(&b, N, 1.0);
+    array_init_doubles(&c, N, 1.0);
+    data[N / 2] = 0.0;
+    struct mx_instruction items[] = {
+        binary("divide", divide, N, value(1.0), row(&a), row(&b)),
+        binary("add", add_and_clear, N, row(&a), row(&a), row(&c)),
+    };
+    items[0].wanted = items[1].wanted = 15;
+    hold(items, 2);
+    make_program();
+    run_program();
+    CHECK(atomic_load(&items[0].raised) == 1 && atomic_load(&items[1].raised) == 0);
+    free_program();
+    array_drop(&a);
+    array_drop(&b);
+    array_drop(&c);
+}
+
 static struct mx_program *watched_program;
 
 /* As another thread does that met something. */
@@ -675,6 +707,7 @@ int main(void)
     test_scattered_truths();
     test_conditions(false);
     test_conditions(true);
+    test_conditions_cleared_by_a_loop();
     test_watch_begun_elsewhere();
     for (int threads = 1; threads <= 4; threads *= 2) {
         mx_team_set_size(threads);
