@@ -10,6 +10,7 @@
 #define HELD_LIMIT (256 << 20) /* bytes of memory that only the queue still needs */
 
 static Py_ssize_t held;
+static int64_t held_since; /* operations that had run when the first of them was dropped */
 
 /* -- Operands ---------------------------------------------------------------------- */
 
@@ -243,13 +244,17 @@ static bool can_write(const struct source *out, const struct shape *shape)
 void record_hold(PyObject *a)
 {
     const struct mx_buffer *buffer = memory_of(as_array(a)->host);
+    if (held_since != queue_done)
+        held = 0;
+    held_since = queue_done;
     if (!buffer || buffer->data)
         held += PyArray_NBYTES(host_of(a));
 }
 
 int record_done(const struct source *sources, int n)
 {
-    bool is_due = queue_recorded - queue_done >= BATCH_SIZE || held > HELD_LIMIT;
+    bool holds_much = held > HELD_LIMIT && held_since == queue_done;
+    bool is_due = queue_recorded - queue_done >= BATCH_SIZE || holds_much;
     for (int s = 0; s < n && !is_due; s++)
         is_due = sources[s].array && is_shared(sources[s].array);
     if (!is_due)
