@@ -21,7 +21,7 @@ PYTHON = [
     "_ufunc",
     "_methods",
     "_mirror",
-    "_classes | _copies | _packages | _reductions | _standard",
+    "_classes | _copies | _packages | _reductions | _standard | _warnings",
     "random | testing | ma | ctypeslib",
     "_runner",
     "__init__",

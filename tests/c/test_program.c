@@ -647,6 +647,7 @@ static void test_conditions_cleared_by_a_loop(void)
         binary("divide", divide, N, value(1.0), row(&a), row(&b)),
         binary("add", add_and_clear, N, row(&a), row(&a), row(&c)),
     };
+    items[1].loop.clears = true;
     items[0].wanted = items[1].wanted = 15;
     hold(items, 2);
     make_program();
