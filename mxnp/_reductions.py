@@ -78,6 +78,13 @@ def _can_take(out: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> bool
     return bool(out.shape == shape and out.dtype == dtype)
 
 
+def _is_kept(keepdims: Any) -> bool | None:
+    """Tell whether axes are kept; None when NumPy has something to say about it."""
+    if keepdims is _given:
+        return False
+    return bool(keepdims) if type(keepdims) in (bool, int) else None
+
+
 def _is_absent(x: Any) -> bool:
     return x is _given or x is None
 
@@ -109,9 +116,9 @@ def _reduce(
     if type(a) is not ndarray or op.operation < 0:
         return NotImplemented
     axes = _axes(axis, a.ndim)
-    if axes == 0:
+    kept = _is_kept(keepdims)
+    if axes == 0 or kept is None:
         return NotImplemented
-    kept = bool(keepdims) and keepdims is not _given
     wanted = _accumulator(op, a.dtype) if dtype is None else numpy.dtype(dtype)
     if where is not True and where is not _given:
         if type(where) is not ndarray or where.dtype != bool:
@@ -142,7 +149,7 @@ _add, _multiply = named(numpy.add), named(numpy.multiply)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
 _fmax, _fmin = named(numpy.fmax), named(numpy.fmin)
 _logical_or, _logical_and = named(numpy.logical_or), named(numpy.logical_and)
-_isnan, _not_equal = named(numpy.isnan), named(numpy.not_equal)
+_isnan = named(numpy.isnan)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 _divide = named(numpy.true_divide)
 
@@ -257,12 +264,12 @@ def _average(
         return NotImplemented, 0
     if where is True or where is _given:
         count = _count(a, _axes(axis, a.ndim))
-        return total / total.dtype.type(count), count
+        return _divide(total, total.dtype.type(count), total), count
     shown = named(numpy.logical_or)(where, numpy.zeros(a.shape, bool))
     count = _reduce(_add, shown, axis, None, None, keepdims, _given, True)
     if count is NotImplemented or not bool((count > 0).all()):
         return NotImplemented, 0
-    return _divide(total, count, dtype=total.dtype), count
+    return _divide(total, count, total, dtype=total.dtype), count
 
 
 def _mean(
@@ -296,6 +303,8 @@ def _variance(
         return NotImplemented
     if dtype is None and a.dtype == numpy.float16:
         return NotImplemented  # which NumPy keeps in float16
+    if dtype is not None and numpy.dtype(dtype).kind == "c":
+        return NotImplemented
     mean, count = _average(a, axis, dtype, True, True)
     if mean is NotImplemented or count <= ddof:
         return NotImplemented
@@ -309,7 +318,7 @@ def _variance(
     total = _reduce(_add, squares, axis, None, None, keepdims, _given, True)
     if total is NotImplemented:
         return NotImplemented
-    result = total / total.dtype.type(count - ddof)
+    result = _divide(total, total.dtype.type(count - ddof), total)
     if out is not None and not _can_take(out, result.shape, result.dtype):
         return NotImplemented
     return result
@@ -344,7 +353,7 @@ def _std(
     result = _variance(a, axis, dtype, out, ddof, keepdims, where)
     if result is NotImplemented:
         return NotImplemented
-    return _finish(_sqrt(result), out)
+    return _finish(_sqrt(result, result), out)
 
 
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
@@ -360,7 +369,7 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
-    is_true = a if a.dtype.kind == "b" else _not_equal(a, 0)
+    is_true = a if a.dtype.kind == "b" else a.astype(bool)
     count = _reduce(_add, is_true, axis, numpy.intp, None, keepdims, _given, True)
     if count is NotImplemented:
         return NotImplemented
@@ -392,6 +401,8 @@ def _without_nan(op: ufunc) -> _Queued:
         if type(a) is not ndarray:
             return NotImplemented
         if a.dtype.kind in "fc":
+            if 0 in a.strides:
+                return NotImplemented  # the copy has an order of its own
             a = _bridge.select(_isnan(a), a.dtype.type(op.__wrapped__.identity), a)
             if a is NotImplemented:
                 return NotImplemented
@@ -438,6 +449,8 @@ def _mean_without_nan(
         return NotImplemented
     if dtype is not None or out is not None or a.dtype == numpy.float16:
         return NotImplemented
+    if 0 in a.strides:
+        return NotImplemented
     is_nan = _isnan(a)
     filled = _bridge.select(is_nan, a.dtype.type(0), a)
     if filled is NotImplemented:
@@ -450,7 +463,7 @@ def _mean_without_nan(
         or not bool((count > 0).all())
     ):
         return NotImplemented
-    return _finish(_divide(total, count, dtype=total.dtype), None)
+    return _finish(_divide(total, count, total, dtype=total.dtype), None)
 
 
 queue(_without_nan(_add), numpy.nansum)

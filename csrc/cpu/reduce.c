@@ -18,6 +18,7 @@ struct mx_reduce_plan {
     char *partials;      /* results of segments: [segment][reduction][unit][element of row] */
     size_t segment_size; /* bytes of the results of one segment */
     size_t levels;       /* where in scratch memory the waiting results begin */
+    int n_row_levels;    /* of rows there, below the row of results itself */
 };
 
 /* -- Planning ---------------------------------------------------------------------- */
@@ -45,6 +46,16 @@ static size_t results_size(const struct mx_program *program, const struct mx_cal
     return (size + 15) & ~(size_t)15;
 }
 
+/* Bytes of one reduction's results that wait on the levels. */
+static size_t levels_size(const struct mx_program *program, const struct mx_call *call)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    if (!plan->is_row_kept)
+        return MX_LEVELS * MX_FAN * 16;
+    size_t size = (size_t)(program->length * plan->n_row_levels * output_itemsize(call));
+    return (size + 63) & ~(size_t)63;
+}
+
 static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
 
 int mx_reduce_plan(struct mx_program *program)
@@ -69,12 +80,15 @@ int mx_reduce_plan(struct mx_program *program)
         (size_t)((plan->n_units + plan->units_per_chunk - 1) / plan->units_per_chunk) *
         (size_t)plan->n_segments;
 
-    plan->levels = program->scratch_size;
+    for (intptr_t n = plan->n_strips / plan->n_segments;
+         n > MX_ROWS && plan->n_row_levels < MX_LEVELS - 1; n /= MX_ROWS)
+        plan->n_row_levels++;
+    plan->levels = program->scratch_size = (program->scratch_size + 63) & ~(size_t)63;
     for (int c = 0; c < program->n_calls; c++) {
         if (program->calls[c].instruction->kind != MX_REDUCE)
             continue;
         plan->segment_size += results_size(program, &program->calls[c]);
-        program->scratch_size += (size_t)(MX_LEVELS * MX_FAN * 16);
+        program->scratch_size += levels_size(program, &program->calls[c]);
     }
     if (plan->n_segments > 1) {
         plan->partials = mx_alloc((size_t)plan->n_segments * plan->segment_size);
@@ -148,24 +162,53 @@ static void copy_row(char *to, intptr_t to_stride, const char *from, intptr_t fr
     mx_copy_block(to, &to_stride, from, &from_stride, &n, 1, itemsize);
 }
 
+/* Adds a row to the sum on a level, and a sum that is complete to the one above: there the
+ * row of results comes last. */
+static void push_row(const struct mx_program *program, const struct mx_loop *loop,
+                     struct mx_partial *partial, int level, char *data, intptr_t stride,
+                     intptr_t n, int itemsize)
+{
+    bool is_last = level == program->reduce->n_row_levels;
+    char *row =
+        is_last ? partial->target : partial->levels + level * program->length * itemsize;
+    intptr_t step = is_last ? partial->stride : itemsize;
+    if (partial->counts[level] == 0) {
+        copy_row(row, step, data, stride, n, itemsize);
+        partial->counts[level] = 1;
+        return;
+    }
+    char *args[] = {row, data, row};
+    intptr_t strides[] = {step, stride, step};
+    loop->function(args, &n, strides, loop->data);
+    if (is_last || ++partial->counts[level] < MX_ROWS)
+        return;
+    partial->counts[level] = 0;
+    push_row(program, loop, partial, level + 1, row, itemsize, n, itemsize);
+}
+
+static void finish_rows(const struct mx_program *program, const struct mx_loop *loop,
+                        struct mx_partial *partial, intptr_t n, int itemsize)
+{
+    for (int level = 0; level < program->reduce->n_row_levels; level++)
+        if (partial->counts[level] > 0)
+            push_row(program, loop, partial, level + 1,
+                     partial->levels + level * program->length * itemsize, itemsize, n,
+                     itemsize);
+}
+
 void mx_reduce_block(const struct mx_program *program, const struct mx_call *call, char *data,
                      intptr_t stride, intptr_t n, struct mx_partial *partial)
 {
     const struct mx_loop *loop = &call->instruction->loop;
     int itemsize = output_itemsize(call);
-    if (!program->reduce->is_row_kept) {
-        _Alignas(16) char value[16];
-        memcpy(value, data, (size_t)itemsize);
-        fold(loop, value, data + stride, stride, n - 1);
-        push(loop, partial, 0, value, itemsize);
-    } else if (!partial->is_begun) {
-        copy_row(partial->target, partial->stride, data, stride, n, itemsize);
-        partial->is_begun = true;
-    } else {
-        char *args[] = {partial->target, data, partial->target};
-        intptr_t strides[] = {partial->stride, stride, partial->stride};
-        loop->function(args, &n, strides, loop->data);
+    if (program->reduce->is_row_kept) {
+        push_row(program, loop, partial, 0, data, stride, n, itemsize);
+        return;
     }
+    _Alignas(16) char value[16];
+    memcpy(value, data, (size_t)itemsize);
+    fold(loop, value, data + stride, stride, n - 1);
+    push(loop, partial, 0, value, itemsize);
 }
 
 /* -- One chunk --------------------------------------------------------------------- */
@@ -229,7 +272,7 @@ static void begin_partials(const struct mx_program *program, intptr_t unit, intp
         if (call->instruction->kind != MX_REDUCE)
             continue;
         partials[c] = (struct mx_partial){.levels = levels};
-        levels += MX_LEVELS * MX_FAN * 16;
+        levels += levels_size(program, call);
         if (program->reduce->n_segments == 1) {
             partials[c].target = output_of(program, call, at, &partials[c].stride);
         } else {
@@ -253,11 +296,15 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
         set_axes(program, true, strip, &at);
         mx_program_run_block(program, &at, scratch, partials, watched);
     }
-    for (int c = 0; c < program->n_calls && !plan->is_row_kept; c++) {
+    for (int c = 0; c < program->n_calls; c++) {
         struct mx_instruction *in = program->calls[c].instruction;
+        int itemsize = output_itemsize(&program->calls[c]);
         if (in->kind != MX_REDUCE)
             continue;
-        finish_levels(&in->loop, &partials[c], output_itemsize(&program->calls[c]));
+        if (plan->is_row_kept)
+            finish_rows(program, &in->loop, &partials[c], at.length, itemsize);
+        else
+            finish_levels(&in->loop, &partials[c], itemsize);
         if (watched)
             mx_conditions_tell(in);
     }

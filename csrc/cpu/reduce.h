@@ -8,18 +8,19 @@
  * shapes alone, so that the same array has the same sum whatever the number of threads.
  *
  * Blocks of a strip are reduced by the loop itself (in pairs, for NumPy's sums of floats),
- * and so are their results, 64 at a time, and the results of these.
+ * and so are their results, 64 at a time, and the results of these.  Rows are added up 32 at
+ * a time, and then their sums: the error of a sum does not grow with its length.
  */
 #include "program.h"
 
 #define MX_LEVELS 4
-#define MX_FAN    64
+#define MX_FAN    64 /* values on a level */
+#define MX_ROWS   32 /* rows that are added up on a level */
 
 struct mx_partial {
     char *target;    /* where the result of this unit and segment goes */
     intptr_t stride; /* of a row of results */
-    bool is_begun;
-    char *levels; /* results waiting to be reduced: MX_FAN of them on each level */
+    char *levels;    /* results waiting to be reduced: MX_FAN of them, or a row, on each */
     int counts[MX_LEVELS];
 };
 

@@ -169,6 +169,30 @@ void source_strides(const struct source *source, const struct shape *shape, intp
     }
 }
 
+/* Whether all arrays among the sources are as large as the result and in Fortran's order alone:
+ * NumPy runs these without an iterator. */
+static bool are_fortran(const struct source *sources, int n, const struct shape *shape)
+{
+    bool is_any = false;
+    for (int s = 0; s < n; s++) {
+        if (sources[s].scalar || PyArray_NDIM(sources[s].host) == 0)
+            continue;
+        if (!PyArray_IS_F_CONTIGUOUS(sources[s].host) ||
+            PyArray_IS_C_CONTIGUOUS(sources[s].host) ||
+            PyArray_NDIM(sources[s].host) != shape->ndim ||
+            !PyArray_CompareLists(PyArray_DIMS(sources[s].host), shape->dims, shape->ndim))
+            return false;
+        is_any = true;
+    }
+    return is_any;
+}
+
+static void reverse_axes(int ndim, int *order)
+{
+    for (int i = 0; i < ndim; i++)
+        order[i] = ndim - 1 - i;
+}
+
 /* As NumPy's iterator: axes are sorted by strides, the first operand that tells two axes apart
  * decides, and C order wins where operands contradict each other. */
 void source_order_axes(const struct source *sources, int n, const struct shape *shape,
@@ -176,10 +200,11 @@ void source_order_axes(const struct source *sources, int n, const struct shape *
 {
     intptr_t strides[MX_MAX_OPERANDS][MX_MAX_NDIM];
     int ndim = shape->ndim;
+    reverse_axes(ndim, order); /* innermost first until the end */
+    if (are_fortran(sources, n, shape))
+        return;
     for (int s = 0; s < n; s++)
         source_strides(&sources[s], shape, strides[s]);
-    for (int i = 0; i < ndim; i++)
-        order[i] = ndim - 1 - i; /* innermost first until the end */
     for (int i = 1; i < ndim; i++) {
         int axis = order[i], to = i;
         for (int j = i - 1; j >= 0; j--) {
@@ -220,6 +245,10 @@ void source_sort_axes(const struct source *source, int *order)
         order[i] = i;
     if (PyArray_IS_C_CONTIGUOUS(source->host))
         return;
+    if (PyArray_IS_F_CONTIGUOUS(source->host)) {
+        reverse_axes(ndim, order);
+        return;
+    }
     for (int i = 1; i < ndim; i++)
         for (int j = i; j > 0 && Py_ABS(strides[order[j - 1]]) < Py_ABS(strides[order[j]]);
              j--) {
