@@ -29,7 +29,8 @@ enum mx_kind {
 struct mx_instruction {
     struct mx_loop loop;
     enum mx_kind kind;
-    int axis; /* of a scan */
+    int axis;              /* of a scan */
+    bool begins_with_zero; /* a reduction, rather than with its first element */
     int nin, nout;
     int ndim;
     intptr_t shape[MX_MAX_NDIM];                 /* no axis is empty */

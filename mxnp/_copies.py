@@ -202,6 +202,14 @@ def _where(condition: Any, x: Any = _given, y: Any = _given, /) -> Any:
 _least, _most = named(numpy.minimum), named(numpy.maximum)
 
 
+def _is_held(bound: Any, dtype: numpy.dtype[Any]) -> bool:
+    """Tell whether a bound, if it is one of Python's ints, is within a dtype's own."""
+    if type(bound) is not int or dtype.kind not in "iu":
+        return True
+    info = numpy.iinfo(dtype)
+    return bool(info.min <= bound <= info.max)
+
+
 def _clip(
     a: Any,
     a_min: Any = _given,
@@ -214,10 +222,13 @@ def _clip(
     if min is not _given or max is not _given:
         if a_min is not _given or a_max is not _given:
             return NotImplemented
-        a_min, a_max = min, max
+        a_min = None if min is _given else min
+        a_max = None if max is _given else max
     if type(a) is not ndarray or a_min is _given or a_max is _given:
         return NotImplemented
     if a_min is None and a_max is None:
+        return NotImplemented
+    if not (_is_held(a_min, a.dtype) and _is_held(a_max, a.dtype)):
         return NotImplemented
     if a_min is None:
         return _least(a, a_max, out=out)

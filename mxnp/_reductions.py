@@ -252,24 +252,36 @@ def _mean_dtype(given: numpy.dtype[Any]) -> numpy.dtype[Any]:
     return numpy.dtype(numpy.float32) if given == numpy.float16 else given
 
 
-def _average(
-    a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any
-) -> tuple[Any, Any]:
-    """Give mean and number of elements, each an array or a number."""
+def _numbers(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """Give how many elements make up each result: a number, or an array of them."""
+    if where is True or where is _given:
+        return _count(a, _axes(axis, a.ndim))
+    if type(where) is not ndarray or where.dtype != bool:
+        return NotImplemented
+    shown = _logical_or(where, numpy.zeros(a.shape, bool))
+    return _reduce(_add, shown, axis, None, None, keepdims, _given, True)
+
+
+def _over(total: Any, count: Any) -> Any:
+    """Divide sums by counts, into the sums; NotImplemented where one is 0."""
+    if total is NotImplemented or count is NotImplemented:
+        return NotImplemented
+    if not bool(numpy.all(count > 0)):
+        return NotImplemented  # of which NumPy warns
+    if type(count) is not ndarray:
+        count = total.dtype.type(count)
+    return _divide(total, count, total, dtype=total.dtype)
+
+
+def _average(a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
+    """Give the mean as an array, or NotImplemented."""
     wanted = _mean_dtype(a.dtype) if dtype is None else numpy.dtype(dtype)
     if wanted.kind not in "fc":
-        return NotImplemented, 0
+        return NotImplemented
     total = _reduce(_add, a, axis, wanted, None, keepdims, _given, where)
     if total is NotImplemented:
-        return NotImplemented, 0
-    if where is True or where is _given:
-        count = _count(a, _axes(axis, a.ndim))
-        return _divide(total, total.dtype.type(count), total), count
-    shown = named(numpy.logical_or)(where, numpy.zeros(a.shape, bool))
-    count = _reduce(_add, shown, axis, None, None, keepdims, _given, True)
-    if count is NotImplemented or not bool((count > 0).all()):
-        return NotImplemented, 0
-    return _divide(total, count, total, dtype=total.dtype), count
+        return NotImplemented
+    return _over(total, _numbers(a, axis, keepdims, where))
 
 
 def _mean(
@@ -283,7 +295,7 @@ def _mean(
 ) -> Any:
     if type(a) is not ndarray or a.size == 0:
         return NotImplemented
-    result, _ = _average(a, axis, dtype, keepdims, where)
+    result = _average(a, axis, dtype, keepdims, where)
     if result is NotImplemented:
         return NotImplemented
     if dtype is None and a.dtype == numpy.float16:
@@ -294,19 +306,31 @@ def _mean(
 
 
 def _variance(
-    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _given,
 ) -> Any:
     """Give the variance as an array, or NotImplemented."""
     if type(a) is not ndarray or a.size == 0 or type(ddof) not in (int, float):
-        return NotImplemented
-    if where is not True and where is not _given:
         return NotImplemented
     if dtype is None and a.dtype == numpy.float16:
         return NotImplemented  # which NumPy keeps in float16
     if dtype is not None and numpy.dtype(dtype).kind == "c":
         return NotImplemented
-    mean, count = _average(a, axis, dtype, True, True)
-    if mean is NotImplemented or count <= ddof:
+    if _is_absent(mean):
+        mean = _average(a, axis, dtype, True, where)
+    elif dtype is not None or type(mean) is not ndarray or mean.dtype.kind not in "fc":
+        return NotImplemented
+    if mean is NotImplemented:
+        return NotImplemented
+    count = _numbers(a, axis, keepdims, where)
+    if count is NotImplemented:
         return NotImplemented
     away = a - mean
     if away.dtype != mean.dtype:
@@ -315,45 +339,31 @@ def _variance(
         squares = away.real * away.real + away.imag * away.imag
     else:
         squares = _square(away)
-    total = _reduce(_add, squares, axis, None, None, keepdims, _given, True)
-    if total is NotImplemented:
+    total = _reduce(_add, squares, axis, None, None, keepdims, _given, where)
+    result = _over(total, count - ddof)
+    if result is NotImplemented:
         return NotImplemented
-    result = _divide(total, total.dtype.type(count - ddof), total)
     if out is not None and not _can_take(out, result.shape, result.dtype):
         return NotImplemented
     return result
 
 
-def _var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-) -> Any:
-    result = _variance(a, axis, dtype, out, ddof, keepdims, where)
+def _var(a: Any, *args: Any, **kwargs: Any) -> Any:
+    result = _variance(a, *args, **kwargs)
     if result is NotImplemented:
         return NotImplemented
-    return _finish(result, out)
+    return _finish(result, _out(args, kwargs))
 
 
-def _std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-) -> Any:
-    result = _variance(a, axis, dtype, out, ddof, keepdims, where)
+def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
+    result = _variance(a, *args, **kwargs)
     if result is NotImplemented:
         return NotImplemented
-    return _finish(_sqrt(result, result), out)
+    return _finish(_sqrt(result, result), _out(args, kwargs))
+
+
+def _out(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return args[2] if len(args) > 2 else kwargs.get("out")
 
 
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
@@ -457,13 +467,8 @@ def _mean_without_nan(
         return NotImplemented
     total = _reduce(_add, filled, axis, None, None, keepdims, _given, True)
     count = _reduce(_add, ~is_nan, axis, None, None, keepdims, _given, True)
-    if (
-        total is NotImplemented
-        or count is NotImplemented
-        or not bool((count > 0).all())
-    ):
-        return NotImplemented
-    return _finish(_divide(total, count, total, dtype=total.dtype), None)
+    result = _over(total, count)
+    return result if result is NotImplemented else _finish(result, None)
 
 
 queue(_without_nan(_add), numpy.nansum)

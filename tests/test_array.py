@@ -394,6 +394,7 @@ def test_unary_operators(xp: Library, dtype: Any, layout: Any) -> Any:
     return [outcome(getattr(operator, name), a) for name in UNARY]
 
 
+@pytest.mark.any_last_bit
 @every_dtype
 @pytest.mark.parametrize("name", [name.strip("_") for name in BINARY[:13]])
 def test_in_place_operators_keep_identity(xp: Library, dtype: Any, name: str) -> Any:
@@ -931,6 +932,7 @@ def test_format_of_one_element(xp: Library, spec: str, dtype: str) -> Any:
 # -- conversions, iteration, containment ----------------------------------------------
 
 
+@pytest.mark.any_last_bit
 @every_dtype
 @every_layout
 def test_conversions(xp: Library, dtype: Any, layout: Any) -> Any:

@@ -329,7 +329,9 @@ def test_arguments(arguments: str, dtype: str) -> None:
             ).eps
             if dtype == "float32" or mine.dtype == "f4":
                 eps = numpy.finfo("f4").eps
-            numpy.testing.assert_allclose(mine, numpys, rtol=64 * eps, err_msg=where)
+            # Where only some elements count NumPy adds one after the other.
+            steps = 64 if "where" not in arguments else 1024
+            numpy.testing.assert_allclose(mine, numpys, rtol=steps * eps, err_msg=where)
         else:
             compare(ours, theirs, where)
         if "x[" not in arguments or name not in INEXACT:
@@ -398,7 +400,7 @@ def test_ties(dtype: str, xp: Library) -> Any:
         ]
         results += [y[::-1].argmax(), x[::-1].argmin()]
     x[:] = 1
-    return [*results, x.argmin(), x.argmax(), x.all(), (x < x).any()]
+    return [*results, x.argmin(), x.argmax(), x.all(), (x < 0).any()]
 
 
 def test_nothing_but_nan(xp: Library) -> Any:

@@ -495,7 +495,7 @@ def test_warnings_as_errors() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(
-            RuntimeWarning, match="^divide by zero encountered in divide$"
+            RuntimeWarning, match=r"^divide by zero encountered in divide$"
         ):
             wait_for(lambda: a / z)
         c = b + 1
@@ -517,7 +517,9 @@ def test_warnings_as_errors_while_reading() -> None:
     a = z + 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(RuntimeWarning, match="^invalid value encountered in sqrt$"):
+        with pytest.raises(
+            RuntimeWarning, match=r"^invalid value encountered in sqrt$"
+        ):
             str(mxnp.sqrt(z - a))
         assert (a * 2).tolist() == [2.0] * 20011
         assert (z - a).tolist() == [-1.0] * 20011

@@ -112,6 +112,8 @@ void mx_reduce_free(struct mx_program *program)
 
 /* -- One block --------------------------------------------------------------------- */
 
+static const _Alignas(16) char zero[16];
+
 /* *value = loop(*value, x) for each of n elements. */
 static void fold(const struct mx_loop *loop, char *value, char *data, intptr_t stride,
                  intptr_t n)
@@ -164,34 +166,35 @@ static void copy_row(char *to, intptr_t to_stride, const char *from, intptr_t fr
 
 /* Adds a row to the sum on a level, and a sum that is complete to the one above: there the
  * row of results comes last. */
-static void push_row(const struct mx_program *program, const struct mx_loop *loop,
+static void push_row(const struct mx_program *program, const struct mx_instruction *in,
                      struct mx_partial *partial, int level, char *data, intptr_t stride,
                      intptr_t n, int itemsize)
 {
+    bool is_first = partial->counts[level] == 0;
     bool is_last = level == program->reduce->n_row_levels;
     char *row =
         is_last ? partial->target : partial->levels + level * program->length * itemsize;
     intptr_t step = is_last ? partial->stride : itemsize;
-    if (partial->counts[level] == 0) {
+    partial->counts[level] = is_last ? 1 : partial->counts[level] + 1;
+    if (is_first && !in->begins_with_zero) {
         copy_row(row, step, data, stride, n, itemsize);
-        partial->counts[level] = 1;
         return;
     }
-    char *args[] = {row, data, row};
-    intptr_t strides[] = {step, stride, step};
-    loop->function(args, &n, strides, loop->data);
-    if (is_last || ++partial->counts[level] < MX_ROWS)
+    char *args[] = {is_first ? (char *)zero : row, data, row};
+    intptr_t strides[] = {is_first ? 0 : step, stride, step};
+    in->loop.function(args, &n, strides, in->loop.data);
+    if (is_last || partial->counts[level] < MX_ROWS)
         return;
     partial->counts[level] = 0;
-    push_row(program, loop, partial, level + 1, row, itemsize, n, itemsize);
+    push_row(program, in, partial, level + 1, row, itemsize, n, itemsize);
 }
 
-static void finish_rows(const struct mx_program *program, const struct mx_loop *loop,
+static void finish_rows(const struct mx_program *program, const struct mx_instruction *in,
                         struct mx_partial *partial, intptr_t n, int itemsize)
 {
     for (int level = 0; level < program->reduce->n_row_levels; level++)
         if (partial->counts[level] > 0)
-            push_row(program, loop, partial, level + 1,
+            push_row(program, in, partial, level + 1,
                      partial->levels + level * program->length * itemsize, itemsize, n,
                      itemsize);
 }
@@ -202,12 +205,16 @@ void mx_reduce_block(const struct mx_program *program, const struct mx_call *cal
     const struct mx_loop *loop = &call->instruction->loop;
     int itemsize = output_itemsize(call);
     if (program->reduce->is_row_kept) {
-        push_row(program, loop, partial, 0, data, stride, n, itemsize);
+        push_row(program, call->instruction, partial, 0, data, stride, n, itemsize);
         return;
     }
-    _Alignas(16) char value[16];
-    memcpy(value, data, (size_t)itemsize);
-    fold(loop, value, data + stride, stride, n - 1);
+    _Alignas(16) char value[16] = {0};
+    if (call->instruction->begins_with_zero) {
+        fold(loop, value, data, stride, n);
+    } else {
+        memcpy(value, data, (size_t)itemsize);
+        fold(loop, value, data + stride, stride, n - 1);
+    }
     push(loop, partial, 0, value, itemsize);
 }
 
@@ -302,7 +309,7 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
         if (in->kind != MX_REDUCE)
             continue;
         if (plan->is_row_kept)
-            finish_rows(program, &in->loop, &partials[c], at.length, itemsize);
+            finish_rows(program, in, &partials[c], at.length, itemsize);
         else
             finish_levels(&in->loop, &partials[c], itemsize);
         if (watched)

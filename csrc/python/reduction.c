@@ -5,6 +5,7 @@ struct reduction {
     const struct signature *signature;
     const char *name;
     int row, wanted;
+    bool begins_with_zero;
     unsigned axes; /* reduced over, one bit each */
     struct source input;
     struct shape shape;
@@ -25,6 +26,7 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
     if (r->signature->in[0] != r->row || r->signature->out[0] != r->row)
         return 0;
     r->name = core->op_get(op)->name;
+    r->begins_with_zero = strcmp(core->op_get(op)->identity, "0") == 0;
     r->shape = (struct shape){0};
     shape_broadcast(&r->shape, &r->input);
     if (r->shape.ndim == 0 || shape_size(&r->shape) == 0 || shape_is_too_large(&r->shape))
@@ -70,6 +72,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     record_begin(&in, &r->signature->loop, r->name, 1, 1, &r->shape, r->wanted);
     in.kind = kind;
     in.axis = axis;
+    in.begins_with_zero = r->begins_with_zero;
     int64_t sequence = -1;
     int status =
         record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, place, &made);
