@@ -21,6 +21,7 @@ from . import _packages as _packages
 from . import _reductions as _reductions
 from . import _warnings as _warnings
 from ._array import ndarray as ndarray
+from ._explain import explain as explain
 from ._lib import clear_cache as clear_cache
 from ._lib import get_num_threads as get_num_threads
 from ._lib import memory_info as memory_info

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 PYTHON = [
     "_core | _bridge | _import",  # compiled
     "_lib",
-    "_members",
+    "_explain | _members",
     "_array",
     "_ufunc",
     "_methods",

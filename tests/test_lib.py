@@ -20,6 +20,11 @@ ROOT = Path(__file__).parents[1]
 MIB = 2**20
 
 
+fuses = pytest.mark.skipif(
+    os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused"
+)
+
+
 @pytest.fixture
 def pool():
     """Start with nothing recorded or cached, and put the limit back at the end."""
@@ -318,6 +323,7 @@ def test_operands_live_until_they_are_used(pool):
     assert pool.memory_info()["in_use"] == before
 
 
+@fuses
 def test_last_flush_says_what_ran():
     x, size = mxnp.arange(60000.0).reshape(200, 300), 480000
     mxnp.synchronize()
@@ -334,6 +340,7 @@ def test_last_flush_says_what_ran():
     assert _lib.last_flush() == [group]  # reading ran nothing
 
 
+@fuses
 def test_last_flush_names_reductions_and_scans():
     x = mxnp.arange(60000.0)
     mxnp.synchronize()
@@ -345,6 +352,7 @@ def test_last_flush_names_reductions_and_scans():
     assert float(total[0]) == float(running[-1])
 
 
+@fuses
 def test_arrays_dropped_before_the_last_flush_force_none():
     x = mxnp.zeros(4 * MIB)
     mxnp.synchronize()
@@ -394,7 +402,8 @@ def test_mxnp_fuse(value, expected):
 def test_mxnp_threshold(value, expected):
     if value == "many":
         expected += "'many'"
-    assert run_python(CHAIN.format(n=100), MXNP_THRESHOLD=value) == expected
+    found = run_python(CHAIN.format(n=100), MXNP_THRESHOLD=value, MXNP_FUSE="1")
+    assert found == expected
 
 
 def test_queue_in_many_threads():
