@@ -121,6 +121,11 @@ static int inner_axis(const struct mx_instruction *in, const struct mx_view *vie
     return inner;
 }
 
+static bool runs_alone(const struct mx_instruction *in)
+{
+    return in->kind == MX_SCAN || in->kind == MX_FIND;
+}
+
 /* Whether an instruction may run as a step of the group, only after it, or even before.  One
  * that has no view in common with it gains nothing when it goes across memory. */
 static enum relation relate(const struct mx_group *group, const struct mx_instruction *in,
@@ -132,7 +137,7 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
     const intptr_t *shape = same_shape ? in->shape : NULL;
     bool joins = same_shape && group->n_steps < MX_MAX_STEPS, depends = false;
     bool shares = false;
-    if (in->kind == MX_SCAN || group->is_scan)
+    if (runs_alone(in) || group->is_alone)
         joins = false;
     if (in->kind == MX_REDUCE && group->has_reductions && group->reduced != reduced_axes(in))
         joins = false;
@@ -213,7 +218,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
         if (group->n_steps == 0)
             group->inner = inner_axis(in, views);
         group->steps[group->n_steps++] = step;
-        group->is_scan = in->kind == MX_SCAN;
+        group->is_alone = runs_alone(in);
         if (in->kind == MX_REDUCE) {
             group->has_reductions = true;
             group->reduced = reduced_axes(in);
@@ -282,7 +287,7 @@ void mx_plan_find_temporaries(struct mx_plan *plan)
     for (int g = 0; g < plan->n_groups; g++) {
         for (int v = 0; v < plan->groups[g].n_views; v++) {
             struct mx_view *view = &plan->groups[g].views[v];
-            view->is_temporary = !plan->groups[g].is_scan && view->buffer &&
+            view->is_temporary = !plan->groups[g].is_alone && view->buffer &&
                                  view->begins_empty && view->buffer->n_views == 1 &&
                                  atomic_load(&view->buffer->count) == view->buffer->n_uses;
         }

@@ -31,8 +31,8 @@ struct mx_step {
 struct mx_group {
     int ndim;
     intptr_t shape[MX_MAX_NDIM];
-    int inner;    /* axis along which the first step moves least in memory, or -1 */
-    bool is_scan; /* its only step */
+    int inner;     /* axis along which the first step moves least in memory, or -1 */
+    bool is_alone; /* a scan or a search, its only step */
     bool has_reductions;
     unsigned reduced; /* axes that they go over, one bit each */
     struct mx_step *steps;

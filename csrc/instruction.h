@@ -24,12 +24,13 @@ enum mx_kind {
     MX_MAP,    /* loop(inputs, outputs) for each element */
     MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
     MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
+    MX_FIND,   /* output = the index along an axis that loop(input) gives */
 };
 
 struct mx_instruction {
     struct mx_loop loop;
     enum mx_kind kind;
-    int axis;              /* of a scan */
+    int axis;              /* of a scan or a search */
     bool begins_with_zero; /* a reduction, rather than with its first element */
     int nin, nout;
     int ndim;

@@ -70,8 +70,10 @@ def reduce(
     array: Any,
     axes: int,
     keepdims: bool,
+    has_initial: bool,
     type_number: int,
     result_number: int,
     /,
 ) -> Any: ...
+def find(least: bool, array: Any, axis: int, keepdims: bool, /) -> Any: ...
 def accumulate(op: int, array: Any, axis: int, type_number: int, /) -> Any: ...

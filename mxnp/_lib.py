@@ -259,7 +259,8 @@ def last_flush() -> list[Group]:
         groups.append(
             Group(
                 tuple(
-                    _text(row.names[i]) + ("", ".reduce", ".accumulate")[row.kinds[i]]
+                    _text(row.names[i])
+                    + ("", ".reduce", ".accumulate", "")[row.kinds[i]]
                     for i in range(row.n_operations)
                 ),
                 tuple(row.shape[0 : row.ndim]),

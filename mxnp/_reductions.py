@@ -135,10 +135,13 @@ def _reduce(
     # Sums of float16 are kept in float32, as NumPy keeps each of its own runs of them.
     is_half = wanted == numpy.float16 and op in (_add, _multiply)
     number = numpy.dtype(numpy.float32).num if is_half else wanted.num
-    result = _bridge.reduce(op.operation, a, axes, kept, number, wanted.num)
+    has_initial = not _is_absent(initial)
+    result = _bridge.reduce(
+        op.operation, a, axes, kept, has_initial, number, wanted.num
+    )
     if result is NotImplemented:
         return NotImplemented
-    if not _is_absent(initial):
+    if has_initial:
         result = op(result, initial, dtype=wanted)
     if out is not None and not _can_take(out, result.shape, result.dtype):
         return NotImplemented
@@ -391,6 +394,71 @@ queue(_var, numpy.var, method="var")
 queue(_std, numpy.std, method="std")
 queue(_ptp, numpy.ptp)
 queue(_count_nonzero, numpy.count_nonzero)
+
+
+# -- Searches --------------------------------------------------------------------------
+
+
+def _search(least: bool) -> _Queued:
+    """Make argmin or argmax."""
+
+    def search(
+        a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
+    ) -> Any:
+        kept = _is_kept(keepdims)
+        if type(a) is not ndarray or a.ndim == 0 or kept is None or out is not None:
+            return NotImplemented
+        if axis is None:
+            found = _bridge.find(least, a.ravel(), 0, kept)
+            if found is NotImplemented:
+                return NotImplemented
+            return found.reshape((1,) * a.ndim) if kept else found[()]
+        if type(axis) is not int or not -a.ndim <= axis < a.ndim:
+            return NotImplemented
+        axis %= a.ndim
+        if axis == a.ndim - 1 or a.strides[axis] == a.itemsize:
+            found = _bridge.find(least, a, axis, kept)
+            return found if kept or found is NotImplemented else _finish(found, None)
+        # Lines of memory that goes across them are copied together, as in NumPy.
+        lines = _moveaxis(a, axis, -1).copy()
+        found = _bridge.find(least, lines, a.ndim - 1, kept)
+        if found is NotImplemented:
+            return NotImplemented
+        return _moveaxis(found, -1, axis) if kept else _finish(found, None)
+
+    return search
+
+
+_argmax, _argmin = _search(False), _search(True)
+_moveaxis = cross(numpy.moveaxis, "numpy")
+
+
+def _search_without_nan(search: _Queued, worst: float) -> _Queued:
+    """Make nanargmin or nanargmax."""
+
+    def nansearch(
+        a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
+    ) -> Any:
+        if type(a) is not ndarray or a.dtype.kind not in "biuf":
+            return NotImplemented
+        if a.dtype.kind != "f":
+            return search(a, axis, out, keepdims=keepdims)
+        if 0 in a.strides:
+            return NotImplemented
+        is_nan = _isnan(a)
+        filled = _bridge.select(is_nan, a.dtype.type(worst), a)
+        nothing = _reduce(_logical_and, is_nan, axis, None, None, False, _given, True)
+        if filled is NotImplemented or nothing is NotImplemented or bool(nothing.any()):
+            return NotImplemented
+        return search(filled, axis, out, keepdims=keepdims)
+
+    return nansearch
+
+
+queue(_argmax, numpy.argmax, method="argmax")
+queue(_argmin, numpy.argmin, method="argmin")
+queue(_search_without_nan(_argmax, -numpy.inf), numpy.nanargmax)
+queue(_search_without_nan(_argmin, numpy.inf), numpy.nanargmin)
 
 
 # -- Without NaN -----------------------------------------------------------------------

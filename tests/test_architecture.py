@@ -49,7 +49,7 @@ CPU = [
     "conditions | copies | cores | half | isa",
     "cast_runs | team",
     "casts",
-    "program & reduce & scan",
+    "program & reduce & scan & find",
     "backend",
 ]
 

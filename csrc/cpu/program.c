@@ -8,6 +8,7 @@
 #include "../error.h"
 #include "conditions.h"
 #include "copies.h"
+#include "find.h"
 #include "reduce.h"
 #include "scan.h"
 
@@ -403,10 +404,11 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
     memcpy(program->shape, group->shape, sizeof program->shape);
     add_views(program, group);
     add_calls(program, group, instructions);
-    if (program->calls[0].instruction->kind == MX_SCAN)
+    enum mx_kind kind = program->calls[0].instruction->kind;
+    if (kind == MX_SCAN)
         mx_scan_plan(program);
     else
-        status = plan_blocks(program);
+        status = kind == MX_FIND ? mx_find_plan(program) : plan_blocks(program);
     if (status != MX_OK) {
         mx_free(program);
         return status;
@@ -417,8 +419,10 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
 
 void mx_program_free(struct mx_program *program)
 {
-    if (program)
+    if (program) {
         mx_reduce_free(program);
+        mx_free(program->winners);
+    }
     mx_free(program);
 }
 
@@ -520,9 +524,12 @@ static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, 
 
 static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
+    enum mx_kind kind = program->calls[0].instruction->kind;
     if (program->n_reductions > 0) {
         mx_reduce_run_chunk(program, chunk, scratch, watched);
-    } else if (program->calls[0].instruction->kind == MX_SCAN) {
+    } else if (kind == MX_FIND) {
+        mx_find_run_chunk(program, chunk, scratch);
+    } else if (kind == MX_SCAN) {
         mx_scan_run_chunk(program, chunk);
         if (watched)
             mx_conditions_tell(program->calls[0].instruction);
@@ -552,4 +559,6 @@ void mx_program_finish(struct mx_program *program)
 {
     if (program->n_reductions > 0)
         mx_reduce_finish(program);
+    if (program->calls[0].instruction->kind == MX_FIND)
+        mx_find_finish(program);
 }

@@ -56,6 +56,7 @@ struct mx_program {
     size_t n_chunks, next_chunk;
     intptr_t blocks_per_chunk;
     struct mx_reduce_plan *reduce;
+    char *winners; /* of the pieces of a search */
 };
 
 /* Status; *out is freed by mx_program_free.  Memory that the group needs is placed. */

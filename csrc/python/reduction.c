@@ -1,10 +1,10 @@
-/* reduction.c -- reductions and scans along axes as instructions for the core. */
+/* reduction.c -- reductions, scans and searches along axes as instructions for the core. */
 #include "python/record.h"
 
 struct reduction {
-    const struct signature *signature;
+    const struct mx_loop *loop;
     const char *name;
-    int row, wanted;
+    int row, result, wanted; /* rows of the input as the loop takes it, and of the result */
     bool begins_with_zero;
     unsigned axes; /* reduced over, one bit each */
     struct source input;
@@ -12,21 +12,8 @@ struct reduction {
 };
 
 /* 1, 0 or -1 with an exception set. */
-static int read_reduction(struct reduction *r, int op, PyObject *a, int type_number)
+static int read_shape(struct reduction *r)
 {
-    if (!is_array(a) || !source_read(a, &r->input))
-        return 0;
-    r->row = source_row(type_number);
-    if (r->row < 0 || (is_complex_row(r->input.code) && !is_complex_row(r->row)))
-        return 0;
-    struct source inputs[2] = {{.code = r->row}, {.code = r->row}};
-    r->signature = signature_of(op, inputs, 2);
-    if (!r->signature)
-        return PyErr_Occurred() ? -1 : 0;
-    if (r->signature->in[0] != r->row || r->signature->out[0] != r->row)
-        return 0;
-    r->name = core->op_get(op)->name;
-    r->begins_with_zero = strcmp(core->op_get(op)->identity, "0") == 0;
     r->shape = (struct shape){0};
     shape_broadcast(&r->shape, &r->input);
     if (r->shape.ndim == 0 || shape_size(&r->shape) == 0 || shape_is_too_large(&r->shape))
@@ -35,11 +22,31 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
     return r->wanted >= 0 ? 1 : r->wanted == -1 ? 0 : -1;
 }
 
+static int read_reduction(struct reduction *r, int op, PyObject *a, int type_number)
+{
+    if (!is_array(a) || !source_read(a, &r->input))
+        return 0;
+    r->row = r->result = source_row(type_number);
+    if (r->row < 0 || (is_complex_row(r->input.code) && !is_complex_row(r->row)))
+        return 0;
+    struct source inputs[2] = {{.code = r->row}, {.code = r->row}};
+    const struct signature *signature = signature_of(op, inputs, 2);
+    if (!signature)
+        return PyErr_Occurred() ? -1 : 0;
+    if (signature->in[0] != r->row || signature->out[0] != r->row)
+        return 0;
+    r->loop = &signature->loop;
+    r->name = core->op_get(op)->name;
+    r->begins_with_zero = strcmp(core->op_get(op)->identity, "0") == 0;
+    return read_shape(r);
+}
+
 /* New reference: the array for the results, whose strides along the axes of the input are 0
  * on those reduced over. */
-static PyObject *new_output(const struct reduction *r, bool keeps_axes, intptr_t *strides)
+static PyObject *new_output(const struct reduction *r, bool keeps_axes, const int *order,
+                            intptr_t *strides)
 {
-    int order[MX_MAX_NDIM], kept_order[MX_MAX_NDIM], number[MX_MAX_NDIM], n = 0;
+    int kept_order[MX_MAX_NDIM], number[MX_MAX_NDIM], n = 0;
     struct shape kept = {0};
     for (int i = 0; i < r->shape.ndim; i++) {
         bool is_reduced = r->axes >> i & 1;
@@ -47,11 +54,10 @@ static PyObject *new_output(const struct reduction *r, bool keeps_axes, intptr_t
         if (!is_reduced || keeps_axes)
             kept.dims[kept.ndim++] = is_reduced ? 1 : r->shape.dims[i];
     }
-    source_order_axes(&r->input, 1, &r->shape, order);
     for (int i = 0; i < r->shape.ndim; i++)
         if (!(r->axes >> order[i] & 1) || keeps_axes)
             kept_order[n++] = number[order[i]];
-    PyObject *out = record_new(r->row, &kept, kept_order);
+    PyObject *out = record_new(r->result, &kept, kept_order);
     for (int i = 0; out && i < r->shape.ndim; i++)
         strides[i] = r->axes >> i & 1 || r->shape.dims[i] == 1
                          ? 0
@@ -69,7 +75,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     struct place *place = place_new();
     if (!place)
         return -1;
-    record_begin(&in, &r->signature->loop, r->name, 1, 1, &r->shape, r->wanted);
+    record_begin(&in, r->loop, r->name, 1, 1, &r->shape, r->wanted);
     in.kind = kind;
     in.axis = axis;
     in.begins_with_zero = r->begins_with_zero;
@@ -110,20 +116,24 @@ static PyObject *reduce(PyObject *module, PyObject *args)
 {
     (void)module;
     struct reduction r = {0};
-    int op, type_number, result_number, keeps_axes;
+    int op, type_number, result_number, keeps_axes, has_initial;
     PyObject *a, *out = NULL;
+    int order[MX_MAX_NDIM];
     intptr_t strides[MX_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "iOIpii", &op, &a, &r.axes, &keeps_axes, &type_number,
-                          &result_number))
+    if (!PyArg_ParseTuple(args, "iOIppii", &op, &a, &r.axes, &keeps_axes, &has_initial,
+                          &type_number, &result_number))
         return NULL;
     int status = read_reduction(&r, op, a, type_number);
+    r.begins_with_zero &= !has_initial;
     npy_intp n = 1;
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
     if (status > 0 && (n == 1 || source_is_value(&r.input)))
         status = 0; /* nothing to reduce */
-    if (status > 0)
-        status = (out = new_output(&r, keeps_axes, strides)) ? 1 : -1;
+    if (status > 0) {
+        source_order_axes(&r.input, 1, &r.shape, order);
+        status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
+    }
     if (status > 0)
         status = record(&r, MX_REDUCE, 0, out, strides);
     if (status > 0 && result_number != type_number) {
@@ -158,13 +168,74 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
     return finish(status, out);
 }
 
+/* -- Searches ---------------------------------------------------------------------- */
+
+/* What NumPy searches with: argmax and argmin of each row of dtypes.def. */
+static struct search {
+    PyArray_ArgFunc *find;
+    struct mx_loop loop;
+} searches[NTYPES][2];
+
+/* It takes elements that lie next to each other, and looks at nothing else of an array. */
+static void run_search(char **args, const intptr_t *n, const intptr_t *strides, void *data)
+{
+    const struct search *search = data;
+    (void)strides;
+    search->find(args[0], *n, (npy_intp *)(void *)args[1], NULL);
+}
+
+static const struct mx_loop *search_loop(int row, bool is_least)
+{
+    struct search *search = &searches[row][is_least];
+    if (!search->find) {
+        PyArray_Descr *dtype = PyArray_DescrFromType(source_type_number(row));
+        const PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(dtype);
+        search->find = is_least ? functions->argmin : functions->argmax;
+        search->loop = (struct mx_loop){.function = run_search, .data = search};
+        Py_DECREF(dtype);
+    }
+    return &search->loop;
+}
+
+static PyObject *find(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct reduction r = {0};
+    int is_least, axis, keeps_axes;
+    PyObject *a, *out = NULL;
+    int order[MX_MAX_NDIM];
+    intptr_t strides[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "pOip", &is_least, &a, &axis, &keeps_axes))
+        return NULL;
+    int status = is_array(a) && source_read(a, &r.input) && !source_is_value(&r.input);
+    if (status > 0)
+        status = read_shape(&r);
+    if (status > 0) {
+        r.row = r.input.code;
+        r.result = source_row(NPY_INTP);
+        r.loop = search_loop(r.row, is_least);
+        r.name = is_least ? "argmin" : "argmax";
+        r.axes = 1u << axis;
+        for (int i = 0; i < r.shape.ndim; i++)
+            order[i] = i; /* as NumPy, which gives results in C order here */
+        status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
+    }
+    if (status > 0)
+        status = record(&r, MX_FIND, axis, out, strides);
+    return finish(status, out);
+}
+
 PyMethodDef reduction_methods[] = {
     {"reduce", reduce, METH_VARARGS,
-     "reduce(op, array, axes, keepdims, type_number, result_number)\n--\n\nRecord the "
-     "reduction of an array over axes (one bit each) with a row of ops.def, in the dtype of a "
-     "number, into that of another; NotImplemented when it is not for the queue."},
+     "reduce(op, array, axes, keepdims, has_initial, type_number, result_number)\n--\n\n"
+     "Record the reduction of an array over axes (one bit each) with a row of ops.def, in the "
+     "dtype of a number, into that of another; NotImplemented when it is not for the queue. "
+     "What a sum begins with is left to the caller who has something else than 0."},
     {"accumulate", accumulate, METH_VARARGS,
      "accumulate(op, array, axis, type_number)\n--\n\nRecord the running results along an "
      "axis, as reduce does."},
+    {"find", find, METH_VARARGS,
+     "find(least, array, axis, keepdims)\n--\n\nRecord a search for the first least or "
+     "greatest elements along an axis, as NumPy's argmin and argmax."},
     {NULL, NULL, 0, NULL},
 };
