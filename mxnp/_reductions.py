@@ -19,7 +19,7 @@ from ._ufunc import named, ufunc
 
 # A written array is worth recording from this many times the threshold on: below, NumPy
 # has reduced it by the time that anything of ours could have started.
-_WORTH = 8
+_WORTH = 16
 
 _given = numpy._NoValue  # where nothing is given
 _LONG = numpy.dtype(numpy.long)
@@ -269,11 +269,11 @@ def _over(total: Any, count: Any) -> Any:
     """Divide sums by counts, into the sums; NotImplemented where one is 0."""
     if total is NotImplemented or count is NotImplemented:
         return NotImplemented
-    if not bool(numpy.all(count > 0)):
+    if type(count) in (int, float):
+        return _divide(total, float(count), total) if count > 0 else NotImplemented
+    if not bool((count > 0).all()):
         return NotImplemented  # of which NumPy warns
-    if type(count) is not ndarray:
-        count = total.dtype.type(count)
-    return _divide(total, count, total, dtype=total.dtype)
+    return _divide(total, count, total)
 
 
 def _average(a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
@@ -343,6 +343,7 @@ def _variance(
     else:
         squares = _square(away)
     total = _reduce(_add, squares, axis, None, None, keepdims, _given, where)
+    del away, squares  # so that they need no memory
     result = _over(total, count - ddof)
     if result is NotImplemented:
         return NotImplemented

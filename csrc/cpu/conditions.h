@@ -16,7 +16,7 @@ static inline int mx_conditions_met(void)
 
 static inline void mx_conditions_clear(void)
 {
-    if (fetestexcept(FE_ALL_EXCEPT))
+    if (fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID))
         feclearexcept(FE_ALL_EXCEPT);
 }
 

@@ -7,7 +7,7 @@
 #include "../error.h"
 #include "copies.h"
 
-#define PIECE_BYTES    32768 /* of a line: as much as is copied where it is scattered */
+#define PACKED_BYTES   32768 /* of a line that is scattered: what is copied at once */
 #define CHUNK_ELEMENTS 16384
 
 static int axis_of(const struct mx_program *program)
@@ -24,7 +24,8 @@ static bool is_packed(const struct mx_program *program)
 int mx_find_plan(struct mx_program *program)
 {
     int axis = axis_of(program), itemsize = program->accesses[0].itemsize;
-    intptr_t n = program->shape[axis], n_units = 1, most = PIECE_BYTES / itemsize;
+    intptr_t n = program->shape[axis], n_units = 1;
+    intptr_t most = is_packed(program) ? PACKED_BYTES / itemsize : CHUNK_ELEMENTS;
     for (int i = 0; i < program->ndim; i++)
         n_units *= i == axis ? 1 : program->shape[i];
     program->length = n < most ? n : most;

@@ -15,7 +15,8 @@
 #define CACHE_BYTES    24576 /* of the first-level cache, for what a block touches */
 #define MIN_BLOCK      256   /* elements */
 #define MAX_BLOCK      4096
-#define SHORT_AXIS     48 /* an innermost axis up to this is made part of larger blocks */
+#define MAX_ROW        4096 /* of results that a reduction comes back to */
+#define SHORT_AXIS     48   /* an innermost axis up to this is made part of larger blocks */
 #define CHUNK_ELEMENTS 16384
 #define LINE           64 /* bytes of a cache line */
 
@@ -165,9 +166,12 @@ static void cut_into_blocks(struct mx_program *program)
     intptr_t inner = 1;
     while (!reduces && split > 0 && inner * program->shape[split] <= SHORT_AXIS)
         inner *= program->shape[split--];
-    /* A loop alone just streams. */
-    bool is_alone = program->n_calls == 1 && !reduces && inner == 1;
-    intptr_t size = is_alone ? CHUNK_ELEMENTS : block_size(program);
+    bool comes_back = reduces && !(program->reduced >> split & 1);
+    intptr_t size = block_size(program);
+    if (comes_back && program->n_calls <= 2)
+        size = MAX_ROW; /* memory that is read in one go matters more than the cache */
+    else if (program->n_calls == 1 && inner == 1)
+        size = CHUNK_ELEMENTS; /* a loop alone just streams */
     intptr_t length = size / inner, n = program->shape[split];
     program->n_pieces = (n + length - 1) / length;
     program->length = (n + program->n_pieces - 1) / program->n_pieces;

@@ -9,8 +9,8 @@
 #include "copies.h"
 
 #define MANY_CHUNKS      64    /* enough for any number of threads to share */
-#define SEGMENT_ELEMENTS 16384 /* at least */
-#define CHUNK_ELEMENTS   8192
+#define SEGMENT_ELEMENTS 32768 /* at least */
+#define CHUNK_ELEMENTS   16384
 
 struct mx_reduce_plan {
     bool is_row_kept; /* the innermost axis is kept: results come in rows */
@@ -215,7 +215,10 @@ void mx_reduce_block(const struct mx_program *program, const struct mx_call *cal
         memcpy(value, data, (size_t)itemsize);
         fold(loop, value, data + stride, stride, n - 1);
     }
-    push(loop, partial, 0, value, itemsize);
+    if (program->reduce->n_strips == 1)
+        memcpy(partial->target, value, (size_t)itemsize);
+    else
+        push(loop, partial, 0, value, itemsize);
 }
 
 /* -- One chunk --------------------------------------------------------------------- */
@@ -310,7 +313,7 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
             continue;
         if (plan->is_row_kept)
             finish_rows(program, in, &partials[c], at.length, itemsize);
-        else
+        else if (plan->n_strips > 1)
             finish_levels(&in->loop, &partials[c], itemsize);
         if (watched)
             mx_conditions_tell(in);

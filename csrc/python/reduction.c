@@ -1,6 +1,8 @@
 /* reduction.c -- reductions, scans and searches along axes as instructions for the core. */
 #include "python/record.h"
 
+#define LONG_LINE 64 /* elements */
+
 struct reduction {
     const struct mx_loop *loop;
     const char *name;
@@ -112,6 +114,22 @@ static PyObject *finish(int status, PyObject *out)
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+/* Whether NumPy would look at the first few elements of each line only: it stops at the first
+ * that settles the result, where truth lies in memory. */
+static bool stops_early(const struct reduction *r, int op)
+{
+    int order[MX_MAX_NDIM];
+    if (r->input.code != ROW_bool || is_unwritten(r->input.array))
+        return false;
+    if (op != OP_logical_or && op != OP_logical_and && op != OP_maximum && op != OP_minimum)
+        return false;
+    source_order_axes(&r->input, 1, &r->shape, order);
+    int inner = order[r->shape.ndim - 1];
+    if (r->axes == (1u << r->shape.ndim) - 1)
+        return true;
+    return r->axes >> inner & 1 && r->shape.dims[inner] >= LONG_LINE;
+}
+
 static PyObject *reduce(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -128,8 +146,8 @@ static PyObject *reduce(PyObject *module, PyObject *args)
     npy_intp n = 1;
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
-    if (status > 0 && (n == 1 || source_is_value(&r.input)))
-        status = 0; /* nothing to reduce */
+    if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
+        status = 0; /* little or nothing to reduce */
     if (status > 0) {
         source_order_axes(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
