@@ -9,7 +9,7 @@
 #include "cpu/team.h"
 #include "instructions.h"
 
-enum { MAX_ELEMENTS = 300000, MAX_THREADS = 3 };
+enum { MAX_ELEMENTS = 600000, MAX_THREADS = 3 };
 
 BINARY_LOOP(add_float, float, float, x + y)
 BINARY_LOOP(add_long, int64_t, int64_t, x + y)
@@ -71,10 +71,10 @@ static uint64_t chance = 1;
 
 static void random_shape(void)
 {
-    intptr_t left = 1 << (4 + below(&chance, 15));
+    intptr_t left = 1 << (4 + below(&chance, 16));
     problem.ndim = 1 + below(&chance, 4);
     for (int i = 0; i < problem.ndim; i++) {
-        intptr_t most_here = 1 << below(&chance, 19);
+        intptr_t most_here = 1 << below(&chance, 20);
         most_here = most_here < left ? most_here : left;
         problem.shape[i] = 1 + below(&chance, (int)most_here);
         left /= problem.shape[i];
