@@ -19,6 +19,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->nbytes = nbytes;
     buffer->data = NULL;
     buffer->shown = NULL;
+    buffer->lender = NULL;
     return buffer;
 }
 

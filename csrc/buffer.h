@@ -16,6 +16,7 @@ struct mx_buffer {
     int n_views;   /* distinct views of it in the plan that is being made */
     long n_uses;   /* operands in it */
     char **shown;  /* where the owner's array keeps its address; NULL once it is gone */
+    void *lender;  /* the owner, while its only user may be what is being computed; or NULL */
 };
 
 struct mx_buffer *mx_buffer_new(size_t nbytes); /* with a count of one; NULL after mx_fail */

@@ -269,6 +269,33 @@ static void clear_uses(struct mx_buffer *buffer)
     buffer->n_uses = 0;
 }
 
+static bool overwrites(const struct mx_group *group)
+{
+    for (int v = 0; v < group->n_views; v++) {
+        const struct mx_view *view = &group->views[v];
+        if (view->is_written && !view->begins_empty && !view->is_reduced && !view->is_temporary)
+            return true;
+    }
+    return false;
+}
+
+static void lend_view(struct mx_plan *plan)
+{
+    struct mx_group *last = plan->n_groups ? &plan->groups[plan->n_groups - 1] : NULL;
+    plan->lender = NULL;
+    if (!last || last->is_alone || overwrites(last))
+        return;
+    for (int v = 0; v < last->n_views && !plan->lender; v++) {
+        struct mx_view *view = &last->views[v];
+        if (!view->buffer || !view->buffer->lender || !view->begins_empty || view->is_reduced ||
+            view->buffer->n_views != 1 ||
+            atomic_load(&view->buffer->count) != view->buffer->n_uses + 1)
+            continue;
+        view->is_temporary = view->is_lent = true;
+        plan->lender = view->buffer->lender;
+    }
+}
+
 void mx_plan_find_temporaries(struct mx_plan *plan)
 {
     for (int g = 0; g < plan->n_groups; g++)
@@ -287,10 +314,30 @@ void mx_plan_find_temporaries(struct mx_plan *plan)
     for (int g = 0; g < plan->n_groups; g++) {
         for (int v = 0; v < plan->groups[g].n_views; v++) {
             struct mx_view *view = &plan->groups[g].views[v];
+            view->is_lent = false;
             view->is_temporary = !plan->groups[g].is_alone && view->buffer &&
                                  view->begins_empty && view->buffer->n_views == 1 &&
                                  atomic_load(&view->buffer->count) == view->buffer->n_uses;
         }
+    }
+    lend_view(plan);
+}
+
+void mx_group_find_lent_steps(const struct mx_group *group,
+                              const struct mx_instruction *instructions, bool *is_marked)
+{
+    bool is_needed[group->n_views];
+    for (int v = 0; v < group->n_views; v++)
+        is_needed[v] = group->views[v].is_lent;
+    for (int s = group->n_steps - 1; s >= 0; s--) {
+        const struct mx_instruction *in = &instructions[group->steps[s].instruction];
+        const int *views = group->steps[s].views;
+        is_marked[s] = false;
+        for (int k = in->nin; k < mx_operand_count(in); k++)
+            is_marked[s] |= views[k] >= 0 && is_needed[views[k]];
+        for (int k = 0; k < in->nin && is_marked[s]; k++)
+            if (views[k] >= 0 && group->views[views[k]].is_temporary)
+                is_needed[views[k]] = true;
     }
 }
 

@@ -21,6 +21,7 @@ struct mx_view {
     bool is_reduced;   /* the output of a reduction */
     bool begins_empty; /* written before it is read */
     bool is_temporary; /* nobody else sees it: it needs no memory */
+    bool is_lent;      /* a temporary only if its owner does not come back to it */
 };
 
 struct mx_step {
@@ -45,6 +46,7 @@ struct mx_group {
 struct mx_plan {
     struct mx_group *groups;
     int n_groups, capacity;
+    void *lender; /* of the view that is lent, or NULL */
 };
 
 /* Puts the instructions into groups; each alone when fuse is false.  Status; after a failure
@@ -53,7 +55,12 @@ int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions
                  bool fuse);
 
 /* Settles which views are temporary: those of buffers that only the instructions still hold,
- * with a count for each operand. */
+ * with a count for each operand, and one that is lent, if it can be computed again later:
+ * then nothing that its group reads is overwritten by the group or after it. */
 void mx_plan_find_temporaries(struct mx_plan *plan);
+
+/* Marks the steps that compute the lent view. */
+void mx_group_find_lent_steps(const struct mx_group *group,
+                              const struct mx_instruction *instructions, bool *is_marked);
 
 void mx_plan_clear(struct mx_plan *plan); /* what the backend put in `program` is its own */

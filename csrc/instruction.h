@@ -41,6 +41,7 @@ struct mx_instruction {
     atomic_int raised; /* those of them that were met */
     void *place;       /* the recorder's own: where in the program this was recorded */
     int64_t sequence;  /* place in program order, from 1 */
+    bool is_kept;      /* it ran, and a copy of it waits: see stream.h */
 };
 
 static inline int mx_operand_count(const struct mx_instruction *in)

@@ -20,6 +20,9 @@ struct mx_recorder {
     int (*prepare)(size_t *n_taken);
     int (*run)(bool (*interrupted)(void));
     struct mx_instruction *(*take_back)(size_t *count);
+    void *(*lender)(void);
+    size_t (*kept)(void);
+    struct mx_instruction *(*drop_kept)(size_t *count);
     void (*free)(void *memory);
 
     int (*loop_find)(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,

@@ -19,6 +19,7 @@ struct list {
 static struct {
     pthread_mutex_t lock; /* of what is recorded */
     struct list recorded;
+    size_t n_kept; /* the first of them */
     _Atomic int64_t sequence, done;
 
     pthread_mutex_t running; /* held from enter to leave; taken before the other */
@@ -93,13 +94,20 @@ bool mx_stream_try_enter(void) { return pthread_mutex_trylock(&stream.running) =
 
 void mx_stream_leave(void) { pthread_mutex_unlock(&stream.running); }
 
+/* A lent buffer gets memory when its owner comes back to it. */
+static bool needs_memory(const struct mx_buffer *buffer)
+{
+    return buffer && buffer->shown &&
+           !(stream.plan.lender && buffer->lender == stream.plan.lender);
+}
+
 static int place_shown(void)
 {
     int status = MX_OK;
     for (size_t i = 0; i < stream.taken.size && status == MX_OK; i++) {
         const struct mx_instruction *in = &stream.taken.items[i];
         for (int k = 0; k < mx_operand_count(in) && status == MX_OK; k++)
-            if (in->operands[k].buffer && in->operands[k].buffer->shown)
+            if (needs_memory(in->operands[k].buffer))
                 status = mx_buffer_place(in->operands[k].buffer);
     }
     return status;
@@ -113,6 +121,7 @@ int mx_stream_prepare(size_t *n_taken)
         struct list empty = stream.taken;
         stream.taken = stream.recorded;
         stream.recorded = empty;
+        stream.n_kept = 0;
         pthread_mutex_unlock(&stream.lock);
         stream.is_planned = stream.is_prepared = false;
         stream.n_run = 0;
@@ -122,28 +131,64 @@ int mx_stream_prepare(size_t *n_taken)
             mx_plan_make(&stream.plan, stream.taken.items, (int)stream.taken.size, stream.fuse);
     stream.is_planned = status == MX_OK;
     if (stream.is_planned && !stream.is_prepared) {
+        mx_plan_find_temporaries(&stream.plan);
         status = place_shown();
-        if (status == MX_OK) {
-            mx_plan_find_temporaries(&stream.plan);
-            if (stream.taken.size > 0)
-                mx_report_begin();
-        }
+        if (status == MX_OK && stream.taken.size > 0)
+            mx_report_begin();
         stream.is_prepared = status == MX_OK;
     }
     *n_taken = stream.taken.size;
     return status;
 }
 
+static void release_operands(struct mx_instruction *in)
+{
+    for (int k = 0; k < mx_operand_count(in); k++) {
+        if (in->operands[k].buffer)
+            mx_buffer_release(in->operands[k].buffer);
+        in->operands[k].buffer = NULL;
+    }
+}
+
 static void release_group(const struct mx_group *group)
 {
     for (int s = 0; s < group->n_steps; s++) {
         struct mx_instruction *in = &stream.taken.items[group->steps[s].instruction];
-        for (int k = 0; k < mx_operand_count(in); k++) {
-            if (in->operands[k].buffer)
-                mx_buffer_release(in->operands[k].buffer);
-            in->operands[k].buffer = NULL;
-        }
+        if (!in->is_kept)
+            release_operands(in);
     }
+}
+
+/* Copies of the steps that computed the lent view go to the front of what is recorded, and
+ * take their counts of buffers along. */
+static int keep_lent_steps(const struct mx_group *group)
+{
+    bool is_marked[MX_MAX_STEPS];
+    size_t n = 0;
+    int status = MX_OK;
+    mx_group_find_lent_steps(group, stream.taken.items, is_marked);
+    pthread_mutex_lock(&stream.lock);
+    for (int s = 0; s < group->n_steps && status == MX_OK; s++) {
+        status = is_marked[s] ? reserve_one(&stream.recorded) : MX_OK;
+        if (!is_marked[s] || status != MX_OK)
+            continue;
+        struct mx_instruction *items = stream.recorded.items;
+        memmove(items + n + 1, items + n, (stream.recorded.size++ - n) * sizeof *items);
+        items[n] = stream.taken.items[group->steps[s].instruction];
+        items[n].wanted = 0;
+        items[n].sequence = atomic_fetch_add(&stream.sequence, 1) + 1;
+        n++;
+    }
+    if (status != MX_OK) {
+        memmove(stream.recorded.items, stream.recorded.items + n,
+                (stream.recorded.size -= n) * sizeof *stream.recorded.items);
+        n = 0;
+    }
+    stream.n_kept = n;
+    pthread_mutex_unlock(&stream.lock);
+    for (int s = 0; s < group->n_steps && n > 0; s++)
+        stream.taken.items[group->steps[s].instruction].is_kept = is_marked[s];
+    return status;
 }
 
 static int64_t now(void)
@@ -162,13 +207,21 @@ int mx_stream_run(bool (*interrupted)(void))
         if (status != MX_OK)
             return status;
         mx_report_add(group, stream.taken.items, now() - begin);
+        if (stream.plan.lender && stream.n_run == stream.plan.n_groups - 1)
+            status = keep_lent_steps(group);
+        if (status != MX_OK)
+            return status;
         release_group(group);
     }
-    if (stream.taken.size > 0)
-        atomic_store(&stream.done, stream.taken.items[stream.taken.size - 1].sequence);
+    int64_t done = atomic_load(&stream.done);
+    for (size_t i = 0; i < stream.taken.size; i++)
+        done = stream.taken.items[i].sequence > done ? stream.taken.items[i].sequence : done;
+    atomic_store(&stream.done, done);
     mx_plan_clear(&stream.plan);
     return MX_OK;
 }
+
+void *mx_stream_lender(void) { return stream.plan.lender; }
 
 struct mx_instruction *mx_stream_take_back(size_t *count)
 {
@@ -176,6 +229,65 @@ struct mx_instruction *mx_stream_take_back(size_t *count)
     *count = stream.taken.size;
     stream.taken = (struct list){0};
     return items;
+}
+
+/* -- What is kept ------------------------------------------------------------------ */
+
+size_t mx_stream_kept(void)
+{
+    pthread_mutex_lock(&stream.lock);
+    size_t n = stream.n_kept;
+    pthread_mutex_unlock(&stream.lock);
+    return n;
+}
+
+/* Whether nothing but the kept instructions holds the buffer. */
+static bool is_dropped(const struct mx_buffer *buffer)
+{
+    long n = 0;
+    for (size_t i = 0; i < stream.n_kept; i++) {
+        const struct mx_instruction *in = &stream.recorded.items[i];
+        for (int k = 0; k < mx_operand_count(in); k++)
+            n += in->operands[k].buffer == buffer;
+    }
+    return atomic_load(&buffer->count) == n;
+}
+
+static bool are_results_dropped(void)
+{
+    for (size_t i = 0; i < stream.n_kept; i++) {
+        const struct mx_instruction *in = &stream.recorded.items[i];
+        for (int k = in->nin; k < mx_operand_count(in); k++)
+            if (!is_dropped(in->operands[k].buffer))
+                return false;
+    }
+    return true;
+}
+
+struct mx_instruction *mx_stream_drop_kept(size_t *count)
+{
+    struct mx_instruction *dropped = NULL;
+    if (!mx_stream_try_enter())
+        return NULL;
+    pthread_mutex_lock(&stream.lock);
+    *count = stream.n_kept;
+    if (stream.n_kept > 0 && are_results_dropped())
+        dropped = mx_alloc(stream.n_kept * sizeof *dropped);
+    if (dropped) {
+        struct list *recorded = &stream.recorded;
+        memcpy(dropped, recorded->items, stream.n_kept * sizeof *dropped);
+        recorded->size -= stream.n_kept;
+        memmove(recorded->items, recorded->items + stream.n_kept,
+                recorded->size * sizeof *recorded->items);
+        stream.n_kept = 0;
+        atomic_store(&stream.done, recorded->size ? recorded->items[0].sequence - 1
+                                                  : atomic_load(&stream.sequence));
+        for (size_t i = 0; i < *count; i++)
+            release_operands(&dropped[i]);
+    }
+    pthread_mutex_unlock(&stream.lock);
+    mx_stream_leave();
+    return dropped;
 }
 
 /* -- Fork -------------------------------------------------------------------------- */

@@ -5,6 +5,11 @@
  * its group has run.  To flush is to enter, to prepare, to run and to leave; whoever is
  * inside has the stream for itself, while others go on recording.  What was recorded is
  * given back when all of it has run.
+ *
+ * A result whose owner has lent it is not written to memory: most often it is an argument
+ * that nothing else refers to, gone as soon as the call is over.  What computes it is kept,
+ * as if it had been recorded once more, and dropped when the owner is gone.  Until then
+ * memory that it reads must not be written.
  */
 #include "backend.h"
 
@@ -33,8 +38,18 @@ int mx_stream_prepare(size_t *n_taken);
 /* Runs what was prepared.  A status; unless it is MX_OK the rest waits for the next try. */
 int mx_stream_run(bool (*interrupted)(void));
 
-/* After it has run: the instructions, for the caller to read and to free. */
+/* After it has run: the instructions, for the caller to read and to free.  The places of
+ * those that are kept go on being used. */
 struct mx_instruction *mx_stream_take_back(size_t *count);
+
+/* Who has lent what was prepared; NULL: nobody. */
+void *mx_stream_lender(void);
+
+size_t mx_stream_kept(void); /* instructions that are kept */
+
+/* Drops the kept instructions if nobody holds their results any more; gives them to the
+ * caller to free.  NULL: they stay. */
+struct mx_instruction *mx_stream_drop_kept(size_t *count);
 
 /* Around fork.  Whoever forks has entered before, and leaves in both processes. */
 void mx_stream_before_fork(void);

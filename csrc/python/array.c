@@ -613,6 +613,8 @@ static void array_dealloc(PyObject *self)
         record_hold(self);
     Py_CLEAR(a->host);
     Py_CLEAR(a->base);
+    if (queue_kept > 0)
+        queue_drop_kept();
     if (nspare < NSPARE && type == array_type) {
         memset(&a->weakrefs, 0, sizeof *a - offsetof(struct array, weakrefs));
         spare[nspare++] = a;

@@ -119,7 +119,9 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
             return result;
     } else if (f->queued && f->queued != Py_None &&
                (f->creates ? has_large_shape(args) : has_large(args, 1, f->worth))) {
+        struct mx_buffer *lent = queue_lend(args);
         result = PyObject_Call(f->queued, args, kwargs);
+        queue_end_lending(lent);
         /* What is wrong with the arguments is for NumPy to say. */
         bool is_refused =
             result ? result == Py_NotImplemented : PyErr_ExceptionMatches(PyExc_TypeError);

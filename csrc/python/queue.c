@@ -7,7 +7,11 @@
 
 const struct mx_recorder *core;
 int64_t queue_recorded, queue_done;
+size_t queue_kept;
 Py_ssize_t queue_threshold = 16384;
+
+/* The array that has lent what runs, until it is known whether it needs that again. */
+static PyObject *lender;
 
 /* Of the thread that runs the queue, while it has not the GIL. */
 static _Thread_local PyThreadState *state;
@@ -60,16 +64,32 @@ static int finish(struct mx_instruction *items, size_t count)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     for (size_t i = 0; i < count; i++)
-        place_free(items[i].place);
+        if (!items[i].is_kept)
+            place_free(items[i].place);
     core->free(items);
     PyErr_Restore(type, value, traceback);
     return status;
+}
+
+/* After a run: what was lent is still to be written, if its owner is there.  Gives the
+ * reference to it. */
+static PyObject *settle_lender(void)
+{
+    PyObject *owner = lender;
+    lender = NULL;
+    queue_kept = core->kept();
+    if (owner && queue_kept > 0) {
+        queue_recorded = core->recorded();
+        as_array(owner)->used = as_array(owner)->written = queue_recorded;
+    }
+    return owner;
 }
 
 /* Runs what is recorded by now. */
 static int flush_once(void)
 {
     struct mx_instruction *items = NULL;
+    PyObject *owner = NULL;
     size_t count = 0;
     if (!core->try_enter()) {
         PyThreadState *saved = PyEval_SaveThread();
@@ -78,6 +98,8 @@ static int flush_once(void)
     }
     int status = core->prepare(&count);
     if (status == MX_OK) {
+        if (!lender)
+            Py_XINCREF(lender = core->lender());
         looked_at = now();
         state = PyEval_SaveThread();
         status = core->run(is_interrupted);
@@ -86,13 +108,16 @@ static int flush_once(void)
     if (status == MX_OK) {
         items = core->take_back(&count);
         queue_done = core->done();
+        owner = settle_lender();
     }
     core->leave();
     if (status != MX_OK) {
         raise_failure(status);
         return -1;
     }
-    return finish(items, count);
+    status = finish(items, count);
+    Py_XDECREF(owner);
+    return status;
 }
 
 int queue_flush(void)
@@ -102,6 +127,40 @@ int queue_flush(void)
         if (flush_once() < 0)
             return -1;
     return 0;
+}
+
+/* One reference is the caller's own and one that of the arguments.  Where there are borrowed
+ * references nothing can be told from the number. */
+static bool is_passed_along(PyObject *a)
+{
+    return Py_REFCNT(a) == 2 && Py_Version < 0x030e0000;
+}
+
+struct mx_buffer *queue_lend(PyObject *args)
+{
+    PyObject *a = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+    if (!a || !is_array(a) || !is_passed_along(a) || !is_unwritten(a))
+        return NULL;
+    const struct array *array = as_array(a);
+    if (array->base || array->is_exported || array->n_exports > 0 || array->is_pinned)
+        return NULL;
+    struct mx_buffer *buffer = memory_of(array->host);
+    if (buffer)
+        buffer->lender = a;
+    return buffer;
+}
+
+void queue_drop_kept(void)
+{
+    size_t count;
+    struct mx_instruction *items = core->drop_kept(&count);
+    if (!items)
+        return;
+    queue_kept = 0;
+    queue_done = core->done();
+    for (size_t i = 0; i < count; i++)
+        place_free(items[i].place);
+    core->free(items);
 }
 
 int queue_before_view(PyObject *a)

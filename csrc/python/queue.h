@@ -16,11 +16,17 @@ extern int64_t queue_recorded, queue_done;
 /* Operations on arrays of fewer elements are not recorded, unless these wait themselves. */
 extern Py_ssize_t queue_threshold;
 
+/* Operations that compute once more, if it is still there, what was lent. */
+extern size_t queue_kept;
+
 static inline bool queue_is_idle(void) { return queue_recorded == queue_done; }
 
 /* Whether something that writes its memory, or uses it, still has to run. */
 static inline bool is_unwritten(PyObject *a) { return root_of(a)->written > queue_done; }
-static inline bool is_in_use(PyObject *a) { return root_of(a)->used > queue_done; }
+static inline bool is_in_use(PyObject *a)
+{
+    return root_of(a)->used > queue_done || queue_kept > 0;
+}
 
 /* Run everything recorded; -1 with an exception set. */
 int queue_flush(void);
@@ -28,6 +34,18 @@ int queue_flush(void);
 /* Before memory is read or written through the host; -1 with an exception set. */
 static inline int queue_before_read(PyObject *a) { return is_unwritten(a) ? queue_flush() : 0; }
 static inline int queue_before_write(PyObject *a) { return is_in_use(a) ? queue_flush() : 0; }
+
+/* An array that nothing but the arguments of a call refers to lends its memory for the time of
+ * the call: see stream.h.  NULL, or what queue_end_lending takes. */
+struct mx_buffer *queue_lend(PyObject *args);
+static inline void queue_end_lending(struct mx_buffer *lent)
+{
+    if (lent)
+        lent->lender = NULL;
+}
+
+/* An array is gone: lets go of what was kept for it. */
+void queue_drop_kept(void);
 
 /* Before a view of it is made: it gets its address; -1 with an exception set. */
 int queue_before_view(PyObject *a);
