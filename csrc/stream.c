@@ -175,7 +175,8 @@ static int keep_lent_steps(const struct mx_group *group)
         struct mx_instruction *items = stream.recorded.items;
         memmove(items + n + 1, items + n, (stream.recorded.size++ - n) * sizeof *items);
         items[n] = stream.taken.items[group->steps[s].instruction];
-        items[n].wanted = 0;
+        items[n].wanted = 0; /* it has told */
+        atomic_init(&items[n].raised, 0);
         items[n].sequence = atomic_fetch_add(&stream.sequence, 1) + 1;
         n++;
     }

@@ -21,7 +21,7 @@ synchronize = getattr(mxnp, "synchronize", lambda: None)
 def pytest_configure(config: pytest.Config) -> None:
     for marker in (
         "any_nan: what is computed may be NaN of any sign and payload",
-        "any_last_bit: NumPy's loops differ in it by stride; the queue has strides of its own",
+        "any_last_bit: loops and sums differ in it by stride and order; the queue has its own",
     ):
         config.addinivalue_line("markers", marker)
 

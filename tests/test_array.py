@@ -737,6 +737,7 @@ a.__dlpack_device__()
 """
 
 
+@pytest.mark.any_last_bit
 @each(METHODS)
 @pytest.mark.parametrize("dtype", ["f8", "f2", "i4", "D", "?", "M8[D]", "U3", "T", "O"])
 def test_methods(xp: Library, dtype: str, expression: str) -> Any:

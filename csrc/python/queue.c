@@ -138,8 +138,11 @@ static bool is_passed_along(PyObject *a)
 
 struct mx_buffer *queue_lend(PyObject *args)
 {
-    PyObject *a = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
-    if (!a || !is_array(a) || !is_passed_along(a) || !is_unwritten(a))
+    PyObject *a = NULL; /* the first, or that of a method of a ufunc */
+    for (Py_ssize_t i = 0; i < 2 && i < PyTuple_Size(args) && !a; i++)
+        if (is_array(PyTuple_GetItem(args, i)))
+            a = PyTuple_GetItem(args, i);
+    if (!a || !is_passed_along(a) || !is_unwritten(a))
         return NULL;
     const struct array *array = as_array(a);
     if (array->base || array->is_exported || array->n_exports > 0 || array->is_pinned)
