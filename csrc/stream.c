@@ -78,6 +78,7 @@ int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
         for (int k = 0; k < mx_operand_count(in); k++)
             if (in->operands[k].buffer)
                 mx_buffer_retain(in->operands[k].buffer);
+        copy->is_kept = false;
         copy->sequence = atomic_load(&stream.sequence) + 1;
         atomic_store(&stream.sequence, copy->sequence);
         *sequence = copy->sequence;
