@@ -18,8 +18,8 @@ struct ufunc_fields {
     const char *types; /* nargs type numbers for each of ntypes loops */
 };
 
-/* Comparisons and extremes, which meet NaN without a word, clear all conditions at their end: it
- * is tried on zeros. */
+/* Comparisons and extremes, which meet NaN without a word, clear all conditions at their end:
+ * it is tried on zeros. */
 static bool clears_conditions(const struct mx_loop *loop, int nargs)
 {
     enum { COUNT = 64, STRIDE = 16 };

@@ -49,7 +49,7 @@ struct mx_program {
 
     bool is_repeatable;     /* what ran can run again: nothing that it reads was overwritten */
     int wanted;             /* floating-point conditions that some call wants to tell of */
-    atomic_int met; /* of them, before calls that clear them */
+    atomic_int met;         /* of them, before calls that clear them */
     atomic_bool is_watched; /* some were met: chunks look after each call from now on */
 
     /* Work is handed out in chunks: runs of blocks or, with reductions, see reduce.h. */
