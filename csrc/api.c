@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "cpu/casts.h"
 #include "cpu/copies.h"
+#include "cpu/own_loops.h"
 #include "cpu/team.h"
 #include "digest.h"
 #include "error.h"
@@ -77,12 +78,6 @@ int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout,
     return mx_loop_read(out, ufunc_fields, nin, nout, ntypes, types);
 }
 
-static mx_loop_function no_own_loop(int op, const int *dtypes)
-{
-    (void)op, (void)dtypes;
-    return NULL;
-}
-
 static const struct mx_recorder recorder = {
     .buffer_new = mx_buffer_new,
     .buffer_retain = mx_buffer_retain,
@@ -104,7 +99,7 @@ static const struct mx_recorder recorder = {
     .drop_kept = mx_stream_drop_kept,
     .free = mx_free,
     .loop_find = mx_loop_find,
-    .own_loop = no_own_loop,
+    .own_loop = mx_own_loop,
     .cast_loop = mx_cast_loop,
     .copy_loop = mx_copy_loop,
     .select_loop = mx_select_loop,

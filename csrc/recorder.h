@@ -27,7 +27,7 @@ struct mx_recorder {
 
     int (*loop_find)(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                      const char *types);
-    mx_loop_function (*own_loop)(int op, const int *dtypes);
+    bool (*own_loop)(struct mx_loop *out, int op, const int *dtypes);
     mx_loop_function (*cast_loop)(int from, int to);
     mx_loop_function (*copy_loop)(int itemsize);
     mx_loop_function (*select_loop)(int itemsize);

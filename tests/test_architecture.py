@@ -47,8 +47,8 @@ C = [
 # Nouns of csrc/cpu. "x & y" are at home in one place: they may include each other.
 CPU = [
     "conditions | copies | cores | half | isa",
-    "cast_runs | team",
-    "casts",
+    "cast_runs | own_runs | team",
+    "casts | own_loops",
     "program & reduce & scan & find",
     "backend",
 ]

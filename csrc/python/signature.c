@@ -66,9 +66,7 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
     if (core->loop_find(&signature->loop, fields, nin, row->nout, ufunc->ntypes, types) !=
         MX_OK)
         return;
-    mx_loop_function own = core->own_loop(op, rows);
-    if (own)
-        signature->loop = (struct mx_loop){own, NULL};
+    core->own_loop(&signature->loop, op, rows);
     for (int i = 0; i < nin; i++)
         signature->in[i] = (signed char)rows[i];
     for (int j = 0; j < row->nout; j++)

@@ -1,0 +1,195 @@
+/* own_runs.c -- compiled for each instruction set: see isa.h. */
+#include "own_runs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "half.h"
+
+#define BLOCK 256
+
+/* No iteration needs another, also where the result takes the place of its operand. */
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+static intptr_t smaller(intptr_t x, intptr_t y) { return x < y ? x : y; }
+
+/* -- Sine and cosine of float64 ---------------------------------------------------------- */
+
+#if defined(__FMA__) || defined(__aarch64__)
+
+/* Beyond this the quotient by pi/2 takes more bits than the reduction below keeps. */
+#define LARGEST 1e5
+#define TINY    0x1p-27 /* sin(x) is x, and cos(x) is 1 */
+
+static inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+static inline int64_t bits_of(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double of_bits(int64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Whether it is left to the C library: NaN and infinity, the large and the subnormal. */
+static inline bool is_special(double x)
+{
+    double size = fabs(x);
+    return !(size <= LARGEST) | ((size < 0x1p-1022) & (size != 0));
+}
+
+/* sin(x) for quarter 0, cos(x) for quarter 1.
+ *
+ * x = q pi/2 + r + low with |r| <= pi/4: pi/2 in three parts of 53 bits, q times the first of
+ * which is taken from x without an error (both are multiples of 2**-53 that differ by less
+ * than 1).  The coefficients are those of Chebyshev interpolation in r**2, computed with 50
+ * digits; together they are off by less than 6e-18 of the result. */
+static inline double sine_or_cosine(double x, int64_t quarter)
+{
+    const double magic = 0x1.8p52; /* its sum with a number is rounded to an integer */
+    double size = fabs(x);
+    double safe = (size <= LARGEST) & (size >= TINY) ? x : 0;
+    double sum = fused(safe, 0x1.45f306dc9c883p-1, magic), q = sum - magic;
+
+    double first = fused(-q, 0x1.921fb54442d18p+0, safe);
+    double w = q * 0x1.1a62633145c07p-54, w_low = fused(q, 0x1.1a62633145c07p-54, -w);
+    double r = first - w, back = r - first;
+    double low = (first - (r - back)) - (w + back);
+    low = low - w_low - q * -0x1.f1976b7ed8fbcp-110;
+
+    double z = r * r;
+    double s = -0x1.ab0f25d21fd31p-41;
+    s = fused(s, z, 0x1.6121703ee57b0p-33);
+    s = fused(s, z, -0x1.ae64540000f84p-26);
+    s = fused(s, z, 0x1.71de3a5455b9ap-19);
+    s = fused(s, z, -0x1.a01a01a0198dep-13);
+    s = fused(s, z, 0x1.1111111111110p-7);
+    s = fused(s, z, -0x1.5555555555555p-3);
+    double half_z = 0.5 * z;
+    double sine = r + fused(r * z, s, fused(-half_z, low, low));
+
+    double c = -0x1.9075bb66967d4p-37;
+    c = fused(c, z, 0x1.1eeb5de1e2b95p-29);
+    c = fused(c, z, -0x1.27e4fa0d3726cp-22);
+    c = fused(c, z, 0x1.a01a019f4671dp-16);
+    c = fused(c, z, -0x1.6c16c16c16944p-10);
+    c = fused(c, z, 0x1.5555555555555p-5);
+    double nearly = 1 - half_z;
+    double cosine = nearly + fused(z * z, c, fused(-r, low, (1 - nearly) - half_z));
+
+    int64_t turn = bits_of(sum) + quarter;
+    double value = turn & 1 ? cosine : sine;
+    value = of_bits(bits_of(value) ^ (int64_t)((uint64_t)(turn & 2) << 62));
+    return quarter == 0 && size < TINY ? x : value;
+}
+
+#define CIRCULAR(name, quarter)                                                \
+    static void name(const void *from, const void *none, void *to, intptr_t n) \
+    {                                                                          \
+        const double *x = from;                                                \
+        double *y = to, block[BLOCK];                                          \
+        (void)none;                                                            \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                           \
+            intptr_t count = smaller(n - at, BLOCK);                           \
+            int64_t special = 0;                                               \
+            for (intptr_t i = 0; i < count; i++) {                             \
+                block[i] = sine_or_cosine(x[at + i], quarter);                 \
+                special |= is_special(x[at + i]);                              \
+            }                                                                  \
+            for (intptr_t i = 0; i < count && special; i++)                    \
+                if (is_special(x[at + i]))                                     \
+                    block[i] = quarter ? cos(x[at + i]) : sin(x[at + i]);      \
+            memcpy(y + at, block, (size_t)count * sizeof *block);              \
+        }                                                                      \
+    }
+
+CIRCULAR(float64_sin, 0)
+CIRCULAR(float64_cos, 1)
+
+#define FLOAT64_RUNS [MX_OP_sin] = float64_sin, [MX_OP_cos] = float64_cos,
+#else
+#define FLOAT64_RUNS [0] = NULL,
+#endif
+
+/* -- float16, computed in float32 as in NumPy -------------------------------------------- */
+
+#define HALVES(name, nin, value)                                                          \
+    static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                                     \
+        float a[BLOCK], b[BLOCK];                                                         \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
+            intptr_t count = smaller(n - at, BLOCK);                                      \
+            mx_half_to_float((const uint16_t *)from + at, a, count);                      \
+            if (nin == 2)                                                                 \
+                mx_half_to_float((const uint16_t *)other + at, b, count);                 \
+            INDEPENDENT                                                                   \
+            for (intptr_t i = 0; i < count; i++)                                          \
+                a[i] = value;                                                             \
+            mx_half_of_float(a, (uint16_t *)to + at, count);                              \
+        }                                                                                 \
+    }
+
+HALVES(add, 2, a[i] + b[i])
+HALVES(subtract, 2, a[i] - b[i])
+HALVES(multiply, 2, a[i] * b[i])
+HALVES(divide, 2, a[i] / b[i])
+HALVES(square, 1, a[i] * a[i])
+HALVES(reciprocal, 1, 1.0f / a[i])
+HALVES(sqrt, 1, sqrtf(a[i]))
+
+/* Integers in the order of the numbers; the two zeros are one. */
+static inline int16_t rank(uint16_t half)
+{
+    int16_t size = (int16_t)(half & 0x7fff);
+    return half & 0x8000 ? (int16_t)-size : size;
+}
+
+static inline bool is_nan(uint16_t half) { return (half & 0x7fff) > 0x7c00; }
+
+static inline bool is_ordered(uint16_t x, uint16_t y) { return !is_nan(x) & !is_nan(y); }
+
+#define RANKED(name, type, value)                                                         \
+    static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                                     \
+        const uint16_t *x = from, *y = other;                                             \
+        type *out = to;                                                                   \
+        INDEPENDENT                                                                       \
+        for (intptr_t i = 0; i < n; i++)                                                  \
+            out[i] = (type)(value);                                                       \
+    }
+
+RANKED(less, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) < rank(y[i])))
+RANKED(less_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) <= rank(y[i])))
+RANKED(greater, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) > rank(y[i])))
+RANKED(greater_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) >= rank(y[i])))
+RANKED(equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) == rank(y[i])))
+RANKED(not_equal, uint8_t, !is_ordered(x[i], y[i]) | (rank(x[i]) != rank(y[i])))
+RANKED(maximum, uint16_t,
+       is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
+RANKED(minimum, uint16_t,
+       is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+RANKED(fmax, uint16_t,
+       is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
+RANKED(fmin, uint16_t,
+       is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+
+#define FLOAT16(name) [MX_OP_##name] = float16_##name
+
+const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
+    .float16 = {FLOAT16(add), FLOAT16(subtract), FLOAT16(multiply), FLOAT16(divide),
+                FLOAT16(square), FLOAT16(reciprocal), FLOAT16(sqrt), FLOAT16(less),
+                FLOAT16(less_equal), FLOAT16(greater), FLOAT16(greater_equal), FLOAT16(equal),
+                FLOAT16(not_equal), FLOAT16(maximum), FLOAT16(minimum), FLOAT16(fmax),
+                FLOAT16(fmin)},
+    .float64 = {FLOAT64_RUNS},
+};

@@ -1,0 +1,17 @@
+#pragma once
+/* own_runs.h -- functions of contiguous elements that are faster here than in NumPy, the
+ * steps that own loops are made of. */
+#include "../ops.h"
+#include "isa.h"
+
+/* out may be one of the inputs; y is NULL where there is one input. */
+typedef void mx_own_run(const void *x, const void *y, void *out, intptr_t n);
+
+/* By row of ops.def; NULL where there is none for this instruction set. */
+struct mx_own_runs {
+    mx_own_run *float16[MX_OP_COUNT], *float64[MX_OP_COUNT];
+};
+
+#define TABLE(isa) extern const struct mx_own_runs mx_own_runs_##isa;
+MX_ISAS(TABLE)
+#undef TABLE
