@@ -21,9 +21,12 @@ static intptr_t smaller(intptr_t x, intptr_t y) { return x < y ? x : y; }
 
 #if defined(__FMA__) || defined(__aarch64__)
 
-/* Beyond this the quotient by pi/2 takes more bits than the reduction below keeps. */
-#define LARGEST 1e5
-#define TINY    0x1p-27 /* sin(x) is x, and cos(x) is 1 */
+/* Sizes of numbers, as their bits: these compare NaN without a condition.  Beyond LARGEST, 1e5,
+ * the quotient by pi/2 takes more bits than the reduction below keeps; below TINY, 2**-27,
+ * sin(x) is x and cos(x) is 1. */
+#define LARGEST 0x40f86a0000000000
+#define TINY    0x3e40000000000000
+#define NORMAL  0x0010000000000000
 
 static inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
 
@@ -41,11 +44,13 @@ static inline double of_bits(int64_t bits)
     return x;
 }
 
+static inline int64_t size_of(double x) { return bits_of(x) & INT64_MAX; }
+
 /* Whether it is left to the C library: NaN and infinity, the large and the subnormal. */
 static inline bool is_special(double x)
 {
-    double size = fabs(x);
-    return !(size <= LARGEST) | ((size < 0x1p-1022) & (size != 0));
+    int64_t size = size_of(x);
+    return (size > LARGEST) | ((size < NORMAL) & (size != 0));
 }
 
 /* sin(x) for quarter 0, cos(x) for quarter 1.
@@ -57,7 +62,7 @@ static inline bool is_special(double x)
 static inline double sine_or_cosine(double x, int64_t quarter)
 {
     const double magic = 0x1.8p52; /* its sum with a number is rounded to an integer */
-    double size = fabs(x);
+    int64_t size = size_of(x);
     double safe = (size <= LARGEST) & (size >= TINY) ? x : 0;
     double sum = fused(safe, 0x1.45f306dc9c883p-1, magic), q = sum - magic;
 

@@ -89,7 +89,7 @@ static void *record_and_run(void *argument)
 static void *record_freely(void *argument)
 {
     int *recorded = argument;
-    while (!atomic_load(&is_over)) {
+    while (*recorded < 10 || !atomic_load(&is_over)) {
         int64_t sequence;
         const struct mx_instruction in =
             binary("add", add, N, row(&counted), value(1.0), row(&counted));
