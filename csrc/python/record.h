@@ -77,6 +77,7 @@ struct signature {
     bool is_known, exists;
     signed char in[3], out[2]; /* rows */
     struct mx_loop loop;
+    struct mx_loop numpys; /* also where elements of its output are inputs of later ones */
 };
 
 /* The loop for these inputs; NULL when there is none that can be recorded, or with an

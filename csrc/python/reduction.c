@@ -37,7 +37,7 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
         return PyErr_Occurred() ? -1 : 0;
     if (signature->in[0] != r->row || signature->out[0] != r->row)
         return 0;
-    r->loop = &signature->loop;
+    r->loop = &signature->numpys;
     r->name = core->op_get(op)->name;
     r->begins_with_zero = strcmp(core->op_get(op)->identity, "0") == 0;
     return read_shape(r);

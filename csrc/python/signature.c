@@ -63,10 +63,11 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
         return;
     const PyUFuncObject *ufunc = (const PyUFuncObject *)ufuncs[op];
     uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
-    if (core->loop_find(&signature->loop, fields, nin, row->nout, ufunc->ntypes, types) !=
+    if (core->loop_find(&signature->numpys, fields, nin, row->nout, ufunc->ntypes, types) !=
         MX_OK)
         return;
-    core->own_loop(&signature->loop, op, rows);
+    if (!core->own_loop(&signature->loop, op, rows))
+        signature->loop = signature->numpys;
     for (int i = 0; i < nin; i++)
         signature->in[i] = (signed char)rows[i];
     for (int j = 0; j < row->nout; j++)
