@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 import mxnp
+from mxnp import _bridge
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
 
@@ -1099,3 +1100,47 @@ def test_program(source: str, n: int, xp: Library) -> Any:
 def test_read_from_the_last_to_the_first(source: str, xp: Library) -> Any:
     names = run(xp, source, 20011, 144)
     return {name: read(names[name]) for name in reversed(names)}
+
+
+FRESH = """
+np.linspace(0, 1, 50000)
+np.logspace(0, 1, 50000)
+np.meshgrid(np.arange(300.0), np.arange(300.0))[1]
+np.nonzero(np.ones(50000))[0]
+np.arange(90000.0).reshape(300, 300).T
+np.random.default_rng(1).normal(size=50000)
+np.split(np.linspace(0, 1, 90000), 2)[1]
+np.loadtxt([str(n) for n in range(20000)])
+np.ones((300, 300)) @ np.ones((300, 300))
+np.fft.fft(np.ones(50000)).real
+np.sort(np.random.default_rng(1).normal(size=50000))[::-1]
+np.indices((300, 300))[1]
+np.broadcast_to(np.arange(300.0), (300, 300))
+"""
+
+
+@pytest.mark.parametrize("expression", FRESH.strip().splitlines())
+def test_what_numpy_made_waits_for_nobody(expression: str) -> None:
+    """Nobody else has what a function of NumPy gives: operations on it are recorded."""
+    x = eval(expression, {"np": mxnp})
+    mxnp.synchronize()
+    expected = (x.__array__() + 1) * 2
+    y = (x + 1) * 2
+    assert _bridge.pending() >= 2
+    assert (y.__array__() == expected).all()
+
+
+def test_what_is_shared_for_a_while() -> None:
+    x = mxnp.linspace(0, 1, 50000)
+    outside = x.__array__()
+    y = x + 1
+    assert _bridge.pending() == 0
+    outside[0] = 5
+    del outside
+    z = x * 2
+    assert _bridge.pending() == 1
+    assert (float(y[0]), float(z[0])) == (1.0, 10.0)
+    base = x.base
+    w = x + 1
+    base.fill(0)
+    assert (float(w[0]), float(x[1])) == (6.0, 0.0)

@@ -158,6 +158,12 @@ static PyObject *start(PyObject *module, PyObject *address)
 
 PyMODINIT_FUNC PyInit__bridge(void)
 {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        PyErr_SetString(PyExc_ImportError,
+                        "mxnp works in the main interpreter only: NumPy and the queue of "
+                        "recorded operations are there once for a process");
+        return NULL;
+    }
     import_array1(NULL);
     PyTypeObject *method_type, *base_type, *lookup_type;
     PyObject *types = PyImport_ImportModule("types");

@@ -108,6 +108,19 @@ PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
 
 /* -- Adopting: an array in the place of a host ----------------------------------- */
 
+/* A view that NumPy made of an array which nothing else refers to, as linspace does: that
+ * becomes the root, or its memory would count as somebody else's. */
+static void adopt_base(struct array *out, PyObject *base)
+{
+    if (Py_TYPE(base) != host_type || Py_REFCNT(base) != 1)
+        return;
+    out->base = array_new(Py_NewRef(base));
+    if (out->base)
+        as_array(out->base)->is_exported = out->is_exported;
+    else
+        PyErr_Clear(); /* it is somebody else's, then */
+}
+
 PyObject *cross_adopt_host(PyObject *host, struct given *given)
 {
     for (int i = 0; i < given->nout; i++)
@@ -131,6 +144,8 @@ PyObject *cross_adopt_host(PyObject *host, struct given *given)
         given->holders[i]++;
         break;
     }
+    if (out && base && !as_array(out)->base)
+        adopt_base(as_array(out), base);
     return out;
 }
 

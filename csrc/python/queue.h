@@ -53,6 +53,17 @@ int queue_before_view(PyObject *a);
 /* Somebody outside has the host now: an operation on its memory runs at once. */
 static inline void queue_export(PyObject *a) { root_of(a)->is_exported = true; }
 
+/* Whoever had the host may have let go: of an array, or of its only view.  To be asked before
+ * a recorded operation holds it. */
+static inline void queue_settle_export(PyObject *a)
+{
+    struct array *root = root_of(a);
+    bool is_view = (PyObject *)root != a;
+    if (root->is_exported && Py_REFCNT(root->host) == 1 + is_view &&
+        (!is_view || Py_REFCNT(as_array(a)->host) == 1))
+        root->is_exported = false;
+}
+
 /* Whether an operation on it is to be recorded rather than to run in NumPy at once. */
 static inline bool queue_takes(PyObject *a)
 {

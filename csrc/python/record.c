@@ -187,12 +187,8 @@ static bool is_foreign(PyObject *a)
 /* Whether somebody outside may read or write its memory at any time. */
 static bool is_shared(PyObject *a)
 {
-    struct array *root = root_of(a);
-    if (is_foreign(a) || root->is_pinned || root->n_exports > 0)
-        return true;
-    if (root->is_exported && Py_REFCNT(root->host) == 1)
-        root->is_exported = false; /* whoever had it has let go */
-    return root->is_exported;
+    const struct array *root = root_of(a);
+    return is_foreign(a) || root->is_pinned || root->n_exports > 0 || root->is_exported;
 }
 
 static void find_extent(const PyArrayObject *host, char **low, char **high)

@@ -37,6 +37,7 @@ bool source_can_cast(int from, int to, NPY_CASTING casting)
 bool source_read_array(PyObject *x, struct source *source)
 {
     PyArrayObject *host = (PyArrayObject *)as_array(x)->host;
+    queue_settle_export(x);
     *source = (struct source){.code = source_row(PyArray_TYPE(host)), .array = x, .host = host};
     return source->code >= 0 && PyArray_NDIM(host) <= MX_MAX_NDIM && PyArray_ISALIGNED(host) &&
            PyArray_ISNOTSWAPPED(host);
