@@ -113,13 +113,17 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
         cast(args, dimensions, strides, MX_DTYPE_##from, MX_DTYPE_##to); \
     }
 
-#define EACH_TO(X, from)                                                                      \
-    X(from, bool)                                                                             \
-    X(from, int8)                                                                             \
-    X(from, int16)                                                                            \
-    X(from, int32) X(from, int64) X(from, uint8) X(from, uint16) X(from, uint32)              \
-        X(from, uint64) X(from, float16) X(from, float32) X(from, float64) X(from, complex64) \
-            X(from, complex128)
+#define EACH_TO(X, from) \
+    X(from, bool)        \
+    X(from, int8)        \
+    X(from, int16)       \
+    X(from, int32)       \
+    X(from, int64)       \
+    X(from, uint8)       \
+    X(from, uint16)      \
+    X(from, uint32)      \
+    X(from, uint64)      \
+    X(from, float16) X(from, float32) X(from, float64) X(from, complex64) X(from, complex128)
 #define ONE(from, to) +1
 _Static_assert(EACH_TO(ONE, ) == MX_DTYPE_COUNT, "EACH_TO has the rows of dtypes.def");
 
