@@ -110,6 +110,22 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
     return *result ? 1 : -1;
 }
 
+/* New reference: the arguments of a ufunc with `out`, its only keyword, behind the inputs,
+ * which spares a dict; NULL where that is not the same. */
+static PyObject *with_out_last(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    if (f->operation < 0 || f->operation == OP_maximum || f->operation == OP_minimum ||
+        PyDict_Size(kwargs) != 1)
+        return NULL;
+    const struct mx_op_row *row = core->op_get(f->operation);
+    PyObject *out = PyDict_GetItemString(kwargs, "out");
+    if (!out || !is_array(out) || row->nout != 1 || PyTuple_Size(args) != row->nin)
+        return NULL;
+    if (row->nin == 1)
+        return PyTuple_Pack(2, PyTuple_GetItem(args, 0), out);
+    return PyTuple_Pack(3, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), out);
+}
+
 static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct function *f = (struct function *)self;
@@ -130,8 +146,13 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_CLEAR(result);
         PyErr_Clear();
     }
-    if (!f->choose || f->choose == Py_None)
-        return cross_call(f, f->wrapped, args, kwargs);
+    if (!f->choose || f->choose == Py_None) {
+        PyObject *all = kwargs ? with_out_last(f, args, kwargs) : NULL;
+        result = all ? cross_call(f, f->wrapped, all, NULL)
+                     : cross_call(f, f->wrapped, args, kwargs);
+        Py_XDECREF(all);
+        return result;
+    }
     PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
     if (!chosen)
         return NULL;
