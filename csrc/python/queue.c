@@ -54,7 +54,7 @@ static const char *name_of(const struct mx_instruction *in)
 /* Tells of what was met and lets go of what was kept. */
 static int finish(struct mx_instruction *items, size_t count)
 {
-    int status = 0;
+    int status = PyErr_Occurred() ? -1 : 0; /* an interrupt after the last chunk was begun */
     for (size_t i = 0; i < count; i++) {
         struct place *place = items[i].place;
         int met = atomic_load(&items[i].raised);
