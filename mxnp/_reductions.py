@@ -540,6 +540,49 @@ def _mean_without_nan(
     return result if result is NotImplemented else _finish(result, None)
 
 
+def _variance_without_nan(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+) -> Any:
+    """Give the variance of what is not NaN as an array, or NotImplemented."""
+    if type(a) is not ndarray or a.dtype.kind != "f" or a.dtype == numpy.float16:
+        return NotImplemented
+    if dtype is not None or out is not None or type(ddof) not in (int, float):
+        return NotImplemented
+    if a.size == 0 or 0 in a.strides:
+        return NotImplemented
+    is_nan, zero = _isnan(a), a.dtype.type(0)
+    filled = _bridge.select(is_nan, zero, a)
+    if filled is NotImplemented:
+        return NotImplemented
+    total = _reduce(_add, filled, axis, None, None, True, _given, True)
+    count = _reduce(_add, ~is_nan, axis, None, None, True, _given, True)
+    mean = _over(total, count)
+    if mean is NotImplemented:
+        return NotImplemented
+    squares = _square(_bridge.select(is_nan, zero, filled - mean))
+    total = _reduce(_add, squares, axis, None, None, keepdims, _given, True)
+    count = _reduce(_add, ~is_nan, axis, None, None, keepdims, _given, True)
+    del is_nan, filled, squares  # so that they need no memory
+    return _over(total, count - ddof)
+
+
+def _var_without_nan(a: Any, *args: Any, **kwargs: Any) -> Any:
+    result = _variance_without_nan(a, *args, **kwargs)
+    return result if result is NotImplemented else _finish(result, None)
+
+
+def _std_without_nan(a: Any, *args: Any, **kwargs: Any) -> Any:
+    result = _variance_without_nan(a, *args, **kwargs)
+    return result if result is NotImplemented else _finish(_sqrt(result, result), None)
+
+
+queue(_var_without_nan, numpy.nanvar)
+queue(_std_without_nan, numpy.nanstd)
 queue(_without_nan(_add), numpy.nansum)
 queue(_without_nan(_multiply), numpy.nanprod)
 queue(_extreme_without_nan(_fmax), numpy.nanmax)
