@@ -391,7 +391,7 @@ static void record_any(const struct mx_instruction *like)
     const struct kind *kind = &kinds[up_to(N_KINDS - 1)];
     struct mx_instruction in = *like;
     in.name = kind->name;
-    in.loop = (struct mx_loop){kind->loop, NULL};
+    in.loop = (struct mx_loop){.function = kind->loop};
     in.kind = kind->can_reduce && one_in(2) ? MX_REDUCE : MX_MAP;
     in.nin = in.kind == MX_REDUCE ? 1 : kind->nin;
     in.nout = kind->nout;
