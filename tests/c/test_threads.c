@@ -111,7 +111,8 @@ static void *look(void *unused)
         CHECK(mx_stream_recorded() >= done);
         for (int i = 0; mx_report_get(i, &group); i++)
             CHECK(group.n_operations > 0 && group.names[group.n_operations - 1] != NULL);
-        CHECK(memory_info().peak >= memory_info().in_use);
+        const struct mx_memory_info memory = memory_info();
+        CHECK(memory.peak >= memory.in_use);
         mx_memory_trim((size_t)1 << 20);
         mx_set_thread_count(1 + (int)(done % 4));
         CHECK(mx_thread_count() >= 1);
