@@ -91,7 +91,7 @@ static int record_copy(const struct source *from, struct mx_buffer *from_buffer,
                        const struct shape *shape, int wanted)
 {
     struct mx_instruction in;
-    struct mx_loop loop = {core->cast_loop(from_row, to_row), NULL};
+    struct mx_loop loop = {.function = core->cast_loop(from_row, to_row)};
     struct place *place = place_new();
     if (!place)
         return -1;
@@ -512,7 +512,7 @@ static PyObject *choose(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     struct signature signature = {.in = {ROW_bool, (signed char)row, (signed char)row},
                                   .out = {(signed char)row},
-                                  .loop = {core->select_loop(itemsizes[row]), NULL}};
+                                  .loop = {.function = core->select_loop(itemsizes[row])}};
     call.signature = &signature;
     return record_or_refuse(&call, NULL);
 }
@@ -567,8 +567,8 @@ int record_assignment(PyObject *a, PyObject *host, PyObject *value)
     int wanted = place_conditions();
     if (wanted < 0)
         return wanted == -1 ? 0 : -1;
-    struct mx_loop loop = {core->cast_loop(from.code < NTYPES ? from.code : to.code, to.code),
-                           NULL};
+    int from_row = from.code < NTYPES ? from.code : to.code;
+    struct mx_loop loop = {.function = core->cast_loop(from_row, to.code)};
     if (!loop.function)
         return 0;
 
