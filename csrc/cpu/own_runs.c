@@ -23,9 +23,10 @@ static intptr_t smaller(intptr_t x, intptr_t y) { return x < y ? x : y; }
 
 /* Sizes of numbers, as their bits: these compare NaN without a condition.  Beyond LARGEST, 1e5,
  * the quotient by pi/2 takes more bits than the reduction below keeps; below TINY, 2**-27,
- * sin(x) is x and cos(x) is 1. */
+ * sin(x) is x and cos(x) is 1; NEAR, 2**-36, is what cancellation may leave of x. */
 #define LARGEST 0x40f86a0000000000
 #define TINY    0x3e40000000000000
+#define NEAR    0x3db0000000000000
 #define NORMAL  0x0010000000000000
 
 static inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
@@ -46,31 +47,48 @@ static inline double of_bits(int64_t bits)
 
 static inline int64_t size_of(double x) { return bits_of(x) & INT64_MAX; }
 
-/* Whether it is left to the C library: NaN and infinity, the large and the subnormal. */
-static inline bool is_special(double x)
+/* Negative for all but the numbers from TINY to LARGEST. */
+static inline int64_t margin_of(double x)
 {
-    int64_t size = size_of(x);
-    return (size > LARGEST) | ((size < NORMAL) & (size != 0));
+    return (size_of(x) - TINY) | (LARGEST - size_of(x));
 }
 
-/* sin(x) for quarter 0, cos(x) for quarter 1.
- *
- * x = q pi/2 + r + low with |r| <= pi/4: pi/2 in three parts of 53 bits, q times the first of
- * which is taken from x without an error (both are multiples of 2**-53 that differ by less
- * than 1).  The coefficients are those of Chebyshev interpolation in r**2, computed with 50
- * digits; together they are off by less than 6e-18 of the result. */
-static inline double sine_or_cosine(double x, int64_t quarter)
+/* x where the mask has all bits, y where it has none.  Not `?:`, of which compilers make
+ * branches around the computation of x and y, and then no vectors. */
+static inline double choose(int64_t mask, double x, double y)
+{
+    return of_bits((bits_of(x) & mask) | (bits_of(y) & ~mask));
+}
+
+/* x as q pi/2 + r + low with |r| <= pi/4; sum holds the last bits of q. */
+struct reduced {
+    double sum, first, r, low;
+};
+
+/* pi/2 in three parts of 53 bits.  q times the first is taken from x without an error: both
+ * are multiples of 2**-53 that differ by less than 1.  q times the second is less than 2**-38,
+ * so where NEAR <= |first|, `first - r` has no error either. */
+static inline struct reduced reduce(double x)
 {
     const double magic = 0x1.8p52; /* its sum with a number is rounded to an integer */
-    int64_t size = size_of(x);
-    double safe = (size <= LARGEST) & (size >= TINY) ? x : 0;
-    double sum = fused(safe, 0x1.45f306dc9c883p-1, magic), q = sum - magic;
+    struct reduced out;
+    out.sum = fused(x, 0x1.45f306dc9c883p-1, magic);
+    double q = out.sum - magic;
+    out.first = fused(-q, 0x1.921fb54442d18p+0, x);
+    out.r = fused(-q, 0x1.1a62633145c07p-54, out.first);
+    out.low = fused(-q, 0x1.1a62633145c07p-54, out.first - out.r);
+    out.low = fused(-q, -0x1.f1976b7ed8fbcp-110, out.low);
+    return out;
+}
 
-    double first = fused(-q, 0x1.921fb54442d18p+0, safe);
-    double w = q * 0x1.1a62633145c07p-54, w_low = fused(q, 0x1.1a62633145c07p-54, -w);
-    double r = first - w, back = r - first;
-    double low = (first - (r - back)) - (w + back);
-    low = low - w_low - q * -0x1.f1976b7ed8fbcp-110;
+/* sin(x) for quarter 0, cos(x) for quarter 1, of a plain x.  Makes *near negative if x is too
+ * near a multiple of pi/2.  The coefficients are those of Chebyshev interpolation in r**2,
+ * computed with 50 digits; together they are off by less than 6e-18 of the result. */
+static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
+{
+    struct reduced reduced = reduce(x);
+    *near |= size_of(reduced.first) - NEAR;
+    double r = reduced.r, low = reduced.low;
 
     double z = r * r;
     double s = -0x1.ab0f25d21fd31p-41;
@@ -92,34 +110,53 @@ static inline double sine_or_cosine(double x, int64_t quarter)
     double nearly = 1 - half_z;
     double cosine = nearly + fused(z * z, c, fused(-r, low, (1 - nearly) - half_z));
 
-    int64_t turn = bits_of(sum) + quarter;
-    double value = turn & 1 ? cosine : sine;
-    value = of_bits(bits_of(value) ^ (int64_t)((uint64_t)(turn & 2) << 62));
-    return quarter == 0 && size < TINY ? x : value;
+    uint64_t turn = (uint64_t)(bits_of(reduced.sum) + quarter);
+    double value = choose(-(int64_t)(turn & 1), cosine, sine);
+    return of_bits(bits_of(value) ^ (int64_t)(turn >> 1 << 63));
 }
 
-#define CIRCULAR(name, quarter)                                                \
-    static void name(const void *from, const void *none, void *to, intptr_t n) \
-    {                                                                          \
-        const double *x = from;                                                \
-        double *y = to, block[BLOCK];                                          \
-        (void)none;                                                            \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                           \
-            intptr_t count = smaller(n - at, BLOCK);                           \
-            int64_t special = 0;                                               \
-            for (intptr_t i = 0; i < count; i++) {                             \
-                block[i] = sine_or_cosine(x[at + i], quarter);                 \
-                special |= is_special(x[at + i]);                              \
-            }                                                                  \
-            for (intptr_t i = 0; i < count && special; i++)                    \
-                if (is_special(x[at + i]))                                     \
-                    block[i] = quarter ? cos(x[at + i]) : sin(x[at + i]);      \
-            memcpy(y + at, block, (size_t)count * sizeof *block);              \
-        }                                                                      \
+/* Whether it is left to the C library: NaN and infinity, the large, those too near a multiple
+ * of pi/2, and for the sine the subnormal, which underflow. */
+static bool is_special(double x, int64_t quarter)
+{
+    int64_t size = size_of(x), near = 0;
+    if (size < TINY)
+        return quarter == 0 && size != 0 && size < NORMAL;
+    if (size <= LARGEST)
+        sine_or_cosine(x, quarter, &near);
+    return size > LARGEST || near < 0;
+}
+
+/* The first loop over the numbers sees whether the second, which is faster, may be used. */
+#define CIRCULAR(name, quarter, of_tiny)                                                  \
+    static void name(const void *from, const void *none, void *to, intptr_t n)            \
+    {                                                                                     \
+        double block[BLOCK];                                                              \
+        (void)none;                                                                       \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
+            const double *x = (const double *)from + at;                                  \
+            intptr_t count = smaller(n - at, BLOCK);                                      \
+            int64_t other = 0, near = 0;                                                  \
+            for (intptr_t i = 0; i < count; i++)                                          \
+                other |= margin_of(x[i]);                                                 \
+            if (other >= 0)                                                               \
+                for (intptr_t i = 0; i < count; i++)                                      \
+                    block[i] = sine_or_cosine(x[i], quarter, &near);                      \
+            else                                                                          \
+                for (intptr_t i = 0; i < count; i++) {                                    \
+                    int64_t mask = -(int64_t)(margin_of(x[i]) >= 0);                      \
+                    double value = sine_or_cosine(choose(mask, x[i], 1), quarter, &near); \
+                    block[i] = choose(mask, value, of_tiny);                              \
+                }                                                                         \
+            for (intptr_t i = 0; i < count && (other | near) < 0; i++)                    \
+                if (is_special(x[i], quarter))                                            \
+                    block[i] = quarter ? cos(x[i]) : sin(x[i]);                           \
+            memcpy((double *)to + at, block, (size_t)count * sizeof *block);              \
+        }                                                                                 \
     }
 
-CIRCULAR(float64_sin, 0)
-CIRCULAR(float64_cos, 1)
+CIRCULAR(float64_sin, 0, x[i])
+CIRCULAR(float64_cos, 1, 1)
 
 #define FLOAT64_RUNS [MX_OP_sin] = float64_sin, [MX_OP_cos] = float64_cos,
 #else
