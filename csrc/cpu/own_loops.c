@@ -48,23 +48,36 @@ static const struct mx_own_runs *runs(void)
     return tables[mx_isa()];
 }
 
+static mx_own_run *run_of(int op, int dtype)
+{
+    switch (dtype) {
+    case MX_DTYPE_float16:
+        return runs()->float16[op];
+    case MX_DTYPE_float32:
+        return runs()->float32[op];
+    case MX_DTYPE_float64:
+        return runs()->float64[op];
+    default:
+        return NULL;
+    }
+}
+
 bool mx_own_loop(struct mx_loop *out, int op, const int *dtypes)
 {
-    static struct own owns[2][MX_OP_COUNT];
+    static struct own owns[MX_DTYPE_COUNT][MX_OP_COUNT];
     const struct mx_op_row *row = mx_op_get(op);
-    bool is_half = dtypes[0] == MX_DTYPE_float16, is_double = dtypes[0] == MX_DTYPE_float64;
-    if (!row || (!is_half && !is_double) || row->nout != 1 || row->nin > 2)
+    if (!row || !run_of(op, dtypes[0]))
         return false;
     for (int k = 1; k < row->nin; k++)
         if (dtypes[k] != dtypes[0])
             return false;
-    struct own *own = &owns[is_half][op];
-    own->run = is_half ? runs()->float16[op] : runs()->float64[op];
-    own->nin = row->nin;
-    own->itemsize = mx_dtype_get(dtypes[0])->itemsize;
-    own->out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize;
-    if (!own->run)
-        return false;
+    struct own *own = &owns[dtypes[0]][op];
+    *own = (struct own){
+        .run = run_of(op, dtypes[0]),
+        .nin = row->nin,
+        .itemsize = mx_dtype_get(dtypes[0])->itemsize,
+        .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
+    };
     *out = (struct mx_loop){.function = run_loop, .data = own};
     return true;
 }

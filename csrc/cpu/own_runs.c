@@ -158,9 +158,32 @@ static bool is_special(double x, int64_t quarter)
 CIRCULAR(float64_sin, 0, x[i])
 CIRCULAR(float64_cos, 1, 1)
 
-#define FLOAT64_RUNS [MX_OP_sin] = float64_sin, [MX_OP_cos] = float64_cos,
+#define CIRCULAR_RUNS [MX_OP_sin] = float64_sin, [MX_OP_cos] = float64_cos,
 #else
-#define FLOAT64_RUNS [0] = NULL,
+#define CIRCULAR_RUNS
+#endif
+
+/* -- Square roots, for which NumPy takes 16 bytes at a time -------------------------------- */
+
+#if defined(__AVX__)
+
+#define ROOTS(type, element, root)                                                    \
+    static void type##_sqrt(const void *from, const void *none, void *to, intptr_t n) \
+    {                                                                                 \
+        const element *x = from;                                                      \
+        element *y = to;                                                              \
+        (void)none;                                                                   \
+        INDEPENDENT                                                                   \
+        for (intptr_t i = 0; i < n; i++)                                              \
+            y[i] = root(x[i]);                                                        \
+    }
+
+ROOTS(float32, float, sqrtf)
+ROOTS(float64, double, sqrt)
+
+#define ROOT(type) [MX_OP_sqrt] = type##_sqrt,
+#else
+#define ROOT(type)
 #endif
 
 /* -- float16, computed in float32 as in NumPy -------------------------------------------- */
@@ -189,49 +212,102 @@ HALVES(square, 1, a[i] * a[i])
 HALVES(reciprocal, 1, 1.0f / a[i])
 HALVES(sqrt, 1, sqrtf(a[i]))
 
+/* Where one instruction rounds, also a signalling NaN. */
+#if defined(__SSE4_1__) || defined(__aarch64__)
+HALVES(rint, 1, rintf(a[i]))
+HALVES(floor, 1, floorf(a[i]))
+HALVES(ceil, 1, ceilf(a[i]))
+HALVES(trunc, 1, truncf(a[i]))
+#define ROUNDED FLOAT16(rint), FLOAT16(floor), FLOAT16(ceil), FLOAT16(trunc)
+#else
+#define ROUNDED
+#endif
+
+/* -- float16, by its bits ------------------------------------------------------------------ */
+
+static inline int16_t size_of_half(uint16_t half) { return (int16_t)(half & 0x7fff); }
+
 /* Integers in the order of the numbers; the two zeros are one. */
 static inline int16_t rank(uint16_t half)
 {
-    int16_t size = (int16_t)(half & 0x7fff);
+    int16_t size = size_of_half(half);
     return half & 0x8000 ? (int16_t)-size : size;
 }
 
-static inline bool is_nan(uint16_t half) { return (half & 0x7fff) > 0x7c00; }
+static inline bool is_nan(uint16_t half) { return size_of_half(half) > 0x7c00; }
+
+static inline bool is_true(uint16_t half) { return size_of_half(half) != 0; }
 
 static inline bool is_ordered(uint16_t x, uint16_t y) { return !is_nan(x) & !is_nan(y); }
 
-#define RANKED(name, type, value)                                                         \
+#define BITS(name, type, value)                                                           \
     static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
     {                                                                                     \
         const uint16_t *x = from, *y = other;                                             \
+        (void)y;                                                                          \
         type *out = to;                                                                   \
         INDEPENDENT                                                                       \
         for (intptr_t i = 0; i < n; i++)                                                  \
             out[i] = (type)(value);                                                       \
     }
 
-RANKED(less, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) < rank(y[i])))
-RANKED(less_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) <= rank(y[i])))
-RANKED(greater, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) > rank(y[i])))
-RANKED(greater_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) >= rank(y[i])))
-RANKED(equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) == rank(y[i])))
-RANKED(not_equal, uint8_t, !is_ordered(x[i], y[i]) | (rank(x[i]) != rank(y[i])))
-RANKED(maximum, uint16_t,
-       is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
-RANKED(minimum, uint16_t,
-       is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
-RANKED(fmax, uint16_t,
-       is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
-RANKED(fmin, uint16_t,
-       is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+BITS(less, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) < rank(y[i])))
+BITS(less_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) <= rank(y[i])))
+BITS(greater, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) > rank(y[i])))
+BITS(greater_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) >= rank(y[i])))
+BITS(equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) == rank(y[i])))
+BITS(not_equal, uint8_t, !is_ordered(x[i], y[i]) | (rank(x[i]) != rank(y[i])))
+BITS(maximum, uint16_t,
+     is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
+BITS(minimum, uint16_t,
+     is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+BITS(fmax, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
+BITS(fmin, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+
+BITS(fabs, uint16_t, size_of_half(x[i]))
+BITS(copysign, uint16_t, size_of_half(x[i]) | (y[i] & 0x8000))
+BITS(sign, uint16_t, is_nan(x[i]) ? x[i] : is_true(x[i]) ? (x[i] & 0x8000) | 0x3c00 : 0)
+BITS(signbit, uint8_t, x[i] >> 15)
+BITS(isnan, uint8_t, is_nan(x[i]))
+BITS(isinf, uint8_t, size_of_half(x[i]) == 0x7c00)
+BITS(isfinite, uint8_t, size_of_half(x[i]) < 0x7c00)
+BITS(logical_and, uint8_t, is_true(x[i]) & is_true(y[i]))
+BITS(logical_or, uint8_t, is_true(x[i]) | is_true(y[i]))
+BITS(logical_xor, uint8_t, is_true(x[i]) ^ is_true(y[i]))
+BITS(logical_not, uint8_t, !is_true(x[i]))
 
 #define FLOAT16(name) [MX_OP_##name] = float16_##name
 
 const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
-    .float16 = {FLOAT16(add), FLOAT16(subtract), FLOAT16(multiply), FLOAT16(divide),
-                FLOAT16(square), FLOAT16(reciprocal), FLOAT16(sqrt), FLOAT16(less),
-                FLOAT16(less_equal), FLOAT16(greater), FLOAT16(greater_equal), FLOAT16(equal),
-                FLOAT16(not_equal), FLOAT16(maximum), FLOAT16(minimum), FLOAT16(fmax),
-                FLOAT16(fmin)},
-    .float64 = {FLOAT64_RUNS},
+    .float16 = {FLOAT16(add),
+                FLOAT16(subtract),
+                FLOAT16(multiply),
+                FLOAT16(divide),
+                FLOAT16(square),
+                FLOAT16(reciprocal),
+                FLOAT16(sqrt),
+                FLOAT16(less),
+                FLOAT16(less_equal),
+                FLOAT16(greater),
+                FLOAT16(greater_equal),
+                FLOAT16(equal),
+                FLOAT16(not_equal),
+                FLOAT16(maximum),
+                FLOAT16(minimum),
+                FLOAT16(fmax),
+                FLOAT16(fmin),
+                FLOAT16(fabs),
+                FLOAT16(copysign),
+                FLOAT16(sign),
+                FLOAT16(signbit),
+                FLOAT16(isnan),
+                FLOAT16(isinf),
+                FLOAT16(isfinite),
+                FLOAT16(logical_and),
+                FLOAT16(logical_or),
+                FLOAT16(logical_xor),
+                FLOAT16(logical_not),
+                ROUNDED},
+    .float32 = {[0] = NULL, ROOT(float32)},
+    .float64 = {[0] = NULL, ROOT(float64) CIRCULAR_RUNS},
 };
