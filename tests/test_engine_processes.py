@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -29,14 +30,17 @@ def run(program: str, **environment: str) -> str:
 
 # -- Interrupts ------------------------------------------------------------------------
 
-INTERRUPTED = """
-    import signal
+# The work takes longer than a signal takes to come.
+SIGNALS = """
+    import os, signal, threading
     import numpy
     import mxnp as np
+    from mxnp._bridge import pending
 
-    np.set_num_threads({threads})
-    x = np.linspace(0, 1, 3_000_000)
-    np.synchronize()
+    def send(number=signal.SIGINT):
+        sender = threading.Timer(0.05, os.kill, (os.getpid(), number))
+        sender.start()
+        return sender
 
     def work(xp, x):
         y, total = x, x + 0
@@ -45,27 +49,163 @@ INTERRUPTED = """
             total += y
         return total, y.sum(axis=0, keepdims=True)
 
-    signal.signal(signal.SIGALRM, signal.default_int_handler)  # as of SIGINT
-    total, last = work(np, x)
-    interrupts = 0
-    for _ in range({times}):
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            np.synchronize()
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        except KeyboardInterrupt:
-            interrupts += 1
-    expected, expected_last = work(numpy, x.__array__())
-    same = (total.__array__() == expected).all()
-    print(interrupts > 0, bool(same), numpy.allclose(last, expected_last))
+    def is_right(found):
+        expected = work(numpy, numpy.asarray(x))
+        return bool((numpy.asarray(found[0]) == expected[0]).all()
+                    and numpy.allclose(found[1], expected[1]))
+
+    x = np.linspace(0, 1, 3_000_000)
+    np.synchronize()
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("times", [1, 4])
-def test_interrupts_lose_nothing_and_repeat_nothing(times: int, threads: int) -> None:
-    program = INTERRUPTED.format(times=times, threads=threads)
-    assert run(program) == "True True True"
+def run_with_signals(program: str, **environment: str) -> str:
+    return run(textwrap.dedent(SIGNALS) + textwrap.dedent(program), **environment)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_interrupts_lose_nothing_and_repeat_nothing(threads: int) -> None:
+    program = f"""
+        np.set_num_threads({threads})
+        found = work(np, x)
+        stops = 0
+        while pending():
+            try:
+                sender = send()
+                np.synchronize()
+                sender.join()
+            except KeyboardInterrupt:
+                stops += pending() > 0
+        print(stops > 1, is_right(found))
+    """
+    assert run_with_signals(program) == "True True"
+
+
+def test_interrupt_where_an_element_is_read() -> None:
+    program = """
+        found = work(np, x)
+        try:
+            sender = send()
+            float(found[0][5])
+            sender.join()
+        except KeyboardInterrupt:
+            print("interrupted")
+        found[0][:] += 1  # after what had not run
+        found[0][:] -= 1
+        expected = work(numpy, numpy.asarray(x))[0]
+        print((numpy.asarray(found[0]) == expected + 1 - 1).all())
+    """
+    assert run_with_signals(program).split() == ["interrupted", "True"]
+
+
+def test_interrupted_work_warns_once() -> None:
+    program = """
+        import warnings
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = work(np, x)
+            infinite = 1 / x
+            try:
+                sender = send()
+                np.synchronize()
+                sender.join()
+            except KeyboardInterrupt:
+                print("interrupted")
+            np.synchronize()
+        print([str(warning.message) for warning in told], infinite[0], is_right(found))
+    """
+    assert run_with_signals(program).splitlines() == [
+        "interrupted",
+        "['divide by zero encountered in divide'] inf True",
+    ]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "float((x[:50_000] * 2).sum())",  # recorded and run
+        "float(found[1][0])",  # what runs already
+        "np.synchronize()",
+        pytest.param(
+            "fork()",
+            marks=pytest.mark.skipif(not HAS_FORK, reason="needs os.fork"),
+        ),
+    ],
+)
+def test_handlers_use_the_queue(body: str, name: str) -> None:
+    """A handler that needs the queue is not called while its own thread is inside."""
+    program = f"""
+        def fork():
+            if os.fork() == 0:
+                os._exit(int(not is_right(found)))
+            assert os.wait()[1] == 0
+
+        def handle(number, frame):
+            assert frame is None or frame.f_code
+            handled.append({body})
+
+        handled = []
+        signal.signal(signal.{name}, handle)
+        found = work(np, x)
+        sender = send(signal.{name})
+        np.synchronize()
+        sender.join()
+        print(len(handled), is_right(found))
+    """
+    assert run_with_signals(program) == "1 True"
+
+
+def test_interrupts_that_are_ignored() -> None:
+    program = """
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        found = work(np, x)
+        sender = send()
+        np.synchronize()
+        sender.join()
+        print(is_right(found))
+    """
+    assert run_with_signals(program) == "True"
+
+
+def test_interrupt_while_another_thread_runs_the_queue() -> None:
+    program = """
+        found, read = work(np, x), []
+        thread = threading.Thread(target=lambda: read.append(float(found[0][0])))
+        interrupts = 0
+        try:
+            thread.start()
+            sender = send()
+            float(found[0][1])  # waits for the other
+            sender.join()
+        except KeyboardInterrupt:
+            interrupts += 1
+        thread.join()
+        print(interrupts, read[0] == found[0][0], is_right(found))
+    """
+    assert run_with_signals(program) == "1 True True"
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
+def test_fork_after_an_interrupt() -> None:
+    """What has been begun is finished on both sides."""
+    program = """
+        np.set_num_threads(2)
+        found = work(np, x)
+        try:
+            sender = send()
+            np.synchronize()
+            sender.join()
+        except KeyboardInterrupt:
+            print(pending() > 0, flush=True)
+        child = os.fork()
+        is_same = is_right(found)
+        if child == 0:
+            os._exit(int(not is_same))
+        print(os.waitpid(child, 0)[1], is_same)
+    """
+    assert run_with_signals(program).split() == ["True", "0", "True"]
 
 
 # -- Fork ------------------------------------------------------------------------------
@@ -126,23 +266,132 @@ def test_fork_while_other_threads_work() -> None:
 
 
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
-def test_pool_of_processes() -> None:
+def test_fork_in_a_thread_while_the_main_one_works() -> None:
     program = """
+        import os, threading, warnings
+        import mxnp as np
+
+        warnings.simplefilter("ignore")  # Python's own, of a fork beside threads
+        np.set_num_threads(2)
+        x = np.arange(400_000.0)
+        statuses = []
+
+        def fork():
+            for n in range(20):
+                y = x * n  # waits in both
+                child = os.fork()
+                if child == 0:
+                    os._exit(int((y + 1).max() != 399_999 * n + 1))
+                statuses.append(os.waitpid(child, 0)[1])
+
+        thread = threading.Thread(target=fork)
+        thread.start()
+        rounds = 0
+        while thread.is_alive() or rounds < 5:
+            assert (np.sin(x) * 2).max() <= 2
+            rounds += 1
+        print(len(statuses), set(statuses))
+    """
+    assert run(program) == "20 {0}"
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
+def test_children_of_children() -> None:
+    program = """
+        import os
+        import mxnp as np
+
+        np.set_num_threads(3)
+        x = np.arange(300_000.0)
+        waiting = x + 1
+        for depth in range(4):
+            waiting += depth  # in place, in each process for itself
+            child = os.fork()
+            if child:
+                status = os.waitpid(child, 0)[1]
+                is_right = float(waiting[0]) == 1 + sum(range(depth + 1))
+                done = is_right and status == 0 and float((waiting - x).max()) == waiting[0]
+                if depth == 0:
+                    print(done)
+                os._exit(int(not done)) if depth else exit()
+        os._exit(int(waiting.sum() != (x + 7).sum()))
+    """
+    assert run(program) == "True"
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
+@pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="counts threads in /proc"
+)
+def test_child_has_threads_of_its_own() -> None:
+    program = """
+        import os
+        import numpy
+        import mxnp as np
+
+        def work():
+            return float((np.exp(x) + np.arctan2(x, x + 1)).sum())
+
+        def count():
+            return len(os.listdir("/proc/self/task"))
+
+        np.set_num_threads(4)
+        x = np.linspace(0, 1, 1_000_000)
+        first = work()
+        child = os.fork()
+        if child == 0:
+            before = count()
+            same = work() == first
+            os._exit(int(not (same and before == 1 and count() == 4)))
+        print(os.waitpid(child, 0)[1], work() == first)
+    """
+    assert run(program) == "0 True"
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
+def test_child_that_ends_with_work_recorded() -> None:
+    program = """
+        import os, sys, warnings
+        import mxnp as np
+
+        warnings.showwarning = lambda message, *rest: os.write(1, f"{message};".encode())
+        x = np.arange(30_000.0)
+        y = 1 / x
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        sys.exit()
+    """
+    assert run(program) == "divide by zero encountered in divide;" * 2
+
+
+@pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
+@pytest.mark.parametrize("before", ["x = np.arange(50_000.0) + 1", "x.sum()"])
+def test_pool_of_processes(before: str) -> None:
+    program = f"""
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
         import mxnp as np
 
         x = np.arange(50_000.0) + 1  # recorded: each process runs it
+        {before}
 
         def work(n):
-            return float((x * n).sum())
+            return float((x * n).sum()), x * n
+
+        def run(queue):
+            queue.put((x * 3).tolist()[:3])
 
         context = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(2, mp_context=context) as executor:
             found = list(executor.map(work, range(6)))
-        print(found == [work(n) for n in range(6)])
+        same = [a == b and (c == d).all() for (a, c), (b, d) in zip(found, map(work, range(6)))]
+        queue = context.SimpleQueue()
+        process = context.Process(target=run, args=(queue,))
+        process.start()
+        print(len(same), all(same), queue.get(), process.join(), process.exitcode)
     """
-    assert run(program) == "True"
+    assert run(program) == "6 True [3.0, 6.0, 9.0] None 0"
 
 
 # -- Threads ---------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
 #include "python/queue.h"
 
+#include <signal.h>
 #include <time.h>
 
 #define SIGNALS_EVERY 20000000 /* nanoseconds between looks for an interrupt */
@@ -16,6 +17,7 @@ static PyObject *lender;
 /* Of the thread that runs the queue, while it has not the GIL. */
 static _Thread_local PyThreadState *state;
 static _Thread_local int64_t looked_at;
+static _Thread_local bool is_interrupt_due; /* met, and its handler has not been called */
 
 static int64_t now(void)
 {
@@ -24,23 +26,49 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Asked by the core between chunks: whether Python has an interrupt for us. */
+/* Asked by the core between chunks: whether Python has an interrupt for us.  Its handler has
+ * to wait until the queue is left, because it may need the queue itself, or fork. */
 static bool is_interrupted(void)
 {
     int64_t time = now();
-    if (time - looked_at < SIGNALS_EVERY)
-        return false;
+    if (is_interrupt_due || time - looked_at < SIGNALS_EVERY)
+        return is_interrupt_due;
     looked_at = time;
     PyEval_RestoreThread(state);
-    bool is_raised = PyErr_CheckSignals() < 0;
+    is_interrupt_due = PyOS_InterruptOccurred();
     state = PyEval_SaveThread();
-    return is_raised;
+    return is_interrupt_due;
+}
+
+/* Calls the handler of the interrupt that was met, as Python would have; it may raise. */
+static void handle_interrupt(void)
+{
+    PyObject *type, *value, *traceback, *result = NULL;
+    is_interrupt_due = false;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *module = PyImport_ImportModule("signal");
+    PyObject *handler = module ? PyObject_CallMethod(module, "getsignal", "i", SIGINT) : NULL;
+    PyObject *frame = (PyObject *)PyEval_GetFrame();
+    if (handler && !PyCallable_Check(handler)) /* ignored, or left to the system */
+        result = Py_NewRef(Py_None);
+    else if (handler)
+        result = PyObject_CallFunction(handler, "iO", SIGINT, frame ? frame : Py_None);
+    Py_XDECREF(module);
+    Py_XDECREF(handler);
+    if (result) {
+        Py_DECREF(result);
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
 }
 
 static void raise_failure(int status)
 {
     if (status == MX_INTERRUPTED)
-        return; /* Python has raised */
+        return; /* its handler may raise */
     PyErr_SetString(status == MX_ERROR_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError,
                     core->error_message());
 }
@@ -54,7 +82,7 @@ static const char *name_of(const struct mx_instruction *in)
 /* Tells of what was met and lets go of what was kept. */
 static int finish(struct mx_instruction *items, size_t count)
 {
-    int status = PyErr_Occurred() ? -1 : 0; /* an interrupt after the last chunk was begun */
+    int status = 0;
     for (size_t i = 0; i < count; i++) {
         struct place *place = items[i].place;
         int met = atomic_load(&items[i].raised);
@@ -111,13 +139,14 @@ static int flush_once(void)
         owner = settle_lender();
     }
     core->leave();
-    if (status != MX_OK) {
+    if (status != MX_OK)
         raise_failure(status);
-        return -1;
-    }
-    status = finish(items, count);
+    else
+        finish(items, count);
     Py_XDECREF(owner);
-    return status;
+    if (is_interrupt_due) /* even without MX_INTERRUPTED: the last chunk was begun */
+        handle_interrupt();
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 int queue_flush(void)
