@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 HAS_FORK = hasattr(os, "fork")
+# Python's own, of a fork beside threads.
+IGNORED = "ignore:This process:DeprecationWarning"
 
 
 def run(program: str, **environment: str) -> str:
     """Run a program in a process of its own; give what it printed."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
+        [sys.executable, "-W", IGNORED, "-c", textwrap.dedent(program)],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -247,10 +249,9 @@ def test_what_is_recorded_runs_on_both_sides_of_a_fork() -> None:
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
 def test_fork_while_other_threads_work() -> None:
     program = """
-        import os, threading, warnings
+        import os, threading
         import mxnp as np
 
-        warnings.simplefilter("ignore")  # Python's own, of a fork beside threads
         np.set_num_threads(2)
         x = np.arange(400_000.0)
         over = threading.Event()
@@ -279,10 +280,9 @@ def test_fork_while_other_threads_work() -> None:
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
 def test_fork_in_a_thread_while_the_main_one_works() -> None:
     program = """
-        import os, threading, warnings
+        import os, threading
         import mxnp as np
 
-        warnings.simplefilter("ignore")  # Python's own, of a fork beside threads
         np.set_num_threads(2)
         x = np.arange(400_000.0)
         statuses = []
