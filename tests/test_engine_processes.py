@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -13,6 +15,13 @@ import pytest
 HAS_FORK = hasattr(os, "fork")
 # Python's own, of a fork beside threads.
 IGNORED = "ignore:This process:DeprecationWarning"
+
+ROOT = Path(__file__).parents[1]
+
+
+def find_tool(name: str) -> str | None:
+    """Find it beside this Python, where pip put it, or on the path."""
+    return shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
 
 
 def run(program: str, **environment: str) -> str:
@@ -577,32 +586,72 @@ def test_what_is_due_at_exit_is_told() -> None:
 # -- Interpreters ----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", ["isolated", "legacy"])
 @pytest.mark.parametrize("first", ["import mxnp", "pass"])
-def test_other_interpreters_are_refused(first: str) -> None:
-    """By mxnp, or by NumPy or Python before it."""
+def test_other_interpreters_are_refused(first: str, kind: str) -> None:
+    """By mxnp, or by NumPy before it."""
     program = f"""
         try:
             import _interpreters as interpreters
         except ImportError:
             import _xxsubinterpreters as interpreters
+        import sys
         import warnings
         warnings.simplefilter("ignore")
         {first}
-        other = interpreters.create()
+        if {kind!r} == "isolated":
+            other = interpreters.create()
+        elif sys.version_info >= (3, 13):
+            other = interpreters.create("legacy")
+        else:
+            other = interpreters.create(isolated=False)
         code = '''if True:
             import warnings
             warnings.simplefilter("ignore")
             try:
                 import mxnp
             except ImportError as error:
-                assert str(error)
+                words = str(error)
+                ours = "main interpreter only" in words
+                assert ours or "once per process" in words or "umath" in words, words
             else:
                 raise SystemError("imported")
         '''
         found = interpreters.run_string(other, code)
         assert found is None, found
+        interpreters.destroy(other)
         print("refused")
         if "mxnp" in globals():
             print((mxnp.ones(30_000) + 1).sum())
     """
     assert run(program).split() == ["refused", "60000.0"][: 1 + (first != "pass")]
+
+
+@pytest.mark.skipif(not find_tool("meson"), reason="meson is missing")
+@pytest.mark.skipif(not find_tool("cc"), reason="no C compiler")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("cffi.gen_src"), reason="cffi is older than 2.1"
+)
+def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
+    """By the build; here of a Python that only says so."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sysconfig\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
+    )
+    native = tmp_path / "native.ini"
+    native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
+    done = subprocess.run(
+        [
+            find_tool("meson"),
+            "setup",
+            tmp_path / "build",
+            ROOT,
+            "--native-file",
+            native,
+        ],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "global interpreter lock, and this one is free-threaded" in done.stdout

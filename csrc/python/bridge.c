@@ -164,11 +164,13 @@ PyMODINIT_FUNC PyInit__bridge(void)
                         "recorded operations are there once for a process");
         return NULL;
     }
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (!numpy)
+        return NULL; /* in NumPy's words; import_array prints them and has others */
     import_array1(NULL);
     PyTypeObject *method_type, *base_type, *lookup_type;
     PyObject *types = PyImport_ImportModule("types");
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *numpy_class = numpy ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
+    PyObject *numpy_class = PyObject_GetAttrString(numpy, "ndarray");
     PyObject *module = types && numpy_class ? PyModule_Create(&module_def) : NULL;
     if (!module || PyModule_AddFunctions(module, queue_methods) < 0 ||
         PyModule_AddFunctions(module, record_methods) < 0 ||
@@ -186,7 +188,7 @@ failed:
     Py_CLEAR(module);
 done:
     Py_XDECREF(numpy_class);
-    Py_XDECREF(numpy);
+    Py_DECREF(numpy);
     Py_XDECREF(types);
     return module;
 }
