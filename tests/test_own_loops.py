@@ -15,8 +15,8 @@ from mxnp import _bridge
 
 SIZE = 20011
 
-# The worst among 24 million points was 0.779; NumPy's own are off by 0.51.
-CIRCULAR_ULP = 0.8
+# The worst that was found among 14 million points is 0.668; NumPy's own are off by 0.51.
+CIRCULAR_ULP = 0.70
 
 
 @pytest.fixture(autouse=True)
@@ -118,12 +118,18 @@ def test_circular_functions_of_special_numbers(name: str, value: float) -> None:
 
 # -- float16 ---------------------------------------------------------------------------
 
-UNARY = ["square", "reciprocal", "sqrt"]
-ARITHMETIC = ["add", "subtract", "multiply", "divide"]
+UNARY = [
+    *("square", "reciprocal", "sqrt", "rint", "floor", "ceil", "trunc"),
+    *("deg2rad", "radians", "rad2deg", "degrees", "negative", "fabs", "sign"),
+    *("logical_not", "isnan", "isinf", "isfinite", "signbit"),
+]
+QUOTIENTS = ["floor_divide", "remainder", "fmod"]
+ARITHMETIC = ["add", "subtract", "multiply", "divide", *QUOTIENTS]
 BINARY = [
     *ARITHMETIC,
     *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
     *("maximum", "minimum", "fmax", "fmin"),
+    *("logical_and", "logical_or", "logical_xor", "copysign", "heaviside"),
 ]
 
 
@@ -175,6 +181,42 @@ EDGES = numpy.array(
 )
 
 
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_of_finite_halves(name: str) -> None:
+    """Blocks without infinities, NaN and zeros go another way than those with."""
+    chance = numpy.random.default_rng(6)
+    finite = halves()[numpy.isfinite(halves()) & (halves() != 0)]
+    x, y = chance.choice(finite, (2, 1_000_000))
+    with numpy.errstate(all="ignore"):
+        expected = getattr(numpy, name)(x, y)
+        assert_same_bits(result(name, x, y), expected)
+        assert_same_bits(result(name, x, x), getattr(numpy, name)(x, x))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in BINARY if getattr(numpy, name).types[0][-1] != "?"]
+)
+def test_halves_in_place(name: str) -> None:
+    x, y = halves()[:SIZE], halves()[1000 : SIZE + 1000]
+    with numpy.errstate(all="ignore"):
+        expected = getattr(numpy, name)(x, y)
+        for out in (0, 1):
+            arrays = [mxnp.array(x), mxnp.array(y)]
+            getattr(mxnp, name)(*arrays, out=arrays[out])
+            assert_same_bits(arrays[out].__array__(), expected)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_conditions_of_single_halves(name: str) -> None:
+    for x in EDGES:
+        a = numpy.ones(600, "f2")
+        a[300] = x
+        ours, ours_told = told(lambda a=a: result(name, a))
+        theirs, theirs_told = told(lambda a=a: getattr(numpy, name)(a))
+        assert_same_bits(ours, theirs)
+        assert ours_told == theirs_told, x
+
+
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_conditions_of_halves(name: str) -> None:
     for x, y in itertools.product(EDGES, repeat=2):
@@ -187,7 +229,7 @@ def test_conditions_of_halves(name: str) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", ["add", "less", "maximum"])
+@pytest.mark.parametrize("name", ["add", "less", "maximum", "remainder", "copysign"])
 def test_halves_in_any_layout(name: str, layout: str) -> None:
     x, y = halves()[:SIZE], halves()[1000 : SIZE + 1000]
     once = numpy.broadcast_to(x[7:8], x.shape)

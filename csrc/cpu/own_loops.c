@@ -13,28 +13,34 @@ struct own {
     int nin, itemsize, out_itemsize;
 };
 
+/* Only what is not contiguous is packed, what is the same for all elements once. */
 static void run_loop(char **args, const intptr_t *dimensions, const intptr_t *strides,
                      void *data)
 {
     const struct own *own = data;
-    int nin = own->nin;
-    bool is_contiguous = strides[nin] == own->out_itemsize;
-    for (int k = 0; k < nin; k++)
-        is_contiguous &= strides[k] == own->itemsize;
-    if (is_contiguous) {
-        own->run(args[0], nin == 2 ? args[1] : NULL, args[nin], dimensions[0]);
-        return;
-    }
-    _Alignas(64) char packed[3][BLOCK * 8];
-    intptr_t step = own->itemsize, out_step = own->out_itemsize;
-    for (intptr_t at = 0; at < dimensions[0]; at += BLOCK) {
-        intptr_t n = dimensions[0] - at < BLOCK ? dimensions[0] - at : BLOCK;
-        for (int k = 0; k < nin; k++)
-            mx_copy_block(packed[k], &step, args[k] + at * strides[k], &strides[k], &n, 1,
-                          own->itemsize);
-        own->run(packed[0], nin == 2 ? packed[1] : NULL, packed[2], n);
-        mx_copy_block(args[nin] + at * strides[nin], &strides[nin], packed[2], &out_step, &n, 1,
-                      own->out_itemsize);
+    const int nin = own->nin;
+    const intptr_t steps[3] = {own->itemsize, nin == 2 ? own->itemsize : own->out_itemsize,
+                               own->out_itemsize};
+    _Alignas(64) char scratch[3][BLOCK * 8];
+    intptr_t length = dimensions[0];
+    bool is_packed[3];
+    for (int k = 0; k <= nin; k++)
+        if ((is_packed[k] = strides[k] != steps[k]))
+            length = BLOCK;
+    for (intptr_t at = 0; at < dimensions[0]; at += length) {
+        intptr_t n = dimensions[0] - at < length ? dimensions[0] - at : length;
+        char *now[3];
+        for (int k = 0; k <= nin; k++) {
+            char *there = args[k] + at * strides[k];
+            now[k] = is_packed[k] ? scratch[k] : there;
+            if (is_packed[k] && k < nin && (strides[k] != 0 || at == 0))
+                mx_copy_loop(own->itemsize)((char *[]){there, now[k]}, &n,
+                                            (intptr_t[]){strides[k], steps[k]}, NULL);
+        }
+        own->run(now[0], now[1], now[nin], n);
+        if (is_packed[nin])
+            mx_copy_loop(own->out_itemsize)((char *[]){now[nin], args[nin] + at * strides[nin]},
+                                            &n, (intptr_t[]){steps[nin], strides[nin]}, NULL);
     }
 }
 

@@ -90,7 +90,10 @@ static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
     *near |= size_of(reduced.first) - NEAR;
     double r = reduced.r, low = reduced.low;
 
-    double z = r * r;
+    /* z + z_low is r**2, cube + cube_low is r**3: without the low parts they would cost a
+     * quarter of an ulp. */
+    double z = r * r, z_low = fused(r, r, -z);
+    double cube = r * z, cube_low = fused(r, z_low, fused(r, z, -cube));
     double s = -0x1.ab0f25d21fd31p-41;
     s = fused(s, z, 0x1.6121703ee57b0p-33);
     s = fused(s, z, -0x1.ae64540000f84p-26);
@@ -99,7 +102,7 @@ static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
     s = fused(s, z, 0x1.1111111111110p-7);
     s = fused(s, z, -0x1.5555555555555p-3);
     double half_z = 0.5 * z;
-    double sine = r + fused(r * z, s, fused(-half_z, low, low));
+    double sine = r + fused(cube, s, fused(cube_low, s, fused(-half_z, low, low)));
 
     double c = -0x1.9075bb66967d4p-37;
     c = fused(c, z, 0x1.1eeb5de1e2b95p-29);
@@ -107,8 +110,8 @@ static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
     c = fused(c, z, 0x1.a01a019f4671dp-16);
     c = fused(c, z, -0x1.6c16c16c16944p-10);
     c = fused(c, z, 0x1.5555555555555p-5);
-    double nearly = 1 - half_z;
-    double cosine = nearly + fused(z * z, c, fused(-r, low, (1 - nearly) - half_z));
+    double nearly = 1 - half_z, rest = fused(-r, low, (1 - nearly) - half_z);
+    double cosine = nearly + fused(z * z, c, fused(-0.5, z_low, rest));
 
     uint64_t turn = (uint64_t)(bits_of(reduced.sum) + quarter);
     double value = choose(-(int64_t)(turn & 1), cosine, sine);
@@ -211,6 +214,8 @@ HALVES(divide, 2, a[i] / b[i])
 HALVES(square, 1, a[i] * a[i])
 HALVES(reciprocal, 1, 1.0f / a[i])
 HALVES(sqrt, 1, sqrtf(a[i]))
+HALVES(deg2rad, 1, a[i] * (3.14159265f / 180))
+HALVES(rad2deg, 1, a[i] * (180 / 3.14159265f))
 
 /* Where one instruction rounds, also a signalling NaN. */
 #if defined(__SSE4_1__) || defined(__aarch64__)
@@ -222,6 +227,69 @@ HALVES(trunc, 1, truncf(a[i]))
 #else
 #define ROUNDED
 #endif
+
+/* -- Quotients of float16 ---------------------------------------------------------------- */
+
+static inline bool is_below_zero(float x) { return __builtin_isless(x, 0.0f); }
+
+/* Exact: whole numbers of 2**-24 have at most 40 bits.  x is finite, y neither zero nor NaN. */
+static inline float half_fmod(float x, float y)
+{
+    double quotient = trunc((double)x / (double)y);
+    return copysignf((float)((double)x - quotient * (double)y), x);
+}
+
+/* From the remainder with the sign of the dividend, rounded as NumPy does. */
+static inline float half_remainder(float y, float rest)
+{
+    float moved = is_below_zero(y) != is_below_zero(rest) ? rest + y : rest;
+    return rest == 0 ? copysignf(0, y) : moved;
+}
+
+static inline float half_floor_divide(float x, float y, float rest)
+{
+    float quotient = (x - rest) / y;
+    bool is_moved = rest != 0 && is_below_zero(y) != is_below_zero(rest);
+    quotient = is_moved ? quotient - 1 : quotient;
+    float whole = floorf(quotient);
+    whole = __builtin_isgreater(quotient - whole, 0.5f) ? whole + 1 : whole;
+    return quotient == 0 ? copysignf(0, x / y) : whole;
+}
+
+/* What raises conditions on its way goes one by one, through the C library. */
+#define QUOTIENTS(name, value, value_of_zero)                                             \
+    static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                                     \
+        float a[BLOCK], b[BLOCK];                                                         \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
+            intptr_t count = smaller(n - at, BLOCK);                                      \
+            const uint16_t *x = (const uint16_t *)from + at;                              \
+            const uint16_t *y = (const uint16_t *)other + at;                             \
+            int special = 0;                                                              \
+            for (intptr_t i = 0; i < count; i++)                                          \
+                special |= ((x[i] & 0x7fff) >= 0x7c00) | ((y[i] & 0x7fff) >= 0x7c00) |    \
+                           ((y[i] & 0x7fff) == 0);                                        \
+            mx_half_to_float(x, a, count);                                                \
+            mx_half_to_float(y, b, count);                                                \
+            if (special) {                                                                \
+                for (intptr_t i = 0; i < count; i++) {                                    \
+                    float rest = fmodf(a[i], b[i]);                                       \
+                    a[i] = b[i] == 0 ? (value_of_zero) : (value);                         \
+                }                                                                         \
+            } else {                                                                      \
+                INDEPENDENT                                                               \
+                for (intptr_t i = 0; i < count; i++) {                                    \
+                    float rest = half_fmod(a[i], b[i]);                                   \
+                    a[i] = value;                                                         \
+                }                                                                         \
+            }                                                                             \
+            mx_half_of_float(a, (uint16_t *)to + at, count);                              \
+        }                                                                                 \
+    }
+
+QUOTIENTS(fmod, rest, rest)
+QUOTIENTS(remainder, half_remainder(b[i], rest), rest)
+QUOTIENTS(floor_divide, half_floor_divide(a[i], b[i], rest), a[i] / b[i])
 
 /* -- float16, by its bits ------------------------------------------------------------------ */
 
@@ -251,6 +319,12 @@ static inline bool is_ordered(uint16_t x, uint16_t y) { return !is_nan(x) & !is_
             out[i] = (type)(value);                                                       \
     }
 
+static inline uint16_t heaviside(uint16_t half, uint16_t at_zero)
+{
+    uint16_t step = half & 0x8000 ? 0 : 0x3c00;
+    return is_nan(half) ? half : is_true(half) ? step : at_zero;
+}
+
 BITS(less, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) < rank(y[i])))
 BITS(less_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) <= rank(y[i])))
 BITS(greater, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) > rank(y[i])))
@@ -264,6 +338,8 @@ BITS(minimum, uint16_t,
 BITS(fmax, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
 BITS(fmin, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
 
+BITS(heaviside, uint16_t, heaviside(x[i], y[i]))
+BITS(negative, uint16_t, x[i] ^ 0x8000)
 BITS(fabs, uint16_t, size_of_half(x[i]))
 BITS(copysign, uint16_t, size_of_half(x[i]) | (y[i] & 0x8000))
 BITS(sign, uint16_t, is_nan(x[i]) ? x[i] : is_true(x[i]) ? (x[i] & 0x8000) | 0x3c00 : 0)
@@ -286,6 +362,13 @@ const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
                 FLOAT16(square),
                 FLOAT16(reciprocal),
                 FLOAT16(sqrt),
+                FLOAT16(deg2rad),
+                FLOAT16(rad2deg),
+                [MX_OP_radians] = float16_deg2rad,
+                [MX_OP_degrees] = float16_rad2deg,
+                FLOAT16(fmod),
+                FLOAT16(remainder),
+                FLOAT16(floor_divide),
                 FLOAT16(less),
                 FLOAT16(less_equal),
                 FLOAT16(greater),
@@ -296,6 +379,8 @@ const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
                 FLOAT16(minimum),
                 FLOAT16(fmax),
                 FLOAT16(fmin),
+                FLOAT16(heaviside),
+                FLOAT16(negative),
                 FLOAT16(fabs),
                 FLOAT16(copysign),
                 FLOAT16(sign),
