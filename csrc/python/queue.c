@@ -1,10 +1,10 @@
 /* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
 #include "python/queue.h"
 
-#include <signal.h>
 #include <time.h>
 
-#define SIGNALS_EVERY 20000000 /* nanoseconds between looks for an interrupt */
+#define LOOK_EVERY \
+    20000000 /* nanoseconds between looks for signals; more where the GIL is busy */
 
 const struct mx_recorder *core;
 int64_t queue_recorded, queue_done;
@@ -14,10 +14,12 @@ Py_ssize_t queue_threshold = 16384;
 /* The array that has lent what runs, until it is known whether it needs that again. */
 static PyObject *lender;
 
-/* Of the thread that runs the queue, while it has not the GIL. */
-static _Thread_local PyThreadState *state;
-static _Thread_local int64_t looked_at;
-static _Thread_local bool is_interrupt_due; /* met, and its handler has not been called */
+/* The lock of the stream is never held while Python code runs, which may come back to the queue
+ * (handlers of signals, finalizers), or while the GIL is waited for, where threads end together
+ * with the interpreter.  But for forks: what their thread does then is inside already. */
+static _Thread_local int forks;
+
+static _Thread_local int64_t next_look; /* for signals, of the thread that runs the queue */
 
 static int64_t now(void)
 {
@@ -26,49 +28,21 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Asked by the core between chunks: whether Python has an interrupt for us.  Its handler has
- * to wait until the queue is left, because it may need the queue itself, or fork. */
-static bool is_interrupted(void)
-{
-    int64_t time = now();
-    if (is_interrupt_due || time - looked_at < SIGNALS_EVERY)
-        return is_interrupt_due;
-    looked_at = time;
-    PyEval_RestoreThread(state);
-    is_interrupt_due = PyOS_InterruptOccurred();
-    state = PyEval_SaveThread();
-    return is_interrupt_due;
-}
+/* Asked by the core between chunks. */
+static bool is_look_due(void) { return now() >= next_look; }
 
-/* Calls the handler of the interrupt that was met, as Python would have; it may raise. */
-static void handle_interrupt(void)
+/* Lets Python handle signals.  -1 with an exception set. */
+static int look_for_signals(PyThreadState *saved)
 {
-    PyObject *type, *value, *traceback, *result = NULL;
-    is_interrupt_due = false;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyObject *module = PyImport_ImportModule("signal");
-    PyObject *handler = module ? PyObject_CallMethod(module, "getsignal", "i", SIGINT) : NULL;
-    PyObject *frame = (PyObject *)PyEval_GetFrame();
-    if (handler && !PyCallable_Check(handler)) /* ignored, or left to the system */
-        result = Py_NewRef(Py_None);
-    else if (handler)
-        result = PyObject_CallFunction(handler, "iO", SIGINT, frame ? frame : Py_None);
-    Py_XDECREF(module);
-    Py_XDECREF(handler);
-    if (result) {
-        Py_DECREF(result);
-        PyErr_Restore(type, value, traceback);
-        return;
-    }
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
+    int64_t begin = now();
+    PyEval_RestoreThread(saved);
+    int64_t waited = now() - begin;
+    next_look = now() + (waited > LOOK_EVERY / 8 ? 8 * waited : LOOK_EVERY);
+    return PyErr_CheckSignals();
 }
 
 static void raise_failure(int status)
 {
-    if (status == MX_INTERRUPTED)
-        return; /* its handler may raise */
     PyErr_SetString(status == MX_ERROR_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError,
                     core->error_message());
 }
@@ -99,59 +73,87 @@ static int finish(struct mx_instruction *items, size_t count)
     return status;
 }
 
-/* After a run: what was lent is still to be written, if its owner is there.  Gives the
- * reference to it. */
-static PyObject *settle_lender(void)
+/* Waits until nobody else is inside.  -1 with an exception set. */
+static int enter(void)
 {
-    PyObject *owner = lender;
-    lender = NULL;
-    queue_kept = core->kept();
-    if (owner && queue_kept > 0) {
-        queue_recorded = core->recorded();
-        as_array(owner)->used = as_array(owner)->written = queue_recorded;
-    }
-    return owner;
-}
-
-/* Runs what is recorded by now. */
-static int flush_once(void)
-{
-    struct mx_instruction *items = NULL;
-    PyObject *owner = NULL;
-    size_t count = 0;
-    if (!core->try_enter()) {
+    while (forks == 0 && !core->try_enter()) {
         PyThreadState *saved = PyEval_SaveThread();
         core->enter();
-        PyEval_RestoreThread(saved);
+        core->leave();
+        if (look_for_signals(saved) < 0)
+            return -1;
     }
+    return 0;
+}
+
+static void leave(void)
+{
+    if (forks == 0)
+        core->leave();
+}
+
+/* What is known of a run that is over. */
+struct outcome {
+    struct mx_instruction *items;
+    size_t count;
+    int64_t done;
+    PyObject *owner; /* a reference; what it has lent is still to be written, if it is there */
+};
+
+/* Inside, and without the GIL: nobody sees it until `done` is known outside. */
+static void take_outcome(struct outcome *out)
+{
+    out->items = core->take_back(&out->count);
+    out->done = core->done();
+    out->owner = lender;
+    lender = NULL;
+    if (out->owner && core->kept() > 0)
+        as_array(out->owner)->used = as_array(out->owner)->written = core->recorded();
+}
+
+static int tell_outcome(const struct outcome *out)
+{
+    queue_done = out->done > queue_done ? out->done : queue_done; /* others may have run more */
+    queue_kept = core->kept();
+    queue_recorded = core->recorded();
+    int status = finish(out->items, out->count);
+    Py_XDECREF(out->owner);
+    return status;
+}
+
+/* Runs what is recorded by now, or some of it when signals are to be looked for. */
+static int flush_once(void)
+{
+    struct outcome outcome;
+    size_t count = 0;
+    if (enter() < 0)
+        return -1;
     int status = core->prepare(&count);
-    if (status == MX_OK) {
-        if (!lender)
-            Py_XINCREF(lender = core->lender());
-        looked_at = now();
-        state = PyEval_SaveThread();
-        status = core->run(is_interrupted);
-        PyEval_RestoreThread(state);
-    }
-    if (status == MX_OK) {
-        items = core->take_back(&count);
-        queue_done = core->done();
-        owner = settle_lender();
-    }
-    core->leave();
-    if (status != MX_OK)
+    if (status != MX_OK) {
+        leave();
         raise_failure(status);
-    else
-        finish(items, count);
-    Py_XDECREF(owner);
-    if (is_interrupt_due) /* even without MX_INTERRUPTED: the last chunk was begun */
-        handle_interrupt();
-    return PyErr_Occurred() ? -1 : 0;
+        return -1;
+    }
+    if (!lender)
+        Py_XINCREF(lender = core->lender());
+    PyThreadState *saved = PyEval_SaveThread();
+    status = core->run(is_look_due);
+    if (status == MX_OK)
+        take_outcome(&outcome);
+    leave();
+    if (status == MX_INTERRUPTED)
+        return look_for_signals(saved);
+    PyEval_RestoreThread(saved);
+    if (status == MX_OK)
+        return tell_outcome(&outcome);
+    raise_failure(status);
+    return -1;
 }
 
 int queue_flush(void)
 {
     int64_t last = queue_recorded;
+    next_look = now() + LOOK_EVERY;
     while (queue_done < last)
         if (flush_once() < 0)
             return -1;
@@ -233,20 +235,25 @@ static PyObject *set_threshold(PyObject *module, PyObject *size)
     return PyLong_FromSsize_t(before);
 }
 
-/* Around os.fork, nobody is inside the stream; the GIL is not held while waiting. */
+/* Around os.fork, nobody else is inside the stream; the GIL is not held while waiting. */
 static PyObject *before_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    PyThreadState *saved = PyEval_SaveThread();
-    core->enter();
-    PyEval_RestoreThread(saved);
+    while (forks == 0 && !core->try_enter()) {
+        PyThreadState *saved = PyEval_SaveThread();
+        core->enter();
+        core->leave();
+        PyEval_RestoreThread(saved);
+    }
+    forks++;
     Py_RETURN_NONE;
 }
 
 static PyObject *after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    core->leave();
+    forks--;
+    leave();
     Py_RETURN_NONE;
 }
 
