@@ -8,6 +8,7 @@
 #include "cpu/casts.h"
 #include "cpu/copies.h"
 #include "cpu/own_loops.h"
+#include "cpu/ranges.h"
 #include "cpu/team.h"
 #include "digest.h"
 #include "error.h"
@@ -101,6 +102,7 @@ static const struct mx_recorder recorder = {
     .loop_find = mx_loop_find,
     .own_loop = mx_own_loop,
     .cast_loop = mx_cast_loop,
+    .range_loop = mx_range_loop,
     .copy_loop = mx_copy_loop,
     .select_loop = mx_select_loop,
     .op_get = mx_op_get,

@@ -25,6 +25,7 @@ enum mx_kind {
     MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
     MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
     MX_FIND,   /* output = the index along an axis that loop(input) gives */
+    MX_RANGE,  /* a map over one axis; the loop's data tells where on it a block begins */
 };
 
 struct mx_instruction {

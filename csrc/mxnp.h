@@ -78,7 +78,7 @@ const void *mx_recorder_table(void);
 struct mx_group_row {
     int n_operations;
     const char *names[40];   /* of the operations, in the order they ran */
-    unsigned char kinds[40]; /* 0 elementwise, 1 reduction, 2 scan, 3 search */
+    unsigned char kinds[40]; /* 0 elementwise, 1 reduction, 2 scan, 3 search, 4 range */
     int ndim;
     intptr_t shape[8];
     int n_temporaries; /* results that never were in memory */

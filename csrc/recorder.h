@@ -29,6 +29,7 @@ struct mx_recorder {
                      const char *types);
     bool (*own_loop)(struct mx_loop *out, int op, const int *dtypes);
     mx_loop_function (*cast_loop)(int from, int to);
+    mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);
     mx_loop_function (*select_loop)(int itemsize);
     const struct mx_op_row *(*op_get)(int op);

@@ -6,6 +6,7 @@ gives NotImplemented for all that it does not know for certain.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ def _queue(
     function: _Queued,
     *originals: Any,
     method: str = "",
-    creates: bool = False,
+    sized_by: str = "arrays",
     worth: int = _WORTH,
 ) -> None:
     wrappers = [cross(original, "numpy") for original in originals]
@@ -36,7 +37,7 @@ def _queue(
         wrappers.append(vars(ndarray)[method])
     for wrapper in wrappers:
         wrapper.queued = function
-        wrapper.creates = creates
+        wrapper.sized_by = sized_by[0]
         wrapper.worth = worth
 
 
@@ -136,10 +137,28 @@ def _empty_like(
     return _empty(a.shape, a.dtype if dtype is None else dtype)
 
 
-_queue(_zeros, numpy.zeros, creates=True)
-_queue(_ones, numpy.ones, creates=True)
-_queue(_full, numpy.full, creates=True)
-_queue(_empty, numpy.empty, creates=True)
+def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    if stop is None:
+        start, stop = type(start)(), start
+    if dtype is not None and numpy.dtype(dtype).kind not in "iuf":
+        return NotImplemented
+    third = start + 2 * step
+    third = float(third) if isinstance(stop, float) else third
+    try:  # NumPy's rounding of all numbers begins with that of these
+        first_two = numpy.arange(start, third, step, dtype=dtype)[:2]
+    except (OverflowError, ValueError):
+        return NotImplemented
+    if first_two.size < 2 or not _is_simple(first_two.dtype):
+        return NotImplemented
+    length = math.ceil((stop - start) / step)
+    return _bridge.range(length, first_two.dtype.num, first_two.tobytes())
+
+
+_queue(_zeros, numpy.zeros, sized_by="shape")
+_queue(_ones, numpy.ones, sized_by="shape")
+_queue(_full, numpy.full, sized_by="shape")
+_queue(_empty, numpy.empty, sized_by="shape")
+_queue(_arange, numpy.arange, sized_by="range")
 _queue(_like(0), numpy.zeros_like)
 _queue(_like(1), numpy.ones_like)
 _queue(_full_like, numpy.full_like)

@@ -260,7 +260,7 @@ def last_flush() -> list[Group]:
             Group(
                 tuple(
                     _text(row.names[i])
-                    + ("", ".reduce", ".accumulate", "")[row.kinds[i]]
+                    + ("", ".reduce", ".accumulate", "", "")[row.kinds[i]]
                     for i in range(row.n_operations)
                 ),
                 tuple(row.shape[0 : row.ndim]),

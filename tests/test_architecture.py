@@ -48,7 +48,7 @@ C = [
 CPU = [
     "conditions | copies | cores | half | isa",
     "cast_runs | own_runs | team",
-    "casts | own_loops",
+    "casts | own_loops | ranges",
     "program & reduce & scan & find",
     "backend",
 ]

@@ -48,6 +48,9 @@ SIGNALS = """
     import mxnp as np
     from mxnp._bridge import pending
 
+    # A shell may have had it ignored, in jobs that it started in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def send(number=signal.SIGINT):
         sender = threading.Timer(0.05, os.kill, (os.getpid(), number))
         sender.start()

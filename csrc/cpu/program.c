@@ -61,11 +61,19 @@ static void sort_axes(struct mx_program *program)
             swap_axes(program, j - 1, j);
 }
 
+static bool has_ranges(const struct mx_program *program)
+{
+    for (int c = 0; c < program->n_calls; c++)
+        if (program->calls[c].instruction->kind == MX_RANGE)
+            return true;
+    return false;
+}
+
 /* An axis along which all operands go backwards is gone through from its other end. */
 static void turn_axes(struct mx_program *program)
 {
     for (int i = 0; i < program->ndim; i++) {
-        bool backwards = false, forwards = false;
+        bool backwards = false, forwards = has_ranges(program);
         for (int a = 0; a < program->n_accesses; a++) {
             intptr_t stride =
                 is_memory(&program->accesses[a]) ? program->accesses[a].strides[i] : 0;
@@ -490,6 +498,8 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
             keep_conditions(program);
         if (in->kind == MX_MAP)
             in->loop.function(args, &n, call->strides, in->loop.data);
+        else if (in->kind == MX_RANGE)
+            in->loop.function(args, &n, call->strides, (void *)&at->index[0]);
         else
             mx_reduce_block(program, call, args[0], call->strides[0], n, &partials[c]);
         if (watched)

@@ -44,7 +44,7 @@ struct function {
     PyObject *choose;                /* tells what to call instead, given the arguments */
     PyObject *queued;                /* called first when an array is large: it may record */
     int worth;                       /* thresholds: from these on an array is large */
-    bool creates;                    /* takes a shape: that is what is large */
+    char sized_by;                   /* what is large: arrays, a shape, a range */
     int operation;                   /* of a ufunc: its row in ops.def, or -1 */
     bool adopts;                     /* whether results become mxnp arrays */
     bool is_view;                    /* gives views, where it need not read the elements */

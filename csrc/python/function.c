@@ -58,6 +58,34 @@ static bool has_large_shape(PyObject *args)
     return shape && size >= (double)queue_threshold;
 }
 
+/* Whether the arguments are the numbers of a large range: [start,] stop[, step]. */
+static bool has_large_range(PyObject *args)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    double given[3] = {0, 0, 1};
+    for (Py_ssize_t i = 0; i < n && i < 3; i++) {
+        PyObject *number = PyTuple_GetItem(args, i);
+        if (!PyLong_CheckExact(number) && !PyFloat_CheckExact(number))
+            return false;
+        given[i] = PyFloat_AsDouble(number);
+    }
+    PyErr_Clear();
+    double length = n == 1 ? given[0] : (given[1] - given[0]) / given[2];
+    return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
+}
+
+static bool is_for_queue(const struct function *f, PyObject *args)
+{
+    switch (f->sized_by) {
+    case 's':
+        return has_large_shape(args);
+    case 'r':
+        return has_large_range(args);
+    default:
+        return has_large(args, 1, f->worth);
+    }
+}
+
 /* Outputs given by position or as out=; false when there are other keywords. */
 static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nout,
                       PyObject **outs)
@@ -133,8 +161,7 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     if (f->operation >= 0 && has_large(args, 0, 1)) {
         if (record(f, args, kwargs, &result) != 0)
             return result;
-    } else if (f->queued && f->queued != Py_None &&
-               (f->creates ? has_large_shape(args) : has_large(args, 1, f->worth))) {
+    } else if (f->queued && f->queued != Py_None && is_for_queue(f, args)) {
         struct mx_buffer *lent = queue_lend(args);
         result = PyObject_Call(f->queued, args, kwargs);
         queue_end_lending(lent);
@@ -247,8 +274,8 @@ static PyMemberDef function_members[] = {
      "gives NotImplemented."},
     {"worth", T_INT, offsetof(struct function, worth), 0,
      "Times the threshold: from that size on an array is large for `queued`."},
-    {"creates", T_BOOL, offsetof(struct function, creates), 0,
-     "Whether the first argument is a shape, and it is this that is large."},
+    {"sized_by", T_CHAR, offsetof(struct function, sized_by), 0,
+     "What is large: \"a\", an argument; \"s\", the shape that comes first; \"r\", a range."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "Of a ufunc: its row in ops.def, or -1."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,

@@ -679,6 +679,43 @@ static PyObject *fill(PyObject *module, PyObject *args)
     return assigned(record_new(row, &shape, order), value);
 }
 
+static PyObject *range(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {.ndim = 1};
+    Py_buffer first_two;
+    int type_number, order[1] = {0};
+    if (!PyArg_ParseTuple(args, "niy*", &shape.dims[0], &type_number, &first_two))
+        return NULL;
+    int row = source_row(type_number);
+    struct mx_loop loop = {.function = row < 0 ? NULL : core->range_loop(row)};
+    struct mx_instruction in;
+    record_begin(&in, &loop, "arange", 1, 1, &shape, 0);
+    in.kind = MX_RANGE;
+    in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = (int)first_two.len};
+    bool fits = loop.function && first_two.len == 2 * itemsizes[row];
+    if (fits)
+        memcpy(in.operands[0].value, first_two.buf, (size_t)first_two.len);
+    PyBuffer_Release(&first_two);
+    if (!fits || shape.dims[0] < 1 || shape_is_too_large(&shape))
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *out = record_new(row, &shape, order);
+    struct place *place = out ? place_new() : NULL;
+    if (!place) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    struct source to = {
+        .array = out, .host = (PyArrayObject *)as_array(out)->host, .code = row};
+    record_view(&in.operands[1], &to, &shape, place);
+    int64_t sequence = record_append(&in, place);
+    if (sequence >= 0)
+        record_mark(&to, sequence, true);
+    if (sequence < 0 || record_done(&to, 1) < 0)
+        Py_CLEAR(out);
+    return out;
+}
+
 static PyObject *cast(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -713,6 +750,9 @@ PyMethodDef record_methods[] = {
     {"fill", fill, METH_VARARGS,
      "fill(shape, type_number, value)\n--\n\nRecord an array of one value; or give "
      "NotImplemented."},
+    {"range", range, METH_VARARGS,
+     "range(length, type_number, first_two)\n--\n\nRecord an array of numbers at equal "
+     "distances, of which the first two are given as bytes; or give NotImplemented."},
     {"cast", cast, METH_VARARGS,
      "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this "
      "number, with its axes in memory as in the array or in C order; or give NotImplemented."},
