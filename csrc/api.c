@@ -84,6 +84,7 @@ static const struct mx_recorder recorder = {
     .buffer_retain = mx_buffer_retain,
     .buffer_release = mx_buffer_release,
     .buffer_place = mx_buffer_place,
+    .buffer_take_refused = mx_buffer_take_refused,
     .buffer_token = mx_buffer_token,
     .buffer_get = mx_buffer_get,
     .append = mx_stream_append,

@@ -12,7 +12,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     struct mx_buffer *buffer = mx_alloc(sizeof *buffer);
     if (!buffer || mx_pool_data_size(nbytes) == 0) {
         mx_free(buffer);
-        mx_fail(MX_ERROR_MEMORY, "unable to allocate %zu bytes", nbytes);
+        mx_fail(MX_ERROR_MEMORY, "Unable to allocate %zu bytes", nbytes);
         return NULL;
     }
     atomic_init(&buffer->count, 1);
@@ -23,13 +23,32 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     return buffer;
 }
 
+static _Thread_local struct mx_buffer *refused;
+
+static int refuse(struct mx_buffer *buffer)
+{
+    struct mx_buffer *before = mx_buffer_take_refused();
+    if (before)
+        mx_buffer_release(before);
+    if (buffer->shown)
+        mx_buffer_retain(refused = buffer);
+    return mx_fail(MX_ERROR_MEMORY, "Unable to allocate %zu bytes", buffer->nbytes);
+}
+
+struct mx_buffer *mx_buffer_take_refused(void)
+{
+    struct mx_buffer *buffer = refused;
+    refused = NULL;
+    return buffer;
+}
+
 int mx_buffer_place(struct mx_buffer *buffer)
 {
     if (buffer->data)
         return MX_OK;
     struct mx_block *block = mx_pool_take(buffer->nbytes);
     if (!block)
-        return mx_fail(MX_ERROR_MEMORY, "unable to allocate %zu bytes", buffer->nbytes);
+        return refuse(buffer);
     block->owner = buffer;
     buffer->data = mx_block_data(block);
     if (buffer->shown)

@@ -26,6 +26,10 @@ void mx_buffer_release(struct mx_buffer *buffer); /* back to the pool with the l
 /* Takes memory, unless it has it; what shows the buffer shows the address then.  Status. */
 int mx_buffer_place(struct mx_buffer *buffer);
 
+/* The array's buffer that this thread was refused memory for last, with a count for the
+ * caller; NULL if there was none, or it has been asked for. */
+struct mx_buffer *mx_buffer_take_refused(void);
+
 /* What stands for the address of a buffer's data: the address itself once it is placed. */
 char *mx_buffer_token(struct mx_buffer *buffer);
 struct mx_buffer *mx_buffer_get(const char *token);

@@ -262,7 +262,7 @@ def in_threads(work, arguments):
 
 TOO_LITTLE = """
 import resource, mxnp as np
-x = np.arange(5e6)
+x = np.arange(5e6).reshape(2, -1)
 np.synchronize()
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]
@@ -272,7 +272,7 @@ try:
     np.synchronize()
     print("enough?")
 except MemoryError as error:
-    print(error)
+    print(type(error).__name__, error)
 later = kept[0] * 2
 del kept[0]
 resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
@@ -283,7 +283,8 @@ print([float((a - x * k).max()) for a, k in zip([later, *kept], (2, 1, 1))])
 @pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited here")
 def test_too_little_memory_is_tried_again():
     said, values = run_python(TOO_LITTLE).splitlines()
-    assert said == "unable to allocate 40000000 bytes"
+    words = "Unable to allocate 38.1 MiB for an array with shape (2, 2500000)"
+    assert said == f"MemoryError {words} and data type float64"
     assert values == "[2.0, 2.0, 3.0]"
 
 

@@ -27,7 +27,7 @@ static int reserve_scratch(size_t size, int threads)
         scratch[t].size = 0;
         scratch[t].memory = mx_alloc(size + 64);
         if (!scratch[t].memory)
-            return mx_fail(MX_ERROR_MEMORY, "unable to allocate %zu bytes", size + 64);
+            return mx_fail(MX_ERROR_MEMORY, "Unable to allocate %zu bytes", size + 64);
         scratch[t].aligned = (char *)(((uintptr_t)scratch[t].memory + 63) & ~(uintptr_t)63);
         scratch[t].size = size;
     }

@@ -91,6 +91,35 @@ struct mx_buffer *memory_of(PyObject *host)
     return is_ours ? core->buffer_get(fields->data) : NULL;
 }
 
+/* NumPy's own exception, with the shape and dtype of the array. */
+static PyObject *exception_of(const struct mx_buffer *buffer)
+{
+    size_t offset = offsetof(PyArrayObject_fields, data);
+    const PyArrayObject_fields *host = (const void *)((char *)buffer->shown - offset);
+    PyObject *shape = PyArray_IntTupleFromIntp(host->nd, host->dimensions);
+    PyObject *module = PyImport_ImportModule("numpy._core._exceptions");
+    PyObject *type = module ? PyObject_GetAttrString(module, "_ArrayMemoryError") : NULL;
+    PyObject *exception =
+        type && shape ? PyObject_CallFunctionObjArgs(type, shape, host->descr, NULL) : NULL;
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    Py_XDECREF(shape);
+    return exception;
+}
+
+void memory_raise_error(void)
+{
+    struct mx_buffer *buffer = core->buffer_take_refused();
+    PyObject *exception = buffer && buffer->shown ? exception_of(buffer) : NULL;
+    if (exception)
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    else
+        PyErr_SetString(PyExc_MemoryError, core->error_message());
+    Py_XDECREF(exception);
+    if (buffer)
+        core->buffer_release(buffer);
+}
+
 int memory_load(void)
 {
     handler = PyCapsule_New(&the_handler, HANDLER_NAME, NULL);

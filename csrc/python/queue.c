@@ -43,8 +43,10 @@ static int look_for_signals(PyThreadState *saved)
 
 static void raise_failure(int status)
 {
-    PyErr_SetString(status == MX_ERROR_MEMORY ? PyExc_MemoryError : PyExc_RuntimeError,
-                    core->error_message());
+    if (status == MX_ERROR_MEMORY)
+        memory_raise_error();
+    else
+        PyErr_SetString(PyExc_RuntimeError, core->error_message());
 }
 
 /* What NumPy's warnings call it. */
@@ -203,7 +205,7 @@ int queue_before_view(PyObject *a)
         return 0;
     struct mx_buffer *buffer = memory_of(root_of(a)->host);
     if (buffer && core->buffer_place(buffer) != MX_OK) {
-        PyErr_SetString(PyExc_MemoryError, core->error_message());
+        memory_raise_error();
         return -1;
     }
     return 0;

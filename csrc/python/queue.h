@@ -99,6 +99,7 @@ PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_i
 
 /* The counted memory that a host at the root of views owns; NULL if NumPy allocated it. */
 struct mx_buffer *memory_of(PyObject *host);
+void memory_raise_error(void); /* what NumPy raises, after the core refused memory */
 
 int memory_load(void); /* -1 with an exception set */
 

@@ -647,8 +647,10 @@ static PyObject *empty(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, order);
     if (out && core->buffer_place(memory_of(as_array(out)->host)) != MX_OK) {
+        memory_raise_error();
+        PyErr_Clear();
         Py_DECREF(out);
-        Py_RETURN_NOTIMPLEMENTED; /* NumPy says that there is no memory */
+        Py_RETURN_NOTIMPLEMENTED; /* NumPy says it again, from the line of the call */
     }
     return out;
 }
