@@ -133,7 +133,7 @@ static void test_failure(void)
 {
     struct array array;
     CHECK(!mx_buffer_new(SIZE_MAX));
-    CHECK(strcmp(mx_error_message(), "unable to allocate 18446744073709551615 bytes") == 0 ||
+    CHECK(strcmp(mx_error_message(), "Unable to allocate 18446744073709551615 bytes") == 0 ||
           sizeof(size_t) < 8);
     mx_alloc_refuse(0, 1);
     CHECK(!mx_buffer_new(100));
