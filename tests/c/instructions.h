@@ -179,7 +179,15 @@ static inline int flush_and(void (*look)(const struct mx_instruction *items, siz
     return status;
 }
 
-static inline int flush(void) { return flush_and(NULL); }
+/* Whose memory was refused is asked by whoever tells of it. */
+static inline int flush(void)
+{
+    int status = flush_and(NULL);
+    struct mx_buffer *refused = mx_buffer_take_refused();
+    if (refused)
+        mx_buffer_release(refused);
+    return status;
+}
 
 /* -- Chance ------------------------------------------------------------------------- */
 

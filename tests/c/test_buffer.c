@@ -138,15 +138,17 @@ static void test_failure(void)
     mx_alloc_refuse(0, 1);
     CHECK(!mx_buffer_new(100));
     mx_alloc_refuse(0, 0);
-    CHECK(strcmp(mx_error_message(), "unable to allocate 100 bytes") == 0);
+    CHECK(strcmp(mx_error_message(), "Unable to allocate 100 bytes") == 0);
 
     array_init(&array, 100 << 20);
     char *token = array.data;
     mx_alloc_refuse(0, 2); /* the pool tries twice */
     CHECK(mx_buffer_place(array.buffer) == MX_ERROR_MEMORY);
     mx_alloc_refuse(0, 0);
-    CHECK(strcmp(mx_error_message(), "unable to allocate 104857600 bytes") == 0);
+    CHECK(strcmp(mx_error_message(), "Unable to allocate 104857600 bytes") == 0);
     CHECK(array.data == token && mx_buffer_get(token) == array.buffer);
+    CHECK(mx_buffer_take_refused() == array.buffer && !mx_buffer_take_refused());
+    mx_buffer_release(array.buffer);
     CHECK(memory_info().in_use == 0);
     CHECK(mx_buffer_place(array.buffer) == MX_OK);
     array_drop(&array);
