@@ -553,16 +553,41 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
 
 /* -- Array: the attributes that describe it ---------------------------------------- */
 
+/* The most frequent ones without NumPy's way to them. */
+static PyObject *get_dtype(PyObject *a, void *name)
+{
+    (void)name;
+    return Py_NewRef((PyObject *)PyArray_DESCR(host_of(a)));
+}
+
+static PyObject *get_ndim(PyObject *a, void *name)
+{
+    (void)name;
+    return PyLong_FromLong(PyArray_NDIM(host_of(a)));
+}
+
+static PyObject *get_shape(PyObject *a, void *name)
+{
+    (void)name;
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(host_of(a)), PyArray_DIMS(host_of(a)));
+}
+
+static PyObject *get_size(PyObject *a, void *name)
+{
+    (void)name;
+    return PyLong_FromSsize_t(PyArray_SIZE(host_of(a)));
+}
+
 static PyObject *get_of_host(PyObject *a, void *name)
 {
-    return PyObject_GetAttrString(as_array(a)->host, name);
+    return PyObject_GetAttr(as_array(a)->host, name);
 }
 
 static int set_of_host(PyObject *a, PyObject *value, void *name)
 {
     if (value && is_array(value))
         value = as_array(value)->host; /* which NumPy refuses, or reads as a shape */
-    return PyObject_SetAttrString(as_array(a)->host, name, value);
+    return PyObject_SetAttr(as_array(a)->host, name, value);
 }
 
 /* Whoever takes the host may do with it what he likes. */
@@ -575,16 +600,15 @@ static PyObject *get_host(PyObject *a, void *unused)
     return Py_NewRef(as_array(a)->host);
 }
 
-#define OF_HOST(name) {#name, get_of_host, set_of_host, NULL, #name}
 static PyGetSetDef array_getset[] = {
-    OF_HOST(shape),
-    OF_HOST(dtype),
-    OF_HOST(ndim),
-    OF_HOST(size),
-    OF_HOST(strides),
-    OF_HOST(flags),
-    OF_HOST(itemsize),
-    OF_HOST(nbytes),
+    {"shape", get_shape, set_of_host, NULL, NULL},
+    {"dtype", get_dtype, set_of_host, NULL, NULL},
+    {"ndim", get_ndim, set_of_host, NULL, NULL},
+    {"size", get_size, set_of_host, NULL, NULL},
+    {"strides", get_of_host, set_of_host, NULL, NULL},
+    {"flags", get_of_host, set_of_host, NULL, NULL},
+    {"itemsize", get_of_host, set_of_host, NULL, NULL},
+    {"nbytes", get_of_host, set_of_host, NULL, NULL},
     {"_host", get_host, NULL, "The numpy.ndarray.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -592,7 +616,9 @@ static PyGetSetDef array_getset[] = {
 /* The texts are NumPy's; they live as long as its class, which is for good. */
 int array_load_docs(PyObject *numpy_class)
 {
-    for (PyGetSetDef *each = array_getset; each->get == get_of_host; each++) {
+    for (PyGetSetDef *each = array_getset; each->set == set_of_host; each++) {
+        if (!(each->closure = PyUnicode_InternFromString(each->name)))
+            return -1;
         PyObject *member = PyObject_GetAttrString(numpy_class, each->name);
         PyObject *doc = member ? PyObject_GetAttrString(member, "__doc__") : NULL;
         each->doc = doc && PyUnicode_Check(doc) ? PyUnicode_AsUTF8AndSize(doc, NULL) : NULL;
