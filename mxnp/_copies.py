@@ -42,7 +42,17 @@ def _queue(
 
 
 def _is_simple(dtype: numpy.dtype[Any]) -> bool:
-    return dtype.isnative and dtype.kind in "biufc"
+    """Tell whether the dtype is one of the queue's, and its number says all of it."""
+    is_plain = dtype.names is None and not dtype.metadata
+    return dtype.isnative and dtype.kind in "biufc" and is_plain
+
+
+def _simple(dtype: Any) -> numpy.dtype[Any] | None:
+    """Give the dtype that is meant, if it is one of the queue's, without a warning."""
+    if isinstance(dtype, str) and dtype.lstrip("<>=|")[:1] == "a":
+        return None  # NumPy warns of that name, once
+    found = numpy.dtype(dtype)
+    return found if _is_simple(found) else None
 
 
 # -- New arrays ------------------------------------------------------------------------
@@ -53,8 +63,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _filled(shape: Any, dtype: Any, value: Any) -> Any:
-    wanted = numpy.dtype(float if dtype is None else dtype)
-    if not _is_simple(wanted):
+    wanted = _simple(dtype)
+    if wanted is None:
         return NotImplemented
     return _bridge.fill(_shape(shape), wanted.num, value)
 
@@ -89,8 +99,8 @@ def _full(
 
 
 def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
-    wanted = numpy.dtype(float if dtype is None else dtype)
-    if like is not None or order != "C" or not _is_simple(wanted):
+    wanted = _simple(dtype)
+    if like is not None or order != "C" or wanted is None:
         return NotImplemented
     return _bridge.empty(_shape(shape), wanted.num)
 
@@ -140,12 +150,13 @@ def _empty_like(
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     if stop is None:
         start, stop = type(start)(), start
-    if dtype is not None and numpy.dtype(dtype).kind not in "iuf":
+    wanted = None if dtype is None else _simple(dtype)
+    if dtype is not None and (wanted is None or wanted.kind not in "iuf"):
         return NotImplemented
     third = start + 2 * step
     third = float(third) if isinstance(stop, float) else third
     try:  # NumPy's rounding of all numbers begins with that of these
-        first_two = numpy.arange(start, third, step, dtype=dtype)[:2]
+        first_two = numpy.arange(start, third, step, dtype=wanted)[:2]
     except (OverflowError, ValueError):
         return NotImplemented
     if first_two.size < 2 or not _is_simple(first_two.dtype):
@@ -178,14 +189,14 @@ def _astype(
 ) -> Any:
     if type(a) is not ndarray or order not in ("K", "C") or copy is not True:
         return NotImplemented
-    wanted = numpy.dtype(dtype)
-    if not _is_simple(wanted) or casting != "unsafe":
+    wanted = _simple(dtype)
+    if wanted is None or casting != "unsafe":
         return NotImplemented
     return _bridge.cast(a, wanted.num, order == "K")
 
 
 def _copy_method(a: Any, order: Any = "C") -> Any:
-    if order not in ("K", "C"):
+    if order not in ("K", "C") or not _is_simple(a.dtype):
         return NotImplemented
     return _bridge.cast(a, a.dtype.num, order == "K")
 

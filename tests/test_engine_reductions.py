@@ -696,6 +696,8 @@ np.full(20011, -0.0), np.full(20011, np.nan), np.full((5, 4000), [[1], [2], [3],
 np.full(20011, 300, "u1")
 np.full(20011, "x", float)
 np.zeros(20011), np.zeros((130, 131), "i2", order="F"), np.ones(20011, "?"), np.zeros(20011, "D")
+np.ones(20011, np.dtype("i4", metadata={"of": "mine"})).copy().dtype.metadata, np.zeros(20011, ("i4", "i2,i2")).dtype
+x.astype("a3")[:2]
 np.zeros_like(m.T), np.ones_like(m[::2], dtype=int), np.full_like(m.T, 3), np.full_like(x, 2.5, dtype=int)
 np.empty_like(m.T).strides, np.empty_like(m[:, ::-1]).strides, np.zeros_like(np.broadcast_to(x, (2, x.size))).strides
 np.arange(20011), np.arange(20011.0), np.arange(0, 2001.1, 0.1), np.arange(20011, 0, -1), np.arange(5, 20016, dtype="f4")
