@@ -358,6 +358,8 @@ static PyObject *array_subscript(PyObject *a, PyObject *key)
 static int record_item(PyObject *a, PyObject *key, PyObject *value)
 {
     bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
+    if (is_large && is_array(key))
+        return record_masked_fill(a, key, value);
     if (!is_large || is_advanced(key))
         return 0;
     if (queue_before_view(a) < 0)

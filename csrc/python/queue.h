@@ -89,6 +89,9 @@ int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs
 /* Assign to all elements of the view `host` of array a.  As above. */
 int record_assignment(PyObject *a, PyObject *host, PyObject *value);
 
+/* a[mask] = value for a mask of a's shape and a scalar: 1, 0 if it is not recorded, or -1. */
+int record_masked_fill(PyObject *a, PyObject *mask, PyObject *value);
+
 /* Methods of the module. */
 extern PyMethodDef queue_methods[];
 

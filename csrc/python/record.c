@@ -547,6 +547,41 @@ static PyObject *clip(PyObject *module, PyObject *args)
 
 /* -- Assignments ------------------------------------------------------------------- */
 
+/* Whether NumPy would assign the scalar to elements of this dtype without a word. */
+static bool fits_silently(const struct source *scalar, int row)
+{
+    char value[16];
+    if (is_complex_row(source_own_row(scalar)) && !is_complex_row(row))
+        return false;
+    if (scalar->code < NTYPES && scalar->code != row &&
+        !source_can_cast(scalar->code, row, NPY_SAFE_CASTING))
+        return false;
+    if (scalar->code == WEAK_FLOAT && row < ROW_float16)
+        return false;
+    return source_value(scalar, row, value);
+}
+
+int record_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
+{
+    struct call call = {.name = "where"};
+    PyObject *inputs[] = {mask, value, a}, *result;
+    const struct source *all = call.inputs;
+    if (!read_three(&call, inputs) || all[0].code != ROW_bool || !all[1].scalar ||
+        PyArray_NDIM(all[0].host) != PyArray_NDIM(all[2].host) ||
+        !PyArray_SAMESHAPE(all[0].host, all[2].host) || collides(&all[2], &all[0]) ||
+        !fits_silently(&all[1], all[2].code))
+        return 0;
+    signed char row = (signed char)all[2].code;
+    struct signature signature = {.in = {ROW_bool, row, row},
+                                  .out = {row},
+                                  .loop = {.function = core->select_loop(itemsizes[row])}};
+    call.signature = &signature;
+    int status = record_read_call(&call, &a, &result);
+    if (status > 0)
+        Py_DECREF(result);
+    return status;
+}
+
 int record_assignment(PyObject *a, PyObject *host, PyObject *value)
 {
     struct source from, to = {.array = a, .host = (PyArrayObject *)host};
@@ -577,13 +612,8 @@ int record_assignment(PyObject *a, PyObject *host, PyObject *value)
         struct mx_instruction in;
         loop.function = core->cast_loop(to.code, to.code);
         in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = itemsizes[to.code]};
-        if (!from.scalar && from.code != to.code)
+        if (from.scalar ? !fits_silently(&from, to.code) : from.code != to.code)
             return 0; /* the cast may warn, now */
-        if (from.scalar && from.code < NTYPES && from.code != to.code &&
-            !source_can_cast(from.code, to.code, NPY_SAFE_CASTING))
-            return 0;
-        if (from.code == WEAK_FLOAT && to.code < ROW_float16)
-            return 0;
         if (!source_value(&from, to.code, in.operands[0].value))
             return 0;
         struct place *place = place_new();

@@ -1,6 +1,7 @@
 /* source.c -- the arguments of an operation: their dtypes, shapes, strides and values. */
 #include "python/record.h"
 
+#include <float.h>
 #include <math.h>
 
 /* -- Dtypes ------------------------------------------------------------------------ */
@@ -87,11 +88,12 @@ static bool pack_number(PyObject *number, int row, char *value)
         memcpy(value, &x, sizeof x);
         return true;
     }
-    if (PyFloat_CheckExact(number) &&
+    if (!PyComplex_CheckExact(number) &&
         (row == ROW_float16 || row == ROW_float32 || row == ROW_complex64)) {
-        double x = PyFloat_AsDouble(number),
-               most = row == ROW_float16 ? 65504.0 : 3.4028234663852886e38;
-        if (isfinite(x) && fabs(x) > most)
+        double x = PyFloat_AsDouble(number), most = row == ROW_float16 ? 65504.0 : FLT_MAX;
+        bool is_too_large = PyErr_Occurred() || (isfinite(x) && fabs(x) > most);
+        PyErr_Clear();
+        if (is_too_large)
             return false;
     }
     if (PyComplex_CheckExact(number) && row != ROW_complex128)

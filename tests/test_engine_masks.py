@@ -1,0 +1,160 @@
+"""Assignment of a scalar where a mask is true, recorded as a choice."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import mxnp
+from mxnp import _bridge
+
+SIZE = 40_000
+DTYPES = [*"?bBhHiIlLefdFD"]
+VALUES: list[Any] = [
+    0,
+    -1,
+    300,
+    True,
+    2.5,
+    1e300,
+    1 + 2j,
+    numpy.nan,
+    numpy.float32(0.1),
+    numpy.int64(7),
+    numpy.complex64(1j),
+    numpy.bool_(True),
+    10**30,
+    None,
+    "3",
+    numpy.array(4),
+    numpy.array([5]),
+    [6],
+]
+LAYOUTS = {
+    "contiguous": lambda x: x,
+    "square": lambda x: x.reshape(200, 200),
+    "transposed": lambda x: x.reshape(200, 200).T,
+    "strided": lambda x: x[::2],
+    "negative": lambda x: x[::-1],
+    "column": lambda x: x.reshape(-1, 2)[:, 1],
+}
+
+
+@pytest.fixture(autouse=True)
+def recorded() -> Any:
+    before = _bridge.set_threshold(16_384)
+    mxnp.synchronize()
+    yield
+    _bridge.set_threshold(before)
+
+
+def numbers(dtype: str) -> numpy.ndarray[Any, Any]:
+    whole = numpy.random.default_rng(0).integers(-100, 100, SIZE)
+    return (abs(whole) if dtype in "?BHIL" else whole).astype(dtype)
+
+
+def assigned(xp: Any, x: Any, layout: str, where: str, value: Any) -> Any:
+    """Give the bytes after the assignment, and the error."""
+    whole = xp.array(x)
+    a = LAYOUTS[layout](whole)
+    mask = eval(where, {"np": xp, "a": a, "x": LAYOUTS[layout](xp.array(x[::-1]))})
+    try:
+        a[mask] = value
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        return type(error), str(error), whole.tobytes()
+    return whole.tobytes()
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_values(dtype: str, value: Any) -> None:
+    x = numbers(dtype)
+    found = []
+    for xp in (mxnp, numpy):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            outcome = assigned(xp, x, "contiguous", "x.real > 20", value)
+        found.append((outcome, [str(each.message) for each in told]))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "a > 3",
+        "(a > 3) & (x < 50)",
+        "np.ones(a.shape, bool)",
+        "np.zeros(a.shape, bool)",
+        "np.isnan(x * 1.0)",
+        "x > 0",
+        "(x > 0)[::-1]",
+        "(x > 0).T",
+        "(x > 0)[:-1]",
+        "(x > 0)[None]",
+        "x > 0, ...",
+        "[*(x > 0)]",
+        "x.ravel()[0] > 0",
+        "np.array(True)",
+        "(x > 0).astype(int)",
+    ],
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_masks(layout: str, where: str) -> None:
+    x = numbers("d")
+    ours, theirs = (assigned(xp, x, layout, where, 7.5) for xp in (mxnp, numpy))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("part", ["m", "m[::-1]", "m[::2]", "~m[1::2]"])
+def test_masks_that_are_the_array(part: str) -> None:
+    found = []
+    for xp in (mxnp, numpy):
+        m = xp.array(numbers("?"))
+        target = m[: eval(part, {"m": m}).size]
+        target[eval(part, {"m": m})] = False
+        found.append(m.tobytes())
+    assert found[0] == found[1]
+
+
+def test_is_recorded() -> None:
+    x = mxnp.arange(SIZE) * 1.0
+    x[x > 100] = 100
+    assert _bridge.pending() > 2
+    assert float(x.sum()) == 100 * (SIZE - 100) + 99 * 50
+
+
+@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+def test_is_fused(capsys: pytest.CaptureFixture[str]) -> None:
+    x = mxnp.ones(SIZE)
+    mxnp.synchronize()
+    y = x * 2
+    y[y > 1] = 0
+    y += 1
+    del x
+    mxnp.synchronize()
+    mxnp.explain()
+    assert "1 group" in capsys.readouterr().out
+    assert y.tolist() == [1.0] * SIZE
+
+
+def test_views_and_later_reads() -> None:
+    found = []
+    for xp in (mxnp, numpy):
+        x = xp.arange(float(SIZE))
+        view, copy = x[10:20], x + 0
+        x[x % 2 == 0] = -1
+        late = x * 2
+        x[x < 0] = 5
+        found.append((view.tolist(), copy[:4].tolist(), late[:4].tolist(), x[:4].tolist()))
+    assert found[0] == found[1]
+
+
+def test_read_only() -> None:
+    x = mxnp.arange(float(SIZE))
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
+        x[x > 3] = 0
