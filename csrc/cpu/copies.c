@@ -46,32 +46,50 @@ typedef struct {
     }
 SIZES(COPY)
 
+/* By masks: of `?:` compilers make branches, which choices that follow no pattern make slow. */
+#define PICK_NUMBER(type)                                        \
+    static inline type pick_##type(uint8_t is_x, type x, type y) \
+    {                                                            \
+        type mask = (type) - (type)(is_x != 0);                  \
+        return (type)((x & mask) | (y & (type)~mask));           \
+    }
+PICK_NUMBER(uint8_t)
+PICK_NUMBER(uint16_t)
+PICK_NUMBER(uint32_t)
+PICK_NUMBER(uint64_t)
+
+static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
+{
+    return (uint128){{pick_uint64_t(is_x, x.parts[0], y.parts[0]),
+                      pick_uint64_t(is_x, x.parts[1], y.parts[1])}};
+}
+
 /* One side of a choice is often a scalar. */
-#define SELECT(type)                                                                           \
-    static void select_##type(char **args, const intptr_t *dimensions,                         \
-                              const intptr_t *strides, void *data)                             \
-    {                                                                                          \
-        const intptr_t size = sizeof(type), n = dimensions[0];                                 \
-        const intptr_t x_stride = strides[1], y_stride = strides[2];                           \
-        const uint8_t *condition = (const uint8_t *)args[0];                                   \
-        char *x = args[1], *y = args[2], *out = args[3];                                       \
-        (void)data;                                                                            \
-        if (n == 0)                                                                            \
-            return;                                                                            \
-        type x0 = *(type *)x, y0 = *(type *)y;                                                 \
-        if (strides[0] != 1 || strides[3] != size || (x_stride && x_stride != size) ||         \
-            (y_stride && y_stride != size))                                                    \
-            for (intptr_t i = 0; i < n; i++)                                                   \
-                AT(type, out, strides[3]) =                                                    \
-                    condition[i * strides[0]] ? AT(type, x, x_stride) : AT(type, y, y_stride); \
-        else if (x_stride && y_stride)                                                         \
-            EACH(n)                                                                            \
-        AT(type, out, size) = condition[i] ? AT(type, x, size) : AT(type, y, size);            \
-        else if (x_stride) EACH(n) AT(type, out, size) =                                       \
-            condition[i] ? AT(type, x, size) : y0;                                             \
-        else if (y_stride) EACH(n) AT(type, out, size) =                                       \
-            condition[i] ? x0 : AT(type, y, size);                                             \
-        else EACH(n) AT(type, out, size) = condition[i] ? x0 : y0;                             \
+#define SELECT(type)                                                                      \
+    static void select_##type(char **args, const intptr_t *dimensions,                    \
+                              const intptr_t *strides, void *data)                        \
+    {                                                                                     \
+        const intptr_t size = sizeof(type), n = dimensions[0];                            \
+        const intptr_t x_stride = strides[1], y_stride = strides[2];                      \
+        const uint8_t *is_x = (const uint8_t *)args[0];                                   \
+        char *x = args[1], *y = args[2], *out = args[3];                                  \
+        (void)data;                                                                       \
+        if (n == 0)                                                                       \
+            return;                                                                       \
+        type x0 = *(type *)x, y0 = *(type *)y;                                            \
+        if (strides[0] != 1 || strides[3] != size || (x_stride && x_stride != size) ||    \
+            (y_stride && y_stride != size))                                               \
+            for (intptr_t i = 0; i < n; i++)                                              \
+                AT(type, out, strides[3]) = pick_##type(                                  \
+                    is_x[i * strides[0]], AT(type, x, x_stride), AT(type, y, y_stride));  \
+        else if (x_stride && y_stride)                                                    \
+            EACH(n)                                                                       \
+        AT(type, out, size) = pick_##type(is_x[i], AT(type, x, size), AT(type, y, size)); \
+        else if (x_stride) EACH(n) AT(type, out, size) =                                  \
+            pick_##type(is_x[i], AT(type, x, size), y0);                                  \
+        else if (y_stride) EACH(n) AT(type, out, size) =                                  \
+            pick_##type(is_x[i], x0, AT(type, y, size));                                  \
+        else EACH(n) AT(type, out, size) = pick_##type(is_x[i], x0, y0);                  \
     }
 SIZES(SELECT)
 
