@@ -15,8 +15,8 @@
 #define CACHE_BYTES    24576 /* of the first-level cache, for what a block touches */
 #define MIN_BLOCK      256   /* elements */
 #define MAX_BLOCK      4096
-#define MAX_ROW        4096 /* of results that a reduction comes back to */
-#define SHORT_AXIS     48   /* an innermost axis up to this is made part of larger blocks */
+#define ROW_BYTES      32768 /* of results that a reduction comes back to */
+#define SHORT_AXIS     48    /* an innermost axis up to this is made part of larger blocks */
 #define CHUNK_ELEMENTS 16384
 #define LINE           64 /* bytes of a cache line */
 
@@ -165,6 +165,15 @@ static void choose_reduced_row(struct mx_program *program)
     }
 }
 
+static int largest_item(const struct mx_program *program)
+{
+    int itemsize = 1;
+    for (int a = 0; a < program->n_accesses; a++)
+        if (program->accesses[a].itemsize > itemsize)
+            itemsize = program->accesses[a].itemsize;
+    return itemsize;
+}
+
 static void cut_into_blocks(struct mx_program *program)
 {
     bool reduces = program->n_reductions > 0;
@@ -177,7 +186,7 @@ static void cut_into_blocks(struct mx_program *program)
     bool comes_back = reduces && !(program->reduced >> split & 1);
     intptr_t size = block_size(program);
     if (comes_back && program->n_calls <= 2)
-        size = MAX_ROW; /* memory that is read in one go matters more than the cache */
+        size = ROW_BYTES / largest_item(program); /* long ones: memory is read in one go */
     else if (program->n_calls == 1 && inner == 1)
         size = CHUNK_ELEMENTS; /* a loop alone just streams */
     intptr_t length = size / inner, n = program->shape[split];

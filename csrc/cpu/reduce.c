@@ -8,14 +8,17 @@
 #include "conditions.h"
 #include "copies.h"
 
+#define LINE             64    /* bytes of a cache line, where rows begin */
 #define MANY_CHUNKS      64    /* enough for any number of threads to share */
 #define SEGMENT_ELEMENTS 32768 /* at least */
+#define SEGMENT_ROWS     32    /* at least: each segment copies one, and one is joined */
 #define CHUNK_ELEMENTS   16384
 
 struct mx_reduce_plan {
     bool is_row_kept; /* the innermost axis is kept: results come in rows */
     intptr_t n_units, units_per_chunk, n_strips, n_segments;
-    char *partials;      /* results of segments: [segment][reduction][unit][element of row] */
+    void *memory;        /* with partials in it */
+    char *partials;      /* [segment][reduction][unit][element of row], on a cache line */
     size_t segment_size; /* bytes of the results of one segment */
     size_t levels;       /* where in scratch memory the waiting results begin */
     int n_row_levels;    /* of rows there, below the row of results itself */
@@ -43,7 +46,7 @@ static size_t results_size(const struct mx_program *program, const struct mx_cal
 {
     size_t size =
         (size_t)program->reduce->n_units * row_length(program) * (size_t)output_itemsize(call);
-    return (size + 15) & ~(size_t)15;
+    return (size + LINE - 1) & ~(size_t)(LINE - 1);
 }
 
 /* Bytes of one reduction's results that wait on the levels. */
@@ -53,7 +56,7 @@ static size_t levels_size(const struct mx_program *program, const struct mx_call
     if (!plan->is_row_kept)
         return MX_LEVELS * MX_FAN * 16;
     size_t size = (size_t)(program->length * plan->n_row_levels * output_itemsize(call));
-    return (size + 63) & ~(size_t)63;
+    return (size + LINE - 1) & ~(size_t)(LINE - 1);
 }
 
 static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
@@ -70,7 +73,10 @@ int mx_reduce_plan(struct mx_program *program)
         *(is_reduced(program, i) ? &plan->n_strips : &plan->n_units) *= program->shape[i];
     *(plan->is_row_kept ? &plan->n_units : &plan->n_strips) *= program->n_pieces;
 
-    intptr_t most = at_least_one(plan->n_strips * program->length / SEGMENT_ELEMENTS);
+    intptr_t most = plan->n_strips * program->length / SEGMENT_ELEMENTS;
+    if (plan->is_row_kept && most > plan->n_strips / SEGMENT_ROWS)
+        most = plan->n_strips / SEGMENT_ROWS;
+    most = at_least_one(most);
     intptr_t wanted = (MANY_CHUNKS + plan->n_units - 1) / plan->n_units;
     wanted = wanted < plan->n_strips ? wanted : plan->n_strips;
     plan->n_segments = wanted < most ? wanted : most;
@@ -83,7 +89,8 @@ int mx_reduce_plan(struct mx_program *program)
     for (intptr_t n = plan->n_strips / plan->n_segments;
          n > MX_ROWS && plan->n_row_levels < MX_LEVELS - 1; n /= MX_ROWS)
         plan->n_row_levels++;
-    plan->levels = program->scratch_size = (program->scratch_size + 63) & ~(size_t)63;
+    plan->levels = program->scratch_size =
+        (program->scratch_size + LINE - 1) & ~(size_t)(LINE - 1);
     for (int c = 0; c < program->n_calls; c++) {
         if (program->calls[c].instruction->kind != MX_REDUCE)
             continue;
@@ -91,8 +98,10 @@ int mx_reduce_plan(struct mx_program *program)
         program->scratch_size += levels_size(program, &program->calls[c]);
     }
     if (plan->n_segments > 1) {
-        plan->partials = mx_alloc((size_t)plan->n_segments * plan->segment_size);
-        if (!plan->partials) {
+        plan->memory = mx_alloc((size_t)plan->n_segments * plan->segment_size + LINE);
+        plan->partials =
+            (char *)(((uintptr_t)plan->memory + LINE - 1) & ~(uintptr_t)(LINE - 1));
+        if (!plan->memory) {
             mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
                     (ptrdiff_t)plan->n_segments);
             mx_reduce_free(program);
@@ -105,7 +114,7 @@ int mx_reduce_plan(struct mx_program *program)
 void mx_reduce_free(struct mx_program *program)
 {
     if (program->reduce)
-        mx_free(program->reduce->partials);
+        mx_free(program->reduce->memory);
     mx_free(program->reduce);
     program->reduce = NULL;
 }
