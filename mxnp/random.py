@@ -26,13 +26,27 @@ class _OwnType(type):
         return issubclass(subclass, cls.__mro__[1])
 
 
-def _cross_methods(instance: _Any, original: _Any) -> None:
-    """Give an instance the public methods of NumPy's, taking and giving mxnp arrays."""
-    own = vars(type(instance))
-    for name, member in vars(type(original)).items():
-        if callable(member) and not name.startswith("_") and name not in own:
-            # NumPy's methods call each other: they do so on an object all NumPy's.
-            setattr(instance, name, _Function(getattr(original, name)))
+class _Crossing:
+    """A method of NumPy's that takes and gives mxnp arrays, made when it is asked for."""
+
+    def __init__(self, member: _Any) -> None:
+        self.member = member
+
+    def __get__(self, instance: _Any, owner: _Any = None) -> _Any:
+        if instance is None:
+            return self.member
+        # NumPy's methods call each other: they do so on an object all NumPy's.
+        name = self.member.__name__
+        function = _Function(getattr(instance._original, name))
+        vars(instance)[name] = function  # which is found first from now on
+        return function
+
+
+def _cross_methods(kind: type) -> None:
+    """Make the public methods of NumPy's class cross."""
+    for name, member in vars(kind.__mro__[1]).items():
+        if callable(member) and not name.startswith("_") and name not in vars(kind):
+            setattr(kind, name, _Crossing(member))
 
 
 class Generator(_random.Generator, metaclass=_OwnType):  # noqa: D101
@@ -41,7 +55,7 @@ class Generator(_random.Generator, metaclass=_OwnType):  # noqa: D101
 
     def __init__(self, *args: _Any, **kwargs: _Any) -> None:
         super().__init__(*args, **kwargs)
-        _cross_methods(self, _random.Generator(self.bit_generator))
+        self._original = _random.Generator(self.bit_generator)
 
     def spawn(self, n_children: int) -> list[_random.Generator]:
         """Create new independent child generators: see NumPy's."""
@@ -58,15 +72,18 @@ class RandomState(_random.RandomState, metaclass=_OwnType):  # noqa: D101
 
     def __init__(self, seed: _Any = None) -> None:
         super().__init__(_host(seed))
-        original = _random.RandomState(self._bit_generator)
-        _cross_methods(self, original)
+        self._original = _random.RandomState(self._bit_generator)
         # The cached half of a pair of normal deviates is the original's.
         for name in ("__setstate__", "__getstate__"):
-            setattr(self, name, getattr(original, name))
+            setattr(self, name, getattr(self._original, name))
 
     def __reduce__(self) -> tuple[_Any, ...]:
         """Pickle with the state of the bit generator."""
         return (_state, (self._bit_generator,), self.__getstate__())
+
+
+_cross_methods(Generator)
+_cross_methods(RandomState)
 
 
 def _generator(bit_generator: _Any = "MT19937") -> Generator:
