@@ -106,6 +106,9 @@ static const struct mx_recorder recorder = {
     .range_loop = mx_range_loop,
     .copy_loop = mx_copy_loop,
     .select_loop = mx_select_loop,
+    .compact_count = mx_compact_count,
+    .compact_write = mx_compact_write,
+    .compact_free = mx_compact_free,
     .op_get = mx_op_get,
     .error_message = mx_error_message,
 };

@@ -1,6 +1,7 @@
 #pragma once
 /* recorder.h -- what the bridge, which is a module of its own, calls in the core. */
 #include "buffer.h"
+#include "cpu/compact.h"
 #include "stream.h"
 
 struct mx_recorder {
@@ -33,6 +34,10 @@ struct mx_recorder {
     mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);
     mx_loop_function (*select_loop)(int itemsize);
+    int (*compact_count)(struct mx_compaction *out, const uint8_t *mask, intptr_t n);
+    void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
+                          char *to);
+    void (*compact_free)(struct mx_compaction *c);
     const struct mx_op_row *(*op_get)(int op);
     const char *(*error_message)(void);
 };

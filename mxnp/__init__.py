@@ -19,6 +19,7 @@ from . import _copies as _copies
 from . import _mirror, _standard
 from . import _packages as _packages
 from . import _reductions as _reductions
+from . import _selections as _selections
 from . import _warnings as _warnings
 from ._array import ndarray as ndarray
 from ._explain import explain as explain

@@ -27,7 +27,7 @@ class _OwnType(type):
 
 
 class _Crossing:
-    """A method of NumPy's that takes and gives mxnp arrays, made when it is asked for."""
+    """A method of NumPy's that takes and gives mxnp arrays, made once asked for."""
 
     def __init__(self, member: _Any) -> None:
         self.member = member

@@ -22,6 +22,7 @@ PYTHON = [
     "_methods",
     "_mirror",
     "_classes | _copies | _packages | _reductions | _standard | _warnings",
+    "_selections",
     "random | testing | ma | ctypeslib",
     "_runner",
     "__init__",
@@ -48,7 +49,7 @@ C = [
 CPU = [
     "conditions | copies | cores | half | isa",
     "cast_runs | own_runs | team",
-    "casts | own_loops | ranges",
+    "casts | compact | own_loops | ranges",
     "program & reduce & scan & find",
     "backend",
 ]

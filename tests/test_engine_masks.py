@@ -149,7 +149,9 @@ def test_views_and_later_reads() -> None:
         x[x % 2 == 0] = -1
         late = x * 2
         x[x < 0] = 5
-        found.append((view.tolist(), copy[:4].tolist(), late[:4].tolist(), x[:4].tolist()))
+        found.append(
+            (view.tolist(), copy[:4].tolist(), late[:4].tolist(), x[:4].tolist())
+        )
     assert found[0] == found[1]
 
 

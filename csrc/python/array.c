@@ -127,7 +127,7 @@ static PyObject *call_binary(int op, binaryfunc slot, binaryfunc operator, PyObj
                              PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(op, a, b) && record_ufunc(op, inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(op, a, b) && call_ufunc(op, inputs, 2, NULL, 1, &result) != 0)
         return result;
     PyObject *x = operand(a), *y = operand(b);
     bool is_between_arrays = x != a && y != b;
@@ -150,7 +150,7 @@ static PyObject *keep_identity(PyObject *a, PyObject *result)
 static PyObject *call_inplace(int op, binaryfunc slot, PyObject *a, PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(op, a, b) && record_ufunc(op, inputs, 2, &a, 1, &result) != 0)
+    if (is_for_queue(op, a, b) && call_ufunc(op, inputs, 2, &a, 1, &result) != 0)
         return result;
     return keep_identity(a, call_slot(slot, a, b));
 }
@@ -158,7 +158,7 @@ static PyObject *call_inplace(int op, binaryfunc slot, PyObject *a, PyObject *b)
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 {
     PyObject *result;
-    if (queue_takes(a) && record_ufunc(op, &a, 1, NULL, 1, &result) != 0)
+    if (queue_takes(a) && call_ufunc(op, &a, 1, NULL, 1, &result) != 0)
         return result;
     return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->host));
 }
@@ -186,7 +186,7 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
     PyObject *results[2], *inputs[] = {a, b};
     int status = 0;
     if (is_for_queue(OP_divmod, a, b))
-        status = record_ufunc(OP_divmod, inputs, 2, NULL, 2, results);
+        status = call_ufunc(OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
         return cross_adopt(call_slot(numpy_slots.divmod, a, b), &given, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
@@ -218,7 +218,7 @@ static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **resu
     int row = is_for_queue(OP_power, a, b) ? power_row(a, b) : NO_OP;
     if (row == NO_OP)
         return 0;
-    return record_ufunc(row, inputs, row == OP_power ? 2 : 1, &out, 1, result);
+    return call_ufunc(row, inputs, row == OP_power ? 2 : 1, &out, 1, result);
 }
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -246,8 +246,7 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
     static const int rows[] = {OP_less,      OP_less_equal, OP_equal,
                                OP_not_equal, OP_greater,    OP_greater_equal};
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(rows[op], a, b) &&
-        record_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(rows[op], a, b) && call_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
@@ -340,6 +339,12 @@ static PyObject *take_item(PyObject *a, PyObject *index)
 static PyObject *array_subscript(PyObject *a, PyObject *key)
 {
     struct given given;
+    PyObject *selected;
+    if (is_array(key) && PyArray_TYPE(host_of(key)) == NPY_BOOL) {
+        int status = selection_take(a, key, &selected);
+        if (status != 0)
+            return status < 0 ? NULL : selected;
+    }
     given.n = given.nout = 0;
     given.is_full = false;
     PyObject *index = cross_unwrap(key, &given, 1);
@@ -359,7 +364,7 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
 {
     bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
     if (is_large && is_array(key))
-        return record_masked_fill(a, key, value);
+        return call_masked_fill(a, key, value);
     if (!is_large || is_advanced(key))
         return 0;
     if (queue_before_view(a) < 0)
@@ -372,7 +377,7 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
     int status = 0;
     if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
                                 is_unwritten(a) || (is_array(value) && is_unwritten(value))))
-        status = record_assignment(a, view, value);
+        status = assignment_record(a, view, value);
     Py_DECREF(view);
     return status;
 }
@@ -501,7 +506,7 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
     int op = is_large ? signature_op(ufunc) : NO_OP;
     if (op == NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
         return 0;
-    int status = record_ufunc(op, inputs, n, NULL, 1, results);
+    int status = call_ufunc(op, inputs, n, NULL, 1, results);
     *result = status > 0 ? results[0] : NULL;
     return status;
 }

@@ -148,7 +148,7 @@ static PyObject *start(PyObject *module, PyObject *address)
     core = PyLong_AsVoidPtr(address);
     PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
     if (!numpy || memory_load() < 0 || place_load(numpy) < 0 || signature_load(numpy) < 0 ||
-        record_load() < 0) {
+        call_load() < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }
@@ -173,7 +173,9 @@ PyMODINIT_FUNC PyInit__bridge(void)
     PyObject *numpy_class = PyObject_GetAttrString(numpy, "ndarray");
     PyObject *module = types && numpy_class ? PyModule_Create(&module_def) : NULL;
     if (!module || PyModule_AddFunctions(module, queue_methods) < 0 ||
-        PyModule_AddFunctions(module, record_methods) < 0 ||
+        PyModule_AddFunctions(module, call_methods) < 0 ||
+        PyModule_AddFunctions(module, selection_methods) < 0 ||
+        PyModule_AddFunctions(module, assignment_methods) < 0 ||
         PyModule_AddFunctions(module, reduction_methods) < 0 ||
         array_load_docs(numpy_class) < 0)
         goto failed;

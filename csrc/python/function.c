@@ -138,7 +138,7 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
         return 0;
     for (int i = 0; i < row->nin; i++)
         inputs[i] = PyTuple_GetItem(args, i);
-    int status = record_ufunc(f->operation, inputs, row->nin, outs, row->nout, results);
+    int status = call_ufunc(f->operation, inputs, row->nin, outs, row->nout, results);
     if (status < 1)
         return status;
     *result = row->nout == 1 ? results[0] : PyTuple_Pack(2, results[0], results[1]);

@@ -75,8 +75,7 @@ static int finish(struct mx_instruction *items, size_t count)
     return status;
 }
 
-/* Waits until nobody else is inside.  -1 with an exception set. */
-static int enter(void)
+int queue_enter(void)
 {
     while (forks == 0 && !core->try_enter()) {
         PyThreadState *saved = PyEval_SaveThread();
@@ -88,7 +87,7 @@ static int enter(void)
     return 0;
 }
 
-static void leave(void)
+void queue_leave(void)
 {
     if (forks == 0)
         core->leave();
@@ -128,11 +127,11 @@ static int flush_once(void)
 {
     struct outcome outcome;
     size_t count = 0;
-    if (enter() < 0)
+    if (queue_enter() < 0)
         return -1;
     int status = core->prepare(&count);
     if (status != MX_OK) {
-        leave();
+        queue_leave();
         raise_failure(status);
         return -1;
     }
@@ -142,7 +141,7 @@ static int flush_once(void)
     status = core->run(is_look_due);
     if (status == MX_OK)
         take_outcome(&outcome);
-    leave();
+    queue_leave();
     if (status == MX_INTERRUPTED)
         return look_for_signals(saved);
     PyEval_RestoreThread(saved);
@@ -255,7 +254,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     forks--;
-    leave();
+    queue_leave();
     Py_RETURN_NONE;
 }
 

@@ -80,20 +80,33 @@ enum mx_op_number {
     NO_OP = -1,
 };
 
-/* Record a ufunc over inputs (arrays, scalars), into outs (borrowed; NULL: new arrays).
- * Results are new references in out[].  1; 0: it is not for the queue, nothing happened; -1
- * with an exception set. */
-int record_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
-                 PyObject **results);
-
-/* Assign to all elements of the view `host` of array a.  As above. */
-int record_assignment(PyObject *a, PyObject *host, PyObject *value);
-
-/* a[mask] = value for a mask of a's shape and a scalar: 1, 0 if it is not recorded, or -1. */
-int record_masked_fill(PyObject *a, PyObject *mask, PyObject *value);
+/* Between them nobody else is inside the stream: waits for that.  -1 with an exception set. */
+int queue_enter(void);
+void queue_leave(void);
 
 /* Methods of the module. */
 extern PyMethodDef queue_methods[];
+
+/* -- call.c and assignment.c --------------------------------------------------------- */
+
+/* Each gives 1; 0: it is not for the queue, nothing happened; -1 with an exception set. */
+
+/* Records a ufunc over inputs (arrays, scalars), into outs (borrowed; NULL: new arrays).
+ * Results are new references in out[]. */
+int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
+               PyObject **results);
+
+/* Records a[mask] = value for a mask of a's shape and a scalar. */
+int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value);
+
+/* Records an assignment to all elements of the view `host` of array a. */
+int assignment_record(PyObject *a, PyObject *host, PyObject *value);
+
+/* -- selection.c --------------------------------------------------------------------- */
+
+/* a[mask] for a mask of a's shape, in *out.  1; 0: that is for NumPy; -1 with an exception
+ * set. */
+int selection_take(PyObject *a, PyObject *mask, PyObject **out);
 
 /* -- memory.c ---------------------------------------------------------------------- */
 

@@ -50,6 +50,9 @@ bool source_is_value(const struct source *source);
 /* The source as one value of the dtype `row`; false where NumPy would raise or warn. */
 bool source_value(const struct source *source, int row, char *value);
 
+/* Whether NumPy would assign the scalar to elements of this dtype without a word. */
+bool source_fits(const struct source *scalar, int row);
+
 /* The strides of a source along the axes of the instruction. */
 void source_strides(const struct source *source, const struct shape *shape, intptr_t *strides);
 
@@ -102,6 +105,13 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
                  const struct shape *shape, int wanted, struct place *place,
                  struct mx_buffer **made);
 
+/* An operand that is memory for an intermediate result, with the strides that suit the
+ * sources. */
+struct mx_buffer *record_new_temporary(const struct source *sources, int n, int row,
+                                       const struct shape *shape, npy_intp *strides);
+void record_temporary(struct mx_operand *operand, struct mx_buffer *buffer, int row,
+                      const struct shape *shape, const npy_intp *strides);
+
 /* An operand that is a view with one axis of its own for each of the instruction's. */
 void record_view(struct mx_operand *operand, const struct source *source,
                  const struct shape *shape, struct place *place);
@@ -110,6 +120,18 @@ void record_view(struct mx_operand *operand, const struct source *source,
 int64_t record_append(struct mx_instruction *in, struct place *place);
 
 void record_mark(const struct source *source, int64_t sequence, bool is_written);
+
+/* An instruction with one input, from and to a view or else a temporary.  1 or -1. */
+int record_copy(const struct source *from, struct mx_buffer *from_buffer,
+                const npy_intp *from_strides, int from_row, const struct source *to,
+                struct mx_buffer *to_buffer, const npy_intp *to_strides, int to_row,
+                const struct shape *shape, int wanted);
+
+/* Whether writing `out` element by element could change an element of `source` that is still
+ * to be read: they overlap and are not the same view. */
+bool record_collides(const struct source *out, const struct source *source);
+
+bool record_can_write(const struct source *out, const struct shape *shape);
 
 /* New reference: an array still to be written, with axes in this order in memory. */
 PyObject *record_new(int row, const struct shape *shape, const int *order);
@@ -120,8 +142,18 @@ PyObject *record_cast(PyObject *a, int row, const char *name, int wanted);
 /* Runs at once what the outside can see, and everything when there is much of it.  1 or -1. */
 int record_done(const struct source *sources, int n);
 
-extern PyMethodDef record_methods[];
-int record_load(void); /* -1 with an exception set */
+/* -- call.c ------------------------------------------------------------------------ */
+
+extern PyMethodDef call_methods[];
+int call_load(void); /* -1 with an exception set */
+
+/* -- assignment.c ------------------------------------------------------------------ */
+
+extern PyMethodDef assignment_methods[];
+
+/* -- selection.c ------------------------------------------------------------------- */
+
+extern PyMethodDef selection_methods[];
 
 /* -- reduction.c ------------------------------------------------------------------- */
 

@@ -130,6 +130,19 @@ bool source_value(const struct source *source, int row, char *value)
     return true;
 }
 
+bool source_fits(const struct source *scalar, int row)
+{
+    char value[16];
+    if (is_complex_row(source_own_row(scalar)) && !is_complex_row(row))
+        return false;
+    if (scalar->code < NTYPES && scalar->code != row &&
+        !source_can_cast(scalar->code, row, NPY_SAFE_CASTING))
+        return false;
+    if (scalar->code == WEAK_FLOAT && row < ROW_float16)
+        return false;
+    return source_value(scalar, row, value);
+}
+
 /* -- Shapes ------------------------------------------------------------------------ */
 
 bool shape_broadcast(struct shape *shape, const struct source *source)

@@ -1,0 +1,88 @@
+/* test_compact.c -- what a mask selects, whoever moves which chunk; memory of its exact size,
+ * so that the sanitizers see each byte too far. */
+#include <string.h>
+
+#include "check.h"
+#include "cpu/compact.h"
+#include "cpu/team.h"
+
+static uint32_t state = 1;
+
+static bool is_chosen(int percent)
+{
+    state = state * 1664525u + 1013904223u;
+    return (int)((state >> 8) % 100) < percent;
+}
+
+static intptr_t fill_mask(uint8_t *mask, intptr_t n, int percent)
+{
+    intptr_t total = 0;
+    for (intptr_t i = 0; i < n; i++) {
+        mask[i] = (uint8_t)(is_chosen(percent) ? 1 + i % 255 : 0); /* all but 0 are true */
+        total += mask[i] != 0;
+    }
+    return total;
+}
+
+/* Each element is made of bytes that tell its place. */
+static void fill_elements(char *elements, intptr_t n, int itemsize)
+{
+    for (intptr_t i = 0; i < n; i++)
+        for (int b = 0; b < itemsize; b++)
+            elements[i * itemsize + b] = (char)(i >> 8 * (b % 4));
+}
+
+static void check_elements(const struct mx_compaction *c, int itemsize)
+{
+    char *from = malloc((size_t)(c->n * itemsize));
+    char *to = malloc((size_t)(c->begins[c->n_chunks] * itemsize) + 1);
+    CHECK(from && to);
+    fill_elements(from, c->n, itemsize);
+    mx_compact_write(c, from, itemsize, to);
+    intptr_t k = 0;
+    for (intptr_t i = 0; i < c->n; i++)
+        if (c->mask[i] != 0)
+            CHECK(memcmp(to + itemsize * k++, from + itemsize * i, (size_t)itemsize) == 0);
+    free(from);
+    free(to);
+}
+
+static void check_places(const struct mx_compaction *c)
+{
+    int64_t *to = malloc((size_t)c->begins[c->n_chunks] * sizeof *to + 1);
+    CHECK(to);
+    mx_compact_write(c, NULL, 8, (char *)to);
+    intptr_t k = 0;
+    for (intptr_t i = 0; i < c->n; i++)
+        if (c->mask[i] != 0)
+            CHECK(to[k++] == i);
+    free(to);
+}
+
+static void check_mask(intptr_t n, int percent)
+{
+    struct mx_compaction c;
+    uint8_t *mask = malloc((size_t)n);
+    CHECK(mask);
+    intptr_t total = fill_mask(mask, n, percent);
+    CHECK(mx_compact_count(&c, mask, n) == MX_OK);
+    CHECK(c.begins[c.n_chunks] == total);
+    for (int itemsize = 1; itemsize <= 16; itemsize *= 2)
+        check_elements(&c, itemsize);
+    check_places(&c);
+    mx_compact_free(&c);
+    free(mask);
+}
+
+int main(void)
+{
+    const intptr_t sizes[] = {1, 7, 8, 9, 255, 256, 65535, 65536, 65537, 400003};
+    const int percents[] = {0, 1, 50, 99, 100};
+    for (int threads = 1; threads <= 3; threads += 2) {
+        mx_team_set_size(threads);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (size_t p = 0; p < sizeof percents / sizeof *percents; p++)
+                check_mask(sizes[s], percents[p]);
+    }
+    return 0;
+}

@@ -1,0 +1,141 @@
+"""Elements and places that a mask selects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import mxnp
+from mxnp import _bridge
+
+DTYPES = [*"?bBhHiIlLqQefdgFDGSUVOmM"]
+SIZES = [1023, 1024, 65_536, 65_537, 300_001]
+DENSITIES = {"none": 0.0, "few": 0.001, "half": 0.5, "most": 0.999, "all": 1.0}
+
+
+@pytest.fixture(autouse=True)
+def large(request: pytest.FixtureRequest) -> Any:
+    before = _bridge.set_threshold(16_384)
+    yield
+    _bridge.set_threshold(before)
+
+
+def numbers(size: int, dtype: str) -> numpy.ndarray[Any, Any]:
+    whole = numpy.random.default_rng(1).integers(0, 100, size)
+    return whole.astype("S3" if dtype == "S" else "U3" if dtype == "U" else dtype)
+
+
+def mask(size: int, density: str) -> numpy.ndarray[Any, Any]:
+    chance = numpy.random.default_rng(2).random(size)
+    return chance < DENSITIES[density]
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    assert type(ours) is mxnp.ndarray
+    assert (ours.dtype, ours.shape, ours.strides) == (
+        theirs.dtype,
+        theirs.shape,
+        theirs.strides,
+    )
+    assert ours.tolist() == theirs.tolist()
+    assert ours.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(dtype: str) -> None:
+    x, m = numbers(5000, dtype if dtype != "V" else "i2"), mask(5000, "half")
+    x = x.view("V2") if dtype == "V" else x
+    assert_same(mxnp.array(x)[mxnp.array(m)], x[m])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("density", DENSITIES)
+@pytest.mark.parametrize("size", SIZES)
+def test_sizes(size: int, density: str, threads: int) -> None:
+    x, m = numbers(size, "i"), mask(size, density)
+    ours, where = mxnp.array(x), mxnp.array(m)
+    before = mxnp.set_num_threads(threads)
+    try:
+        assert_same(ours[where], x[m])
+        assert_same(mxnp.flatnonzero(where), numpy.flatnonzero(m))
+    finally:
+        mxnp.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x[x > 50]",
+        "(x * 2)[(x > 50) & (x < 70)]",
+        "s[s > 50]",
+        "s[(s > 50).T.T]",
+        "s.T[s.T > 50]",
+        "s[::2][s[::2] > 50]",
+        "s[s[:, 0] > 50]",
+        "x[x[:-1] > 50]",
+        "x[None][(x > 50)[None]]",
+        "x[np.zeros(x.size, bool)]",
+        "x[(x > 50).view('u1').view(bool)]",
+        "x[np.full(x.size, 7, 'u1').view(bool)]",
+        "x[(x > 50, )]",
+        "np.nonzero(x > 50)",
+        "np.nonzero(x)",
+        "(x % 3).nonzero()",
+        "np.nonzero(x / 0 - x / 0)",
+        "np.nonzero(s)",
+        "s.nonzero()[1]",
+        "np.where(x > 50)",
+        "np.where(s > 50)",
+        "np.where(x)",
+        "np.flatnonzero(s > 50)",
+        "np.flatnonzero(s.T)",
+        "np.flatnonzero(x * 1j)",
+        "np.argwhere(x > 50)",
+        "np.extract(s > 50, s * 2)",
+        "np.extract(x % 2, x)",
+        "np.extract(x[:-5] > 50, x)",
+        "np.compress(x > 50, x)",
+        "np.compress(x > 50, s)",
+        "np.compress(x, x)",
+        "x.compress(x > 50)",
+        "x.compress(x > 50, out=np.empty(int((x > 50).sum()), x.dtype))",
+        "np.compress(s[0] > 50, s, axis=1)",
+        "np.compress(s > 50, s)",
+        "np.nonzero(x.astype('S2'))",
+        "np.where(x > 50, x)",
+    ],
+)
+def test_expressions(expression: str) -> None:
+    found = []
+    for xp in (mxnp, numpy):
+        x = xp.array(numbers(40_000, "d"))
+        try:
+            with numpy.errstate(all="ignore"):
+                one = eval(expression, {"np": xp, "x": x, "s": x.reshape(200, 200)})
+        except (IndexError, TypeError, ValueError) as error:
+            found.append((type(error), str(error)))
+            continue
+        each = one if isinstance(one, tuple) else (one,)
+        found.append([(a.dtype, a.shape, numpy.asarray(a).tobytes()) for a in each])
+    assert found[0] == found[1]
+
+
+def test_what_was_recorded_before_and_after() -> None:
+    x = mxnp.array(numbers(40_000, "d"))
+    expected = numbers(40_000, "d")
+    x += 1
+    chosen = x[x > 50]
+    x *= 0
+    chosen += 1
+    assert chosen.tolist() == ((expected + 1)[expected + 1 > 50] + 1).tolist()
+    assert not x.any()
+
+
+def test_dtypes_of_their_own() -> None:
+    x = mxnp.array(numbers(5000, "i")).view(numpy.dtype("i4", metadata={"of": "mine"}))
+    assert x[x > 50].dtype.metadata == {"of": "mine"}
+    kind = type("Kind", (mxnp.ndarray,), {})
+    own = mxnp.array(numbers(5000, "i")).view(kind)
+    assert type(own[mxnp.array(mask(5000, "half"))]) is kind
