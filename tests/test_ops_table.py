@@ -100,7 +100,7 @@ def test_operation_is_recorded_and_gives_the_result_dtypes(op):
     for name in CLASSES[op.types]:
         inputs = [name, "int32" if op.types == "scaled" else name][: op.nin]
         outputs = [word.format(name, magnitude_of(name)) for word in RESULTS[op.result]]
-        arrays = [numpy.ones((200, 300), dtype) for dtype in inputs]
+        arrays = [numpy.ones((400, 400), dtype) for dtype in inputs]
         ours = [mxnp.array(array) for array in arrays]
         mxnp.synchronize()
         with numpy.errstate(divide="ignore"):

@@ -64,10 +64,18 @@ static inline void queue_settle_export(PyObject *a)
         root->is_exported = false;
 }
 
+/* What is compared with the threshold: its elements, but bytes count an eighth, because NumPy
+ * takes many at once. */
+static inline Py_ssize_t queue_weight(const PyArrayObject *host)
+{
+    Py_ssize_t size = PyArray_SIZE((PyArrayObject *)host);
+    return PyArray_ITEMSIZE(host) == 1 ? size / 8 : size;
+}
+
 /* Whether an operation on it is to be recorded rather than to run in NumPy at once. */
 static inline bool queue_takes(PyObject *a)
 {
-    return PyArray_SIZE((PyArrayObject *)as_array(a)->host) >= queue_threshold ||
+    return queue_weight((PyArrayObject *)as_array(a)->host) >= queue_threshold ||
            is_unwritten(a);
 }
 
