@@ -151,6 +151,17 @@ PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *arg
 /* New reference to an array over host, which is taken. */
 PyObject *array_new(PyObject *host);
 
+/* Borrowed: a keyword argument, or NULL.  *key keeps the name, which is made once. */
+static inline PyObject *get_keyword(PyObject *kwargs, PyObject **key, const char *name)
+{
+    if (!*key)
+        *key = PyUnicode_InternFromString(name);
+    PyObject *value = *key ? PyDict_GetItemWithError(kwargs, *key) : NULL;
+    if (!value)
+        PyErr_Clear();
+    return value;
+}
+
 static inline PyArrayObject *host_of(PyObject *x) { return (PyArrayObject *)as_array(x)->host; }
 
 /* A fresh result of an operator: an array, unless it is a scalar or another class's. */

@@ -297,7 +297,8 @@ static bool is_object_dtype(PyObject *x)
 /* With dtype=object the items of a list become elements, and keep their identity. */
 static bool makes_objects(PyObject *args, PyObject *kwargs)
 {
-    PyObject *dtype = kwargs ? PyDict_GetItemString(kwargs, "dtype") : NULL;
+    static PyObject *name;
+    PyObject *dtype = kwargs ? get_keyword(kwargs, &name, "dtype") : NULL;
     if (!dtype && PyTuple_Size(args) > 1)
         dtype = PyTuple_GetItem(args, 1);
     return dtype && is_object_dtype(dtype);

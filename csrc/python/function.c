@@ -1,6 +1,8 @@
 /* function.c -- a NumPy callable that takes and gives mxnp arrays. */
 #include "python/queue.h"
 
+static PyObject *out_name;
+
 static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"", "adopts", "depth", NULL};
@@ -110,7 +112,7 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
         return false;
     if (!kwargs || PyDict_Size(kwargs) == 0)
         return true;
-    PyObject *out = PyDict_GetItemString(kwargs, "out");
+    PyObject *out = get_keyword(kwargs, &out_name, "out");
     if (!out || PyDict_Size(kwargs) > 1 || n > nin)
         return false;
     if (PyTuple_CheckExact(out)) {
@@ -157,7 +159,7 @@ static PyObject *with_out_last(const struct function *f, PyObject *args, PyObjec
         PyDict_Size(kwargs) != 1)
         return NULL;
     const struct mx_op_row *row = core->op_get(f->operation);
-    PyObject *out = PyDict_GetItemString(kwargs, "out");
+    PyObject *out = get_keyword(kwargs, &out_name, "out");
     if (!out || !is_array(out) || row->nout != 1 || PyTuple_Size(args) != row->nin)
         return NULL;
     if (row->nin == 1)
