@@ -28,9 +28,13 @@ enum mx_kind {
     MX_RANGE,  /* a map over one axis; the loop's data tells where on it a block begins */
 };
 
+/* Maps that pairs are made of (cpu/pairs.h), of floats all of one size. */
+enum mx_arithmetic { MX_NO_ARITHMETIC, MX_ADD, MX_SUBTRACT, MX_MULTIPLY };
+
 struct mx_instruction {
     struct mx_loop loop;
     enum mx_kind kind;
+    enum mx_arithmetic arithmetic;
     int axis;              /* of a scan or a search */
     bool begins_with_zero; /* a reduction, rather than with its first element */
     int nin, nout;

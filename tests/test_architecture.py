@@ -48,7 +48,7 @@ C = [
 # Nouns of csrc/cpu. "x & y" are at home in one place: they may include each other.
 CPU = [
     "conditions | copies | cores | half | isa",
-    "cast_runs | own_runs | team",
+    "cast_runs | own_runs | pairs | team",
     "casts | compact | own_loops | ranges",
     "program & reduce & scan & find",
     "backend",

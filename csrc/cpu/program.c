@@ -316,6 +316,77 @@ static void settle_strides(struct mx_program *program)
                 program->accesses[program->calls[c].accesses[k]].stride;
 }
 
+/* -- Pairs ------------------------------------------------------------------------- */
+
+static mx_pair_run *find_pair(int itemsize, enum mx_pair_step first, enum mx_pair_step second,
+                              bool one_b, bool one_c)
+{
+    static const struct mx_pairs *const tables[] = {
+#define ISA(name) &mx_pairs_##name,
+        MX_ISAS(ISA)
+#undef ISA
+    };
+    const struct mx_pairs *pairs = tables[mx_isa()];
+    return (itemsize == 4 ? pairs->float32 : pairs->float64)[first][second][one_b][one_c];
+}
+
+static int count_uses(const struct mx_program *program, int access)
+{
+    int uses = 0;
+    for (int c = 0; c < program->n_calls; c++)
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
+            uses += program->calls[c].accesses[k] == access;
+    return uses;
+}
+
+static bool is_arithmetic(const struct mx_call *call)
+{
+    return call->instruction->kind == MX_MAP && call->instruction->arithmetic;
+}
+
+/* The step with its operands in the other order. */
+static enum mx_pair_step reverse(enum mx_pair_step step)
+{
+    return step == MX_STEP_subtract ? MX_STEP_reversed : step;
+}
+
+/* Whether a run finds its elements there one after the other. */
+static bool is_contiguous(const struct mx_call *call, int k)
+{
+    return call->strides[k] == call->instruction->operands[k].itemsize;
+}
+
+static void pair_with_next(struct mx_program *program, struct mx_call *call)
+{
+    const struct mx_call *next = call + 1;
+    int between = call->accesses[2];
+    if (!is_arithmetic(call) || !is_arithmetic(next) ||
+        program->accesses[between].place != MX_SCRATCH || count_uses(program, between) != 2 ||
+        (next->accesses[0] != between && next->accesses[1] != between))
+        return;
+    int a = is_contiguous(call, 0) ? 0 : 1, b = 1 - a, c = next->accesses[0] == between;
+    bool one_b = call->strides[b] == 0, one_c = next->strides[c] == 0;
+    if (!is_contiguous(call, a) || !(one_b || is_contiguous(call, b)) ||
+        !(one_c || is_contiguous(next, c)) || !is_contiguous(next, 2))
+        return;
+    enum mx_pair_step first = (enum mx_pair_step)(call->instruction->arithmetic - MX_ADD);
+    enum mx_pair_step second = (enum mx_pair_step)(next->instruction->arithmetic - MX_ADD);
+    call->pair = find_pair(program->accesses[between].itemsize, a == 0 ? first : reverse(first),
+                           c == 1 ? second : reverse(second), one_b, one_c);
+    call->pair_accesses[0] = call->accesses[a];
+    call->pair_accesses[1] = call->accesses[b];
+    call->pair_accesses[2] = next->accesses[c];
+}
+
+/* Each call is in one pair at most. */
+static void find_pairs(struct mx_program *program)
+{
+    for (int c = 0; c + 1 < program->n_calls; c++) {
+        pair_with_next(program, &program->calls[c]);
+        c += program->calls[c].pair != NULL;
+    }
+}
+
 /* -- Making ------------------------------------------------------------------------ */
 
 static int place_views(const struct mx_group *group)
@@ -353,7 +424,7 @@ static void add_calls(struct mx_program *program, const struct mx_group *group,
     for (int s = 0; s < group->n_steps; s++) {
         struct mx_call *call = &program->calls[program->n_calls++];
         struct mx_instruction *in = &instructions[group->steps[s].instruction];
-        call->instruction = in;
+        *call = (struct mx_call){.instruction = in};
         program->wanted |= in->wanted;
         program->n_reductions += in->kind == MX_REDUCE;
         for (int k = 0; k < mx_operand_count(in); k++) {
@@ -396,6 +467,7 @@ static int plan_blocks(struct mx_program *program)
     settle_accesses(program);
     place_in_scratch(program);
     settle_strides(program);
+    find_pairs(program);
     program->blocks_per_chunk =
         at_least_one(CHUNK_ELEMENTS / (program->length * program->inner));
     program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
@@ -501,6 +573,12 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
         const struct mx_call *call = &program->calls[c];
         struct mx_instruction *in = call->instruction;
         char *args[MX_MAX_OPERANDS];
+        if (call->pair && !watched) {
+            const int *from = call->pair_accesses;
+            call->pair(data[from[0]], data[from[1]], data[from[2]],
+                       data[program->calls[++c].accesses[2]], n);
+            continue;
+        }
         for (int k = 0; k < mx_operand_count(in); k++)
             args[k] = data[call->accesses[k]];
         if (in->loop.clears && !watched)

@@ -8,6 +8,7 @@
  * Temporaries live in a thread's scratch memory and are overwritten by the next block.
  */
 #include "../fuse.h"
+#include "pairs.h"
 
 enum mx_place {
     MX_DIRECT,  /* the loop reads or writes memory itself, with one stride */
@@ -27,6 +28,8 @@ struct mx_access {
 
 struct mx_call {
     struct mx_instruction *instruction;
+    mx_pair_run *pair; /* of this call and the next, or NULL */
+    int pair_accesses[3];
     int accesses[MX_MAX_OPERANDS];
     intptr_t strides[MX_MAX_OPERANDS]; /* of them, within a block */
 };

@@ -7,6 +7,7 @@
 struct call {
     const struct signature *signature;
     const char *name;
+    enum mx_arithmetic arithmetic;
     int nin, nout, wanted;
     struct shape shape;
     struct source inputs[3], outputs[2];
@@ -84,6 +85,7 @@ static int record_call(struct call *call, PyObject **results)
         return -1;
     record_begin(&in, &call->signature->loop, call->name, nin, call->nout, &call->shape,
                  call->wanted);
+    in.arithmetic = call->arithmetic;
     for (int i = 0; i < nin; i++)
         if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
                                    &call->shape, call->wanted, place, &made[i])) < 1)
@@ -171,6 +173,18 @@ static bool is_partly_broadcast(const struct source *source, const struct shape 
     return repeats && moves;
 }
 
+/* What the core may join with another one. */
+static enum mx_arithmetic arithmetic_of(int op, const struct signature *signature)
+{
+    int row = signature->out[0];
+    if ((row != ROW_float32 && row != ROW_float64) || signature->in[0] != row)
+        return MX_NO_ARITHMETIC;
+    return op == OP_add        ? MX_ADD
+           : op == OP_subtract ? MX_SUBTRACT
+           : op == OP_multiply ? MX_MULTIPLY
+                               : MX_NO_ARITHMETIC;
+}
+
 int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
                PyObject **results)
 {
@@ -183,6 +197,7 @@ int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, 
     if (!call.signature)
         return PyErr_Occurred() ? -1 : 0;
     call.name = core->op_get(op)->name;
+    call.arithmetic = arithmetic_of(op, call.signature);
     /* NumPy's loop takes one exponent for all for a square, a root and so on, which have other
      * last bits; NumPy chooses when it sees one. */
     if (op == OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))

@@ -52,6 +52,7 @@ void record_begin(struct mx_instruction *in, const struct mx_loop *loop, const c
 {
     in->loop = *loop;
     in->kind = MX_MAP;
+    in->arithmetic = MX_NO_ARITHMETIC;
     in->nin = nin;
     in->nout = nout;
     in->ndim = shape->ndim;

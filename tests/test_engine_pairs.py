@@ -1,0 +1,102 @@
+"""Two sums, differences or products in one run: every result is rounded as NumPy rounds it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import mxnp
+
+SIZE = 20_011
+STEPS = ["{} + {}", "{} - {}", "{} * {}"]
+FIRSTS = [step.format(*pair) for step in STEPS for pair in ("xy", "xk", "kx", "xx")]
+SECONDS = [
+    step.format(*pair)
+    for step in STEPS
+    for pair in (("t", "z"), ("z", "t"), ("t", "h"), ("h", "t"), ("t", "x"), ("y", "t"))
+]
+
+
+def numbers(dtype: str, seed: int) -> numpy.ndarray[Any, Any]:
+    """Give numbers of all sizes, zeros of both signs and infinities, but no NaN."""
+    chance = numpy.random.default_rng(seed)
+    x = chance.standard_normal(SIZE) * 10.0 ** chance.integers(-30, 30, SIZE)
+    x[chance.integers(0, SIZE, 200)] = 0.0
+    x[chance.integers(0, SIZE, 200)] = -0.0
+    x[chance.integers(0, SIZE, 20)] = numpy.inf
+    return x.astype(dtype)
+
+
+def found(xp: Any, dtype: str, program: str) -> Any:
+    names = {name: xp.array(numbers(dtype, seed)) for seed, name in enumerate("xyz")}
+    names |= {"k": 1.37, "h": xp.array(numbers(dtype, 9)[:1])[0] * 0 + 0.731, "np": xp}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        exec(program, names)
+        result = numpy.asarray(names["out"])
+    return result, sorted({str(each.message) for each in told})
+
+
+def assert_same(dtype: str, program: str) -> None:
+    ours, ours_told = found(mxnp, dtype, program)
+    theirs, theirs_told = found(numpy, dtype, program)
+    is_nan = numpy.isnan(theirs)
+    assert (numpy.isnan(ours) == is_nan).all(), program
+    assert ours[~is_nan].tobytes() == theirs[~is_nan].tobytes(), program
+    assert ours_told == theirs_told, program
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("second", SECONDS)
+def test_every_pair(second: str, dtype: str) -> None:
+    for first in FIRSTS:
+        assert_same(dtype, f"t = {first}\nout = {second}\ndel t")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "out = ((x * y + z) * x - k) * (x + y) - h",
+        "t = x * y\nout = t * t + z",
+        "t = x * y\nout = t + z\nout *= t",
+        "out = x[:-1:2] * y[:-1:2] + z[1::2]",
+        "out = x[::-1] * y - z[::-1]",
+        "out = x[:20000].reshape(100, 200).T * y[:200][:, None] + z[:100]",
+        "out = x[:20000].reshape(100, 200) * y[:200] + z[:100][:, None]",
+        "x += x * y + z\nout = x",
+        "x *= k\nx -= y\nout = x",
+        "out = x * k\nout += h\nout -= y",
+        "out = np.fmax.reduce(x * y + z)",
+        "out = (x[:20000].reshape(100, 200) * k - h).max(axis=0)",
+        "out = np.sqrt(np.abs(x)) * k + h",
+        "out = 1.0 - (2.0 - (3.0 - x))",
+        "out = np.empty(2 * x.size, x.dtype)[::2]\nnp.add(x * y, z, out=out)",
+    ],
+)
+def test_chains(program: str, dtype: str) -> None:
+    assert_same(dtype, program)
+
+
+@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+@pytest.mark.parametrize("at", [0, 1])
+def test_the_step_that_met_a_condition_is_told(at: int) -> None:
+    words = ("overflow encountered in multiply", "overflow encountered in add")
+    x = mxnp.full(SIZE, 10.0 if at == 0 else 1.0)
+    y = mxnp.full(SIZE, 1.0 if at == 0 else 1e308)
+    with pytest.warns(RuntimeWarning) as told:
+        first = float((x * 1e308 + y)[0])
+    assert [str(each.message) for each in told] == [words[at]]
+    assert first == numpy.inf
+
+
+def test_lengths() -> None:
+    for n, dtype in itertools.product((16_384, 16_385, 16_391, 70_001), ("f4", "f8")):
+        x = numpy.random.default_rng(n).random(n).astype(dtype)
+        a = mxnp.array(x)
+        assert ((a * a + 1) * a - 2).tolist() == ((x * x + 1) * x - 2).tolist()
