@@ -7,8 +7,11 @@
 #include "alloc.h"
 #include "cpu/casts.h"
 #include "cpu/copies.h"
+#include "cpu/gather.h"
+#include "cpu/indices.h"
 #include "cpu/own_loops.h"
 #include "cpu/ranges.h"
+#include "cpu/search.h"
 #include "cpu/team.h"
 #include "digest.h"
 #include "error.h"
@@ -96,6 +99,8 @@ static const struct mx_recorder recorder = {
     .prepare = mx_stream_prepare,
     .run = mx_stream_run,
     .take_back = mx_stream_take_back,
+    .release = mx_stream_release,
+    .thread = mx_stream_thread,
     .lender = mx_stream_lender,
     .kept = mx_stream_kept,
     .drop_kept = mx_stream_drop_kept,
@@ -106,6 +111,12 @@ static const struct mx_recorder recorder = {
     .range_loop = mx_range_loop,
     .copy_loop = mx_copy_loop,
     .select_loop = mx_select_loop,
+    .check_loop = mx_check_loop,
+    .gather_loop = mx_gather_loop,
+    .search_loop = mx_search_loop,
+    .index_range = mx_index_range,
+    .check_find = mx_check_find,
+    .has_update = mx_has_update,
     .compact_count = mx_compact_count,
     .compact_write = mx_compact_write,
     .compact_free = mx_compact_free,

@@ -7,6 +7,10 @@
 /* A token is never page-aligned and data always is, which tells them apart. */
 #define TOKEN_OFFSET 8
 
+static _Atomic int64_t made;
+
+int64_t mx_buffer_made(void) { return atomic_load_explicit(&made, memory_order_relaxed); }
+
 struct mx_buffer *mx_buffer_new(size_t nbytes)
 {
     struct mx_buffer *buffer = mx_alloc(sizeof *buffer);
@@ -19,7 +23,10 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->nbytes = nbytes;
     buffer->data = NULL;
     buffer->shown = NULL;
-    buffer->lender = NULL;
+    buffer->lender = buffer->owner = NULL;
+    buffer->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
+    buffer->failed_by = 0;
+    buffer->is_whole = false;
     return buffer;
 }
 

@@ -21,10 +21,16 @@ static struct mx_view view_of(const struct mx_instruction *in, int k)
         .low = operand->at,
         .high = operand->at + operand->itemsize,
         .is_reduced = in->kind == MX_REDUCE && k >= in->nin,
+        .is_indexed = k == mx_indexed_operand(in),
+        .is_checked = in->kind == MX_CHECK,
     };
     for (int i = 0; i < in->ndim; i++) {
         intptr_t reach = (in->shape[i] - 1) * operand->strides[i];
         view.strides[i] = operand->strides[i];
+        *(reach < 0 ? &view.low : &view.high) += reach;
+    }
+    for (int i = 0; i < in->indexing.n && view.is_indexed; i++) {
+        intptr_t reach = (in->indexing.sizes[i] - 1) * in->indexing.strides[i];
         *(reach < 0 ? &view.low : &view.high) += reach;
     }
     return view;
@@ -39,7 +45,8 @@ static bool have_same_strides(const struct mx_view *a, const struct mx_view *b, 
 /* The same elements in the same order. */
 static bool are_same(const struct mx_view *a, const struct mx_view *b, int ndim)
 {
-    return a->buffer == b->buffer && a->at == b->at && have_same_strides(a, b, ndim);
+    return a->buffer == b->buffer && a->at == b->at && !a->is_indexed && !b->is_indexed &&
+           have_same_strides(a, b, ndim);
 }
 
 /* Whether steps along the axes can lead from one element to bytes of another that begins
@@ -86,7 +93,7 @@ static bool overlap(const struct mx_view *a, const struct mx_view *b, const intp
 {
     if (a->buffer != b->buffer || a->high <= b->low || b->high <= a->low)
         return false;
-    if (!shape || !have_same_strides(a, b, ndim))
+    if (!shape || a->is_indexed || b->is_indexed || !have_same_strides(a, b, ndim))
         return true;
     return can_reach(b->at - a->at, a->strides, shape, ndim, 0, a->itemsize);
 }
@@ -108,7 +115,8 @@ static unsigned reduced_axes(const struct mx_instruction *in)
 /* The axis along which an instruction moves least in memory; -1 when there is none. */
 static int inner_axis(const struct mx_instruction *in, const struct mx_view *views)
 {
-    const struct mx_view *view = &views[in->kind == MX_REDUCE ? 0 : in->nin];
+    const struct mx_view *view =
+        &views[in->kind == MX_REDUCE || in->kind == MX_CHECK ? 0 : in->nin];
     int inner = -1;
     intptr_t least = 0;
     for (int i = 0; i < in->ndim; i++) {
@@ -121,9 +129,30 @@ static int inner_axis(const struct mx_instruction *in, const struct mx_view *vie
     return inner;
 }
 
+/* Whether what a gather takes with each index is more than an element. */
+static bool takes_rows(const struct mx_instruction *in)
+{
+    for (int i = 0; i < in->ndim; i++)
+        if (in->shape[i] > 1 && in->operands[in->nin - 1].strides[i] != 0)
+            return true;
+    return false;
+}
+
 static bool runs_alone(const struct mx_instruction *in)
 {
-    return in->kind == MX_SCAN || in->kind == MX_FIND;
+    return in->kind == MX_SCAN || in->kind == MX_FIND || in->kind == MX_SCATTER ||
+           (in->kind == MX_GATHER && takes_rows(in));
+}
+
+/* Whether it changes memory that was there before the group's first check. */
+static bool must_wait(const struct mx_group *group, const struct mx_instruction *in)
+{
+    if (group->birth < 0 || group->thread != in->thread)
+        return false;
+    for (int k = in->nin; k < mx_operand_count(in); k++)
+        if (!in->operands[k].buffer || in->operands[k].buffer->number <= group->birth)
+            return true;
+    return false;
 }
 
 /* Whether an instruction may run as a step of the group, only after it, or even before.  One
@@ -137,7 +166,9 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
     const intptr_t *shape = same_shape ? in->shape : NULL;
     bool joins = same_shape && group->n_steps < MX_MAX_STEPS, depends = false;
     bool shares = false;
-    if (runs_alone(in) || group->is_alone)
+    if (must_wait(group, in))
+        return DEPENDENT;
+    if (runs_alone(in) || group->is_alone || (group->birth >= 0 && group->thread != in->thread))
         joins = false;
     if (in->kind == MX_REDUCE && group->has_reductions && group->reduced != reduced_axes(in))
         joins = false;
@@ -158,7 +189,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
     }
     if (joins && !shares)
         joins = group->inner == inner_axis(in, views);
-    return joins ? COMPATIBLE : depends ? DEPENDENT : INDEPENDENT;
+    bool is_after_check = group->birth >= 0 && group->thread == in->thread;
+    return joins ? COMPATIBLE : depends || is_after_check ? DEPENDENT : INDEPENDENT;
 }
 
 /* Makes room for one more item of `size` bytes; array is the address of a pointer.  Status. */
@@ -185,6 +217,7 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
     struct mx_group *group = &plan->groups[plan->n_groups++];
     memset(group, 0, sizeof *group);
     group->ndim = in->ndim;
+    group->birth = -1;
     memcpy(group->shape, in->shape, sizeof group->shape);
     return MX_OK;
 }
@@ -208,8 +241,10 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
             if (status != MX_OK)
                 break;
             group->views[group->n_views++] = views[k];
-            group->views[v].begins_empty = k >= in->nin && in->kind != MX_REDUCE;
+            group->views[v].begins_empty =
+                k >= in->nin && in->kind != MX_REDUCE && in->kind != MX_SCATTER;
         }
+        group->views[v].is_checked |= views[k].is_checked;
         *(k < in->nin ? &group->views[v].is_read : &group->views[v].is_written) = true;
         group->views[v].n_uses++;
         step.views[k] = v;
@@ -222,6 +257,10 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
         if (in->kind == MX_REDUCE) {
             group->has_reductions = true;
             group->reduced = reduced_axes(in);
+        }
+        if (in->kind == MX_CHECK && group->birth < 0) {
+            group->birth = in->birth;
+            group->thread = in->thread;
         }
     }
     return status;
@@ -249,6 +288,8 @@ int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions
     for (int i = 0; i < count && status == MX_OK; i++) {
         const struct mx_instruction *in = &instructions[i];
         struct mx_view views[MX_MAX_OPERANDS];
+        if (in->is_over)
+            continue;
         for (int k = 0; k < mx_operand_count(in); k++)
             if (!in->operands[k].is_value)
                 views[k] = view_of(in, k);
@@ -288,7 +329,7 @@ static void lend_view(struct mx_plan *plan)
     for (int v = 0; v < last->n_views && !plan->lender; v++) {
         struct mx_view *view = &last->views[v];
         if (!view->buffer || !view->buffer->lender || !view->begins_empty || view->is_reduced ||
-            view->buffer->n_views != 1 ||
+            view->buffer->n_views != 1 || view->is_checked ||
             atomic_load(&view->buffer->count) != view->buffer->n_uses + 1)
             continue;
         view->is_temporary = view->is_lent = true;
@@ -316,7 +357,8 @@ void mx_plan_find_temporaries(struct mx_plan *plan)
             struct mx_view *view = &plan->groups[g].views[v];
             view->is_lent = false;
             view->is_temporary = !plan->groups[g].is_alone && view->buffer &&
-                                 view->begins_empty && view->buffer->n_views == 1 &&
+                                 view->begins_empty && !view->is_checked &&
+                                 view->buffer->n_views == 1 &&
                                  atomic_load(&view->buffer->count) == view->buffer->n_uses;
         }
     }

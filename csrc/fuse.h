@@ -5,6 +5,9 @@
  * another uses is the same view in both, so that element i of each can be computed before
  * element i + 1 of any.  Groups run one after the other, and so do the steps of a group on
  * each element; only what is independent has changed places against program order.
+ *
+ * A check may fail.  What its thread recorded after it does not run before its group, and what
+ * changes memory that was there before runs in a later one; so does what other threads record.
  */
 #include "instruction.h"
 
@@ -19,6 +22,8 @@ struct mx_view {
     int n_uses;         /* operands that are it */
     bool is_read, is_written;
     bool is_reduced;   /* the output of a reduction */
+    bool is_indexed;   /* any element from low to high may be used at any time */
+    bool is_checked;   /* indices, which are looked at again if one of them is none */
     bool begins_empty; /* written before it is read */
     bool is_temporary; /* nobody else sees it: it needs no memory */
     bool is_lent;      /* a temporary only if its owner does not come back to it */
@@ -33,7 +38,9 @@ struct mx_group {
     int ndim;
     intptr_t shape[MX_MAX_NDIM];
     int inner;     /* axis along which the first step moves least in memory, or -1 */
-    bool is_alone; /* a scan or a search, its only step */
+    bool is_alone; /* its only step is of a kind that is no pass over elements */
+    int64_t birth; /* of the first check, or -1 */
+    uintptr_t thread;
     bool has_reductions;
     unsigned reduced; /* axes that they go over, one bit each */
     struct mx_step *steps;
@@ -49,8 +56,8 @@ struct mx_plan {
     void *lender; /* of the view that is lent, or NULL */
 };
 
-/* Puts the instructions into groups; each alone when fuse is false.  Status; after a failure
- * the plan is empty. */
+/* Puts the instructions that are not over into groups; each alone when fuse is false.  Status;
+ * after a failure the plan is empty. */
 int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
                  bool fuse);
 

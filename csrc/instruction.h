@@ -21,21 +21,62 @@ struct mx_operand {
 };
 
 enum mx_kind {
-    MX_MAP,    /* loop(inputs, outputs) for each element */
-    MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
-    MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
-    MX_FIND,   /* output = the index along an axis that loop(input) gives */
-    MX_RANGE,  /* a map over one axis; the loop's data tells where on it a block begins */
+    MX_MAP,     /* loop(inputs, outputs) for each element */
+    MX_REDUCE,  /* output = loop(output, input) over the axes where the output's stride is 0 */
+    MX_SCAN,    /* output[i] = loop(output[i - 1], input[i]) along an axis */
+    MX_FIND,    /* output = the index along an axis that loop(input) gives */
+    MX_RANGE,   /* a map over one axis; the loop's data tells where on it a block begins */
+    MX_CHECK,   /* fails if an element of its input is no index of an axis; no output */
+    MX_GATHER,  /* output = the elements of the last input that the others are indices of */
+    MX_SCATTER, /* the elements of the output that the first inputs are indices of =
+                   loop(themselves, last input), or the last input */
 };
 
 /* Maps that pairs are made of (cpu/pairs.h), of floats all of one size. */
 enum mx_arithmetic { MX_NO_ARITHMETIC, MX_ADD, MX_SUBTRACT, MX_MULTIPLY };
+
+#define MX_MAX_INDICES 3 /* arrays of one gather or scatter */
+
+/* What becomes of an index i of an axis of n elements. */
+enum mx_bounds {
+    MX_PLAIN,    /* it is known to be one, and not negative */
+    MX_NEGATIVE, /* it is known to be one; negative ones count from the end */
+    MX_CLAMP,    /* negative ones count from the end; then the nearest that there is */
+    MX_DROP,     /* negative ones count from the end; what is not there is left out */
+    MX_NEAREST,  /* the nearest that there is; 0 for all negative ones */
+    MX_MODULO,   /* i modulo n */
+};
+
+/* The indexed operand of a gather or a scatter has no strides along the axes of the indices:
+ * these say where its elements are.  They are int64. */
+struct mx_indexing {
+    int n; /* index arrays */
+    enum mx_bounds bounds;
+    intptr_t strides[MX_MAX_INDICES]; /* bytes, along the indexed axes */
+    intptr_t sizes[MX_MAX_INDICES];   /* of these axes */
+    int axis;                         /* of a check: the axis of the array, for the message */
+};
+
+/* What a scatter does without a loop. */
+enum mx_update {
+    MX_BY_LOOP,
+    MX_SET,
+    MX_UPDATE_ADD,
+    MX_UPDATE_SUBTRACT,
+    MX_UPDATE_MULTIPLY,
+    MX_UPDATE_DIVIDE,
+    MX_UPDATE_MAXIMUM,
+    MX_UPDATE_MINIMUM,
+};
 
 struct mx_instruction {
     struct mx_loop loop;
     enum mx_kind kind;
     enum mx_arithmetic arithmetic;
     int axis;              /* of a scan or a search */
+    enum mx_update update; /* of a scatter */
+    int dtype;             /* of a check's indices, or of a scatter's elements */
+    struct mx_indexing indexing;
     bool begins_with_zero; /* a reduction, rather than with its first element */
     int nin, nout;
     int ndim;
@@ -47,7 +88,19 @@ struct mx_instruction {
     void *place;       /* the recorder's own: where in the program this was recorded */
     int64_t sequence;  /* place in program order, from 1 */
     bool is_kept;      /* it ran, and a copy of it waits: see stream.h */
+
+    uintptr_t thread;      /* that recorded it: mx_stream_thread */
+    int64_t birth;         /* buffers that there had been by then */
+    atomic_bool is_failed; /* a check that found an index which is none */
+    int64_t failed_by;     /* sequence of the check that it is not to run after, or 0 */
+    bool is_over;          /* it ran, or it is not to run */
 };
+
+/* The operand that indices go into, or -1. */
+static inline int mx_indexed_operand(const struct mx_instruction *in)
+{
+    return in->kind == MX_GATHER ? in->nin - 1 : in->kind == MX_SCATTER ? in->nin : -1;
+}
 
 static inline int mx_operand_count(const struct mx_instruction *in)
 {

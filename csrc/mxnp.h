@@ -77,8 +77,9 @@ const void *mx_recorder_table(void);
 /* One group of the last flush: what ran as one pass over memory. */
 struct mx_group_row {
     int n_operations;
-    const char *names[40];   /* of the operations, in the order they ran */
-    unsigned char kinds[40]; /* 0 elementwise, 1 reduction, 2 scan, 3 search, 4 range */
+    const char *names[40]; /* of the operations, in the order they ran */
+    unsigned char
+        kinds[40]; /* of instruction.h: 1 reduction, 2 scan, 7 scatter, else elements */
     int ndim;
     intptr_t shape[8];
     int n_temporaries; /* results that never were in memory */

@@ -22,6 +22,8 @@ struct mx_recorder {
     int (*prepare)(size_t *n_taken);
     int (*run)(bool (*interrupted)(void));
     struct mx_instruction *(*take_back)(size_t *count);
+    void (*release)(struct mx_instruction *in);
+    uintptr_t (*thread)(void);
     void *(*lender)(void);
     size_t (*kept)(void);
     struct mx_instruction *(*drop_kept)(size_t *count);
@@ -34,6 +36,13 @@ struct mx_recorder {
     mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);
     mx_loop_function (*select_loop)(int itemsize);
+    mx_loop_function (*check_loop)(int dtype);
+    mx_loop_function gather_loop;
+    mx_loop_function (*search_loop)(int dtype, bool is_right);
+    void (*index_range)(const char *data, int dtype, int ndim, const intptr_t *shape,
+                        const intptr_t *strides, int64_t *least, int64_t *most);
+    bool (*check_find)(const struct mx_instruction *check, int64_t *index);
+    bool (*has_update)(enum mx_update update, int dtype);
     int (*compact_count)(struct mx_compaction *out, const uint8_t *mask, intptr_t n);
     void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
                           char *to);

@@ -28,7 +28,9 @@ static struct {
     struct list taken;
     struct mx_plan plan;
     bool is_planned, is_prepared;
-    int n_run; /* groups of the plan that have run */
+    bool is_begun;   /* some of it may have run */
+    bool has_failed; /* a check, ever */
+    int n_run;       /* groups of the plan that have run */
 } stream = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .running = PTHREAD_MUTEX_INITIALIZER, .fuse = true};
 
@@ -41,6 +43,15 @@ int64_t mx_stream_recorded(void) { return atomic_load(&stream.sequence); }
 int64_t mx_stream_done(void) { return atomic_load(&stream.done); }
 
 size_t mx_stream_size(void) { return (size_t)(mx_stream_recorded() - mx_stream_done()); }
+
+uintptr_t mx_stream_thread(void)
+{
+    static _Atomic uintptr_t last;
+    static _Thread_local uintptr_t own;
+    if (own == 0)
+        own = atomic_fetch_add(&last, 1) + 1;
+    return own;
+}
 
 /* -- Recording --------------------------------------------------------------------- */
 
@@ -78,7 +89,11 @@ int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
         for (int k = 0; k < mx_operand_count(in); k++)
             if (in->operands[k].buffer)
                 mx_buffer_retain(in->operands[k].buffer);
-        copy->is_kept = false;
+        copy->is_kept = copy->is_over = false;
+        copy->thread = mx_stream_thread();
+        copy->birth = mx_buffer_made();
+        atomic_init(&copy->is_failed, false);
+        copy->failed_by = 0;
         copy->sequence = atomic_load(&stream.sequence) + 1;
         atomic_store(&stream.sequence, copy->sequence);
         *sequence = copy->sequence;
@@ -95,6 +110,8 @@ bool mx_stream_try_enter(void) { return pthread_mutex_trylock(&stream.running) =
 
 void mx_stream_leave(void) { pthread_mutex_unlock(&stream.running); }
 
+static void fail_dependents(void);
+
 /* A lent buffer gets memory when its owner comes back to it. */
 static bool needs_memory(const struct mx_buffer *buffer)
 {
@@ -107,7 +124,7 @@ static int place_shown(void)
     int status = MX_OK;
     for (size_t i = 0; i < stream.taken.size && status == MX_OK; i++) {
         const struct mx_instruction *in = &stream.taken.items[i];
-        for (int k = 0; k < mx_operand_count(in) && status == MX_OK; k++)
+        for (int k = 0; k < mx_operand_count(in) && status == MX_OK && !in->is_over; k++)
             if (needs_memory(in->operands[k].buffer))
                 status = mx_buffer_place(in->operands[k].buffer);
     }
@@ -124,8 +141,10 @@ int mx_stream_prepare(size_t *n_taken)
         stream.recorded = empty;
         stream.n_kept = 0;
         pthread_mutex_unlock(&stream.lock);
-        stream.is_planned = stream.is_prepared = false;
+        stream.is_planned = stream.is_prepared = stream.is_begun = false;
         stream.n_run = 0;
+        if (stream.has_failed)
+            fail_dependents();
     }
     if (!stream.is_planned && stream.taken.size > 0)
         status =
@@ -134,15 +153,29 @@ int mx_stream_prepare(size_t *n_taken)
     if (stream.is_planned && !stream.is_prepared) {
         mx_plan_find_temporaries(&stream.plan);
         status = place_shown();
-        if (status == MX_OK && stream.taken.size > 0)
+        if (status == MX_OK && stream.taken.size > 0 && !stream.is_begun)
             mx_report_begin();
+        stream.is_begun = status == MX_OK;
         stream.is_prepared = status == MX_OK;
     }
     *n_taken = stream.taken.size;
     return status;
 }
 
-static void release_operands(struct mx_instruction *in)
+/* Notes which buffers an instruction has written, or has not, from end to end. */
+static void note_whole(const struct mx_instruction *in, bool is_written)
+{
+    for (int k = in->nin; k < mx_operand_count(in) && in->kind != MX_SCATTER; k++) {
+        struct mx_buffer *buffer = in->operands[k].buffer;
+        size_t size = (size_t)in->operands[k].itemsize;
+        for (int i = 0; i < in->ndim; i++)
+            size *= in->operands[k].strides[i] ? (size_t)in->shape[i] : 1;
+        if (buffer && size == buffer->nbytes)
+            buffer->is_whole = is_written;
+    }
+}
+
+void mx_stream_release(struct mx_instruction *in)
 {
     for (int k = 0; k < mx_operand_count(in); k++) {
         if (in->operands[k].buffer)
@@ -155,9 +188,77 @@ static void release_group(const struct mx_group *group)
 {
     for (int s = 0; s < group->n_steps; s++) {
         struct mx_instruction *in = &stream.taken.items[group->steps[s].instruction];
-        if (!in->is_kept)
-            release_operands(in);
+        in->is_over = true;
+        if (!in->failed_by)
+            note_whole(in, true);
+        if (!in->is_kept && !in->failed_by)
+            mx_stream_release(in);
     }
+}
+
+/* -- Failure ----------------------------------------------------------------------- */
+
+/* The failed check that an instruction comes after in its thread; NULL. */
+static const struct mx_instruction *failure_before(const struct mx_instruction *in)
+{
+    for (const struct mx_instruction *check = stream.taken.items; check <= in; check++)
+        if (atomic_load(&check->is_failed) && check->thread == in->thread)
+            return check;
+    return NULL;
+}
+
+/* A buffer that would have been written but for a failed check; NULL. */
+static const struct mx_buffer *failed_operand(const struct mx_instruction *in)
+{
+    for (int k = 0; k < mx_operand_count(in); k++)
+        if (in->operands[k].buffer && in->operands[k].buffer->failed_by)
+            return in->operands[k].buffer;
+    return NULL;
+}
+
+/* Settles what is not to run: what the thread of a failed check recorded after it, and what
+ * needs results of that.  Buffers that the thread made since are never written; no more are
+ * those of others that had nothing in them. */
+static void fail_dependents(void)
+{
+    for (size_t i = 0; i < stream.taken.size; i++) {
+        struct mx_instruction *in = &stream.taken.items[i];
+        const struct mx_instruction *check = failure_before(in);
+        const struct mx_buffer *operand = check ? NULL : failed_operand(in);
+        if (!check && !operand && !in->is_over)
+            note_whole(in, true); /* for those after it */
+        if (in->failed_by || (!check && !operand))
+            continue;
+        in->failed_by = check ? check->sequence : operand->failed_by;
+        in->is_over = true;
+        for (int k = in->nin; k < mx_operand_count(in); k++) {
+            struct mx_buffer *buffer = in->operands[k].buffer;
+            if (buffer && (check ? buffer->number > check->birth : !buffer->is_whole))
+                buffer->failed_by = in->failed_by;
+        }
+    }
+    for (size_t i = 0; i < stream.taken.size; i++)
+        if (!stream.taken.items[i].is_over)
+            note_whole(&stream.taken.items[i], false); /* it may still fail */
+}
+
+static bool has_failed(const struct mx_group *group)
+{
+    for (int s = 0; s < group->n_steps && group->birth >= 0; s++)
+        if (atomic_load(&stream.taken.items[group->steps[s].instruction].is_failed))
+            return true;
+    return false;
+}
+
+/* What is left is planned anew. */
+static void leave_out_failed(const struct mx_group *group)
+{
+    stream.has_failed = true;
+    fail_dependents();
+    release_group(group);
+    mx_plan_clear(&stream.plan);
+    stream.is_planned = stream.is_prepared = false;
+    stream.n_run = 0;
 }
 
 /* Copies of the steps that computed the lent view go to the front of what is recorded, and
@@ -177,6 +278,7 @@ static int keep_lent_steps(const struct mx_group *group)
         memmove(items + n + 1, items + n, (stream.recorded.size++ - n) * sizeof *items);
         items[n] = stream.taken.items[group->steps[s].instruction];
         items[n].wanted = 0; /* it has told */
+        items[n].is_over = false;
         atomic_init(&items[n].raised, 0);
         items[n].sequence = atomic_fetch_add(&stream.sequence, 1) + 1;
         n++;
@@ -209,6 +311,10 @@ int mx_stream_run(bool (*interrupted)(void))
         if (status != MX_OK)
             return status;
         mx_report_add(group, stream.taken.items, now() - begin);
+        if (has_failed(group)) {
+            leave_out_failed(group);
+            return MX_INTERRUPTED;
+        }
         if (stream.plan.lender && stream.n_run == stream.plan.n_groups - 1)
             status = keep_lent_steps(group);
         if (status != MX_OK)
@@ -285,7 +391,7 @@ struct mx_instruction *mx_stream_drop_kept(size_t *count)
         atomic_store(&stream.done, recorded->size ? recorded->items[0].sequence - 1
                                                   : atomic_load(&stream.sequence));
         for (size_t i = 0; i < *count; i++)
-            release_operands(&dropped[i]);
+            mx_stream_release(&dropped[i]);
     }
     pthread_mutex_unlock(&stream.lock);
     mx_stream_leave();

@@ -10,6 +10,9 @@
  * that nothing else refers to, gone as soon as the call is over.  What computes it is kept,
  * as if it had been recorded once more, and dropped when the owner is gone.  Until then
  * memory that it reads must not be written.
+ *
+ * A check that fails is found when its group has run.  What its thread recorded after it and
+ * what needs results of that does not run, and memory that was there before is as it was.
  */
 #include "backend.h"
 
@@ -21,6 +24,8 @@ void mx_stream_set_fuse(bool fuse);
 /* Appends a copy and numbers it; *sequence gets the number.  Status; when it fails, nothing
  * was recorded. */
 int mx_stream_append(const struct mx_instruction *in, int64_t *sequence);
+
+uintptr_t mx_stream_thread(void); /* a number that only the calling thread ever has */
 
 int64_t mx_stream_recorded(void); /* sequence of the last instruction recorded */
 int64_t mx_stream_done(void);     /* all up to this have run */
@@ -35,12 +40,17 @@ void mx_stream_leave(void);
  * fails, all of it waits for the next try.  *n_taken gets the instructions to be run. */
 int mx_stream_prepare(size_t *n_taken);
 
-/* Runs what was prepared.  A status; unless it is MX_OK the rest waits for the next try. */
+/* Runs what was prepared.  A status; unless it is MX_OK the rest waits for the next try, and
+ * must be prepared again. */
 int mx_stream_run(bool (*interrupted)(void));
 
 /* After it has run: the instructions, for the caller to read and to free.  The places of
  * those that are kept go on being used. */
 struct mx_instruction *mx_stream_take_back(size_t *count);
+
+/* Lets go of the buffers of an instruction that was taken back; only those that failed have
+ * them still. */
+void mx_stream_release(struct mx_instruction *in);
 
 /* Who has lent what was prepared; NULL: nobody. */
 void *mx_stream_lender(void);

@@ -16,12 +16,14 @@ from . import _lib  # first: it says so when the core is missing or of other sou
 
 from . import _classes as _classes  # isort: skip
 from . import _copies as _copies
+from . import _indexing as _indexing
 from . import _mirror, _standard
 from . import _packages as _packages
 from . import _reductions as _reductions
 from . import _selections as _selections
 from . import _warnings as _warnings
 from ._array import ndarray as ndarray
+from ._at import At as _At
 from ._explain import explain as explain
 from ._lib import clear_cache as clear_cache
 from ._lib import get_num_threads as get_num_threads
@@ -29,10 +31,14 @@ from ._lib import memory_info as memory_info
 from ._lib import set_memory_limit as set_memory_limit
 from ._lib import set_num_threads as set_num_threads
 from ._lib import synchronize as synchronize
+from ._modes import get_mode as get_mode
+from ._modes import mode as mode
+from ._modes import set_mode as set_mode
 from ._runner import install as install
 from ._runner import uninstall as uninstall
 from ._ufunc import ufunc as ufunc
 
+ndarray.at = property(_At, doc=_At.__doc__)  # type: ignore[attr-defined]
 mxnp_version = _lib.core_version()
 __version__ = _numpy.__version__
 _mirror.populate(_sys.modules[__name__], _numpy)

@@ -15,7 +15,7 @@ import mxnp
 from mxnp import _runner
 
 _NAME = "python -m mxnp"
-_TAKE_VALUE = ("--include", "--exclude")
+_TAKE_VALUE = ("--include", "--exclude", "--mode")
 _HELP = f"""\
 usage: {_NAME} [options] script.py [args]
        {_NAME} [options] -m module [args]
@@ -36,6 +36,7 @@ options:
   --include PACKAGE   give mxnp to this installed package too
   --exclude PREFIX    keep NumPy for this module or package of the program; a PREFIX
                       with a slash is a path. Both can be given more than once
+  --mode MODE         strict, which is the default, or fast: see mxnp.set_mode
   --info              print what mxnp runs on, and exit
   -V, --version       print the versions, and exit
   -h, --help          print this, and exit
@@ -43,13 +44,14 @@ options:
 environment:
   MXNP_INCLUDE        more for --include, separated as in PATH
   MXNP_EXCLUDE        more for --exclude
+  MXNP_MODE           the mode, without --mode
 """
 
 
 def main() -> None:
     """Run the command line in `sys.argv`."""
     args = sys.argv[1:]
-    choice: dict[str, list[str]] = {"--include": [], "--exclude": []}
+    choice: dict[str, list[str]] = {"--include": [], "--exclude": [], "--mode": []}
     while args:
         option, given, value = args[0].partition("=")
         if option in ("-h", "--help"):
@@ -72,8 +74,11 @@ def main() -> None:
         if not value:
             _refuse(f"argument {option}: expected a name")
         choice[option].append(value)
+    if choice["--mode"]:
+        _set_mode(choice["--mode"][-1])
     _runner.install(choice["--include"], choice["--exclude"])
     _run(args)
+    mxnp.synchronize()
 
 
 def _run(args: Sequence[str]) -> None:
@@ -91,6 +96,13 @@ def _run(args: Sequence[str]) -> None:
         _refuse(f"unrecognized option: {first}")
     else:
         _runner.run_path(first, rest)
+
+
+def _set_mode(name: str) -> None:
+    try:
+        mxnp.set_mode(name)
+    except ValueError as error:
+        _refuse(f"argument --mode: {error}")
 
 
 def _refuse(message: str) -> NoReturn:

@@ -220,7 +220,23 @@ os.register_at_fork(
     after_in_parent=_bridge.after_fork,
     after_in_child=_bridge.after_fork,
 )
-atexit.register(_bridge.flush)
+
+
+def _finish() -> None:
+    """Run what is recorded at the end; print errors that nobody was told of."""
+    while True:
+        try:
+            _bridge.flush()
+            _bridge.raise_pending()
+        except Exception as error:
+            sys.excepthook(type(error), error.with_traceback(None), None)
+            if _bridge.pending():
+                return  # it cannot run
+        else:
+            return
+
+
+atexit.register(_finish)
 
 
 def synchronize() -> None:
@@ -233,6 +249,9 @@ def synchronize() -> None:
 
     Raises
     ------
+    IndexError
+        If an index that was computed is out of bounds, once; a note says where the
+        operation was recorded.
     MemoryError
         If there is no memory for a result. It is tried again at the next need.
     """
@@ -251,6 +270,12 @@ class Group(NamedTuple):
     seconds: float
 
 
+def _operation(name: str, kind: int) -> str:
+    """Name an operation of a row of the report: a ufunc by its method."""
+    method = {1: ".reduce", 2: ".accumulate", 7: ".at"}.get(kind, "")
+    return name if name == "put" else name + method
+
+
 def last_flush() -> list[Group]:
     """Return what the last flush ran, at most 256 groups of it."""
     row = ffi.new("struct mx_group_row *")
@@ -259,8 +284,7 @@ def last_flush() -> list[Group]:
         groups.append(
             Group(
                 tuple(
-                    _text(row.names[i])
-                    + ("", ".reduce", ".accumulate", "", "")[row.kinds[i]]
+                    _operation(_text(row.names[i]), row.kinds[i])
                     for i in range(row.n_operations)
                 ),
                 tuple(row.shape[0 : row.ndim]),

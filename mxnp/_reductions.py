@@ -65,11 +65,16 @@ def _count(a: Any, axes: int) -> int:
 
 
 def _finish(result: Any, out: Any, keeps: bool = False) -> Any:
-    """Give the result as NumPy does: into `out`, or as a scalar without axes."""
+    """Give the result as NumPy does: into `out`, or as a scalar without axes.
+
+    In fast mode it stays an array, which need not be computed yet.
+    """
     if out is not None:
         out[...] = result
         return out
-    return result if keeps or result.ndim else result[()]
+    if keeps or result.ndim or _bridge.is_fast():
+        return result
+    return result[()]
 
 
 def _can_take(out: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> bool:

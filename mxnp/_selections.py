@@ -13,7 +13,7 @@ import numpy
 
 from . import _bridge
 from ._array import ndarray
-from ._copies import _queue, _where
+from ._copies import _is_simple, _queue, _where
 
 # As in `_copies`; NumPy takes about 2 ns for an element.
 _WORTH = 1
@@ -30,11 +30,66 @@ def _flat_places(a: Any) -> Any:
     return _bridge.places(_truth(a))
 
 
+def _coordinates(places: Any, out: Any, shape: tuple[int, ...]) -> None:
+    """Put the coordinates of places in an array into the rows of `out`."""
+    for axis in range(len(shape) - 1, 0, -1):
+        above = places // shape[axis]
+        out[axis] = places - above * shape[axis]
+        places = above
+    out[0] = places
+
+
 def _nonzero(a: Any) -> Any:
-    if type(a) is not ndarray or a.ndim != 1:
-        return NotImplemented
     places = _flat_places(a)
-    return NotImplemented if places is NotImplemented else (places,)
+    if places is NotImplemented or a.ndim == 1:
+        return places if places is NotImplemented else (places,)
+    out = _bridge.empty((places.size, a.ndim), places.dtype.num)
+    _coordinates(places, out.T, a.shape)
+    return tuple(out[:, axis] for axis in range(a.ndim))
+
+
+def _argwhere(a: Any) -> Any:
+    places = _flat_places(a)
+    if places is NotImplemented:
+        return places
+    out = _bridge.empty((a.ndim, places.size), places.dtype.num)
+    _coordinates(places, out, a.shape)
+    return out.T
+
+
+def _is_writable(a: Any) -> bool:
+    return type(a) is ndarray and a.flags.c_contiguous and a.flags.writeable
+
+
+def _is_mask_of(mask: Any, a: Any) -> bool:
+    return type(mask) is ndarray and mask.dtype == bool and mask.shape == a.shape
+
+
+def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
+    if not _is_writable(a) or not _is_mask_of(mask, a) or not _is_simple(a.dtype):
+        return NotImplemented
+    if type(values) is not ndarray or values.shape != a.shape:
+        return NotImplemented
+    if values.dtype != a.dtype:
+        values = values.astype(a.dtype)
+    chosen = _bridge.select(mask, values, a)
+    if chosen is NotImplemented:
+        return chosen
+    a[...] = chosen
+    return None
+
+
+def _place(arr: Any, mask: Any, vals: Any) -> Any:
+    if not _is_writable(arr) or not _is_mask_of(mask, arr) or type(vals) is not ndarray:
+        return NotImplemented
+    places = _bridge.places(mask)
+    if places is NotImplemented or vals.size == 0:
+        return NotImplemented
+    vals = vals.ravel()
+    if vals.size < places.size:
+        vals = vals.take(numpy.arange(places.size), mode="wrap")
+    arr.reshape(-1)[places] = vals[: places.size]
+    return None
 
 
 def _extract(condition: Any, arr: Any) -> Any:
@@ -62,6 +117,9 @@ def _where_or_nonzero(condition: Any, *choices: Any) -> Any:
 _queue(_where_or_nonzero, numpy.where, worth=_WORTH)
 _queue(_nonzero, numpy.nonzero, method="nonzero", worth=_WORTH)
 _queue(_flat_places, numpy.flatnonzero, worth=_WORTH)
+_queue(_argwhere, numpy.argwhere, worth=_WORTH)
+_queue(_putmask, numpy.putmask, worth=_WORTH)
+_queue(_place, numpy.place, worth=_WORTH)
 _queue(_extract, numpy.extract, worth=_WORTH)
 _queue(_compress, numpy.compress, worth=_WORTH)
 _queue(_compress_method, method="compress", worth=_WORTH)

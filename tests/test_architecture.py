@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[1]
 PYTHON = [
     "_core | _bridge | _import",  # compiled
     "_lib",
-    "_explain | _members",
+    "_explain | _members | _modes",
     "_array",
     "_ufunc",
     "_methods",
     "_mirror",
-    "_classes | _copies | _packages | _reductions | _standard | _warnings",
-    "_selections",
+    "_at | _classes | _copies | _packages | _reductions | _standard | _warnings",
+    "_indexing | _selections",
     "random | testing | ma | ctypeslib",
     "_runner",
     "__init__",
@@ -48,9 +48,9 @@ C = [
 # Nouns of csrc/cpu. "x & y" are at home in one place: they may include each other.
 CPU = [
     "conditions | copies | cores | half | isa",
-    "cast_runs | own_runs | pairs | team",
-    "casts | compact | own_loops | ranges",
-    "program & reduce & scan & find",
+    "cast_runs | index_runs | own_runs | pairs | team",
+    "casts | compact | indices | own_loops | ranges | search",
+    "program & reduce & scan & find & gather & scatter",
     "backend",
 ]
 

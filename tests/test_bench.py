@@ -25,6 +25,8 @@ SIZES = {
     "chains": [64],
     "reductions": [64],
     "stencils": [64],
+    "scatter": [64],
+    "bounds": [300],
     "programs": [300],
 }
 
@@ -542,8 +544,8 @@ for suite in suites.NAMES:
     ("name", "counts"),
     [
         ("numexpr", {"chains": 19, "reductions": 35}),
-        ("jax", {"chains": 19, "reductions": 70, "stencils": 11}),
-        ("jax.jit", {"chains": 19, "reductions": 70, "stencils": 11}),
+        ("jax", {"chains": 19, "reductions": 70, "stencils": 11, "scatter": 19}),
+        ("jax.jit", {"chains": 19, "reductions": 70, "stencils": 11, "scatter": 16}),
         ("torch", {"chains": 19, "reductions": 70, "stencils": 11}),
     ],
 )

@@ -76,7 +76,8 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     status = reserve_scratch(program->scratch_size, threads);
     if (status != MX_OK)
         return status;
-    group->threads = run_first_chunk(program, threads);
+    bool is_in_parts = program->kind == MX_SCATTER; /* one for each thread */
+    group->threads = is_in_parts ? (int)program->n_chunks : run_first_chunk(program, threads);
     struct job job = {program, interrupted};
     program->next_chunk = mx_team_run(run_chunk, &job, program->next_chunk, program->n_chunks,
                                       group->threads, interrupted ? is_interrupted : NULL);

@@ -40,8 +40,8 @@ int mx_find_plan(struct mx_program *program)
     if (program->n_pieces == 1)
         return MX_OK;
     size_t size = (size_t)program->n_blocks;
-    program->winners = mx_alloc(size * (sizeof(intptr_t) + (size_t)itemsize));
-    if (!program->winners)
+    program->state = mx_alloc(size * (sizeof(intptr_t) + (size_t)itemsize));
+    if (!program->state)
         return mx_fail(MX_ERROR_MEMORY, "unable to search in %zu pieces", size);
     return MX_OK;
 }
@@ -49,12 +49,12 @@ int mx_find_plan(struct mx_program *program)
 /* The places that won their pieces come first in memory, and then what is there. */
 static intptr_t *places_of(const struct mx_program *program)
 {
-    return (intptr_t *)(void *)program->winners;
+    return (intptr_t *)(void *)program->state;
 }
 
 static char *value_of(const struct mx_program *program, intptr_t block)
 {
-    return program->winners + (size_t)program->n_blocks * sizeof(intptr_t) +
+    return program->state + (size_t)program->n_blocks * sizeof(intptr_t) +
            block * program->accesses[0].itemsize;
 }
 

@@ -9,8 +9,10 @@
 #include "conditions.h"
 #include "copies.h"
 #include "find.h"
+#include "gather.h"
 #include "reduce.h"
 #include "scan.h"
+#include "scatter.h"
 
 #define CACHE_BYTES    24576 /* of the first-level cache, for what a block touches */
 #define MIN_BLOCK      256   /* elements */
@@ -475,6 +477,26 @@ static int plan_blocks(struct mx_program *program)
     return program->n_reductions > 0 ? mx_reduce_plan(program) : MX_OK;
 }
 
+static int plan(struct mx_program *program)
+{
+    switch (program->kind) {
+    case MX_SCAN:
+        mx_scan_plan(program);
+        return MX_OK;
+    case MX_FIND:
+        return mx_find_plan(program);
+    case MX_GATHER:
+        merge_axes(program);
+        mx_gather_plan(program);
+        return MX_OK;
+    case MX_SCATTER:
+        merge_axes(program);
+        return mx_scatter_plan(program);
+    default:
+        return plan_blocks(program);
+    }
+}
+
 int mx_program_new(struct mx_program **out, const struct mx_group *group,
                    struct mx_instruction *instructions)
 {
@@ -497,11 +519,8 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
     memcpy(program->shape, group->shape, sizeof program->shape);
     add_views(program, group);
     add_calls(program, group, instructions);
-    enum mx_kind kind = program->calls[0].instruction->kind;
-    if (kind == MX_SCAN)
-        mx_scan_plan(program);
-    else
-        status = kind == MX_FIND ? mx_find_plan(program) : plan_blocks(program);
+    program->kind = group->is_alone ? program->calls[0].instruction->kind : MX_MAP;
+    status = plan(program);
     if (status != MX_OK) {
         mx_free(program);
         return status;
@@ -514,7 +533,7 @@ void mx_program_free(struct mx_program *program)
 {
     if (program) {
         mx_reduce_free(program);
-        mx_free(program->winners);
+        mx_free(program->state);
     }
     mx_free(program);
 }
@@ -557,6 +576,20 @@ static void keep_conditions(struct mx_program *program)
         atomic_fetch_or(&program->met, met);
 }
 
+/* What the loop of a call is told beside the operands. */
+static void *data_of(struct mx_instruction *in, const struct mx_position *at)
+{
+    switch (in->kind) {
+    case MX_RANGE:
+        return (void *)(uintptr_t)&at->index[0];
+    case MX_CHECK:
+    case MX_GATHER:
+        return in;
+    default:
+        return in->loop.data;
+    }
+}
+
 void mx_program_run_block(struct mx_program *program, const struct mx_position *at,
                           char *scratch, struct mx_partial *partials, bool watched)
 {
@@ -583,12 +616,10 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
             args[k] = data[call->accesses[k]];
         if (in->loop.clears && !watched)
             keep_conditions(program);
-        if (in->kind == MX_MAP)
-            in->loop.function(args, &n, call->strides, in->loop.data);
-        else if (in->kind == MX_RANGE)
-            in->loop.function(args, &n, call->strides, (void *)&at->index[0]);
-        else
+        if (in->kind == MX_REDUCE)
             mx_reduce_block(program, call, args[0], call->strides[0], n, &partials[c]);
+        else
+            in->loop.function(args, &n, call->strides, data_of(in, at));
         if (watched)
             mx_conditions_tell(in);
     }
@@ -625,18 +656,28 @@ static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, 
 
 static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
-    enum mx_kind kind = program->calls[0].instruction->kind;
-    if (program->n_reductions > 0) {
-        mx_reduce_run_chunk(program, chunk, scratch, watched);
-    } else if (kind == MX_FIND) {
+    switch (program->kind) {
+    case MX_FIND:
         mx_find_run_chunk(program, chunk, scratch);
-    } else if (kind == MX_SCAN) {
+        return;
+    case MX_GATHER:
+        mx_gather_run_chunk(program, chunk);
+        return;
+    case MX_SCAN:
         mx_scan_run_chunk(program, chunk);
-        if (watched)
-            mx_conditions_tell(program->calls[0].instruction);
-    } else {
-        run_blocks(program, chunk, scratch, watched);
+        break;
+    case MX_SCATTER:
+        mx_scatter_run_chunk(program, chunk);
+        break;
+    default:
+        if (program->n_reductions > 0)
+            mx_reduce_run_chunk(program, chunk, scratch, watched);
+        else
+            run_blocks(program, chunk, scratch, watched);
+        return;
     }
+    if (watched)
+        mx_conditions_tell(program->calls[0].instruction);
 }
 
 /* Conditions are looked for once in a chunk.  When some were met the chunk runs again with a
@@ -660,6 +701,8 @@ void mx_program_finish(struct mx_program *program)
 {
     if (program->n_reductions > 0)
         mx_reduce_finish(program);
-    if (program->calls[0].instruction->kind == MX_FIND)
+    if (program->kind == MX_FIND)
         mx_find_finish(program);
+    if (program->kind == MX_SCATTER)
+        mx_scatter_finish(program);
 }

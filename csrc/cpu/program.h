@@ -35,6 +35,7 @@ struct mx_call {
 };
 
 struct mx_program {
+    enum mx_kind kind; /* of its only call, if that runs alone; else MX_MAP */
     int ndim;
     intptr_t shape[MX_MAX_NDIM];
     unsigned reduced; /* axes reduced over, one bit each */
@@ -59,7 +60,7 @@ struct mx_program {
     size_t n_chunks, next_chunk;
     intptr_t blocks_per_chunk;
     struct mx_reduce_plan *reduce;
-    char *winners; /* of the pieces of a search */
+    char *state; /* what a kind that runs alone has found out */
 };
 
 /* Status; *out is freed by mx_program_free.  Memory that the group needs is placed. */

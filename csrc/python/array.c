@@ -152,6 +152,7 @@ static PyObject *call_inplace(int op, binaryfunc slot, PyObject *a, PyObject *b)
     PyObject *result, *inputs[] = {a, b};
     if (is_for_queue(op, a, b) && call_ufunc(op, inputs, 2, &a, 1, &result) != 0)
         return result;
+    root_of(a)->version++;
     return keep_identity(a, call_slot(slot, a, b));
 }
 
@@ -238,6 +239,7 @@ static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus
         return result;
     if (prepare(a, b) < 0)
         return NULL;
+    root_of(a)->version++;
     return keep_identity(a, numpy_slots.inplace_power(host, operand(b), modulus));
 }
 
@@ -324,19 +326,29 @@ static PyObject *take_item(PyObject *a, PyObject *index)
 {
     PyObject *host = as_array(a)->host;
     if (is_unwritten(a)) {
-        if (is_advanced(index) ? queue_flush() < 0 : queue_before_view(a) < 0)
+        if (is_advanced(index) ? queue_wait(a) < 0 : queue_before_view(a) < 0)
             return NULL;
         PyObject *item = PyObject_GetItem(host, index);
         if (!item || !is_unwritten(a) || is_view_of(item, a))
             return item;
         Py_DECREF(item);
-        if (queue_flush() < 0)
+        if (queue_wait(a) < 0)
             return NULL;
     }
     return PyObject_GetItem(host, index);
 }
 
-static PyObject *array_subscript(PyObject *a, PyObject *key)
+/* By a key without arrays.  Apart, so that objects whose __index__ takes items in turn go as
+ * deep as with NumPy's arrays: a `struct given` is large. */
+static PyObject *take_by_scalar(PyObject *a, PyObject *key)
+{
+    PyObject *item = take_item(a, key);
+    if (!item && cross_adapted(key))
+        item = take_item(a, key);
+    return adopt_item(a, item);
+}
+
+__attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *key)
 {
     struct given given;
     PyObject *selected;
@@ -345,8 +357,10 @@ static PyObject *array_subscript(PyObject *a, PyObject *key)
         if (status != 0)
             return status < 0 ? NULL : selected;
     }
-    given.n = given.nout = 0;
-    given.is_full = false;
+    int status = index_may_be_worth_it(a, key) ? index_take(a, key, &selected) : 0;
+    if (status != 0)
+        return status < 0 ? NULL : selected;
+    given_begin(&given);
     PyObject *index = cross_unwrap(key, &given, 1);
     if (!index || cross_prepare(&given, true) < 0) {
         Py_XDECREF(index);
@@ -357,6 +371,13 @@ static PyObject *array_subscript(PyObject *a, PyObject *key)
         item = take_item(a, index);
     Py_DECREF(index);
     return adopt_item(a, item);
+}
+
+static PyObject *array_subscript(PyObject *a, PyObject *key)
+{
+    bool has_arrays = is_array(key) || PyTuple_CheckExact(key) || PyList_CheckExact(key) ||
+                      Py_TYPE(key) == host_type;
+    return has_arrays ? take_by_any(a, key) : take_by_scalar(a, key);
 }
 
 /* Records a[key] = value when key selects a large view and value is simple; 1, 0 or -1. */
@@ -390,10 +411,12 @@ static int assign(PyObject *host, PyObject *index, PyObject *value)
 static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 {
     struct given given;
-    given.n = given.nout = 0;
-    given.is_full = false;
+    given_begin(&given);
     PyObject *host = as_array(a)->host;
     int status = value ? record_item(a, key, value) : 0;
+    if (status == 0 && value && index_may_be_worth_it(a, key))
+        status = index_assign(a, key, value);
+    root_of(a)->version++;
     if (status != 0)
         return status < 0 ? -1 : 0;
     PyObject *index = cross_unwrap(key, &given, 1);
@@ -419,7 +442,7 @@ static PyObject *array_item(PyObject *a, Py_ssize_t i)
 {
     if (is_unwritten(a)) {
         bool is_row = PyArray_NDIM(host_of(a)) > 1;
-        if (is_row ? queue_before_view(a) < 0 : queue_flush() < 0)
+        if (is_row ? queue_before_view(a) < 0 : queue_wait(a) < 0)
             return NULL;
     }
     return adopt_item(a, PySequence_GetItem(as_array(a)->host, i));
@@ -428,6 +451,9 @@ static PyObject *array_item(PyObject *a, Py_ssize_t i)
 static PyObject *array_iter(PyObject *a)
 {
     PyArrayObject *host = host_of(a);
+    /* An IndexError of an item would be taken for the end. */
+    if (PyArray_NDIM(host) == 1 && queue_before_read(a) < 0)
+        return NULL;
     return PyArray_NDIM(host) == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
 }
 
@@ -462,6 +488,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     Py_DECREF(view->obj);
     view->obj = a;
     root_of(a)->n_exports++;
+    root_of(a)->version++;
     return 0;
 }
 
@@ -642,8 +669,13 @@ static void array_dealloc(PyObject *self)
     struct array *a = as_array(self);
     if (a->weakrefs)
         PyObject_ClearWeakRefs(self);
+    if (a->failure)
+        failure_forget(a);
     if (a->used > queue_done)
         record_hold(self);
+    if (a->range)
+        index_forget(a);
+    memory_disown(self);
     Py_CLEAR(a->host);
     Py_CLEAR(a->base);
     if (queue_kept > 0)

@@ -148,7 +148,7 @@ static PyObject *start(PyObject *module, PyObject *address)
     core = PyLong_AsVoidPtr(address);
     PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
     if (!numpy || memory_load() < 0 || place_load(numpy) < 0 || signature_load(numpy) < 0 ||
-        call_load() < 0) {
+        call_load() < 0 || failure_load() < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }
@@ -175,8 +175,15 @@ PyMODINIT_FUNC PyInit__bridge(void)
     if (!module || PyModule_AddFunctions(module, queue_methods) < 0 ||
         PyModule_AddFunctions(module, call_methods) < 0 ||
         PyModule_AddFunctions(module, selection_methods) < 0 ||
+        PyModule_AddFunctions(module, index_methods) < 0 ||
+        PyModule_AddFunctions(module, mode_methods) < 0 ||
         PyModule_AddFunctions(module, assignment_methods) < 0 ||
         PyModule_AddFunctions(module, reduction_methods) < 0 ||
+        PyModule_AddIntConstant(module, "IN_BOUNDS", -1) < 0 ||
+        PyModule_AddIntConstant(module, "CLAMP", MX_CLAMP) < 0 ||
+        PyModule_AddIntConstant(module, "DROP", MX_DROP) < 0 ||
+        PyModule_AddIntConstant(module, "NEAREST", MX_NEAREST) < 0 ||
+        PyModule_AddIntConstant(module, "MODULO", MX_MODULO) < 0 ||
         array_load_docs(numpy_class) < 0)
         goto failed;
     method_class = PyObject_GetAttrString(types, "MethodType");

@@ -34,9 +34,12 @@ struct array {
     /* Of an array that is no view: the last recorded operations that use and that write its
      * memory, and who outside of mxnp may do so at any time. */
     int64_t used, written;
-    int n_exports;    /* buffers */
-    bool is_exported; /* the host was handed out */
-    bool is_pinned;   /* its address was handed out */
+    int64_t version;           /* counts what may have written its memory */
+    struct failure *failure;   /* why it was never written; NULL */
+    struct index_range *range; /* of its elements as indices, if that was asked for */
+    int n_exports;             /* buffers */
+    bool is_exported;          /* the host was handed out */
+    bool is_pinned;            /* its address was handed out */
 };
 
 struct function {
@@ -71,7 +74,8 @@ static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
  * can be recognised.  Borrowed references. */
 struct given {
     int n;
-    bool is_full; /* there were more arrays */
+    bool is_full;     /* there were more arrays */
+    PyObject *failed; /* one of them that was never written, or NULL */
     PyObject *arrays[MAX_GIVEN];
     Py_ssize_t holders[MAX_GIVEN]; /* references to their hosts before the call */
     int nout;
@@ -93,10 +97,21 @@ static inline Py_ssize_t count_holders(PyObject *a)
     return root == as_array(a) ? count : count + Py_REFCNT(root->host);
 }
 
+/* The arrays are many: only what says how many there are is set. */
+static inline void given_begin(struct given *given)
+{
+    given->n = given->nout = 0;
+    given->is_full = false;
+    given->failed = NULL;
+}
+
 static inline void note(struct given *given, PyObject *x)
 {
+    root_of(x)->version++; /* NumPy may write it */
     if (given->n == MAX_GIVEN) {
         given->is_full = true;
+        if (!given->failed && root_of(x)->failure)
+            given->failed = x;
         return;
     }
     given->holders[given->n] = count_holders(x);

@@ -143,8 +143,9 @@ static int record_read_call(struct call *call, PyObject *const *outs, PyObject *
     call->wanted = place_conditions();
     if (call->wanted < 0)
         return call->wanted == -1 ? 0 : -1;
-    if (!read_outputs(call, outs) || !has_good_values(call) || call->shape.ndim == 0 ||
-        shape_size(&call->shape) == 0 || shape_is_too_large(&call->shape))
+    if (!read_outputs(call, outs) || !has_good_values(call) ||
+        (call->shape.ndim == 0 && !mode_is_fast()) || shape_size(&call->shape) == 0 ||
+        shape_is_too_large(&call->shape))
         return 0;
     results[0] = results[call->nout - 1] = NULL;
     int status = record_call(call, results);

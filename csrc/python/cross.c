@@ -157,6 +157,8 @@ int cross_prepare(struct given *given, bool reads)
     if (!queue_is_idle()) {
         if (given->is_full)
             status = queue_flush();
+        if (given->failed && status == 0)
+            status = failure_raise(given->failed);
         for (int i = 0; i < given->n && status == 0; i++)
             status = reads ? queue_before_write(given->arrays[i])
                            : queue_before_view(given->arrays[i]);
@@ -349,8 +351,7 @@ PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *arg
                      PyObject *kwargs)
 {
     struct given given;
-    given.n = given.nout = 0;
-    given.is_full = false;
+    given_begin(&given);
     int depth = f->depth > 0 && makes_objects(args, kwargs) ? 0 : f->depth;
     PyObject *positional = unwrap_args(args, &given, depth);
     PyObject *named = NULL, *result = NULL;

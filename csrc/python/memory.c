@@ -23,6 +23,7 @@ static void *handler_malloc(void *context, size_t size)
         return NULL;
     }
     buffer->shown = &somewhere;
+    buffer->is_whole = true; /* by NumPy */
     return buffer->data;
 }
 
@@ -89,6 +90,15 @@ struct mx_buffer *memory_of(PyObject *host)
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)host;
     bool is_ours = fields->mem_handler == handler && fields->flags & NPY_ARRAY_OWNDATA;
     return is_ours ? core->buffer_get(fields->data) : NULL;
+}
+
+void memory_own(PyObject *a) { memory_of(as_array(a)->host)->owner = a; }
+
+void memory_disown(PyObject *a)
+{
+    struct mx_buffer *buffer = as_array(a)->host ? memory_of(as_array(a)->host) : NULL;
+    if (buffer && buffer->owner == a)
+        buffer->owner = NULL;
 }
 
 /* NumPy's own exception, with the shape and dtype of the array. */

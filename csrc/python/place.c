@@ -47,6 +47,8 @@ static int read_conditions(void)
 
 int place_conditions(void)
 {
+    if (mode_is_fast())
+        return 0;
     PyObject *state = PyObject_CallNoArgs(get_state);
     if (!state)
         return -2;
@@ -145,6 +147,16 @@ static int line_of(const struct place *place)
     Py_XDECREF(lines);
     PyErr_Clear();
     return line;
+}
+
+PyObject *place_text(const struct place *place)
+{
+    PyObject *file = place->code ? PyObject_GetAttrString(place->code, "co_filename") : NULL;
+    PyObject *text =
+        file ? PyUnicode_FromFormat("recorded at %U:%d", file, line_of(place)) : NULL;
+    Py_XDECREF(file);
+    PyErr_Clear();
+    return text;
 }
 
 static int warn_once(const struct place *place, const char *text)

@@ -62,14 +62,18 @@ static int finish(struct mx_instruction *items, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct place *place = items[i].place;
         int met = atomic_load(&items[i].raised);
-        if (met && status == 0)
+        if (items[i].failed_by)
+            failure_tell(&items[i]);
+        else if (met && status == 0)
             status = place_warn(place, met, name_of(&items[i]));
     }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     for (size_t i = 0; i < count; i++)
-        if (!items[i].is_kept)
+        if (!items[i].is_kept) {
+            core->release(&items[i]);
             place_free(items[i].place);
+        }
     core->free(items);
     PyErr_Restore(type, value, traceback);
     return status;
@@ -158,7 +162,16 @@ int queue_flush(void)
     while (queue_done < last)
         if (flush_once() < 0)
             return -1;
-    return 0;
+    return queue_failures > 0 ? failure_raise_pending(false) : 0;
+}
+
+int queue_wait(PyObject *a)
+{
+    if (root_of(a)->failure)
+        return failure_raise(a);
+    if (queue_flush() < 0)
+        return -1;
+    return failure_raise(a);
 }
 
 /* One reference is the caller's own and one that of the arguments.  Where there are borrowed
@@ -183,6 +196,12 @@ struct mx_buffer *queue_lend(PyObject *args)
     if (buffer)
         buffer->lender = a;
     return buffer;
+}
+
+int queue_write(PyObject *a)
+{
+    queue_end_lending(memory_of(root_of(a)->host));
+    return queue_before_read(a);
 }
 
 void queue_drop_kept(void)
@@ -216,6 +235,14 @@ static PyObject *flush(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     if (queue_flush() < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *raise_pending(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (failure_raise_pending(true) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -260,6 +287,8 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 
 PyMethodDef queue_methods[] = {
     {"flush", flush, METH_NOARGS, "flush()\n--\n\nRun everything recorded."},
+    {"raise_pending", raise_pending, METH_NOARGS,
+     "raise_pending()\n--\n\nRaise an error of any thread that it was not told of."},
     {"pending", pending, METH_NOARGS,
      "pending()\n--\n\nGive the number of operations recorded and not yet run."},
     {"set_threshold", set_threshold, METH_O,

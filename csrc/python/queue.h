@@ -19,7 +19,13 @@ extern Py_ssize_t queue_threshold;
 /* Operations that compute once more, if it is still there, what was lent. */
 extern size_t queue_kept;
 
-static inline bool queue_is_idle(void) { return queue_recorded == queue_done; }
+/* Failures that arrays have or a thread is to be told of. */
+extern size_t queue_failures;
+
+static inline bool queue_is_idle(void)
+{
+    return queue_recorded == queue_done && queue_failures == 0;
+}
 
 /* Whether something that writes its memory, or uses it, still has to run. */
 static inline bool is_unwritten(PyObject *a) { return root_of(a)->written > queue_done; }
@@ -31,9 +37,12 @@ static inline bool is_in_use(PyObject *a)
 /* Run everything recorded; -1 with an exception set. */
 int queue_flush(void);
 
+/* Run what an array waits for; -1 with an exception set, that of its failure if it has one. */
+int queue_wait(PyObject *a);
+
 /* Before memory is read or written through the host; -1 with an exception set. */
-static inline int queue_before_read(PyObject *a) { return is_unwritten(a) ? queue_flush() : 0; }
-static inline int queue_before_write(PyObject *a) { return is_in_use(a) ? queue_flush() : 0; }
+static inline int queue_before_read(PyObject *a) { return is_unwritten(a) ? queue_wait(a) : 0; }
+static inline int queue_before_write(PyObject *a) { return is_in_use(a) ? queue_wait(a) : 0; }
 
 /* An array that nothing but the arguments of a call refers to lends its memory for the time of
  * the call: see stream.h.  NULL, or what queue_end_lending takes. */
@@ -44,6 +53,10 @@ static inline void queue_end_lending(struct mx_buffer *lent)
         lent->lender = NULL;
 }
 
+/* Its elements are needed by a function of ours, whoever else needs them; -1 with an exception
+ * set. */
+int queue_write(PyObject *a);
+
 /* An array is gone: lets go of what was kept for it. */
 void queue_drop_kept(void);
 
@@ -51,7 +64,11 @@ void queue_drop_kept(void);
 int queue_before_view(PyObject *a);
 
 /* Somebody outside has the host now: an operation on its memory runs at once. */
-static inline void queue_export(PyObject *a) { root_of(a)->is_exported = true; }
+static inline void queue_export(PyObject *a)
+{
+    root_of(a)->is_exported = true;
+    root_of(a)->version++;
+}
 
 /* Whoever had the host may have let go: of an array, or of its only view.  To be asked before
  * a recorded operation holds it. */
@@ -62,6 +79,7 @@ static inline void queue_settle_export(PyObject *a)
     if (root->is_exported && Py_REFCNT(root->host) == 1 + is_view &&
         (!is_view || Py_REFCNT(as_array(a)->host) == 1))
         root->is_exported = false;
+    root->version += root->is_exported;
 }
 
 /* What is compared with the threshold: its elements, but bytes count an eighth, because NumPy
@@ -110,11 +128,52 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value);
 /* Records an assignment to all elements of the view `host` of array a. */
 int assignment_record(PyObject *a, PyObject *host, PyObject *value);
 
+/* New reference: the places in a flat mask, which is worth it and in C order; NULL, with an
+ * exception set or not. */
+PyObject *selection_places(PyObject *mask);
+
+/* New reference: a tuple of the places where a mask is true, along each axis; NULL with an
+ * exception set. */
+PyObject *selection_nonzero(PyObject *mask);
+
+/* -- failure.c ---------------------------------------------------------------------- */
+
+/* What comes of an instruction that did not run, or of the failed check itself. */
+void failure_tell(const struct mx_instruction *in);
+
+/* -1 with the exception set if the array was never written because of one; or 0. */
+int failure_raise(PyObject *a);
+
+/* -1 with the exception set if this thread, or any, has not been told of one; or 0. */
+int failure_raise_pending(bool of_all_threads);
+
+void failure_forget(struct array *array); /* that has one */
+int failure_load(void);                   /* -1 with an exception set */
+
 /* -- selection.c --------------------------------------------------------------------- */
 
 /* a[mask] for a mask of a's shape, in *out.  1; 0: that is for NumPy; -1 with an exception
  * set. */
 int selection_take(PyObject *a, PyObject *mask, PyObject **out);
+
+/* -- indexing.c --------------------------------------------------------------------- */
+
+/* a[key] and a[key] = value for a key that may be worth it. */
+int index_take(PyObject *a, PyObject *key, PyObject **out);
+int index_assign(PyObject *a, PyObject *key, PyObject *value);
+
+/* -- index.c ------------------------------------------------------------------------ */
+
+/* A first look, which spares small arrays the rest: whether a key has arrays that may select as
+ * much as is recorded, or something waits. */
+bool index_may_be_worth_it(PyObject *a, PyObject *key);
+
+void index_forget(struct array *array); /* that has a range */
+
+/* -- mode.c ------------------------------------------------------------------------- */
+
+/* Whether the program gives up the checks of strict mode: see mxnp/_modes.py. */
+bool mode_is_fast(void);
 
 /* -- memory.c ---------------------------------------------------------------------- */
 
@@ -123,7 +182,9 @@ PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_i
 
 /* The counted memory that a host at the root of views owns; NULL if NumPy allocated it. */
 struct mx_buffer *memory_of(PyObject *host);
-void memory_raise_error(void); /* what NumPy raises, after the core refused memory */
+void memory_own(PyObject *a);    /* notes in it that the array stands for it */
+void memory_disown(PyObject *a); /* and that it no longer does */
+void memory_raise_error(void);   /* what NumPy raises, after the core refused memory */
 
 int memory_load(void); /* -1 with an exception set */
 
@@ -138,6 +199,7 @@ int place_conditions(void);
 
 struct place *place_new(void); /* NULL with an exception set */
 void place_keep(struct place *place, PyObject *object);
+PyObject *place_text(const struct place *place); /* new reference: in words; NULL: unknown */
 int place_warn(const struct place *place, int conditions, const char *name);
 void place_free(struct place *place);
 int place_load(PyObject *numpy);

@@ -15,8 +15,7 @@ static int64_t held_since; /* operations that had run when the first of them was
 /* -- Operands ---------------------------------------------------------------------- */
 
 /* The memory of a source: counted, or kept by the place. */
-static void set_memory(struct mx_operand *operand, const struct source *source,
-                       struct place *place)
+void record_memory(struct mx_operand *operand, const struct source *source, struct place *place)
 {
     struct array *root = root_of(source->array);
     struct mx_buffer *buffer = memory_of(root->host);
@@ -32,7 +31,7 @@ void record_view(struct mx_operand *operand, const struct source *source,
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[source->code];
-    set_memory(operand, source, place);
+    record_memory(operand, source, place);
     source_strides(source, shape, operand->strides);
 }
 
@@ -79,8 +78,10 @@ void record_mark(const struct source *source, int64_t sequence, bool is_written)
 {
     struct array *root = root_of(source->array);
     root->used = sequence;
-    if (is_written)
+    if (is_written) {
         root->written = sequence;
+        root->version++;
+    }
 }
 
 /* -- Casts and copies -------------------------------------------------------------- */
@@ -134,7 +135,10 @@ PyObject *record_new(int row, const struct shape *shape, const int *order)
     shape_strides(shape, order, itemsizes[row], strides);
     PyObject *host =
         memory_new_host(source_type_number(row), shape->ndim, shape->dims, strides);
-    return host ? array_new(host) : NULL;
+    PyObject *out = host ? array_new(host) : NULL;
+    if (out)
+        memory_own(out);
+    return out;
 }
 
 int record_input(struct mx_operand *operand, const struct source *source, int row,
@@ -176,7 +180,7 @@ static bool is_foreign(PyObject *a)
 }
 
 /* Whether somebody outside may read or write its memory at any time. */
-static bool is_shared(PyObject *a)
+bool record_is_shared(PyObject *a)
 {
     const struct array *root = root_of(a);
     return is_foreign(a) || root->is_pinned || root->n_exports > 0 || root->is_exported;
@@ -241,7 +245,7 @@ int record_done(const struct source *sources, int n)
     bool holds_much = held > HELD_LIMIT && held_since == queue_done;
     bool is_due = queue_recorded - queue_done >= BATCH_SIZE || holds_much;
     for (int s = 0; s < n && !is_due; s++)
-        is_due = sources[s].array && is_shared(sources[s].array);
+        is_due = sources[s].array && record_is_shared(sources[s].array);
     if (!is_due)
         return 1;
     held = 0;

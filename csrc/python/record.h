@@ -92,6 +92,13 @@ int signature_op(PyObject *ufunc); /* its row in ops.def, or NO_OP */
 
 /* -- record.c ---------------------------------------------------------------------- */
 
+/* Whether somebody outside may read or write its memory at any time. */
+bool record_is_shared(PyObject *a);
+
+/* The memory of a source: counted, or kept by the place. */
+void record_memory(struct mx_operand *operand, const struct source *source,
+                   struct place *place);
+
 /* An array is going whose memory the queue still needs. */
 void record_hold(PyObject *a);
 
@@ -154,6 +161,14 @@ extern PyMethodDef assignment_methods[];
 /* -- selection.c ------------------------------------------------------------------- */
 
 extern PyMethodDef selection_methods[];
+
+/* -- indexing.c -------------------------------------------------------------------- */
+
+extern PyMethodDef index_methods[];
+
+/* -- mode.c ------------------------------------------------------------------------ */
+
+extern PyMethodDef mode_methods[];
 
 /* -- reduction.c ------------------------------------------------------------------- */
 

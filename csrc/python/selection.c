@@ -32,13 +32,6 @@ static PyObject *new_row(int row, intptr_t n)
     return out;
 }
 
-/* Its elements are needed here, whoever else needs them. */
-static int write_now(const struct source *source)
-{
-    queue_end_lending(memory_of(root_of(source->array)->host));
-    return queue_before_read(source->array);
-}
-
 /* The elements of `from`, or the places where there is no from.  1; 0: that is for NumPy; -1
  * with an exception set. */
 static int select_elements(const struct source *mask, const struct source *from, int row,
@@ -46,7 +39,8 @@ static int select_elements(const struct source *mask, const struct source *from,
 {
     struct mx_compaction c;
     *out = NULL;
-    if (write_now(mask) < 0 || (from && write_now(from) < 0) || queue_enter() < 0)
+    if (queue_write(mask->array) < 0 || (from && queue_write(from->array) < 0) ||
+        queue_enter() < 0)
         return -1;
     const uint8_t *is_true = PyArray_DATA(mask->host);
     int status = core->compact_count(&c, is_true, PyArray_SIZE(mask->host));
@@ -78,15 +72,42 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out)
     return select_elements(&where, &from, from.code, out);
 }
 
+/* The places in a flat mask, in *out.  1, 0 or -1. */
+static int find_places(PyObject *mask, PyObject **out)
+{
+    struct source where;
+    if (!is_worth_it(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
+        !is_plain(&where))
+        return 0;
+    return select_elements(&where, NULL, ROW_int64, out);
+}
+
+PyObject *selection_places(PyObject *mask)
+{
+    PyObject *places;
+    return find_places(mask, &places) > 0 ? places : NULL;
+}
+
+PyObject *selection_nonzero(PyObject *mask)
+{
+    PyObject *places = NULL;
+    int status = PyArray_NDIM(host_of(mask)) == 1 ? find_places(mask, &places) : 0;
+    if (status < 0 || (status == 0 && queue_write(mask) < 0))
+        return NULL;
+    if (status == 0) {
+        struct given given = {0};
+        return cross_adopt(PyArray_Nonzero(host_of(mask)), &given, 1);
+    }
+    PyObject *all = PyTuple_Pack(1, places);
+    Py_DECREF(places);
+    return all;
+}
+
 static PyObject *places(PyObject *module, PyObject *mask)
 {
     (void)module;
-    struct source where;
     PyObject *out;
-    int status = is_array(mask) && is_worth_it(mask) && source_read(mask, &where) &&
-                 where.code == ROW_bool && is_plain(&where);
-    if (status > 0)
-        status = select_elements(&where, NULL, ROW_int64, &out);
+    int status = is_array(mask) ? find_places(mask, &out) : 0;
     if (status == 0)
         Py_RETURN_NOTIMPLEMENTED;
     return status < 0 ? NULL : out;

@@ -41,7 +41,7 @@ bool source_read_array(PyObject *x, struct source *source)
     queue_settle_export(x);
     *source = (struct source){.code = source_row(PyArray_TYPE(host)), .array = x, .host = host};
     return source->code >= 0 && PyArray_NDIM(host) <= MX_MAX_NDIM && PyArray_ISALIGNED(host) &&
-           PyArray_ISNOTSWAPPED(host);
+           PyArray_ISNOTSWAPPED(host) && !root_of(x)->failure;
 }
 
 bool source_read(PyObject *x, struct source *source)

@@ -151,6 +151,26 @@ class Mxnp(Peer):
         return sampler(text, names | {"complete": complete})
 
 
+class MxnpFast(Mxnp):
+    """mxnp in fast mode, where a case asks what the checks of strict mode cost."""
+
+    name = "mxnp.fast"
+    takes_all = False
+
+    def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
+        """Do the same in the other mode."""
+        strict = super().call(case, arrays)
+
+        def call() -> Any:
+            _bridge.set_fast(True)
+            try:
+                return strict()
+            finally:
+                _bridge.set_fast(False)
+
+        return call
+
+
 def complete(*results: object) -> None:
     """Run what is recorded, while its results are held."""
     _lib.synchronize()
@@ -300,7 +320,7 @@ class TorchNames:
 
 
 PEERS: dict[str, type[Peer]] = {
-    peer.name: peer for peer in (NumPy, Mxnp, NumExpr, Jax, JaxJit, Torch)
+    peer.name: peer for peer in (NumPy, Mxnp, MxnpFast, NumExpr, Jax, JaxJit, Torch)
 }
 
 

@@ -9,7 +9,15 @@ from typing import NamedTuple
 from mxnp.bench.case import Case
 
 # A module each, with SIZES, QUICK_SIZES and cases(sizes).
-NAMES = ("overhead", "chains", "reductions", "stencils", "programs")
+NAMES = (
+    "overhead",
+    "chains",
+    "reductions",
+    "stencils",
+    "scatter",
+    "bounds",
+    "programs",
+)
 
 
 class Suite(NamedTuple):

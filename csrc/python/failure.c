@@ -1,0 +1,143 @@
+/* failure.c -- index errors found after the program had gone on: for whom, and of which arrays.
+ *
+ * The thread that recorded the failed check is told once, when it waits for its work; an array
+ * that would have been written but for it tells whoever reads it, each time.
+ */
+#include "python/queue.h"
+
+struct failure {
+    long count;       /* arrays that have it, and one while its thread is to be told */
+    int64_t sequence; /* of the check */
+    uintptr_t thread;
+    bool is_told;
+    PyObject *message, *note;
+    struct failure *next;
+};
+
+/* The latest first; the GIL guards them. */
+static struct failure *failures;
+static PyObject *notes_name;
+
+size_t queue_failures;
+
+static void release(struct failure *failure)
+{
+    if (--failure->count > 0)
+        return;
+    struct failure **at = &failures;
+    while (*at != failure)
+        at = &(*at)->next;
+    *at = failure->next;
+    queue_failures--;
+    Py_XDECREF(failure->message);
+    Py_XDECREF(failure->note);
+    PyMem_Free(failure);
+}
+
+static PyObject *message_of(const struct mx_instruction *check)
+{
+    int64_t index;
+    const struct mx_indexing *indexing = &check->indexing;
+    if (!core->check_find(check, &index)) /* another thread has changed it since */
+        return PyUnicode_FromFormat("an index is out of bounds for axis %d with size %zd",
+                                    indexing->axis, indexing->sizes[0]);
+    return PyUnicode_FromFormat("index %lld is out of bounds for axis %d with size %zd",
+                                (long long)index, indexing->axis, indexing->sizes[0]);
+}
+
+static struct failure *failure_new(const struct mx_instruction *check)
+{
+    struct failure *failure = PyMem_Calloc(1, sizeof *failure);
+    if (!failure)
+        return NULL;
+    failure->count = 1;
+    failure->sequence = check->sequence;
+    failure->thread = check->thread;
+    failure->message = message_of(check);
+    failure->note = place_text(check->place);
+    PyErr_Clear();
+    failure->next = failures;
+    failures = failure;
+    queue_failures++;
+    return failure;
+}
+
+static struct failure *failure_find(int64_t sequence)
+{
+    struct failure *failure = failures;
+    while (failure && failure->sequence != sequence)
+        failure = failure->next;
+    return failure;
+}
+
+void failure_tell(const struct mx_instruction *in)
+{
+    struct failure *failure =
+        in->failed_by == in->sequence ? failure_new(in) : failure_find(in->failed_by);
+    for (int k = in->nin; k < mx_operand_count(in) && failure; k++) {
+        const struct mx_buffer *buffer = in->operands[k].buffer;
+        struct array *array = buffer && buffer->failed_by ? buffer->owner : NULL;
+        if (!array || array->failure)
+            continue;
+        array->failure = failure;
+        array->used = array->written = INT64_MAX;
+        failure->count++;
+    }
+}
+
+void failure_forget(struct array *array)
+{
+    release(array->failure);
+    array->failure = NULL;
+    array->used = array->written = 0;
+}
+
+static void raise_copy(const struct failure *failure)
+{
+    PyObject *exception =
+        PyObject_CallFunctionObjArgs(PyExc_IndexError, failure->message, NULL);
+    PyObject *notes = exception && failure->note ? PyList_New(0) : NULL;
+    if (notes && PyList_Append(notes, failure->note) == 0)
+        PyObject_SetAttr(exception, notes_name, notes);
+    Py_XDECREF(notes);
+    if (exception) {
+        PyErr_SetObject(PyExc_IndexError, exception);
+        Py_DECREF(exception);
+    }
+}
+
+static void raise_once(struct failure *failure)
+{
+    bool is_told = failure->is_told;
+    raise_copy(failure);
+    failure->is_told = true;
+    if (!is_told)
+        release(failure);
+}
+
+int failure_raise(PyObject *a)
+{
+    struct failure *failure = root_of(a)->failure;
+    if (!failure)
+        return 0;
+    raise_once(failure);
+    return -1;
+}
+
+int failure_raise_pending(bool of_all_threads)
+{
+    struct failure *first = NULL;
+    for (struct failure *at = failures; at; at = at->next)
+        if (!at->is_told && (of_all_threads || at->thread == core->thread()))
+            first = at;
+    if (!first)
+        return 0;
+    raise_once(first);
+    return -1;
+}
+
+int failure_load(void)
+{
+    notes_name = PyUnicode_InternFromString("__notes__");
+    return notes_name ? 0 : -1;
+}

@@ -1,0 +1,36 @@
+/* index.h -- keys with arrays in them, and what is known of these. */
+#pragma once
+#include "python/record.h"
+
+/* The least and the greatest of an array's elements, as long as nothing writes its memory. */
+struct index_range {
+    int64_t version; /* of the memory's array */
+    int64_t least, most;
+};
+
+/* Of indices that are written. */
+struct index_range index_range_of(const struct source *indices);
+
+/* A key with its index arrays replaced by whole axes selects a view; the arrays select points
+ * on these axes.  In the result their axes, the block, stand for the axes of the view that
+ * they select on. */
+struct index {
+    int n;
+    PyObject *arrays[MX_MAX_INDICES]; /* references */
+    struct source sources[MX_MAX_INDICES];
+    int axes[MX_MAX_INDICES]; /* of the array that is indexed */
+    struct mx_indexing indexing;
+    PyObject *view; /* a reference: the host of the view */
+    struct source table;
+    struct shape block, shape; /* of the indices together; of the result */
+    int block_at, n_rest;
+    int rest[MX_MAX_NDIM];         /* axes of the view that no array indexes */
+    intptr_t strides[MX_MAX_NDIM]; /* of the view, along the axes of the result */
+};
+
+/* 1; 0: the key is for NumPy.  What it gets is to be cleared in any case. */
+int index_read(PyObject *a, PyObject *key, struct index *index);
+void index_clear(struct index *index);
+
+/* Whether there is so much to select, or so much that waits, that it is worth recording. */
+bool index_is_worth_it(const struct index *index);
