@@ -413,6 +413,22 @@ def test_a_sample_that_is_always_disturbed_counts(monkeypatch):
     assert timing.samples == timing.disturbed == clock.MIN_ROUNDS
 
 
+def test_what_takes_long_is_timed_once():
+    calls = []
+
+    def slow(count):
+        calls.append(count)
+        return 5.0 * count
+
+    samples = {"numpy": slow, "mxnp": lambda count: 1e-3 * count}
+    timings = clock.in_turn(samples, 0.0, 1e-3)
+    assert calls == [1, 1]  # one of them to warm up
+    assert timings["numpy"].samples == 1
+    assert timings["numpy"].low == timings["numpy"].high == 5.0
+    assert timings["mxnp"].samples == clock.MIN_ROUNDS
+    assert timings["mxnp"].speed == pytest.approx(5000)
+
+
 def test_samples_are_taken_in_turn(monkeypatch):
     switching(monkeypatch, [])
     calls = []

@@ -178,44 +178,56 @@ static void fill_copy(const struct mx_instruction *in, char *copy)
         memcpy(copy + (size_t)i * size, neutral, size);
 }
 
+static size_t size_of_copy(const struct mx_program *program, const struct mx_rows *rows)
+{
+    const struct mx_instruction *in = program->calls[0].instruction;
+    if (!is_direct(program, rows) || !is_worth_copies(in, rows))
+        return 0;
+    size_t size = (size_t)(in->indexing.sizes[0] * in->operands[in->nin].itemsize);
+    return (size + LINE - 1) / LINE * LINE;
+}
+
+/* How many parts, at most n_parts, are worth it where each has elements of its own: one, if to
+ * find out whose an update is takes as long as to make it. */
+static int count_parts_by_elements(const struct mx_program *program, int n_parts)
+{
+    const struct mx_instruction *in = program->calls[0].instruction;
+    bool is_cheap = in->update != MX_BY_LOOP;
+    if (n_parts == 1 || (is_cheap && is_nearby(in)))
+        return 1;
+    bool is_spread = choose_limits(program, n_parts);
+    return is_cheap && !is_spread ? 1 : n_parts;
+}
+
 int mx_scatter_plan(struct mx_program *program)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
     const int *accesses = program->calls[0].accesses;
-    struct mx_rows all, *rows = &all;
-    intptr_t value_step;
+    struct scatter plan = {.sharing = BY_ELEMENTS};
+    struct mx_rows *rows = &plan.rows;
     mx_rows_find(rows, program, accesses[in->nin], accesses[values_of(in)]);
-    if (has_value_step(program, rows, &value_step))
+    if (has_value_step(program, rows, &plan.value_step))
         mx_rows_find(rows, program, accesses[in->nin], -1);
+    plan.run = mx_index_runs()->updates[in->update][in->dtype];
+    plan.row = mx_index_runs()->rows[in->update][in->dtype];
+    plan.is_direct = is_direct(program, rows);
+
     int n_parts = rows->n_points * rows->size < SHARED_ELEMENTS ? 1 : mx_team_size();
-    size_t copy_size = 0;
-    if (n_parts > 1 && is_direct(program, rows) && is_worth_copies(in, rows))
-        copy_size =
-            (size_t)(in->indexing.sizes[0] * in->operands[in->nin].itemsize + LINE - 1) / LINE *
-            LINE;
+    intptr_t columns = rows->size * in->operands[in->nin].itemsize / COLUMN_BYTES;
+    plan.copy_size = n_parts > 1 ? size_of_copy(program, rows) : 0;
+    if (plan.copy_size)
+        plan.sharing = BY_INDICES;
+    else if (rows->is_contiguous && columns >= n_parts)
+        plan.sharing = BY_COLUMNS;
     struct scatter *scatter =
-        mx_alloc(sizeof *scatter + LINE + copy_size * (size_t)(n_parts - 1));
+        mx_alloc(sizeof plan + LINE + plan.copy_size * (size_t)(n_parts - 1));
     if (!scatter)
         return mx_fail(MX_ERROR_MEMORY, "unable to plan a scatter");
+    *scatter = plan;
     program->state = (char *)scatter;
-    scatter->rows = all;
-    scatter->value_step = value_step;
-    scatter->copy_size = copy_size;
-    rows = &scatter->rows;
-    scatter->run = mx_index_runs()->updates[in->update][in->dtype];
-    scatter->row = mx_index_runs()->rows[in->update][in->dtype];
-    int itemsize = access_of(program, in->nin)->itemsize;
-    intptr_t columns = rows->size * itemsize / COLUMN_BYTES;
-    scatter->sharing = copy_size                                   ? BY_INDICES
-                       : rows->is_contiguous && columns >= n_parts ? BY_COLUMNS
-                                                                   : BY_ELEMENTS;
-    if (scatter->sharing == BY_ELEMENTS && in->update != MX_BY_LOOP && is_nearby(in))
-        n_parts = 1;
-    scatter->is_direct = is_direct(program, rows);
-    bool is_spread = scatter->sharing != BY_ELEMENTS || choose_limits(program, n_parts);
-    if (!is_spread && in->update != MX_BY_LOOP)
-        n_parts = 1;
-    for (int part = 1; part < n_parts && copy_size; part++)
+    if (plan.sharing == BY_ELEMENTS)
+        n_parts = count_parts_by_elements(program, n_parts);
+    for (int part = 1; part < n_parts && plan.copy_size; part++)
         fill_copy(in, copy_of(program, (size_t)part));
     program->n_chunks = (size_t)n_parts;
     return MX_OK;

@@ -176,6 +176,7 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddFunctions(module, call_methods) < 0 ||
         PyModule_AddFunctions(module, selection_methods) < 0 ||
         PyModule_AddFunctions(module, index_methods) < 0 ||
+        PyModule_AddFunctions(module, update_methods) < 0 ||
         PyModule_AddFunctions(module, mode_methods) < 0 ||
         PyModule_AddFunctions(module, assignment_methods) < 0 ||
         PyModule_AddFunctions(module, reduction_methods) < 0 ||

@@ -34,3 +34,35 @@ void index_clear(struct index *index);
 
 /* Whether there is so much to select, or so much that waits, that it is worth recording. */
 bool index_is_worth_it(const struct index *index);
+
+/* -- indexing.c --------------------------------------------------------------------- */
+
+#define INDEX_IN_BOUNDS (-1) /* in the place of an enum mx_bounds: what the mode says */
+
+/* Settles what is done about indices out of bounds: what is asked for or, in fast mode, `fast`.
+ * 1; 0: there are some, which NumPy says best; or -1. */
+int index_settle_bounds(struct index *index, int bounds, enum mx_bounds fast);
+
+/* What must be let go of once an instruction is recorded. */
+struct made {
+    int n;
+    struct mx_buffer *buffers[MX_MAX_OPERANDS];
+};
+
+void index_release(struct made *made);
+
+/* A copy of a source, or of what it is in another dtype, as an operand with its own shape. */
+int index_copy(struct mx_operand *operand, const struct source *source, int row,
+               const struct shape *own, int wanted, struct made *made);
+
+/* The strides of an operand with its own shape, which is broadcast to axes first..end-1. */
+void index_spread(struct mx_operand *operand, int own_ndim, int first, int end, int ndim);
+
+/* Index arrays as int64; copied if `target` is memory that they share and that is written. */
+int index_operands(struct mx_instruction *in, const struct index *index,
+                   const struct source *target, struct place *place, struct made *made);
+
+/* What is indexed. */
+void index_table(struct mx_operand *operand, const struct index *index, struct place *place);
+
+void index_mark(const struct index *index, int64_t sequence);

@@ -156,7 +156,7 @@ int failure_load(void);                   /* -1 with an exception set */
  * set. */
 int selection_take(PyObject *a, PyObject *mask, PyObject **out);
 
-/* -- indexing.c --------------------------------------------------------------------- */
+/* -- indexing.c and update.c -------------------------------------------------------- */
 
 /* a[key] and a[key] = value for a key that may be worth it. */
 int index_take(PyObject *a, PyObject *key, PyObject **out);

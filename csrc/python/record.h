@@ -166,6 +166,10 @@ extern PyMethodDef selection_methods[];
 
 extern PyMethodDef index_methods[];
 
+/* -- update.c ---------------------------------------------------------------------- */
+
+extern PyMethodDef update_methods[];
+
 /* -- mode.c ------------------------------------------------------------------------ */
 
 extern PyMethodDef mode_methods[];

@@ -14,6 +14,7 @@ from .case import define
 
 MIN_SAMPLE = 2e-3  # seconds; shorter samples say more about the clock
 MAX_ROUNDS = 25
+LONG = 2.0  # seconds
 MIN_ROUNDS = 3
 MAX_TRIES = 4  # of a sample, while other work takes the processor away
 
@@ -108,7 +109,7 @@ def in_turn(
     machine and what one leaves in the caches meet all alike. Before each sample its
     statement runs once untimed: what is measured is the steady state. A sample in which
     the system gave the processor to something else is taken again, if it can be had
-    undisturbed in `MAX_TRIES`.
+    undisturbed in `MAX_TRIES`. What takes longer than `LONG` is timed once.
 
     Parameters
     ----------
@@ -127,19 +128,23 @@ def in_turn(
     """
     names = list(samples)
     counts: dict[str, int] = {}
-    estimate = 0.0
-    for name in names:
-        counts[name], seconds = calibrate(samples[name], shortest)
-        estimate += seconds * (1 + 1 / counts[name])
-    rounds = max(MIN_ROUNDS, min(MAX_ROUNDS, int(allowance / estimate)))
     taken: dict[str, list[float]] = {name: [] for name in names}
-    faults: dict[str, list[float]] = {name: [] for name in names}
-    disturbed = dict.fromkeys(names, 0)
+    estimate = 0.0
+    for name in list(names):
+        counts[name], seconds = calibrate(samples[name], shortest)
+        if seconds > LONG * counts[name]:
+            taken[name].append(seconds / counts[name])
+            names.remove(name)
+        else:
+            estimate += seconds * (1 + 1 / counts[name])
+    rounds = max(MIN_ROUNDS, min(MAX_ROUNDS, int(allowance / (estimate or 1))))
+    faults: dict[str, list[float]] = {name: [] for name in samples}
+    disturbed = dict.fromkeys(samples, 0)
     gc.collect()
     gc.disable()
     try:
         for number in range(rounds):
-            first = number % len(names)
+            first = number % len(names) if names else 0
             for name in names[first:] + names[:first]:
                 for _ in range(MAX_TRIES):
                     samples[name](1)
@@ -154,10 +159,10 @@ def in_turn(
                 disturbed[name] += not alone
     finally:
         gc.enable()
-    base = statistics.median(taken[names[0]])
+    base = statistics.median(taken[next(iter(samples))])
     return {
         name: _timing(taken[name], base, counts[name], faults[name], disturbed[name])
-        for name in names
+        for name in samples
     }
 
 
@@ -168,9 +173,11 @@ def _timing(
     faults: Sequence[float],
     disturbed: int,
 ) -> Timing:
+    samples = len(taken)
+    taken = [*taken, *taken] if len(taken) == 1 else taken
     low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
-    each = round(statistics.median(faults), 3)
-    return Timing(median, low, high, base / median, len(taken), count, each, disturbed)
+    each = round(statistics.median(faults or [0]), 3)
+    return Timing(median, low, high, base / median, samples, count, each, disturbed)
 
 
 class SystemCounts(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -150,12 +151,13 @@ def _case(
     computed: bool,
     target: str = "",
 ) -> Case:
+    rest = shape.shape[:-1] if shape.last else shape.shape[len(shape.counts) :]
     layout = f"{shape.text}{' computed' if computed else ''}"
     return Case(
         "bounds",
         name,
         "float32",
-        max(shape.counts),
+        max(shape.counts) * math.prod(rest),
         function,
         inputs,
         layout=layout,

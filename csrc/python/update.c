@@ -1,0 +1,258 @@
+/* update.c -- elements that a key with arrays selects are set, or updated by a ufunc. */
+#include "python/index.h"
+
+/* -- Instructions ------------------------------------------------------------------ */
+
+/* What is done to the elements that indices select. */
+struct update {
+    enum mx_update kind;
+    struct mx_loop loop;
+    const char *name;
+    int row;    /* dtype that the loop wants of values */
+    int wanted; /* conditions */
+};
+
+/* Whether an operand's elements come in the order of the block's axes, forwards: else NumPy's
+ * iterator may have another order, which is that of the updates. */
+static bool is_in_order(const struct source *source, const struct shape *block)
+{
+    if (source->scalar)
+        return true;
+    intptr_t before = INTPTR_MAX;
+    for (int i = 0; i < PyArray_NDIM(source->host) && block->ndim > 0; i++) {
+        intptr_t stride = PyArray_STRIDE(source->host, i);
+        if (PyArray_DIM(source->host, i) == 1 || stride == 0)
+            continue;
+        if (stride < 0 || stride > before)
+            return false;
+        before = stride;
+    }
+    return true;
+}
+
+static bool are_in_order(const struct index *index, const struct source *value)
+{
+    for (int j = 0; j < index->n; j++)
+        if (!is_in_order(&index->sources[j], &index->block))
+            return false;
+    return index->block.ndim < 2 || is_in_order(value, &index->block);
+}
+
+static bool can_write(const struct index *index)
+{
+    struct shape view = {.ndim = PyArray_NDIM(index->table.host)};
+    memcpy(view.dims, PyArray_DIMS(index->table.host), (size_t)view.ndim * sizeof *view.dims);
+    return record_can_write(&index->table, &view);
+}
+
+static bool fits_shape(const struct source *value, const struct index *index)
+{
+    struct shape shape = index->shape;
+    return shape_broadcast(&shape, value) && shape.ndim == index->shape.ndim &&
+           memcmp(shape.dims, index->shape.dims, (size_t)shape.ndim * sizeof *shape.dims) == 0;
+}
+
+/* The values: copied first if they share memory with the elements that are updated. */
+static int value_operand(struct mx_operand *operand, const struct index *index,
+                         const struct source *value, const struct update *update,
+                         struct place *place, struct made *made)
+{
+    struct mx_buffer *buffer = NULL;
+    if (!value->scalar && !source_is_value(value) &&
+        root_of(value->array) == root_of(index->table.array)) {
+        struct shape own = {0};
+        shape_broadcast(&own, value);
+        if (index_copy(operand, value, update->row, &own, update->wanted, made) < 0)
+            return -1;
+        index_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
+        return 1;
+    }
+    int status = record_input(operand, value, update->row, &index->shape, update->wanted, place,
+                              &buffer);
+    if (buffer)
+        made->buffers[made->n++] = buffer;
+    return status;
+}
+
+static int record_scatter(const struct index *index, const struct source *value,
+                          const struct update *update)
+{
+    struct mx_instruction in;
+    struct made made = {0};
+    int status, n = index->n;
+    struct place *place = place_new();
+    if (!place)
+        return -1;
+    record_begin(&in, &update->loop, update->name, n + 1, 1, &index->shape, update->wanted);
+    in.kind = MX_SCATTER;
+    in.update = update->kind;
+    in.dtype = index->table.code;
+    in.indexing = index->indexing;
+    status = value_operand(&in.operands[n], index, value, update, place, &made);
+    if (status > 0)
+        status = index_operands(&in, index, &index->table, place, &made);
+    if (status < 1) {
+        index_release(&made);
+        place_free(place);
+        return status;
+    }
+    index_table(&in.operands[n + 1], index, place);
+    int64_t sequence = record_append(&in, place);
+    index_release(&made);
+    if (sequence < 0)
+        return -1;
+    index_mark(index, sequence);
+    if (value->array && !in.operands[n].is_value)
+        record_mark(value, sequence, false);
+    record_mark(&index->table, sequence, true);
+    return 1;
+}
+
+/* Records an update of a[key]; bounds: what is asked for. */
+static int update_key(PyObject *a, PyObject *key, const struct source *value,
+                      const struct update *update, int bounds)
+{
+    struct index index;
+    int status = index_read(a, key, &index);
+    if (status > 0)
+        status = (index_is_worth_it(&index) || is_in_use(a) ||
+                  (value->array && is_unwritten(value->array))) &&
+                 can_write(&index) && fits_shape(value, &index) && are_in_order(&index, value);
+    if (status > 0)
+        status = index_settle_bounds(&index, bounds, MX_DROP);
+    if (status > 0)
+        status = record_scatter(&index, value, update);
+    if (status > 0)
+        status = record_done(index.sources, index.n);
+    if (status > 0)
+        status = record_done(value, 1);
+    if (status > 0)
+        status = record_done(&index.table, 1);
+    index_clear(&index);
+    return status;
+}
+
+/* The assignment of values as they are; false where NumPy would warn or refuse. */
+static bool read_assignment(const struct source *value, int row, struct update *update)
+{
+    *update = (struct update){.kind = MX_SET, .name = "put", .row = row};
+    if (is_complex_row(source_own_row(value)) && !is_complex_row(row))
+        return false;
+    if (value->scalar)
+        return source_fits(value, row);
+    return value->code == row || !source_is_value(value);
+}
+
+/* Whether an update with a number of Python's, which ufunc.at takes for an array of int64,
+ * float64 or complex128, gives the same in the dtype of the elements: if the number is one of
+ * that dtype, where the result is rounded once more (a float64 has more than twice the bits of
+ * a float32), or of no more bits. */
+static bool is_same_in(int row, int op, const struct source *number)
+{
+    _Alignas(16) char value[16], back[16], own[16];
+    int own_row = source_own_row(number);
+    bool is_sum = op == OP_add || op == OP_subtract || op == OP_multiply;
+    bool is_order = op == OP_maximum || op == OP_minimum;
+    bool is_bits = op == OP_bitwise_and || op == OP_bitwise_or || op == OP_bitwise_xor;
+    if (own_row == row)
+        return true;
+    if (is_complex_row(row) || is_complex_row(own_row) || row == ROW_bool ||
+        (is_integer_row(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
+                             : !(is_sum || is_order || op == OP_divide)))
+        return false;
+    mx_loop_function cast = core->cast_loop(row, own_row);
+    if (!cast || !source_value(number, row, value) || !source_value(number, own_row, own))
+        return false;
+    char *args[] = {value, back};
+    cast(args, (intptr_t[]){1}, (intptr_t[]){0, 0}, NULL);
+    return memcmp(back, own, (size_t)itemsizes[own_row]) == 0;
+}
+
+/* The update by a ufunc, if its loop gives the dtype of the elements. */
+static bool read_update(int op, const struct source *target, const struct source *value,
+                        struct update *update)
+{
+    static const enum mx_update kinds[OP_COUNT] = {
+        [OP_add] = MX_UPDATE_ADD,           [OP_subtract] = MX_UPDATE_SUBTRACT,
+        [OP_multiply] = MX_UPDATE_MULTIPLY, [OP_divide] = MX_UPDATE_DIVIDE,
+        [OP_maximum] = MX_UPDATE_MAXIMUM,   [OP_minimum] = MX_UPDATE_MINIMUM,
+    };
+    struct source inputs[] = {*target, *value};
+    if (value->code >= NTYPES && !is_same_in(target->code, op, value))
+        return false;
+    const struct signature *signature = signature_of(op, inputs, 2);
+    PyErr_Clear();
+    if (!signature || signature->in[0] != target->code || signature->out[0] != target->code ||
+        itemsizes[(int)signature->in[1]] != itemsizes[target->code])
+        return false;
+    *update = (struct update){.kind = kinds[op],
+                              .loop = target->code == ROW_float16 ? signature->loop
+                                                                  : signature->numpys,
+                              .name = core->op_get(op)->name,
+                              .row = signature->in[1]};
+    if (signature->in[1] != target->code || !core->has_update(update->kind, target->code))
+        update->kind = MX_BY_LOOP;
+    return true;
+}
+
+/* -- Keys -------------------------------------------------------------------------- */
+
+/* Whether it is a mask in the memory that is assigned to: what is true then depends on NumPy's
+ * order. */
+static bool is_own_mask(PyObject *a, PyObject *key)
+{
+    return is_array(key) && PyArray_TYPE(host_of(key)) == NPY_BOOL &&
+           root_of(key) == root_of(a);
+}
+
+int index_assign(PyObject *a, PyObject *key, PyObject *value)
+{
+    struct source from;
+    struct update update;
+    int row = source_row(PyArray_TYPE(host_of(a)));
+    if (row < 0 || is_own_mask(a, key) || !source_read(value, &from) ||
+        !read_assignment(&from, row, &update))
+        return 0;
+    update.wanted = place_conditions();
+    if (update.wanted < 0)
+        return update.wanted == -1 ? 0 : -1;
+    return update_key(a, key, &from, &update, INDEX_IN_BOUNDS);
+}
+
+/* -- Methods of the module --------------------------------------------------------- */
+
+static PyObject *update(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *a, *key, *operand;
+    int op, bounds;
+    struct source target, value;
+    struct update kind;
+    if (!PyArg_ParseTuple(args, "iOOOi", &op, &a, &key, &operand, &bounds))
+        return NULL;
+    if (!is_array(a) || !source_read_array(a, &target) || !source_read(operand, &value) ||
+        (op == NO_OP ? !read_assignment(&value, target.code, &kind)
+                     : !read_update(op, &target, &value, &kind)))
+        Py_RETURN_NOTIMPLEMENTED;
+    bool is_ordering = op == OP_maximum || op == OP_minimum;
+    kind.wanted = place_conditions();
+    if (kind.wanted == -2)
+        return NULL;
+    int status = kind.wanted < 0 ? 0 : 1;
+    if (is_ordering && kind.kind != MX_BY_LOOP)
+        kind.wanted = 0; /* comparisons with NaN are no condition */
+    if (status > 0)
+        status = update_key(a, key, &value, &kind, bounds);
+    if (status == 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (status < 0)
+        return NULL;
+    Py_RETURN_TRUE;
+}
+
+PyMethodDef update_methods[] = {
+    {"update", update, METH_VARARGS,
+     "update(operation, array, key, value, bounds)\n--\n\nRecord that they are updated by a "
+     "row of ops.def, or assigned for -1, and give True; or give NotImplemented."},
+    {NULL, NULL, 0, NULL},
+};
