@@ -110,7 +110,7 @@ bool mx_stream_try_enter(void) { return pthread_mutex_trylock(&stream.running) =
 
 void mx_stream_leave(void) { pthread_mutex_unlock(&stream.running); }
 
-static void fail_dependents(void);
+static void fail_dependents(bool has_check);
 
 /* A lent buffer gets memory when its owner comes back to it. */
 static bool needs_memory(const struct mx_buffer *buffer)
@@ -144,7 +144,7 @@ int mx_stream_prepare(size_t *n_taken)
         stream.is_planned = stream.is_prepared = stream.is_begun = false;
         stream.n_run = 0;
         if (stream.has_failed)
-            fail_dependents();
+            fail_dependents(false);
     }
     if (!stream.is_planned && stream.taken.size > 0)
         status =
@@ -216,14 +216,14 @@ static const struct mx_buffer *failed_operand(const struct mx_instruction *in)
     return NULL;
 }
 
-/* Settles what is not to run: what the thread of a failed check recorded after it, and what
- * needs results of that.  Buffers that the thread made since are never written; no more are
- * those of others that had nothing in them. */
-static void fail_dependents(void)
+/* Settles what is not to run: what the thread of a failed check recorded after it, if there is
+ * one now, and what needs results of that or of an earlier one.  Buffers that the thread made
+ * since are never written; no more are those of others that had nothing in them. */
+static void fail_dependents(bool has_check)
 {
     for (size_t i = 0; i < stream.taken.size; i++) {
         struct mx_instruction *in = &stream.taken.items[i];
-        const struct mx_instruction *check = failure_before(in);
+        const struct mx_instruction *check = has_check ? failure_before(in) : NULL;
         const struct mx_buffer *operand = check ? NULL : failed_operand(in);
         if (!check && !operand && !in->is_over)
             note_whole(in, true); /* for those after it */
@@ -254,7 +254,7 @@ static bool has_failed(const struct mx_group *group)
 static void leave_out_failed(const struct mx_group *group)
 {
     stream.has_failed = true;
-    fail_dependents();
+    fail_dependents(true);
     release_group(group);
     mx_plan_clear(&stream.plan);
     stream.is_planned = stream.is_prepared = false;

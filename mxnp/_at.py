@@ -156,6 +156,9 @@ class Selection:
         ValueError
             If the values cannot be broadcast, or there is no such mode.
         """
+        dropped = mode in ("drop", "fill")
+        if dropped and (made := _without_missing(self, _ASSIGN, values)) is not None:
+            return made
         return _changed(self._array, self._key, mode, _assign, values)
 
     def apply(

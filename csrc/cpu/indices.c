@@ -203,6 +203,19 @@ static void add_offsets(enum mx_bounds bounds, int64_t size, intptr_t indexed_st
     }
 }
 
+static bool are_present(const struct mx_indexing *indexing, char *const *indices,
+                        const intptr_t *strides, intptr_t n)
+{
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (int k = 0; k < indexing->n; k++, least = INT64_MAX, most = INT64_MIN) {
+        widen(mx_index_runs()->ranges[MX_DTYPE_int64], sizeof(int64_t), indices[k], strides[k],
+              n, &least, &most);
+        if (!is_within(least, most, indexing->sizes[k]))
+            return false;
+    }
+    return true;
+}
+
 /* Those of n that have all of their indices in bounds; gives their number. */
 static intptr_t keep_present(const struct mx_indexing *indexing, char *const *indices,
                              const intptr_t *strides, intptr_t n, intptr_t *offsets,
@@ -229,7 +242,7 @@ intptr_t mx_index_offsets(const struct mx_indexing *indexing, char *const *indic
     for (int k = 0; k < indexing->n; k++)
         add_offsets(indexing->bounds, indexing->sizes[k], indexing->strides[k], indices[k],
                     strides[k], n, k == 0, offsets);
-    if (indexing->bounds != MX_DROP)
+    if (indexing->bounds != MX_DROP || are_present(indexing, indices, strides, n))
         return n;
     return keep_present(indexing, indices, strides, n, offsets, places);
 }

@@ -24,8 +24,8 @@ void mx_index_range(const char *data, int dtype, int ndim, const intptr_t *shape
 bool mx_check_find(const struct mx_instruction *check, int64_t *index);
 
 /* The offsets in bytes that n <= MX_INDEX_BLOCK tuples of indices stand for; under MX_DROP of
- * those that are there, and *places gets which these are.  Gives their number; places is NULL
- * when it is all of them. */
+ * those that are there.  Gives their number: if it is less than n, places gets which they are;
+ * under other bounds it may be NULL. */
 intptr_t mx_index_offsets(const struct mx_indexing *indexing, char *const *indices,
                           const intptr_t *strides, intptr_t n, intptr_t *offsets,
                           intptr_t *places);

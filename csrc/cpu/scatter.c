@@ -58,14 +58,27 @@ static char *copy_of(const struct mx_program *program, size_t part)
     return (char *)first + (part - 1) * scatter->copy_size;
 }
 
+/* Whether all indices are in bounds and none is negative; they are there by now. */
+static bool are_plain(const struct mx_program *program, const struct mx_rows *rows)
+{
+    const struct mx_instruction *in = program->calls[0].instruction;
+    const struct mx_access *indices = access_of(program, 0);
+    int64_t least, most;
+    if (in->indexing.bounds == MX_PLAIN)
+        return true;
+    mx_index_range(indices->data, MX_DTYPE_int64, 1, &rows->n_points,
+                   &indices->strides[rows->point_axes[0]], &least, &most);
+    return least >= 0 && most < in->indexing.sizes[0];
+}
+
 /* Whether one run can go over all indices as they are. */
 static bool is_direct(const struct mx_program *program, const struct mx_rows *rows)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
     return rows->size == 1 && rows->n_point_axes == 1 && in->indexing.n == 1 &&
-           in->indexing.bounds == MX_PLAIN && in->update != MX_BY_LOOP &&
-           in->indexing.strides[0] > 0 &&
-           access_of(program, 0)->strides[rows->point_axes[0]] == sizeof(int64_t);
+           in->update != MX_BY_LOOP && in->indexing.strides[0] > 0 &&
+           access_of(program, 0)->strides[rows->point_axes[0]] == sizeof(int64_t) &&
+           are_plain(program, rows);
 }
 
 /* -- Parts ------------------------------------------------------------------------- */
@@ -181,7 +194,7 @@ static void fill_copy(const struct mx_instruction *in, char *copy)
 static size_t size_of_copy(const struct mx_program *program, const struct mx_rows *rows)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
-    if (!is_direct(program, rows) || !is_worth_copies(in, rows))
+    if (!is_worth_copies(in, rows))
         return 0;
     size_t size = (size_t)(in->indexing.sizes[0] * in->operands[in->nin].itemsize);
     return (size + LINE - 1) / LINE * LINE;
@@ -214,7 +227,7 @@ int mx_scatter_plan(struct mx_program *program)
 
     int n_parts = rows->n_points * rows->size < SHARED_ELEMENTS ? 1 : mx_team_size();
     intptr_t columns = rows->size * in->operands[in->nin].itemsize / COLUMN_BYTES;
-    plan.copy_size = n_parts > 1 ? size_of_copy(program, rows) : 0;
+    plan.copy_size = n_parts > 1 && plan.is_direct ? size_of_copy(program, rows) : 0;
     if (plan.copy_size)
         plan.sharing = BY_INDICES;
     else if (rows->is_contiguous && columns >= n_parts)
@@ -276,8 +289,9 @@ static void find_block(const struct mx_program *program, const struct mx_points 
     bool is_part = scatter->sharing == BY_ELEMENTS && program->n_chunks > 1;
     int last = rows->n_point_axes ? rows->point_axes[rows->n_point_axes - 1] : 0;
     block->n = find_offsets(program, points, block->offsets, block->places);
-    block->has_places = in->indexing.bounds == MX_DROP || is_part;
-    if (is_part && in->indexing.bounds != MX_DROP)
+    bool are_all = block->n == points->n;
+    block->has_places = !are_all || is_part;
+    if (is_part && are_all)
         for (intptr_t i = 0; i < block->n; i++)
             block->places[i] = i;
     if (is_part)

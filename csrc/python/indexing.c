@@ -28,34 +28,37 @@ static int record_check(const struct index *index, int j)
     return 1;
 }
 
-/* In strict mode nothing is done about indices out of bounds where it is known that there are
- * none.  1; 0: there are some, which NumPy says best; or -1. */
-static int settle_strict_bounds(struct index *index)
+/* What is to be done about indices that are written: nothing, where it is known that none is
+ * out of bounds.  1, or 0: some are. */
+static int find_bounds(const struct index *index, int j, enum mx_bounds *bounds)
 {
-    enum mx_bounds bounds = MX_PLAIN;
-    for (int j = 0; j < index->n; j++) {
-        if (is_unwritten(index->arrays[j])) {
-            if (record_check(index, j) < 0)
-                return -1;
-            bounds = MX_CLAMP;
-            continue;
-        }
-        struct index_range range = index_range_of(&index->sources[j]);
-        intptr_t size = index->indexing.sizes[j];
-        if (range.least < -size || range.most >= size)
-            return 0;
-        if (range.least < 0 && bounds == MX_PLAIN)
-            bounds = MX_NEGATIVE;
-    }
-    index->indexing.bounds = bounds;
+    struct index_range range = index_range_of(&index->sources[j]);
+    intptr_t size = index->indexing.sizes[j];
+    if (range.least < -size || range.most >= size)
+        return 0;
+    if (range.least < 0 && *bounds == MX_PLAIN)
+        *bounds = MX_NEGATIVE;
     return 1;
 }
 
 int index_settle_bounds(struct index *index, int bounds, enum mx_bounds fast)
 {
-    if (bounds == INDEX_IN_BOUNDS && !mode_is_fast())
-        return settle_strict_bounds(index);
-    index->indexing.bounds = bounds == INDEX_IN_BOUNDS ? fast : (enum mx_bounds)bounds;
+    bool is_fast = mode_is_fast();
+    enum mx_bounds settled = bounds == INDEX_IN_BOUNDS ? MX_PLAIN : (enum mx_bounds)bounds;
+    for (int j = 0; j < index->n && bounds == INDEX_IN_BOUNDS; j++) {
+        bool is_waiting = is_unwritten(index->arrays[j]);
+        if (!is_waiting && find_bounds(index, j, &settled))
+            continue;
+        if (is_fast)
+            settled = fast;
+        else if (!is_waiting)
+            return 0; /* NumPy says it best */
+        else if (record_check(index, j) < 0)
+            return -1;
+        else
+            settled = MX_CLAMP;
+    }
+    index->indexing.bounds = settled;
     return 1;
 }
 
