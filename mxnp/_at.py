@@ -12,7 +12,6 @@ from ._array import ndarray
 from ._ufunc import named, ufunc
 
 _MODES = ("clip", "drop", "fill", "promise_in_bounds", "wrap")
-_ASSIGN = -1
 
 
 class At:
@@ -156,10 +155,8 @@ class Selection:
         ValueError
             If the values cannot be broadcast, or there is no such mode.
         """
-        dropped = mode in ("drop", "fill")
-        if dropped and (made := _without_missing(self, _ASSIGN, values)) is not None:
-            return made
-        return _changed(self._array, self._key, mode, _assign, values)
+        row = _bridge.ASSIGN
+        return _changed(self._array, self._key, mode, _assign, values, row=row)
 
     def apply(
         self,
@@ -218,16 +215,21 @@ def _changed(
     mode: str | None,
     change: Callable[..., None],
     *values: Any,
+    row: int | None = None,
 ) -> ndarray:
+    """Give a copy, changed: by the core where it can, if elements are left out."""
     _check(mode)
-    copy: ndarray
-    if mode in ("drop", "fill"):
-        padded, key = _padded(array, key)
-        change(padded, key, *values)
-        copy = padded[tuple(slice(n) for n in array.shape)].copy()
+    copy: ndarray = array.copy(order="K")
+    if mode not in ("drop", "fill"):
+        change(copy, _within(array.shape, key, mode), *values)
         return copy
-    copy = array.copy(order="K")
-    change(copy, _within(array.shape, key, mode), *values)
+    if row is not None:
+        done = _bridge.update(row, copy, key, values[0], _bridge.DROP)
+        if done is not NotImplemented:
+            return copy
+    padded, key = _padded(array, key)
+    change(padded, key, *values)
+    copy = padded[tuple(slice(n) for n in array.shape)].copy()
     return copy
 
 
@@ -236,7 +238,7 @@ def _is_basic(key: Any) -> bool:
     return all(item is None or item is ... or isinstance(item, slice) for item in items)
 
 
-def _method(op: Any, row: int, name: str) -> Callable[..., ndarray]:
+def _method(op: Any, name: str) -> Callable[..., ndarray]:
     def change(array: Any, key: Any, values: Any) -> None:
         # A complex quotient by one of Python's numbers is rounded twice by ufunc.at.
         is_exact = array.dtype.kind != "c" or isinstance(values, ndarray)
@@ -254,10 +256,8 @@ def _method(op: Any, row: int, name: str) -> Callable[..., ndarray]:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
     ) -> ndarray:
-        dropped = mode in ("drop", "fill")
-        if dropped and (made := _without_missing(self, row, values)) is not None:
-            return made
-        return _changed(self._array, self._key, mode, change, values)
+        row = op.operation
+        return _changed(self._array, self._key, mode, change, values, row=row)
 
     method.__name__, method.__qualname__ = name, f"Selection.{name}"
     method.__doc__ = f"""
@@ -287,17 +287,9 @@ def _method(op: Any, row: int, name: str) -> Callable[..., ndarray]:
     return method
 
 
-def _without_missing(selection: Selection, row: int, values: Any) -> ndarray | None:
-    """Let the engine leave out what is missing; None if that is not for it."""
-    copy = selection._array.copy(order="K")
-    done = _bridge.update(row, copy, selection._key, values, _bridge.DROP)
-    return None if done is NotImplemented else copy
-
-
-for _row, _op in enumerate(_lib.ops()):
+for _op in _lib.ops():
     if _op.nin == 2 and _op.nout == 1:
-        _ufunc = named(getattr(numpy, _op.name))
-        setattr(Selection, _op.name, _method(_ufunc, _row, _op.name))
+        setattr(Selection, _op.name, _method(named(getattr(numpy, _op.name)), _op.name))
 Selection.max, Selection.min = Selection.maximum, Selection.minimum  # type: ignore[attr-defined]
 
 

@@ -41,6 +41,11 @@ def _queue(
         wrapper.worth = worth
 
 
+def _is_number(value: Any) -> bool:
+    """Tell whether a value is a number of Python's or a scalar of NumPy's."""
+    return isinstance(value, (bool, int, float, complex, numpy.number))
+
+
 def _is_simple(dtype: numpy.dtype[Any]) -> bool:
     """Tell whether the dtype is one of the queue's, and its number says all of it."""
     is_plain = dtype.names is None and not dtype.metadata
@@ -92,7 +97,7 @@ def _full(
     if like is not None or order != "C":
         return NotImplemented
     if dtype is None:
-        if not isinstance(fill_value, (bool, int, float, complex, numpy.number)):
+        if not _is_number(fill_value):
             return NotImplemented
         dtype = numpy.asarray(fill_value).dtype
     return _filled(shape, dtype, fill_value)
@@ -134,7 +139,7 @@ def _full_like(
     subok: Any = True,
     shape: Any = None,
 ) -> Any:
-    if not isinstance(fill_value, (bool, int, float, complex, numpy.number)):
+    if not _is_number(fill_value):
         return NotImplemented
     return _like(fill_value)(a, dtype, order, subok, shape)
 
@@ -208,7 +213,7 @@ def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
 
 
 def _fill(a: Any, value: Any) -> Any:
-    if not isinstance(value, (bool, int, float, complex, numpy.number)):
+    if not _is_number(value):
         return NotImplemented
     a[...] = value
     return None

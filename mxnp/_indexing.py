@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy
 
-from . import _bridge, _lib
+from . import _bridge
 from ._array import ndarray
-from ._bridge import CLAMP, IN_BOUNDS, MODULO, NEAREST
-from ._copies import _is_simple, _queue
+from ._bridge import ASSIGN, CLAMP, IN_BOUNDS, MODULO, NEAREST
+from ._copies import _is_number, _is_simple, _queue
 from ._ufunc import named, ufunc
 
 # From the threshold on: NumPy takes longer for these than recording does.
 _WORTH = 1
-_ASSIGN = -1
 
 _bounds = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
-_rows = {named(getattr(numpy, op.name)): i for i, op in enumerate(_lib.ops())}
-_add = _rows[named(numpy.add)]
+_add = named(numpy.add).operation
 
 
 def _is_index(a: Any) -> bool:
@@ -66,11 +64,11 @@ def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
         v = v.ravel()
         if v.size != ind.size:
             return NotImplemented
-    elif not isinstance(v, (bool, int, float, complex, numpy.number)):
+    elif not _is_number(v):
         return NotImplemented
     if flat is None:
         return NotImplemented
-    done = _bridge.update(_ASSIGN, flat, ind.ravel(), v, _bounds[mode])
+    done = _bridge.update(ASSIGN, flat, ind.ravel(), v, _bounds[mode])
     return NotImplemented if done is NotImplemented else None
 
 
@@ -113,10 +111,9 @@ _queue(_put_along_axis, numpy.put_along_axis, worth=_WORTH)
 
 
 def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
-    row = _rows.get(op, -1)
-    if b is None or row < 0 or type(a) is not ndarray:
+    if b is None or op.operation < 0 or type(a) is not ndarray:
         return NotImplemented
-    done = _bridge.update(row, a, indices, b, IN_BOUNDS)
+    done = _bridge.update(op.operation, a, indices, b, IN_BOUNDS)
     return NotImplemented if done is NotImplemented else None
 
 
@@ -145,7 +142,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: Any = False) -> Any:
         return NotImplemented
     if not (a.flags.c_contiguous and a.flags.writeable):
         return NotImplemented
-    if not isinstance(val, (bool, int, float, complex, numpy.number)):
+    if not _is_number(val):
         return NotImplemented
     n = a.shape[1]
     a.reshape(-1)[: None if wrap else n * n : n + 1] = val

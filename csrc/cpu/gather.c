@@ -119,6 +119,30 @@ char *mx_points_data(const struct mx_points *points, const struct mx_program *pr
     return data;
 }
 
+intptr_t mx_points_offsets(const struct mx_points *points, const struct mx_rows *rows,
+                           const struct mx_program *program, intptr_t *offsets,
+                           intptr_t *places)
+{
+    const struct mx_indexing *indexing = &program->calls[0].instruction->indexing;
+    const int *accesses = program->calls[0].accesses;
+    char *indices[MX_MAX_INDICES];
+    intptr_t strides[MX_MAX_INDICES];
+    for (int k = 0; k < indexing->n; k++) {
+        indices[k] = mx_points_data(points, program, accesses[k]);
+        strides[k] = program->accesses[accesses[k]].strides[mx_points_axis(rows)];
+    }
+    return mx_index_offsets(indexing, indices, strides, points->n, offsets, places);
+}
+
+intptr_t mx_row_offset(const struct mx_rows *rows, const struct mx_access *access,
+                       const intptr_t *at)
+{
+    intptr_t offset = 0;
+    for (int i = 0; i < rows->n_row_axes; i++)
+        offset += at[i] * access->strides[rows->row_axes[i]];
+    return offset;
+}
+
 bool mx_row_next(const struct mx_rows *rows, const struct mx_program *program, intptr_t *at)
 {
     for (int i = rows->n_row_axes - 1; i >= 0; i--) {
@@ -158,14 +182,10 @@ static void take_scattered_rows(const struct mx_program *program, const struct m
     const struct mx_access *from = &program->accesses[accesses[in->nin - 1]];
     const struct mx_access *to = &program->accesses[accesses[in->nin]];
     intptr_t at[MX_MAX_NDIM] = {0};
-    do {
-        intptr_t from_at = 0, to_at = 0;
-        for (int i = 0; i < rows->n_row_axes; i++) {
-            from_at += at[i] * from->strides[rows->row_axes[i]];
-            to_at += at[i] * to->strides[rows->row_axes[i]];
-        }
-        take(table + from_at, offsets, n, out + to_at, stride, to->itemsize);
-    } while (mx_row_next(rows, program, at));
+    do
+        take(table + mx_row_offset(rows, from, at), offsets, n,
+             out + mx_row_offset(rows, to, at), stride, to->itemsize);
+    while (mx_row_next(rows, program, at));
 }
 
 void mx_gather_run_chunk(const struct mx_program *program, size_t chunk)
@@ -178,17 +198,11 @@ void mx_gather_run_chunk(const struct mx_program *program, size_t chunk)
     mx_rows_find(&rows, program, accesses[table], accesses[out]);
     intptr_t first = (intptr_t)chunk * program->length, end = first + program->length;
     end = end < rows.n_points ? end : rows.n_points;
-    int last = rows.n_point_axes ? rows.point_axes[rows.n_point_axes - 1] : 0;
-    intptr_t stride = program->accesses[accesses[out]].strides[last];
+    intptr_t stride = program->accesses[accesses[out]].strides[mx_points_axis(&rows)];
     for (; first < end; first += points.n) {
-        char *indices[MX_MAX_INDICES];
-        intptr_t strides[MX_MAX_INDICES], offsets[MX_INDEX_BLOCK];
+        intptr_t offsets[MX_INDEX_BLOCK];
         mx_points_find(&points, &rows, program, first, end);
-        for (int k = 0; k < in->indexing.n; k++) {
-            indices[k] = mx_points_data(&points, program, accesses[k]);
-            strides[k] = program->accesses[accesses[k]].strides[last];
-        }
-        mx_index_offsets(&in->indexing, indices, strides, points.n, offsets, NULL);
+        mx_points_offsets(&points, &rows, program, offsets, NULL);
         const char *from = mx_points_data(&points, program, accesses[table]);
         char *to = mx_points_data(&points, program, accesses[out]);
         int itemsize = in->operands[out].itemsize;

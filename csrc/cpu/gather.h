@@ -31,6 +31,21 @@ void mx_points_find(struct mx_points *points, const struct mx_rows *rows,
 char *mx_points_data(const struct mx_points *points, const struct mx_program *program,
                      int access);
 
+/* The axis that points lie along. */
+static inline int mx_points_axis(const struct mx_rows *rows)
+{
+    return rows->n_point_axes ? rows->point_axes[rows->n_point_axes - 1] : 0;
+}
+
+/* mx_index_offsets of the points. */
+intptr_t mx_points_offsets(const struct mx_points *points, const struct mx_rows *rows,
+                           const struct mx_program *program, intptr_t *offsets,
+                           intptr_t *places);
+
+/* How far an element of a row is from its first one. */
+intptr_t mx_row_offset(const struct mx_rows *rows, const struct mx_access *access,
+                       const intptr_t *at);
+
 /* Goes to the next element of a row: *at counts along its axes; false after the last. */
 bool mx_row_next(const struct mx_rows *rows, const struct mx_program *program, intptr_t *at);
 

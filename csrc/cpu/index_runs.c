@@ -6,21 +6,9 @@
  */
 #include "index_runs.h"
 
-#include "copies.h"
 #include "half.h"
 
 #undef bool /* the name of a dtype here */
-
-typedef int8_t element_int8;
-typedef int16_t element_int16;
-typedef int32_t element_int32;
-typedef int64_t element_int64;
-typedef uint8_t element_uint8;
-typedef uint16_t element_uint16;
-typedef uint32_t element_uint32;
-typedef uint64_t element_uint64;
-typedef float element_float32;
-typedef double element_float64;
 
 /* -- Ranges ------------------------------------------------------------------------ */
 
@@ -37,30 +25,26 @@ typedef double element_float64;
         *most = (int64_t)high > *most ? (int64_t)high : *most;                               \
     }
 
-#define INTEGERS(X)     \
+/* uint64 is read as int64. */
+#define INDICES(X)      \
     X(int8, int8_t)     \
     X(int16, int16_t)   \
     X(int32, int32_t)   \
     X(int64, int64_t)   \
     X(uint8, uint8_t)   \
     X(uint16, uint16_t) \
-    X(uint32, uint32_t)
+    X(uint32, uint32_t) \
+    X(uint64, int64_t)
 
-INTEGERS(RANGE)
+INDICES(RANGE)
 
 /* -- Takes ------------------------------------------------------------------------- */
 
 typedef double _Complex uint128_t; /* moved, and never computed with */
 
 #define PLAIN(i)    (i)
-#define NEGATIVE(i) ((i) + ((i) >> 63 & size))
-#define CLAMP(i)    clamp(NEGATIVE(i), size)
-
-static inline int64_t clamp(int64_t i, int64_t size)
-{
-    i = i < 0 ? 0 : i;
-    return i < size ? i : size - 1;
-}
+#define NEGATIVE(i) mx_index_from_end(i, size)
+#define CLAMP(i)    mx_index_nearest(NEGATIVE(i), size)
 
 #define TAKE(bounds, BOUNDS, type)                                                        \
     static void take_##bounds##_##type(const char *table, intptr_t stride, intptr_t size, \
@@ -170,33 +154,6 @@ static int is_busy(const int64_t *places, intptr_t n)
                 at[i] = (type)OPERATION(at[i], VALUE(i));                                   \
     }
 
-/* Integers wrap around, which only unsigned ones may in C; narrow ones would become int. */
-#define ARITHMETIC(X, name, OPERATION)  \
-    X(name, OPERATION, int8, uint8_t)   \
-    X(name, OPERATION, int16, uint16_t) \
-    X(name, OPERATION, int32, uint32_t) \
-    X(name, OPERATION, int64, uint64_t) \
-    X(name, OPERATION, float32, float)  \
-    X(name, OPERATION, float64, double)
-#define FLOATS(X, name, OPERATION)     \
-    X(name, OPERATION, float32, float) \
-    X(name, OPERATION, float64, double)
-#define ORDERED(X, name, OPERATION)      \
-    X(name, OPERATION, int8, int8_t)     \
-    X(name, OPERATION, int16, int16_t)   \
-    X(name, OPERATION, int32, int32_t)   \
-    X(name, OPERATION, int64, int64_t)   \
-    X(name, OPERATION, uint8, uint8_t)   \
-    X(name, OPERATION, uint16, uint16_t) \
-    X(name, OPERATION, uint32, uint32_t) \
-    X(name, OPERATION, uint64, uint64_t)
-#define SIZES(X, name, OPERATION)       \
-    X(name, OPERATION, int8, uint8_t)   \
-    X(name, OPERATION, int16, uint16_t) \
-    X(name, OPERATION, int32, uint32_t) \
-    X(name, OPERATION, int64, uint64_t) \
-    X(name, OPERATION, complex128, uint128_t)
-
 static inline float of_half(uint16_t half)
 {
     return mx_float_of_bits(mx_half_to_float_bits(half));
@@ -227,27 +184,56 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
 #define HALF_MULTIPLY(a, b) half_of(of_half(a) * of_half(b))
 #define HALF_DIVIDE(a, b)   half_of(of_half(a) / of_half(b))
 
-#define MULTIPLY_16(a, b) ((uint32_t)(a) * (uint32_t)(b)) /* an int would overflow */
+/* Integers wrap around, which only unsigned ones may in C; narrow ones become int. */
+#define INTEGER_MULTIPLY(a, b) (1u * (a) * (b))
 
-SIZES(UPDATE, set, SET)
-ARITHMETIC(UPDATE, add, ADD)
-ARITHMETIC(UPDATE, subtract, SUBTRACT)
-UPDATE(multiply, MULTIPLY, int8, uint8_t)
-UPDATE(multiply, MULTIPLY_16, int16, uint16_t)
-UPDATE(multiply, MULTIPLY, int32, uint32_t)
-UPDATE(multiply, MULTIPLY, int64, uint64_t)
-FLOATS(UPDATE, multiply, MULTIPLY)
-FLOATS(UPDATE, divide, DIVIDE)
-ORDERED(UPDATE, maximum, MAXIMUM)
-FLOATS(UPDATE, maximum, FLOAT_MAXIMUM)
-ORDERED(UPDATE, minimum, MINIMUM)
-FLOATS(UPDATE, minimum, FLOAT_MINIMUM)
-UPDATE(add, HALF_ADD, float16, uint16_t)
-UPDATE(subtract, HALF_SUBTRACT, float16, uint16_t)
-UPDATE(multiply, HALF_MULTIPLY, float16, uint16_t)
-UPDATE(divide, HALF_DIVIDE, float16, uint16_t)
-UPDATE(maximum, half_maximum, float16, uint16_t)
-UPDATE(minimum, half_minimum, float16, uint16_t)
+/* Operations on integers: on their bits, or on what they are. */
+#define BITS(X, name, OPERATION)         \
+    X(name, OPERATION, int8, uint8_t)    \
+    X(name, OPERATION, int16, uint16_t)  \
+    X(name, OPERATION, int32, uint32_t)  \
+    X(name, OPERATION, int64, uint64_t)  \
+    X(name, OPERATION, uint8, uint8_t)   \
+    X(name, OPERATION, uint16, uint16_t) \
+    X(name, OPERATION, uint32, uint32_t) \
+    X(name, OPERATION, uint64, uint64_t)
+#define INTEGERS(X, name, OPERATION)     \
+    X(name, OPERATION, int8, int8_t)     \
+    X(name, OPERATION, int16, int16_t)   \
+    X(name, OPERATION, int32, int32_t)   \
+    X(name, OPERATION, int64, int64_t)   \
+    X(name, OPERATION, uint8, uint8_t)   \
+    X(name, OPERATION, uint16, uint16_t) \
+    X(name, OPERATION, uint32, uint32_t) \
+    X(name, OPERATION, uint64, uint64_t)
+#define FLOATS(X, name, HALF_OPERATION, OPERATION) \
+    X(name, HALF_OPERATION, float16, uint16_t)     \
+    X(name, OPERATION, float32, float)             \
+    X(name, OPERATION, float64, double)
+
+#define SETS(X)                      \
+    BITS(X, set, SET)                \
+    X(set, SET, bool, uint8_t)       \
+    X(set, SET, float16, uint16_t)   \
+    X(set, SET, float32, uint32_t)   \
+    X(set, SET, float64, uint64_t)   \
+    X(set, SET, complex64, uint64_t) \
+    X(set, SET, complex128, uint128_t)
+#define SUMS(X)        BITS(X, add, ADD) FLOATS(X, add, HALF_ADD, ADD)
+#define DIFFERENCES(X) BITS(X, subtract, SUBTRACT) FLOATS(X, subtract, HALF_SUBTRACT, SUBTRACT)
+#define PRODUCTS(X) \
+    BITS(X, multiply, INTEGER_MULTIPLY) FLOATS(X, multiply, HALF_MULTIPLY, MULTIPLY)
+#define QUOTIENTS(X) FLOATS(X, divide, HALF_DIVIDE, DIVIDE)
+#define MAXIMA(X) INTEGERS(X, maximum, MAXIMUM) FLOATS(X, maximum, half_maximum, FLOAT_MAXIMUM)
+#define MINIMA(X) INTEGERS(X, minimum, MINIMUM) FLOATS(X, minimum, half_minimum, FLOAT_MINIMUM)
+
+SETS(UPDATE)
+SUMS(UPDATE)
+DIFFERENCES(UPDATE)
+PRODUCTS(UPDATE)
+QUOTIENTS(UPDATE)
+MAXIMA(UPDATE)
+MINIMA(UPDATE)
 
 /* -- The table --------------------------------------------------------------------- */
 
@@ -256,64 +242,25 @@ UPDATE(minimum, half_minimum, float16, uint16_t)
     {take_##bounds##_uint8_t, take_##bounds##_uint16_t, take_##bounds##_uint32_t, \
      take_##bounds##_uint64_t, take_##bounds##_uint128_t}
 
-#define OF(name, suffix, dtype, like) [MX_DTYPE_##dtype] = name##suffix##_##like,
-#define BY_SIZE(name, suffix)          \
-    OF(name, suffix, bool, int8)       \
-    OF(name, suffix, int8, int8)       \
-    OF(name, suffix, int16, int16)     \
-    OF(name, suffix, int32, int32)     \
-    OF(name, suffix, int64, int64)     \
-    OF(name, suffix, uint8, int8)      \
-    OF(name, suffix, uint16, int16)    \
-    OF(name, suffix, uint32, int32)    \
-    OF(name, suffix, uint64, int64)    \
-    OF(name, suffix, float16, int16)   \
-    OF(name, suffix, float32, int32)   \
-    OF(name, suffix, float64, int64)   \
-    OF(name, suffix, complex64, int64) \
-    OF(name, suffix, complex128, complex128)
-#define OF_FLOATS(name, suffix)        \
-    OF(name, suffix, float16, float16) \
-    OF(name, suffix, float32, float32) \
-    OF(name, suffix, float64, float64)
-#define OF_NUMBERS(name, suffix)    \
-    OF(name, suffix, int8, int8)    \
-    OF(name, suffix, int16, int16)  \
-    OF(name, suffix, int32, int32)  \
-    OF(name, suffix, int64, int64)  \
-    OF(name, suffix, uint8, int8)   \
-    OF(name, suffix, uint16, int16) \
-    OF(name, suffix, uint32, int32) \
-    OF(name, suffix, uint64, int64) \
-    OF_FLOATS(name, suffix)
-#define OF_ORDERED(name, suffix)     \
-    OF(name, suffix, int8, int8)     \
-    OF(name, suffix, int16, int16)   \
-    OF(name, suffix, int32, int32)   \
-    OF(name, suffix, int64, int64)   \
-    OF(name, suffix, uint8, uint8)   \
-    OF(name, suffix, uint16, uint16) \
-    OF(name, suffix, uint32, uint32) \
-    OF(name, suffix, uint64, uint64) \
-    OF_FLOATS(name, suffix)
-
-#define UPDATES(suffix)                                        \
-    {                                                          \
-        [MX_SET] = {BY_SIZE(set, suffix)},                     \
-        [MX_UPDATE_ADD] = {OF_NUMBERS(add, suffix)},           \
-        [MX_UPDATE_SUBTRACT] = {OF_NUMBERS(subtract, suffix)}, \
-        [MX_UPDATE_MULTIPLY] = {OF_NUMBERS(multiply, suffix)}, \
-        [MX_UPDATE_DIVIDE] = {OF_FLOATS(divide, suffix)},      \
-        [MX_UPDATE_MAXIMUM] = {OF_ORDERED(maximum, suffix)},   \
-        [MX_UPDATE_MINIMUM] = {OF_ORDERED(minimum, suffix)},   \
+#define ELEMENTS(name, OPERATION, dtype, type) [MX_DTYPE_##dtype] = name##_##dtype,
+#define ROWS(name, OPERATION, dtype, type)     [MX_DTYPE_##dtype] = name##_row_##dtype,
+#define UPDATES(X)                               \
+    {                                            \
+        [MX_SET] = {SETS(X)},                    \
+        [MX_UPDATE_ADD] = {SUMS(X)},             \
+        [MX_UPDATE_SUBTRACT] = {DIFFERENCES(X)}, \
+        [MX_UPDATE_MULTIPLY] = {PRODUCTS(X)},    \
+        [MX_UPDATE_DIVIDE] = {QUOTIENTS(X)},     \
+        [MX_UPDATE_MAXIMUM] = {MAXIMA(X)},       \
+        [MX_UPDATE_MINIMUM] = {MINIMA(X)},       \
     }
 
 const struct mx_index_runs MX_ISA_NAME(mx_index_runs) = {
-    .ranges = {INTEGERS(RANGE_OF)[MX_DTYPE_uint64] = range_int64},
+    .ranges = {INDICES(RANGE_OF)},
     .takes = {[MX_PLAIN] = TAKES_OF(plain),
               [MX_NEGATIVE] = TAKES_OF(negative),
               [MX_CLAMP] = TAKES_OF(clamp)},
     .keeps = {keep_uint8_t, keep_uint16_t, keep_uint32_t, keep_uint64_t, keep_uint128_t},
-    .updates = UPDATES(),
-    .rows = UPDATES(_row),
+    .updates = UPDATES(ELEMENTS),
+    .rows = UPDATES(ROWS),
 };

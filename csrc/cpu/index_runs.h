@@ -29,6 +29,18 @@ typedef void mx_update_row(char *target, const char *values, intptr_t value_stri
 #define MX_TAKE_BOUNDS 3 /* MX_PLAIN, MX_NEGATIVE and MX_CLAMP */
 #define MX_TAKE_SIZES  5 /* 1, 2, 4, 8 and 16 bytes */
 
+/* An index with negative ones counted from the end; the nearest one that there is. */
+static inline int64_t mx_index_from_end(int64_t i, int64_t size)
+{
+    return i + (i >> 63 & size);
+}
+
+static inline int64_t mx_index_nearest(int64_t i, int64_t size)
+{
+    i = i < 0 ? 0 : i;
+    return i < size ? i : size - 1;
+}
+
 static inline int mx_size_number(int itemsize)
 {
     int number = 0;

@@ -41,6 +41,20 @@ static void widen(mx_range_run *run, int itemsize, const char *data, intptr_t st
     }
 }
 
+/* Goes to the next element over the first ndim axes, in C order; false after the last. */
+static bool go_on(const char **data, intptr_t *at, const intptr_t *shape,
+                  const intptr_t *strides, int ndim)
+{
+    for (int i = ndim - 1; i >= 0; i--) {
+        *data += strides[i];
+        if (++at[i] < shape[i])
+            return true;
+        *data -= shape[i] * strides[i];
+        at[i] = 0;
+    }
+    return false;
+}
+
 void mx_index_range(const char *data, int dtype, int ndim, const intptr_t *shape,
                     const intptr_t *strides, int64_t *least, int64_t *most)
 {
@@ -52,16 +66,9 @@ void mx_index_range(const char *data, int dtype, int ndim, const intptr_t *shape
     intptr_t stride = ndim ? strides[ndim - 1] : itemsize;
     *least = INT64_MAX;
     *most = INT64_MIN;
-    for (int i = 0; i >= 0;) {
+    do {
         widen(run, itemsize, data, stride, n, least, most);
-        for (i = inner - 1; i >= 0; i--) {
-            data += strides[i];
-            if (++at[i] < shape[i])
-                break;
-            data -= shape[i] * strides[i];
-            at[i] = 0;
-        }
-    }
+    } while (go_on(&data, at, shape, strides, inner));
 }
 
 /* -- Checks ------------------------------------------------------------------------ */
@@ -134,20 +141,13 @@ bool mx_check_find(const struct mx_instruction *in, int64_t *index)
 {
     const char *data;
     intptr_t shape[MX_MAX_NDIM], strides[MX_MAX_NDIM], at[MX_MAX_NDIM] = {0};
-    int i, ndim = order_of_memory(in, &data, shape, strides);
+    int ndim = order_of_memory(in, &data, shape, strides);
     do {
         int64_t most = INT64_MIN;
         mx_index_range(data, in->dtype, 0, NULL, NULL, index, &most);
         if (!is_within(*index, *index, in->indexing.sizes[0]))
             return true;
-        for (i = ndim - 1; i >= 0; i--) {
-            data += strides[i];
-            if (++at[i] < shape[i])
-                break;
-            data -= shape[i] * strides[i];
-            at[i] = 0;
-        }
-    } while (i >= 0);
+    } while (go_on(&data, at, shape, strides, ndim));
     return false;
 }
 
@@ -156,14 +156,6 @@ bool mx_check_find(const struct mx_instruction *in, int64_t *index)
 static int64_t index_at(const char *indices, intptr_t stride, intptr_t i)
 {
     return *(const int64_t *)(const void *)(indices + i * stride);
-}
-
-#define FROM_END(i) ((i) + ((i) >> 63 & size))
-
-static inline int64_t nearest(int64_t i, int64_t size)
-{
-    i = i < 0 ? 0 : i;
-    return i < size ? i : size - 1;
 }
 
 static inline int64_t modulo(int64_t i, int64_t size)
@@ -189,13 +181,13 @@ static void add_offsets(enum mx_bounds bounds, int64_t size, intptr_t indexed_st
         break;
     case MX_NEGATIVE:
     case MX_DROP:
-        ADD_OFFSETS(FROM_END(index))
+        ADD_OFFSETS(mx_index_from_end(index, size))
         break;
     case MX_CLAMP:
-        ADD_OFFSETS(nearest(FROM_END(index), size))
+        ADD_OFFSETS(mx_index_nearest(mx_index_from_end(index, size), size))
         break;
     case MX_NEAREST:
-        ADD_OFFSETS(nearest(index, size))
+        ADD_OFFSETS(mx_index_nearest(index, size))
         break;
     case MX_MODULO:
         ADD_OFFSETS(modulo(index, size))

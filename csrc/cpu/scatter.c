@@ -83,22 +83,6 @@ static bool is_direct(const struct mx_program *program, const struct mx_rows *ro
 
 /* -- Parts ------------------------------------------------------------------------- */
 
-/* The offsets of points and the tuples of indices they come from, of those that are there. */
-static intptr_t find_offsets(const struct mx_program *program, const struct mx_points *points,
-                             intptr_t *offsets, intptr_t *places)
-{
-    const struct mx_instruction *in = program->calls[0].instruction;
-    const struct mx_rows *rows = &scatter_of(program)->rows;
-    int last = rows->n_point_axes ? rows->point_axes[rows->n_point_axes - 1] : 0;
-    char *indices[MX_MAX_INDICES];
-    intptr_t strides[MX_MAX_INDICES];
-    for (int k = 0; k < in->indexing.n; k++) {
-        indices[k] = mx_points_data(points, program, program->calls[0].accesses[k]);
-        strides[k] = access_of(program, k)->strides[last];
-    }
-    return mx_index_offsets(&in->indexing, indices, strides, points->n, offsets, places);
-}
-
 static int compare(const void *x, const void *y)
 {
     intptr_t a = *(const intptr_t *)x, b = *(const intptr_t *)y;
@@ -115,7 +99,7 @@ static bool choose_limits(const struct mx_program *program, int n_parts)
         struct mx_points points;
         intptr_t offset, place, first = scatter->rows.n_points / N_SAMPLES * s;
         mx_points_find(&points, &scatter->rows, program, first, first + 1);
-        if (find_offsets(program, &points, &offset, &place) > 0)
+        if (mx_points_offsets(&points, &scatter->rows, program, &offset, &place) > 0)
             samples[n++] = offset;
     }
     qsort(samples, (size_t)n, sizeof *samples, compare);
@@ -287,8 +271,7 @@ static void find_block(const struct mx_program *program, const struct mx_points 
     const struct scatter *scatter = scatter_of(program);
     const struct mx_rows *rows = &scatter->rows;
     bool is_part = scatter->sharing == BY_ELEMENTS && program->n_chunks > 1;
-    int last = rows->n_point_axes ? rows->point_axes[rows->n_point_axes - 1] : 0;
-    block->n = find_offsets(program, points, block->offsets, block->places);
+    block->n = mx_points_offsets(points, rows, program, block->offsets, block->places);
     bool are_all = block->n == points->n;
     block->has_places = !are_all || is_part;
     if (is_part && are_all)
@@ -299,7 +282,7 @@ static void find_block(const struct mx_program *program, const struct mx_points 
                                 block->offsets, block->places);
     block->target = mx_points_data(points, program, program->calls[0].accesses[in->nin]);
     block->values = mx_points_data(points, program, program->calls[0].accesses[values_of(in)]);
-    block->stride = access_of(program, values_of(in))->strides[last];
+    block->stride = access_of(program, values_of(in))->strides[mx_points_axis(rows)];
 }
 
 /* Updates one element for each point. */
@@ -358,14 +341,10 @@ static void update_scattered_rows(const struct mx_program *program, const struct
     const struct mx_access *to = access_of(program, in->nin);
     const struct mx_access *from = access_of(program, values_of(in));
     intptr_t at[MX_MAX_NDIM] = {0};
-    do {
-        intptr_t to_at = 0, from_at = 0;
-        for (int i = 0; i < rows->n_row_axes; i++) {
-            to_at += at[i] * to->strides[rows->row_axes[i]];
-            from_at += at[i] * from->strides[rows->row_axes[i]];
-        }
-        update_elements(program, block, block->target + to_at, block->values + from_at);
-    } while (mx_row_next(rows, program, at));
+    do
+        update_elements(program, block, block->target + mx_row_offset(rows, to, at),
+                        block->values + mx_row_offset(rows, from, at));
+    while (mx_row_next(rows, program, at));
 }
 
 /* Of a part that updates the elements between its limits. */

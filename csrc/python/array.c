@@ -357,7 +357,8 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
         if (status != 0)
             return status < 0 ? NULL : selected;
     }
-    int status = index_may_be_worth_it(a, key) ? index_take(a, key, &selected) : 0;
+    int status =
+        index_may_be_worth_it(a, key, is_unwritten(a)) ? index_take(a, key, &selected) : 0;
     if (status != 0)
         return status < 0 ? NULL : selected;
     given_begin(&given);
@@ -414,7 +415,7 @@ static int array_assign(PyObject *a, PyObject *key, PyObject *value)
     given_begin(&given);
     PyObject *host = as_array(a)->host;
     int status = value ? record_item(a, key, value) : 0;
-    if (status == 0 && value && index_may_be_worth_it(a, key))
+    if (status == 0 && value && index_may_be_worth_it(a, key, is_in_use(a)))
         status = index_assign(a, key, value);
     root_of(a)->version++;
     if (status != 0)

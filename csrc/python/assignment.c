@@ -4,17 +4,14 @@
 int assignment_record(PyObject *a, PyObject *host, PyObject *value)
 {
     struct source from, to = {.array = a, .host = (PyArrayObject *)host};
-    struct shape shape = {0}, broadcasted;
+    struct shape shape;
     to.code = source_row(PyArray_TYPE(to.host));
     if (to.code < 0 || !PyArray_ISALIGNED(to.host) || !PyArray_ISNOTSWAPPED(to.host) ||
         PyArray_NDIM(to.host) > MX_MAX_NDIM || !source_read(value, &from))
         return 0;
-    shape.ndim = PyArray_NDIM(to.host);
-    memcpy(shape.dims, PyArray_DIMS(to.host), (size_t)shape.ndim * sizeof *shape.dims);
-    broadcasted = shape;
-    if (!shape_broadcast(&broadcasted, &from) || broadcasted.ndim != shape.ndim ||
-        memcmp(shape.dims, broadcasted.dims, (size_t)shape.ndim * sizeof *shape.dims) != 0 ||
-        !record_can_write(&to, &shape) || shape_size(&shape) == 0 || shape.ndim == 0)
+    shape = shape_of(to.host);
+    if (!shape_takes(&shape, &from) || !record_can_write(&to, &shape) ||
+        shape_size(&shape) == 0 || shape.ndim == 0)
         return 0;
     if (is_complex_row(source_own_row(&from)) && !is_complex_row(to.code))
         return 0; /* NumPy warns that imaginary parts are discarded, or refuses */
@@ -67,14 +64,13 @@ int assignment_record(PyObject *a, PyObject *host, PyObject *value)
 /* -- Methods of the module --------------------------------------------------------- */
 
 /* False when it is not for the queue. */
-static bool read_shape(PyObject *dims, struct shape *shape, int *order)
+static bool read_shape(PyObject *dims, struct shape *shape)
 {
     shape->ndim = (int)PyTuple_Size(dims);
     if (shape->ndim > MX_MAX_NDIM)
         return false;
     for (int i = 0; i < shape->ndim; i++) {
         shape->dims[i] = PyNumber_AsSsize_t(PyTuple_GetItem(dims, i), PyExc_OverflowError);
-        order[i] = i;
         if (shape->dims[i] <= 0) {
             PyErr_Clear();
             return false;
@@ -88,13 +84,13 @@ static PyObject *empty(PyObject *module, PyObject *args)
     (void)module;
     struct shape shape = {0};
     PyObject *dims;
-    int type_number, order[MX_MAX_NDIM];
+    int type_number;
     if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &dims, &type_number))
         return NULL;
     int row = source_row(type_number);
-    if (row < 0 || !read_shape(dims, &shape, order))
+    if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
-    PyObject *out = record_new(row, &shape, order);
+    PyObject *out = record_new(row, &shape, NULL);
     if (out && core->buffer_place(memory_of(as_array(out)->host)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
@@ -108,12 +104,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
 static PyObject *assigned(PyObject *out, PyObject *value)
 {
     int status = out ? assignment_record(out, as_array(out)->host, value) : -1;
-    if (status > 0)
-        return out;
-    Py_XDECREF(out);
-    if (status < 0)
-        return NULL;
-    Py_RETURN_NOTIMPLEMENTED;
+    return record_result(status, out);
 }
 
 static PyObject *fill(PyObject *module, PyObject *args)
@@ -121,13 +112,13 @@ static PyObject *fill(PyObject *module, PyObject *args)
     (void)module;
     struct shape shape = {0};
     PyObject *dims, *value;
-    int type_number, order[MX_MAX_NDIM];
+    int type_number;
     if (!PyArg_ParseTuple(args, "O!iO", &PyTuple_Type, &dims, &type_number, &value))
         return NULL;
     int row = source_row(type_number);
-    if (row < 0 || !read_shape(dims, &shape, order))
+    if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
-    return assigned(record_new(row, &shape, order), value);
+    return assigned(record_new(row, &shape, NULL), value);
 }
 
 static PyObject *range(PyObject *module, PyObject *args)
@@ -135,7 +126,7 @@ static PyObject *range(PyObject *module, PyObject *args)
     (void)module;
     struct shape shape = {.ndim = 1};
     Py_buffer first_two;
-    int type_number, order[1] = {0};
+    int type_number;
     if (!PyArg_ParseTuple(args, "niy*", &shape.dims[0], &type_number, &first_two))
         return NULL;
     int row = source_row(type_number);
@@ -150,7 +141,7 @@ static PyObject *range(PyObject *module, PyObject *args)
     PyBuffer_Release(&first_two);
     if (!fits || shape.dims[0] < 1 || shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
-    PyObject *out = record_new(row, &shape, order);
+    PyObject *out = record_new(row, &shape, NULL);
     struct place *place = out ? place_new() : NULL;
     if (!place) {
         Py_XDECREF(out);
@@ -181,11 +172,9 @@ static PyObject *cast(PyObject *module, PyObject *args)
         shape.ndim == 0 || shape_size(&shape) == 0 || source_is_value(&from) ||
         shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
-    for (int i = 0; i < shape.ndim; i++)
-        order[i] = i;
     if (keeps_order)
         source_sort_axes(&from, order);
-    return assigned(record_new(row, &shape, order), a);
+    return assigned(record_new(row, &shape, keeps_order ? order : NULL), a);
 }
 
 static PyObject *takes(PyObject *module, PyObject *a)

@@ -1,6 +1,6 @@
 /* bridge.c -- the module mxnp._bridge: arrays, and calls that cross between them and NumPy. */
 #define MX_IMPORTS_NUMPY
-#include "python/record.h"
+#include "python/index.h"
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
@@ -180,7 +180,8 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddFunctions(module, mode_methods) < 0 ||
         PyModule_AddFunctions(module, assignment_methods) < 0 ||
         PyModule_AddFunctions(module, reduction_methods) < 0 ||
-        PyModule_AddIntConstant(module, "IN_BOUNDS", -1) < 0 ||
+        PyModule_AddIntConstant(module, "ASSIGN", NO_OP) < 0 ||
+        PyModule_AddIntConstant(module, "IN_BOUNDS", INDEX_IN_BOUNDS) < 0 ||
         PyModule_AddIntConstant(module, "CLAMP", MX_CLAMP) < 0 ||
         PyModule_AddIntConstant(module, "DROP", MX_DROP) < 0 ||
         PyModule_AddIntConstant(module, "NEAREST", MX_NEAREST) < 0 ||

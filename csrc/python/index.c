@@ -283,9 +283,9 @@ int index_read(PyObject *a, PyObject *key, struct index *index)
 
 /* -- Whether it is for the queue ---------------------------------------------------- */
 
-bool index_may_be_worth_it(PyObject *a, PyObject *key)
+bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting)
 {
-    bool is_tuple = PyTuple_CheckExact(key), has_arrays = false, is_waiting = is_in_use(a);
+    bool is_tuple = PyTuple_CheckExact(key), has_arrays = false;
     double most = (double)PyArray_SIZE(host_of(a));
     for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_Size(key) : 1); i++) {
         PyObject *item = is_tuple ? PyTuple_GetItem(key, i) : key;

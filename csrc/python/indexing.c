@@ -99,8 +99,7 @@ int index_operands(struct mx_instruction *in, const struct index *index,
 {
     for (int j = 0; j < index->n; j++) {
         const struct source *indices = &index->sources[j];
-        struct shape own = {0};
-        shape_broadcast(&own, indices);
+        struct shape own = shape_of(indices->host);
         bool is_target = target && root_of(target->array) == root_of(indices->array);
         if (indices->code == ROW_int64 && !is_target)
             record_view(&in->operands[j], indices, &own, place);
@@ -164,13 +163,9 @@ static int record_gather(const struct index *index, bool in_c_order, PyObject **
     record_begin(&in, &loop, "take", n + 1, 1, &index->shape, 0);
     in.kind = MX_GATHER;
     in.indexing = index->indexing;
-    if (in_c_order)
-        for (int i = 0; i < index->shape.ndim; i++)
-            order[i] = i;
-    else
-        order_result(index, order);
+    order_result(index, order);
     if (index_operands(&in, index, NULL, place, &made) < 0 ||
-        !(*out = record_new(index->table.code, &index->shape, order))) {
+        !(*out = record_new(index->table.code, &index->shape, in_c_order ? NULL : order))) {
         index_release(&made);
         place_free(place);
         return -1;
@@ -225,17 +220,16 @@ static PyObject *take(PyObject *module, PyObject *args)
     int bounds;
     if (!PyArg_ParseTuple(args, "OOi", &a, &key, &bounds))
         return NULL;
+    out = NULL;
     int status = is_array(a) ? take_key(a, key, bounds, true, &out) : 0;
-    if (status == 0)
-        Py_RETURN_NOTIMPLEMENTED;
-    return status < 0 ? NULL : out;
+    return record_result(status, out);
 }
 
 static PyObject *search(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *sorted, *values;
-    int is_right, order[MX_MAX_NDIM];
+    int is_right;
     struct source table, from, to;
     struct shape shape = {0};
     if (!PyArg_ParseTuple(args, "OOp", &sorted, &values, &is_right))
@@ -246,10 +240,8 @@ static PyObject *search(PyObject *module, PyObject *args)
         !shape_broadcast(&shape, &from) || shape.ndim == 0 || shape_size(&shape) == 0 ||
         PyArray_SIZE(table.host) == 0 || shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
-    for (int i = 0; i < shape.ndim; i++)
-        order[i] = i;
     struct place *place = place_new();
-    PyObject *out = place ? record_new(ROW_int64, &shape, order) : NULL;
+    PyObject *out = place ? record_new(ROW_int64, &shape, NULL) : NULL;
     if (!out) {
         if (place)
             place_free(place);

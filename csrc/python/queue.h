@@ -165,8 +165,8 @@ int index_assign(PyObject *a, PyObject *key, PyObject *value);
 /* -- index.c ------------------------------------------------------------------------ */
 
 /* A first look, which spares small arrays the rest: whether a key has arrays that may select as
- * much as is recorded, or something waits. */
-bool index_may_be_worth_it(PyObject *a, PyObject *key);
+ * much as is recorded, or something waits: an array of the key or, as the caller says, a. */
+bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting);
 
 void index_forget(struct array *array); /* that has a range */
 

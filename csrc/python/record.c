@@ -155,8 +155,7 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
     }
     if (!core->cast_loop(source->code, row))
         return 0;
-    struct shape own = {.ndim = PyArray_NDIM(source->host)};
-    memcpy(own.dims, PyArray_DIMS(source->host), (size_t)own.ndim * sizeof *own.dims);
+    struct shape own = shape_of(source->host);
     npy_intp strides[MX_MAX_NDIM] = {0};
     *made = record_new_temporary(source, 1, row, &own, strides);
     if (!*made || record_copy(source, NULL, NULL, source->code, NULL, *made, strides, row, &own,
@@ -250,6 +249,16 @@ int record_done(const struct source *sources, int n)
         return 1;
     held = 0;
     return queue_flush() < 0 ? -1 : 1;
+}
+
+PyObject *record_result(int status, PyObject *out)
+{
+    if (status > 0)
+        return out;
+    Py_XDECREF(out);
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
 }
 
 /* -- A cast ------------------------------------------------------------------------ */

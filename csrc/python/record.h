@@ -66,7 +66,13 @@ void source_order_axes(const struct source *sources, int n, const struct shape *
 void source_sort_axes(const struct source *source, int *order);
 
 bool shape_broadcast(struct shape *shape, const struct source *source);
+
+/* Whether the source can be broadcast to the shape as it is. */
+bool shape_takes(const struct shape *shape, const struct source *source);
+
+struct shape shape_of(const PyArrayObject *host);
 npy_intp shape_size(const struct shape *shape);
+/* With axes in this order in memory; NULL: C order. */
 void shape_strides(const struct shape *shape, const int *order, int itemsize,
                    npy_intp *strides);
 
@@ -140,11 +146,15 @@ bool record_collides(const struct source *out, const struct source *source);
 
 bool record_can_write(const struct source *out, const struct shape *shape);
 
-/* New reference: an array still to be written, with axes in this order in memory. */
+/* New reference: an array still to be written, with axes in this order in memory; NULL: C
+ * order. */
 PyObject *record_new(int row, const struct shape *shape, const int *order);
 
 /* New reference: a recorded array cast to another dtype; NULL with an exception set. */
 PyObject *record_cast(PyObject *a, int row, const char *name, int wanted);
+
+/* What a method of the module gives: out, which is taken, NotImplemented for 0, or NULL. */
+PyObject *record_result(int status, PyObject *out);
 
 /* Runs at once what the outside can see, and everything when there is much of it.  1 or -1. */
 int record_done(const struct source *sources, int n);

@@ -87,8 +87,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     if (status < 1) {
         place_free(place);
     } else {
-        struct shape own = {.ndim = PyArray_NDIM(host_of(out))};
-        memcpy(own.dims, PyArray_DIMS(host_of(out)), (size_t)own.ndim * sizeof *own.dims);
+        struct shape own = shape_of(host_of(out));
         source_read_array(out, &output);
         record_view(&in.operands[1], &output, &own, place);
         memcpy(in.operands[1].strides, strides, (size_t)r->shape.ndim * sizeof *strides);
@@ -102,16 +101,6 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
         record_mark(&r->input, sequence, false);
     record_mark(&output, sequence, true);
     return record_done(&r->input, 1);
-}
-
-static PyObject *finish(int status, PyObject *out)
-{
-    if (status > 0)
-        return out;
-    Py_XDECREF(out);
-    if (status < 0)
-        return NULL;
-    Py_RETURN_NOTIMPLEMENTED;
 }
 
 /* Whether NumPy would look at the first few elements of each line only: it stops at the first
@@ -160,7 +149,7 @@ static PyObject *reduce(PyObject *module, PyObject *args)
         Py_DECREF(total);
         status = out ? 1 : -1;
     }
-    return finish(status, out);
+    return record_result(status, out);
 }
 
 static PyObject *accumulate(PyObject *module, PyObject *args)
@@ -183,7 +172,7 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
         strides[i] = PyArray_STRIDE(host_of(out), i);
     if (status > 0)
         status = record(&r, MX_SCAN, axis, out, strides);
-    return finish(status, out);
+    return record_result(status, out);
 }
 
 /* -- Searches ---------------------------------------------------------------------- */
@@ -240,7 +229,7 @@ static PyObject *find(PyObject *module, PyObject *args)
     }
     if (status > 0)
         status = record(&r, MX_FIND, axis, out, strides);
-    return finish(status, out);
+    return record_result(status, out);
 }
 
 PyMethodDef reduction_methods[] = {

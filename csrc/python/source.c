@@ -168,6 +168,22 @@ bool shape_broadcast(struct shape *shape, const struct source *source)
     return true;
 }
 
+bool shape_takes(const struct shape *shape, const struct source *source)
+{
+    struct shape broadcasted = *shape;
+    return shape_broadcast(&broadcasted, source) && broadcasted.ndim == shape->ndim &&
+           memcmp(broadcasted.dims, shape->dims, (size_t)shape->ndim * sizeof *shape->dims) ==
+               0;
+}
+
+struct shape shape_of(const PyArrayObject *host)
+{
+    struct shape shape = {.ndim = PyArray_NDIM(host)};
+    memcpy(shape.dims, PyArray_DIMS((PyArrayObject *)(uintptr_t)host),
+           (size_t)shape.ndim * sizeof *shape.dims);
+    return shape;
+}
+
 npy_intp shape_size(const struct shape *shape)
 {
     npy_intp size = 1;
@@ -278,8 +294,9 @@ void shape_strides(const struct shape *shape, const int *order, int itemsize, np
 {
     npy_intp stride = itemsize;
     for (int i = shape->ndim - 1; i >= 0; i--) {
-        strides[order[i]] = stride;
-        stride *= shape->dims[order[i]];
+        int axis = order ? order[i] : i;
+        strides[axis] = stride;
+        stride *= shape->dims[axis];
     }
 }
 

@@ -40,16 +40,8 @@ static bool are_in_order(const struct index *index, const struct source *value)
 
 static bool can_write(const struct index *index)
 {
-    struct shape view = {.ndim = PyArray_NDIM(index->table.host)};
-    memcpy(view.dims, PyArray_DIMS(index->table.host), (size_t)view.ndim * sizeof *view.dims);
+    struct shape view = shape_of(index->table.host);
     return record_can_write(&index->table, &view);
-}
-
-static bool fits_shape(const struct source *value, const struct index *index)
-{
-    struct shape shape = index->shape;
-    return shape_broadcast(&shape, value) && shape.ndim == index->shape.ndim &&
-           memcmp(shape.dims, index->shape.dims, (size_t)shape.ndim * sizeof *shape.dims) == 0;
 }
 
 /* The values: copied first if they share memory with the elements that are updated. */
@@ -60,8 +52,7 @@ static int value_operand(struct mx_operand *operand, const struct index *index,
     struct mx_buffer *buffer = NULL;
     if (!value->scalar && !source_is_value(value) &&
         root_of(value->array) == root_of(index->table.array)) {
-        struct shape own = {0};
-        shape_broadcast(&own, value);
+        struct shape own = shape_of(value->host);
         if (index_copy(operand, value, update->row, &own, update->wanted, made) < 0)
             return -1;
         index_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
@@ -117,7 +108,8 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
     if (status > 0)
         status = (index_is_worth_it(&index) || is_in_use(a) ||
                   (value->array && is_unwritten(value->array))) &&
-                 can_write(&index) && fits_shape(value, &index) && are_in_order(&index, value);
+                 can_write(&index) && shape_takes(&index.shape, value) &&
+                 are_in_order(&index, value);
     if (status > 0)
         status = index_settle_bounds(&index, bounds, MX_DROP);
     if (status > 0)
