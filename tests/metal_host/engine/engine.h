@@ -1,0 +1,69 @@
+/* engine.h -- runs compute kernels on CPU threads.
+ *
+ * Threadgroups are shared out to operating-system threads, which contend for memory as those
+ * of a GPU do.  The GPU threads of a group are fibers of one such thread, so that a barrier is
+ * a switch to another fiber.
+ */
+#pragma once
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../msl/kernel_abi.h"
+
+enum {
+    ENGINE_BINDINGS = 31,  /* of each kind: buffers, threadgroup memory */
+    ENGINE_THREADS = 1024, /* of a threadgroup */
+    ENGINE_SIMD_WIDTH = 32,
+    ENGINE_THREADGROUP_MEMORY = 32768,
+};
+
+/* MTLCommandBufferError's values. */
+enum engine_failure {
+    ENGINE_NO_FAILURE = 0,
+    ENGINE_INTERNAL = 1,
+    ENGINE_TIMEOUT = 2,
+    ENGINE_PAGE_FAULT = 3,
+};
+
+struct engine_range {
+    const uint8_t *start;
+    size_t size;
+};
+
+struct engine_dispatch {
+    const struct msl_kernel *kernel;
+    struct engine_range image; /* of the kernel's library: its constants */
+    uint32_t threads_per_grid[3], threads_per_threadgroup[3];
+    void *addresses[ENGINE_BINDINGS];             /* with the offset */
+    struct engine_range buffers[ENGINE_BINDINGS]; /* where they lie */
+    uint32_t threadgroup_memory[ENGINE_BINDINGS]; /* bytes of [[threadgroup(n)]] arguments */
+
+    /* Set by engine_run. */
+    enum engine_failure failure;
+    char message[512];
+};
+
+/* Runs it to its end, on this thread and others.  The grid is not empty, a group has 1 to 1024
+ * threads, and what the kernel takes is bound. */
+void engine_run(struct engine_dispatch *dispatch);
+
+/* Has faults reported that are from here on; asked again before every dispatch, as others take
+ * the signal too. */
+void engine_take_signals(void);
+
+/* A thread that runs dispatches must not block the signals that faults are. */
+void engine_unblock_signals(sigset_t *blocked);
+
+/* What a kernel's library is loaded with. */
+extern const struct msl_engine engine_for_kernels;
+
+/* May be changed while nothing runs. */
+extern struct engine_settings {
+    long workers;  /* operating-system threads */
+    long branches; /* that a GPU thread may take before it counts as hung */
+    long seed;     /* not 0: of the order in which a group's threads start */
+    long race;     /* report data races; with one worker */
+    long chaos;    /* yield the processor at one atomic operation in 16 */
+} engine_settings;

@@ -1,0 +1,20 @@
+/* libraries.h -- compiled MSL: made by the front end, kept on disk, loaded once. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../engine/engine.h"
+
+struct kernel_library {
+    struct kernel_library *next;
+    unsigned __int128 key;
+    const struct msl_kernel *kernels;
+    uint32_t kernel_count;
+    _Atomic long *dispatches; /* of each kernel */
+    struct engine_range image;
+};
+
+/* Compiles the source, unless somebody has before.  If it does not compile gives NULL and the
+ * diagnostics, which the caller frees. */
+const struct kernel_library *load_library(const char *source, bool fast_math,
+                                          char **diagnostics);

@@ -1,0 +1,1 @@
+"""From Metal Shading Language to a shared library of the host."""

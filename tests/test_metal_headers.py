@@ -1,0 +1,461 @@
+"""The Metal host's headers against Apple's metadata.
+
+Two packages for macOS carry it, and pip gives them to any machine: metal-cpp's headers
+(in mlx-metal) have selectors and types by name, PyObjC's metadata has the values of enums
+and types by their encoding. Nothing of either is kept in the repository.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+HEADERS = Path(__file__).parent / "metal_host"
+WHEELS = {
+    "pyobjc-framework-Metal": "macosx_10_9_universal2",
+    "mlx-metal": "macosx_14_0_arm64",
+}
+
+# -- Types -------------------------------------------------------------------------------
+
+
+def split_top(text: str, separator: str = ",") -> list[str]:
+    """Split where no bracket is open."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "(<[{") - (c in ")>]}")
+        if c == separator and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    last = text[start:].strip()
+    return [part.strip() for part in parts] + ([last] if last else [])
+
+
+ANNOTATIONS = re.compile(
+    r"\b(_Nonnull|_Nullable|nullable|nonnull|__unsafe_unretained|oneway|class)\b"
+)
+OBJECTS = {"id", "instancetype", "ObjectType", "KeyType", "NSObject*", "_Object*"}
+ALIASES = {
+    "bool": "BOOL",
+    "CFTimeInterval": "double",
+    "NSTimeInterval": "double",
+    "NSErrorDomain": "NSString*",
+    "NSStringEncoding": "NSUInteger",
+    "MTLCommandBufferHandler": "block",
+    "unsigned long": "NSUInteger",
+}
+
+
+def canonical(name: str) -> str:
+    """Give one spelling to the types of Objective-C and of metal-cpp."""
+    name = ANNOTATIONS.sub(" ", name)
+    if "^" in name or "std::function" in name:
+        return "block"
+    name = re.sub(r"\bid\s*<(\w+)>", r"\1*", name)
+    name = re.sub(r"<[^<>]*(<[^<>]*>)?[^<>]*>", "", name)
+    name = re.sub(r"\b(MTL|NS)::", r"\1", name)
+    name = re.sub(r"\[[^]]*\]", "*", name)
+    is_plain = re.search(r"\b(void|char|u?int\d+_t)\b", name)
+    if not is_plain or not re.match(r"\s*const\b", name):
+        name = re.sub(r"\bconst\b", "", name)
+    name = re.sub(r"\s*\*\s*", "*", re.sub(r"\s+", " ", name).strip())
+    name = ALIASES.get(name, name)
+    if name in {f"{o}*" for o in OBJECTS}:
+        return "object*"
+    return "object" if name in OBJECTS else name
+
+
+@dataclass
+class Method:
+    returns: str
+    parameters: list[str]
+
+
+# -- Ours --------------------------------------------------------------------------------
+
+
+@dataclass
+class Declarations:
+    """Methods by class and selector, and the values of enums and their types."""
+
+    methods: dict[tuple[str, str], Method] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+    enums: dict[str, str] = field(default_factory=dict)
+
+
+TYPE = r"\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"
+
+
+def read_method(text: str) -> tuple[str, Method]:
+    match = re.match(rf"[-+]\s*{TYPE}\s*(.*)", text, re.S)
+    assert match, text
+    returns, rest = match.groups()
+    parts = re.findall(rf"(\w+)\s*:\s*{TYPE}\s*\w+", rest)
+    selector = "".join(f"{name}:" for name, _ in parts)
+    if not parts:
+        selector = re.match(r"\w+", rest).group()
+    return selector, Method(canonical(returns), [canonical(t) for _, t in parts])
+
+
+def read_property(text: str) -> Iterator[tuple[str, Method]]:
+    attributes, of, name = re.match(
+        rf"@property\s*{TYPE}\s*(.*?)\s*\b(\w+)\s*(?:NS_\w+)?$", text, re.S
+    ).groups()
+    getter = re.search(r"getter\s*=\s*(\w+)", attributes)
+    kind = canonical(of)
+    yield getter.group(1) if getter else name, Method(kind, [])
+    if "readonly" not in attributes:
+        yield f"set{name[0].upper()}{name[1:]}:", Method("void", [kind])
+
+
+def read_enums(text: str, into: Declarations) -> None:
+    pattern = r"typedef NS_(?:ENUM|OPTIONS)\((\w+), (\w+)\) \{(.*?)\}"
+    for base, name, body in re.findall(pattern, text, re.S):
+        into.enums[name] = base
+        for entry in filter(str.strip, body.split(",")):
+            constant, value = (part.strip() for part in entry.split("=", 1))
+            into.values[constant] = eval(value, {"__builtins__": {}})
+
+
+def read_headers(folder: Path) -> Declarations:
+    declared = Declarations()
+    for path in sorted([*folder.glob("Metal/*.h"), *folder.glob("Foundation/*.h")]):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        text = re.sub(r"^#.*$", "", text.replace("\\\n", " "), flags=re.M)
+        read_enums(text, declared)
+        pattern = r"@(?:protocol|interface) (\w+)[^;]*?\n(.*?)@end"
+        for name, body in re.findall(pattern, text, re.S):
+            body = re.sub(r"^\s*\{.*?^\}", "", body, flags=re.S | re.M)
+            for part in split_top(body, ";"):
+                declaration = part.strip()
+                if declaration.startswith("@property"):
+                    for selector, method in read_property(declaration):
+                        declared.methods[name, selector] = method
+                elif declaration[:1] in {"-", "+"}:
+                    selector, method = read_method(declaration)
+                    declared.methods[name, selector] = method
+    return declared
+
+
+# -- Apple's -----------------------------------------------------------------------------
+
+
+def wheel(package: str) -> zipfile.ZipFile:
+    """Give a package's wheel, downloaded once."""
+    given = os.environ.get("METAL_HOST_CACHE")
+    cache = Path(given) if given else Path.home() / ".cache" / "mxnp-metal-host"
+    folder = cache / "wheels"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    stem = package.lower().replace("-", "_")
+    found = [p for p in folder.glob("*.whl") if p.name.lower().startswith(stem)]
+    if not found:
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
+        pip += ["--only-binary=:all:", "--python-version", "3.11"]
+        pip += ["--platform", WHEELS[package], "-d", str(folder), package]
+        try:
+            done = subprocess.run(pip, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"pip does not get to downloading {package}")
+        if done.returncode:
+            pytest.skip(f"pip cannot download {package}: {done.stderr.strip()[-200:]}")
+        found = [p for p in folder.glob("*.whl") if p.name.lower().startswith(stem)]
+    return zipfile.ZipFile(found[0])
+
+
+@dataclass
+class MetalCpp:
+    selectors: set[str] = field(default_factory=set)
+    methods: dict[tuple[str, str], list[Method]] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+
+    def find(self, name: str, selector: str) -> list[Method]:
+        """Give the method of the class or of what it is derived from."""
+        while name:
+            if (name, selector) in self.methods:
+                return self.methods[name, selector]
+            name = self.parents.get(name, "")
+        return []
+
+
+NAMES_OF_NS = (
+    "UInteger Integer String Error ErrorDomain Array Dictionary Object Number Range"
+    " StringEncoding FastEnumerationState"
+)
+
+
+def canonical_cpp(name: str, space: str) -> str:
+    if space == "NS":
+        pattern = rf"(?<![\w:])({NAMES_OF_NS.replace(' ', '|')})\b"
+        name = re.sub(pattern, r"NS::\1", name)
+    return canonical(name)
+
+
+def read_parameter(text: str, space: str) -> tuple[str, str]:
+    """Give a parameter's name and type."""
+    block = re.search(r"\(\^\s*(\w+)\)", text)
+    if block:
+        return block.group(1), "block"
+    named = re.match(r"(.*\W)(\w+)\s*(\[\])?$", text, re.S)
+    if not named:
+        return "", "?"
+    kind, name, array = named.groups()
+    return name, canonical_cpp(kind + (array or ""), space)
+
+
+DEFINITION = re.compile(
+    r"_(?:MTL|NS)_INLINE [^;{]*?\b(MTL|NS)::(\w+)::\w+\(([^{;]*)\)(?: const)?\s*\{\s*"
+    r"(?:return )?Object::sendMessage(?:Safe)?<(.*?)>\("
+    r"(?:this|_\w+\(\w+\)), _(?:MTL|NS)_PRIVATE_SEL\((\w+)\)(.*?)\);\s*\}",
+    re.S,
+)
+
+
+def read_metal_cpp(texts: list[str]) -> MetalCpp:
+    result, text = MetalCpp(), "\n".join(texts)
+    pattern = r'_(?:MTL|NS)_PRIVATE_DEF_SEL\(\s*(\w+),\s*"([^"]+)"\s*\)'
+    selectors = dict(re.findall(pattern, text))
+    result.selectors = set(selectors.values())
+    pattern = (
+        r"class (\w+) : public NS::(?:Referencing|Copying)<\w+(?:, (?:\w+::)?(\w+))?>"
+    )
+    result.parents = {f"MTL{a}": f"MTL{b}" for a, b in re.findall(pattern, text) if b}
+    for space, name, parameters, returns, accessor, arguments in DEFINITION.findall(
+        text
+    ):
+        types = dict(read_parameter(p, space) for p in split_top(parameters))
+        passed = [types.get(a, "?") for a in split_top(arguments) if a]
+        method = Method(canonical_cpp(returns, space), passed)
+        key = space + name, selectors.get(accessor, accessor)
+        result.methods.setdefault(key, []).append(method)
+    return result
+
+
+@dataclass
+class PyObjC:
+    values: dict[str, int]
+    methods: dict[str, dict]
+
+
+def read_pyobjc(text: str) -> PyObjC:
+    values = {
+        name: int(value) for name, value in re.findall(r"\b(MTL\w+)@(-?\d+)", text)
+    }
+    methods = {}
+    for node in ast.walk(ast.parse(text)):
+        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if is_call and node.func.id == "r" and len(node.args) == 3:
+            try:
+                _, selector, information = map(ast.literal_eval, node.args)
+            except ValueError:
+                continue  # it depends on the machine
+            methods[selector.decode()] = information
+    return PyObjC(values, methods)
+
+
+# -- Comparing ---------------------------------------------------------------------------
+
+
+# metal-cpp takes the pages as const, Apple's header does not.
+CONST_IN_METAL_CPP = {"newBufferWithBytesNoCopy:length:options:deallocator:"}
+
+# PyObjC has one entry for all classes, and in another one this is an NSInteger.
+OF_ANOTHER_CLASS = {"status"}
+
+
+def agree(ours: str, theirs: str) -> bool:
+    is_pointer = ours.endswith("*") or theirs.endswith("*")
+    if "object" in {ours, theirs} and (is_pointer or ours == theirs):
+        return True
+    return ours == theirs or "?" in theirs
+
+
+def compare_metal_cpp(ours: Declarations, apple: MetalCpp) -> tuple[list[str], int]:
+    """Give what is wrong, and how many methods' types were compared."""
+    wrong, compared = [], 0
+    for (name, selector), method in ours.methods.items():
+        if name.startswith("MTL") and selector not in apple.selectors:
+            wrong.append(f"{name}: no selector {selector}")
+        candidates = apple.find(name, selector)
+        if selector in CONST_IN_METAL_CPP:
+            candidates = [
+                Method(c.returns, [p.removeprefix("const ") for p in c.parameters])
+                for c in candidates
+            ]
+        if not candidates:
+            continue
+        compared += 1
+        if not any(
+            len(c.parameters) == len(method.parameters)
+            and all(map(agree, method.parameters, c.parameters))
+            and agree(method.returns, c.returns)
+            for c in candidates
+        ):
+            wrong.append(f"{name} {selector}: {method} is not {candidates}")
+    return wrong, compared
+
+
+ENCODINGS = {
+    "void": "v",
+    "BOOL": "Z",
+    "NSUInteger": "Q",
+    "NSInteger": "q",
+    "uint64_t": "Q",
+    "uint8_t": "z",  # PyObjC's own, for a char that is a number
+    "double": "d",
+    "block": "@?",
+    "object": "@",
+    "void*": "^v",
+    "const void*": "^v",
+    "NSError**": "^@",
+    "MTLSize": "{MTLSize=QQQ}",
+    "NSRange": "{_NSRange=QQ}",
+}
+
+
+def encoding(kind: str, enums: dict[str, str]) -> str:
+    kind = enums.get(kind, kind)
+    if kind in ENCODINGS:
+        return ENCODINGS[kind]
+    return "^@" if kind.endswith("**") else "@"
+
+
+def compare_pyobjc(ours: Declarations, apple: PyObjC) -> tuple[list[str], int]:
+    """Give what is wrong, and how many types were compared."""
+    wrong, compared = [], 0
+    for (name, selector), method in ours.methods.items():
+        theirs = apple.methods.get(selector)
+        if not name.startswith("MTL") or not theirs or selector in OF_ANOTHER_CLASS:
+            continue
+        given = {
+            i: t["type"] for i, t in theirs.get("arguments", {}).items() if "type" in t
+        }
+        if "type" in theirs.get("retval", {}):
+            given[1] = theirs["retval"]["type"]
+        kinds = {1: method.returns, **dict(enumerate(method.parameters, 2))}
+        for position, type_ in given.items():
+            compared += 1
+            expected = (type_ if isinstance(type_, str) else type_.decode()).lstrip(
+                "nNor"
+            )
+            mine = encoding(kinds.get(position, "nothing"), ours.enums)
+            if mine != expected:
+                wrong.append(f"{name} {selector}: {position} is {mine}, not {expected}")
+    return wrong, compared
+
+
+def compare_values(ours: Declarations, apple: PyObjC) -> list[str]:
+    return [
+        f"{name} is {value}, not {apple.values.get(name)}"
+        for name, value in ours.values.items()
+        if apple.values.get(name) != value
+    ]
+
+
+# -- Tests -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def metal_cpp() -> MetalCpp:
+    with wheel("mlx-metal") as archive:
+        names = [
+            n for n in archive.namelist() if re.search(r"metal_cpp/\w+/\w+\.hpp$", n)
+        ]
+        return read_metal_cpp([archive.read(n).decode() for n in names])
+
+
+@pytest.fixture(scope="module")
+def pyobjc() -> PyObjC:
+    with wheel("pyobjc-framework-Metal") as archive:
+        return read_pyobjc(archive.read("Metal/_metadata.py").decode())
+
+
+@pytest.fixture(scope="module")
+def ours() -> Declarations:
+    return read_headers(HEADERS)
+
+
+def test_selectors_and_types(ours, metal_cpp):
+    wrong, compared = compare_metal_cpp(ours, metal_cpp)
+    assert wrong == []
+    methods = [name for name, _ in ours.methods if name.startswith("MTL")]
+    assert len(methods) > 90
+    assert compared > len(methods)  # and of Foundation
+    assert all(metal_cpp.find(*key) for key in ours.methods if key[0].startswith("MTL"))
+
+
+def test_encodings(ours, pyobjc):
+    wrong, compared = compare_pyobjc(ours, pyobjc)
+    assert wrong == []
+    assert compared > 100
+
+
+def test_values(ours, pyobjc):
+    assert compare_values(ours, pyobjc) == []
+    assert len(ours.values) > 80
+
+
+def altered(tmp_path: Path, name: str, old: str, new: str) -> Declarations:
+    """Read a copy of our headers with one error in it."""
+    for source in [*HEADERS.glob("Metal/*.h"), *HEADERS.glob("Foundation/*.h")]:
+        target = tmp_path / source.parent.name / source.name
+        target.parent.mkdir(exist_ok=True)
+        text = source.read_text()
+        if source.name == name:
+            assert text.count(old) >= 1
+            text = text.replace(old, new, 1)
+        target.write_text(text)
+    return read_headers(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("MTLCommandEncoder.h", "setBytes:", "setByte:"),
+        ("MTLCommandEncoder.h", "atIndex:(NSUInteger)index;\n", ";\n"),
+        ("MTLCommandEncoder.h", "setBytes:(const void *)", "setBytes:(const char *)"),
+        ("MTLDevice.h", "options:(MTLResourceOptions)", "options:(MTLStorageMode)"),
+        ("MTLResource.h", "NSUInteger length;", "NSInteger length;"),
+        ("MTLCommandBuffer.h", "id<MTLBlitCommandEncoder>", "id<MTLBuffer>"),
+        ("NSString.h", "NSUInteger length;", "int length;"),
+    ],
+)
+def test_wrong_method_is_found(tmp_path, metal_cpp, name, old, new):
+    wrong, _ = compare_metal_cpp(altered(tmp_path, name, old, new), metal_cpp)
+    assert len(wrong) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("MTLCommandEncoder.h", "length:(NSUInteger)", "length:(BOOL)"),
+        (
+            "MTLDevice.h",
+            "NS_ENUM(NSInteger, MTLGPUFamily)",
+            "NS_ENUM(NSUInteger, MTLGPUFamily)",
+        ),
+        ("MTLDevice.h", "error:(NSError *_Nullable *_Nullable)", "error:(NSError *)"),
+    ],
+)
+def test_wrong_encoding_is_found(tmp_path, pyobjc, name, old, new):
+    assert compare_pyobjc(altered(tmp_path, name, old, new), pyobjc)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("MTLCommandBuffer.h", "PageFault = 3", "PageFault = 5"),
+        ("MTLResource.h", "ModePrivate = 2 << 4", "ModePrivate = 2 << 3"),
+        ("MTLLibrary.h", "MTLMathModeFast", "MTLMathModeQuick"),
+    ],
+)
+def test_wrong_value_is_found(tmp_path, pyobjc, name, old, new):
+    assert len(compare_values(altered(tmp_path, name, old, new), pyobjc)) == 1
