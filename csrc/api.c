@@ -16,6 +16,8 @@
 #include "digest.h"
 #include "error.h"
 #include "loop.h"
+#include "metal/metal.h"
+#include "metal/pipelines.h"
 #include "recorder.h"
 
 /* -- Start and fork --------------------------------------------------------------- */
@@ -47,7 +49,7 @@ static void start(void)
 {
     const char *fuse = getenv("MXNP_FUSE");
     mx_stream_set_fuse(!fuse || strcmp(fuse, "0") != 0);
-    mx_stream_set_backend(&mx_cpu_backend);
+    mx_stream_set_backends(&mx_metal_backend, &mx_cpu_backend);
     mx_team_set_size(mx_team_default_size());
     start_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -120,11 +122,20 @@ static const struct mx_recorder recorder = {
     .compact_count = mx_compact_count,
     .compact_write = mx_compact_write,
     .compact_free = mx_compact_free,
+    .metal_check = mx_metal_check,
     .op_get = mx_op_get,
     .error_message = mx_error_message,
 };
 
 const void *mx_recorder_table(void) { return &recorder; }
+
+int mx_metal_set_kernel_limit(int limit)
+{
+    mx_stream_enter();
+    int before = mx_pipelines_set_limit(limit < 0 ? 0 : limit);
+    mx_stream_leave();
+    return before;
+}
 
 int mx_thread_count(void) { return mx_team_size(); }
 

@@ -6,8 +6,8 @@
 
 #include "mxnp.h"
 
-#define MX_MAX_OPERANDS 5 /* of one instruction: inputs and outputs */
-#define MX_MAX_NDIM     8 /* axes of one instruction */
+#define MX_MAX_OPERANDS 12 /* of one instruction: inputs and outputs */
+#define MX_MAX_NDIM     8  /* axes of one instruction */
 
 #if defined(__GNUC__)
 #define MX_PRINTF(text, first) __attribute__((format(printf, text, first)))

@@ -14,13 +14,8 @@ import tempfile
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from mesonpy import (
-    build_sdist,
-    build_wheel,
-    get_requires_for_build_editable,
-    get_requires_for_build_sdist,
-    get_requires_for_build_wheel,
-)
+import mesonpy
+from mesonpy import build_sdist, build_wheel, get_requires_for_build_sdist
 
 __all__ = [
     "build_editable",
@@ -35,6 +30,20 @@ ROOT = Path(__file__).parents[1]
 
 # Without build isolation meson is in an environment that may not be activated.
 os.environ["PATH"] += os.pathsep + sysconfig.get_path("scripts")
+
+
+def get_requires_for_build_wheel(
+    config_settings: dict[str, str | list[str]] | None = None,
+) -> list[str]:
+    """List what a wheel is built with: the Metal host of the tests needs a clang."""
+    required = list(mesonpy.get_requires_for_build_wheel(config_settings))
+    has_host = "-Dmetal=host" in str((config_settings or {}).get("setup-args", ""))
+    if has_host and not os.environ.get("METAL_HOST_CLANG"):
+        required.append("ziglang")
+    return required
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
 
 
 def build_editable(

@@ -18,18 +18,23 @@ static struct mx_view view_of(const struct mx_instruction *in, int k)
         .buffer = operand->buffer,
         .at = operand->at,
         .itemsize = operand->itemsize,
+        .dtype = operand->dtype,
         .low = operand->at,
         .high = operand->at + operand->itemsize,
-        .is_reduced = in->kind == MX_REDUCE && k >= in->nin,
-        .is_indexed = k == mx_indexed_operand(in),
+        .is_reduced = (in->kind == MX_REDUCE || in->kind == MX_FIND) && k >= in->nin,
+        .is_indexed = k == mx_indexed_operand(in) || in->kind == MX_KERNEL,
         .is_checked = in->kind == MX_CHECK,
     };
+    if (in->kind == MX_KERNEL) {
+        view.low = operand->at - operand->strides[0];
+        view.high = operand->at + operand->strides[1];
+    }
     for (int i = 0; i < in->ndim; i++) {
         intptr_t reach = (in->shape[i] - 1) * operand->strides[i];
         view.strides[i] = operand->strides[i];
         *(reach < 0 ? &view.low : &view.high) += reach;
     }
-    for (int i = 0; i < in->indexing.n && view.is_indexed; i++) {
+    for (int i = 0; i < in->indexing.n && k == mx_indexed_operand(in); i++) {
         intptr_t reach = (in->indexing.sizes[i] - 1) * in->indexing.strides[i];
         *(reach < 0 ? &view.low : &view.high) += reach;
     }
@@ -141,7 +146,7 @@ static bool takes_rows(const struct mx_instruction *in)
 static bool runs_alone(const struct mx_instruction *in)
 {
     return in->kind == MX_SCAN || in->kind == MX_FIND || in->kind == MX_SCATTER ||
-           (in->kind == MX_GATHER && takes_rows(in));
+           in->kind == MX_KERNEL || (in->kind == MX_GATHER && takes_rows(in));
 }
 
 /* Whether it changes memory that was there before the group's first check. */
@@ -242,7 +247,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
                 break;
             group->views[group->n_views++] = views[k];
             group->views[v].begins_empty =
-                k >= in->nin && in->kind != MX_REDUCE && in->kind != MX_SCATTER;
+                k >= in->nin && in->kind != MX_REDUCE && !group->views[v].is_indexed;
         }
         group->views[v].is_checked |= views[k].is_checked;
         *(k < in->nin ? &group->views[v].is_read : &group->views[v].is_written) = true;

@@ -17,11 +17,12 @@ struct mx_view {
     struct mx_buffer *buffer;
     intptr_t at;
     int itemsize;
+    int dtype; /* of the first operand that is it */
     intptr_t strides[MX_MAX_NDIM];
     intptr_t low, high; /* bytes it lies in, counted as `at` is */
     int n_uses;         /* operands that are it */
     bool is_read, is_written;
-    bool is_reduced;   /* the output of a reduction */
+    bool is_reduced;   /* the output of a reduction or a search */
     bool is_indexed;   /* any element from low to high may be used at any time */
     bool is_checked;   /* indices, which are looked at again if one of them is none */
     bool begins_empty; /* written before it is read */

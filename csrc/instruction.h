@@ -15,9 +15,17 @@ struct mx_operand {
     struct mx_buffer *buffer; /* counted memory the view lies in; NULL: kept by the recorder */
     intptr_t at;              /* first element: offset in the buffer, or else its address */
     int itemsize;
+    int dtype; /* of dtypes.def */
     bool is_value;
     intptr_t strides[MX_MAX_NDIM]; /* bytes, along each axis of the instruction */
     _Alignas(16) char value[16];
+};
+
+/* Where an instruction may run. */
+enum mx_device {
+    MX_ANYWHERE,  /* a device takes it if it is large enough */
+    MX_PROCESSOR, /* the processor only */
+    MX_DEVICE,    /* a device, if it can */
 };
 
 enum mx_kind {
@@ -30,6 +38,8 @@ enum mx_kind {
     MX_GATHER,  /* output = the elements of the last input that the others are indices of */
     MX_SCATTER, /* the elements of the output that the first inputs are indices of =
                    loop(themselves, last input), or the last input */
+    MX_KERNEL,  /* a kernel is launched: no axes; the strides of an operand are the bytes that
+                   it may use before its place and from there on */
 };
 
 /* Maps that pairs are made of (cpu/pairs.h), of floats all of one size. */
@@ -69,13 +79,24 @@ enum mx_update {
     MX_UPDATE_MINIMUM,
 };
 
+/* A kernel of its own text, and how it runs on a device. */
+struct mx_launch {
+    const char *prelude, *source, *function;
+    const int64_t *args; /* bound after the operands */
+    int n_args;
+    bool is_in_threadgroups; /* what the grid counts; otherwise threads */
+    size_t grid[3], threads[3];
+};
+
 struct mx_instruction {
-    struct mx_loop loop;
+    struct mx_loop loop; /* what it does with elements, for the processor */
+    int op;              /* ... and for other devices: of ops.h */
     enum mx_kind kind;
+    enum mx_device device;
     enum mx_arithmetic arithmetic;
-    int axis;              /* of a scan or a search */
-    enum mx_update update; /* of a scatter */
-    int dtype;             /* of a check's indices, or of a scatter's elements */
+    int axis;                       /* of a scan or a search */
+    enum mx_update update;          /* of a scatter */
+    const struct mx_launch *launch; /* of a kernel; its place keeps it */
     struct mx_indexing indexing;
     bool begins_with_zero; /* a reduction, rather than with its first element */
     int nin, nout;

@@ -97,3 +97,25 @@ void mx_set_thread_count(int count);
 /* Metal devices of this machine: none where there is no Metal. */
 int mx_metal_device_count(void);
 const char *mx_metal_device_name(int device); /* owned by the core; NULL if out of range */
+
+/* Whether the default one can be used: not in a process that was forked. */
+int mx_metal_usable(void);
+
+/* Groups of so many elements and more run on the device that Metal takes for its default, if it
+ * can run them.  Their kernels begin with the prelude, which lives for good; NULL: none does.
+ */
+void mx_metal_use(const char *prelude, int64_t threshold);
+
+struct mx_metal_counts {
+    int64_t groups;          /* that ran there */
+    int64_t declined;        /* that did not, while it was in use */
+    int64_t dispatches;      /* of kernels */
+    int64_t command_buffers; /* that these were in */
+    int64_t compiled;        /* kernels */
+    int64_t rejected;        /* kernels that the compiler did not take: a fault of mxnp's */
+};
+
+const char *mx_metal_text(void); /* of the last kernel of a group, after the prelude */
+void mx_metal_count(struct mx_metal_counts *out); /* since the start */
+int mx_metal_set_kernel_limit(int limit); /* on compiled kernels that are kept; that before */
+const char *mx_metal_rejection(void); /* what it said of the last of these; empty: nothing */

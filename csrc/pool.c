@@ -31,6 +31,7 @@ static struct {
     uint64_t clock;
     bool limit_known;
     struct mx_memory_info info;
+    void (*forget)(void *device_memory);
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* -- Size classes ----------------------------------------------------------------- */
@@ -83,6 +84,8 @@ struct mx_block *mx_block_get(const char *data)
     return (struct mx_block *)((uintptr_t)data - mx_page_size());
 }
 
+void mx_pool_set_forget(void (*forget)(void *device_memory)) { pool.forget = forget; }
+
 /* -- Lists ------------------------------------------------------------------------ */
 
 static void append(struct kept *kept, struct mx_block *block)
@@ -124,6 +127,8 @@ static void unmap_chain(struct mx_block *block)
 {
     while (block) {
         struct mx_block *next = block->older;
+        if (block->device_memory)
+            pool.forget(block->device_memory);
         mx_unmap(block, block->size);
         block = next;
     }

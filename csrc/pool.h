@@ -14,6 +14,7 @@ struct mx_block {
     void *owner; /* whoever took it; not the pool's business */
     struct mx_block *newer, *older;
     uint64_t freed_at;
+    void *device_memory; /* the same pages as a device has them, once it was asked; or NULL */
 };
 
 /* With nbytes of data or somewhat more, not cleared; asks the system only when none is kept,
@@ -23,6 +24,9 @@ void mx_pool_put(struct mx_block *block); /* takes the block */
 
 char *mx_block_data(struct mx_block *block);
 struct mx_block *mx_block_get(const char *data); /* the block of mx_block_data */
+
+/* What is called with the device memory of a block whose pages go back to the system. */
+void mx_pool_set_forget(void (*forget)(void *device_memory));
 
 /* Data of the block that serves a request: at most an eighth more than whole pages of it;
  * 0 if no block can be so large. */

@@ -47,6 +47,7 @@ struct mx_recorder {
     void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
                           char *to);
     void (*compact_free)(struct mx_compaction *c);
+    int (*metal_check)(const struct mx_launch *launch);
     const struct mx_op_row *(*op_get)(int op);
     const char *(*error_message)(void);
 };

@@ -23,7 +23,7 @@ static struct {
     _Atomic int64_t sequence, done;
 
     pthread_mutex_t running; /* held from enter to leave; taken before the other */
-    const struct mx_backend *backend;
+    const struct mx_backend *device, *processor;
     bool fuse;
     struct list taken;
     struct mx_plan plan;
@@ -31,10 +31,16 @@ static struct {
     bool is_begun;   /* some of it may have run */
     bool has_failed; /* a check, ever */
     int n_run;       /* groups of the plan that have run */
+    int n_begun;     /* ... and those that the device has still to finish */
+    int64_t begin;   /* when the first of these was begun */
 } stream = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .running = PTHREAD_MUTEX_INITIALIZER, .fuse = true};
 
-void mx_stream_set_backend(const struct mx_backend *backend) { stream.backend = backend; }
+void mx_stream_set_backends(const struct mx_backend *device, const struct mx_backend *processor)
+{
+    stream.device = device;
+    stream.processor = processor;
+}
 
 void mx_stream_set_fuse(bool fuse) { stream.fuse = fuse; }
 
@@ -142,7 +148,7 @@ int mx_stream_prepare(size_t *n_taken)
         stream.n_kept = 0;
         pthread_mutex_unlock(&stream.lock);
         stream.is_planned = stream.is_prepared = stream.is_begun = false;
-        stream.n_run = 0;
+        stream.n_run = stream.n_begun = 0;
         if (stream.has_failed)
             fail_dependents(false);
     }
@@ -170,6 +176,8 @@ static void note_whole(const struct mx_instruction *in, bool is_written)
         size_t size = (size_t)in->operands[k].itemsize;
         for (int i = 0; i < in->ndim; i++)
             size *= in->operands[k].strides[i] ? (size_t)in->shape[i] : 1;
+        if (in->kind == MX_KERNEL)
+            size = (size_t)in->operands[k].strides[1];
         if (buffer && size == buffer->nbytes)
             buffer->is_whole = is_written;
     }
@@ -258,7 +266,7 @@ static void leave_out_failed(const struct mx_group *group)
     release_group(group);
     mx_plan_clear(&stream.plan);
     stream.is_planned = stream.is_prepared = false;
-    stream.n_run = 0;
+    stream.n_run = stream.n_begun = 0;
 }
 
 /* Copies of the steps that computed the lent view go to the front of what is recorded, and
@@ -302,25 +310,68 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+/* What follows on a group that has run. */
+static int end_group(struct mx_group *group, int64_t nanoseconds)
+{
+    int status = MX_OK;
+    mx_report_add(group, stream.taken.items, nanoseconds);
+    if (has_failed(group)) {
+        leave_out_failed(group);
+        return MX_INTERRUPTED;
+    }
+    if (stream.plan.lender && stream.n_run == stream.plan.n_groups - 1)
+        status = keep_lent_steps(group);
+    if (status != MX_OK)
+        return status;
+    release_group(group);
+    stream.n_run++;
+    return MX_OK;
+}
+
+/* Waits for the groups that the device has begun.  What it failed to run is not tried again. */
+static int finish_begun(void)
+{
+    int n = stream.n_begun - stream.n_run, status = MX_OK;
+    if (n <= 0)
+        return MX_OK;
+    int failure = stream.device->finish();
+    int64_t each = (now() - stream.begin) / n;
+    while (stream.n_run < stream.n_begun && status == MX_OK)
+        status = end_group(&stream.plan.groups[stream.n_run], each);
+    return failure != MX_OK ? failure : status;
+}
+
+/* Has one group run, or begun. */
+static int run_group(struct mx_group *group, bool (*interrupted)(void))
+{
+    int64_t begin = now();
+    int status = MX_DECLINED;
+    if (stream.device && !group->program)
+        status = stream.device->run(group, stream.taken.items, interrupted);
+    if (status == MX_OK && stream.n_begun == stream.n_run)
+        stream.begin = begin;
+    if (status != MX_DECLINED) {
+        stream.n_begun += status == MX_OK;
+        return status;
+    }
+    status = finish_begun();
+    if (status == MX_OK)
+        status = stream.processor->run(group, stream.taken.items, interrupted);
+    if (status != MX_OK)
+        return status;
+    stream.n_begun++;
+    return end_group(group, now() - begin);
+}
+
 int mx_stream_run(bool (*interrupted)(void))
 {
-    for (; stream.n_run < stream.plan.n_groups; stream.n_run++) {
-        struct mx_group *group = &stream.plan.groups[stream.n_run];
-        int64_t begin = now();
-        int status = stream.backend->run(group, stream.taken.items, interrupted);
-        if (status != MX_OK)
-            return status;
-        mx_report_add(group, stream.taken.items, now() - begin);
-        if (has_failed(group)) {
-            leave_out_failed(group);
-            return MX_INTERRUPTED;
-        }
-        if (stream.plan.lender && stream.n_run == stream.plan.n_groups - 1)
-            status = keep_lent_steps(group);
-        if (status != MX_OK)
-            return status;
-        release_group(group);
-    }
+    int status = MX_OK;
+    stream.n_begun = stream.n_run;
+    while (stream.n_begun < stream.plan.n_groups && status == MX_OK)
+        status = run_group(&stream.plan.groups[stream.n_begun], interrupted);
+    int finished = finish_begun();
+    if (status != MX_OK || finished != MX_OK)
+        return status != MX_OK ? status : finished;
     int64_t done = atomic_load(&stream.done);
     for (size_t i = 0; i < stream.taken.size; i++)
         done = stream.taken.items[i].sequence > done ? stream.taken.items[i].sequence : done;

@@ -16,8 +16,10 @@
  */
 #include "backend.h"
 
-/* Before the first flush; the backend is static. */
-void mx_stream_set_backend(const struct mx_backend *backend);
+/* Before the first flush; the backends are static.  What the device declines, or all if there
+ * is none, runs on the processor. */
+void mx_stream_set_backends(const struct mx_backend *device,
+                            const struct mx_backend *processor);
 
 void mx_stream_set_fuse(bool fuse);
 

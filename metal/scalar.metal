@@ -268,6 +268,12 @@ inline float mx_frexp(float a, thread int *exponent)
     return mx_isfinite(a) ? frexp(a, *exponent) : a;
 }
 
+inline float mx_ldexp(float a, int b) { return ldexp(a, b); }
+inline half mx_ldexp(half a, int b) { return half(ldexp(float(a), b)); }
+inline int mx_exponent(long b) { return int(clamp(b, -100000L, 100000L)); }
+inline float mx_ldexp(float a, long b) { return mx_ldexp(a, mx_exponent(b)); }
+inline half mx_ldexp(half a, long b) { return mx_ldexp(a, mx_exponent(b)); }
+
 inline float mx_heaviside(float a, float b)
 {
     return mx_isnan(a) ? a : a == 0 ? b : a < 0 ? 0.0f : 1.0f;
@@ -294,8 +300,8 @@ inline float mx_tanh(float a) { return tanh(a); }
 inline float mx_arcsinh(float a) { return asinh(a); }
 inline float mx_arccosh(float a) { return acosh(a); }
 inline float mx_arctanh(float a) { return atanh(a); }
-inline float mx_deg2rad(float a) { return a * 0.017453292519943295f; }
-inline float mx_rad2deg(float a) { return a * 57.29577951308232f; }
+inline float mx_deg2rad(float a) { return a * (3.14159265358979f / 180.0f); }
+inline float mx_rad2deg(float a) { return a * (180.0f / 3.14159265358979f); }
 
 /* log(u) * x / (u - 1) with u = 1 + x: the rounding of u cancels.  Higham, Accuracy and
  * Stability of Numerical Algorithms, 1.14.1; the same for expm1. */
@@ -460,17 +466,22 @@ inline float2 mx_multiply(float2 a, float2 b)
     return float2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
 }
 
+/* Numbers whose reciprocal is subnormal, and so zero. */
+inline bool mx_is_huge(float a) { return fabs(a) > 8e37f; }
+
 /* Smith's algorithm (CACM 5:8, 1962): no square of b that could overflow. */
 inline float2 mx_divide(float2 a, float2 b)
 {
     if (fabs(b.x) >= fabs(b.y)) {
         if (b.x == 0 && b.y == 0)
             return float2(a.x / fabs(b.x), a.y / fabs(b.x));
-        float ratio = b.y / b.x, scale = 1.0f / (b.x + b.y * ratio);
-        return float2((a.x + a.y * ratio) * scale, (a.y - a.x * ratio) * scale);
+        float ratio = b.y / b.x, length = b.x + b.y * ratio, scale = 1.0f / length;
+        float2 product = float2(a.x + a.y * ratio, a.y - a.x * ratio);
+        return mx_is_huge(length) ? product / length : product * scale;
     }
-    float ratio = b.x / b.y, scale = 1.0f / (b.y + b.x * ratio);
-    return float2((a.x * ratio + a.y) * scale, (a.y * ratio - a.x) * scale);
+    float ratio = b.x / b.y, length = b.y + b.x * ratio, scale = 1.0f / length;
+    float2 product = float2(a.x * ratio + a.y, a.y * ratio - a.x);
+    return mx_is_huge(length) ? product / length : product * scale;
 }
 
 inline float2 mx_reciprocal(float2 a)
@@ -580,7 +591,7 @@ inline float2 mx_sinh(float2 a)
     if (a.x == 0 && !mx_isfinite(a.y))
         return float2(a.x, MX_NAN);
     if (mx_isnan(a.x) || !mx_isfinite(a.y))
-        return float2(mx_isinf(a.x) ? a.x : MX_NAN, MX_NAN);
+        return float2(mx_isinf(a.x) ? INFINITY : MX_NAN, MX_NAN);
     if (fabs(a.x) < 80.0f)
         return float2(sinh(a.x) * cos(a.y), cosh(a.x) * sin(a.y));
     float2 big = mx_polar_exp(fabs(a.x), 0.5f, a.y);
@@ -620,7 +631,12 @@ inline float2 mx_tanh(float2 a)
     return float2(beta * rho * s / below, t / below);
 }
 
-inline float2 mx_sin(float2 a) { return mx_over_i(mx_sinh(mx_times_i(a))); }
+inline float2 mx_sin(float2 a)
+{
+    if (mx_isinf(a.y) && !mx_isfinite(a.x))
+        return float2(MX_NAN, INFINITY);
+    return mx_over_i(mx_sinh(mx_times_i(a)));
+}
 inline float2 mx_cos(float2 a) { return mx_cosh(mx_times_i(a)); }
 inline float2 mx_tan(float2 a) { return mx_over_i(mx_tanh(mx_times_i(a))); }
 
@@ -674,7 +690,7 @@ inline float2 mx_arctanh(float2 a)
 {
     const float right_angle = 1.5707963267948966f;
     float x = fabs(a.x), y = a.y;
-    if (mx_is_far(a)) {
+    if (mx_is_far(a) && (mx_isinf(a) || !mx_isnan(a))) {
         float2 inverse = mx_isinf(a) ? float2(0.0f, 0.0f) : mx_reciprocal(float2(x, y));
         return float2(mx_copysign(inverse.x, a.x),
                       mx_isnan(a.y) ? a.y : mx_copysign(right_angle, y));
@@ -693,6 +709,8 @@ inline float2 mx_power(float2 a, float2 b)
 {
     if (b.x == 0 && b.y == 0)
         return float2(1.0f, 0.0f);
+    if (b.x == 1 && b.y == 0)
+        return a;
     if (a.x == 0 && a.y == 0)
         return b.x > 0 ? float2(0.0f, 0.0f) : float2(MX_NAN, MX_NAN);
     if (b.y != 0 || trunc(b.x) != b.x || fabs(b.x) >= 100.0f)

@@ -17,6 +17,7 @@ from . import _lib  # first: it says so when the core is missing or of other sou
 from . import _classes as _classes  # isort: skip
 from . import _copies as _copies
 from . import _indexing as _indexing
+from . import _metal_functions as _metal_functions
 from . import _mirror, _standard
 from . import _packages as _packages
 from . import _reductions as _reductions
@@ -24,6 +25,13 @@ from . import _selections as _selections
 from . import _warnings as _warnings
 from ._array import ndarray as ndarray
 from ._at import At as _At
+from ._custom import metal_kernel as metal_kernel
+from ._devices import device as device
+from ._devices import devices as devices
+from ._devices import get_device as get_device
+from ._devices import get_float64_policy as get_float64_policy
+from ._devices import set_device as set_device
+from ._devices import set_float64_policy as set_float64_policy
 from ._explain import explain as explain
 from ._lib import clear_cache as clear_cache
 from ._lib import get_num_threads as get_num_threads

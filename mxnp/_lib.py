@@ -342,6 +342,60 @@ def set_num_threads(count: int) -> int:
 
 # -- Devices --------------------------------------------------------------------------
 
+# In the order in which they use each other: Metal has no path for includes at run time.
+_KERNELS = ("scalar", "element", "reduce", "scatter")
+
+
+@cache
+def kernel_prelude() -> bytes:
+    """Read what every kernel begins with, from the package or from the checkout."""
+    folders = (Path(__file__).parent / "metal", _ROOT / "metal")
+    folder = next(folder for folder in folders if folder.is_dir())
+    texts = [(folder / f"{name}.metal").read_bytes() for name in _KERNELS]
+    return b"".join([*texts, b"/* -- end of prelude -- */\n"])
+
+
+_kept: list[Any] = []  # memory that the core uses
+
+
+def use_metal(threshold: int) -> None:
+    """Let groups of so many elements and more run on the Metal device."""
+    prelude = ffi.new("char[]", kernel_prelude())
+    _kept.append(prelude)
+    lib.mx_metal_use(prelude, threshold)
+
+
+def is_metal_usable() -> bool:
+    """Tell whether kernels can run: not in a process that was forked."""
+    return bool(lib.mx_metal_usable())
+
+
+def metal_counts() -> dict[str, int]:
+    """Count what ran on the Metal device since the start, and what did not."""
+    counts = ffi.new("struct mx_metal_counts *")
+    lib.mx_metal_count(counts)
+    names = (
+        *("groups", "declined", "dispatches"),
+        *("command_buffers", "compiled", "rejected"),
+    )
+    return {name: getattr(counts, name) for name in names}
+
+
+def set_kernel_limit(limit: int) -> int:
+    """Set how many compiled kernels are kept; give the limit before."""
+    before: int = lib.mx_metal_set_kernel_limit(limit)
+    return before
+
+
+def metal_text() -> str:
+    """Return the text of the last kernel that was written for a group."""
+    return _text(lib.mx_metal_text())
+
+
+def metal_rejection() -> str:
+    """Return what the compiler said of the last kernel that it did not take."""
+    return _text(lib.mx_metal_rejection())
+
 
 @cache
 def metal_devices() -> tuple[str, ...]:

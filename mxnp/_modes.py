@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextvars import ContextVar, Token
-from types import TracebackType
 
-from . import _bridge
+from ._bridge import FAST
+from ._settings import Block, Setting
 
-_NAMES = ("strict", "fast")
-_of_context: ContextVar[bool | None] = ContextVar("mxnp_mode", default=None)
-
-
-def _is_fast(name: str) -> bool:
-    if name not in _NAMES:
-        raise ValueError(f"mode must be 'strict' or 'fast', not {name!r}")
-    return name == "fast"
+_mode = Setting(FAST, "mode", ("strict", "fast"))
 
 
 def get_mode() -> str:
@@ -27,7 +19,7 @@ def get_mode() -> str:
     str
         "strict" or "fast".
     """
-    return _NAMES[_bridge.is_fast()]
+    return _mode.get()
 
 
 def set_mode(name: str) -> str:
@@ -72,12 +64,10 @@ def set_mode(name: str) -> str:
     >>> np.set_mode("strict")
     'fast'
     """
-    before = get_mode()
-    _bridge.set_fast(_is_fast(name))
-    return before
+    return _mode.set(name)
 
 
-class mode:  # noqa: N801
+class mode(Block):  # noqa: N801
     """
     Context manager: the mode of what is recorded in a block.
 
@@ -102,23 +92,7 @@ class mode:  # noqa: N801
     """
 
     __module__ = "mxnp"
-
-    def __init__(self, name: str) -> None:
-        self._fast = _is_fast(name)
-        self._tokens: list[Token[bool | None]] = []
-
-    def __enter__(self) -> mode:
-        _bridge.use_context(_of_context.get)
-        self._tokens.append(_of_context.set(self._fast))
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _of_context.reset(self._tokens.pop())
+    _setting = _mode
 
 
 set_mode(os.environ.get("MXNP_MODE") or "strict")

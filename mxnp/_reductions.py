@@ -72,7 +72,7 @@ def _finish(result: Any, out: Any, keeps: bool = False) -> Any:
     if out is not None:
         out[...] = result
         return out
-    if keeps or result.ndim or _bridge.is_fast():
+    if keeps or result.ndim or _bridge.get_setting(_bridge.FAST):
         return result
     return result[()]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from tolerances import METAL, near
 
 import mxnp
 
@@ -44,6 +45,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
         any_nan=pyfuncitem.get_closest_marker("any_nan") is not None,
         any_last_bit=pyfuncitem.get_closest_marker("any_last_bit") is not None
         and os.environ.get("MXNP_THRESHOLD") == "0",
+        metal=METAL,
     )
 
     def both(**arguments: Any) -> None:
@@ -71,6 +73,7 @@ class Allowed:
 
     any_nan: bool = False  # the bits of NaN
     any_last_bit: bool = False  # the last bit of numbers
+    metal: bool = False  # what a Metal device does with floats of 32 bits and less
 
 
 NOTHING = Allowed()
@@ -112,6 +115,8 @@ def assert_same(
         same = repr(ours) == repr(numpys) or _equal(ours, numpys)
         if not same and allowed.any_last_bit:
             same = isinstance(numpys, float | complex) and _are_close(ours, numpys)
+        if not same and allowed.metal and isinstance(numpys, numpy.inexact):
+            same = bool(near(ours, numpys).all())
         assert same, f"{where} is {ours!r}, not {numpys!r}"
 
 
@@ -132,6 +137,8 @@ def assert_same_array(
             same = _without_nan(ours) == _without_nan(numpys)
         if not same and allowed.any_last_bit and numpys.dtype.kind in "fc":
             same = _are_close(ours, numpys)
+        if not same and allowed.metal:
+            same = bool(near(ours, numpys).all())
     elif numpys.dtype.hasobject:
         assert_same(ours.tolist(), numpys.tolist(), where)
         return

@@ -16,13 +16,14 @@ ROOT = Path(__file__).parents[1]
 PYTHON = [
     "_core | _bridge | _import",  # compiled
     "_lib",
-    "_explain | _members | _modes",
+    "_custom | _explain | _members | _metal_kernels | _settings",
+    "_devices | _modes",
     "_array",
     "_ufunc",
     "_methods",
     "_mirror",
     "_at | _classes | _copies | _packages | _reductions | _standard | _warnings",
-    "_indexing | _selections",
+    "_indexing | _metal_functions | _selections",
     "random | testing | ma | ctypeslib",
     "_runner",
     "__init__",
@@ -34,7 +35,7 @@ PYTHON = [
 C = [
     "mxnp | digest",  # the C API, and what the build writes
     "base",
-    "error | alloc | cgroup | dtypes | ops | instruction",
+    "error | alloc | axes | cgroup | dtypes | ops | instruction",
     "pool | loop",
     "buffer",
     "fuse",
@@ -52,6 +53,13 @@ CPU = [
     "casts | compact | indices | own_loops | ranges | search",
     "program & reduce & scan & find & gather & scatter",
     "backend",
+]
+
+# Nouns of csrc/metal.
+METAL = [
+    "text | device & none",
+    "pipelines | kernel & steps & passes",
+    "metal & backend",
 ]
 
 # Who may use what, beyond the floors.
@@ -140,7 +148,7 @@ SOURCES = sorted(
     for path in (ROOT / "csrc").rglob("*")
     if path.suffix in {".c", ".h", ".m", ".def"}
 )
-CPU_SOURCES = [path for path in SOURCES if path.parent.name == "cpu"]
+HALVES = [path for path in SOURCES if path.parent.name in {"cpu", "metal"}]
 
 
 def noun_of(path):
@@ -164,9 +172,9 @@ def test_c_includes_go_down(path):
         check(user, noun_of(used), known)
 
 
-@pytest.mark.parametrize("path", CPU_SOURCES, ids=lambda path: path.name)
-def test_cpu_includes_go_down(path):
-    known = places(CPU)
+@pytest.mark.parametrize("path", HALVES, ids=lambda path: path.name)
+def test_includes_of_a_backend_go_down(path):
+    known = places(CPU if path.parent.name == "cpu" else METAL)
     check(path.stem, path.stem, known)
     for used in includes(path):
         if used.parent == path.parent:
@@ -182,7 +190,9 @@ def test_tables_name_nothing_that_is_gone():
     modules = {place_of(module_of(path), known) for path in MODULES}
     assert known.keys() <= modules | compiled
     assert places(C).keys() <= {*map(noun_of, SOURCES), "digest"}
-    assert places(CPU).keys() <= {path.stem for path in CPU_SOURCES}
+    for name, floors in {"cpu": CPU, "metal": METAL}.items():
+        there = {path.stem for path in HALVES if path.parent.name == name}
+        assert places(floors).keys() <= there
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import mxnp
+
 FOLDER = Path(__file__).parents[1] / "docs" / "examples"
 # Each example and the arguments that make it quick.
 EXAMPLES = {
@@ -64,3 +66,31 @@ runpy.run_path({str(FOLDER / f"{example}.py")!r}, run_name="__main__")
     )
     assert done.returncode == 1
     assert done.stderr == "the picture needs matplotlib: pip install matplotlib\n"
+
+
+# -- Kernels of one's own -----------------------------------------------------------
+
+KERNELS = {
+    "exp": ["-n", "2000"],
+    "grid_sample": ["--size", "16"],
+    "histogram": ["-n", "4000"],
+}
+
+
+def test_every_kernel_is_tested():
+    assert {path.stem for path in (FOLDER / "kernels").glob("*.py")} == set(KERNELS)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernel_is_right_or_says_what_it_needs(kernel):
+    path = FOLDER / "kernels" / f"{kernel}.py"
+    done = subprocess.run(
+        [sys.executable, str(path), *KERNELS[kernel]],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    without = "this example needs a Metal device, and there is none\n"
+    assert (done.stdout == without) == ("metal" not in mxnp.devices())

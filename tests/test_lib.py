@@ -525,5 +525,6 @@ def test_child_of_fork_is_usable():
 def test_metal_devices():
     names = _lib.metal_devices()
     assert all(isinstance(name, str) and name for name in names)
+    host = ("Metal host (CPU)",)  # of a build with -Dmetal=host
     if sys.platform != "darwin":
-        assert names == ()
+        assert names in ((), host)

@@ -66,6 +66,8 @@ static int run_first_chunk(struct mx_program *program, int threads)
 static int run(struct mx_group *group, struct mx_instruction *instructions,
                bool (*interrupted)(void))
 {
+    if (instructions[group->steps[0].instruction].kind == MX_KERNEL)
+        return mx_fail(MX_ERROR_DEVICE, "the device of a kernel is gone");
     struct mx_program *program = group->program;
     int status = MX_OK, threads = mx_team_size();
     if (!program)

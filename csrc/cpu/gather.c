@@ -11,7 +11,7 @@
 /* -- Elements ---------------------------------------------------------------------- */
 
 /* out[i] = the element of table at offsets[i]. */
-static void take(const char *table, const intptr_t *offsets, intptr_t n, char *out,
+static void take(const char *table, const int64_t *offsets, intptr_t n, char *out,
                  intptr_t stride, int itemsize)
 {
 #define TAKE(type)                   \
@@ -43,7 +43,8 @@ void mx_gather_loop(char **args, const intptr_t *dimensions, const intptr_t *str
     const struct mx_instruction *in = data;
     const struct mx_indexing *indexing = &in->indexing;
     int table = in->nin - 1, out = in->nin, itemsize = in->operands[out].itemsize;
-    intptr_t n = dimensions[0], offsets[MX_INDEX_BLOCK];
+    intptr_t n = dimensions[0];
+    int64_t offsets[MX_INDEX_BLOCK];
     char *indices[MX_MAX_INDICES];
     if (indexing->n == 1 && strides[0] == sizeof(int64_t) && strides[out] == itemsize &&
         indexing->bounds < MX_TAKE_BOUNDS) {
@@ -120,8 +121,7 @@ char *mx_points_data(const struct mx_points *points, const struct mx_program *pr
 }
 
 intptr_t mx_points_offsets(const struct mx_points *points, const struct mx_rows *rows,
-                           const struct mx_program *program, intptr_t *offsets,
-                           intptr_t *places)
+                           const struct mx_program *program, int64_t *offsets, int64_t *places)
 {
     const struct mx_indexing *indexing = &program->calls[0].instruction->indexing;
     const int *accesses = program->calls[0].accesses;
@@ -165,7 +165,7 @@ void mx_gather_plan(struct mx_program *program)
     program->n_chunks = (size_t)((rows.n_points + program->length - 1) / program->length);
 }
 
-static void copy_rows(const char *table, const intptr_t *offsets, intptr_t n, char *out,
+static void copy_rows(const char *table, const int64_t *offsets, intptr_t n, char *out,
                       intptr_t stride, size_t nbytes)
 {
     for (intptr_t i = 0; i < n; i++)
@@ -174,7 +174,7 @@ static void copy_rows(const char *table, const intptr_t *offsets, intptr_t n, ch
 
 /* One element of all rows after the other. */
 static void take_scattered_rows(const struct mx_program *program, const struct mx_rows *rows,
-                                const char *table, const intptr_t *offsets, intptr_t n,
+                                const char *table, const int64_t *offsets, intptr_t n,
                                 char *out, intptr_t stride)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
@@ -200,7 +200,7 @@ void mx_gather_run_chunk(const struct mx_program *program, size_t chunk)
     end = end < rows.n_points ? end : rows.n_points;
     intptr_t stride = program->accesses[accesses[out]].strides[mx_points_axis(&rows)];
     for (; first < end; first += points.n) {
-        intptr_t offsets[MX_INDEX_BLOCK];
+        int64_t offsets[MX_INDEX_BLOCK];
         mx_points_find(&points, &rows, program, first, end);
         mx_points_offsets(&points, &rows, program, offsets, NULL);
         const char *from = mx_points_data(&points, program, accesses[table]);

@@ -39,8 +39,7 @@ static inline int mx_points_axis(const struct mx_rows *rows)
 
 /* mx_index_offsets of the points. */
 intptr_t mx_points_offsets(const struct mx_points *points, const struct mx_rows *rows,
-                           const struct mx_program *program, intptr_t *offsets,
-                           intptr_t *places);
+                           const struct mx_program *program, int64_t *offsets, int64_t *places);
 
 /* How far an element of a row is from its first one. */
 intptr_t mx_row_offset(const struct mx_rows *rows, const struct mx_access *access,

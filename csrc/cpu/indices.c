@@ -144,7 +144,7 @@ bool mx_check_find(const struct mx_instruction *in, int64_t *index)
     int ndim = order_of_memory(in, &data, shape, strides);
     do {
         int64_t most = INT64_MIN;
-        mx_index_range(data, in->dtype, 0, NULL, NULL, index, &most);
+        mx_index_range(data, in->operands[0].dtype, 0, NULL, NULL, index, &most);
         if (!is_within(*index, *index, in->indexing.sizes[0]))
             return true;
     } while (go_on(&data, at, shape, strides, ndim));
@@ -173,7 +173,7 @@ static inline int64_t modulo(int64_t i, int64_t size)
 
 static void add_offsets(enum mx_bounds bounds, int64_t size, intptr_t indexed_stride,
                         const char *indices, intptr_t stride, intptr_t n, bool is_first,
-                        intptr_t *offsets)
+                        int64_t *offsets)
 {
     switch (bounds) {
     case MX_PLAIN:
@@ -210,8 +210,8 @@ static bool are_present(const struct mx_indexing *indexing, char *const *indices
 
 /* Those of n that have all of their indices in bounds; gives their number. */
 static intptr_t keep_present(const struct mx_indexing *indexing, char *const *indices,
-                             const intptr_t *strides, intptr_t n, intptr_t *offsets,
-                             intptr_t *places)
+                             const intptr_t *strides, intptr_t n, int64_t *offsets,
+                             int64_t *places)
 {
     intptr_t kept = 0;
     for (intptr_t i = 0; i < n; i++) {
@@ -228,8 +228,8 @@ static intptr_t keep_present(const struct mx_indexing *indexing, char *const *in
 }
 
 intptr_t mx_index_offsets(const struct mx_indexing *indexing, char *const *indices,
-                          const intptr_t *strides, intptr_t n, intptr_t *offsets,
-                          intptr_t *places)
+                          const intptr_t *strides, intptr_t n, int64_t *offsets,
+                          int64_t *places)
 {
     for (int k = 0; k < indexing->n; k++)
         add_offsets(indexing->bounds, indexing->sizes[k], indexing->strides[k], indices[k],

@@ -27,5 +27,5 @@ bool mx_check_find(const struct mx_instruction *check, int64_t *index);
  * those that are there.  Gives their number: if it is less than n, places gets which they are;
  * under other bounds it may be NULL. */
 intptr_t mx_index_offsets(const struct mx_indexing *indexing, char *const *indices,
-                          const intptr_t *strides, intptr_t n, intptr_t *offsets,
-                          intptr_t *places);
+                          const intptr_t *strides, intptr_t n, int64_t *offsets,
+                          int64_t *places);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../alloc.h"
+#include "../axes.h"
 #include "../buffer.h"
 #include "../error.h"
 #include "conditions.h"
@@ -28,39 +29,21 @@ static bool is_memory(const struct mx_access *access) { return access->place == 
 
 static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
 
-static intptr_t length_of(intptr_t stride) { return stride < 0 ? -stride : stride; }
-
-/* How far memory moves along an axis, over all operands. */
-static intptr_t axis_weight(const struct mx_program *program, int axis)
+/* The axes as all operands in memory have them. */
+static struct mx_axes axes_of(struct mx_program *program, intptr_t **strides)
 {
-    intptr_t weight = 0;
+    struct mx_axes axes = {&program->ndim, program->shape, &program->reduced, 0, strides};
     for (int a = 0; a < program->n_accesses; a++)
         if (is_memory(&program->accesses[a]))
-            weight += length_of(program->accesses[a].strides[axis]);
-    return weight;
+            strides[axes.n_views++] = program->accesses[a].strides;
+    return axes;
 }
 
-static void swap_axes(struct mx_program *program, int i, int j)
-{
-    intptr_t length = program->shape[i];
-    program->shape[i] = program->shape[j];
-    program->shape[j] = length;
-    for (int a = 0; a < program->n_accesses; a++) {
-        intptr_t *strides = program->accesses[a].strides, stride = strides[i];
-        strides[i] = strides[j];
-        strides[j] = stride;
-    }
-    unsigned bits = program->reduced;
-    if ((bits >> i & 1) != (bits >> j & 1))
-        program->reduced = bits ^ (1u << i | 1u << j);
-}
-
-/* The axis along which memory moves least becomes the last; C order where it is the same. */
 static void sort_axes(struct mx_program *program)
 {
-    for (int i = 1; i < program->ndim; i++)
-        for (int j = i; j > 0 && axis_weight(program, j - 1) < axis_weight(program, j); j--)
-            swap_axes(program, j - 1, j);
+    intptr_t *strides[program->n_accesses];
+    struct mx_axes axes = axes_of(program, strides);
+    mx_axes_sort(&axes);
 }
 
 static bool has_ranges(const struct mx_program *program)
@@ -94,48 +77,11 @@ static void turn_axes(struct mx_program *program)
     }
 }
 
-static void drop_axis(struct mx_program *program, int axis)
-{
-    for (int i = axis; i < program->ndim - 1; i++)
-        program->shape[i] = program->shape[i + 1];
-    for (int a = 0; a < program->n_accesses; a++)
-        for (int i = axis; i < program->ndim - 1; i++)
-            program->accesses[a].strides[i] = program->accesses[a].strides[i + 1];
-    unsigned below = (1u << axis) - 1;
-    program->reduced = (program->reduced & below) | (program->reduced >> 1 & ~below);
-    program->ndim--;
-}
-
-static bool leads_into(const struct mx_program *program, int axis)
-{
-    if ((program->reduced >> axis & 1) != (program->reduced >> (axis + 1) & 1))
-        return false;
-    for (int a = 0; a < program->n_accesses; a++) {
-        const intptr_t *strides = program->accesses[a].strides;
-        if (is_memory(&program->accesses[a]) &&
-            strides[axis] != strides[axis + 1] * program->shape[axis + 1])
-            return false;
-    }
-    return true;
-}
-
 static void merge_axes(struct mx_program *program)
 {
-    for (int i = program->ndim - 1; i >= 0; i--)
-        if (program->shape[i] == 1)
-            drop_axis(program, i);
-    for (int i = program->ndim - 2; i >= 0; i--) {
-        if (!leads_into(program, i))
-            continue;
-        program->shape[i + 1] *= program->shape[i];
-        drop_axis(program, i);
-    }
-    if (program->ndim == 0) {
-        program->ndim = 1;
-        program->shape[0] = 1;
-        for (int a = 0; a < program->n_accesses; a++)
-            program->accesses[a].strides[0] = 0;
-    }
+    intptr_t *strides[program->n_accesses];
+    struct mx_axes axes = axes_of(program, strides);
+    mx_axes_merge(&axes);
 }
 
 /* -- Blocks ------------------------------------------------------------------------ */
@@ -162,8 +108,10 @@ static void choose_reduced_row(struct mx_program *program)
         if (program->shape[i] > program->shape[longest])
             longest = i;
     if (program->shape[last] < MIN_BLOCK / 4 && longest != last) {
+        intptr_t *strides[program->n_accesses];
+        struct mx_axes axes = axes_of(program, strides);
         for (int i = longest; i < last; i++)
-            swap_axes(program, i, i + 1);
+            mx_axes_swap(&axes, i, i + 1);
     }
 }
 

@@ -19,6 +19,11 @@
 #define UPDATES_PER_ELEMENT 8       /* where a copy of it is worth it */
 #define NEAR_BYTES (16 << 20)       /* of elements that are found without waiting for memory */
 
+static int dtype_of(const struct mx_instruction *scatter)
+{
+    return scatter->operands[scatter->nin].dtype;
+}
+
 /* How the parts share the work. */
 enum sharing {
     BY_ELEMENTS, /* each updates those between its limits */
@@ -97,7 +102,8 @@ static bool choose_limits(const struct mx_program *program, int n_parts)
     intptr_t samples[N_SAMPLES], n = 0;
     for (int s = 0; s < N_SAMPLES; s++) {
         struct mx_points points;
-        intptr_t offset, place, first = scatter->rows.n_points / N_SAMPLES * s;
+        int64_t offset, place;
+        intptr_t first = scatter->rows.n_points / N_SAMPLES * s;
         mx_points_find(&points, &scatter->rows, program, first, first + 1);
         if (mx_points_offsets(&points, &scatter->rows, program, &offset, &place) > 0)
             samples[n++] = offset;
@@ -148,8 +154,8 @@ static bool is_worth_copies(const struct mx_instruction *in, const struct mx_row
 {
     const struct mx_indexing *indexing = &in->indexing;
     int itemsize = in->operands[in->nin].itemsize;
-    bool is_exact =
-        is_integer(in->dtype) && in->update >= MX_UPDATE_ADD && in->update != MX_UPDATE_DIVIDE;
+    bool is_exact = is_integer(dtype_of(in)) && in->update >= MX_UPDATE_ADD &&
+                    in->update != MX_UPDATE_DIVIDE;
     return is_exact && indexing->strides[0] == itemsize &&
            indexing->sizes[0] * itemsize <= COPY_BYTES &&
            rows->n_points >= indexing->sizes[0] * UPDATES_PER_ELEMENT;
@@ -159,7 +165,7 @@ static bool is_worth_copies(const struct mx_instruction *in, const struct mx_row
 static void fill_copy(const struct mx_instruction *in, char *copy)
 {
     size_t size = (size_t)in->operands[in->nin].itemsize;
-    bool is_signed = mx_dtype_get(in->dtype)->kind == 'i';
+    bool is_signed = mx_dtype_get(dtype_of(in))->kind == 'i';
     unsigned char low[8] = {0}, neutral[8] = {0};
     if (is_signed)
         low[size - 1] = 0x80; /* the least number, on a machine that begins with low bytes */
@@ -205,8 +211,8 @@ int mx_scatter_plan(struct mx_program *program)
     mx_rows_find(rows, program, accesses[in->nin], accesses[values_of(in)]);
     if (has_value_step(program, rows, &plan.value_step))
         mx_rows_find(rows, program, accesses[in->nin], -1);
-    plan.run = mx_index_runs()->updates[in->update][in->dtype];
-    plan.row = mx_index_runs()->rows[in->update][in->dtype];
+    plan.run = mx_index_runs()->updates[in->update][dtype_of(in)];
+    plan.row = mx_index_runs()->rows[in->update][dtype_of(in)];
     plan.is_direct = is_direct(program, rows);
 
     int n_parts = rows->n_points * rows->size < SHARED_ELEMENTS ? 1 : mx_team_size();
@@ -242,8 +248,8 @@ static void run_loop(const struct mx_loop *loop, char *target, intptr_t step, ch
 }
 
 /* Only the offsets of the part are kept; gives their number. */
-static intptr_t keep_between(intptr_t low, intptr_t high, intptr_t n, intptr_t *offsets,
-                             intptr_t *places)
+static intptr_t keep_between(intptr_t low, intptr_t high, intptr_t n, int64_t *offsets,
+                             int64_t *places)
 {
     intptr_t kept = 0;
     for (intptr_t i = 0; i < n; i++) {
@@ -258,7 +264,7 @@ static intptr_t keep_between(intptr_t low, intptr_t high, intptr_t n, intptr_t *
 /* A block of points that a part has to do with. */
 struct block {
     intptr_t n;
-    intptr_t offsets[MX_INDEX_BLOCK], places[MX_INDEX_BLOCK];
+    int64_t offsets[MX_INDEX_BLOCK], places[MX_INDEX_BLOCK];
     bool has_places; /* some are left out */
     char *target, *values;
     intptr_t stride; /* from value to value */
@@ -391,7 +397,7 @@ void mx_scatter_finish(const struct mx_program *program)
     const struct mx_instruction *in = program->calls[0].instruction;
     /* A copy of differences was begun with 0. */
     enum mx_update update = in->update == MX_UPDATE_SUBTRACT ? MX_UPDATE_ADD : in->update;
-    mx_update_row *row = mx_index_runs()->rows[update][in->dtype];
+    mx_update_row *row = mx_index_runs()->rows[update][dtype_of(in)];
     for (size_t part = 1; part < program->n_chunks && scatter_of(program)->copy_size; part++)
         row(access_of(program, in->nin)->data, copy_of(program, part),
             in->operands[in->nin].itemsize, in->indexing.sizes[0]);

@@ -1,12 +1,31 @@
-/* device.m -- the Metal devices of this machine. */
+/* device.m -- Metal, as the core sees it.
+ *
+ * Command buffers do not retain what they use: each holds its buffers and pipelines in a list
+ * of its own, one count for each, until its completion handler lets go of them.  That is the
+ * one place where lifetimes on the GPU are settled.
+ *
+ * Encoders are concurrent.  A barrier goes before a dispatch that uses what an earlier one
+ * since the last barrier wrote, or writes what one used.
+ */
 #import <Foundation/Foundation.h>
 #import <Metal/Metal.h>
 
+#include "device.h"
+
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../alloc.h"
-#include "../base.h"
+#include "../error.h"
+#include "../pool.h"
+
+#define MOST_DISPATCHES 40                 /* of a command buffer, before it is committed */
+#define MOST_BYTES      ((size_t)40 << 20) /* of buffers that it uses */
+#define MOST_IN_FLIGHT  4                  /* command buffers */
+
+/* -- Devices ----------------------------------------------------------------------- */
 
 /* Asked once: devices that come and go while the program runs are not followed, and of
  * those whose name finds no memory there are none. */
@@ -39,4 +58,368 @@ int mx_metal_device_count(void)
 const char *mx_metal_device_name(int device)
 {
     return device >= 0 && device < mx_metal_device_count() ? names[device] : NULL;
+}
+
+static id<MTLDevice> device;
+static id<MTLCommandQueue> queue;
+static bool is_lost; /* in a process that was forked */
+
+static void forget(void *device_memory);
+
+static void lose(void) { is_lost = true; }
+
+static void open_device(void)
+{
+    @autoreleasepool {
+        device = MTLCreateSystemDefaultDevice();
+        queue = [device newCommandQueue];
+        mx_pool_set_forget(forget);
+        pthread_atfork(NULL, NULL, lose);
+    }
+}
+
+bool mx_metal_is_there(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_device);
+    return queue != nil && !is_lost;
+}
+
+/* -- Kernels ----------------------------------------------------------------------- */
+
+static struct {
+    _Atomic int64_t dispatches, command_buffers, compiled;
+} counts;
+
+void mx_metal_add_counts(struct mx_metal_counts *out)
+{
+    out->dispatches += counts.dispatches;
+    out->command_buffers += counts.command_buffers;
+    out->compiled += counts.compiled;
+}
+
+static int fail(int status, NSError *error, const char *what)
+{
+    const char *words = error ? [[error localizedDescription] UTF8String] : "";
+    return mx_fail(status, "%s%s%s", what, *words ? ": " : "", words);
+}
+
+/* Arithmetic is that of IEEE 754: by default Metal takes it that there is no NaN. */
+static MTLCompileOptions *exact_options(void)
+{
+    MTLCompileOptions *options = [MTLCompileOptions new];
+    if ([options respondsToSelector:@selector(setMathMode:)])
+        options.mathMode = MTLMathModeSafe;
+    else
+        options.fastMathEnabled = NO;
+    return options;
+}
+
+int mx_metal_compile(void **out, const char *source, const char *function)
+{
+    @autoreleasepool {
+        NSError *error = nil;
+        if (!mx_metal_is_there())
+            return mx_fail(MX_ERROR_DEVICE, "there is no Metal device");
+        id<MTLLibrary> library =
+            [device newLibraryWithSource:[NSString stringWithUTF8String:source]
+                                 options:exact_options()
+                                   error:&error];
+        if (!library)
+            return fail(MX_ERROR_VALUE, error, "the kernel does not compile");
+        id<MTLFunction> found =
+            [library newFunctionWithName:[NSString stringWithUTF8String:function]];
+        if (!found)
+            return mx_fail(MX_ERROR_VALUE, "there is no kernel '%s' in the text", function);
+        id<MTLComputePipelineState> state = [device newComputePipelineStateWithFunction:found
+                                                                                  error:&error];
+        if (!state)
+            return fail(MX_ERROR_VALUE, error, "the kernel makes no pipeline");
+        counts.compiled++;
+        *out = (__bridge_retained void *)state;
+        return MX_OK;
+    }
+}
+
+static id<MTLComputePipelineState> state_of(const void *compiled)
+{
+    return (__bridge id<MTLComputePipelineState>)(void *)(uintptr_t)compiled;
+}
+
+static void *retain_state(const void *compiled)
+{
+    return (__bridge_retained void *)state_of(compiled);
+}
+
+void mx_metal_release(void *compiled)
+{
+    (void)(__bridge_transfer id<MTLComputePipelineState>)compiled;
+}
+
+size_t mx_metal_threads(const void *compiled)
+{
+    return state_of(compiled).maxTotalThreadsPerThreadgroup;
+}
+
+/* -- Memory ------------------------------------------------------------------------ */
+
+/* The pages of a block, as Metal has them.  The device shares the processor's memory. */
+struct memory {
+    void *buffer;                 /* an id<MTLBuffer>, retained */
+    uint64_t read_in, written_in; /* the last section: see `section` */
+    uint64_t held_by;             /* the last command buffer */
+};
+
+static void forget(void *device_memory)
+{
+    struct memory *memory = device_memory;
+    if (!is_lost)
+        (void)(__bridge_transfer id<MTLBuffer>)memory->buffer;
+    mx_free(memory);
+}
+
+static struct memory *new_memory(const struct mx_block *block, char *data)
+{
+    struct memory *memory = mx_alloc(sizeof *memory);
+    if (!memory)
+        return NULL;
+    id<MTLBuffer> buffer = [device newBufferWithBytesNoCopy:data
+                                                     length:block->size - mx_page_size()
+                                                    options:MTLResourceStorageModeShared
+                                                deallocator:nil];
+    if (!buffer) {
+        mx_free(memory);
+        return NULL;
+    }
+    *memory = (struct memory){.buffer = (__bridge_retained void *)buffer};
+    return memory;
+}
+
+/* NULL after mx_fail. */
+static struct memory *memory_of(const struct mx_buffer *buffer)
+{
+    struct mx_block *block = mx_block_get(buffer->data);
+    if (!block->device_memory)
+        block->device_memory = new_memory(block, buffer->data);
+    if (!block->device_memory)
+        mx_fail(MX_ERROR_MEMORY, "Metal takes no buffer of %zu bytes", buffer->nbytes);
+    return block->device_memory;
+}
+
+/* -- Command buffers ---------------------------------------------------------------- */
+
+/* What a command buffer holds. */
+struct held {
+    struct mx_buffer **buffers;
+    void **states;
+    int n_buffers, n_states, buffer_capacity, state_capacity;
+};
+
+static id<MTLCommandBuffer> commands; /* being encoded, or nil */
+static id<MTLComputeCommandEncoder> encoder;
+static struct held *held;
+static uint64_t number = 1;  /* of the command buffer */
+static uint64_t section = 1; /* what was encoded between two barriers */
+static int n_dispatches;
+static size_t n_bytes;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int in_flight;
+    bool has_failed;
+    char words[512]; /* of the first failure since the last wait */
+} flight = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void free_held(struct held *list)
+{
+    for (int i = 0; i < list->n_buffers; i++)
+        mx_buffer_release(list->buffers[i]);
+    for (int i = 0; i < list->n_states; i++)
+        mx_metal_release(list->states[i]);
+    mx_free(list->buffers);
+    mx_free(list->states);
+    mx_free(list);
+}
+
+/* Makes room for one more pointer; false: there is no memory. */
+static bool reserve(void *array, int n, int *capacity)
+{
+    void **items;
+    memcpy(&items, array, sizeof items);
+    if (n < *capacity)
+        return true;
+    int more = *capacity ? 2 * *capacity : 64;
+    items = mx_realloc(items, (size_t)more * sizeof *items);
+    if (!items)
+        return false;
+    memcpy(array, &items, sizeof items);
+    *capacity = more;
+    return true;
+}
+
+/* On a thread of Metal's. */
+static void complete(id<MTLCommandBuffer> done, struct held *list)
+{
+    bool has_failed = done.status == MTLCommandBufferStatusError;
+    const char *words = has_failed ? [[done.error localizedDescription] UTF8String] : "";
+    free_held(list);
+    pthread_mutex_lock(&flight.lock);
+    if (has_failed && !flight.has_failed)
+        snprintf(flight.words, sizeof flight.words, "%s", words ? words : "");
+    flight.has_failed |= has_failed;
+    flight.in_flight--;
+    pthread_cond_broadcast(&flight.changed);
+    pthread_mutex_unlock(&flight.lock);
+}
+
+static int begin_commands(void)
+{
+    held = mx_alloc(sizeof *held);
+    if (!held)
+        return mx_fail(MX_ERROR_MEMORY, "unable to begin a command buffer");
+    *held = (struct held){0};
+    commands = [queue commandBufferWithUnretainedReferences];
+    encoder = [commands computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
+    if (!encoder) {
+        commands = nil;
+        mx_free(held);
+        return mx_fail(MX_ERROR_DEVICE, "Metal gives no command buffer");
+    }
+    number++;
+    section++;
+    n_dispatches = 0;
+    n_bytes = 0;
+    return MX_OK;
+}
+
+static void wait_for(int most_in_flight)
+{
+    pthread_mutex_lock(&flight.lock);
+    while (flight.in_flight > most_in_flight)
+        pthread_cond_wait(&flight.changed, &flight.lock);
+    pthread_mutex_unlock(&flight.lock);
+}
+
+static void commit(void)
+{
+    if (!commands)
+        return;
+    struct held *list = held;
+    [encoder endEncoding];
+    [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
+      complete(done, list);
+    }];
+    wait_for(MOST_IN_FLIGHT - 1);
+    pthread_mutex_lock(&flight.lock);
+    flight.in_flight++;
+    pthread_mutex_unlock(&flight.lock);
+    [commands commit];
+    counts.command_buffers++;
+    encoder = nil;
+    commands = nil;
+    held = NULL;
+}
+
+/* -- Encoding ---------------------------------------------------------------------- */
+
+/* Holds what the dispatch uses, each once. */
+static int hold(const struct mx_dispatch *dispatch, struct memory **memories)
+{
+    for (int b = 0; b < dispatch->n_buffers; b++) {
+        if (memories[b]->held_by == number)
+            continue;
+        if (!reserve(&held->buffers, held->n_buffers, &held->buffer_capacity))
+            return mx_fail(MX_ERROR_MEMORY, "unable to hold %d buffers", held->n_buffers);
+        mx_buffer_retain(dispatch->buffers[b]);
+        held->buffers[held->n_buffers++] = dispatch->buffers[b];
+        memories[b]->held_by = number;
+        n_bytes += dispatch->buffers[b]->nbytes;
+    }
+    for (int i = 0; i < held->n_states; i++)
+        if (held->states[i] == dispatch->compiled)
+            return MX_OK;
+    if (!reserve(&held->states, held->n_states, &held->state_capacity))
+        return mx_fail(MX_ERROR_MEMORY, "unable to hold %d pipelines", held->n_states);
+    held->states[held->n_states++] = retain_state(dispatch->compiled);
+    return MX_OK;
+}
+
+static bool needs_barrier(const struct mx_dispatch *dispatch, struct memory **memories)
+{
+    for (int b = 0; b < dispatch->n_buffers; b++)
+        if (memories[b]->written_in == section ||
+            (dispatch->is_written[b] && memories[b]->read_in == section))
+            return true;
+    return false;
+}
+
+static void note_uses(const struct mx_dispatch *dispatch, struct memory **memories)
+{
+    for (int b = 0; b < dispatch->n_buffers; b++)
+        *(dispatch->is_written[b] ? &memories[b]->written_in : &memories[b]->read_in) = section;
+}
+
+static void dispatch_threads(const struct mx_dispatch *dispatch)
+{
+    const size_t *grid = dispatch->grid, *threads = dispatch->threads;
+    MTLSize counted = MTLSizeMake(grid[0], grid[1], grid[2]);
+    MTLSize group = MTLSizeMake(threads[0], threads[1], threads[2]);
+    if (dispatch->is_in_threadgroups)
+        [encoder dispatchThreadgroups:counted threadsPerThreadgroup:group];
+    else
+        [encoder dispatchThreads:counted threadsPerThreadgroup:group];
+}
+
+int mx_metal_encode(const struct mx_dispatch *dispatch)
+{
+    @autoreleasepool {
+        struct memory *memories[32];
+        int status = is_lost    ? mx_fail(MX_ERROR_DEVICE, "the Metal device is lost")
+                     : commands ? MX_OK
+                                : begin_commands();
+        for (int b = 0; b < dispatch->n_buffers && status == MX_OK; b++)
+            if (!(memories[b] = memory_of(dispatch->buffers[b])))
+                status = MX_ERROR_MEMORY;
+        if (status == MX_OK)
+            status = hold(dispatch, memories);
+        if (status != MX_OK)
+            return status;
+        if (needs_barrier(dispatch, memories)) {
+            [encoder memoryBarrierWithScope:MTLBarrierScopeBuffers];
+            section++;
+        }
+        note_uses(dispatch, memories);
+        [encoder setComputePipelineState:state_of(dispatch->compiled)];
+        for (int b = 0; b < dispatch->n_buffers; b++)
+            [encoder setBuffer:(__bridge id<MTLBuffer>)memories[b]->buffer
+                        offset:dispatch->offsets ? dispatch->offsets[b] : 0
+                       atIndex:(NSUInteger)b];
+        [encoder setBytes:dispatch->args
+                   length:dispatch->args_size
+                  atIndex:(NSUInteger)dispatch->n_buffers];
+        dispatch_threads(dispatch);
+        counts.dispatches++;
+        if (++n_dispatches >= MOST_DISPATCHES || n_bytes >= MOST_BYTES)
+            commit();
+        return MX_OK;
+    }
+}
+
+int mx_metal_wait(void)
+{
+    if (is_lost)
+        return MX_OK; /* nothing is begun, and nobody to wait for */
+    @autoreleasepool {
+        char words[sizeof flight.words];
+        commit();
+        wait_for(0);
+        pthread_mutex_lock(&flight.lock);
+        bool has_failed = flight.has_failed;
+        flight.has_failed = false;
+        memcpy(words, flight.words, sizeof words);
+        pthread_mutex_unlock(&flight.lock);
+        return has_failed ? mx_fail(MX_ERROR_DEVICE, "the Metal device failed: %s", words)
+                          : MX_OK;
+    }
 }

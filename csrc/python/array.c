@@ -43,11 +43,11 @@ PyObject *array_new(PyObject *host)
  * first, so with one of these it is the operator. */
 /* clang-format off */
 #define BINARY_OPERATORS(M) \
-    M(add, Add, OP_add) M(subtract, Subtract, OP_subtract) M(multiply, Multiply, OP_multiply) \
-    M(true_divide, TrueDivide, OP_divide) M(floor_divide, FloorDivide, OP_floor_divide) \
-    M(remainder, Remainder, OP_remainder) M(lshift, Lshift, OP_left_shift) \
-    M(rshift, Rshift, OP_right_shift) M(and, And, OP_bitwise_and) M(or, Or, OP_bitwise_or) \
-    M(xor, Xor, OP_bitwise_xor) M(matrix_multiply, MatrixMultiply, NO_OP)
+    M(add, Add, MX_OP_add) M(subtract, Subtract, MX_OP_subtract) M(multiply, Multiply, MX_OP_multiply) \
+    M(true_divide, TrueDivide, MX_OP_divide) M(floor_divide, FloorDivide, MX_OP_floor_divide) \
+    M(remainder, Remainder, MX_OP_remainder) M(lshift, Lshift, MX_OP_left_shift) \
+    M(rshift, Rshift, MX_OP_right_shift) M(and, And, MX_OP_bitwise_and) M(or, Or, MX_OP_bitwise_or) \
+    M(xor, Xor, MX_OP_bitwise_xor) M(matrix_multiply, MatrixMultiply, MX_NO_OP)
 /* clang-format on */
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
@@ -88,7 +88,8 @@ static bool is_subclass(PyObject *x)
 /* Whether an operator is to be recorded: an operand is large, or waits itself. */
 static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 {
-    return op != NO_OP && ((is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)));
+    return op != MX_NO_OP &&
+           ((is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)));
 }
 
 /* Before NumPy's slot gets the hosts. */
@@ -123,11 +124,37 @@ static PyObject *call_slot(binaryfunc slot, PyObject *a, PyObject *b)
     return result;
 }
 
+/* What multiplies large matrices on a device, or gives NotImplemented; NULL: nothing does. */
+static PyObject *multiply_matrices;
+
+PyObject *array_set_matmul(PyObject *module, PyObject *function)
+{
+    (void)module;
+    Py_XDECREF(multiply_matrices);
+    multiply_matrices = Py_NewRef(function);
+    Py_RETURN_NONE;
+}
+
+/* False: it is NumPy's to multiply them. */
+static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
+{
+    bool is_large = (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
+    if (!multiply_matrices || !is_large)
+        return false;
+    *result = PyObject_CallFunctionObjArgs(multiply_matrices, a, b, NULL);
+    if (*result != Py_NotImplemented)
+        return true;
+    Py_DECREF(*result);
+    return false;
+}
+
 static PyObject *call_binary(int op, binaryfunc slot, binaryfunc operator, PyObject *a,
                              PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
     if (is_for_queue(op, a, b) && call_ufunc(op, inputs, 2, NULL, 1, &result) != 0)
+        return result;
+    if (op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
     PyObject *x = operand(a), *y = operand(b);
     bool is_between_arrays = x != a && y != b;
@@ -164,10 +191,10 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->host));
 }
 
-#define DEFINE_UNARY(name)                                 \
-    static PyObject *array_##name(PyObject *a)             \
-    {                                                      \
-        return call_unary(OP_##name, numpy_slots.name, a); \
+#define DEFINE_UNARY(name)                                    \
+    static PyObject *array_##name(PyObject *a)                \
+    {                                                         \
+        return call_unary(MX_OP_##name, numpy_slots.name, a); \
     }
 #define DEFINE_BINARY(name, Name, op)                                    \
     static PyObject *array_##name(PyObject *a, PyObject *b)              \
@@ -186,8 +213,8 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
     struct given given = {0};
     PyObject *results[2], *inputs[] = {a, b};
     int status = 0;
-    if (is_for_queue(OP_divmod, a, b))
-        status = call_ufunc(OP_divmod, inputs, 2, NULL, 2, results);
+    if (is_for_queue(MX_OP_divmod, a, b))
+        status = call_ufunc(MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
         return cross_adopt(call_slot(numpy_slots.divmod, a, b), &given, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
@@ -202,24 +229,24 @@ static int power_row(PyObject *a, PyObject *b)
 {
     bool is_integer = PyLong_CheckExact(b);
     if (!is_array(a) || (!is_integer && !PyFloat_CheckExact(b)))
-        return OP_power;
+        return MX_OP_power;
     int row = source_row(PyArray_TYPE(host_of(a)));
     double exponent = is_integer ? PyLong_AsDouble(b) : PyFloat_AsDouble(b);
     PyErr_Clear();
     if (is_integer && exponent == 2.0 && row != ROW_bool)
-        return OP_square;
+        return MX_OP_square;
     if (is_integer && exponent == -1.0 && row >= ROW_float16)
-        return OP_reciprocal;
-    return exponent == 0.5 && row >= ROW_float16 ? OP_sqrt : OP_power;
+        return MX_OP_reciprocal;
+    return exponent == 0.5 && row >= ROW_float16 ? MX_OP_sqrt : MX_OP_power;
 }
 
 static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **result)
 {
     PyObject *inputs[] = {a, b};
-    int row = is_for_queue(OP_power, a, b) ? power_row(a, b) : NO_OP;
-    if (row == NO_OP)
+    int row = is_for_queue(MX_OP_power, a, b) ? power_row(a, b) : MX_NO_OP;
+    if (row == MX_NO_OP)
         return 0;
-    return call_ufunc(row, inputs, row == OP_power ? 2 : 1, &out, 1, result);
+    return call_ufunc(row, inputs, row == MX_OP_power ? 2 : 1, &out, 1, result);
 }
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -245,8 +272,8 @@ static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus
 
 static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 {
-    static const int rows[] = {OP_less,      OP_less_equal, OP_equal,
-                               OP_not_equal, OP_greater,    OP_greater_equal};
+    static const int rows[] = {MX_OP_less,      MX_OP_less_equal, MX_OP_equal,
+                               MX_OP_not_equal, MX_OP_greater,    MX_OP_greater_equal};
     PyObject *result, *inputs[] = {a, b};
     if (is_for_queue(rows[op], a, b) && call_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
         return result;
@@ -531,8 +558,8 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
         inputs[i] = PyTuple_GetItem(operands, i);
         is_large |= is_array(inputs[i]) && queue_takes(inputs[i]);
     }
-    int op = is_large ? signature_op(ufunc) : NO_OP;
-    if (op == NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
+    int op = is_large ? signature_op(ufunc) : MX_NO_OP;
+    if (op == MX_NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
         return 0;
     int status = call_ufunc(op, inputs, n, NULL, 1, results);
     *result = status > 0 ? results[0] : NULL;

@@ -27,7 +27,7 @@ int assignment_record(PyObject *a, PyObject *host, PyObject *value)
     if (source_is_value(&from)) {
         struct mx_instruction in;
         loop.function = core->cast_loop(to.code, to.code);
-        in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = itemsizes[to.code]};
+        in.operands[0] = record_value(to.code);
         if (from.scalar ? !source_fits(&from, to.code) : from.code != to.code)
             return 0; /* the cast may warn, now */
         if (!source_value(&from, to.code, in.operands[0].value))
@@ -35,7 +35,7 @@ int assignment_record(PyObject *a, PyObject *host, PyObject *value)
         struct place *place = place_new();
         if (!place)
             return -1;
-        record_begin(&in, &loop, "fill", 1, 1, &shape, 0);
+        record_begin(&in, &loop, MX_COPY, "fill", 1, 1, &shape, 0);
         record_view(&in.operands[1], &to, &shape, place);
         int64_t sequence = record_append(&in, place);
         if (sequence < 0)
@@ -132,7 +132,7 @@ static PyObject *range(PyObject *module, PyObject *args)
     int row = source_row(type_number);
     struct mx_loop loop = {.function = row < 0 ? NULL : core->range_loop(row)};
     struct mx_instruction in;
-    record_begin(&in, &loop, "arange", 1, 1, &shape, 0);
+    record_begin(&in, &loop, MX_NO_OP, "arange", 1, 1, &shape, 0);
     in.kind = MX_RANGE;
     in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = (int)first_two.len};
     bool fits = loop.function && first_two.len == 2 * itemsizes[row];

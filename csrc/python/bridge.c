@@ -118,6 +118,8 @@ static PyMethodDef module_methods[] = {
      "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
     {"pin", pin, METH_O,
      "pin(array)\n--\n\nNote that the address of its memory is known outside from now on."},
+    {"set_matmul", array_set_matmul, METH_O,
+     "set_matmul(function)\n--\n\nAsk this function first for products of large matrices."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -148,7 +150,7 @@ static PyObject *start(PyObject *module, PyObject *address)
     core = PyLong_AsVoidPtr(address);
     PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
     if (!numpy || memory_load() < 0 || place_load(numpy) < 0 || signature_load(numpy) < 0 ||
-        call_load() < 0 || failure_load() < 0) {
+        call_load() < 0 || failure_load() < 0 || settings_load() < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }
@@ -177,10 +179,14 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddFunctions(module, selection_methods) < 0 ||
         PyModule_AddFunctions(module, index_methods) < 0 ||
         PyModule_AddFunctions(module, update_methods) < 0 ||
-        PyModule_AddFunctions(module, mode_methods) < 0 ||
+        PyModule_AddFunctions(module, launch_methods) < 0 ||
+        PyModule_AddFunctions(module, setting_methods) < 0 ||
         PyModule_AddFunctions(module, assignment_methods) < 0 ||
         PyModule_AddFunctions(module, reduction_methods) < 0 ||
-        PyModule_AddIntConstant(module, "ASSIGN", NO_OP) < 0 ||
+        PyModule_AddIntConstant(module, "FAST", SETTING_FAST) < 0 ||
+        PyModule_AddIntConstant(module, "DEVICE", SETTING_DEVICE) < 0 ||
+        PyModule_AddIntConstant(module, "REFUSES_DOUBLES", SETTING_DOUBLES) < 0 ||
+        PyModule_AddIntConstant(module, "ASSIGN", MX_COPY) < 0 ||
         PyModule_AddIntConstant(module, "IN_BOUNDS", INDEX_IN_BOUNDS) < 0 ||
         PyModule_AddIntConstant(module, "CLAMP", MX_CLAMP) < 0 ||
         PyModule_AddIntConstant(module, "DROP", MX_DROP) < 0 ||

@@ -186,7 +186,13 @@ static inline PyObject *adopt_fresh(PyObject *result)
 }
 
 /* Look up NumPy's operators; host_type is known by now. */
+/* A TypeError that is not NumPy's to say: a device has no such numbers. */
+extern PyObject *device_type_error;
+
 void array_load_slots(void);
+
+/* A method of the module: what multiplies large matrices before NumPy is asked. */
+PyObject *array_set_matmul(PyObject *module, PyObject *function);
 
 /* Give attributes the text of NumPy's; -1 with an exception set. */
 int array_load_docs(PyObject *numpy_class);

@@ -6,6 +6,7 @@
 /* One ufunc with inputs read and outputs settled. */
 struct call {
     const struct signature *signature;
+    int op;
     const char *name;
     enum mx_arithmetic arithmetic;
     int nin, nout, wanted;
@@ -83,8 +84,8 @@ static int record_call(struct call *call, PyObject **results)
     struct place *place = place_new();
     if (!place)
         return -1;
-    record_begin(&in, &call->signature->loop, call->name, nin, call->nout, &call->shape,
-                 call->wanted);
+    record_begin(&in, &call->signature->loop, call->op, call->name, nin, call->nout,
+                 &call->shape, call->wanted);
     in.arithmetic = call->arithmetic;
     for (int i = 0; i < nin; i++)
         if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
@@ -180,16 +181,16 @@ static enum mx_arithmetic arithmetic_of(int op, const struct signature *signatur
     int row = signature->out[0];
     if ((row != ROW_float32 && row != ROW_float64) || signature->in[0] != row)
         return MX_NO_ARITHMETIC;
-    return op == OP_add        ? MX_ADD
-           : op == OP_subtract ? MX_SUBTRACT
-           : op == OP_multiply ? MX_MULTIPLY
-                               : MX_NO_ARITHMETIC;
+    return op == MX_OP_add        ? MX_ADD
+           : op == MX_OP_subtract ? MX_SUBTRACT
+           : op == MX_OP_multiply ? MX_MULTIPLY
+                                  : MX_NO_ARITHMETIC;
 }
 
 int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
                PyObject **results)
 {
-    struct call call = {.nin = nin, .nout = nout};
+    struct call call = {.op = op, .nin = nin, .nout = nout};
     for (int i = 0; i < nin; i++)
         if (!source_read(inputs[i], &call.inputs[i]) ||
             !shape_broadcast(&call.shape, &call.inputs[i]))
@@ -201,7 +202,7 @@ int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, 
     call.arithmetic = arithmetic_of(op, call.signature);
     /* NumPy's loop takes one exponent for all for a square, a root and so on, which have other
      * last bits; NumPy chooses when it sees one. */
-    if (op == OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
+    if (op == MX_OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
         return 0;
     return record_read_call(&call, outs, results);
 }
@@ -211,7 +212,7 @@ int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, 
 static int promote(const struct source *x, const struct source *y)
 {
     struct source inputs[] = {*x, *y};
-    const struct signature *signature = signature_of(OP_add, inputs, 2);
+    const struct signature *signature = signature_of(MX_OP_add, inputs, 2);
     PyErr_Clear();
     return signature ? signature->out[0] : -1;
 }
@@ -241,7 +242,7 @@ static PyObject *record_or_refuse(struct call *call, PyObject *out)
 static PyObject *choose(PyObject *module, PyObject *args)
 {
     (void)module;
-    struct call call = {.name = "where"};
+    struct call call = {.op = MX_SELECT, .name = "where"};
     PyObject *inputs[3];
     if (!PyArg_ParseTuple(args, "OOO", &inputs[0], &inputs[1], &inputs[2]))
         return NULL;
@@ -261,7 +262,7 @@ static PyObject *clip_ufunc;
 static PyObject *clip(PyObject *module, PyObject *args)
 {
     (void)module;
-    struct call call = {.name = "clip"};
+    struct call call = {.op = MX_CLIP, .name = "clip"};
     PyObject *inputs[3], *out;
     if (!PyArg_ParseTuple(args, "OOOO", &inputs[0], &inputs[1], &inputs[2], &out))
         return NULL;
@@ -285,7 +286,7 @@ static PyObject *clip(PyObject *module, PyObject *args)
 
 int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
 {
-    struct call call = {.name = "where"};
+    struct call call = {.op = MX_SELECT, .name = "where"};
     PyObject *inputs[] = {mask, value, a}, *result;
     const struct source *all = call.inputs;
     if (!read_three(&call, inputs) || all[0].code != ROW_bool || !all[1].scalar ||

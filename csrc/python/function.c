@@ -48,7 +48,7 @@ static bool has_large(PyObject *args, int depth, int worth)
  * 8.8 ns for an element, of which our own loops take a sixth. */
 static bool has_costly(int op, PyObject *args)
 {
-    if ((op != OP_sin && op != OP_cos) || PyTuple_Size(args) < 1)
+    if ((op != MX_OP_sin && op != MX_OP_cos) || PyTuple_Size(args) < 1)
         return false;
     PyObject *x = PyTuple_GetItem(args, 0);
     return is_array(x) && PyArray_TYPE(host_of(x)) == NPY_DOUBLE &&
@@ -104,7 +104,7 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
                       PyObject **outs)
 {
     Py_ssize_t n = PyTuple_Size(args);
-    if (n > nin && (op == OP_maximum || op == OP_minimum))
+    if (n > nin && (op == MX_OP_maximum || op == MX_OP_minimum))
         return false; /* NumPy warns of what may be meant as an axis */
     for (int j = 0; j < nout; j++)
         outs[j] = nin + j < n ? PyTuple_GetItem(args, nin + j) : NULL;
@@ -155,7 +155,7 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
  * which spares a dict; NULL where that is not the same. */
 static PyObject *with_out_last(const struct function *f, PyObject *args, PyObject *kwargs)
 {
-    if (f->operation < 0 || f->operation == OP_maximum || f->operation == OP_minimum ||
+    if (f->operation < 0 || f->operation == MX_OP_maximum || f->operation == MX_OP_minimum ||
         PyDict_Size(kwargs) != 1)
         return NULL;
     const struct mx_op_row *row = core->op_get(f->operation);
@@ -179,8 +179,9 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
         result = PyObject_Call(f->queued, args, kwargs);
         queue_end_lending(lent);
         /* What is wrong with the arguments is for NumPy to say. */
-        bool is_refused =
-            result ? result == Py_NotImplemented : PyErr_ExceptionMatches(PyExc_TypeError);
+        bool is_refused = result ? result == Py_NotImplemented
+                                 : PyErr_ExceptionMatches(PyExc_TypeError) &&
+                                       !PyErr_ExceptionMatches(device_type_error);
         if (!is_refused)
             return result;
         Py_CLEAR(result);

@@ -14,9 +14,8 @@ static int record_check(const struct index *index, int j)
     if (!place)
         return -1;
     shape_broadcast(&shape, indices);
-    record_begin(&in, &loop, "check", 1, 0, &shape, 0);
+    record_begin(&in, &loop, MX_NO_OP, "check", 1, 0, &shape, 0);
     in.kind = MX_CHECK;
-    in.dtype = indices->code;
     in.indexing.n = 0;
     in.indexing.sizes[0] = index->indexing.sizes[j];
     in.indexing.axis = index->axes[j];
@@ -115,6 +114,7 @@ void index_table(struct mx_operand *operand, const struct index *index, struct p
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[index->table.code];
+    operand->dtype = index->table.code;
     record_memory(operand, &index->table, place);
     memcpy(operand->strides, index->strides,
            (size_t)index->shape.ndim * sizeof *operand->strides);
@@ -160,7 +160,7 @@ static int record_gather(const struct index *index, bool in_c_order, PyObject **
     struct place *place = place_new();
     if (!place)
         return -1;
-    record_begin(&in, &loop, "take", n + 1, 1, &index->shape, 0);
+    record_begin(&in, &loop, MX_NO_OP, "take", n + 1, 1, &index->shape, 0);
     in.kind = MX_GATHER;
     in.indexing = index->indexing;
     order_result(index, order);
@@ -250,13 +250,15 @@ static PyObject *search(PyObject *module, PyObject *args)
     struct mx_instruction in;
     struct mx_loop loop = {.function = core->search_loop(from.code, is_right)};
     source_read_array(out, &to);
-    record_begin(&in, &loop, "searchsorted", 2, 1, &shape, 0);
+    record_begin(&in, &loop, is_right ? MX_SEARCH_RIGHT : MX_SEARCH_LEFT, "searchsorted", 2, 1,
+                 &shape, 0);
     in.kind = MX_GATHER;
     in.indexing = (struct mx_indexing){.n = 1,
                                        .strides = {PyArray_STRIDE(table.host, 0)},
                                        .sizes = {PyArray_SIZE(table.host)}};
     record_view(&in.operands[0], &from, &shape, place);
-    in.operands[1] = (struct mx_operand){.itemsize = itemsizes[table.code]};
+    in.operands[1] =
+        (struct mx_operand){.itemsize = itemsizes[table.code], .dtype = table.code};
     record_memory(&in.operands[1], &table, place);
     record_view(&in.operands[2], &to, &shape, place);
     int64_t sequence = record_append(&in, place);

@@ -4,7 +4,7 @@
 struct place {
     PyObject *code, *globals, *instruction; /* of the frame; NULL when there was none */
     int n_kept;
-    PyObject *kept[MX_MAX_OPERANDS];
+    PyObject *kept[MX_MAX_OPERANDS + 1]; /* memory, and what a kernel is launched with */
 };
 
 /* Names of attributes, which Python finds faster than C strings. */

@@ -5,6 +5,7 @@
  * waits until what writes it has run, whoever writes waits for all that uses it.
  */
 #pragma once
+#include "ops.h"
 #include "python/bridge.h"
 #include "recorder.h"
 
@@ -97,15 +98,6 @@ static inline bool queue_takes(PyObject *a)
            is_unwritten(a);
 }
 
-/* Rows of ops.def. */
-enum mx_op_number {
-#define OP(name, ...) OP_##name,
-#include "ops.def"
-#undef OP
-    OP_COUNT,
-    NO_OP = -1,
-};
-
 /* Between them nobody else is inside the stream: waits for that.  -1 with an exception set. */
 int queue_enter(void);
 void queue_leave(void);
@@ -174,6 +166,14 @@ void index_forget(struct array *array); /* that has a range */
 
 /* Whether the program gives up the checks of strict mode: see mxnp/_modes.py. */
 bool mode_is_fast(void);
+
+/* What operations are recorded for. */
+enum mx_device device_now(void);
+
+/* Whether float64 on a device that has none is an error. */
+bool device_refuses_doubles(void);
+
+enum setting_name { SETTING_FAST, SETTING_DEVICE, SETTING_DOUBLES, N_SETTINGS };
 
 /* -- memory.c ---------------------------------------------------------------------- */
 

@@ -31,6 +31,7 @@ void record_view(struct mx_operand *operand, const struct source *source,
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[source->code];
+    operand->dtype = source->code;
     record_memory(operand, source, place);
     source_strides(source, shape, operand->strides);
 }
@@ -40,17 +41,20 @@ void record_temporary(struct mx_operand *operand, struct mx_buffer *buffer, int 
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[row];
+    operand->dtype = row;
     operand->buffer = buffer;
     operand->at = 0;
     for (int i = 0; i < shape->ndim; i++)
         operand->strides[i] = shape->dims[i] == 1 ? 0 : strides[i];
 }
 
-void record_begin(struct mx_instruction *in, const struct mx_loop *loop, const char *name,
-                  int nin, int nout, const struct shape *shape, int wanted)
+void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
+                  const char *name, int nin, int nout, const struct shape *shape, int wanted)
 {
     in->loop = *loop;
+    in->op = op;
     in->kind = MX_MAP;
+    in->launch = NULL;
     in->arithmetic = MX_NO_ARITHMETIC;
     in->nin = nin;
     in->nout = nout;
@@ -61,10 +65,32 @@ void record_begin(struct mx_instruction *in, const struct mx_loop *loop, const c
     atomic_init(&in->raised, 0);
 }
 
+/* False with an exception set: somebody wants to know that the device has no such numbers. */
+static bool check_doubles(const struct mx_instruction *in)
+{
+    for (int k = 0; k < mx_operand_count(in); k++) {
+        int row = in->operands[k].dtype;
+        if (row != ROW_float64 && row != ROW_complex128)
+            continue;
+        PyErr_Format(device_type_error,
+                     "%s is not available on device 'metal'; use %s or device 'cpu'",
+                     row == ROW_float64 ? "float64" : "complex128",
+                     row == ROW_float64 ? "float32" : "complex64");
+        return false;
+    }
+    return true;
+}
+
 int64_t record_append(struct mx_instruction *in, struct place *place)
 {
     int64_t sequence;
     in->place = place;
+    in->device = device_now();
+    bool computes = in->op != MX_COPY || in->kind != MX_MAP;
+    if (in->device == MX_DEVICE && computes && device_refuses_doubles() && !check_doubles(in)) {
+        place_free(place);
+        return -1;
+    }
     if (core->append(in, &sequence) != MX_OK) {
         place_free(place);
         PyErr_SetString(PyExc_MemoryError, core->error_message());
@@ -96,7 +122,7 @@ int record_copy(const struct source *from, struct mx_buffer *from_buffer,
     struct place *place = place_new();
     if (!place)
         return -1;
-    record_begin(&in, &loop, from_row == to_row ? "copy" : "cast", 1, 1, shape,
+    record_begin(&in, &loop, MX_COPY, from_row == to_row ? "copy" : "cast", 1, 1, shape,
                  from_row == to_row ? 0 : wanted);
     if (from_buffer)
         record_temporary(&in.operands[0], from_buffer, from_row, shape, from_strides);
@@ -141,12 +167,17 @@ PyObject *record_new(int row, const struct shape *shape, const int *order)
     return out;
 }
 
+struct mx_operand record_value(int row)
+{
+    return (struct mx_operand){.is_value = true, .itemsize = itemsizes[row], .dtype = row};
+}
+
 int record_input(struct mx_operand *operand, const struct source *source, int row,
                  const struct shape *shape, int wanted, struct place *place,
                  struct mx_buffer **made)
 {
     if (source_is_value(source)) {
-        *operand = (struct mx_operand){.is_value = true, .itemsize = itemsizes[row]};
+        *operand = record_value(row);
         return source_value(source, row, operand->value);
     }
     if (source->code == row) {
@@ -278,7 +309,7 @@ PyObject *record_cast(PyObject *a, int row, const char *name, int wanted)
         goto failed;
     source_read_array(out, &to);
     struct mx_loop loop = {.function = core->cast_loop(from.code, row)};
-    record_begin(&in, &loop, name, 1, 1, &shape, wanted);
+    record_begin(&in, &loop, MX_COPY, name, 1, 1, &shape, wanted);
     record_view(&in.operands[0], &from, &shape, place);
     record_view(&in.operands[1], &to, &shape, place);
     int64_t sequence = record_append(&in, place);

@@ -94,7 +94,7 @@ struct signature {
 const struct signature *signature_of(int op, const struct source *inputs, int nin);
 int signature_load(PyObject *numpy); /* -1 with an exception set */
 
-int signature_op(PyObject *ufunc); /* its row in ops.def, or NO_OP */
+int signature_op(PyObject *ufunc); /* its row in ops.def, or MX_NO_OP */
 
 /* -- record.c ---------------------------------------------------------------------- */
 
@@ -109,8 +109,10 @@ void record_memory(struct mx_operand *operand, const struct source *source,
 void record_hold(PyObject *a);
 
 /* An instruction without operands. */
-void record_begin(struct mx_instruction *in, const struct mx_loop *loop, const char *name,
-                  int nin, int nout, const struct shape *shape, int wanted);
+void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
+                  const char *name, int nin, int nout, const struct shape *shape, int wanted);
+
+struct mx_operand record_value(int row); /* one for all elements, still to be set */
 
 /* An input of the instruction: a value, a view, or a temporary with the loop's dtype.  What
  * *made gets is to be released once the instruction is recorded.  1, 0 or -1. */
@@ -180,9 +182,14 @@ extern PyMethodDef index_methods[];
 
 extern PyMethodDef update_methods[];
 
-/* -- mode.c ------------------------------------------------------------------------ */
+/* -- launch.c ---------------------------------------------------------------------- */
 
-extern PyMethodDef mode_methods[];
+extern PyMethodDef launch_methods[];
+
+/* -- settings.c --------------------------------------------------------------------- */
+
+extern PyMethodDef setting_methods[];
+int settings_load(void); /* -1 with an exception set */
 
 /* -- reduction.c ------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 
 struct reduction {
     const struct mx_loop *loop;
+    int op;
     const char *name;
     int row, result, wanted; /* rows of the input as the loop takes it, and of the result */
     bool begins_with_zero;
@@ -38,6 +39,7 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
     if (signature->in[0] != r->row || signature->out[0] != r->row)
         return 0;
     r->loop = &signature->numpys;
+    r->op = op;
     r->name = core->op_get(op)->name;
     r->begins_with_zero = strcmp(core->op_get(op)->identity, "0") == 0;
     return read_shape(r);
@@ -77,7 +79,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     struct place *place = place_new();
     if (!place)
         return -1;
-    record_begin(&in, r->loop, r->name, 1, 1, &r->shape, r->wanted);
+    record_begin(&in, r->loop, r->op, r->name, 1, 1, &r->shape, r->wanted);
     in.kind = kind;
     in.axis = axis;
     in.begins_with_zero = r->begins_with_zero;
@@ -110,7 +112,8 @@ static bool stops_early(const struct reduction *r, int op)
     int order[MX_MAX_NDIM];
     if (r->input.code != ROW_bool || is_unwritten(r->input.array))
         return false;
-    if (op != OP_logical_or && op != OP_logical_and && op != OP_maximum && op != OP_minimum)
+    if (op != MX_OP_logical_or && op != MX_OP_logical_and && op != MX_OP_maximum &&
+        op != MX_OP_minimum)
         return false;
     source_order_axes(&r->input, 1, &r->shape, order);
     int inner = order[r->shape.ndim - 1];
@@ -221,6 +224,7 @@ static PyObject *find(PyObject *module, PyObject *args)
         r.row = r.input.code;
         r.result = source_row(NPY_INTP);
         r.loop = search_loop(r.row, is_least);
+        r.op = is_least ? MX_ARGMIN : MX_ARGMAX;
         r.name = is_least ? "argmin" : "argmax";
         r.axes = 1u << axis;
         for (int i = 0; i < r.shape.ndim; i++)

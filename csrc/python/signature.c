@@ -1,8 +1,8 @@
 /* signature.c -- which loop a ufunc has for some dtypes: NumPy is asked once for each. */
 #include "python/record.h"
 
-static struct signature signatures[OP_COUNT][NCODES][NCODES];
-static PyObject *ufuncs[OP_COUNT];
+static struct signature signatures[MX_OP_COUNT][NCODES][NCODES];
+static PyObject *ufuncs[MX_OP_COUNT];
 
 /* What ufunc.resolve_dtypes takes: dtypes, and the classes of Python's numbers. */
 static PyObject *kinds[NCODES];
@@ -14,7 +14,7 @@ int signature_load(PyObject *numpy)
     kinds[WEAK_INT] = (PyObject *)&PyLong_Type;
     kinds[WEAK_FLOAT] = (PyObject *)&PyFloat_Type;
     kinds[WEAK_COMPLEX] = (PyObject *)&PyComplex_Type;
-    for (int op = 0; op < OP_COUNT; op++) {
+    for (int op = 0; op < MX_OP_COUNT; op++) {
         ufuncs[op] = PyObject_GetAttrString(numpy, core->op_get(op)->name);
         if (!ufuncs[op])
             return -1;
@@ -39,8 +39,8 @@ static PyObject *resolve(int op, const int *codes, int nin, int nout)
  * complex limits is not NumPy's. */
 static bool is_special(int op, const struct signature *signature)
 {
-    return (op == OP_power && signature->in[0] < ROW_float16) ||
-           (op == OP_expm1 && is_complex_row(signature->in[0]));
+    return (op == MX_OP_power && signature->in[0] < ROW_float16) ||
+           (op == MX_OP_expm1 && is_complex_row(signature->in[0]));
 }
 
 static void find(int op, const int *codes, int nin, struct signature *signature)
@@ -88,8 +88,8 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
 
 int signature_op(PyObject *ufunc)
 {
-    for (int op = 0; op < OP_COUNT; op++)
+    for (int op = 0; op < MX_OP_COUNT; op++)
         if (ufuncs[op] == ufunc)
             return op;
-    return NO_OP;
+    return MX_NO_OP;
 }

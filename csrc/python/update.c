@@ -6,6 +6,7 @@
 /* What is done to the elements that indices select. */
 struct update {
     enum mx_update kind;
+    int op;
     struct mx_loop loop;
     const char *name;
     int row;    /* dtype that the loop wants of values */
@@ -74,10 +75,10 @@ static int record_scatter(const struct index *index, const struct source *value,
     struct place *place = place_new();
     if (!place)
         return -1;
-    record_begin(&in, &update->loop, update->name, n + 1, 1, &index->shape, update->wanted);
+    record_begin(&in, &update->loop, update->op, update->name, n + 1, 1, &index->shape,
+                 update->wanted);
     in.kind = MX_SCATTER;
     in.update = update->kind;
-    in.dtype = index->table.code;
     in.indexing = index->indexing;
     status = value_operand(&in.operands[n], index, value, update, place, &made);
     if (status > 0)
@@ -127,7 +128,7 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
 /* The assignment of values as they are; false where NumPy would warn or refuse. */
 static bool read_assignment(const struct source *value, int row, struct update *update)
 {
-    *update = (struct update){.kind = MX_SET, .name = "put", .row = row};
+    *update = (struct update){.kind = MX_SET, .op = MX_COPY, .name = "put", .row = row};
     if (is_complex_row(source_own_row(value)) && !is_complex_row(row))
         return false;
     if (value->scalar)
@@ -143,14 +144,14 @@ static bool is_same_in(int row, int op, const struct source *number)
 {
     _Alignas(16) char value[16], back[16], own[16];
     int own_row = source_own_row(number);
-    bool is_sum = op == OP_add || op == OP_subtract || op == OP_multiply;
-    bool is_order = op == OP_maximum || op == OP_minimum;
-    bool is_bits = op == OP_bitwise_and || op == OP_bitwise_or || op == OP_bitwise_xor;
+    bool is_sum = op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply;
+    bool is_order = op == MX_OP_maximum || op == MX_OP_minimum;
+    bool is_bits = op == MX_OP_bitwise_and || op == MX_OP_bitwise_or || op == MX_OP_bitwise_xor;
     if (own_row == row)
         return true;
     if (is_complex_row(row) || is_complex_row(own_row) || row == ROW_bool ||
         (is_integer_row(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
-                             : !(is_sum || is_order || op == OP_divide)))
+                             : !(is_sum || is_order || op == MX_OP_divide)))
         return false;
     mx_loop_function cast = core->cast_loop(row, own_row);
     if (!cast || !source_value(number, row, value) || !source_value(number, own_row, own))
@@ -164,10 +165,10 @@ static bool is_same_in(int row, int op, const struct source *number)
 static bool read_update(int op, const struct source *target, const struct source *value,
                         struct update *update)
 {
-    static const enum mx_update kinds[OP_COUNT] = {
-        [OP_add] = MX_UPDATE_ADD,           [OP_subtract] = MX_UPDATE_SUBTRACT,
-        [OP_multiply] = MX_UPDATE_MULTIPLY, [OP_divide] = MX_UPDATE_DIVIDE,
-        [OP_maximum] = MX_UPDATE_MAXIMUM,   [OP_minimum] = MX_UPDATE_MINIMUM,
+    static const enum mx_update kinds[MX_OP_COUNT] = {
+        [MX_OP_add] = MX_UPDATE_ADD,           [MX_OP_subtract] = MX_UPDATE_SUBTRACT,
+        [MX_OP_multiply] = MX_UPDATE_MULTIPLY, [MX_OP_divide] = MX_UPDATE_DIVIDE,
+        [MX_OP_maximum] = MX_UPDATE_MAXIMUM,   [MX_OP_minimum] = MX_UPDATE_MINIMUM,
     };
     struct source inputs[] = {*target, *value};
     if (value->code >= NTYPES && !is_same_in(target->code, op, value))
@@ -178,6 +179,7 @@ static bool read_update(int op, const struct source *target, const struct source
         itemsizes[(int)signature->in[1]] != itemsizes[target->code])
         return false;
     *update = (struct update){.kind = kinds[op],
+                              .op = op,
                               .loop = target->code == ROW_float16 ? signature->loop
                                                                   : signature->numpys,
                               .name = core->op_get(op)->name,
@@ -223,10 +225,10 @@ static PyObject *update(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "iOOOi", &op, &a, &key, &operand, &bounds))
         return NULL;
     if (!is_array(a) || !source_read_array(a, &target) || !source_read(operand, &value) ||
-        (op == NO_OP ? !read_assignment(&value, target.code, &kind)
-                     : !read_update(op, &target, &value, &kind)))
+        (op == MX_COPY ? !read_assignment(&value, target.code, &kind)
+                       : !read_update(op, &target, &value, &kind)))
         Py_RETURN_NOTIMPLEMENTED;
-    bool is_ordering = op == OP_maximum || op == OP_minimum;
+    bool is_ordering = op == MX_OP_maximum || op == MX_OP_minimum;
     kind.wanted = place_conditions();
     if (kind.wanted == -2)
         return NULL;
@@ -245,6 +247,6 @@ static PyObject *update(PyObject *module, PyObject *args)
 PyMethodDef update_methods[] = {
     {"update", update, METH_VARARGS,
      "update(operation, array, key, value, bounds)\n--\n\nRecord that they are updated by a "
-     "row of ops.def, or assigned for -1, and give True; or give NotImplemented."},
+     "row of ops.def, or assigned for ASSIGN, and give True; or give NotImplemented."},
     {NULL, NULL, 0, NULL},
 };

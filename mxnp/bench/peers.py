@@ -162,11 +162,11 @@ class MxnpFast(Mxnp):
         strict = super().call(case, arrays)
 
         def call() -> Any:
-            _bridge.set_fast(True)
+            _bridge.set_setting(_bridge.FAST, 1)
             try:
                 return strict()
             finally:
-                _bridge.set_fast(False)
+                _bridge.set_setting(_bridge.FAST, 0)
 
         return call
 

@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "buffer.h"
 #include "check.h"
+#include "dtypes.h"
 #include "stream.h"
 
 static inline struct mx_memory_info memory_info(void)
@@ -55,7 +56,12 @@ static inline void array_drop(struct array *array)
 static inline struct mx_operand strided(struct mx_buffer *buffer, intptr_t at, intptr_t stride)
 {
     return (struct mx_operand){
-        .buffer = buffer, .at = at, .itemsize = sizeof(double), .strides = {stride}};
+        .buffer = buffer,
+        .at = at,
+        .itemsize = sizeof(double),
+        .dtype = MX_DTYPE_float64,
+        .strides = {stride},
+    };
 }
 
 static inline struct mx_operand row(const struct array *array)
@@ -65,7 +71,8 @@ static inline struct mx_operand row(const struct array *array)
 
 static inline struct mx_operand value(double x)
 {
-    struct mx_operand operand = {.itemsize = sizeof x, .is_value = true};
+    struct mx_operand operand = {
+        .itemsize = sizeof x, .dtype = MX_DTYPE_float64, .is_value = true};
     memcpy(operand.value, &x, sizeof x);
     return operand;
 }

@@ -35,7 +35,11 @@ static double *array_init_numbers(struct array *array, intptr_t n)
 static struct mx_operand indexed(const struct array *array, intptr_t row_stride)
 {
     return (struct mx_operand){
-        .buffer = array->buffer, .itemsize = sizeof(double), .strides = {0, row_stride}};
+        .buffer = array->buffer,
+        .itemsize = sizeof(double),
+        .dtype = MX_DTYPE_float64,
+        .strides = {0, row_stride},
+    };
 }
 
 /* Where an index goes, or -1. */
@@ -119,7 +123,6 @@ static struct mx_instruction instruction(enum mx_kind kind)
         .operands = {index, kind == MX_GATHER ? table : values,
                      kind == MX_GATHER ? values : table},
         .name = "index",
-        .dtype = MX_DTYPE_float64,
         .indexing = {.n = 1,
                      .bounds = problem.bounds,
                      .strides = {row},
@@ -219,9 +222,10 @@ static void test_copies(void)
                          strided(target.buffer, 0, 0)},
             .name = "index",
             .update = update,
-            .dtype = MX_DTYPE_int64,
             .indexing = {.n = 1, .bounds = MX_PLAIN, .strides = {8}, .sizes = {SIZE}},
         };
+        for (int k = 0; k < 3; k++)
+            in.operands[k].dtype = MX_DTYPE_int64;
         record(in);
         CHECK(flush() == MX_OK);
         CHECK(memcmp(at, expected, sizeof expected) == 0);
@@ -262,9 +266,11 @@ static struct mx_instruction check_of(const struct array *indices, intptr_t n, i
         .nin = 1,
         .ndim = 1,
         .shape = {n},
-        .operands = {strided(indices->buffer, 0, 8)},
+        .operands = {{.buffer = indices->buffer,
+                      .itemsize = sizeof(int64_t),
+                      .dtype = MX_DTYPE_int64,
+                      .strides = {sizeof(int64_t)}}},
         .name = "check",
-        .dtype = MX_DTYPE_int64,
         .indexing = {.sizes = {size}, .axis = 1},
     };
 }
@@ -364,7 +370,7 @@ static void test_searches(void)
 
 int main(void)
 {
-    mx_stream_set_backend(&mx_cpu_backend);
+    mx_stream_set_backends(NULL, &mx_cpu_backend);
     for (int threads = 1; threads <= 3; threads++) {
         mx_team_set_size(threads);
         test_gathers(1, 1, 5);

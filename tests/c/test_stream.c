@@ -245,7 +245,7 @@ static void test_stopping_backend(void)
 {
     const struct mx_backend stopping = {.name = "stopping", .run = run_until_stopped};
     const int statuses[] = {MX_ERROR_DEVICE, MX_INTERRUPTED};
-    mx_stream_set_backend(&stopping);
+    mx_stream_set_backends(NULL, &stopping);
     mx_stream_set_fuse(false);
     for (int s = 0; s < 2; s++) {
         for (int stop = 0; stop < 5; stop++) {
@@ -270,7 +270,7 @@ static void test_stopping_backend(void)
         }
     }
     mx_stream_set_fuse(true);
-    mx_stream_set_backend(&mx_cpu_backend);
+    mx_stream_set_backends(NULL, &mx_cpu_backend);
 }
 
 static int questions;

@@ -1,0 +1,93 @@
+/* settings.c -- strict or fast, and the device: of the process, unless a context has its own.
+ */
+#include "python/record.h"
+
+static struct setting {
+    long of_process;
+    PyObject *get_of_context; /* of the context variable, once a context has been used */
+} settings[N_SETTINGS];
+
+static long value_of(enum setting_name name)
+{
+    const struct setting *setting = &settings[name];
+    if (!setting->get_of_context)
+        return setting->of_process;
+    PyObject *own = PyObject_CallNoArgs(setting->get_of_context);
+    long value = own && own != Py_None ? PyLong_AsLong(own) : setting->of_process;
+    Py_XDECREF(own);
+    PyErr_Clear();
+    return value;
+}
+
+bool mode_is_fast(void) { return value_of(SETTING_FAST) != 0; }
+
+enum mx_device device_now(void) { return (enum mx_device)value_of(SETTING_DEVICE); }
+
+bool device_refuses_doubles(void) { return value_of(SETTING_DOUBLES) != 0; }
+
+PyObject *device_type_error;
+
+int settings_load(void)
+{
+    device_type_error = PyErr_NewException("mxnp.DeviceTypeError", PyExc_TypeError, NULL);
+    return device_type_error ? 0 : -1;
+}
+
+/* -- Methods of the module --------------------------------------------------------- */
+
+static struct setting *setting_at(int name)
+{
+    if (name >= 0 && name < N_SETTINGS)
+        return &settings[name];
+    PyErr_Format(PyExc_ValueError, "there is no setting %d", name);
+    return NULL;
+}
+
+static PyObject *set_setting(PyObject *module, PyObject *args)
+{
+    (void)module;
+    int name;
+    long value;
+    if (!PyArg_ParseTuple(args, "il", &name, &value))
+        return NULL;
+    struct setting *setting = setting_at(name);
+    if (!setting)
+        return NULL;
+    setting->of_process = value;
+    Py_RETURN_NONE;
+}
+
+static PyObject *use_context(PyObject *module, PyObject *args)
+{
+    (void)module;
+    int name;
+    PyObject *get;
+    if (!PyArg_ParseTuple(args, "iO", &name, &get))
+        return NULL;
+    struct setting *setting = setting_at(name);
+    if (!setting)
+        return NULL;
+    Py_XDECREF(setting->get_of_context);
+    setting->get_of_context = Py_NewRef(get);
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_setting(PyObject *module, PyObject *name)
+{
+    (void)module;
+    int number = (int)PyLong_AsLong(name);
+    if (PyErr_Occurred() || !setting_at(number))
+        return NULL;
+    return PyLong_FromLong(value_of((enum setting_name)number));
+}
+
+PyMethodDef setting_methods[] = {
+    {"set_setting", set_setting, METH_VARARGS,
+     "set_setting(name, value)\n--\n\nSet what the process has where a context has none."},
+    {"use_context", use_context, METH_VARARGS,
+     "use_context(name, get)\n--\n\nAsk this function for the setting from now on: None is "
+     "that "
+     "of the process."},
+    {"get_setting", get_setting, METH_O, "get_setting(name)\n--\n\nGive the value."},
+    {NULL, NULL, 0, NULL},
+};

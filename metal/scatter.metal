@@ -1,0 +1,82 @@
+/* scatter.metal -- elements that several threads change at the same time.
+ *
+ * A change is a compare-exchange of the word's bits.  It never compares floats: Metal tells
+ * whether an exchange of floats succeeded by comparing them, and a NaN that is not equal to
+ * itself would be tried for ever.  Where NaN stays NaN whatever comes, the first ends it.
+ */
+
+template <typename T> inline uint mx_word(T a, uint before, uint shift);
+template <> inline uint mx_word<bool>(bool a, uint before, uint shift)
+{
+    return (before & ~(0xffu << shift)) | (uint(a) << shift);
+}
+#define MX_WORD8(T)                                                               \
+    template <> inline uint mx_word<T>(T a, uint before, uint shift)              \
+    {                                                                             \
+        return (before & ~(0xffu << shift)) | (uint(as_type<uchar>(a)) << shift); \
+    }
+#define MX_WORD16(T)                                                                 \
+    template <> inline uint mx_word<T>(T a, uint before, uint shift)                 \
+    {                                                                                \
+        return (before & ~(0xffffu << shift)) | (uint(as_type<ushort>(a)) << shift); \
+    }
+#define MX_WORD32(T) \
+    template <> inline uint mx_word<T>(T a, uint, uint) { return as_type<uint>(a); }
+MX_WORD8(char)
+MX_WORD8(uchar)
+MX_WORD16(short)
+MX_WORD16(ushort)
+MX_WORD16(half)
+MX_WORD32(int)
+MX_WORD32(uint)
+MX_WORD32(float)
+
+template <typename T> inline T mx_of_word(uint word, uint shift) { return as_type<T>(word); }
+template <> inline bool mx_of_word<bool>(uint word, uint shift)
+{
+    return (word >> shift & 0xff) != 0;
+}
+template <> inline char mx_of_word<char>(uint word, uint shift)
+{
+    return as_type<char>(uchar(word >> shift));
+}
+template <> inline uchar mx_of_word<uchar>(uint word, uint shift)
+{
+    return uchar(word >> shift);
+}
+template <> inline short mx_of_word<short>(uint word, uint shift)
+{
+    return as_type<short>(ushort(word >> shift));
+}
+template <> inline ushort mx_of_word<ushort>(uint word, uint shift)
+{
+    return ushort(word >> shift);
+}
+template <> inline half mx_of_word<half>(uint word, uint shift)
+{
+    return as_type<half>(ushort(word >> shift));
+}
+
+/* The element at a place = Op::apply(the element, value), as one change. */
+template <typename Op, typename T, bool nan_stays, typename V>
+inline void mx_update(device uchar *memory, long place, V value)
+{
+    uint shift = uint(place & 3) * 8;
+    device atomic_uint *word = (device atomic_uint *)(memory + (place & ~3L));
+    uint before = atomic_load_explicit(word, memory_order_relaxed);
+    bool is_done = false;
+    while (!is_done) {
+        T old = mx_of_word<T>(before, shift);
+        if (nan_stays && mx_isnan(old))
+            return;
+        uint after = mx_word<T>(Op::apply(old, value), before, shift);
+        is_done = atomic_compare_exchange_weak_explicit(
+            word, &before, after, memory_order_relaxed, memory_order_relaxed);
+    }
+}
+
+/* The number of the last of the values for an element. */
+inline void mx_note_last(device uchar *place, uint order)
+{
+    atomic_fetch_max_explicit((device atomic_uint *)place, order, memory_order_relaxed);
+}

@@ -1,0 +1,232 @@
+/* sort.metal -- stable sorting of rows: tiles in threadgroup memory, then merges of two runs.
+ *
+ * Before it comes mx_item, the type of what is sorted.  A tile is what a threadgroup gives, a
+ * share what one thread of it gives; where in both runs a share begins is found by bisection,
+ * so that all threads have the same work.  Green, McColl and Bader, GPU Merge Path, 2012.
+ */
+
+#define MX_SHARE 8u                      /* items */
+#define MX_TILE  (MX_THREADS * MX_SHARE) /* items; a number of _metal_kernels.py too */
+
+/* -- The order ------------------------------------------------------------------------- *
+ * NumPy's: NaN last, zeros of either sign equal.  Floats are compared by their bits, as a GPU
+ * may take the smallest ones for zero. */
+
+template <typename T> inline T mx_sort_key(T a) { return a; }
+inline int mx_sort_key(float a) { return mx_isnan(a) ? INT_MAX : mx_rank(a); }
+inline int mx_sort_key(half a) { return mx_isnan(a) ? INT_MAX : mx_rank(a); }
+
+inline bool mx_sorts_before(mx_item a, mx_item b) { return mx_sort_key(a) < mx_sort_key(b); }
+
+/* -- Merging --------------------------------------------------------------------------- */
+
+/* How many of the first `count` items of the merge of runs a and b are from a. */
+template <typename Items, typename N>
+inline N mx_merge_path(Items a, N n_a, Items b, N n_b, N count)
+{
+    N low = count > n_b ? count - n_b : 0, high = count < n_a ? count : n_a;
+    while (low < high) {
+        N middle = low + (high - low) / 2;
+        if (mx_sorts_before(b[count - 1 - middle], a[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Merges the runs [begin, middle) and [middle, end) in place; all threads call it, each for the
+ * share that begins at `done` items of the result.  Origins say where items were loaded. */
+template <bool has_origins>
+inline void mx_merge_share(threadgroup mx_item *items, threadgroup ushort *origins, uint begin,
+                           uint middle, uint end, uint done)
+{
+    mx_item merged[MX_SHARE];
+    ushort merged_origins[MX_SHARE];
+    uint n = end - begin > done ? min(MX_SHARE, end - begin - done) : 0u;
+    uint a = begin, b = middle;
+    if (n > 0) {
+        a += mx_merge_path(items + begin, middle - begin, items + middle, end - middle, done);
+        b += begin + done - a;
+    }
+    for (uint i = 0; i < MX_SHARE; i++) { /* of fixed length, so that these are registers */
+        if (i >= n)
+            break;
+        bool is_from_b = a == middle || (b < end && mx_sorts_before(items[b], items[a]));
+        uint next = is_from_b ? b++ : a++;
+        merged[i] = items[next];
+        if (has_origins)
+            merged_origins[i] = origins[next];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint i = 0; i < MX_SHARE; i++) {
+        if (i >= n)
+            break;
+        items[begin + done + i] = merged[i];
+        if (has_origins)
+            origins[begin + done + i] = merged_origins[i];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+/* -- A tile in threadgroup memory ------------------------------------------------------- */
+
+/* By insertion, which is quick for so few. */
+template <bool has_origins>
+inline void mx_sort_share(threadgroup mx_item *items, threadgroup ushort *origins, uint begin,
+                          uint end)
+{
+    for (uint i = begin + 1; i < end; i++) {
+        mx_item item = items[i];
+        ushort origin = has_origins ? origins[i] : ushort(0);
+        uint place = i;
+        for (; place > begin && mx_sorts_before(item, items[place - 1]); place--) {
+            items[place] = items[place - 1];
+            if (has_origins)
+                origins[place] = origins[place - 1];
+        }
+        items[place] = item;
+        if (has_origins)
+            origins[place] = origin;
+    }
+}
+
+template <bool has_origins>
+inline void mx_sort_tile(threadgroup mx_item *items, threadgroup ushort *origins, uint n,
+                         uint thread_index)
+{
+    uint own = thread_index * MX_SHARE;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    mx_sort_share<has_origins>(items, origins, min(own, n), min(own + MX_SHARE, n));
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint width = MX_SHARE; width < n; width *= 2) {
+        uint first = own & ~(2 * width - 1); /* the widths are powers of two */
+        mx_merge_share<has_origins>(items, origins, min(first, n), min(first + width, n),
+                                    min(first + 2 * width, n), own - first);
+    }
+}
+
+/* -- Kernels: the tiles of each row ------------------------------------------------------ *
+ * args: the length of a row.  Threadgroups: tiles of a row, rows. */
+
+kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
+                          device mx_item *to [[buffer(1)]], constant long *args [[buffer(2)]],
+                          uint3 group [[threadgroup_position_in_grid]],
+                          uint3 threads [[threads_per_threadgroup]],
+                          uint thread_index [[thread_index_in_threadgroup]])
+{
+    threadgroup mx_item items[MX_TILE];
+    const long begin = long(group.x) * MX_TILE, at = long(group.y) * args[0] + begin;
+    const uint n = uint(min(args[0] - begin, long(MX_TILE)));
+    for (uint i = thread_index; i < n; i += threads.x)
+        items[i] = from[at + i];
+    mx_sort_tile<false>(items, nullptr, n, thread_index);
+    for (uint i = thread_index; i < n; i += threads.x)
+        to[at + i] = items[i];
+}
+
+/* With the place in its row that each item comes from. */
+kernel void mx_argsort_tiles(device const mx_item *from [[buffer(0)]],
+                             device mx_item *to [[buffer(1)]],
+                             device long *places [[buffer(2)]],
+                             constant long *args [[buffer(3)]],
+                             uint3 group [[threadgroup_position_in_grid]],
+                             uint3 threads [[threads_per_threadgroup]],
+                             uint thread_index [[thread_index_in_threadgroup]])
+{
+    threadgroup mx_item items[MX_TILE];
+    threadgroup ushort origins[MX_TILE];
+    const long begin = long(group.x) * MX_TILE, at = long(group.y) * args[0] + begin;
+    const uint n = uint(min(args[0] - begin, long(MX_TILE)));
+    for (uint i = thread_index; i < n; i += threads.x) {
+        items[i] = from[at + i];
+        origins[i] = ushort(i);
+    }
+    mx_sort_tile<true>(items, origins, n, thread_index);
+    for (uint i = thread_index; i < n; i += threads.x) {
+        to[at + i] = items[i];
+        places[at + i] = begin + origins[i];
+    }
+}
+
+/* -- Kernels: pairs of sorted runs become one --------------------------------------------- *
+ * args: the length of a row; that of a run, MX_TILE times a power of two.  Threadgroups: tiles
+ * of a row, rows. */
+
+/* What of a pair of runs becomes one tile; all places are in the row. */
+struct mx_tile_parts {
+    long begin;  /* of the tile */
+    long a, b;   /* where its part of either run begins */
+    uint n_a, n; /* items: from the first run, and in all */
+};
+
+/* All threads call it. */
+inline mx_tile_parts mx_find_parts(device const mx_item *row, threadgroup long *splits,
+                                   long length, long width, uint tile, uint thread_index)
+{
+    mx_tile_parts parts;
+    parts.begin = long(tile) * MX_TILE;
+    long first = parts.begin & ~(2 * width - 1);
+    long middle = min(first + width, length), end = min(first + 2 * width, length);
+    long done = parts.begin - first;
+    parts.n = uint(min(end - parts.begin, long(MX_TILE)));
+    if (thread_index < 2)
+        splits[thread_index] =
+            mx_merge_path(row + first, middle - first, row + middle, end - middle,
+                          done + (thread_index == 0 ? 0L : long(parts.n)));
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    parts.a = first + splits[0];
+    parts.b = middle + done - splits[0];
+    parts.n_a = uint(splits[1] - splits[0]);
+    return parts;
+}
+
+/* The place of the tile's i-th item before the merge. */
+inline long mx_part_place(mx_tile_parts parts, uint i)
+{
+    return i < parts.n_a ? parts.a + i : parts.b + (i - parts.n_a);
+}
+
+kernel void mx_sort_merge(device const mx_item *from [[buffer(0)]],
+                          device mx_item *to [[buffer(1)]], constant long *args [[buffer(2)]],
+                          uint3 group [[threadgroup_position_in_grid]],
+                          uint thread_index [[thread_index_in_threadgroup]])
+{
+    threadgroup mx_item items[MX_TILE];
+    threadgroup long splits[2];
+    const long row = long(group.y) * args[0];
+    const mx_tile_parts parts =
+        mx_find_parts(from + row, splits, args[0], args[1], group.x, thread_index);
+    for (uint i = thread_index; i < parts.n; i += MX_THREADS)
+        items[i] = from[row + mx_part_place(parts, i)];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    mx_merge_share<false>(items, nullptr, 0, parts.n_a, parts.n, thread_index * MX_SHARE);
+    for (uint i = thread_index; i < parts.n; i += MX_THREADS)
+        to[row + parts.begin + i] = items[i];
+}
+
+kernel void mx_argsort_merge(device const mx_item *from [[buffer(0)]],
+                             device const long *from_places [[buffer(1)]],
+                             device mx_item *to [[buffer(2)]],
+                             device long *to_places [[buffer(3)]],
+                             constant long *args [[buffer(4)]],
+                             uint3 group [[threadgroup_position_in_grid]],
+                             uint thread_index [[thread_index_in_threadgroup]])
+{
+    threadgroup mx_item items[MX_TILE];
+    threadgroup ushort origins[MX_TILE];
+    threadgroup long splits[2];
+    const long row = long(group.y) * args[0];
+    const mx_tile_parts parts =
+        mx_find_parts(from + row, splits, args[0], args[1], group.x, thread_index);
+    for (uint i = thread_index; i < parts.n; i += MX_THREADS) {
+        items[i] = from[row + mx_part_place(parts, i)];
+        origins[i] = ushort(i);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    mx_merge_share<true>(items, origins, 0, parts.n_a, parts.n, thread_index * MX_SHARE);
+    for (uint i = thread_index; i < parts.n; i += MX_THREADS) {
+        to[row + parts.begin + i] = items[i];
+        to_places[row + parts.begin + i] = from_places[row + mx_part_place(parts, origins[i])];
+    }
+}

@@ -1,0 +1,367 @@
+"""Algorithms of several Metal kernels: sorting, selecting, products, random numbers.
+
+Each function only plans: it asks for memory, and appends dispatches that run in order.
+All arrays are contiguous; `launch` and `empty` come from whoever has the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+Array = Any  # memory of the device
+
+
+class Launch(Protocol):
+    """Appends one dispatch of `function`, a kernel of `source`."""
+
+    def __call__(
+        self,
+        source: str,
+        function: str,
+        buffers: Sequence[tuple[Array, bool]],
+        args: Sequence[int],
+        grid: tuple[int, int, int],
+        threads: tuple[int, int, int],
+        in_threadgroups: bool,
+    ) -> None:
+        """
+        Append a dispatch.
+
+        Parameters
+        ----------
+        source : str
+            What follows the text that all kernels begin with.
+        function : str
+            Name of the kernel.
+        buffers : sequence of (Array, bool)
+            Bound at index 0 and on; True if the kernel writes to it.
+        args : sequence of int
+            Signed numbers of 64 bits, bound as ``constant long *`` after the buffers.
+        grid : tuple of int
+            Threads, or threadgroups if `in_threadgroups` is true.
+        threads : tuple of int
+            Threads of a threadgroup.
+        in_threadgroups : bool
+            What `grid` counts.
+        """
+
+
+class Empty(Protocol):
+    """Gives memory of `size` elements of `dtype`, whatever is in it."""
+
+    def __call__(self, size: int, dtype: str) -> Array:
+        """Give memory."""
+
+
+_THREADS = 256  # of a threadgroup: MX_THREADS of reduce.metal
+
+_MSL_TYPES = {
+    "bool": "bool",
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong",
+    "float16": "half",
+    "float32": "float",
+    "complex64": "float2",
+}
+
+
+@cache
+def _read(name: str) -> str:
+    """Read a kernel's text, from the package or from the checkout."""
+    folders = (Path(__file__).parent / "metal", Path(__file__).parents[1] / "metal")
+    folder = next(folder for folder in folders if folder.is_dir())
+    return (folder / f"{name}.metal").read_text()
+
+
+@cache
+def _source(name: str, operation: str = "", **types: str) -> str:
+    """Give a kernel's text after the types and the operation that it names."""
+    lines = [f"typedef {msl_type} {word};\n" for word, msl_type in types.items()]
+    return "".join([*lines, operation, _read(name)])
+
+
+def _ceil_divide(a: int, b: int) -> int:
+    """Divide and round up."""
+    return -(-a // b)
+
+
+def _groups(n: int, size: int) -> tuple[int, int, int]:
+    """Give the threadgroups for n elements, each with so many."""
+    return (_ceil_divide(n, size), 1, 1)
+
+
+_GROUP = (_THREADS, 1, 1)
+
+
+# -- Sorting --------------------------------------------------------------------------
+
+_SHARE = 8  # items of a thread: MX_SHARE of sort.metal
+_TILE = _THREADS * _SHARE
+
+
+def _sort_grid(rows: int, n: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Give threadgroups and their threads: fewer for a row shorter than a tile."""
+    threads = min(_THREADS, 32 * _ceil_divide(n, 32 * _SHARE))
+    return (_ceil_divide(n, _TILE), rows, 1), (threads, 1, 1)
+
+
+def _run_lengths(n: int) -> list[int]:
+    """Give the lengths of the runs that merges begin with."""
+    lengths = []
+    length = _TILE
+    while length < n:
+        lengths.append(length)
+        length *= 2
+    return lengths
+
+
+def _sort_source(dtype: str) -> str:
+    """Give the kernels that sort items of a dtype."""
+    return _source("sort", mx_item=_MSL_TYPES["uint8" if dtype == "bool" else dtype])
+
+
+def sort(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> Array:
+    """Sort each row; keys and result: shape (rows, n)."""
+    result = empty(rows * n, dtype)
+    if rows == 0 or n == 0:
+        return result
+    source, (grid, threads) = _sort_source(dtype), _sort_grid(rows, n)
+    lengths = _run_lengths(n)
+    other = empty(rows * n, dtype) if lengths else None
+    to, spare = (other, result) if len(lengths) % 2 else (result, other)
+    launch(
+        source, "mx_sort_tiles", [(keys, False), (to, True)], [n], grid, threads, True
+    )
+    for length in lengths:
+        buffers = [(to, False), (spare, True)]
+        launch(source, "mx_sort_merge", buffers, [n, length], grid, threads, True)
+        to, spare = spare, to
+    return result
+
+
+def sort_with_places(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> tuple[Array, Array]:
+    """Sort each row; also give the place in its row of each item, as int64."""
+    to = (empty(rows * n, dtype), empty(rows * n, "int64"))
+    if rows == 0 or n == 0:
+        return to
+    source, (grid, threads) = _sort_source(dtype), _sort_grid(rows, n)
+    lengths = _run_lengths(n)
+    buffers = [(keys, False), (to[0], True), (to[1], True)]
+    launch(source, "mx_argsort_tiles", buffers, [n], grid, threads, True)
+    spare = (empty(rows * n, dtype), empty(rows * n, "int64")) if lengths else to
+    for length in lengths:
+        buffers = [(array, False) for array in to] + [(array, True) for array in spare]
+        launch(source, "mx_argsort_merge", buffers, [n, length], grid, threads, True)
+        to, spare = spare, to
+    return to
+
+
+def argsort(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> Array:
+    """Give the places that sort each row, as int64; equal keys keep their order."""
+    return sort_with_places(launch, empty, keys, rows, n, dtype)[1]
+
+
+# -- Selecting ------------------------------------------------------------------------
+
+_MASK_BLOCK = _THREADS * 16  # elements: MX_MASK_BLOCK of compact.metal
+
+
+def _compact_source(dtype: str = "bool") -> str:
+    """Give the kernels that find places, and take items of a dtype from them."""
+    return _source("compact", mx_item=_MSL_TYPES[dtype])
+
+
+def count_true(launch: Launch, empty: Empty, mask: Array, n: int) -> Array:
+    """Count what is true before each block of a mask; the last number counts all."""
+    blocks = _ceil_divide(n, _MASK_BLOCK)
+    counts = empty(blocks + 1, "int64")
+    source, buffers = _compact_source(), [(mask, False), (counts, True)]
+    if n > 0:
+        grid = _groups(n, _MASK_BLOCK)
+        launch(source, "mx_count_blocks", buffers, [n], grid, _GROUP, True)
+    launch(source, "mx_sum_counts", [(counts, True)], [blocks], (1, 1, 1), _GROUP, True)
+    return counts
+
+
+def nonzero_positions(
+    launch: Launch, empty: Empty, mask: Array, n: int, counts: Array, total: int
+) -> Array:
+    """Give where a mask is true, as int64; `total` is the last of its `count_true`."""
+    positions = empty(total, "int64")
+    if total > 0:
+        buffers = [(mask, False), (counts, False), (positions, True)]
+        grid = _groups(n, _MASK_BLOCK)
+        launch(
+            _compact_source(), "mx_write_positions", buffers, [n], grid, _GROUP, True
+        )
+    return positions
+
+
+def take_items(
+    launch: Launch, empty: Empty, items: Array, dtype: str, positions: Array, total: int
+) -> Array:
+    """Give the items at so many positions, which are all there."""
+    result = empty(total, dtype)
+    if total > 0:
+        buffers = [(items, False), (positions, False), (result, True)]
+        source, grid = _compact_source(dtype), _groups(total, _THREADS)
+        launch(source, "mx_take_items", buffers, [total], grid, _GROUP, True)
+    return result
+
+
+# -- Updates in order -----------------------------------------------------------------
+
+
+# Rounded as in NumPy's loop over indices; mx_multiply is as in its vector loop.
+MULTIPLY_COMPLEX = "float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)"
+
+
+def _operation(expression: str, dtype: str, value_dtype: str) -> str:
+    """Write the struct of an operation, whose words are a and b."""
+    item, value = _MSL_TYPES[dtype], _MSL_TYPES[value_dtype]
+    return (
+        "struct mx_update_op {\n"
+        f"    static {item} apply({item} a, {value} b) {{ return {expression}; }}\n"
+        "};\n"
+    )
+
+
+def update_segments(
+    launch: Launch,
+    empty: Empty,
+    target: Array,
+    slots: Array,
+    values: Array,
+    n: int,
+    dtype: str,
+    expression: str,
+    value_dtype: str | None = None,
+    is_one_value: bool = False,
+) -> None:
+    """Update target[slots[i]] by values[i] for each i in order, as numpy.ufunc.at does.
+
+    `expression` makes the new element of the old one, a, and the value, b. A slot is in
+    bounds, or negative: then its value is left out.
+    """
+    if n == 0:
+        return
+    value_dtype = value_dtype or dtype
+    source = _source(
+        "segments",
+        _operation(expression, dtype, value_dtype),
+        mx_item=_MSL_TYPES[dtype],
+        mx_update_value=_MSL_TYPES[value_dtype],
+    )
+    in_order, places = sort_with_places(launch, empty, slots, 1, n, "int64")
+    buffers = [(in_order, False), (places, False), (values, False), (target, True)]
+    args, grid = [n, int(not is_one_value)], _groups(n, _THREADS)
+    launch(source, "mx_update_segments", buffers, args, grid, _GROUP, True)
+
+
+# -- Random numbers -------------------------------------------------------------------
+
+
+def _signed(word: int) -> int:
+    """Give a word of 64 bits as the signed number that an argument is."""
+    return word - 2**64 if word >= 2**63 else word
+
+
+def _random(
+    launch: Launch,
+    result: Array,
+    function: str,
+    key: Sequence[int],
+    counter: Sequence[int],
+    offset: int,
+    n: int,
+    in_block: int,
+) -> Array:
+    """Fill n elements with those of the stream from `offset` on."""
+    if n > 0:
+        args = [*map(_signed, key), *map(_signed, counter), offset, n]
+        blocks = (offset + n - 1) // in_block - offset // in_block + 1
+        grid = _groups(blocks, _THREADS)
+        source = _source("random")
+        launch(source, function, [(result, True)], args, grid, _GROUP, True)
+    return result
+
+
+def philox(
+    launch: Launch,
+    empty: Empty,
+    key: Sequence[int],
+    counter: Sequence[int],
+    offset: int,
+    n: int,
+) -> Array:
+    """Give n words of numpy.random.Philox's random_raw, from an offset on."""
+    result = empty(n, "uint64")
+    return _random(launch, result, "mx_random_raw", key, counter, offset, n, 4)
+
+
+def philox_float(
+    launch: Launch,
+    empty: Empty,
+    key: Sequence[int],
+    counter: Sequence[int],
+    offset: int,
+    n: int,
+) -> Array:
+    """Give n numbers of numpy.random.Generator's random(dtype=float32), likewise."""
+    result = empty(n, "float32")
+    return _random(launch, result, "mx_random_float", key, counter, offset, n, 8)
+
+
+# -- Products of matrices -------------------------------------------------------------
+
+_SIDE = 32  # of a tile: MX_SIDE of matmul.metal
+
+
+def _sum_type(dtype: str) -> str:
+    """Give the type that products are added in."""
+    if dtype in ("float16", "float32"):
+        return "float"
+    return "ulong" if dtype in ("int64", "uint64") else "uint"
+
+
+def matmul(
+    launch: Launch,
+    empty: Empty,
+    a: Array,
+    b: Array,
+    batch: int,
+    shape: tuple[int, int, int],
+    dtype: str,
+    is_one_a: bool = False,
+    is_one_b: bool = False,
+) -> Array:
+    """Multiply matrices; shape is m, k, n of a (batch, m, k) and b (batch, k, n).
+
+    With `is_one_a` or `is_one_b` there is one matrix for all of the batch.
+    """
+    m, k, n = shape
+    result = empty(batch * m * n, dtype)
+    if batch * m * n > 0:
+        if k == 0:  # all sums are of nothing, and there is no memory to bind
+            a = b = empty(1, dtype)
+        source = _source("matmul", mx_item=_MSL_TYPES[dtype], mx_sum=_sum_type(dtype))
+        args = [m, k, n, 0 if is_one_a else m * k, 0 if is_one_b else k * n]
+        grid = (_ceil_divide(n, _SIDE), _ceil_divide(m, _SIDE), batch)
+        buffers = [(a, False), (b, False), (result, True)]
+        launch(source, "mx_matmul", buffers, args, grid, _GROUP, True)
+    return result

@@ -1,0 +1,133 @@
+"""What tests of mxnp on a Metal device share: marks, and the test-only host's functions."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from typing import Any
+
+import pytest
+
+import mxnp
+
+needs_metal = pytest.mark.skipif(
+    "metal" not in mxnp.devices(), reason="this build or machine of mxnp has no Metal"
+)
+
+# By name: what is given back, what is passed; see metal_host.h.
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "metal_host_report_count": (ctypes.c_int, []),
+    "metal_host_last_report": (ctypes.c_char_p, []),
+    "metal_host_configure": (None, [ctypes.c_char_p, ctypes.c_long]),
+    "metal_host_run_pending": (None, []),
+    "metal_host_dispatch_count": (ctypes.c_long, [ctypes.c_char_p]),
+    "metal_host_live_objects": (ctypes.c_long, []),
+}
+
+
+class Host:
+    """The Metal host that mxnp was built with."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+
+    @property
+    def report_count(self) -> int:
+        return self.library.metal_host_report_count()
+
+    @property
+    def last_report(self) -> str:
+        return self.library.metal_host_last_report().decode()
+
+    @property
+    def live_objects(self) -> int:
+        return self.library.metal_host_live_objects()
+
+    def dispatch_count(self, kernel: str | None = None) -> int:
+        name = kernel.encode() if kernel else None
+        return self.library.metal_host_dispatch_count(name)
+
+    def configure(self, **settings: int) -> None:
+        for key, value in settings.items():
+            self.library.metal_host_configure(key.encode(), value)
+
+    def run_pending(self) -> None:
+        self.library.metal_host_run_pending()
+
+    @contextmanager
+    def configured(self, **settings: int) -> Iterator[None]:
+        """Set what is 0 otherwise."""
+        self.configure(**settings)
+        try:
+            yield
+        finally:
+            self.configure(**dict.fromkeys(settings, 0))
+
+
+def _find_host() -> Host | None:
+    """Give the host in mxnp's own compiled module; None where Metal is Apple's."""
+    spec = PathFinder.find_spec("mxnp._core", mxnp.__path__)
+    assert spec
+    assert spec.origin
+    library = ctypes.CDLL(spec.origin)  # the one that is loaded
+    return Host(library) if hasattr(library, "metal_host_configure") else None
+
+
+HOST = _find_host()
+
+needs_host = pytest.mark.skipif(
+    HOST is None, reason="mxnp was built without the Metal host of the tests"
+)
+
+
+@contextmanager
+def no_reports() -> Iterator[None]:
+    """Assert that the host finds nothing to report."""
+    before = HOST.report_count if HOST else 0
+    yield
+    mxnp.synchronize()
+    if HOST:
+        assert HOST.report_count == before, HOST.last_report
+
+
+def run(
+    program: str, *, error: str = "", timeout: float = 120, **environment: str | None
+) -> str:
+    """
+    Run a program in a process of its own; give what it printed.
+
+    Variables of the environment that are None are left out. `error` is what the process
+    is to fail with; without one it must succeed.
+    """
+    changed: dict[str, str | None] = {**os.environ, **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={name: value for name, value in changed.items() if value is not None},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+    if error:
+        assert done.returncode != 0, done.stdout
+        assert error in done.stderr
+    else:
+        assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def in_threads(count: int, body: Callable[[int], None]) -> None:
+    """Run a body in so many threads at once; raise the first error of any."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(body, range(count)))

@@ -1,0 +1,411 @@
+"""Devices: which there are, which is chosen, and where operations run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+from on_metal import HOST, needs_host, needs_metal, no_reports, run
+
+import mxnp as np
+from mxnp import _bridge, _lib
+
+N = 20_000
+
+
+@pytest.fixture(autouse=True)
+def at_the_start() -> Any:
+    """With the processor, and what is small computed at once."""
+    threshold = _bridge.set_threshold(1_000)
+    device, policy = np.set_device("cpu"), np.set_float64_policy("cpu")
+    with no_reports():
+        yield
+        np.synchronize()
+    np.set_device(device)
+    np.set_float64_policy(policy)
+    _bridge.set_threshold(threshold)
+
+
+def groups(body: Callable[[], Any]) -> int:
+    """Count the groups of operations that ran on the device."""
+    np.synchronize()
+    before = _lib.metal_counts()["groups"]
+    kept = body()
+    np.synchronize()
+    del kept
+    return _lib.metal_counts()["groups"] - before
+
+
+def dispatches(body: Callable[[], Any]) -> int:
+    """Count what was encoded for the device."""
+    np.synchronize()
+    before = _lib.metal_counts()["dispatches"]
+    of_host = HOST.dispatch_count() if HOST else 0
+    kept = body()
+    np.synchronize()
+    del kept
+    count = _lib.metal_counts()["dispatches"] - before
+    if HOST:
+        assert HOST.dispatch_count() - of_host == count
+    return count
+
+
+def work(dtype: str = "float32") -> Any:
+    x = np.arange(N, dtype=dtype)
+    return (x * 2 + 1).sum()
+
+
+# -- Which there are -------------------------------------------------------------------
+
+
+def test_devices() -> None:
+    assert np.devices() in {("cpu",), ("cpu", "metal")}
+    assert ("metal" in np.devices()) == bool(_lib.metal_devices())
+
+
+@needs_host
+def test_the_name_of_the_host() -> None:
+    assert _lib.metal_devices() == ("Metal host (CPU)",)
+
+
+def test_no_metal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lib, "metal_devices", tuple)
+    assert np.devices() == ("cpu",)
+    for choose in (np.set_device, np.device):
+        with pytest.raises(ValueError, match="device 'metal' is not available"):
+            choose("metal")
+    assert np.get_device() == "cpu"
+    assert np.set_device("auto") == "cpu"
+    with np.device("cpu"):
+        assert np.get_device() == "cpu"
+
+
+def test_a_kernel_without_metal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lib, "metal_devices", tuple)
+    made = np.metal_kernel("test", ["x"], ["out"], "out[0] = x[0];")
+    with pytest.raises(RuntimeError, match="macOS on Apple silicon") as caught:
+        made(
+            inputs=[np.ones(10, "f4")],
+            grid=(1, 1, 1),
+            threadgroup=(1, 1, 1),
+            output_shapes=[(1,)],
+            output_dtypes=["f4"],
+        )
+    assert "-Csetup-args=-Dmetal=host" in str(caught.value)
+
+
+# -- Which is chosen -------------------------------------------------------------------
+
+
+@needs_metal
+def test_the_device_of_the_process() -> None:
+    assert np.get_device() == "cpu"
+    assert np.set_device("metal") == "cpu"
+    assert np.get_device() == "metal"
+    assert np.set_device("auto") == "metal"
+    assert np.set_device("cpu") == "auto"
+
+
+@pytest.mark.parametrize("name", ["gpu", "", "CPU", "cuda:0", None, 0])
+def test_unknown_names(name: Any) -> None:
+    words = "device must be 'auto', 'cpu' or 'metal', not "
+    with pytest.raises(ValueError, match=words):
+        np.set_device(name)
+    with pytest.raises(ValueError, match=words):
+        np.device(name)
+    assert np.get_device() == "cpu"
+
+
+@needs_metal
+def test_the_device_of_a_block() -> None:
+    with np.device("metal") as block:
+        assert np.get_device() == "metal"
+        with np.device("auto"):
+            assert np.get_device() == "auto"
+            with block:
+                assert np.get_device() == "metal"
+            assert np.get_device() == "auto"
+        assert np.get_device() == "metal"
+        assert np.set_device("auto") == "metal"  # the process's, not the block's
+        assert np.get_device() == "metal"
+    assert np.get_device() == "auto"
+
+
+@needs_metal
+def test_an_error_ends_a_block() -> None:
+    with pytest.raises(ZeroDivisionError), np.device("metal"):
+        raise ZeroDivisionError
+    assert np.get_device() == "cpu"
+
+
+@needs_metal
+def test_a_block_is_its_threads() -> None:
+    found = []
+
+    def look() -> None:
+        found.append(np.get_device())
+        with np.device("auto"):
+            found.append(np.get_device())
+
+    with np.device("metal"):
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        found.append(np.get_device())
+    assert found == ["cpu", "auto", "metal"]
+
+
+@needs_metal
+def test_a_block_is_its_tasks() -> None:
+    found = {}
+
+    async def look(name: str, turns: list[asyncio.Event]) -> None:
+        with np.device(name):
+            turns[0].set()
+            await turns[1].wait()
+            found[name] = np.get_device()
+
+    async def main() -> None:
+        first, second = asyncio.Event(), asyncio.Event()
+        await asyncio.gather(
+            look("metal", [first, second]), look("auto", [second, first])
+        )
+        assert np.get_device() == "cpu"
+
+    asyncio.run(main())
+    assert found == {"metal": "metal", "auto": "auto"}
+
+
+@needs_metal
+def test_operations_of_threads_are_placed_by_their_blocks() -> None:
+    counts: dict[str, int] = {}
+    for name in ("metal", "cpu"):
+
+        def body(name: str = name) -> None:
+            with np.device(name):
+                counts[name] = groups(work)
+
+        with np.device("cpu" if name == "metal" else "metal"):
+            thread = threading.Thread(target=body)
+            thread.start()
+            thread.join()
+    assert counts["metal"] > 0
+    assert counts["cpu"] == 0
+
+
+# -- The environment -------------------------------------------------------------------
+
+SHOW = "import mxnp; print(mxnp.get_device())"
+
+
+def test_the_environment() -> None:
+    assert run(SHOW, MXNP_DEVICE="cpu") == "cpu"
+    assert run(SHOW, MXNP_DEVICE=None) == "auto"
+    assert run(SHOW, MXNP_DEVICE="") == "auto"
+    assert run(SHOW, MXNP_DEVICE="auto") == "auto"
+
+
+@needs_metal
+def test_the_environment_chooses_metal() -> None:
+    assert run(SHOW, MXNP_DEVICE="metal") == "metal"
+
+
+def test_the_environment_is_wrong() -> None:
+    words = "ImportError: MXNP_DEVICE is 'gpu': device must be 'auto', 'cpu' or 'metal'"
+    run(SHOW, MXNP_DEVICE="gpu", error=words)
+
+
+# -- float64 ---------------------------------------------------------------------------
+
+
+def test_policies() -> None:
+    assert np.get_float64_policy() == "cpu"
+    assert np.set_float64_policy("error") == "cpu"
+    assert np.get_float64_policy() == "error"
+    assert np.set_float64_policy("cpu") == "error"
+    for policy in ("float32", "", None):
+        with pytest.raises(ValueError, match="float64 policy must be 'cpu' or 'error'"):
+            np.set_float64_policy(policy)
+
+
+@needs_metal
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_the_processor_computes_with_float64(dtype: str) -> None:
+    def compute(xp: Any) -> Any:
+        x = xp.linspace(0.1, 5, N).astype(dtype)
+        y = xp.exp(xp.sqrt(x)) * x - 1 / x
+        y[::3] += x[::3] ** 2
+        return y[y.real > 3]
+
+    expected = compute(numpy)
+    with np.device("metal"):
+        found = compute(np)
+        assert numpy.asarray(found).tobytes() == expected.tobytes()
+
+
+@needs_metal
+def test_float64_isnt_encoded() -> None:
+    with np.device("metal"):
+        assert groups(lambda: work("float64")) == 0
+        assert groups(lambda: work("complex128")) == 0
+        assert groups(lambda: work("float32")) > 0
+        assert groups(lambda: work("int64")) > 0
+
+
+@needs_metal
+@pytest.mark.parametrize(
+    ("dtype", "instead"), [("float64", "float32"), ("complex128", "complex64")]
+)
+def test_float64_is_an_error(dtype: str, instead: str) -> None:
+    x = np.ones(N, dtype=dtype)
+    np.set_float64_policy("error")
+    with np.device("metal"):
+        words = (
+            f"{dtype} is not available on device 'metal'; use {instead} or device 'cpu'"
+        )
+        for operation in (
+            lambda: x + 1,
+            lambda: np.sqrt(x),
+            lambda: np.ones(N, instead) + x,
+            lambda: x[np.arange(N)],
+            lambda: x == 1,
+        ):
+            with pytest.raises(TypeError) as caught:
+                operation()
+            assert str(caught.value) == words
+        assert (np.ones(N, "float32") + 1).sum() == 2 * N
+    for name in ("cpu", "auto"):
+        with np.device(name):
+            assert (x + 1).sum() == 2 * N
+    np.set_float64_policy("cpu")
+    with np.device("metal"):
+        assert (x + 1).sum() == 2 * N
+
+
+@needs_metal
+@pytest.mark.parametrize("name", ["sum", "cumsum"])
+def test_float64_is_an_error_of_methods(name: str) -> None:
+    _bridge.set_threshold(0)
+    x = np.ones(400_000)
+    np.synchronize()
+    np.set_float64_policy("error")
+    calls = {
+        "sum": lambda: x.sum(axis=0, keepdims=True),
+        "cumsum": lambda: x.cumsum(),
+    }
+    with np.device("metal"), pytest.raises(TypeError, match="float64 is not available"):
+        calls[name]()
+
+
+@needs_metal
+def test_an_update_that_was_refused_changes_nothing() -> None:
+    x = np.arange(N, dtype="float64")
+    np.synchronize()
+    np.set_float64_policy("error")
+    with np.device("metal"), pytest.raises(TypeError, match="float64 is not available"):
+        x += 1
+    numpy.testing.assert_array_equal(x, numpy.arange(N, dtype="float64"))
+
+
+# -- Placement -------------------------------------------------------------------------
+
+
+@needs_metal
+def test_where_operations_run() -> None:
+    assert groups(work) == 0
+    with np.device("metal"):
+        assert groups(work) > 0
+        with np.device("cpu"):
+            assert dispatches(work) == 0
+            x = np.linspace(0, 1, N, dtype="f4")
+            assert dispatches(lambda: np.sort(x)[::-1].cumsum()) == 0
+            assert dispatches(lambda: x[x > 0.5] @ x[x > 0.5]) == 0
+    np.set_device("metal")
+    assert groups(work) > 0
+
+
+@needs_metal
+def test_the_device_when_it_is_recorded_counts() -> None:
+    x = np.arange(N, dtype="f4")
+    np.synchronize()
+
+    def on_the_processor() -> Any:
+        with np.device("cpu"):
+            y = x + 1
+        with np.device("metal"):
+            np.synchronize()
+        return y
+
+    def on_metal() -> Any:
+        with np.device("metal"):
+            y = x + 1
+        with np.device("cpu"):
+            np.synchronize()
+        return y
+
+    assert dispatches(on_the_processor) == 0
+    assert dispatches(on_metal) == 1
+
+
+@needs_metal
+def test_results_of_both_devices_mix() -> None:
+    x = np.arange(N, dtype="f4")
+    for _ in range(5):
+        with np.device("metal"):
+            x = x + 1
+        with np.device("cpu"):
+            x = x * 2
+            x[::2] -= 1
+    y = numpy.arange(N, dtype="f4")
+    for _ in range(5):
+        y = (y + 1) * 2
+        y[::2] -= 1
+    numpy.testing.assert_array_equal(x, y)
+
+
+@needs_metal
+def test_what_is_small_is_computed_at_once() -> None:
+    with np.device("metal"):
+        assert dispatches(lambda: np.ones(10, "f4") + 1) == 0
+
+
+@needs_metal
+def test_auto_takes_what_pays() -> None:
+    few, many = np.ones(2**17 - 8, "f4"), np.ones(2**17, "f4")
+    with np.device("auto"):
+        assert dispatches(lambda: few + 1) == 0
+        assert dispatches(lambda: many + 1) == 1
+    with np.device("metal"):
+        assert dispatches(lambda: few + 1) == 1
+        assert dispatches(lambda: many + 1) == 1
+    with np.device("cpu"):
+        assert dispatches(lambda: many + 1) == 0
+
+
+@needs_metal
+def test_auto_is_of_operations_that_agree() -> None:
+    """Operations for the processor and for others are not one pass on the device."""
+    x = np.ones(2**17, "f4")
+    np.synchronize()
+
+    def body() -> Any:
+        with np.device("metal"):
+            y = x + 1
+        with np.device("cpu"):
+            z = y * 2
+        return z
+
+    before = _lib.metal_counts()["dispatches"]
+    numpy.testing.assert_array_equal(body(), numpy.full(2**17, 4, "f4"))
+    assert _lib.metal_counts()["dispatches"] <= before + 1
+
+
+@needs_metal
+def test_the_standards_device() -> None:
+    x = np.ones(3, "f4")
+    with np.device("cpu"):
+        assert x.device == "cpu"

@@ -1,0 +1,144 @@
+"""The text of kernels for groups: it is compared as a whole, so that changes are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+from on_metal import needs_metal
+
+import mxnp
+from mxnp import _bridge, _lib
+
+pytestmark = [needs_metal, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(autouse=True)
+def on_metal() -> Any:
+    before = _bridge.set_threshold(0)
+    with mxnp.device("metal"), mxnp.mode("fast"):
+        yield
+    _bridge.set_threshold(before)
+
+
+def owned(x: numpy.ndarray) -> Any:
+    out = mxnp.empty(x.shape, x.dtype)
+    out[...] = x
+    mxnp.synchronize()
+    return out
+
+
+def matrix() -> Any:
+    return owned(numpy.arange(12, dtype="f4").reshape(3, 4))
+
+
+TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "chain": (
+        lambda: mxnp.sqrt(matrix() * 2 + 1),
+        """\
+kernel void mx_group(device const uchar *m0 [[buffer(0)]], device uchar *m1 [[buffer(1)]], \
+constant long *args [[buffer(2)]],
+    uint3 at [[thread_position_in_grid]])
+{
+    int i0 = at.x;
+    float v0 = mx_load<float>(m0 + (int(args[1]) + i0 * 4));
+    float v1;
+    float v2;
+    float v3;
+    { /* multiply */
+        float a = v0;
+        float b = mx_value<float>(args[5]);
+        float r = mx_multiply(a, b);
+        v1 = r;
+    }
+    { /* add */
+        float a = v1;
+        float b = mx_value<float>(args[6]);
+        float r = mx_add(a, b);
+        v2 = r;
+    }
+    { /* sqrt */
+        float a = v2;
+        float r = mx_sqrt(a);
+        v3 = r;
+    }
+    mx_store(m1 + (int(args[3]) + i0 * 4), v3);
+}
+""",
+    ),
+    "strides": (
+        lambda: matrix()[::2, ::-1].T.astype("i2"),
+        """\
+kernel void mx_group(device const uchar *m0 [[buffer(0)]], device uchar *m1 [[buffer(1)]], \
+constant long *args [[buffer(2)]],
+    uint3 at [[thread_position_in_grid]])
+{
+    int i1 = at.x;
+    int i0 = at.y;
+    float v0 = mx_load<float>(m0 + (int(args[2]) + i0 * int(args[3]) + i1 * int(args[4])));
+    short v1;
+    { /* cast */
+        float a = v0;
+        short r = mx_cast<short>(a);
+        v1 = r;
+    }
+    mx_store(m1 + (int(args[5]) + i0 * int(args[6]) + i1 * 2), v1);
+}
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(name: str) -> None:
+    make, text = TEXTS[name]
+    result = make()
+    mxnp.synchronize()
+    del result
+    assert _lib.metal_text() == text
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (
+            lambda: mxnp.add.at(matrix()[0], mxnp.arange(3), 1.0),
+            ["mx_update<op0, float, true>"],
+        ),
+        (
+            lambda: matrix().sum(axis=0),
+            ["struct op0", "mx_join<op0>(shared0", "mx_add(mx_cast"],
+        ),
+        (
+            lambda: mxnp.cumsum(matrix(), axis=1),
+            ["mx_scan<op0>(shared", "mx_last(shared"],
+        ),
+        (
+            lambda: matrix().argmax(axis=1),
+            ["mx_is_above(b, a)", "mx_join_places<true>"],
+        ),
+        (lambda: matrix()[mxnp.arange(2) + 0], ["mx_index<2>", "r = mx_load<float>"]),
+        (
+            lambda: mxnp.searchsorted(matrix().ravel(), matrix()),
+            ["mx_search<float, false>"],
+        ),
+    ],
+)
+def test_parts(make: Callable[[], Any], parts: list[str]) -> None:
+    result = make()
+    mxnp.synchronize()
+    del result
+    assert all(part in _lib.metal_text() for part in parts), _lib.metal_text()
+
+
+def test_shapes_are_no_part_of_it() -> None:
+    texts = set()
+    for shape in [(3, 4), (5, 7), (100, 2)]:
+        x = owned(numpy.ones(shape, "f4"))
+        y = x[::2] * 2
+        mxnp.synchronize()
+        del y
+        texts.add(_lib.metal_text())
+    assert len(texts) == 1

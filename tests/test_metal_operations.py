@@ -1,0 +1,483 @@
+"""Every operation in a kernel of Metal's: each row, dtype, reduction, scan, gather, scatter.
+
+Integers, comparisons, + - * / and sqrt are NumPy's to the last bit; functions keep to the
+bounds of the Metal Shading Language Specification (table 8.2, precise), with what NumPy's
+own are off by; sums keep to what their number of additions allows.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import zlib
+from typing import Any
+
+import numpy
+import pytest
+
+import mxnp
+from mxnp import _lib
+
+pytestmark = [
+    pytest.mark.skipif(
+        "metal" not in mxnp.devices(), reason="there is no Metal device"
+    ),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+DTYPES = [row.name for row in _lib.dtypes() if row.msl_type]
+FLOATS = {"float16", "float32", "complex64"}
+
+# ulp of float32, for functions that are not exact: Metal's, and 2 for NumPy's own error.
+ULP = {
+    "arccos": 6, "arccosh": 6, "arcsin": 6, "arcsinh": 6, "arctan": 7, "arctan2": 8,
+    "arctanh": 7, "cbrt": 4, "cos": 6, "cosh": 6, "deg2rad": 2, "degrees": 2, "exp": 6,
+    "exp2": 6, "expm1": 8, "hypot": 2, "log": 6, "log10": 6, "log1p": 8, "log2": 6,
+    "power": 18, "rad2deg": 2, "radians": 2, "sin": 6, "sinh": 8, "tan": 8, "tanh": 7,
+    "floor_divide": 0, "spacing": 0,
+}  # fmt: skip
+
+# What is near zero where two large terms cancel: bounded by eps times these terms.
+CANCELLING = {"logaddexp", "logaddexp2"}
+
+# Bounds of complex functions are of the length of the number: eps times this.
+COMPLEX = 32
+
+EXTREMES = {
+    "float16": [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        65504.0,
+        -65504.0,
+        numpy.inf,
+        -numpy.inf,
+        numpy.nan,
+    ],
+    "float32": [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        3.4e38,
+        -3.4e38,
+        numpy.inf,
+        -numpy.inf,
+        numpy.nan,
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def on_metal() -> Any:
+    """Record everything, for the device; nothing may be rejected by its compiler."""
+    before = mxnp._bridge.set_threshold(0)
+    rejected = _lib.metal_counts()["rejected"]
+    with mxnp.device("metal"):
+        yield
+    mxnp._bridge.set_threshold(before)
+    assert _lib.metal_counts()["rejected"] == rejected, _lib.metal_rejection()
+
+
+@functools.cache
+def numbers(dtype: str, n: int = 400, seed: int = 0) -> numpy.ndarray:
+    """Give numbers of all sizes, and those that are special."""
+    rng = numpy.random.default_rng([seed, zlib.crc32(dtype.encode())])
+    kind = numpy.dtype(dtype).kind
+    if kind == "b":
+        return rng.integers(0, 2, n).astype(bool)
+    if kind in "iu":
+        limits = numpy.iinfo(dtype)
+        found = rng.integers(limits.min, limits.max, n, dtype, endpoint=True)
+        near = rng.random(n) < 0.7
+        found[near] = rng.integers(-9 if limits.min else 0, 10, near.sum()).astype(
+            dtype
+        )
+        found[:2] = limits.min, limits.max
+        return found
+    if kind == "c":
+        parts = numbers("float32", n, seed + 1), numbers("float32", n, seed + 2)
+        keep = numpy.abs(parts[0]) < 1e30
+        return (numpy.where(keep, parts[0], 1) + 1j * parts[1]).astype(dtype)
+    scale = 3 if dtype == "float16" else 8
+    found = rng.normal(size=n) * 10.0 ** rng.integers(-scale, scale, n)
+    found[: n // 2] = rng.normal(size=n // 2)
+    found[rng.random(n) < 0.02] = 0
+    values = EXTREMES[dtype][: n // 4]
+    found[n - len(values) :] = values
+    found = found.astype(dtype)
+    found[numpy.abs(found) < numpy.finfo(dtype).tiny] = 0  # Metal has no subnormals
+    return found
+
+
+def operands(op: Any, dtypes: tuple[str, ...]) -> list[numpy.ndarray]:
+    found = [numbers(dtype, seed=i).copy() for i, dtype in enumerate(dtypes)]
+    if op.name in {"left_shift", "right_shift"}:
+        found[1] = found[1] % numpy.array(8 * found[1].itemsize, found[1].dtype)
+    if op.name == "ldexp":
+        found[1] = found[1] % 9 - 4
+    return found
+
+
+def owned(x: numpy.ndarray) -> Any:
+    """Copy numbers to memory that the device can write to."""
+    out = mxnp.empty(x.shape, x.dtype)
+    out[...] = x
+    return out
+
+
+def ran(before: dict[str, int]) -> int:
+    mxnp.synchronize()
+    return _lib.metal_counts()["groups"] - before["groups"]
+
+
+def loops(op: Any) -> list[tuple[str, ...]]:
+    """Give the loops of a ufunc for dtypes that Metal has."""
+    ufunc = getattr(numpy, op.name)
+    found = []
+    for signature in dict.fromkeys(each.split("->")[0] for each in ufunc.types):
+        names = tuple(numpy.dtype(c).name for c in signature if c not in "OmMSVU")
+        if len(names) == ufunc.nin and set(names) <= set(DTYPES):
+            found.append(names)
+    return list(dict.fromkeys(found))
+
+
+# Left to the processor: what an integer divided by zero gives, powers that may raise, limits.
+NOT_TAKEN = {
+    *(("reciprocal", d) for d in DTYPES if d not in FLOATS),
+    *(("power", d) for d in DTYPES if d not in FLOATS),
+    ("expm1", "complex64"),
+    ("power", "complex64"),
+}
+
+CASES = [
+    pytest.param(op, dtypes, id=f"{op.name}-{'-'.join(dict.fromkeys(dtypes))}")
+    for op in _lib.ops()
+    for dtypes in loops(op)
+]
+
+
+def assert_near(name: str, dtype: str, ours: Any, theirs: Any) -> None:
+    """Assert that a result is NumPy's, within the bounds of the operation."""
+    ours, theirs = numpy.asarray(ours), numpy.asarray(theirs)
+    assert ours.dtype == theirs.dtype
+    if theirs.dtype.kind not in "fc":
+        numpy.testing.assert_array_equal(ours, theirs)
+        return
+    parts = theirs.real.dtype
+    tiny, eps = numpy.finfo(parts).tiny, numpy.finfo(parts).eps
+    same = (ours == theirs) | (numpy.isnan(ours) & numpy.isnan(theirs))
+    exact = name not in ULP and name not in CANCELLING and dtype != "complex64"
+    if exact and parts != numpy.float16:
+        flushed = (numpy.abs(theirs) < tiny) & (ours == 0)
+        assert (same | flushed).all(), (ours[~same], theirs[~same])
+        return
+    wide = theirs.astype("c16" if theirs.dtype.kind == "c" else "f8")
+    apart = numpy.abs(ours - wide)
+    size = numpy.abs(wide)
+    if theirs.dtype.kind == "c":
+        bound = COMPLEX * eps * size
+    elif parts == numpy.float16:
+        bound = numpy.spacing(numpy.abs(theirs)).astype("f8") * 1.01
+    else:
+        steps = 4 if name in CANCELLING else ULP.get(name, 4)
+        bound = steps * numpy.spacing(numpy.abs(theirs)).astype("f8")
+    if name in CANCELLING:
+        bound = numpy.maximum(bound, 4 * eps * 50)
+    same |= (apart <= numpy.maximum(bound, tiny)) & numpy.isfinite(size)
+    assert same.all(), (name, ours[~same], theirs[~same])
+
+
+@pytest.mark.parametrize(("op", "dtypes"), CASES)
+def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
+    inputs = operands(op, dtypes)
+    if (op.name, dtypes[0]) in NOT_TAKEN:
+        pytest.skip("it is the processor's")
+    with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
+        theirs = getattr(numpy, op.name)(*inputs)
+        given = [mxnp.array(each) for each in inputs]
+        mxnp.synchronize()
+        before = _lib.metal_counts()
+        ours = getattr(mxnp, op.name)(*given)
+        taken = ran(before)
+    outs = theirs if isinstance(theirs, tuple) else (theirs,)
+    is_mixed = len(set(dtypes)) > 1 and op.name != "ldexp"  # NumPy's, of two integers
+    if all(out.dtype.name in DTYPES for out in outs) and not is_mixed:
+        assert taken == 1
+    mine = ours if isinstance(ours, tuple) else (ours,)
+    for a, b in zip(mine, outs, strict=True):
+        if dtypes[0] == "complex64" and b.dtype.kind == "c":  # infinite or NaN parts
+            keep = numpy.isfinite(b) & numpy.isfinite(inputs[0])
+            a, b = numpy.asarray(a)[keep], b[keep]
+        assert_near(op.name, dtypes[0], a, b)
+
+
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_casts(dtype: str, to: str) -> None:
+    x = numbers(dtype)
+    if x.dtype.kind in "fc" and numpy.dtype(to).kind in "iu":
+        x = (numpy.nan_to_num(x.real, posinf=3, neginf=3) % 100).astype(dtype)
+    with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
+        theirs = x.astype(to)
+        given = mxnp.array(x)
+        mxnp.synchronize()
+        before = _lib.metal_counts()
+        ours = given.astype(to)
+        taken = ran(before)
+    to_real = dtype == "complex64" and to != dtype  # NumPy warns
+    assert taken == (not to_real)
+    ours = numpy.asarray(ours)
+    same = (ours == theirs) | (numpy.isnan(ours) & numpy.isnan(theirs))
+    if theirs.dtype.kind in "fc":
+        tiny = numpy.finfo(theirs.dtype).tiny
+        same |= (numpy.abs(theirs) < tiny) & (numpy.abs(ours) < tiny)
+    assert same.all()
+
+
+# -- Reductions, scans, searches -------------------------------------------------------
+
+SHAPES = [
+    ((7,), 0), ((70_001,), 0), ((3, 20_001), 1), ((20_001, 3), 0), ((10, 20, 30), 1),
+    ((10, 20, 30), (0, 2)), ((5, 1, 2000), 2), ((2000, 33), None),
+]  # fmt: skip
+REDUCTIONS = {
+    "add": DTYPES, "multiply": DTYPES, "maximum": DTYPES, "minimum": DTYPES,
+    "logical_or": ["bool"], "logical_and": ["bool"],
+    "bitwise_and": ["int32", "uint8"], "bitwise_or": ["int64"], "bitwise_xor": ["uint16"],
+    "fmax": ["float32"], "hypot": ["float32"], "logaddexp": ["float32"],
+}  # fmt: skip
+
+
+def summands(name: str, dtype: str, shape: tuple[int, ...]) -> numpy.ndarray:
+    n = int(numpy.prod(shape))
+    x = numbers(dtype, n, 5).copy()
+    if x.dtype.kind in "fc":
+        rng = numpy.random.default_rng(3)
+        x = rng.normal(size=n)
+        x = (x + 1j * rng.normal(size=n)).astype(dtype) if dtype == "complex64" else x
+        x = numpy.exp(x.real * 1e-3) if name == "multiply" else x
+        x = x.astype(dtype)
+    return x.reshape(shape)
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(name, d) for name, ds in REDUCTIONS.items() for d in ds]
+)
+def test_reductions(name: str, dtype: str, shape: Any, axis: Any) -> None:
+    x = summands(name, dtype, shape)
+    kept = {"dtype": dtype} if name in {"add", "multiply"} else {}
+    theirs = getattr(numpy, name).reduce(x, axis=axis, **kept)
+    given = mxnp.array(x)
+    mxnp.synchronize()
+    before = _lib.metal_counts()
+    ours = getattr(mxnp, name).reduce(given, axis=axis, keepdims=True, **kept)
+    taken = ran(before)
+    if dtype != "bool":  # NumPy looks at few of them
+        assert taken >= 1
+    ours = numpy.asarray(ours).reshape(numpy.shape(theirs))
+    if x.dtype.kind not in "fc" or name in {"maximum", "minimum", "fmax"}:
+        numpy.testing.assert_array_equal(ours, theirs)
+        return
+    exact = getattr(numpy, name).reduce(
+        x.astype("c16" if x.dtype.kind == "c" else "f8"), axis
+    )
+    size = (
+        numpy.add.reduce(numpy.abs(x).astype("f8"), axis)
+        if name == "add"
+        else abs(exact)
+    )
+    n = x.size / max(numpy.size(theirs), 1)
+    eps = numpy.finfo(dtype).eps
+    bound = eps * size * (
+        numpy.log2(n) + 300 if name != "multiply" else n + 2
+    ) + eps * abs(exact)
+    assert (abs(ours - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum"])
+@pytest.mark.parametrize("shape", [(5,), (1000,), (3, 700), (700, 3), (1, 300)])
+def test_scans(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    x = summands("multiply", dtype, shape)
+    for axis in range(len(shape)):
+        theirs = getattr(numpy, name).accumulate(x, axis=axis, dtype=dtype)
+        ours = getattr(mxnp, name).accumulate(mxnp.array(x), axis=axis, dtype=dtype)
+        if x.dtype.kind in "fc" and name != "maximum":
+            rtol = 2 * x.size * numpy.finfo(dtype).eps
+            numpy.testing.assert_allclose(ours, theirs, rtol=rtol)
+        else:
+            numpy.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("shape", [(9,), (20_000,), (4, 5000), (5000, 4), (6, 7, 8)])
+def test_searches(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    x = numbers(dtype, int(numpy.prod(shape)), 9).reshape(shape)
+    for axis in [None, *range(len(shape))]:
+        theirs = getattr(numpy, name)(x, axis=axis)
+        ours = getattr(mxnp, name)(mxnp.array(x), axis=axis)
+        numpy.testing.assert_array_equal(ours, theirs)
+    ties = numpy.repeat(numpy.array([1, 0, 1]), 100).astype(dtype)
+    assert getattr(mxnp, name)(mxnp.array(ties)) == getattr(numpy, name)(ties)
+
+
+def test_a_search_for_nan() -> None:
+    x = numpy.ones(1000, "f4")
+    x[[300, 700]] = numpy.nan
+    assert mxnp.argmax(mxnp.array(x)) == mxnp.argmin(mxnp.array(x)) == 300
+
+
+# -- Gather and scatter ----------------------------------------------------------------
+
+OPERATIONS = {
+    "add": FLOATS | {"int32", "uint8", "int16"}, "subtract": {"float32", "int32"},
+    "multiply": {"float16", "float32", "int32", "uint16", "int8"}, "divide": {"float32", "float16"},
+    "maximum": {"float16", "float32", "int32", "uint8"},
+    "minimum": {"float16", "float32", "int16", "uint32"},
+    "power": {"float32"}, "fmax": {"float32"}, "logical_or": {"bool"}, "bitwise_xor": {"uint8"},
+    "left_shift": {"int32"}, "hypot": {"float32"},
+}  # fmt: skip
+MATRIX = [
+    (name, dtype, nan, spread)
+    for name, dtypes in OPERATIONS.items()
+    for dtype in sorted(dtypes - {"complex64"})
+    for nan in (["none", "update", "memory", "both"] if dtype in FLOATS else ["none"])
+    for spread in ("contended", "spread")
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("name", "dtype", "nan", "spread"), MATRIX)
+def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
+    rng = numpy.random.default_rng(len(name))
+    n, slots = 2000, 3 if spread == "contended" else 1500
+    target = rng.integers(1, 3, slots).astype(dtype)
+    # Products of 1 and 2, so that the order of updates does not matter.
+    values = rng.choice([1, 1, 1, 1, 1, 1, 1, 2], n).astype(dtype)
+    if name in {"multiply", "divide", "power", "left_shift"} and spread == "contended":
+        values[:] = 1
+        values[::500] = 2
+    places = rng.integers(0, slots, n)
+    if nan in {"update", "both"}:
+        values[rng.integers(0, n, 20)] = numpy.nan
+    if nan in {"memory", "both"}:
+        target[0] = numpy.nan
+    expected = target.copy()
+    getattr(numpy, name).at(expected, places, values)
+    ours = owned(target)
+    index, operand = mxnp.array(places), mxnp.array(values)
+    mxnp.synchronize()
+    before = _lib.metal_counts()
+    getattr(mxnp, name).at(ours, index, operand)
+    assert ran(before) == 1
+    ordered = name in {"hypot", "power", "divide"} and nan == "none"
+    if dtype in FLOATS and (ordered or name == "power" or dtype == "float16"):
+        numpy.testing.assert_allclose(
+            ours, expected, rtol=0.02 if dtype == "float16" else 1e-4
+        )
+    else:
+        numpy.testing.assert_array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_last_of_repeated_indices_is_assigned(dtype: str) -> None:
+    rng = numpy.random.default_rng(1)
+    values, places = numbers(dtype, 3000, 2), rng.integers(-50, 50, 3000)
+    theirs = numpy.zeros(50, dtype)
+    theirs[places] = values
+    ours = mxnp.zeros(50, dtype)
+    ours[mxnp.array(places)] = mxnp.array(values)
+    numpy.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gathers(dtype: str) -> None:
+    rng = numpy.random.default_rng(1)
+    table = numbers(dtype, 6000, 2).reshape(60, 100)
+    rows, columns = rng.integers(-60, 60, (2, 500))
+    x, i, j = map(mxnp.array, (table, rows, columns))
+    for ours, theirs in [
+        (x[i], table[rows]),
+        (x[:, j], table[:, columns]),
+        (x[i, j], table[rows, columns]),
+        (x.T[j], table.T[columns]),
+        (
+            mxnp.take(x, i + 100, axis=0, mode="clip"),
+            table.take(rows + 100, 0, mode="clip"),
+        ),
+        (
+            mxnp.take(x, i * 7, axis=0, mode="wrap"),
+            table.take(rows * 7, 0, mode="wrap"),
+        ),
+    ]:
+        numpy.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_in_sorted_arrays(dtype: str, side: str) -> None:
+    table, values = numpy.sort(numbers(dtype, 500, 3)), numbers(dtype, 700, 4)
+    ours = mxnp.searchsorted(mxnp.array(table), mxnp.array(values), side)
+    numpy.testing.assert_array_equal(ours, numpy.searchsorted(table, values, side))
+
+
+# -- Layouts, and more than one at once -------------------------------------------------
+
+
+@pytest.mark.parametrize("ndim", range(1, 9))
+def test_axes(ndim: int) -> None:
+    shape = (5, 4, 3, 2, 3, 2, 3, 2)[:ndim]
+    x = numpy.arange(numpy.prod(shape), dtype="f4").reshape(shape)
+    for order in itertools.islice(itertools.permutations(range(ndim)), 12):
+        theirs = numpy.transpose(x, order)[::-1] * 2 + x.sum(
+            0, keepdims=True
+        ).transpose(order)
+        y = mxnp.array(x)
+        ours = mxnp.transpose(y, order)[::-1] * 2 + y.sum(0, keepdims=True).transpose(
+            order
+        )
+        numpy.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_chain_is_one_dispatch() -> None:
+    x = mxnp.linspace(0, 1, 10_000).astype("f4")
+    mxnp.synchronize()
+    before = _lib.metal_counts()
+    y = mxnp.sqrt(x * x + 1) * 0.5
+    assert ran(before) == 1
+    z = numpy.asarray(x)
+    numpy.testing.assert_array_equal(y, numpy.sqrt(z * z + 1) * numpy.float32(0.5))
+
+
+def test_bits_of_one_dtype_as_another() -> None:
+    x = mxnp.arange(100, dtype="f4")
+    y = x * 2
+    bits = y.view("i4") & 0x7F800000
+    numpy.testing.assert_array_equal(
+        bits, (numpy.arange(100, dtype="f4") * 2).view("i4") & 0x7F800000
+    )
+
+
+def test_warnings_are_told_from_results() -> None:
+    x = mxnp.array(numpy.array([1.0, 0.0], "f4"))
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        numpy.asarray(1 / x)
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        numpy.asarray(mxnp.sqrt(x - 2))
+    with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
+        numpy.asarray((x + 1) * 3e38 * 2)
+
+
+def test_a_check_that_fails_stops_what_comes_after() -> None:
+    kept, n = mxnp.zeros(100, "f4"), mxnp.arange(200)
+    mxnp.synchronize()
+    index = n + 0  # it is not known yet that some are out of bounds
+    kept[index] = 2
+    with pytest.raises(IndexError, match="index 100 is out of bounds for axis 0"):
+        mxnp.synchronize()
+    assert (numpy.asarray(kept) == 0).all()
+    assert (mxnp.zeros(100, "f4") + 1).sum() == 100
