@@ -110,11 +110,12 @@ struct mx_instruction {
     int64_t sequence;  /* place in program order, from 1 */
     bool is_kept;      /* it ran, and a copy of it waits: see stream.h */
 
-    uintptr_t thread;      /* that recorded it: mx_stream_thread */
-    int64_t birth;         /* buffers that there had been by then */
-    atomic_bool is_failed; /* a check that found an index which is none */
-    int64_t failed_by;     /* sequence of the check that it is not to run after, or 0 */
-    bool is_over;          /* it ran, or it is not to run */
+    uintptr_t thread; /* that recorded it: mx_stream_thread */
+    int64_t birth;    /* buffers that there had been by then */
+    atomic_bool
+        is_failed;     /* a check that found an index which is none, or a device's failure */
+    int64_t failed_by; /* sequence of the check that it is not to run after, or 0 */
+    bool is_over;      /* it ran, or it is not to run */
 };
 
 /* The operand that indices go into, or -1. */

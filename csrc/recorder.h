@@ -24,6 +24,7 @@ struct mx_recorder {
     struct mx_instruction *(*take_back)(size_t *count);
     void (*release)(struct mx_instruction *in);
     uintptr_t (*thread)(void);
+    const char *(*device_words)(void);
     void *(*lender)(void);
     size_t (*kept)(void);
     struct mx_instruction *(*drop_kept)(size_t *count);
@@ -47,6 +48,7 @@ struct mx_recorder {
     void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
                           char *to);
     void (*compact_free)(struct mx_compaction *c);
+    bool (*metal_is_used)(void);
     int (*metal_check)(const struct mx_launch *launch);
     const struct mx_op_row *(*op_get)(int op);
     const char *(*error_message)(void);

@@ -2,6 +2,7 @@
 #include "stream.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -28,11 +29,12 @@ static struct {
     struct list taken;
     struct mx_plan plan;
     bool is_planned, is_prepared;
-    bool is_begun;   /* some of it may have run */
-    bool has_failed; /* a check, ever */
-    int n_run;       /* groups of the plan that have run */
-    int n_begun;     /* ... and those that the device has still to finish */
-    int64_t begin;   /* when the first of these was begun */
+    bool is_begun;           /* some of it may have run */
+    bool has_failed;         /* a check, ever */
+    int n_run;               /* groups of the plan that have run */
+    int n_begun;             /* ... and those that the device has still to finish */
+    int64_t begin;           /* when the first of these was begun */
+    char device_words[1024]; /* of the last failure of the device */
 } stream = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .running = PTHREAD_MUTEX_INITIALIZER, .fuse = true};
 
@@ -206,12 +208,20 @@ static void release_group(const struct mx_group *group)
 
 /* -- Failure ----------------------------------------------------------------------- */
 
-/* The failed check that an instruction comes after in its thread; NULL. */
+/* What a device failed to run, rather than a check that found something. */
+static bool is_lost(const struct mx_instruction *in)
+{
+    return atomic_load(&in->is_failed) && in->kind != MX_CHECK;
+}
+
+/* The failed check that an instruction comes after in its thread or, if it is lost itself, the
+ * first one of its thread that is; NULL. */
 static const struct mx_instruction *failure_before(const struct mx_instruction *in)
 {
-    for (const struct mx_instruction *check = stream.taken.items; check <= in; check++)
-        if (atomic_load(&check->is_failed) && check->thread == in->thread)
-            return check;
+    for (const struct mx_instruction *first = stream.taken.items; first <= in; first++)
+        if (first->thread == in->thread && atomic_load(&first->is_failed) &&
+            (first->kind == MX_CHECK || is_lost(in)))
+            return first;
     return NULL;
 }
 
@@ -226,7 +236,8 @@ static const struct mx_buffer *failed_operand(const struct mx_instruction *in)
 
 /* Settles what is not to run: what the thread of a failed check recorded after it, if there is
  * one now, and what needs results of that or of an earlier one.  Buffers that the thread made
- * since are never written; no more are those of others that had nothing in them. */
+ * since are never written; no more are those of others that had nothing in them.  An
+ * instruction that a device failed to run is as a check, but what it writes is lost too. */
 static void fail_dependents(bool has_check)
 {
     for (size_t i = 0; i < stream.taken.size; i++) {
@@ -241,7 +252,11 @@ static void fail_dependents(bool has_check)
         in->is_over = true;
         for (int k = in->nin; k < mx_operand_count(in); k++) {
             struct mx_buffer *buffer = in->operands[k].buffer;
-            if (buffer && (check ? buffer->number > check->birth : !buffer->is_whole))
+            if (!buffer)
+                continue;
+            bool is_unwritten =
+                check ? is_lost(in) || buffer->number > check->birth : !buffer->is_whole;
+            if (is_unwritten)
                 buffer->failed_by = in->failed_by;
         }
     }
@@ -252,7 +267,7 @@ static void fail_dependents(bool has_check)
 
 static bool has_failed(const struct mx_group *group)
 {
-    for (int s = 0; s < group->n_steps && group->birth >= 0; s++)
+    for (int s = 0; s < group->n_steps; s++)
         if (atomic_load(&stream.taken.items[group->steps[s].instruction].is_failed))
             return true;
     return false;
@@ -328,17 +343,29 @@ static int end_group(struct mx_group *group, int64_t nanoseconds)
     return MX_OK;
 }
 
+/* None of them may be taken to have run, nor to have not. */
+static void fail_begun(void)
+{
+    for (int g = stream.n_run; g < stream.n_begun; g++)
+        for (int s = 0; s < stream.plan.groups[g].n_steps; s++) {
+            int number = stream.plan.groups[g].steps[s].instruction;
+            atomic_store(&stream.taken.items[number].is_failed, true);
+        }
+}
+
 /* Waits for the groups that the device has begun.  What it failed to run is not tried again. */
 static int finish_begun(void)
 {
     int n = stream.n_begun - stream.n_run, status = MX_OK;
     if (n <= 0)
         return MX_OK;
-    int failure = stream.device->finish();
+    if (stream.device->finish() != MX_OK)
+        fail_begun();
+    snprintf(stream.device_words, sizeof stream.device_words, "%s", mx_error_message());
     int64_t each = (now() - stream.begin) / n;
     while (stream.n_run < stream.n_begun && status == MX_OK)
         status = end_group(&stream.plan.groups[stream.n_run], each);
-    return failure != MX_OK ? failure : status;
+    return status;
 }
 
 /* Has one group run, or begun. */
@@ -379,6 +406,8 @@ int mx_stream_run(bool (*interrupted)(void))
     mx_plan_clear(&stream.plan);
     return MX_OK;
 }
+
+const char *mx_stream_device_words(void) { return stream.device_words; }
 
 void *mx_stream_lender(void) { return stream.plan.lender; }
 

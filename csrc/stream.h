@@ -54,6 +54,9 @@ struct mx_instruction *mx_stream_take_back(size_t *count);
  * them still. */
 void mx_stream_release(struct mx_instruction *in);
 
+/* What the device said when it failed last; it is whoever's who is inside. */
+const char *mx_stream_device_words(void);
+
 /* Who has lent what was prepared; NULL: nobody. */
 void *mx_stream_lender(void);
 

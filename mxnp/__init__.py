@@ -20,6 +20,7 @@ from . import _indexing as _indexing
 from . import _metal_functions as _metal_functions
 from . import _mirror, _standard
 from . import _packages as _packages
+from . import _placed as _placed
 from . import _reductions as _reductions
 from . import _selections as _selections
 from . import _warnings as _warnings

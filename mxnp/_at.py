@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy
 
 from . import _bridge, _lib
 from ._array import ndarray
+from ._devices import device
 from ._ufunc import named, ufunc
 
 _MODES = ("clip", "drop", "fill", "promise_in_bounds", "wrap")
@@ -255,9 +257,11 @@ def _method(op: Any, name: str) -> Callable[..., ndarray]:
         mode: str | None = None,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
+        deterministic: bool = False,
     ) -> ndarray:
         row = op.operation
-        return _changed(self._array, self._key, mode, change, values, row=row)
+        with device("cpu") if deterministic else nullcontext():
+            return _changed(self._array, self._key, mode, change, values, row=row)
 
     method.__name__, method.__qualname__ = name, f"Selection.{name}"
     method.__doc__ = f"""
@@ -269,6 +273,9 @@ def _method(op: Any, name: str) -> Callable[..., ndarray]:
             Broadcast to the shape of ``a[key]``.
         mode : {{None, "clip", "wrap", "drop", "fill", "promise_in_bounds"}}
             See the class.
+        deterministic : bool, optional
+            Whether floats of repeated indices are updated in the order of the values
+            also on device "metal", which leaves them to the processor for that.
 
         Returns
         -------

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy
 
+from . import _lib
 from ._array import host, ndarray
 from ._bridge import Function
+from ._devices import devices, get_device
 from ._methods import STANDARD
 from ._mirror import cross
 
-__all__ = ["populate"]
+__all__ = ["extend", "populate"]
 
 
 def _compat() -> Any:
@@ -51,7 +53,70 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         -----
         Unlike NumPy, which follows an earlier version of the standard, a tuple.
         """
-        return tuple(super().devices())
+        return devices()
+
+    def default_device(self) -> str:
+        """
+        Give the device that operations are recorded for.
+
+        Returns
+        -------
+        str
+            "metal" if that is the current device, else "cpu".
+        """
+        return "metal" if get_device() == "metal" else "cpu"
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """
+        Give the dtypes of new arrays.
+
+        Parameters
+        ----------
+        device : str, optional
+            With "metal", those that functions choose for ``device="metal"``.
+
+        Returns
+        -------
+        dict
+            dtypes by kind.
+        """
+        if device != "metal":
+            found: dict[str, Any] = super().default_dtypes(device=device)
+            return found
+        _check_device(device)
+        of_device: dict[str, Any] = super().default_dtypes()
+        of_device["real floating"] = numpy.dtype("float32")
+        of_device["complex floating"] = numpy.dtype("complex64")
+        return of_device
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
+        """
+        Give the dtypes that a device has.
+
+        Parameters
+        ----------
+        device : str, optional
+            "metal" has no float64 and complex128.
+        kind : str or tuple of str, optional
+            Which of them, in the standard's words.
+
+        Returns
+        -------
+        dict
+            dtypes by name.
+        """
+        if device != "metal":
+            all_of_them: dict[str, Any] = super().dtypes(device=device, kind=kind)
+            return all_of_them
+        _check_device(device)
+        known = {row.name for row in _lib.dtypes() if row.msl_type}
+        found = super().dtypes(kind=kind)
+        return {name: dtype for name, dtype in found.items() if name in known}
+
+
+def _check_device(device: str) -> None:
+    if device not in devices():
+        raise ValueError(f"device {device!r} is not available: use one of {devices()}")
 
 
 def populate(module: types.ModuleType) -> None:
@@ -71,7 +136,9 @@ def populate(module: types.ModuleType) -> None:
             names[name] = Function(getattr(_compat(), name))
 
 
-def _extend(original: Any, other: Any, wanted: Callable[..., bool]) -> None:
+def extend(
+    original: Any, other: Any, wanted: Callable[..., bool], signature: bool = True
+) -> None:
     """
     Let a function take calls that NumPy's does not.
 
@@ -85,6 +152,8 @@ def _extend(original: Any, other: Any, wanted: Callable[..., bool]) -> None:
         Takes and gives NumPy's arrays, for the calls that are `wanted`.
     wanted : callable
         Called with the positional arguments and the keywords of each call.
+    signature : bool, optional
+        Whether the function gets the signature of `other`.
     """
 
     def choose(*args: Any, **kwargs: Any) -> Any:
@@ -92,12 +161,12 @@ def _extend(original: Any, other: Any, wanted: Callable[..., bool]) -> None:
 
     ours = cross(original, "numpy")
     ours.choose = choose
-    if not isinstance(original, numpy.ufunc):
-        signature = inspect.signature(other)
-        ours.__signature__ = signature.replace(
+    if signature and not isinstance(original, numpy.ufunc):
+        described = inspect.signature(other)
+        ours.__signature__ = described.replace(
             parameters=[
                 each.replace(annotation=inspect.Parameter.empty)
-                for each in signature.parameters.values()
+                for each in described.parameters.values()
             ],
             return_annotation=inspect.Signature.empty,
         )
@@ -183,11 +252,11 @@ def _one_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return len(args) == 2 and not {"a_max", "min"} & kwargs.keys()
 
 
-_extend(numpy.clip, _clip, _one_bound)
-_extend(numpy.sort, _sort, lambda args, kwargs: "descending" in kwargs)
-_extend(numpy.argsort, _argsort, lambda args, kwargs: "descending" in kwargs)
-_extend(numpy.fft.fftfreq, _fftfreq, lambda args, kwargs: "dtype" in kwargs)
-_extend(numpy.fft.rfftfreq, _rfftfreq, lambda args, kwargs: "dtype" in kwargs)
+extend(numpy.clip, _clip, _one_bound)
+extend(numpy.sort, _sort, lambda args, kwargs: "descending" in kwargs)
+extend(numpy.argsort, _argsort, lambda args, kwargs: "descending" in kwargs)
+extend(numpy.fft.fftfreq, _fftfreq, lambda args, kwargs: "dtype" in kwargs)
+extend(numpy.fft.rfftfreq, _rfftfreq, lambda args, kwargs: "dtype" in kwargs)
 
 
 # -- Values ---------------------------------------------------------------------------
@@ -230,4 +299,4 @@ def _expm1(x: Any, /, *args: Any, where: Any = True, **kwargs: Any) -> Any:
     return result if isinstance(result, numpy.ndarray) else filled[()]
 
 
-_extend(numpy.expm1, _expm1, _has_limits)
+extend(numpy.expm1, _expm1, _has_limits)

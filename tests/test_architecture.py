@@ -23,7 +23,7 @@ PYTHON = [
     "_methods",
     "_mirror",
     "_at | _classes | _copies | _packages | _reductions | _standard | _warnings",
-    "_indexing | _metal_functions | _selections",
+    "_indexing | _metal_functions | _placed | _selections",
     "random | testing | ma | ctypeslib",
     "_runner",
     "__init__",

@@ -409,3 +409,44 @@ def test_the_standards_device() -> None:
     x = np.ones(3, "f4")
     with np.device("cpu"):
         assert x.device == "cpu"
+
+
+@needs_metal
+def test_the_standards_words() -> None:
+    info = np.__array_namespace_info__()
+    assert info.devices() == ("cpu", "metal")
+    assert "float64" in info.dtypes(device="cpu")
+    assert not {"float64", "complex128"} & info.dtypes(device="metal").keys()
+    with np.device("cpu"):
+        assert info.default_device() == np.ones(3, "f4").device == "cpu"
+        with pytest.raises(ValueError, match="'metal' is not the current one"):
+            np.zeros(3, device="metal")
+    with np.device("metal"):
+        assert info.default_device() == "metal"
+        for make in (
+            np.zeros,
+            np.ones,
+            np.empty,
+            np.eye,
+            lambda n, **k: np.linspace(0, 1, n, **k),
+        ):
+            made = make(3, device="metal")
+            assert made.dtype == info.default_dtypes(device="metal")["real floating"]
+            assert made.device == "metal"
+        assert np.ones(3).device == "cpu"  # float64
+        x = np.ones(3, "f4")
+        assert x.to_device("cpu") is x.to_device("metal") is x
+        assert np.asarray([1, 2], device="metal").dtype == "int64"
+        for call in (
+            lambda: np.zeros(3, "f8", device="metal"),
+            lambda: np.ones(3).to_device("metal"),
+            lambda: np.asarray(numpy.ones(3), device="metal"),
+        ):
+            with pytest.raises(
+                TypeError, match="float64 is not available on device 'metal'"
+            ):
+                call()
+        with pytest.raises(ValueError, match="'gpu' is not available"):
+            np.zeros(3, device="gpu")
+        with pytest.raises(ValueError, match="stream"):
+            x.to_device("cpu", stream=1)

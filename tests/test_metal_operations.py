@@ -383,6 +383,22 @@ def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
         numpy.testing.assert_array_equal(ours, expected)
 
 
+def test_updates_of_floats_in_order() -> None:
+    rng = numpy.random.default_rng(3)
+    x, places, values = (
+        rng.normal(size=7),
+        rng.integers(0, 7, 5000),
+        rng.normal(size=5000),
+    )
+    x, values = x.astype("f4"), values.astype("f4")
+    expected = x.copy()
+    numpy.add.at(expected, places, values)
+    ours = (
+        mxnp.array(x).at[mxnp.array(places)].add(mxnp.array(values), deterministic=True)
+    )
+    assert numpy.asarray(ours).tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_last_of_repeated_indices_is_assigned(dtype: str) -> None:
     rng = numpy.random.default_rng(1)

@@ -47,6 +47,8 @@ void mx_metal_use(const char *prelude, int64_t threshold)
     metal.threshold = threshold;
 }
 
+bool mx_metal_is_used(void) { return metal.is_on; }
+
 int mx_metal_usable(void) { return mx_metal_is_there(); }
 
 void mx_metal_count(struct mx_metal_counts *out)
@@ -406,9 +408,13 @@ static int put_off(void)
 }
 
 /* No other backend could run it.  Of memory there may be more later. */
-static int end_launch(int status)
+static int end_launch(struct mx_instruction *in, int status)
 {
-    return status == MX_OK || status == MX_ERROR_MEMORY ? status : put_off();
+    if (status == MX_OK || status == MX_ERROR_MEMORY)
+        return status;
+    snprintf(metal.failure_words, sizeof metal.failure_words, "%s", mx_error_message());
+    atomic_store(&in->is_failed, true);
+    return MX_OK;
 }
 
 static int64_t encoded(void)
@@ -436,7 +442,8 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
                bool (*interrupted)(void))
 {
     (void)interrupted; /* what was encoded runs to its end */
-    const struct mx_instruction *in = instruction_of(group, instructions, 0);
+    struct mx_instruction *first = &instructions[group->steps[0].instruction];
+    const struct mx_instruction *in = first;
     struct mx_words given;
     bool is_launch = in->kind == MX_KERNEL;
     if (is_launch && metal.n_words && metal.has_checks)
@@ -445,7 +452,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     if (status != MX_OK)
         return status;
     if (is_launch && !mx_metal_is_there())
-        return end_launch(mx_fail(MX_ERROR_DEVICE, NO_DEVICE));
+        return end_launch(first, mx_fail(MX_ERROR_DEVICE, NO_DEVICE));
     if (!is_launch && !is_possible(group, instructions)) {
         metal.counts.declined++;
         return MX_DECLINED;
@@ -458,7 +465,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     give_words(&given, group, instructions);
     mx_kernel_begin(&metal.kernel, group, instructions, !is_in_order(in));
     if (is_launch)
-        status = end_launch(run_launch(group, in));
+        status = end_launch(first, run_launch(group, in));
     else if (in->kind == MX_SCAN)
         status = run_scan(&given);
     else if (in->kind == MX_SCATTER)
@@ -489,9 +496,12 @@ static int finish(void)
     int status = mx_metal_wait();
     if (status == MX_OK)
         read_words();
-    if (status == MX_OK && metal.failure != MX_OK)
-        status = mx_fail(metal.failure, "%s", metal.failure_words);
+    if (status == MX_OK && metal.failure_words[0]) {
+        mx_fail(MX_ERROR_DEVICE, "%s", metal.failure_words); /* also of a launch alone */
+        status = metal.failure;
+    }
     metal.failure = MX_OK;
+    metal.failure_words[0] = 0;
     metal.n_words = 0;
     return status;
 }

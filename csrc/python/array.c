@@ -31,8 +31,10 @@ PyObject *array_new(PyObject *host)
         Py_DECREF(host);
         return NULL;
     }
-    out->host = host;
-    out->is_exported = Py_REFCNT(host) > 1;
+    out->host = memory_pool(host);
+    out->is_exported = Py_REFCNT(out->host) > 1;
+    if (out->host != host)
+        memory_own((PyObject *)out);
     return (PyObject *)out;
 }
 

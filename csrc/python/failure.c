@@ -1,6 +1,7 @@
-/* failure.c -- index errors found after the program had gone on: for whom, and of which arrays.
+/* failure.c -- errors found after the program had gone on, of indices or of a device: for whom,
+ * and of which arrays.
  *
- * The thread that recorded the failed check is told once, when it waits for its work; an array
+ * The thread that recorded what failed is told once, when it waits for its work; an array
  * that would have been written but for it tells whoever reads it, each time.
  */
 #include "python/queue.h"
@@ -10,7 +11,7 @@ struct failure {
     int64_t sequence; /* of the check */
     uintptr_t thread;
     bool is_told;
-    PyObject *message, *note;
+    PyObject *type, *message, *note; /* the type is borrowed */
     struct failure *next;
 };
 
@@ -37,6 +38,8 @@ static void release(struct failure *failure)
 static PyObject *message_of(const struct mx_instruction *check)
 {
     int64_t index;
+    if (check->kind != MX_CHECK)
+        return PyUnicode_FromString(core->device_words());
     const struct mx_indexing *indexing = &check->indexing;
     if (!core->check_find(check, &index)) /* another thread has changed it since */
         return PyUnicode_FromFormat("an index is out of bounds for axis %d with size %zd",
@@ -53,6 +56,7 @@ static struct failure *failure_new(const struct mx_instruction *check)
     failure->count = 1;
     failure->sequence = check->sequence;
     failure->thread = check->thread;
+    failure->type = check->kind == MX_CHECK ? PyExc_IndexError : PyExc_RuntimeError;
     failure->message = message_of(check);
     failure->note = place_text(check->place);
     PyErr_Clear();
@@ -94,14 +98,13 @@ void failure_forget(struct array *array)
 
 static void raise_copy(const struct failure *failure)
 {
-    PyObject *exception =
-        PyObject_CallFunctionObjArgs(PyExc_IndexError, failure->message, NULL);
+    PyObject *exception = PyObject_CallFunctionObjArgs(failure->type, failure->message, NULL);
     PyObject *notes = exception && failure->note ? PyList_New(0) : NULL;
     if (notes && PyList_Append(notes, failure->note) == 0)
         PyObject_SetAttr(exception, notes_name, notes);
     Py_XDECREF(notes);
     if (exception) {
-        PyErr_SetObject(PyExc_IndexError, exception);
+        PyErr_SetObject(failure->type, exception);
         Py_DECREF(exception);
     }
 }

@@ -3,7 +3,7 @@
  * Such a host owns its data, as any array of NumPy's: NumPy calls the handler here when it
  * is gone.
  */
-#include "python/queue.h"
+#include "python/record.h"
 
 #define HANDLER_NAME "mem_handler"
 
@@ -90,6 +90,44 @@ struct mx_buffer *memory_of(PyObject *host)
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)host;
     bool is_ours = fields->mem_handler == handler && fields->flags & NPY_ARRAY_OWNDATA;
     return is_ours ? core->buffer_get(fields->data) : NULL;
+}
+
+#define POOLED_BYTES 65536 /* of an array, from which on it is moved */
+
+/* Whether it is an array that a device may be asked to compute with, in memory of NumPy's that
+ * nobody else knows. */
+static bool is_to_be_pooled(PyArrayObject *host)
+{
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)host;
+    int row = source_row(fields->descr->type_num);
+    npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
+    if (Py_REFCNT(host) != 1 || fields->weakreflist || fields->base || row < 0 ||
+        row == ROW_float64 || row == ROW_complex128 || PyArray_NBYTES(host) < least ||
+        !(fields->flags & NPY_ARRAY_OWNDATA) || fields->mem_handler == handler ||
+        !PyArray_ISONESEGMENT(host) || !PyArray_ISBEHAVED(host))
+        return false;
+    PyArray_Descr *plain = PyArray_DescrFromType(fields->descr->type_num);
+    Py_DECREF(plain);
+    return plain == fields->descr;
+}
+
+PyObject *memory_pool(PyObject *host)
+{
+    PyArrayObject *from = (PyArrayObject *)host;
+    if (!core->metal_is_used() || device_now() == MX_PROCESSOR || !is_to_be_pooled(from))
+        return host;
+    PyObject *to = memory_new_host(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
+                                   PyArray_STRIDES(from));
+    struct mx_buffer *buffer = to ? memory_of(to) : NULL;
+    if (!to || core->buffer_place(buffer) != MX_OK) {
+        PyErr_Clear();
+        Py_XDECREF(to);
+        return host;
+    }
+    memcpy(buffer->data, PyArray_BYTES(from), (size_t)PyArray_NBYTES(from));
+    buffer->is_whole = true;
+    Py_DECREF(host);
+    return to;
 }
 
 void memory_own(PyObject *a) { memory_of(as_array(a)->host)->owner = a; }

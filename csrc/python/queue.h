@@ -182,7 +182,11 @@ PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_i
 
 /* The counted memory that a host at the root of views owns; NULL if NumPy allocated it. */
 struct mx_buffer *memory_of(PyObject *host);
-void memory_own(PyObject *a);    /* notes in it that the array stands for it */
+void memory_own(PyObject *a); /* notes in it that the array stands for it */
+
+/* Takes a host and gives one: the same elements in counted memory, which a device can use, if
+ * it is an array that only the caller knows and a device may be asked for; else itself. */
+PyObject *memory_pool(PyObject *host);
 void memory_disown(PyObject *a); /* and that it no longer does */
 void memory_raise_error(void);   /* what NumPy raises, after the core refused memory */
 

@@ -1,0 +1,99 @@
+"""The standard's words for devices: ``device=``, ``x.device``, ``x.to_device()``.
+
+Memory is on all devices. An array is said to be on that where operations on it are
+recorded for: "metal" if that is the current device and has the array's dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from . import _lib
+from ._array import ndarray
+from ._devices import devices, get_device
+from ._standard import extend
+
+_DTYPES = frozenset(row.name for row in _lib.dtypes() if row.msl_type)
+
+# What new arrays get in place of dtypes that a device has not.
+_SINGLE = {"float64": numpy.float32, "complex128": numpy.complex64}
+
+_CREATORS = (
+    *("arange", "asanyarray", "asarray", "empty", "empty_like", "eye", "full"),
+    *("full_like", "linspace", "ones", "ones_like", "zeros", "zeros_like"),
+)
+
+
+def device_of(dtype: numpy.dtype[Any]) -> str:
+    """Name the device that arrays of a dtype are said to be on."""
+    return "metal" if get_device() == "metal" and dtype.name in _DTYPES else "cpu"
+
+
+def _check(device: str, dtype: numpy.dtype[Any]) -> None:
+    """Refuse what cannot be on the device that is asked for."""
+    if device not in devices():
+        raise ValueError(f"device {device!r} is not available: use one of {devices()}")
+    if device == "metal" and get_device() != "metal":
+        raise ValueError(
+            "device 'metal' is not the current one: use mxnp.set_device('metal') or "
+            "`with mxnp.device('metal'):`"
+        )
+    if device == "metal" and dtype.kind in "biufc" and dtype.name not in _DTYPES:
+        other = numpy.dtype(_SINGLE.get(dtype.name, numpy.float32)).name
+        complaint = f"{dtype.name} is not available on device 'metal'"
+        raise TypeError(f"{complaint}; use {other} or device 'cpu'")
+
+
+def _has_dtype(argument: Any) -> bool:
+    """Tell whether an argument is a dtype, or an array that has one."""
+    return hasattr(argument, "dtype") or isinstance(argument, (str, type, numpy.dtype))
+
+
+def _place(original: Any) -> Any:
+    """Make a function that takes ``device="metal"`` of one that makes arrays."""
+
+    def make(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        names_dtype = kwargs.get("dtype") is not None or any(map(_has_dtype, args))
+        if device == "metal" and not names_dtype and made.dtype.name in _SINGLE:
+            made = made.astype(_SINGLE[made.dtype.name])
+        _check(device, made.dtype)
+        return made
+
+    return make
+
+
+def _names_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether a call asks for a device that NumPy has not."""
+    return kwargs.get("device") not in (None, "cpu")
+
+
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """Convert, for a device."""
+    _check(device, numpy.dtype(dtype))
+    return numpy.astype(x, dtype, copy=copy)
+
+
+def _get_device(self: Any) -> str:
+    """Device where operations on the array are recorded for: "cpu" or "metal"."""
+    return device_of(self.dtype)
+
+
+def _to_device(self: Any, device: str, /, *, stream: None = None) -> Any:
+    """Give the array itself, if it can be on the device: memory is on all of them."""
+    if stream is not None:
+        raise ValueError("the stream argument must be None: there is one queue")
+    if device != "cpu":
+        _check(device, self.dtype)
+    return self
+
+
+if "metal" in devices():
+    for _name in _CREATORS:
+        _original = getattr(numpy, _name)
+        extend(_original, _place(_original), _names_metal, signature=False)
+    extend(numpy.astype, _astype, _names_metal, signature=False)
+    ndarray.device = property(_get_device)  # type: ignore[attr-defined]
+    ndarray.to_device = _to_device  # type: ignore[attr-defined]
