@@ -26,6 +26,7 @@ class Function:
     worth: int
     sized_by: str  # one character: arrays, a shape, a range
     operation: int
+    is_maker: bool
     is_view: bool
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -88,7 +89,7 @@ def get_setting(name: int, /) -> int: ...
 ASSIGN: int
 FAST: int
 DEVICE: int
-REFUSES_DOUBLES: int
+DOUBLES: int
 IN_BOUNDS: int
 CLAMP: int
 DROP: int

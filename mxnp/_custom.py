@@ -25,6 +25,8 @@ _ATTRIBUTES = {
     "threads_per_simdgroup": "uint",
 }
 
+_BFLOAT16 = "bfloat16"  # of ml_dtypes: for the queue it is its bits
+
 _FEW = 8  # elements; an input of fewer is in the constant address space
 
 _MOST_ARGUMENTS = 4096  # bytes of shapes and strides together
@@ -192,7 +194,7 @@ def metal_kernel(
                 b"",
                 text.encode(),
                 name.encode(),
-                (*arrays, *outputs),
+                tuple(map(_as_recorded, (*arrays, *outputs))),
                 len(outputs),
                 arguments,
                 False,
@@ -227,13 +229,23 @@ def _array(x: Any, contiguous: bool) -> Any:
     is_ours = isinstance(x, _bridge.Array)
     array = x if is_ours else _bridge.wrap(numpy.asarray(x, _number_dtype(x)))
     kind = array.dtype
-    own = numpy.dtype(kind.name) if _has_msl_type(kind) else kind
+    own = _own_dtype(kind) if _has_msl_type(kind) else kind
     if kind.num != own.num or not (kind.isnative and array.flags.aligned):
         return _bridge.wrap(numpy.array(array, own))
     # In the constant address space an offset must be aligned to more than an element.
     is_inside = array.size < _FEW and array.base is not None
     is_odd = contiguous and not array.flags.c_contiguous
     return array.copy() if is_inside or is_odd else array
+
+
+def _own_dtype(kind: Any) -> Any:
+    """Give the core's dtype, of several of one name."""
+    return kind if kind.name == _BFLOAT16 else numpy.dtype(kind.name)
+
+
+def _as_recorded(array: Any) -> Any:
+    """Give an array as one of the queue's dtypes."""
+    return array.view(numpy.uint16) if array.dtype.name == _BFLOAT16 else array
 
 
 def _number_dtype(x: Any) -> Any:
@@ -246,7 +258,12 @@ def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
     """Make an output, that holds a value if one is given."""
     dims = tuple(int(n) for n in shape)
     _msl_type(dtype)
-    kind = numpy.dtype(numpy.dtype(dtype).name)  # of several of one size, the core's
+    kind = _own_dtype(numpy.dtype(dtype))
+    if kind.name == _BFLOAT16:
+        bits = None
+        if init_value is not None:
+            bits = int(numpy.array(init_value, kind).view(numpy.uint16))
+        return _new_output(shape, numpy.uint16, bits).view(kind)
     out = (
         _bridge.empty(dims, kind.num)
         if init_value is None
@@ -265,7 +282,8 @@ def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
 
 def _msl_types() -> dict[str, str]:
     """Give the names of dtypes that Metal has, and its own."""
-    return {row.name: row.msl_type for row in _lib.dtypes() if row.msl_type}
+    types = {row.name: row.msl_type for row in _lib.dtypes() if row.msl_type}
+    return types | {_BFLOAT16: "bfloat"}
 
 
 def _has_msl_type(dtype: Any) -> bool:

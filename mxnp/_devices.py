@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 
 from . import _lib
-from ._bridge import DEVICE, REFUSES_DOUBLES
+from ._bridge import DEVICE, DOUBLES
 from ._settings import Block, Setting
 
 _device = Setting(DEVICE, "device", ("auto", "cpu", "metal"))
-_float64 = Setting(REFUSES_DOUBLES, "float64 policy", ("cpu", "error"))
+_float64 = Setting(DOUBLES, "float64 policy", ("cpu", "error", "float32"))
 
 
 def devices() -> tuple[str, ...]:
@@ -121,7 +121,7 @@ def get_float64_policy() -> str:
     Returns
     -------
     str
-        "cpu" or "error".
+        "cpu", "error" or "float32".
     """
     return _float64.get()
 
@@ -132,10 +132,12 @@ def set_float64_policy(policy: str) -> str:
 
     Parameters
     ----------
-    policy : {"cpu", "error"}
+    policy : {"cpu", "error", "float32"}
         With "cpu" the processor computes with them, exactly. With "error", recording
         such an operation for device "metal" raises a TypeError, which shows where a
-        program leaves float32.
+        program leaves float32. With "float32", new arrays of floats are float32 while
+        "metal" is the device, and complex ones complex64, unless the call names a
+        dtype: those of `zeros`, `linspace`, `array` of Python's numbers, random ones.
 
     Returns
     -------

@@ -13,6 +13,7 @@ import numpy
 from . import _lib
 from ._array import ndarray
 from ._devices import devices, get_device
+from ._mirror import cross
 from ._standard import extend
 
 _DTYPES = frozenset(row.name for row in _lib.dtypes() if row.msl_type)
@@ -89,6 +90,13 @@ def _to_device(self: Any, device: str, /, *, stream: None = None) -> Any:
         _check(device, self.dtype)
     return self
 
+
+for _name in (*_CREATORS, "geomspace", "identity", "logspace", "tri"):
+    if not _name.endswith("_like"):
+        _maker: Any = cross(getattr(numpy, _name), "numpy")
+        _maker.is_maker = True
+_array: Any = cross(numpy.array, "numpy")
+_array.is_maker = True
 
 if "metal" in devices():
     for _name in _CREATORS:

@@ -38,6 +38,7 @@ class _Crossing:
         # NumPy's methods call each other: they do so on an object all NumPy's.
         name = self.member.__name__
         function = _Function(getattr(instance._original, name))
+        function.is_maker = True
         vars(instance)[name] = function  # which is found first from now on
         return function
 
@@ -151,3 +152,7 @@ _name_like(RandomState, _random.RandomState)
 
 __path__: list[str] = []  # a package in NumPy: its modules are mirrored
 _mirror.populate(_sys.modules[__name__], _numpy.random)
+for _name in _random.__all__:
+    _made = _mirror.cross(getattr(_random, _name), "numpy.random")
+    if isinstance(_made, _Function):
+        _made.is_maker = True

@@ -227,8 +227,8 @@ def test_policies() -> None:
     assert np.set_float64_policy("error") == "cpu"
     assert np.get_float64_policy() == "error"
     assert np.set_float64_policy("cpu") == "error"
-    for policy in ("float32", "", None):
-        with pytest.raises(ValueError, match="float64 policy must be 'cpu' or 'error'"):
+    for policy in ("float16", "", None):
+        with pytest.raises(ValueError, match="must be 'cpu', 'error' or 'float32'"):
             np.set_float64_policy(policy)
 
 
@@ -450,3 +450,42 @@ def test_the_standards_words() -> None:
             np.zeros(3, device="gpu")
         with pytest.raises(ValueError, match="stream"):
             x.to_device("cpu", stream=1)
+
+
+@needs_metal
+def test_new_arrays_are_float32() -> None:
+    rng = np.random.default_rng(0)
+    makes = {
+        "zeros": lambda: np.zeros(5),
+        "ones": lambda: np.ones((300, 300)),
+        "linspace": lambda: np.linspace(0, 1, 5),
+        "arange": lambda: np.arange(0.0, 5.0),
+        "full": lambda: np.full(3, 2.5),
+        "eye": lambda: np.eye(3),
+        "array": lambda: np.array([1.0, 2.0]),
+        "asarray": lambda: np.asarray((1.5, 2)),
+        "random": lambda: np.random.rand(5),
+        "normal": lambda: rng.normal(size=70_000),
+    }
+    assert np.set_float64_policy("float32") == "cpu"
+    for name, make in makes.items():
+        with np.device("cpu"):
+            assert make().dtype == "float64", name
+        with np.device("metal"):
+            made = make()
+            assert made.dtype == "float32", name
+            assert made.device == "metal"
+    with np.device("metal"):
+        assert np.array([1j]).dtype == "complex64"
+        assert np.zeros(3, float).dtype == np.array([1], "f8").dtype == "float64"
+        assert (
+            np.asarray(numpy.ones(3)).dtype
+            == np.array(numpy.ones(3)).dtype
+            == "float64"
+        )
+        assert np.zeros(3, int).dtype == np.arange(3).dtype == "int64"
+        assert isinstance(rng.random(), float)
+        x = np.linspace(0, 1, 1000)
+        before = _lib.metal_counts()["groups"]
+        assert (x * 2 + 1).sum().dtype == "float32"
+        assert _lib.metal_counts()["groups"] > before

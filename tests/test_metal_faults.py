@@ -172,12 +172,11 @@ def test_other_threads_go_on() -> None:
                     wrong.append((number, turn))
 
     in_threads(4, body)
-    assert len(wrong) < 10  # see test_what_was_never_written_says_so
-    try:
-        np.synchronize()
-    except RuntimeError as error:
-        errors.append(str(error))
-    assert errors == ["the Metal device failed: injected fault"]
+    assert not wrong
+    np.synchronize()
+    # Whoever lost something is told.
+    assert 1 <= len(errors) <= 4
+    assert set(errors) == {"the Metal device failed: injected fault"}
     works()
 
 

@@ -919,3 +919,32 @@ def test_an_input_that_failed() -> None:
     with pytest.raises(IndexError, match="index 20000 is out of bounds"):
         call(kernel(DOUBLE), inputs=[y])[0].tolist()
     assert call(kernel(DOUBLE))[0].tolist() == [2] * 10
+
+
+@needs_metal
+def test_bfloat16() -> None:
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    kernel = np.metal_kernel(
+        "halve",
+        ["x", "k"],
+        ["out", "count"],
+        """
+        uint i = thread_position_in_grid.x;
+        out[i] = T(float(x[i]) / float(k));
+        count[i] = T(float(count[i]) + (float(x[i]) > 1.0f ? 1.0f : 0.0f));
+        """,
+    )
+    x = numpy.arange(300).astype(bfloat16)
+    for given in (x, np.array(x), np.array(numpy.repeat(x, 2))[::2]):
+        out, count = kernel(
+            inputs=[given, np.array(4, bfloat16)],
+            template=[("T", bfloat16)],
+            grid=(300, 1, 1),
+            threadgroup=(64, 1, 1),
+            output_shapes=[(300,), (300,)],
+            output_dtypes=[bfloat16, bfloat16],
+            init_value=1,
+        )
+        assert out.dtype == count.dtype == bfloat16
+        numpy.testing.assert_array_equal(out, (x.astype("f4") / 4).astype(bfloat16))
+        numpy.testing.assert_array_equal(count, (1 + (x > 1)).astype(bfloat16))

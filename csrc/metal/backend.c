@@ -260,8 +260,10 @@ static int run_map(const struct mx_words *given)
 
 static int run_scan(const struct mx_words *given)
 {
-    if (!metal.kernel.reduced)
-        return MX_DECLINED; /* there is nothing to add up */
+    if (!metal.kernel.reduced) /* there is nothing to add up */
+        return MX_DECLINED;
+    if (mx_pass_has_long_lines(&metal.kernel))
+        return MX_DECLINED;
     mx_pass_write_scan(&metal.kernel, given);
     return encode();
 }
@@ -470,6 +472,8 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
         status = run_scan(&given);
     else if (in->kind == MX_SCATTER)
         status = run_scatter(&given, group, instructions);
+    else if (in->kind == MX_FIND && mx_pass_has_long_lines(&metal.kernel))
+        status = MX_DECLINED;
     else if (group->has_reductions || in->kind == MX_FIND)
         status = run_reduce(&given, group, instructions);
     else

@@ -145,6 +145,10 @@ void mx_pass_write_combine(struct mx_kernel *kernel, const struct mx_words *word
 /* The type that a reduction keeps its result in meanwhile. */
 const char *mx_pass_partial_type(const struct mx_instruction *in, int *itemsize);
 
+/* Whether few lines are so long that a threadgroup for each, which is what scans and searches
+ * have, is slower than the processor. */
+bool mx_pass_has_long_lines(const struct mx_kernel *kernel);
+
 void mx_pass_write_scan(struct mx_kernel *kernel, const struct mx_words *words);
 
 /* A scatter.  When several values may go to one element, `winners` has a number for each

@@ -5,6 +5,8 @@
 
 #define MANY_THREADGROUPS 256 /* that keep a GPU busy */
 #define LEAST_SEGMENT     4096
+#define LONG_LINE         ((int64_t)1 << 18)
+#define FEW_LINES         16
 #define WIDTH             32 /* units side by side, where memory has them so */
 
 static const struct mx_instruction *first_instruction(const struct mx_kernel *kernel)
@@ -279,6 +281,12 @@ void mx_pass_write_combine(struct mx_kernel *kernel, const struct mx_words *word
     mx_kernel_print_address(kernel, kernel->group->steps[step].views[1]);
     mx_text_print(text, ", mx_cast<%s>(total));\n", mx_msl_type(in->operands[1].dtype));
     print_end(kernel, words);
+}
+
+bool mx_pass_has_long_lines(const struct mx_kernel *kernel)
+{
+    return product(kernel, kernel->reduced) > LONG_LINE &&
+           product(kernel, kept_axes(kernel)) < FEW_LINES;
 }
 
 /* -- Scans ------------------------------------------------------------------------- */

@@ -185,7 +185,7 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddFunctions(module, reduction_methods) < 0 ||
         PyModule_AddIntConstant(module, "FAST", SETTING_FAST) < 0 ||
         PyModule_AddIntConstant(module, "DEVICE", SETTING_DEVICE) < 0 ||
-        PyModule_AddIntConstant(module, "REFUSES_DOUBLES", SETTING_DOUBLES) < 0 ||
+        PyModule_AddIntConstant(module, "DOUBLES", SETTING_DOUBLES) < 0 ||
         PyModule_AddIntConstant(module, "ASSIGN", MX_COPY) < 0 ||
         PyModule_AddIntConstant(module, "IN_BOUNDS", INDEX_IN_BOUNDS) < 0 ||
         PyModule_AddIntConstant(module, "CLAMP", MX_CLAMP) < 0 ||

@@ -50,6 +50,7 @@ struct function {
     char sized_by;                   /* what is large: arrays, a shape, a range */
     int operation;                   /* of a ufunc: its row in ops.def, or -1 */
     bool adopts;                     /* whether results become mxnp arrays */
+    bool is_maker;                   /* gives new numbers, of a default dtype */
     bool is_view;                    /* gives views, where it need not read the elements */
     int depth;                       /* how many levels of tuples and lists are unwrapped */
     PyObject *dict;

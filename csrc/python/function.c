@@ -167,9 +167,8 @@ static PyObject *with_out_last(const struct function *f, PyObject *args, PyObjec
     return PyTuple_Pack(3, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), out);
 }
 
-static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *call_function(struct function *f, PyObject *args, PyObject *kwargs)
 {
-    struct function *f = (struct function *)self;
     PyObject *result = NULL;
     if (f->operation >= 0 && (has_large(args, 0, 1) || has_costly(f->operation, args))) {
         if (record(f, args, kwargs, &result) != 0)
@@ -199,6 +198,42 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     result = cross_call(f, chosen, args, kwargs);
     Py_DECREF(chosen);
+    return result;
+}
+
+/* Whether a call says which dtype its result is to have, by a dtype or by an array. */
+static bool names_dtype(PyObject *args, PyObject *kwargs)
+{
+    PyObject *dtype = kwargs ? PyDict_GetItemString(kwargs, "dtype") : NULL;
+    if (dtype && dtype != Py_None)
+        return true;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++) {
+        PyObject *x = PyTuple_GetItem(args, i);
+        if (is_array(x) || PyType_Check(x) || PyUnicode_Check(x) || PyArray_Check(x) ||
+            PyArray_DescrCheck(x))
+            return true;
+    }
+    return false;
+}
+
+/* Takes a new array of a default dtype; gives it in that of the device. */
+static PyObject *narrowed(PyObject *result, PyObject *args, PyObject *kwargs)
+{
+    int type = is_array(result) ? PyArray_TYPE(host_of(result)) : NPY_NOTYPE;
+    if ((type != NPY_DOUBLE && type != NPY_CDOUBLE) || names_dtype(args, kwargs))
+        return result;
+    const char *name = type == NPY_DOUBLE ? "float32" : "complex64";
+    PyObject *narrow = PyObject_CallMethod(result, "astype", "s", name);
+    Py_DECREF(result);
+    return narrow;
+}
+
+static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct function *f = (struct function *)self;
+    PyObject *result = call_function(f, args, kwargs);
+    if (result && f->is_maker && device_narrows_doubles())
+        result = narrowed(result, args, kwargs);
     return result;
 }
 
@@ -292,6 +327,8 @@ static PyMemberDef function_members[] = {
      "What is large: \"a\", an argument; \"s\", the shape that comes first; \"r\", a range."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "Of a ufunc: its row in ops.def, or -1."},
+    {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,
+     "Whether results are new numbers, whose dtype is a default unless the call names one."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
      "Whether results are views where the elements need not be read."},
     {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},

@@ -173,6 +173,12 @@ enum mx_device device_now(void);
 /* Whether float64 on a device that has none is an error. */
 bool device_refuses_doubles(void);
 
+/* Whether new arrays get float32 and complex64 by default. */
+bool device_narrows_doubles(void);
+
+/* In the order of the words of mxnp._devices. */
+enum { DOUBLES_ARE_THE_PROCESSORS, DOUBLES_ARE_REFUSED, DOUBLES_ARE_NARROWED };
+
 enum setting_name { SETTING_FAST, SETTING_DEVICE, SETTING_DOUBLES, N_SETTINGS };
 
 /* -- memory.c ---------------------------------------------------------------------- */

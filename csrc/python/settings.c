@@ -23,7 +23,12 @@ bool mode_is_fast(void) { return value_of(SETTING_FAST) != 0; }
 
 enum mx_device device_now(void) { return (enum mx_device)value_of(SETTING_DEVICE); }
 
-bool device_refuses_doubles(void) { return value_of(SETTING_DOUBLES) != 0; }
+bool device_refuses_doubles(void) { return value_of(SETTING_DOUBLES) == DOUBLES_ARE_REFUSED; }
+
+bool device_narrows_doubles(void)
+{
+    return value_of(SETTING_DOUBLES) == DOUBLES_ARE_NARROWED && device_now() == MX_DEVICE;
+}
 
 PyObject *device_type_error;
 
