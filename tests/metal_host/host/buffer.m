@@ -45,7 +45,6 @@ static _Atomic NSUInteger allocated;
     if (_deallocator)
         _deallocator(_memory.start, _memory.length);
     [(id)_deallocator release];
-    [_label release];
     [super dealloc];
 }
 
@@ -64,22 +63,6 @@ static _Atomic NSUInteger allocated;
     if ([self storageMode] == MTLStorageModePrivate)
         host_report("contents of a buffer in private storage");
     return _memory.start;
-}
-
-- (id<MTLDevice>)device
-{
-    return [HostDevice shared];
-}
-
-- (NSString *)label
-{
-    return _label;
-}
-
-- (void)setLabel:(NSString *)label
-{
-    [_label autorelease];
-    _label = [label copy];
 }
 
 - (MTLResourceOptions)resourceOptions

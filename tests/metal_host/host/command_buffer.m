@@ -34,7 +34,6 @@ static double now(void)
     [_scheduledHandlers release];
     [_completedHandlers release];
     [_error release];
-    [_label release];
     [_queue release];
     [super dealloc];
 }
@@ -52,11 +51,6 @@ static double now(void)
     _constantCount = _commandCount = 0;
 }
 
-- (id<MTLDevice>)device
-{
-    return [HostDevice shared];
-}
-
 - (id<MTLCommandQueue>)commandQueue
 {
     return _queue;
@@ -65,17 +59,6 @@ static double now(void)
 - (BOOL)retainedReferences
 {
     return _isRetaining;
-}
-
-- (NSString *)label
-{
-    return _label;
-}
-
-- (void)setLabel:(NSString *)label
-{
-    [_label autorelease];
-    _label = [label copy];
 }
 
 - (MTLCommandBufferStatus)status

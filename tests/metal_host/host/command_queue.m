@@ -10,28 +10,6 @@
     return queue;
 }
 
-- (void)dealloc
-{
-    [_label release];
-    [super dealloc];
-}
-
-- (id<MTLDevice>)device
-{
-    return [HostDevice shared];
-}
-
-- (NSString *)label
-{
-    return _label;
-}
-
-- (void)setLabel:(NSString *)label
-{
-    [_label autorelease];
-    _label = [label copy];
-}
-
 - (HostCommandBuffer *)newCommandBuffer
 {
     queue_await_place(self);

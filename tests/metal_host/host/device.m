@@ -31,6 +31,32 @@ enum {
 + (instancetype)newWithFunction:(HostFunction *)function error:(NSError **)error;
 @end
 
+@implementation HostObject
+
+- (void)dealloc
+{
+    [_label release];
+    [super dealloc];
+}
+
+- (id<MTLDevice>)device
+{
+    return [HostDevice shared];
+}
+
+- (NSString *)label
+{
+    return _label;
+}
+
+- (void)setLabel:(NSString *)label
+{
+    [_label autorelease];
+    _label = [label copy];
+}
+
+@end
+
 @implementation HostDevice
 
 + (HostDevice *)shared

@@ -17,25 +17,8 @@ enum {
         _commandBuffer->_isEncoding = NO;
     }
     free_hazards(self);
-    [_label release];
     [_commandBuffer release];
     [super dealloc];
-}
-
-- (id<MTLDevice>)device
-{
-    return [HostDevice shared];
-}
-
-- (NSString *)label
-{
-    return _label;
-}
-
-- (void)setLabel:(NSString *)label
-{
-    [_label autorelease];
-    _label = [label copy];
 }
 
 - (MTLDispatchType)dispatchType

@@ -90,28 +90,6 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
     return library;
 }
 
-- (void)dealloc
-{
-    [_label release];
-    [super dealloc];
-}
-
-- (id<MTLDevice>)device
-{
-    return [HostDevice shared];
-}
-
-- (NSString *)label
-{
-    return _label;
-}
-
-- (void)setLabel:(NSString *)label
-{
-    [_label autorelease];
-    _label = [label copy];
-}
-
 - (NSArray<NSString *> *)functionNames
 {
     NSMutableArray *names = [NSMutableArray array];
@@ -139,24 +117,7 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
 - (void)dealloc
 {
     [_library release];
-    [_label release];
     [super dealloc];
-}
-
-- (id<MTLDevice>)device
-{
-    return [HostDevice shared];
-}
-
-- (NSString *)label
-{
-    return _label;
-}
-
-- (void)setLabel:(NSString *)label
-{
-    [_label autorelease];
-    _label = [label copy];
 }
 
 - (NSString *)name
@@ -179,11 +140,6 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
     pipeline->_library = function->_library->_library;
     pipeline->_number = function->_number;
     return pipeline;
-}
-
-- (id<MTLDevice>)device
-{
-    return [HostDevice shared];
 }
 
 /* Only what a descriptor gives; we have none. */

@@ -13,31 +13,38 @@
 + (HostDevice *)shared;
 @end
 
-@interface HostBuffer : NSObject <MTLBuffer> {
+/* What all that a device makes has in common. */
+@interface HostObject : NSObject {
+  @public
+    NSString *_label;
+}
+- (id<MTLDevice>)device;
+- (NSString *)label;
+- (void)setLabel:(NSString *)label;
+@end
+
+@interface HostBuffer : HostObject <MTLBuffer> {
   @public
     struct memory _memory; /* with no map if it is the program's */
     MTLResourceOptions _options;
-    NSString *_label;
     void (^_deallocator)(void *, NSUInteger);
 }
 @end
 
-@interface HostLibrary : NSObject <MTLLibrary> {
+@interface HostLibrary : HostObject <MTLLibrary> {
   @public
     const struct kernel_library *_library;
-    NSString *_label;
 }
 @end
 
-@interface HostFunction : NSObject <MTLFunction> {
+@interface HostFunction : HostObject <MTLFunction> {
   @public
     HostLibrary *_library;
     uint32_t _number;
-    NSString *_label;
 }
 @end
 
-@interface HostPipeline : NSObject <MTLComputePipelineState> {
+@interface HostPipeline : HostObject <MTLComputePipelineState> {
   @public
     const struct kernel_library *_library;
     uint32_t _number;
@@ -49,9 +56,8 @@ static inline const struct msl_kernel *kernel_of(const HostPipeline *pipeline)
     return &pipeline->_library->kernels[pipeline->_number];
 }
 
-@interface HostQueue : NSObject <MTLCommandQueue> {
+@interface HostQueue : HostObject <MTLCommandQueue> {
   @public
-    NSString *_label;
     NSUInteger _limit;            /* of its command buffers that are not over */
     NSUInteger _open, _committed; /* how many there are; under queue.m's lock */
 }
@@ -76,7 +82,7 @@ struct command {
     uint8_t value;
 };
 
-@interface HostCommandBuffer : NSObject <MTLCommandBuffer> {
+@interface HostCommandBuffer : HostObject <MTLCommandBuffer> {
   @public
     /* Under queue.m's lock. */
     HostQueue *_queue;
@@ -88,7 +94,6 @@ struct command {
     BOOL _isRetaining, _isEncoding;
     _Atomic MTLCommandBufferStatus _status;
     NSError *_error;
-    NSString *_label;
     NSMutableArray *_held, *_scheduledHandlers, *_completedHandlers;
     struct command *_commands;
     size_t _commandCount, _commandCapacity;
@@ -107,12 +112,11 @@ struct command {
 - (void)releaseReferences;
 @end
 
-@interface HostEncoder : NSObject <MTLComputeCommandEncoder, MTLBlitCommandEncoder> {
+@interface HostEncoder : HostObject <MTLComputeCommandEncoder, MTLBlitCommandEncoder> {
   @public
     HostCommandBuffer *_commandBuffer;
     MTLDispatchType _type;
     BOOL _isBlit, _hasEnded;
-    NSString *_label;
     struct command _current;
     struct hazards *_hazards;
 }
