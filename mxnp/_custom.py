@@ -282,8 +282,7 @@ def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
 
 def _msl_types() -> dict[str, str]:
     """Give the names of dtypes that Metal has, and its own."""
-    types = {row.name: row.msl_type for row in _lib.dtypes() if row.msl_type}
-    return types | {_BFLOAT16: "bfloat"}
+    return _lib.metal_types() | {_BFLOAT16: "bfloat"}
 
 
 def _has_msl_type(dtype: Any) -> bool:

@@ -152,9 +152,10 @@ def set_float64_policy(policy: str) -> str:
     return _float64.set(policy)
 
 
-def of_arrays() -> str:
-    """Name the device that operations on arrays are placed on, for the standard."""
-    return "metal" if _lib.metal_devices() and get_device() != "cpu" else "cpu"
+def check_known(name: str) -> None:
+    """Refuse what is not one of `devices`."""
+    if name not in devices():
+        raise ValueError(f"device {name!r} is not available: use one of {devices()}")
 
 
 def _start() -> None:

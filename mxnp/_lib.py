@@ -129,6 +129,12 @@ def ops() -> tuple[Op, ...]:
     )
 
 
+@cache
+def metal_types() -> dict[str, str]:
+    """Return the names of the dtypes that Metal has, and what it calls them."""
+    return {row.name: row.msl_type for row in dtypes() if row.msl_type}
+
+
 # -- Memory ---------------------------------------------------------------------------
 
 

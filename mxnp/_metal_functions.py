@@ -16,7 +16,7 @@ from ._array import ndarray
 from ._copies import _queue
 from ._devices import devices, get_device
 
-_SORTED = {row.name for row in _lib.dtypes() if row.msl_type} - {"complex64"}
+_SORTED = _lib.metal_types().keys() - {"complex64"}
 _MULTIPLIED = {"float16", "float32", "int32", "uint32"}
 
 _FEW_PRODUCTS = 2**15  # of two elements, below which NumPy is quicker in any case

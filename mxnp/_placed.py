@@ -12,11 +12,9 @@ import numpy
 
 from . import _lib
 from ._array import ndarray
-from ._devices import devices, get_device
+from ._devices import check_known, devices, get_device
 from ._mirror import cross
 from ._standard import extend
-
-_DTYPES = frozenset(row.name for row in _lib.dtypes() if row.msl_type)
 
 # What new arrays get in place of dtypes that a device has not.
 _SINGLE = {"float64": numpy.float32, "complex128": numpy.complex64}
@@ -29,19 +27,26 @@ _CREATORS = (
 
 def device_of(dtype: numpy.dtype[Any]) -> str:
     """Name the device that arrays of a dtype are said to be on."""
-    return "metal" if get_device() == "metal" and dtype.name in _DTYPES else "cpu"
+    return (
+        "metal"
+        if get_device() == "metal" and dtype.name in _lib.metal_types()
+        else "cpu"
+    )
 
 
 def _check(device: str, dtype: numpy.dtype[Any]) -> None:
     """Refuse what cannot be on the device that is asked for."""
-    if device not in devices():
-        raise ValueError(f"device {device!r} is not available: use one of {devices()}")
+    check_known(device)
     if device == "metal" and get_device() != "metal":
         raise ValueError(
             "device 'metal' is not the current one: use mxnp.set_device('metal') or "
             "`with mxnp.device('metal'):`"
         )
-    if device == "metal" and dtype.kind in "biufc" and dtype.name not in _DTYPES:
+    if (
+        device == "metal"
+        and dtype.kind in "biufc"
+        and dtype.name not in _lib.metal_types()
+    ):
         other = numpy.dtype(_SINGLE.get(dtype.name, numpy.float32)).name
         complaint = f"{dtype.name} is not available on device 'metal'"
         raise TypeError(f"{complaint}; use {other} or device 'cpu'")

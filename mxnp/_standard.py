@@ -16,7 +16,7 @@ import numpy
 from . import _lib
 from ._array import host, ndarray
 from ._bridge import Function
-from ._devices import devices, get_device
+from ._devices import check_known, devices, get_device
 from ._methods import STANDARD
 from ._mirror import cross
 
@@ -83,7 +83,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         if device != "metal":
             found: dict[str, Any] = super().default_dtypes(device=device)
             return found
-        _check_device(device)
+        check_known(device)
         of_device: dict[str, Any] = super().default_dtypes()
         of_device["real floating"] = numpy.dtype("float32")
         of_device["complex floating"] = numpy.dtype("complex64")
@@ -108,15 +108,10 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         if device != "metal":
             all_of_them: dict[str, Any] = super().dtypes(device=device, kind=kind)
             return all_of_them
-        _check_device(device)
-        known = {row.name for row in _lib.dtypes() if row.msl_type}
+        check_known(device)
+        known = _lib.metal_types()
         found = super().dtypes(kind=kind)
         return {name: dtype for name, dtype in found.items() if name in known}
-
-
-def _check_device(device: str) -> None:
-    if device not in devices():
-        raise ValueError(f"device {device!r} is not available: use one of {devices()}")
 
 
 def populate(module: types.ModuleType) -> None:
