@@ -104,9 +104,7 @@ static bool has_odd_memory(const struct mx_group *group, size_t most)
 
 static bool is_possible(const struct mx_group *group, const struct mx_instruction *instructions)
 {
-    int64_t n = 1;
-    for (int i = 0; i < group->ndim; i++)
-        n *= group->shape[i];
+    int64_t n = mx_element_count(instruction_of(group, instructions, 0));
     if (!metal.is_on || !mx_metal_is_there() || n >= UINT32_MAX ||
         has_odd_memory(group, COPIED_BYTES) || metal.n_words + group->n_steps >= WORDS)
         return false;
@@ -123,21 +121,25 @@ static bool is_possible(const struct mx_group *group, const struct mx_instructio
 
 /* -- Words ------------------------------------------------------------------------- */
 
+/* With memory for so many bytes; NULL after mx_fail. */
+static struct mx_buffer *new_placed(size_t nbytes)
+{
+    struct mx_buffer *buffer = mx_buffer_new(nbytes);
+    if (buffer && mx_buffer_place(buffer) != MX_OK) {
+        mx_buffer_release(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
 static uint32_t *words(void) { return (uint32_t *)(void *)metal.words->data; }
 
 static int begin_batch(void)
 {
-    if (!metal.words) {
-        struct mx_buffer *buffer = mx_buffer_new(WORDS * sizeof(uint32_t));
-        if (!buffer)
-            return MX_ERROR_MEMORY;
-        int status = mx_buffer_place(buffer);
-        if (status != MX_OK) {
-            mx_buffer_release(buffer);
-            return status;
-        }
-        metal.words = buffer;
-    }
+    if (!metal.words)
+        metal.words = new_placed(WORDS * sizeof(uint32_t));
+    if (!metal.words)
+        return MX_ERROR_MEMORY;
     memset(words(), 0, WORDS * sizeof(uint32_t));
     words()[0] = NOTHING_FAILED;
     metal.n_words = 1;
@@ -175,14 +177,10 @@ static void read_words(void)
 
 static struct mx_buffer *copy_of(const struct mx_binding *binding)
 {
-    struct mx_buffer *buffer = mx_buffer_new(binding->lead + binding->size);
-    if (buffer && mx_buffer_place(buffer) == MX_OK) {
-        memcpy(buffer->data + binding->lead, binding->data, binding->size);
-        return buffer;
-    }
+    struct mx_buffer *buffer = new_placed(binding->lead + binding->size);
     if (buffer)
-        mx_buffer_release(buffer);
-    return NULL;
+        memcpy(buffer->data + binding->lead, binding->data, binding->size);
+    return buffer;
 }
 
 /* Threads of a threadgroup for a grid of threads. */
@@ -311,14 +309,10 @@ static int run_reduce(const struct mx_words *given, const struct mx_group *group
 static struct mx_buffer *new_winners(const struct mx_view *view)
 {
     size_t size = (size_t)(view->high - view->low) / (size_t)view->itemsize * 4;
-    struct mx_buffer *winners = size <= WINNER_BYTES ? mx_buffer_new(size) : NULL;
-    if (winners && mx_buffer_place(winners) == MX_OK) {
-        memset(winners->data, 0, size);
-        return winners;
-    }
+    struct mx_buffer *winners = size <= WINNER_BYTES ? new_placed(size) : NULL;
     if (winners)
-        mx_buffer_release(winners);
-    return NULL;
+        memset(winners->data, 0, size);
+    return winners;
 }
 
 static int run_scatter(const struct mx_words *given, const struct mx_group *group,
@@ -340,15 +334,6 @@ static int run_scatter(const struct mx_words *given, const struct mx_group *grou
         status = encode();
     }
     mx_buffer_release(winners);
-    return status;
-}
-
-static int place_views(const struct mx_group *group)
-{
-    int status = MX_OK;
-    for (int v = 0; v < group->n_views && status == MX_OK; v++)
-        if (group->views[v].buffer && !group->views[v].is_temporary)
-            status = mx_buffer_place(group->views[v].buffer);
     return status;
 }
 
@@ -444,8 +429,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
                bool (*interrupted)(void))
 {
     (void)interrupted; /* what was encoded runs to its end */
-    struct mx_instruction *first = &instructions[group->steps[0].instruction];
-    const struct mx_instruction *in = first;
+    struct mx_instruction *in = &instructions[group->steps[0].instruction];
     struct mx_words given;
     bool is_launch = in->kind == MX_KERNEL;
     if (is_launch && metal.n_words && metal.has_checks)
@@ -454,20 +438,17 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     if (status != MX_OK)
         return status;
     if (is_launch && !mx_metal_is_there())
-        return end_launch(first, mx_fail(MX_ERROR_DEVICE, NO_DEVICE));
+        return end_launch(in, mx_fail(MX_ERROR_DEVICE, NO_DEVICE));
     if (!is_launch && !is_possible(group, instructions)) {
         metal.counts.declined++;
         return MX_DECLINED;
     }
-    status = place_views(group);
-    if (status != MX_OK)
-        return status;
     int n_words = metal.n_words;
     int64_t before = encoded();
     give_words(&given, group, instructions);
     mx_kernel_begin(&metal.kernel, group, instructions, !is_in_order(in));
     if (is_launch)
-        status = end_launch(first, run_launch(group, in));
+        status = end_launch(in, run_launch(group, in));
     else if (in->kind == MX_SCAN)
         status = run_scan(&given);
     else if (in->kind == MX_SCATTER)

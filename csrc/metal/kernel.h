@@ -65,6 +65,12 @@ struct mx_words {
     int of_steps[MX_MAX_STEPS]; /* the word of each step of the group; 0: none */
 };
 
+static inline const struct mx_instruction *mx_kernel_instruction(const struct mx_kernel *kernel,
+                                                                 int step)
+{
+    return &kernel->instructions[kernel->group->steps[step].instruction];
+}
+
 /* -- kernel.c ---------------------------------------------------------------------- */
 
 /* Begins a kernel over the axes of a group: the views are bound, the axes merged, and sorted
@@ -101,6 +107,9 @@ bool mx_step_is_possible(const struct mx_instruction *in);
 
 /* Declarations of the views' variables, and what the steps tell. */
 void mx_steps_declare(struct mx_kernel *kernel, const struct mx_words *words);
+
+/* Loads what is read where the views say. */
+void mx_steps_load(struct mx_kernel *kernel);
 
 /* Loads what is read, does the steps but for reductions, and stores what is written. */
 void mx_steps_print(struct mx_kernel *kernel,

@@ -9,11 +9,6 @@
 #define FEW_LINES         16
 #define WIDTH             32 /* units side by side, where memory has them so */
 
-static const struct mx_instruction *first_instruction(const struct mx_kernel *kernel)
-{
-    return &kernel->instructions[kernel->group->steps[0].instruction];
-}
-
 static void print_end(struct mx_kernel *kernel, const struct mx_words *words)
 {
     mx_steps_tell(kernel, words);
@@ -80,7 +75,7 @@ static void print_operations(struct mx_kernel *kernel)
 {
     const struct mx_group *group = kernel->group;
     for (int s = 0; s < group->n_steps; s++) {
-        const struct mx_instruction *in = &kernel->instructions[group->steps[s].instruction];
+        const struct mx_instruction *in = mx_kernel_instruction(kernel, s);
         int itemsize;
         const char *type = mx_pass_partial_type(in, &itemsize);
         char name[16];
@@ -95,7 +90,7 @@ static void declare_partials(struct mx_kernel *kernel)
 {
     const struct mx_group *group = kernel->group;
     for (int s = 0; s < group->n_steps; s++) {
-        const struct mx_instruction *in = &kernel->instructions[group->steps[s].instruction];
+        const struct mx_instruction *in = mx_kernel_instruction(kernel, s);
         int itemsize;
         const char *type = mx_pass_partial_type(in, &itemsize);
         if (!reduces(in))
@@ -113,8 +108,7 @@ static void declare_partials(struct mx_kernel *kernel)
 /* Of one element: the thread's first one begins. */
 static void print_reduction(struct mx_kernel *kernel, int step)
 {
-    const struct mx_instruction *in =
-        &kernel->instructions[kernel->group->steps[step].instruction];
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     int itemsize;
     const char *type = mx_pass_partial_type(in, &itemsize);
     struct mx_text *text = &kernel->text;
@@ -143,7 +137,7 @@ static void print_joins(struct mx_kernel *kernel, const struct mx_reduce_shape *
     const struct mx_group *group = kernel->group;
     int height = MX_KERNEL_THREADS / shape->width;
     for (int s = 0; s < group->n_steps; s++) {
-        const struct mx_instruction *in = &kernel->instructions[group->steps[s].instruction];
+        const struct mx_instruction *in = mx_kernel_instruction(kernel, s);
         char told[48] = "";
         if (mx_step_tells(in))
             snprintf(told, sizeof told, "    told%d |= met%d;\n", s, s);
@@ -168,7 +162,7 @@ static void print_results(struct mx_kernel *kernel, const struct mx_reduce_shape
     const struct mx_group *group = kernel->group;
     mx_text_print(&kernel->text, "    if (y == 0 && is_here) {\n");
     for (int s = 0; s < group->n_steps; s++) {
-        const struct mx_instruction *in = &kernel->instructions[group->steps[s].instruction];
+        const struct mx_instruction *in = mx_kernel_instruction(kernel, s);
         if (!reduces(in))
             continue;
         if (shape->segments > 1) {
@@ -224,7 +218,7 @@ void mx_pass_write_reduce(struct mx_kernel *kernel, const struct mx_words *words
     int bindings[MX_MAX_STEPS] = {0};
     char number[32];
     for (int s = 0, n = 0; s < kernel->group->n_steps && shape->segments > 1; s++)
-        if (reduces(&kernel->instructions[kernel->group->steps[s].instruction]))
+        if (reduces(mx_kernel_instruction(kernel, s)))
             bindings[s] = mx_kernel_bind(kernel, partials[n++], true);
     print_operations(kernel);
     mx_kernel_print_head(kernel, reduce_position, words);
@@ -248,8 +242,7 @@ void mx_pass_write_reduce(struct mx_kernel *kernel, const struct mx_words *words
 void mx_pass_write_combine(struct mx_kernel *kernel, const struct mx_words *words, int step,
                            const struct mx_reduce_shape *shape, struct mx_buffer *partial)
 {
-    const struct mx_instruction *in =
-        &kernel->instructions[kernel->group->steps[step].instruction];
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     const char *name = mx_kernel_offset_type(kernel);
     int itemsize, from = mx_kernel_bind(kernel, partial, false);
     const char *type = mx_pass_partial_type(in, &itemsize);
@@ -294,21 +287,20 @@ bool mx_pass_has_long_lines(const struct mx_kernel *kernel)
 /* A threadgroup goes along each line, as many elements at once as it has threads. */
 void mx_pass_write_scan(struct mx_kernel *kernel, const struct mx_words *words)
 {
-    const struct mx_instruction *in = first_instruction(kernel);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
     int itemsize, axis = 0;
     while (!(kernel->reduced >> axis & 1))
         axis++;
     const char *type = mx_pass_partial_type(in, &itemsize);
     const char *result = mx_msl_type(in->operands[1].dtype);
     const struct mx_step *step = &kernel->group->steps[0];
-    unsigned lines = ((1u << kernel->ndim) - 1) & ~(1u << axis);
     struct mx_text *text = &kernel->text;
     mx_step_print_operation(kernel, in->op, "op0", type, type);
     mx_kernel_print_head(kernel, reduce_position, words);
     kernel->kind = MX_THREADGROUPS;
-    kernel->grid[0] = (size_t)product(kernel, lines);
+    kernel->grid[0] = (size_t)product(kernel, kept_axes(kernel));
     kernel->grid[1] = kernel->grid[2] = 1;
-    mx_kernel_print_axes(kernel, lines, "group.x");
+    mx_kernel_print_axes(kernel, kept_axes(kernel), "group.x");
     mx_steps_declare(kernel, words);
     mx_text_print(text,
                   "    threadgroup %s shared[%d];\n    %s carry = mx_cast<%s>(0);\n"
@@ -350,7 +342,7 @@ static bool nan_stays(int op)
 void mx_pass_write_scatter(struct mx_kernel *kernel, const struct mx_words *words,
                            enum mx_scatter_pass pass, struct mx_buffer *winners)
 {
-    const struct mx_instruction *in = first_instruction(kernel);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
     const struct mx_step *step = &kernel->group->steps[0];
     const struct mx_operand *target = &in->operands[in->nin],
                             *value = &in->operands[in->nin - 1];
@@ -363,20 +355,7 @@ void mx_pass_write_scatter(struct mx_kernel *kernel, const struct mx_words *word
         mx_step_print_operation(kernel, in->op, "op0", type, value_type);
     mx_kernel_print_head(kernel, "uint3 at [[thread_position_in_grid]]", words);
     mx_kernel_print_positions(kernel);
-    for (int k = 0; k < in->nin; k++) {
-        int v = step->views[k];
-        if (v < 0 || (k < in->nin - 1 && v == step->views[in->nin - 1]))
-            continue;
-        bool is_seen = false;
-        for (int j = 0; j < k; j++)
-            is_seen |= step->views[j] == v;
-        if (is_seen)
-            continue;
-        const char *own = mx_msl_type(kernel->group->views[v].dtype);
-        mx_text_print(text, "    %s v%d = mx_load<%s>(", own, v, own);
-        mx_kernel_print_address(kernel, v);
-        mx_text_print(text, ");\n");
-    }
+    mx_steps_load(kernel);
     mx_step_print_place(kernel, 0, in->nin);
     mx_text_print(text, "        if (!is_there)\n            return;\n");
     if (pass != MX_SCATTER_UPDATES) {

@@ -100,11 +100,6 @@ bool mx_step_tells(const struct mx_instruction *in)
 
 /* -- Operands ---------------------------------------------------------------------- */
 
-static const struct mx_instruction *instruction_of(const struct mx_kernel *kernel, int step)
-{
-    return &kernel->instructions[kernel->group->steps[step].instruction];
-}
-
 static void print_value(struct mx_kernel *kernel, const struct mx_operand *operand,
                         const char *bytes)
 {
@@ -117,7 +112,7 @@ static void print_value(struct mx_kernel *kernel, const struct mx_operand *opera
 
 void mx_step_print_operand(struct mx_kernel *kernel, int step, int k)
 {
-    const struct mx_operand *operand = &instruction_of(kernel, step)->operands[k];
+    const struct mx_operand *operand = &mx_kernel_instruction(kernel, step)->operands[k];
     int view = kernel->group->steps[step].views[k];
     if (view < 0)
         print_value(kernel, operand, operand->value);
@@ -130,7 +125,7 @@ void mx_step_print_operand(struct mx_kernel *kernel, int step, int k)
 /* Gives a result to its view's variable. */
 static void print_result(struct mx_kernel *kernel, int step, int k, const char *variable)
 {
-    const struct mx_operand *operand = &instruction_of(kernel, step)->operands[k];
+    const struct mx_operand *operand = &mx_kernel_instruction(kernel, step)->operands[k];
     int view = kernel->group->steps[step].views[k];
     if (kernel->group->views[view].dtype == operand->dtype)
         mx_text_print(&kernel->text, "        v%d = %s;\n", view, variable);
@@ -145,7 +140,7 @@ static void print_result(struct mx_kernel *kernel, int step, int k, const char *
  * is left out. */
 static void print_indices(struct mx_kernel *kernel, int step)
 {
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     for (int j = 0; j < in->indexing.n; j++) {
         mx_text_print(&kernel->text, "        is_there = mx_index<%d>(",
                       (int)in->indexing.bounds);
@@ -169,7 +164,7 @@ void mx_step_print_place(struct mx_kernel *kernel, int step, int k)
 
 static void print_gather(struct mx_kernel *kernel, int step)
 {
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     const char *type = mx_msl_type(in->operands[in->nin - 1].dtype);
     int view = kernel->group->steps[step].views[in->nin - 1];
     mx_step_print_place(kernel, step, in->nin - 1);
@@ -182,7 +177,7 @@ static void print_gather(struct mx_kernel *kernel, int step)
 
 static void print_search(struct mx_kernel *kernel, int step)
 {
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     mx_text_print(&kernel->text, "        long r = mx_search<%s, %s>(",
                   mx_msl_type(in->operands[0].dtype),
                   in->op == MX_SEARCH_RIGHT ? "true" : "false");
@@ -197,7 +192,7 @@ static void print_search(struct mx_kernel *kernel, int step)
 
 static void print_check(struct mx_kernel *kernel, int step)
 {
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     mx_text_print(&kernel->text, "        if (mx_is_outside(long(");
     mx_step_print_operand(kernel, step, 0);
     mx_text_print(&kernel->text, "), args[%d]))\n            told%d = MX_FAILED;\n",
@@ -208,7 +203,7 @@ static void print_check(struct mx_kernel *kernel, int step)
 
 static void print_range(struct mx_kernel *kernel, int step)
 {
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     const struct mx_operand *first = &in->operands[0];
     int itemsize = in->operands[1].itemsize;
     struct mx_operand one = {.itemsize = itemsize, .dtype = in->operands[1].dtype};
@@ -236,7 +231,7 @@ static void print_conditions(struct mx_kernel *kernel, int step)
 {
     static const char *const names[] = {"",     "arithmetic", "quotient",
                                         "pole", "power",      "divmod"};
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     const char *name = names[conditions_of(in)];
     mx_text_print(&kernel->text, "        told%d |= mx_met_%s(a%s, r);\n", step, name,
                   in->nin > 1 ? ", b" : "");
@@ -248,7 +243,7 @@ static void print_conditions(struct mx_kernel *kernel, int step)
 static void print_map(struct mx_kernel *kernel, int step)
 {
     static const char *const names[] = {"a", "b", "d"};
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     struct mx_text *text = &kernel->text;
     const char *type = mx_msl_type(in->operands[in->nin].dtype);
     for (int k = 0; k < in->nin; k++) {
@@ -272,10 +267,9 @@ static void print_map(struct mx_kernel *kernel, int step)
 void mx_step_print_operation(struct mx_kernel *kernel, int op, const char *name,
                              const char *type, const char *second_type)
 {
-    const char *expression = op == MX_COPY ? "b" : expression_of(op);
     mx_text_print(&kernel->text,
                   "struct %s {\n    static %s apply(%s a, %s b) { return %s; }\n};\n", name,
-                  type, type, second_type, expression);
+                  type, type, second_type, expression_of(op));
 }
 
 /* -- All of a group ---------------------------------------------------------------- */
@@ -288,7 +282,7 @@ void mx_steps_declare(struct mx_kernel *kernel, const struct mx_words *words)
             mx_text_print(&kernel->text, "    uint told%d = 0;\n", s);
 }
 
-static void load_views(struct mx_kernel *kernel)
+void mx_steps_load(struct mx_kernel *kernel)
 {
     const struct mx_group *group = kernel->group;
     for (int v = 0; v < group->n_views; v++) {
@@ -322,7 +316,7 @@ static void store_views(struct mx_kernel *kernel)
 static void print_step(struct mx_kernel *kernel, int step,
                        void (*print_reduction)(struct mx_kernel *kernel, int step))
 {
-    const struct mx_instruction *in = instruction_of(kernel, step);
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     mx_text_print(&kernel->text, "    { /* %s */\n", in->name);
     switch (in->kind) {
     case MX_CHECK:
@@ -346,7 +340,7 @@ static void print_step(struct mx_kernel *kernel, int step,
 void mx_steps_print(struct mx_kernel *kernel,
                     void (*print_reduction)(struct mx_kernel *kernel, int step))
 {
-    load_views(kernel);
+    mx_steps_load(kernel);
     for (int s = 0; s < kernel->group->n_steps; s++)
         print_step(kernel, s, print_reduction);
     store_views(kernel);

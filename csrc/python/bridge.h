@@ -186,10 +186,10 @@ static inline PyObject *adopt_fresh(PyObject *result)
     return result && Py_TYPE(result) == host_type ? array_new(result) : result;
 }
 
-/* Look up NumPy's operators; host_type is known by now. */
 /* A TypeError that is not NumPy's to say: a device has no such numbers. */
 extern PyObject *device_type_error;
 
+/* Look up NumPy's operators; host_type is known by now. */
 void array_load_slots(void);
 
 /* A method of the module: what multiplies large matrices before NumPy is asked. */

@@ -91,8 +91,7 @@ PyMethodDef setting_methods[] = {
      "set_setting(name, value)\n--\n\nSet what the process has where a context has none."},
     {"use_context", use_context, METH_VARARGS,
      "use_context(name, get)\n--\n\nAsk this function for the setting from now on: None is "
-     "that "
-     "of the process."},
+     "that of the process."},
     {"get_setting", get_setting, METH_O, "get_setting(name)\n--\n\nGive the value."},
     {NULL, NULL, 0, NULL},
 };
