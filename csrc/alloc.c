@@ -8,13 +8,16 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Requests until the refusals begin and until they end; both are for tests. */
-static atomic_long until_first, until_last;
+/* Requests until the refusals begin and until they end, and how many were refused: for tests.
+ */
+static atomic_long until_first, until_last, n_refused;
 
-void mx_alloc_refuse(long after, long count)
+long mx_alloc_refuse(long after, long count)
 {
+    atomic_store(&until_last, 0);
     atomic_store(&until_first, after);
     atomic_store(&until_last, count > 0 ? after + count : 0);
+    return atomic_exchange(&n_refused, 0);
 }
 
 static bool refused(void)
@@ -22,7 +25,10 @@ static bool refused(void)
     if (atomic_load_explicit(&until_last, memory_order_relaxed) <= 0)
         return false;
     bool is_last_done = atomic_fetch_sub(&until_last, 1) <= 0;
-    return atomic_fetch_sub(&until_first, 1) <= 0 && !is_last_done;
+    if (atomic_fetch_sub(&until_first, 1) > 0 || is_last_done)
+        return false;
+    atomic_fetch_add(&n_refused, 1);
+    return true;
 }
 
 void *mx_alloc(size_t nbytes) { return refused() ? NULL : malloc(nbytes); }

@@ -1,6 +1,6 @@
 #pragma once
 /* alloc.h -- every byte the core asks of the system is asked for here, so that a test
- * can refuse the n-th request. */
+ * can refuse the n-th request: mx_alloc_refuse of mxnp.h. */
 #include "base.h"
 
 void *mx_alloc(size_t nbytes);                 /* NULL; freed by mx_free */
@@ -13,6 +13,3 @@ size_t mx_page_size(void);
  * page size.  Large mappings are laid out and marked for huge pages. */
 void *mx_map(size_t nbytes);
 void mx_unmap(void *memory, size_t nbytes);
-
-/* For tests: let `after` requests through, then refuse `count` of them. */
-void mx_alloc_refuse(long after, long count);

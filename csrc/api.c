@@ -16,6 +16,7 @@
 #include "digest.h"
 #include "error.h"
 #include "loop.h"
+#include "metal/launch.h"
 #include "metal/metal.h"
 #include "metal/pipelines.h"
 #include "recorder.h"
@@ -98,6 +99,7 @@ static const struct mx_recorder recorder = {
     .enter = mx_stream_enter,
     .try_enter = mx_stream_try_enter,
     .leave = mx_stream_leave,
+    .set_measured = mx_stream_set_measured,
     .prepare = mx_stream_prepare,
     .run = mx_stream_run,
     .take_back = mx_stream_take_back,
@@ -124,7 +126,7 @@ static const struct mx_recorder recorder = {
     .compact_write = mx_compact_write,
     .compact_free = mx_compact_free,
     .metal_is_used = mx_metal_is_used,
-    .metal_check = mx_metal_check,
+    .metal_check = mx_launch_check,
     .op_get = mx_op_get,
     .error_message = mx_error_message,
 };

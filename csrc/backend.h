@@ -7,6 +7,10 @@
 struct mx_backend {
     const char *name;
 
+    /* Of a device: whether it is to be asked to run an instruction, as far as that alone says
+     * it.  The processor is asked for the others. */
+    bool (*suits)(const struct mx_instruction *in);
+
     /* Runs one group of a plan from where it stopped before, or begins to: see finish.  MX_OK;
      * MX_INTERRUPTED with the group ready to be gone on with; MX_DECLINED, with nothing done;
      * or a failure, of memory or of the device. */

@@ -63,6 +63,16 @@ int mx_buffer_place(struct mx_buffer *buffer)
     return MX_OK;
 }
 
+struct mx_buffer *mx_buffer_new_placed(size_t nbytes)
+{
+    struct mx_buffer *buffer = mx_buffer_new(nbytes);
+    if (buffer && mx_buffer_place(buffer) != MX_OK) {
+        mx_buffer_release(buffer);
+        return NULL;
+    }
+    return buffer;
+}
+
 void mx_buffer_retain(struct mx_buffer *buffer)
 {
     atomic_fetch_add_explicit(&buffer->count, 1, memory_order_relaxed);

@@ -24,7 +24,8 @@ struct mx_buffer {
 };
 
 struct mx_buffer *mx_buffer_new(size_t nbytes); /* with a count of one; NULL after mx_fail */
-int64_t mx_buffer_made(void);                   /* number of the last one */
+struct mx_buffer *mx_buffer_new_placed(size_t nbytes); /* ... with memory */
+int64_t mx_buffer_made(void);                          /* number of the last one */
 void mx_buffer_retain(struct mx_buffer *buffer);
 void mx_buffer_release(struct mx_buffer *buffer); /* back to the pool with the last count */
 

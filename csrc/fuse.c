@@ -175,6 +175,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
         return DEPENDENT;
     if (runs_alone(in) || group->is_alone || (group->birth >= 0 && group->thread != in->thread))
         joins = false;
+    if (group->is_for_device && !in->is_for_device)
+        joins = false;
     if (in->kind == MX_REDUCE && group->has_reductions && group->reduced != reduced_axes(in))
         joins = false;
     for (int k = 0; k < mx_operand_count(in) && (joins || !depends); k++) {
@@ -192,6 +194,9 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
                 joins = false;
         }
     }
+    /* Only what needs results of the processor's joins it rather than a device. */
+    if (in->is_for_device && !group->is_for_device && !depends)
+        joins = false;
     if (joins && !shares)
         joins = group->inner == inner_axis(in, views);
     bool is_after_check = group->birth >= 0 && group->thread == in->thread;
@@ -223,6 +228,7 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
     memset(group, 0, sizeof *group);
     group->ndim = in->ndim;
     group->birth = -1;
+    group->is_for_device = in->is_for_device;
     memcpy(group->shape, in->shape, sizeof group->shape);
     return MX_OK;
 }

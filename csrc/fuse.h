@@ -38,17 +38,20 @@ struct mx_step {
 struct mx_group {
     int ndim;
     intptr_t shape[MX_MAX_NDIM];
-    int inner;     /* axis along which the first step moves least in memory, or -1 */
-    bool is_alone; /* its only step is of a kind that is no pass over elements */
-    int64_t birth; /* of the first check, or -1 */
+    int inner;          /* axis along which the first step moves least in memory, or -1 */
+    bool is_alone;      /* its only step is of a kind that is no pass over elements */
+    bool is_for_device; /* all its steps suit the device, which is asked first */
+    int64_t birth;      /* of the first check, or -1 */
     uintptr_t thread;
     bool has_reductions;
     unsigned reduced; /* axes that they go over, one bit each */
     struct mx_step *steps;
     struct mx_view *views;
     int n_steps, n_views, step_capacity, view_capacity;
-    void *program; /* the backend's, between a stop and its going on */
-    int threads;   /* that it ran on */
+    void *program;       /* the backend's, between a stop and its going on */
+    int threads;         /* that it ran on */
+    bool is_measured;    /* its instructions are told what they took */
+    int64_t nanoseconds; /* that it ran before it was stopped */
 };
 
 struct mx_plan {

@@ -42,9 +42,6 @@ enum mx_kind {
                    it may use before its place and from there on */
 };
 
-/* Maps that pairs are made of (cpu/pairs.h), of floats all of one size. */
-enum mx_arithmetic { MX_NO_ARITHMETIC, MX_ADD, MX_SUBTRACT, MX_MULTIPLY };
-
 #define MX_MAX_INDICES 3 /* arrays of one gather or scatter */
 
 /* What becomes of an index i of an axis of n elements. */
@@ -88,12 +85,24 @@ struct mx_launch {
     size_t grid[3], threads[3];
 };
 
+/* What an instruction took, if somebody measures: its share of its group's. */
+struct mx_cost {
+    int64_t group;       /* number of the group, from 1; 0: it did not run */
+    int64_t begin;       /* of the group: nanoseconds of the monotonic clock */
+    int64_t nanoseconds; /* shares of a group add up to its time; before, a sample of it */
+    size_t bytes_read, bytes_written;
+    int n_together;    /* steps of the group */
+    int n_unwritten;   /* outputs that never were in memory */
+    bool is_on_device; /* rather than on the processor */
+    bool is_again;     /* it computes once more what had not been in memory */
+};
+
 struct mx_instruction {
     struct mx_loop loop; /* what it does with elements, for the processor */
-    int op;              /* ... and for other devices: of ops.h */
+    int op;              /* ... and for all: of ops.h */
     enum mx_kind kind;
     enum mx_device device;
-    enum mx_arithmetic arithmetic;
+    bool is_for_device;             /* it suits the device */
     int axis;                       /* of a scan or a search */
     enum mx_update update;          /* of a scatter */
     const struct mx_launch *launch; /* of a kernel; its place keeps it */
@@ -103,6 +112,7 @@ struct mx_instruction {
     int ndim;
     intptr_t shape[MX_MAX_NDIM];                 /* no axis is empty */
     struct mx_operand operands[MX_MAX_OPERANDS]; /* inputs, then outputs */
+    struct mx_cost cost;                         /* the stream's; what is above is copied */
     const char *name;                            /* of the operation; lives for good */
     int wanted;        /* floating-point conditions the recorder wants to hear of */
     atomic_int raised; /* those of them that were met */

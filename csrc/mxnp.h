@@ -54,6 +54,10 @@ void mx_memory_info(struct mx_memory_info *out);
 void mx_memory_set_limit(size_t nbytes); /* frees what is cached beyond it */
 void mx_memory_trim(size_t nbytes);      /* frees what is cached beyond nbytes, this once */
 
+/* For tests: lets `after` requests of memory from the system through, then refuses `count` of
+ * them.  Gives how many were refused since the last call. */
+long mx_alloc_refuse(long after, long count);
+
 /* An inner loop: NumPy's, or one with the same signature. */
 typedef void (*mx_loop_function)(char **args, const intptr_t *dimensions,
                                  const intptr_t *strides, void *data);

@@ -19,6 +19,7 @@ struct mx_recorder {
     void (*enter)(void);
     bool (*try_enter)(void);
     void (*leave)(void);
+    void (*set_measured)(bool is_measured);
     int (*prepare)(size_t *n_taken);
     int (*run)(bool (*interrupted)(void));
     struct mx_instruction *(*take_back)(size_t *count);

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "alloc.h"
 #include "buffer.h"
@@ -26,6 +25,7 @@ static struct {
     pthread_mutex_t running; /* held from enter to leave; taken before the other */
     const struct mx_backend *device, *processor;
     bool fuse;
+    atomic_bool is_measured;
     struct list taken;
     struct mx_plan plan;
     bool is_planned, is_prepared;
@@ -45,6 +45,11 @@ void mx_stream_set_backends(const struct mx_backend *device, const struct mx_bac
 }
 
 void mx_stream_set_fuse(bool fuse) { stream.fuse = fuse; }
+
+void mx_stream_set_measured(bool is_measured)
+{
+    atomic_store(&stream.is_measured, is_measured);
+}
 
 int64_t mx_stream_recorded(void) { return atomic_load(&stream.sequence); }
 
@@ -97,6 +102,7 @@ int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
         for (int k = 0; k < mx_operand_count(in); k++)
             if (in->operands[k].buffer)
                 mx_buffer_retain(in->operands[k].buffer);
+        copy->cost = (struct mx_cost){0};
         copy->is_kept = copy->is_over = false;
         copy->thread = mx_stream_thread();
         copy->birth = mx_buffer_made();
@@ -139,6 +145,13 @@ static int place_shown(void)
     return status;
 }
 
+static void choose_devices(void)
+{
+    for (size_t i = 0; i < stream.taken.size; i++)
+        stream.taken.items[i].is_for_device =
+            stream.device && stream.device->suits(&stream.taken.items[i]);
+}
+
 int mx_stream_prepare(size_t *n_taken)
 {
     int status = MX_OK;
@@ -154,9 +167,11 @@ int mx_stream_prepare(size_t *n_taken)
         if (stream.has_failed)
             fail_dependents(false);
     }
-    if (!stream.is_planned && stream.taken.size > 0)
+    if (!stream.is_planned && stream.taken.size > 0) {
+        choose_devices();
         status =
             mx_plan_make(&stream.plan, stream.taken.items, (int)stream.taken.size, stream.fuse);
+    }
     stream.is_planned = status == MX_OK;
     if (stream.is_planned && !stream.is_prepared) {
         mx_plan_find_temporaries(&stream.plan);
@@ -302,6 +317,7 @@ static int keep_lent_steps(const struct mx_group *group)
         items[n] = stream.taken.items[group->steps[s].instruction];
         items[n].wanted = 0; /* it has told */
         items[n].is_over = false;
+        items[n].cost = (struct mx_cost){.is_again = true};
         atomic_init(&items[n].raised, 0);
         items[n].sequence = atomic_fetch_add(&stream.sequence, 1) + 1;
         n++;
@@ -318,18 +334,14 @@ static int keep_lent_steps(const struct mx_group *group)
     return status;
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* What follows on a group that has run. */
-static int end_group(struct mx_group *group, int64_t nanoseconds)
+static int end_group(struct mx_group *group, int64_t begin, int64_t nanoseconds,
+                     bool is_on_device)
 {
     int status = MX_OK;
     mx_report_add(group, stream.taken.items, nanoseconds);
+    if (group->is_measured)
+        mx_report_share(group, stream.taken.items, begin, nanoseconds, is_on_device);
     if (has_failed(group)) {
         leave_out_failed(group);
         return MX_INTERRUPTED;
@@ -362,17 +374,18 @@ static int finish_begun(void)
     if (stream.device->finish() != MX_OK)
         fail_begun();
     snprintf(stream.device_words, sizeof stream.device_words, "%s", mx_error_message());
-    int64_t each = (now() - stream.begin) / n;
-    while (stream.n_run < stream.n_begun && status == MX_OK)
-        status = end_group(&stream.plan.groups[stream.n_run], each);
+    int64_t begin = stream.begin, each = (mx_now() - begin) / n;
+    for (; stream.n_run < stream.n_begun && status == MX_OK; begin += each)
+        status = end_group(&stream.plan.groups[stream.n_run], begin, each, true);
     return status;
 }
 
 /* Has one group run, or begun. */
 static int run_group(struct mx_group *group, bool (*interrupted)(void))
 {
-    int64_t begin = now();
+    int64_t begin = mx_now();
     int status = MX_DECLINED;
+    group->is_measured = atomic_load_explicit(&stream.is_measured, memory_order_relaxed);
     if (stream.device && !group->program)
         status = stream.device->run(group, stream.taken.items, interrupted);
     if (status == MX_OK && stream.n_begun == stream.n_run)
@@ -382,12 +395,15 @@ static int run_group(struct mx_group *group, bool (*interrupted)(void))
         return status;
     }
     status = finish_begun();
-    if (status == MX_OK)
-        status = stream.processor->run(group, stream.taken.items, interrupted);
+    if (status != MX_OK)
+        return status;
+    begin = mx_now();
+    status = stream.processor->run(group, stream.taken.items, interrupted);
+    group->nanoseconds += mx_now() - begin;
     if (status != MX_OK)
         return status;
     stream.n_begun++;
-    return end_group(group, now() - begin);
+    return end_group(group, begin, group->nanoseconds, false);
 }
 
 int mx_stream_run(bool (*interrupted)(void))

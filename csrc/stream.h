@@ -23,6 +23,9 @@ void mx_stream_set_backends(const struct mx_backend *device,
 
 void mx_stream_set_fuse(bool fuse);
 
+/* Whether instructions are told what they took, from the next group on. */
+void mx_stream_set_measured(bool is_measured);
+
 /* Appends a copy and numbers it; *sequence gets the number.  Status; when it fails, nothing
  * was recorded. */
 int mx_stream_append(const struct mx_instruction *in, int64_t *sequence);

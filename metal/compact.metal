@@ -1,6 +1,6 @@
 /* compact.metal -- where a mask is true: counted by blocks, the counts summed, then written.
  *
- * Before it comes mx_item, the type of what is taken from the places found.
+ * Before it comes mx_item, the type of the items that are selected.
  */
 
 #define MX_MASK_SHARE 16u                          /* elements of a thread */
@@ -71,6 +71,15 @@ kernel void mx_sum_counts(device long *counts [[buffer(0)]], constant long *args
         counts[args[0]] = total;
 }
 
+/* Where the first of a thread's shares goes; all threads call it. */
+inline long mx_find_output(device const uchar *mask, device const long *offsets,
+                           threadgroup uint *shared, mx_mask_share share, uint group,
+                           uint thread_index)
+{
+    const uint count = mx_count_true(mask, share);
+    return offsets[group] + mx_scan<mx_count>(shared, count, thread_index) - count;
+}
+
 /* args: the number of elements.  Threadgroups: blocks. */
 kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
                                device const long *offsets [[buffer(1)]],
@@ -80,22 +89,26 @@ kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
                                uint thread_index [[thread_index_in_threadgroup]])
 {
     threadgroup uint shared[MX_THREADS];
-    mx_mask_share share = mx_find_mask_share(args[0], group.x, thread_index);
-    uint count = mx_count_true(mask, share);
-    long at = offsets[group.x] + mx_scan<mx_count>(shared, count, thread_index) - count;
+    const mx_mask_share share = mx_find_mask_share(args[0], group.x, thread_index);
+    long at = mx_find_output(mask, offsets, shared, share, group.x, thread_index);
     for (long i = share.begin; i < share.end; i++)
         if (mask[i] != 0)
             positions[at++] = i;
 }
 
-/* args: the number of positions.  Threadgroups: MX_THREADS positions. */
-kernel void mx_take_items(device const uchar *items [[buffer(0)]],
-                          device const long *positions [[buffer(1)]],
-                          device uchar *to [[buffer(2)]], constant long *args [[buffer(3)]],
-                          uint3 group [[threadgroup_position_in_grid]],
-                          uint thread_index [[thread_index_in_threadgroup]])
+/* The same for the items there. */
+kernel void mx_write_items(device const uchar *mask [[buffer(0)]],
+                           device const long *offsets [[buffer(1)]],
+                           device const uchar *items [[buffer(2)]],
+                           device uchar *to [[buffer(3)]], constant long *args [[buffer(4)]],
+                           uint3 group [[threadgroup_position_in_grid]],
+                           uint thread_index [[thread_index_in_threadgroup]])
 {
-    const long size = long(sizeof(mx_item)), i = long(group.x) * MX_THREADS + thread_index;
-    if (i < args[0])
-        mx_store(to + i * size, mx_load<mx_item>(items + positions[i] * size));
+    threadgroup uint shared[MX_THREADS];
+    const long size = long(sizeof(mx_item));
+    const mx_mask_share share = mx_find_mask_share(args[0], group.x, thread_index);
+    long at = mx_find_output(mask, offsets, shared, share, group.x, thread_index);
+    for (long i = share.begin; i < share.end; i++)
+        if (mask[i] != 0)
+            mx_store(to + at++ * size, mx_load<mx_item>(items + i * size));
 }

@@ -53,6 +53,16 @@ template <typename To, typename From> inline To mx_cast(From a)
     return mx_caster<To>::cast(a);
 }
 
+/* bfloat by way of float. */
+#ifdef MX_HAS_BFLOAT
+template <> inline bfloat mx_value<bfloat>(long bits) { return as_type<bfloat>(ushort(bits)); }
+template <> struct mx_caster<bfloat> {
+    template <typename From> static bfloat cast(From a) { return bfloat(float(a)); }
+    static bfloat cast(float2 a) { return bfloat(a.x); }
+};
+template <typename To> inline To mx_cast(bfloat a) { return mx_caster<To>::cast(float(a)); }
+#endif
+
 /* -- Numbers at equal distances ---------------------------------------------------------- */
 
 /* The i-th; the first two are as they are given, which sums may not be. */
@@ -133,6 +143,13 @@ MX_MET_CAST(short, -2147483648.0f, 2147483648.0f)
 MX_MET_CAST(uchar, -2147483648.0f, 2147483648.0f)
 MX_MET_CAST(ushort, -2147483648.0f, 2147483648.0f)
 
+#ifdef MX_HAS_BFLOAT
+template <typename R> inline uint mx_met_arithmetic(bfloat a, R r)
+{
+    return mx_met_arithmetic(float(a), r);
+}
+#endif
+
 template <typename T> inline uint mx_met_quotient(T a, T b, T r)
 {
     if (mx_isnan(r))
@@ -164,6 +181,24 @@ template <typename T> inline uint mx_met_divmod(T, T b, T)
 }
 inline uint mx_met_divmod(float a, float b, float r) { return mx_met_quotient(a, b, r); }
 inline uint mx_met_divmod(half a, half b, half r) { return mx_met_quotient(a, b, r); }
+#ifdef MX_HAS_BFLOAT
+inline uint mx_met_divmod(bfloat a, bfloat b, bfloat r) { return mx_met_quotient(a, b, r); }
+#endif
+
+/* Comparisons of bfloat, which NaN makes invalid: in an extreme where it is the second; where
+ * the number of the two is wanted, if it is the first. */
+template <typename T, typename R> inline uint mx_met_order(T a, T b, R)
+{
+    return mx_isnan(a) || mx_isnan(b) ? MX_INVALID : 0u;
+}
+template <typename T> inline uint mx_met_extreme(T a, T b, T)
+{
+    return mx_isnan(b) && !mx_isnan(a) ? MX_INVALID : 0u;
+}
+template <typename T> inline uint mx_met_number(T a, T b, T)
+{
+    return mx_isnan(a) && !mx_isnan(b) ? MX_INVALID : 0u;
+}
 
 /* -- Indices ------------------------------------------------------------------------------- */
 

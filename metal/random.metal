@@ -38,8 +38,18 @@ inline ulong4 mx_advance(ulong4 counter, ulong steps)
     return counter;
 }
 
-/* The four words after `block` times four; NumPy counts before it encrypts.
- * args: the key's two words, the counter's four. */
+/* -- Arguments -------------------------------------------------------------------------- *
+ * The key's two words, the counter's four, how many elements are made, what integers begin
+ * with, how many of their bits are left out, and what is left of earlier draws: how many words
+ * (or halves, for elements that are made of these), and the words themselves. */
+
+#define MX_N      6
+#define MX_LEAST  7
+#define MX_SHIFT  8
+#define MX_N_LEFT 9
+#define MX_LEFT   10
+
+/* The four words of a block; NumPy counts before it encrypts. */
 inline ulong4 mx_random_words(constant long *args, long block)
 {
     ulong2 key = ulong2(ulong(args[0]), ulong(args[1]));
@@ -47,34 +57,104 @@ inline ulong4 mx_random_words(constant long *args, long block)
     return mx_philox(mx_advance(counter, ulong(block) + 1), key);
 }
 
-/* -- Kernels ---------------------------------------------------------------------------- *
- * args: key and counter; where in the stream the result begins, and its length, in elements.
- * Threadgroups: MX_THREADS blocks of four words. */
+/* -- Elements --------------------------------------------------------------------------- */
 
-kernel void mx_random_raw(device ulong *to [[buffer(0)]], constant long *args [[buffer(1)]],
-                          uint3 group [[threadgroup_position_in_grid]],
-                          uint thread_index [[thread_index_in_threadgroup]])
+struct mx_integer {
+    static ulong apply(ulong bits, constant long *args)
+    {
+        return ulong(args[MX_LEAST]) + (bits >> ulong(args[MX_SHIFT]));
+    }
+};
+
+/* In [0, 1): of 24 bits of a half. */
+struct mx_single {
+    static float apply(ulong bits, constant long *)
+    {
+        return float(uint(bits) >> 8) * (1.0f / 16777216.0f);
+    }
+};
+
+/* In [0, 1): the bits of the double that is 53 bits of a word times 2**-53. */
+struct mx_double {
+    static ulong apply(ulong bits, constant long *)
+    {
+        const ulong mantissa = bits >> 11;
+        if (mantissa == 0)
+            return 0;
+        const ulong place = clz(mantissa) - 11; /* of its first bit, from that of 2**-1 */
+        return ((1022 - place) << 52) + ((mantissa << place) & 0xffffffffffffful);
+    }
+};
+
+/* What is left comes first; then a thread makes the elements of one block. */
+template <typename Element, typename T>
+inline void mx_fill_from_words(device T *to, constant long *args, uint group, uint thread_index)
 {
-    const long block = args[6] / 4 + long(group.x) * MX_THREADS + thread_index;
+    const long block = long(group) * MX_THREADS + thread_index, left = args[MX_N_LEFT];
+    if (block == 0)
+        for (long i = 0; i < left; i++)
+            to[i] = T(Element::apply(ulong(args[MX_LEFT + i]), args));
     const ulong4 words = mx_random_words(args, block);
     for (int k = 0; k < 4; k++) {
-        long i = block * 4 + k - args[6];
-        if (i >= 0 && i < args[7])
-            to[i] = words[k];
+        const long i = left + block * 4 + k;
+        if (i < args[MX_N])
+            to[i] = T(Element::apply(words[k], args));
     }
 }
 
-/* Each word gives two numbers in [0, 1), the one of its lower half first. */
-kernel void mx_random_float(device float *to [[buffer(0)]], constant long *args [[buffer(1)]],
-                            uint3 group [[threadgroup_position_in_grid]],
-                            uint thread_index [[thread_index_in_threadgroup]])
+/* The lower half of a word first. */
+template <typename Element, typename T>
+inline void mx_fill_from_halves(device T *to, constant long *args, uint group,
+                                uint thread_index)
 {
-    const long block = args[6] / 8 + long(group.x) * MX_THREADS + thread_index;
+    const long block = long(group) * MX_THREADS + thread_index, left = args[MX_N_LEFT];
+    if (block == 0)
+        for (long i = 0; i < left; i++)
+            to[i] = T(Element::apply(ulong(args[MX_LEFT + i]), args));
     const ulong4 words = mx_random_words(args, block);
     for (int k = 0; k < 8; k++) {
-        long i = block * 8 + k - args[6];
-        uint bits = uint(words[k / 2] >> (32 * (k % 2)));
-        if (i >= 0 && i < args[7])
-            to[i] = float(bits >> 8) * (1.0f / 16777216.0f);
+        const long i = left + block * 8 + k;
+        if (i < args[MX_N])
+            to[i] = T(Element::apply(words[k / 2] >> (32 * (k % 2)) & 0xffffffffu, args));
     }
+}
+
+/* -- Kernels ---------------------------------------------------------------------------- *
+ * Threadgroups: MX_THREADS blocks of four words. */
+
+kernel void mx_random_word_integers(device ulong *to [[buffer(0)]],
+                                    constant long *args [[buffer(1)]],
+                                    uint3 group [[threadgroup_position_in_grid]],
+                                    uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_words<mx_integer>(to, args, group.x, thread_index);
+}
+
+kernel void mx_random_doubles(device ulong *to [[buffer(0)]], constant long *args [[buffer(1)]],
+                              uint3 group [[threadgroup_position_in_grid]],
+                              uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_words<mx_double>(to, args, group.x, thread_index);
+}
+
+kernel void mx_random_long_integers(device ulong *to [[buffer(0)]],
+                                    constant long *args [[buffer(1)]],
+                                    uint3 group [[threadgroup_position_in_grid]],
+                                    uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_halves<mx_integer>(to, args, group.x, thread_index);
+}
+
+kernel void mx_random_integers(device uint *to [[buffer(0)]], constant long *args [[buffer(1)]],
+                               uint3 group [[threadgroup_position_in_grid]],
+                               uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_halves<mx_integer>(to, args, group.x, thread_index);
+}
+
+kernel void mx_random_singles(device float *to [[buffer(0)]], constant long *args [[buffer(1)]],
+                              uint3 group [[threadgroup_position_in_grid]],
+                              uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_halves<mx_single>(to, args, group.x, thread_index);
 }

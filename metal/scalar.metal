@@ -3,7 +3,7 @@
  * - a and b of one word have the same type; a complex number is a float2.
  * - Signed integers wrap: sums and products go through the unsigned type, as overflow of a
  *   signed one is undefined.
- * - half is computed in float and rounded once, as NumPy does.
+ * - half and bfloat are computed in float and rounded once, as NumPy does.
  * - NaN and infinity are told by their bits, which no compiler option can fold away.
  * - Inputs for which NumPy raises an error before the kernel runs may give anything.
  */
@@ -37,7 +37,7 @@ template <typename T> inline bool mx_isfinite(T) { return true; }
             return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                             \
         int from = mx_rank(a), to = mx_rank(b);                                           \
         if (from == to) /* zeros of either sign: NumPy's half keeps the first */          \
-            return sizeof(T) == 2 ? a : b;                                                \
+            return EXPONENT == 0x7c00 ? a : b;                                            \
         int next = from < to ? from + 1 : from - 1;                                       \
         bool negative = next < 0 || (next == 0 && from < 0);                              \
         return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                       \
@@ -217,9 +217,11 @@ inline float mx_negative(float a) { return -a; }
 inline float mx_reciprocal(float a) { return 1.0f / a; }
 inline float mx_conjugate(float a) { return a; }
 inline float mx_absolute(float a) { return fabs(a); }
+inline float mx_fabs(float a) { return fabs(a); }
 inline float mx_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a == 0 ? 0.0f : a; }
 inline float mx_power(float a, float b) { return pow(a, b); }
 inline float mx_fmod(float a, float b) { return fmod(a, b); }
+inline float mx_rint(float a) { return rint(a); }
 inline float mx_floor(float a) { return floor(a); }
 inline float mx_ceil(float a) { return ceil(a); }
 inline float mx_trunc(float a) { return trunc(a); }
@@ -370,78 +372,102 @@ inline float mx_logaddexp2(float a, float b)
                     : d;
 }
 
-/* -- half, by way of float ------------------------------------------------------------- */
+/* -- half and bfloat, by way of float --------------------------------------------------- */
 
-#define MX_HALF1(word) \
-    inline half word(half a) { return half(word(float(a))); }
-#define MX_HALF2(word) \
-    inline half word(half a, half b) { return half(word(float(a), float(b))); }
+#define MX_NARROW1(T, word) \
+    inline T word(T a) { return T(word(float(a))); }
+#define MX_NARROW2(T, word) \
+    inline T word(T a, T b) { return T(word(float(a), float(b))); }
+#define MX_NARROW(T)                                          \
+    MX_NARROW2(T, mx_add)                                     \
+    MX_NARROW2(T, mx_subtract)                                \
+    MX_NARROW2(T, mx_multiply)                                \
+    MX_NARROW2(T, mx_divide)                                  \
+    MX_NARROW2(T, mx_floor_divide)                            \
+    MX_NARROW2(T, mx_remainder)                               \
+    MX_NARROW2(T, mx_fmod)                                    \
+    MX_NARROW2(T, mx_power)                                   \
+    MX_NARROW1(T, mx_negative)                                \
+    MX_NARROW1(T, mx_reciprocal)                              \
+    MX_NARROW1(T, mx_conjugate)                               \
+    MX_NARROW1(T, mx_absolute)                                \
+    MX_NARROW1(T, mx_fabs)                                    \
+    MX_NARROW1(T, mx_sign)                                    \
+    MX_NARROW1(T, mx_rint)                                    \
+    MX_NARROW1(T, mx_floor)                                   \
+    MX_NARROW1(T, mx_ceil)                                    \
+    MX_NARROW1(T, mx_trunc)                                   \
+    MX_NARROW2(T, mx_heaviside)                               \
+    MX_NARROW1(T, mx_sqrt)                                    \
+    MX_NARROW1(T, mx_cbrt)                                    \
+    MX_NARROW1(T, mx_exp)                                     \
+    MX_NARROW1(T, mx_exp2)                                    \
+    MX_NARROW1(T, mx_expm1)                                   \
+    MX_NARROW1(T, mx_log)                                     \
+    MX_NARROW1(T, mx_log2)                                    \
+    MX_NARROW1(T, mx_log10)                                   \
+    MX_NARROW1(T, mx_log1p)                                   \
+    MX_NARROW2(T, mx_logaddexp)                               \
+    MX_NARROW2(T, mx_logaddexp2)                              \
+    MX_NARROW1(T, mx_sin)                                     \
+    MX_NARROW1(T, mx_cos)                                     \
+    MX_NARROW1(T, mx_tan)                                     \
+    MX_NARROW1(T, mx_arcsin)                                  \
+    MX_NARROW1(T, mx_arccos)                                  \
+    MX_NARROW1(T, mx_arctan)                                  \
+    MX_NARROW2(T, mx_arctan2)                                 \
+    MX_NARROW2(T, mx_hypot)                                   \
+    MX_NARROW1(T, mx_sinh)                                    \
+    MX_NARROW1(T, mx_cosh)                                    \
+    MX_NARROW1(T, mx_tanh)                                    \
+    MX_NARROW1(T, mx_arcsinh)                                 \
+    MX_NARROW1(T, mx_arccosh)                                 \
+    MX_NARROW1(T, mx_arctanh)                                 \
+    MX_NARROW1(T, mx_deg2rad)                                 \
+    MX_NARROW1(T, mx_rad2deg)                                 \
+    inline T mx_divmod(T a, T b, thread T *rest)              \
+    {                                                         \
+        float wide;                                           \
+        T quotient = T(mx_divmod(float(a), float(b), &wide)); \
+        *rest = T(wide);                                      \
+        return quotient;                                      \
+    }                                                         \
+    inline T mx_modf(T a, thread T *whole)                    \
+    {                                                         \
+        float wide;                                           \
+        T fraction = T(mx_modf(float(a), &wide));             \
+        *whole = T(wide);                                     \
+        return fraction;                                      \
+    }                                                         \
+    inline T mx_frexp(T a, thread int *exponent) { return T(mx_frexp(float(a), exponent)); }
 
-MX_HALF2(mx_add)
-MX_HALF2(mx_subtract)
-MX_HALF2(mx_multiply)
-MX_HALF2(mx_divide)
-MX_HALF2(mx_floor_divide)
-MX_HALF2(mx_remainder)
-MX_HALF2(mx_fmod)
-MX_HALF2(mx_power)
-MX_HALF1(mx_negative)
-MX_HALF1(mx_reciprocal)
-MX_HALF1(mx_conjugate)
-MX_HALF1(mx_absolute)
-MX_HALF1(mx_sign)
-MX_HALF1(mx_floor)
-MX_HALF1(mx_ceil)
-MX_HALF1(mx_trunc)
-MX_HALF2(mx_heaviside)
-MX_HALF1(mx_sqrt)
-MX_HALF1(mx_cbrt)
-MX_HALF1(mx_exp)
-MX_HALF1(mx_exp2)
-MX_HALF1(mx_expm1)
-MX_HALF1(mx_log)
-MX_HALF1(mx_log2)
-MX_HALF1(mx_log10)
-MX_HALF1(mx_log1p)
-MX_HALF2(mx_logaddexp)
-MX_HALF2(mx_logaddexp2)
-MX_HALF1(mx_sin)
-MX_HALF1(mx_cos)
-MX_HALF1(mx_tan)
-MX_HALF1(mx_arcsin)
-MX_HALF1(mx_arccos)
-MX_HALF1(mx_arctan)
-MX_HALF2(mx_arctan2)
-MX_HALF2(mx_hypot)
-MX_HALF1(mx_sinh)
-MX_HALF1(mx_cosh)
-MX_HALF1(mx_tanh)
-MX_HALF1(mx_arcsinh)
-MX_HALF1(mx_arccosh)
-MX_HALF1(mx_arctanh)
-MX_HALF1(mx_deg2rad)
-MX_HALF1(mx_rad2deg)
+MX_NARROW(half)
+/* From Metal 3.1 on; before, the compiler does not take a kernel of bfloat16, and the processor
+ * has what it would do.  Of two zeros the second is the greatest and the least. */
+#if __METAL_VERSION__ >= 310
+#define MX_HAS_BFLOAT
 
-inline half mx_divmod(half a, half b, thread half *rest)
+MX_BITS(bfloat, ushort, 0x7f80, 0x8000)
+MX_NARROW(bfloat)
+
+inline bool mx_truth(bfloat a) { return float(a) != 0.0f; }
+inline bool mx_equal(bfloat a, bfloat b) { return float(a) == float(b); }
+inline bool mx_less(bfloat a, bfloat b) { return float(a) < float(b); }
+inline bool mx_less_equal(bfloat a, bfloat b) { return float(a) <= float(b); }
+inline bfloat mx_maximum(bfloat a, bfloat b) { return mx_less(b, a) || mx_isnan(a) ? a : b; }
+inline bfloat mx_minimum(bfloat a, bfloat b) { return mx_less(a, b) || mx_isnan(a) ? a : b; }
+inline bfloat mx_fmax(bfloat a, bfloat b) { return mx_less(b, a) || mx_isnan(b) ? a : b; }
+inline bfloat mx_fmin(bfloat a, bfloat b) { return mx_less(a, b) || mx_isnan(b) ? a : b; }
+inline bfloat mx_ldexp(bfloat a, int b) { return bfloat(ldexp(float(a), b)); }
+inline bfloat mx_ldexp(bfloat a, long b) { return mx_ldexp(a, mx_exponent(b)); }
+
+inline bfloat mx_spacing(bfloat a)
 {
-    float wide;
-    half quotient = half(mx_divmod(float(a), float(b), &wide));
-    *rest = half(wide);
-    return quotient;
+    if (!mx_isfinite(a))
+        return bfloat(MX_NAN);
+    return bfloat(float(mx_nextafter(a, mx_copysign(bfloat(INFINITY), a))) - float(a));
 }
-
-inline half mx_modf(half a, thread half *whole)
-{
-    float wide;
-    half fraction = half(mx_modf(float(a), &wide));
-    *whole = half(wide);
-    return fraction;
-}
-
-inline half mx_frexp(half a, thread int *exponent)
-{
-    return half(mx_frexp(float(a), exponent));
-}
+#endif
 
 /* Two integers together. */
 template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
@@ -455,6 +481,7 @@ template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
 inline float2 mx_add(float2 a, float2 b) { return a + b; }
 inline float2 mx_subtract(float2 a, float2 b) { return a - b; }
 inline float2 mx_negative(float2 a) { return -a; }
+inline float2 mx_rint(float2 a) { return rint(a); }
 inline float2 mx_conjugate(float2 a) { return float2(a.x, -a.y); }
 inline float mx_absolute(float2 a) { return mx_hypot(a.x, a.y); }
 inline float2 mx_times_i(float2 a) { return float2(-a.y, a.x); }

@@ -56,6 +56,13 @@ template <> inline half mx_of_word<half>(uint word, uint shift)
 {
     return as_type<half>(ushort(word >> shift));
 }
+#ifdef MX_HAS_BFLOAT
+MX_WORD16(bfloat)
+template <> inline bfloat mx_of_word<bfloat>(uint word, uint shift)
+{
+    return as_type<bfloat>(ushort(word >> shift));
+}
+#endif
 
 /* The element at a place = Op::apply(the element, value), as one change. */
 template <typename Op, typename T, bool nan_stays, typename V>

@@ -18,11 +18,14 @@ from . import _classes as _classes  # isort: skip
 from . import _copies as _copies
 from . import _indexing as _indexing
 from . import _metal_functions as _metal_functions
+from . import _metal_updates as _metal_updates
 from . import _mirror, _standard
+from . import _nanfunctions as _nanfunctions
 from . import _packages as _packages
 from . import _placed as _placed
 from . import _reductions as _reductions
 from . import _selections as _selections
+from . import _statistics as _statistics
 from . import _warnings as _warnings
 from ._array import ndarray as ndarray
 from ._at import At as _At
@@ -47,10 +50,27 @@ from ._runner import install as install
 from ._runner import uninstall as uninstall
 from ._ufunc import ufunc as ufunc
 
+
+def load_ipython_extension(shell: object) -> None:
+    """Register the magics `%mxnp` and `%%mxnp`: what `%load_ext mxnp` calls."""
+    from . import _notebook
+
+    _notebook.load(shell)
+
+
 ndarray.at = property(_At, doc=_At.__doc__)  # type: ignore[attr-defined]
 mxnp_version = _lib.core_version()
 __version__ = _numpy.__version__
-_mirror.populate(_sys.modules[__name__], _numpy)
+# What few programs use, and takes longer to import than all the rest.
+_later = {
+    "doctor": "mxnp._doctor",
+    "profile": "mxnp._report",
+    "trap_nan": "mxnp._trap",
+    "NaNError": "mxnp._trap",
+    "verify": "mxnp._verify",
+    "VerificationError": "mxnp._verify",
+}
+_mirror.populate(_sys.modules[__name__], _numpy, _later)
 _standard.populate(_sys.modules[__name__])
 # A program's `from numpy import *` gives what it gives with NumPy, and nothing of ours.
 __all__ = list(_numpy.__all__)

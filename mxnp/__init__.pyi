@@ -1,5 +1,7 @@
 """What type checkers see: NumPy's own types, under mxnp's name."""
 
+from builtins import bool as _bool
+from collections import Counter as _Counter
 from collections.abc import Iterable
 from types import TracebackType as _TracebackType
 from typing import TextIO
@@ -27,6 +29,9 @@ from numpy import (
     typing as typing,
 )
 
+from ._doctor import doctor as doctor
+from ._report import profile as profile
+
 mxnp_version: str
 
 def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None: ...
@@ -44,6 +49,34 @@ class mode:  # noqa: N801
         traceback: _TracebackType | None,
     ) -> None: ...
 
+class VerificationError(AssertionError): ...
+
+class verify:  # noqa: N801
+    verified: int
+    skipped: _Counter[str]
+    failure: VerificationError | None
+    def __init__(self, fraction: float = 1.0) -> None: ...
+    def __enter__(self) -> verify: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: _TracebackType | None,
+    ) -> None: ...
+
+class NaNError(FloatingPointError): ...
+
+class trap_nan:  # noqa: N801
+    def __init__(self, *, inf: _bool = False, everywhere: _bool = False) -> None: ...
+    def __enter__(self) -> trap_nan: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: _TracebackType | None,
+    ) -> None: ...
+
+def load_ipython_extension(shell: object) -> None: ...
 def synchronize() -> None: ...
 def explain(file: TextIO | None = None) -> None: ...
 def get_num_threads() -> int: ...

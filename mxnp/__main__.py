@@ -6,6 +6,8 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,9 +15,9 @@ import numpy
 
 import mxnp
 from mxnp import _runner
+from mxnp._wishes import Wishes
 
 _NAME = "python -m mxnp"
-_TAKE_VALUE = ("--include", "--exclude", "--mode")
 _HELP = f"""\
 usage: {_NAME} [options] script.py [args]
        {_NAME} [options] -m module [args]
@@ -37,6 +39,24 @@ options:
   --exclude PREFIX    keep NumPy for this module or package of the program; a PREFIX
                       with a slash is a path. Both can be given more than once
   --mode MODE         strict, which is the default, or fast: see mxnp.set_mode
+  --verify[=PART]     let NumPy compute each operation too, or that part of them (0.1),
+                      and stop at the first that differs: see mxnp.verify
+  --trap-nan[=inf]    stop at the operation that makes the first NaN, or infinity: see
+                      mxnp.trap_nan
+  --report            print what each line cost and where it ran, to the standard
+                      error when the program ends
+  --report=json FILE  write it to a file, for other programs: see docs/report.md
+  --report=html FILE  write it to a file, as a page with the program's lines
+  --doctor            print what the program could do faster, with the lines as they
+                      could be, to the standard error when it ends: see docs/doctor.md
+  --trace FILE        write what ran when, for chrome://tracing and ui.perfetto.dev
+  --fail-on-fallback[=N]
+                      exit with status 1 if NumPy ran operations on large arrays (more
+                      than N times), and list them
+  --fail-on-sync[=N]  exit with status 1 if the program waited for what it had recorded
+                      (more than N times), and list where
+  --allow WHAT        leave this out there: an operation (linalg.*), a file (plot.py) or
+                      a line (plot.py:14). Can be given more than once
   --info              print what mxnp runs on, and exit
   -V, --version       print the versions, and exit
   -h, --help          print this, and exit
@@ -51,7 +71,10 @@ environment:
 def main() -> None:
     """Run the command line in `sys.argv`."""
     args = sys.argv[1:]
-    choice: dict[str, list[str]] = {"--include": [], "--exclude": [], "--mode": []}
+    names = ("--include", "--exclude", "--mode", "--trace", "--allow")
+    choice: dict[str, list[str]] = {name: [] for name in names}
+    wishes = Wishes()
+    watchers: dict[str, Any] = {}
     while args:
         option, given, value = args[0].partition("=")
         if option in ("-h", "--help"):
@@ -64,21 +87,82 @@ def main() -> None:
             for name, text in _info():
                 print(f"{name:<10}  {text}")
             return
+        if option in (*_WATCHERS, *_WISHES):
+            del args[0]
+            if option in _WATCHERS:
+                watchers[option] = _watcher(option, value if given else None)
+            else:
+                _wish(wishes, option, value, args)
+            continue
         if option not in choice:
             break
         del args[0]
-        if not given:
-            if not args:
-                _refuse(f"argument {option}: expected one argument")
-            value = args.pop(0)
-        if not value:
-            _refuse(f"argument {option}: expected a name")
-        choice[option].append(value)
+        choice[option].append(_value(option, given, value, args))
     if choice["--mode"]:
         _set_mode(choice["--mode"][-1])
+    wishes.allowed = choice["--allow"]
+    wishes.outputs += [("trace", file) for file in choice["--trace"]]
     _runner.install(choice["--include"], choice["--exclude"])
-    _run(args)
-    mxnp.synchronize()
+    with ExitStack() as stack:
+        stack.enter_context(_reporting_of(wishes, args))
+        for watcher in watchers.values():
+            stack.enter_context(watcher)
+        stack.push(partial(_end, watchers.get("--verify")))
+        _run(args)
+        mxnp.synchronize()
+
+
+def _value(option: str, given: str, value: str, args: list[str]) -> str:
+    """Give the value of an option that must have one."""
+    if not given:
+        if not args:
+            _refuse(f"argument {option}: expected one argument")
+        value = args.pop(0)
+    if not value:
+        _refuse(f"argument {option}: expected a name")
+    return value
+
+
+_WATCHERS = ("--verify", "--trap-nan")
+_WISHES = ("--report", "--doctor", "--fail-on-fallback", "--fail-on-sync")
+
+
+def _wish(wishes: Wishes, option: str, value: str, args: list[str]) -> None:
+    """Note what an option with a value that may be left out asks for."""
+    if option == "--report":
+        kind, colon, file = (value or "text").partition(":")
+        if kind not in ("text", "json", "html"):
+            _refuse(f"argument --report: expected json or html, not {kind!r}")
+        if kind != "text" and not colon:
+            if not args:
+                _refuse(f"argument --report={kind}: expected a file")
+            file = args.pop(0)
+        wishes.outputs.append((kind, file))
+        return
+    if option == "--doctor":
+        if value:
+            _refuse(f"argument --doctor: expected nothing, not {value!r}")
+        wishes.is_doctor = True
+        return
+    if value and not value.isdecimal():
+        _refuse(f"argument {option}: expected a number, not {value!r}")
+    if option == "--fail-on-sync":
+        wishes.waits = int(value or 0)
+    else:
+        wishes.fallbacks = int(value or 0)
+
+
+def _reporting_of(wishes: Wishes, args: Sequence[str]) -> AbstractContextManager[None]:
+    if not wishes:
+        return nullcontext()
+    if not args and sys.stdin.isatty():
+        _refuse("a report is of a program, and none is given")
+    from mxnp import _reporting  # for those who ask
+
+    try:
+        return _reporting.Reporting(wishes, _named(args))
+    except (ImportError, OSError) as error:
+        _refuse(str(error))
 
 
 def _run(args: Sequence[str]) -> None:
@@ -96,6 +180,35 @@ def _run(args: Sequence[str]) -> None:
         _refuse(f"unrecognized option: {first}")
     else:
         _runner.run_path(first, rest)
+
+
+def _watcher(option: str, value: str | None) -> mxnp.verify | mxnp.trap_nan:
+    """Make who watches the program's operations."""
+    if option == "--trap-nan":
+        if value not in (None, "inf"):
+            _refuse(f"argument {option}: expected inf, not {value!r}")
+        return mxnp.trap_nan(inf=value == "inf", everywhere=True)
+    try:
+        return mxnp.verify(float(value or "nan") if value is not None else 1.0)
+    except ValueError:
+        _refuse(f"argument {option}: expected a number above 0, at most 1")
+
+
+def _end(checks: mxnp.verify | None, *error: object) -> None:
+    """Say what was verified; a difference that the program caught ends it, too."""
+    if checks is None:
+        return
+    if checks.failure is None:
+        sys.stderr.write(f"{_NAME}: {checks}\n")
+    elif error[0] is None or error[0] is SystemExit:
+        sys.stderr.write(f"{_NAME}: {checks.failure}\n")
+        sys.exit(1)
+
+
+def _named(args: Sequence[str]) -> str:
+    """Give what a report calls the program."""
+    first = args[0] if args else "-"
+    return " ".join(args[:2]) if first == "-m" else first[:60]
 
 
 def _set_mode(name: str) -> None:

@@ -218,21 +218,30 @@ def _changed(
     change: Callable[..., None],
     *values: Any,
     row: int | None = None,
+    in_order: bool = False,
 ) -> ndarray:
-    """Give a copy, changed: by the core where it can, if elements are left out."""
+    """Give a copy, changed: by the core where it can, if elements are left out.
+
+    In order: by the core where a device keeps it, else by the processor.
+    """
     _check(mode)
     copy: ndarray = array.copy(order="K")
-    if mode not in ("drop", "fill"):
-        change(copy, _within(array.shape, key, mode), *values)
-        return copy
-    if row is not None:
-        done = _bridge.update(row, copy, key, values[0], _bridge.DROP)
+    leaves_out = mode in ("drop", "fill")
+    if not leaves_out:
+        key = _within(array.shape, key, mode)
+    if row is not None and (leaves_out or in_order):
+        bounds = _bridge.DROP if leaves_out else _bridge.IN_BOUNDS
+        done = _bridge.update(row, copy, key, values[0], bounds, in_order)
         if done is not NotImplemented:
             return copy
-    padded, key = _padded(array, key)
-    change(padded, key, *values)
-    copy = padded[tuple(slice(n) for n in array.shape)].copy()
-    return copy
+    with device("cpu") if in_order else nullcontext():
+        if not leaves_out:
+            change(copy, key, *values)
+            return copy
+        padded, key = _padded(array, key)
+        change(padded, key, *values)
+        copy = padded[tuple(slice(n) for n in array.shape)].copy()
+        return copy
 
 
 def _is_basic(key: Any) -> bool:
@@ -259,9 +268,8 @@ def _method(op: Any, name: str) -> Callable[..., ndarray]:
         unique_indices: bool = False,
         deterministic: bool = False,
     ) -> ndarray:
-        row = op.operation
-        with device("cpu") if deterministic else nullcontext():
-            return _changed(self._array, self._key, mode, change, values, row=row)
+        given = self._array, self._key, mode, change, values
+        return _changed(*given, row=op.operation, in_order=deterministic)
 
     method.__name__, method.__qualname__ = name, f"Selection.{name}"
     method.__doc__ = f"""
@@ -275,7 +283,8 @@ def _method(op: Any, name: str) -> Callable[..., ndarray]:
             See the class.
         deterministic : bool, optional
             Whether floats of repeated indices are updated in the order of the values
-            also on device "metal", which leaves them to the processor for that.
+            also on device "metal": by sorting them or, where that is slow or would not
+            give NumPy's bits, on the processor.
 
         Returns
         -------

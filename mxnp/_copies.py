@@ -49,7 +49,8 @@ def _is_number(value: Any) -> bool:
 def _is_simple(dtype: numpy.dtype[Any]) -> bool:
     """Tell whether the dtype is one of the queue's, and its number says all of it."""
     is_plain = dtype.names is None and not dtype.metadata
-    return dtype.isnative and dtype.kind in "biufc" and is_plain
+    is_known = dtype.kind in "biufc" or _bridge.has_dtype(dtype.num)
+    return dtype.isnative and is_known and is_plain
 
 
 def _simple(dtype: Any) -> numpy.dtype[Any] | None:

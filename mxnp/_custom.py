@@ -25,8 +25,6 @@ _ATTRIBUTES = {
     "threads_per_simdgroup": "uint",
 }
 
-_BFLOAT16 = "bfloat16"  # of ml_dtypes: for the queue it is its bits
-
 _FEW = 8  # elements; an input of fewer is in the constant address space
 
 _MOST_ARGUMENTS = 4096  # bytes of shapes and strides together
@@ -194,7 +192,7 @@ def metal_kernel(
                 b"",
                 text.encode(),
                 name.encode(),
-                tuple(map(_as_recorded, (*arrays, *outputs))),
+                (*arrays, *outputs),
                 len(outputs),
                 arguments,
                 False,
@@ -240,12 +238,7 @@ def _array(x: Any, contiguous: bool) -> Any:
 
 def _own_dtype(kind: Any) -> Any:
     """Give the core's dtype, of several of one name."""
-    return kind if kind.name == _BFLOAT16 else numpy.dtype(kind.name)
-
-
-def _as_recorded(array: Any) -> Any:
-    """Give an array as one of the queue's dtypes."""
-    return array.view(numpy.uint16) if array.dtype.name == _BFLOAT16 else array
+    return numpy.dtype(kind.name)
 
 
 def _number_dtype(x: Any) -> Any:
@@ -259,11 +252,6 @@ def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
     dims = tuple(int(n) for n in shape)
     _msl_type(dtype)
     kind = _own_dtype(numpy.dtype(dtype))
-    if kind.name == _BFLOAT16:
-        bits = None
-        if init_value is not None:
-            bits = int(numpy.array(init_value, kind).view(numpy.uint16))
-        return _new_output(shape, numpy.uint16, bits).view(kind)
     out = (
         _bridge.empty(dims, kind.num)
         if init_value is None
@@ -280,13 +268,8 @@ def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
 # -- Text -----------------------------------------------------------------------------
 
 
-def _msl_types() -> dict[str, str]:
-    """Give the names of dtypes that Metal has, and its own."""
-    return _lib.metal_types() | {_BFLOAT16: "bfloat"}
-
-
 def _has_msl_type(dtype: Any) -> bool:
-    return numpy.dtype(dtype).name in _msl_types()
+    return numpy.dtype(dtype).name in _lib.metal_types()
 
 
 def _msl_type(dtype: Any) -> str:
@@ -295,7 +278,7 @@ def _msl_type(dtype: Any) -> str:
     if not _has_msl_type(kind) or not kind.isnative:
         name = kind.name if kind.isnative else kind.str
         raise TypeError(f"{name} is not available on device 'metal'")
-    return _msl_types()[kind.name]
+    return _lib.metal_types()[kind.name]
 
 
 class _Arguments:

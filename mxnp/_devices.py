@@ -61,10 +61,10 @@ def set_device(name: str) -> str:
     ----------
     name : {"auto", "cpu", "metal"}
         With "metal" everything that is recorded runs on the GPU if it can: it has no
-        float64 and complex128, and updates of 64-bit elements are the processor's.
-        With "auto", the first setting where there is a GPU, what is large enough to
-        pay for a launch does. The environment variable ``MXNP_DEVICE`` sets the first
-        one. Without effect on small arrays, which NumPy computes at once.
+        float64 and complex128. With "auto", the first setting where there is a GPU,
+        what is large enough to pay for a launch does. The environment variable
+        ``MXNP_DEVICE`` sets the first one. Without effect on small arrays, which NumPy
+        computes at once.
 
     Returns
     -------
@@ -150,6 +150,11 @@ def set_float64_policy(policy: str) -> str:
         If there is no such policy.
     """
     return _float64.set(policy)
+
+
+def may_use_metal() -> bool:
+    """Tell whether what is recorded now may run on a Metal device."""
+    return get_device() != "cpu" and bool(devices()[1:]) and _lib.is_metal_usable()
 
 
 def check_known(name: str) -> None:

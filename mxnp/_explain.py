@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from . import _bridge
+from ._figures import count, nbytes, time
 from ._lib import Group, last_flush
 
 
@@ -48,7 +49,7 @@ def explain(file: TextIO | None = None) -> None:
         lines += _describe(number, group)
     waiting = _bridge.pending()
     if waiting:
-        lines.append(f"Recorded since, and not run yet: {_count(waiting, 'operation')}")
+        lines.append(f"Recorded since, and not run yet: {count(waiting, 'operation')}")
     print("\n".join(lines), file=file)
 
 
@@ -57,10 +58,10 @@ def _summary(groups: list[Group]) -> str:
         return "Nothing has been flushed yet"
     operations = sum(len(group.operations) for group in groups)
     parts = (
-        f"{_count(operations, 'operation')} in {_count(len(groups), 'group')}",
-        f"{_bytes(sum(group.bytes_read for group in groups))} read",
-        f"{_bytes(sum(group.bytes_written for group in groups))} written",
-        _time(sum(group.seconds for group in groups)),
+        f"{count(operations, 'operation')} in {count(len(groups), 'group')}",
+        f"{nbytes(sum(group.bytes_read for group in groups))} read",
+        f"{nbytes(sum(group.bytes_written for group in groups))} written",
+        time(sum(group.seconds for group in groups)),
     )
     return f"Last flush: {', '.join(parts)}"
 
@@ -68,13 +69,13 @@ def _summary(groups: list[Group]) -> str:
 def _describe(number: int, group: Group) -> list[str]:
     parts = [
         f"{group.shape}",
-        f"{_bytes(group.bytes_read)} read",
-        f"{_bytes(group.bytes_written)} written",
-        _count(group.threads, "thread"),
-        _time(group.seconds),
+        f"{nbytes(group.bytes_read)} read",
+        f"{nbytes(group.bytes_written)} written",
+        count(group.threads, "thread"),
+        time(group.seconds),
     ]
     if group.temporaries:
-        parts.insert(1, f"{_count(group.temporaries, 'result')} never in memory")
+        parts.insert(1, f"{count(group.temporaries, 'result')} never in memory")
     head = f"{number:3}. "
     return [*_paragraph(head, group.operations), *_paragraph(" " * len(head), parts)]
 
@@ -85,29 +86,3 @@ def _paragraph(head: str, parts: Sequence[str]) -> list[str]:
     blank = " " * len(head)
     lines = textwrap.wrap(whole, 88, initial_indent=head, subsequent_indent=blank)
     return [line.replace("\xa0", " ") for line in lines]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _bytes(n: int) -> str:
-    if n < 1000:
-        return _count(n, "byte")
-    size = n / 1000
-    for unit in ("kB", "MB", "GB"):
-        if size < 999.5:
-            return f"{_three_digits(size)} {unit}"
-        size /= 1000
-    return f"{_three_digits(size)} TB"
-
-
-def _time(seconds: float) -> str:
-    for unit, part in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= part:
-            return f"{_three_digits(seconds / part)} {unit}"
-    return f"{_three_digits(seconds * 1e6)} µs"
-
-
-def _three_digits(x: float) -> str:
-    return f"{x:.0f}" if x >= 99.95 else f"{x:.1f}" if x >= 9.995 else f"{x:.2f}"

@@ -204,6 +204,16 @@ def clear_cache() -> None:
     lib.mx_memory_trim(0)
 
 
+def refuse_memory(after: int, count: int) -> int:
+    """
+    Let the core have no memory, for tests: `count` requests fail after `after` more.
+
+    Return how many have failed since the last call.
+    """
+    refused: int = lib.mx_alloc_refuse(after, count)
+    return refused
+
+
 # -- The queue ------------------------------------------------------------------------
 
 
@@ -228,11 +238,11 @@ os.register_at_fork(
 )
 
 
-def _finish() -> None:
+def finish() -> None:
     """Run what is recorded at the end; print errors that nobody was told of."""
     while True:
         try:
-            _bridge.flush()
+            _bridge.flush("exit")
             _bridge.raise_pending()
         except Exception as error:
             sys.excepthook(type(error), error.with_traceback(None), None)
@@ -242,7 +252,7 @@ def _finish() -> None:
             return
 
 
-atexit.register(_finish)
+atexit.register(finish)
 
 
 def synchronize() -> None:
@@ -353,12 +363,18 @@ _KERNELS = ("scalar", "element", "reduce", "scatter")
 
 
 @cache
-def kernel_prelude() -> bytes:
-    """Read what every kernel begins with, from the package or from the checkout."""
+def kernel_text(name: str) -> str:
+    """Read a file of metal/, from the package or from the checkout."""
     folders = (Path(__file__).parent / "metal", _ROOT / "metal")
     folder = next(folder for folder in folders if folder.is_dir())
-    texts = [(folder / f"{name}.metal").read_bytes() for name in _KERNELS]
-    return b"".join([*texts, b"/* -- end of prelude -- */\n"])
+    return (folder / f"{name}.metal").read_text()
+
+
+@cache
+def kernel_prelude() -> bytes:
+    """Give what every kernel begins with."""
+    texts = [kernel_text(name) for name in _KERNELS]
+    return "".join([*texts, "/* -- end of prelude -- */\n"]).encode()
 
 
 _kept: list[Any] = []  # memory that the core uses

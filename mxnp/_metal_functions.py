@@ -1,4 +1,4 @@
-"""Functions that are several kernels on a Metal device: sorting, matrix products.
+"""Functions that are several kernels on a Metal device: sorting, selecting, products.
 
 As in `_copies`, each gives NotImplemented for all that it does not know for certain, or
 that is not for the device: then NumPy computes it.
@@ -16,7 +16,7 @@ from ._array import ndarray
 from ._copies import _queue
 from ._devices import devices, get_device
 
-_SORTED = _lib.metal_types().keys() - {"complex64"}
+_SORTED = _lib.metal_types().keys() - {"complex64", "bfloat16"}
 _MULTIPLIED = {"float16", "float32", "int32", "uint32"}
 
 _FEW_PRODUCTS = 2**15  # of two elements, below which NumPy is quicker in any case
@@ -73,35 +73,36 @@ def _last(axis: int, ndim: int) -> list[int]:
     return [*(i for i in range(ndim) if i != axis), axis]
 
 
-def _sort_into(out: Any, a: Any, axis: Any, order: Any, sort: Any) -> bool:
-    """Sort along an axis; False: it is not for the device."""
-    if not _is_for_device(a, out) or order is not None or a.dtype.name not in _SORTED:
-        return False
+def _sorted_along(a: Any, axis: Any, order: Any, sort: Any) -> Any:
+    """Give what a kind of sorting makes of an array along an axis."""
+    if not _is_for_device(a) or order is not None or a.dtype.name not in _SORTED:
+        return NotImplemented
     if type(axis) is not int or not -a.ndim <= axis < a.ndim:
-        return False
+        return NotImplemented
     turned = _last(axis % a.ndim, a.ndim)
     lines = _contiguous(a.transpose(turned))
     n = lines.shape[-1]
     flat = sort(_launch, _empty, lines, lines.size // n, n, a.dtype.name)
-    out.transpose(turned)[...] = flat.reshape(lines.shape)
-    return True
+    return flat.reshape(lines.shape).transpose([turned.index(i) for i in range(a.ndim)])
 
 
 def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
-    if not _is_for_device(a) or axis is None:
-        return NotImplemented
+    found = _sorted_along(a, axis, order, _metal_kernels.sort)
+    if found is NotImplemented:
+        return found
     out = a.copy("K")
-    return (
-        out if _sort_into(out, a, axis, order, _metal_kernels.sort) else NotImplemented
-    )
+    out[...] = found
+    return out
 
 
 def _sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     if not a.flags.writeable:
         return NotImplemented
-    return (
-        None if _sort_into(a, a, axis, order, _metal_kernels.sort) else NotImplemented
-    )
+    found = _sorted_along(a, axis, order, _metal_kernels.sort)
+    if found is NotImplemented:
+        return found
+    a[...] = found
+    return None
 
 
 def _argsort(
@@ -110,13 +111,30 @@ def _argsort(
     """Sort as NumPy does, if it is asked for a stable order; its own is no other's."""
     if stable is not True and kind not in ("stable", "mergesort"):
         return NotImplemented
-    if not _is_for_device(a) or axis is None:
+    found = _sorted_along(a, axis, order, _metal_kernels.argsort)
+    return found if found is NotImplemented else found.copy()
+
+
+# -- Selecting ------------------------------------------------------------------------
+
+
+def _select(mask: Any, items: Any) -> Any:
+    """Give the items that a mask selects, or without items the places: all in a row."""
+    dtype = "int64" if items is None else items.dtype.name
+    if not _is_for_device(mask) or dtype not in _lib.metal_types():
         return NotImplemented
-    out = _bridge.empty(a.shape, numpy.dtype(numpy.intp).num)
-    done = out is not NotImplemented and _sort_into(
-        out, a, axis, order, _metal_kernels.argsort
+    mask, n = _contiguous(mask), mask.size
+    counts = _metal_kernels.count_true(_launch, _empty, mask, n)
+    total = int(counts[-1])
+    if total == 0:
+        nothing = _bridge.wrap(numpy.empty(0, dtype))
+        return NotImplemented if items is None else nothing
+    if items is None:
+        return _metal_kernels.nonzero_positions(_launch, _empty, mask, n, counts, total)
+    items = _contiguous(items)
+    return _metal_kernels.select_items(
+        _launch, _empty, mask, n, items, dtype, counts, total
     )
-    return out if done else NotImplemented
 
 
 # -- Products -------------------------------------------------------------------------
@@ -160,4 +178,5 @@ if "metal" in devices():
     _queue(_argsort, numpy.argsort, method="argsort", worth=1)
     _queue(_matmul, numpy.matmul, worth=1)
     _queue(_dot, numpy.dot, method="dot", worth=1)
-    _bridge.set_matmul(_matmul)
+    _bridge.set_device_function(_bridge.MATMUL, _matmul)
+    _bridge.set_device_function(_bridge.SELECT, _select)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from . import _lib
 
 Array = Any  # memory of the device
 
@@ -58,35 +59,14 @@ class Empty(Protocol):
 
 _THREADS = 256  # of a threadgroup: MX_THREADS of reduce.metal
 
-_MSL_TYPES = {
-    "bool": "bool",
-    "int8": "char",
-    "int16": "short",
-    "int32": "int",
-    "int64": "long",
-    "uint8": "uchar",
-    "uint16": "ushort",
-    "uint32": "uint",
-    "uint64": "ulong",
-    "float16": "half",
-    "float32": "float",
-    "complex64": "float2",
-}
-
-
-@cache
-def _read(name: str) -> str:
-    """Read a kernel's text, from the package or from the checkout."""
-    folders = (Path(__file__).parent / "metal", Path(__file__).parents[1] / "metal")
-    folder = next(folder for folder in folders if folder.is_dir())
-    return (folder / f"{name}.metal").read_text()
+_MSL_TYPES = _lib.metal_types()
 
 
 @cache
 def _source(name: str, operation: str = "", **types: str) -> str:
     """Give a kernel's text after the types and the operation that it names."""
     lines = [f"typedef {msl_type} {word};\n" for word, msl_type in types.items()]
-    return "".join([*lines, operation, _read(name)])
+    return "".join([*lines, operation, _lib.kernel_text(name)])
 
 
 def _ceil_divide(a: int, b: int) -> int:
@@ -182,7 +162,7 @@ _MASK_BLOCK = _THREADS * 16  # elements: MX_MASK_BLOCK of compact.metal
 
 
 def _compact_source(dtype: str = "bool") -> str:
-    """Give the kernels that find places, and take items of a dtype from them."""
+    """Give the kernels that find places, or items of a dtype."""
     return _source("compact", mx_item=_MSL_TYPES[dtype])
 
 
@@ -212,15 +192,22 @@ def nonzero_positions(
     return positions
 
 
-def take_items(
-    launch: Launch, empty: Empty, items: Array, dtype: str, positions: Array, total: int
+def select_items(
+    launch: Launch,
+    empty: Empty,
+    mask: Array,
+    n: int,
+    items: Array,
+    dtype: str,
+    counts: Array,
+    total: int,
 ) -> Array:
-    """Give the items at so many positions, which are all there."""
+    """Give the items where a mask is true, likewise."""
     result = empty(total, dtype)
     if total > 0:
-        buffers = [(items, False), (positions, False), (result, True)]
-        source, grid = _compact_source(dtype), _groups(total, _THREADS)
-        launch(source, "mx_take_items", buffers, [total], grid, _GROUP, True)
+        buffers = [(mask, False), (counts, False), (items, False), (result, True)]
+        source, grid = _compact_source(dtype), _groups(n, _MASK_BLOCK)
+        launch(source, "mx_write_items", buffers, [n], grid, _GROUP, True)
     return result
 
 
@@ -252,11 +239,13 @@ def update_segments(
     expression: str,
     value_dtype: str | None = None,
     is_one_value: bool = False,
+    row: int = 1,
 ) -> None:
     """Update target[slots[i]] by values[i] for each i in order, as numpy.ufunc.at does.
 
     `expression` makes the new element of the old one, a, and the value, b. A slot is in
-    bounds, or negative: then its value is left out.
+    bounds, or negative: then its value is left out. It may be the first element of a
+    row, for which there is a row of values.
     """
     if n == 0:
         return
@@ -269,7 +258,7 @@ def update_segments(
     )
     in_order, places = sort_with_places(launch, empty, slots, 1, n, "int64")
     buffers = [(in_order, False), (places, False), (values, False), (target, True)]
-    args, grid = [n, int(not is_one_value)], _groups(n, _THREADS)
+    args, grid = [n, int(not is_one_value), row], _groups(n * row, _THREADS)
     launch(source, "mx_update_segments", buffers, args, grid, _GROUP, True)
 
 
@@ -281,50 +270,49 @@ def _signed(word: int) -> int:
     return word - 2**64 if word >= 2**63 else word
 
 
-def _random(
-    launch: Launch,
-    result: Array,
-    function: str,
-    key: Sequence[int],
-    counter: Sequence[int],
-    offset: int,
-    n: int,
-    in_block: int,
-) -> Array:
-    """Fill n elements with those of the stream from `offset` on."""
-    if n > 0:
-        args = [*map(_signed, key), *map(_signed, counter), offset, n]
-        blocks = (offset + n - 1) // in_block - offset // in_block + 1
-        grid = _groups(blocks, _THREADS)
-        source = _source("random")
-        launch(source, function, [(result, True)], args, grid, _GROUP, True)
-    return result
+class Draw(NamedTuple):
+    """What elements are made of the words of a stream."""
+
+    function: str
+    halves: bool  # of words, for an element each; or else whole words
+    least: int = 0  # what integers begin with
+    shift: int = 0  # bits of a half or word that they have not
+
+
+RAW = Draw("mx_random_word_integers", False)
+SINGLES = Draw("mx_random_singles", True)
+DOUBLES = Draw("mx_random_doubles", False)
+
+
+def integers(itemsize: int, least: int, bits: int) -> Draw:
+    """Make integers from `least` on, of so many random bits, as NumPy does."""
+    if bits > 32:
+        return Draw("mx_random_word_integers", False, least, 64 - bits)
+    function = "mx_random_long_integers" if itemsize == 8 else "mx_random_integers"
+    return Draw(function, True, least, 32 - bits)
 
 
 def philox(
     launch: Launch,
-    empty: Empty,
+    to: Array,
+    n: int,
+    draw: Draw,
     key: Sequence[int],
     counter: Sequence[int],
-    offset: int,
-    n: int,
-) -> Array:
-    """Give n words of numpy.random.Philox's random_raw, from an offset on."""
-    result = empty(n, "uint64")
-    return _random(launch, result, "mx_random_raw", key, counter, offset, n, 4)
+    left: Sequence[int] = (),
+) -> None:
+    """Fill n elements from what is left of earlier draws, then from the counter on.
 
-
-def philox_float(
-    launch: Launch,
-    empty: Empty,
-    key: Sequence[int],
-    counter: Sequence[int],
-    offset: int,
-    n: int,
-) -> Array:
-    """Give n numbers of numpy.random.Generator's random(dtype=float32), likewise."""
-    result = empty(n, "float32")
-    return _random(launch, result, "mx_random_float", key, counter, offset, n, 8)
+    Key and counter are the words of numpy.random.Philox's state; what is left are fewer
+    than n words, or halves of words.
+    """
+    args = [*key, *counter, n, draw.least % 2**64, draw.shift, len(left), *left]
+    in_block = 8 if draw.halves else 4
+    grid = _groups(_ceil_divide(n - len(left), in_block), _THREADS)
+    source = _source("random")
+    launch(
+        source, draw.function, [(to, True)], [*map(_signed, args)], grid, _GROUP, True
+    )
 
 
 # -- Products of matrices -------------------------------------------------------------

@@ -98,7 +98,11 @@ def _counterpart(module: types.ModuleType) -> types.ModuleType:
     return importlib.import_module(_mirrored_name(module.__name__))
 
 
-def populate(module: types.ModuleType, original: types.ModuleType) -> None:
+def populate(
+    module: types.ModuleType,
+    original: types.ModuleType,
+    later: dict[str, str] | None = None,
+) -> None:
     """
     Give a module the names of a NumPy module, and what is asked of it later.
 
@@ -108,16 +112,19 @@ def populate(module: types.ModuleType, original: types.ModuleType) -> None:
         The module of ours; names it has already are left alone.
     original : module
         NumPy's module.
+    later : dict of str to str, optional
+        Names of ours, and the modules that they are imported from when asked for.
     """
     names = vars(module)
+    later = later or {}
     for name, value in list(vars(original).items()):
         if name[0] != "_" and not isinstance(value, types.ModuleType):
             names.setdefault(name, cross(value, original.__name__))
     if hasattr(original, "__all__"):
         names.setdefault("__all__", list(original.__all__))
-    names["__getattr__"] = Lookup(module, original, _found)
+    names["__getattr__"] = Lookup(module, original, _found, later)
     names["__dir__"] = lambda: sorted(
-        {*dir(original), *vars(module)} - {"__getattr__", "__dir__"}
+        {*dir(original), *vars(module), *later} - {"__getattr__", "__dir__"}
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from . import _lib
+from . import _bridge, _lib
 from ._array import ndarray
 from ._devices import check_known, devices, get_device
 from ._mirror import cross
@@ -52,9 +52,17 @@ def _check(device: str, dtype: numpy.dtype[Any]) -> None:
         raise TypeError(f"{complaint}; use {other} or device 'cpu'")
 
 
-def _has_dtype(argument: Any) -> bool:
-    """Tell whether an argument is a dtype, or an array that has one."""
-    return hasattr(argument, "dtype") or isinstance(argument, (str, type, numpy.dtype))
+def _names_dtype(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether a call names the dtype of its result, by a dtype or by an array."""
+    named = (str, type, numpy.dtype, numpy.ndarray, ndarray)
+    return kwargs.get("dtype") is not None or any(isinstance(a, named) for a in args)
+
+
+def _narrow(made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Give new numbers of a default dtype in one that a device has."""
+    is_array = isinstance(made, (numpy.ndarray, ndarray))
+    single = _SINGLE.get(made.dtype.name) if is_array else None
+    return made if not single or _names_dtype(args, kwargs) else made.astype(single)
 
 
 def _place(original: Any) -> Any:
@@ -62,9 +70,8 @@ def _place(original: Any) -> Any:
 
     def make(*args: Any, device: Any = None, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
-        names_dtype = kwargs.get("dtype") is not None or any(map(_has_dtype, args))
-        if device == "metal" and not names_dtype and made.dtype.name in _SINGLE:
-            made = made.astype(_SINGLE[made.dtype.name])
+        if device == "metal":
+            made = _narrow(made, args, kwargs)
         _check(device, made.dtype)
         return made
 
@@ -104,6 +111,7 @@ _array: Any = cross(numpy.array, "numpy")
 _array.is_maker = True
 
 if "metal" in devices():
+    _bridge.set_device_function(_bridge.NARROW, _narrow)
     for _name in _CREATORS:
         _original = getattr(numpy, _name)
         extend(_original, _place(_original), _names_metal, signature=False)

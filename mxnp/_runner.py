@@ -99,6 +99,11 @@ def _is_below(file: str, prefix: str) -> bool:
     return _is_within(file, _with_real(str(Path(prefix).expanduser())))
 
 
+def is_of_program(file: str) -> bool:
+    """Tell whether a file is neither the standard library's nor a package's."""
+    return not _is_standard(file) and not _is_installed(file)
+
+
 def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
     """Say whether a module is one of those named, or within one, by name or by path."""
     for prefix in prefixes:
@@ -385,6 +390,11 @@ def uninstall() -> None:
         for name in _SPAWNERS:
             if name in sys.modules:
                 _forget_children(sys.modules[name])
+
+
+def is_installed() -> bool:
+    """Tell whether imports of NumPy give mxnp."""
+    return _choice is not None
 
 
 # -- Running a program ----------------------------------------------------------------

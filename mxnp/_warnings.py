@@ -19,7 +19,7 @@ def _after_flush(method: Callable[..., Any]) -> Callable[..., Any]:
 
     def wrapper(self: Any, *args: Any) -> Any:
         if _bridge.pending():
-            _bridge.flush()
+            _bridge.flush("warnings")
         return method(self, *args)
 
     wrapper.__name__, wrapper.__qualname__ = method.__name__, method.__qualname__

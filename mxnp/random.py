@@ -10,9 +10,10 @@ from typing import Any as _Any
 import numpy as _numpy
 from numpy import random as _random
 
-from . import _mirror
+from . import _metal_random, _mirror
 from ._array import host as _host
 from ._bridge import Function as _Function
+from ._bridge import Method as _Method
 from ._bridge import name_like as _name_like
 
 
@@ -39,6 +40,8 @@ class _Crossing:
         name = self.member.__name__
         function = _Function(getattr(instance._original, name))
         function.is_maker = True
+        if isinstance(instance, Generator):
+            _metal_random.queue_draws(function, instance.bit_generator)
         vars(instance)[name] = function  # which is found first from now on
         return function
 
@@ -133,6 +136,10 @@ def _seeded(original: type) -> type:
         original.__init__(self, *_host(args), **kwargs)  # type: ignore[misc]
 
     body = {"__init__": __init__, "__doc__": original.__doc__, "__module__": __name__}
+    if issubclass(original, _random.BitGenerator):
+        body["random_raw"] = raw = _Method(original.random_raw)
+        if original is _random.Philox:
+            _metal_random.queue_raw(raw)
     made = _OwnType(original.__name__, (original,), body)
     _name_like(made, original)
     return made

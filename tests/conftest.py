@@ -6,6 +6,7 @@ import math
 import os
 import types
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,12 @@ import pytest
 from tolerances import METAL, near
 
 import mxnp
+
+# Whether each operation of each test is verified: those of the queue itself fail then.
+VERIFY = bool(os.environ.get("MXNP_VERIFY"))
+
+# Tests take their fixtures as plugins, and import from them before.
+pytest.register_assert_rewrite("on_driver", "on_msl")
 
 # Waits for everything recorded; there is nothing to wait for while all is immediate.
 synchronize = getattr(mxnp, "synchronize", lambda: None)
@@ -55,7 +62,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     if "xp" in pyfuncitem._fixtureinfo.argnames:
         pyfuncitem.obj = both
     try:
-        result = yield
+        with mxnp.verify() if VERIFY else nullcontext() as checks:
+            result = yield
+        if checks is not None and checks.failure is not None:
+            raise checks.failure  # which the test has caught
         synchronize()  # what a test recorded may warn in this test alone
     except BaseException:
         with warnings.catch_warnings():

@@ -15,17 +15,23 @@ ROOT = Path(__file__).parents[1]
 # import the other. A folder is named with its slash and stands for what is in it.
 PYTHON = [
     "_core | _bridge | _import",  # compiled
-    "_lib",
-    "_custom | _explain | _members | _metal_kernels | _settings",
-    "_devices | _modes",
-    "_array",
-    "_ufunc",
+    "_lib | _figures | _profile | _wishes",
+    "_counter | _custom | _explain | _members | _metal_kernels | _settings | _syntax | _table | _tolerances | _trace",
+    "_bindings | _devices | _modes",
+    "_array | _vectorization",
+    "_findings | _ufunc",
+    "_array_patterns | _differences | _element_patterns | _snapshots | _watch",
+    "_trap | _verify",
     "_methods",
     "_mirror",
     "_at | _classes | _copies | _packages | _reductions | _standard | _warnings",
-    "_indexing | _metal_functions | _placed | _selections",
-    "random | testing | ma | ctypeslib",
-    "_runner",
+    "_indexing | _metal_functions | _placed | _selections | _statistics",
+    "_metal_random | _metal_updates",
+    "_nanfunctions | random | testing | ma | ctypeslib",
+    "_page | _runner",
+    "_gate | _report",
+    "_doctor | _notebook",
+    "_reporting",
     "__init__",
     "__main__",
     "bench/",
@@ -48,10 +54,10 @@ C = [
 
 # Nouns of csrc/cpu. "x & y" are at home in one place: they may include each other.
 CPU = [
-    "conditions | copies | cores | half | isa",
-    "cast_runs | index_runs | own_runs | pairs | team",
+    "bfloat | conditions | copies | cores | half | isa",
+    "cast_runs | index_runs | own_runs | pair_runs | team",
     "casts | compact | indices | own_loops | ranges | search",
-    "program & reduce & scan & find & gather & scatter",
+    "program & blocks & scratch & pairs & reduce & scan & find & gather & scatter",
     "backend",
 ]
 
@@ -59,6 +65,8 @@ CPU = [
 METAL = [
     "text | device & none",
     "pipelines | kernel & steps & passes",
+    "batch | dispatch",
+    "groups | launch",
     "metal & backend",
 ]
 

@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy
 import pytest
@@ -17,6 +18,7 @@ from mxnp.bench import __main__ as command
 from mxnp.bench import clock, markdown, peers, report, suites, table
 from mxnp.bench.case import Case, difference, of_statement, uniform
 from mxnp.bench.measure import measure
+from mxnp.bench.page import read_page
 
 OURS = ["--peers", "numpy,mxnp"]
 # Sizes that make them quick.
@@ -138,6 +140,65 @@ def test_a_file_of_before_gives_the_same_page(tmp_path):
     assert run.returncode == 0, run.stderr
     assert bench("--read", kept, "--markdown", again).returncode == 0
     assert again.read_text() == first.read_text()
+
+
+def test_a_page_is_read_back(tmp_path):
+    kept, page = tmp_path / "kept.json", tmp_path / "kept.md"
+    run = bench(
+        "chains", "stencils", "-k", "0.5", "--quick", "--sizes", "5,40000", *OURS,
+        "--json", kept, "--markdown", page,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    whole, read = report.read_json(kept), read_page(page)
+    for name in ("command", "started", "machine", "load", "versions"):
+        assert getattr(read, name) == getattr(whole, name), name
+    assert read.seconds == round(whole.seconds)
+    assert read.threads == whole.threads
+    assert len(read.rows) == len(whole.rows) > 0
+    for ours, original in zip(read.rows, whole.rows, strict=True):
+        for name in ("suite", "label", "size"):
+            assert getattr(ours, name) == getattr(original, name)
+        assert ours.timings.keys() == original.timings.keys()
+        for peer, timing in ours.timings.items():
+            of_peer = original.timings[peer]
+            assert timing.median == pytest.approx(of_peer.median, rel=0.01)
+            assert timing.speed == pytest.approx(of_peer.speed, rel=0.02)
+            assert timing.spread == pytest.approx(of_peer.spread, abs=0.006)
+
+
+def test_a_page_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    page = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+    picture = tmp_path / "out.png"
+    run = bench("--read", page, "chains", "-k", "a*b", "--plot", picture)
+    assert run.returncode == 0, run.stderr
+    assert 5000 < picture.stat().st_size < 100_000
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["--json", "x.json"], "it can be drawn only"),
+        (["scatter", "--plot", "x.png"], "no case of"),
+    ],
+)
+def test_what_a_page_does_not_tell_is_refused(args, complaint, tmp_path, capsys):
+    path = tmp_path / "page.md"
+    run = bench(
+        "chains", "-k", "0.5", "--quick", "--sizes", "5", *OURS, "--markdown", path
+    )
+    assert run.returncode == 0, run.stderr
+    with pytest.raises(SystemExit):
+        command.main(["--read", str(path), *args])
+    assert complaint in capsys.readouterr().err
+
+
+def test_other_pages_are_refused(tmp_path, capsys):
+    path = tmp_path / "other.md"
+    path.write_text("# Title\n\n| a | b |\n|---|---|\n| c | d |\n")
+    with pytest.raises(SystemExit):
+        command.main(["--read", str(path), "--plot", "x.png"])
+    assert "is not a page of mxnp.bench" in capsys.readouterr().err
 
 
 def test_time_budget_leaves_out_what_it_has_no_time_for(tmp_path):

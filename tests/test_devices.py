@@ -489,3 +489,25 @@ def test_new_arrays_are_float32() -> None:
         before = _lib.metal_counts()["groups"]
         assert (x * 2 + 1).sum().dtype == "float32"
         assert _lib.metal_counts()["groups"] > before
+
+
+@needs_metal
+def test_a_dtype_of_the_processor_keeps_others_on_the_device() -> None:
+    """Steps over the same elements are of one group only if one device runs them all."""
+    x = np.arange(N, dtype="float32")
+
+    def body() -> Any:
+        with np.device("metal"):
+            y = x * 2
+            wide = y.astype("float64") + 1
+            return np.sqrt(y + 3), wide
+
+    np.synchronize()
+    before = _lib.metal_counts()["groups"]
+    narrow, wide = body()
+    np.synchronize()
+    flushed = [group.operations for group in _lib.last_flush()]
+    assert _lib.metal_counts()["groups"] - before == 1
+    assert flushed == [("multiply", "add", "sqrt"), ("cast", "add")]
+    numpy.testing.assert_array_equal(wide, numpy.arange(N) * 2.0 + 1)
+    numpy.testing.assert_allclose(narrow, numpy.sqrt(numpy.arange(N) * 2 + 3), 1e-6)

@@ -17,23 +17,21 @@ from typing import Any
 
 import numpy
 import pytest
-from tolerances import METAL, near
+from tolerances import METAL, NUMPYS, near
 
 import mxnp
 from mxnp import _lib
+from mxnp._tolerances import PROCESSOR as ULP
 
 # What is warned of is in test_engine_warnings.py; NaN has any sign and payload.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
 
 Library = types.ModuleType
 
-# Operations with loops of mxnp's own, and by how many ulp these may differ from NumPy.
-ULP = {("sin", "float64"): 1, ("cos", "float64"): 1}
-
 ROWS, COLUMNS = 130, 131  # more than 2**14 elements
 LONG = 20011
 OPS = {op.name: op for op in _lib.ops()}
-DTYPES = {row.name: numpy.dtype(row.name) for row in _lib.dtypes()}
+DTYPES = {row.name: numpy.dtype(row.name) for row in NUMPYS}
 BY_CHAR = {dtype.char: name for name, dtype in DTYPES.items()}
 
 

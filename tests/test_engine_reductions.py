@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy
 import pytest
+from tolerances import NUMPYS
 
 import mxnp
-from mxnp import _lib
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
 
 Library = types.ModuleType
 
-DTYPES = [row.name for row in _lib.dtypes()]
+DTYPES = [row.name for row in NUMPYS]
 FLOATING = ["float16", "float32", "float64", "complex64", "complex128"]
 SHAPE = (32, 16, 64)  # counts are powers of 2: means and variances are exact, too
 LONG = 20011

@@ -287,6 +287,33 @@ def test_results_of_another_threads_error() -> None:
     error_of(lambda: more[0])
 
 
+def test_no_error_is_lost_between_threads() -> None:
+    """A thread whose work another one has run hears of its failure before it reads."""
+    lost = []
+
+    def work(number: int) -> None:
+        for turn in range(60):
+            i = np.zeros(N, dtype=int) + (N if number % 2 else 1)
+            try:  # at once, if another thread has had the indices computed
+                np.full(N, number)[i].tolist()
+            except IndexError:
+                continue
+            if number % 2:
+                lost.append((number, turn))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert lost == []
+
+
 # -- The end of a program --------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 from on_metal import needs_metal
+from tolerances import has_dtype
 
 import mxnp
 from mxnp import _bridge, _lib
@@ -68,6 +69,38 @@ constant long *args [[buffer(2)]],
 }
 """,
     ),
+    "bfloat16": (
+        lambda: mxnp.exp(matrix().astype("bfloat16")) + 2,
+        """\
+kernel void mx_group(device const uchar *m0 [[buffer(0)]], device uchar *m1 [[buffer(1)]], \
+constant long *args [[buffer(2)]],
+    uint3 at [[thread_position_in_grid]])
+{
+    int i0 = at.x;
+    float v0 = mx_load<float>(m0 + (int(args[1]) + i0 * 4));
+    bfloat v1;
+    bfloat v2;
+    bfloat v3;
+    { /* cast */
+        float a = v0;
+        bfloat r = mx_cast<bfloat>(a);
+        v1 = r;
+    }
+    { /* exp */
+        bfloat a = v1;
+        bfloat r = mx_exp(a);
+        v2 = r;
+    }
+    { /* add */
+        bfloat a = v2;
+        bfloat b = mx_value<bfloat>(args[5]);
+        bfloat r = mx_add(a, b);
+        v3 = r;
+    }
+    mx_store(m1 + (int(args[3]) + i0 * 2), v3);
+}
+""",
+    ),
     "strides": (
         lambda: matrix()[::2, ::-1].T.astype("i2"),
         """\
@@ -94,6 +127,8 @@ constant long *args [[buffer(2)]],
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts(name: str) -> None:
     make, text = TEXTS[name]
+    if name == "bfloat16" and not has_dtype(name):
+        pytest.skip("there is no ml_dtypes")
     result = make()
     mxnp.synchronize()
     del result

@@ -311,6 +311,35 @@ def test_one_allocation_fails() -> None:
     works()
 
 
+REFUSED = """
+import sys
+import numpy
+import mxnp as np
+from mxnp import _bridge, _lib
+_bridge.set_threshold(0)
+np.set_device("metal")
+x = np.array(numpy.arange(20000, dtype="f4"))
+y = x + 1
+_lib.refuse_memory(int(sys.argv[1]), 1)
+try:
+    np.synchronize()
+except MemoryError:
+    pass
+assert _lib.refuse_memory(0, 0) == 1
+assert float(y[3]) == 4
+before = _lib.metal_counts()["groups"]
+z = x * 3
+assert float(z[3]) == 9
+print(_lib.metal_counts()["groups"] - before)
+"""
+
+
+def test_memory_is_refused_before_the_first_kernel() -> None:
+    """The device goes on being used, also if there was none for the kernel's text."""
+    for request in range(8):
+        assert run(f"import sys; sys.argv = ['', {request}]\n{REFUSED}") == "1", request
+
+
 def test_all_allocations_fail() -> None:
     assert HOST
     x = fresh()

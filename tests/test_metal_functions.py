@@ -1,4 +1,4 @@
-"""Functions that are several kernels: sort, argsort, products of matrices."""
+"""Functions that are several kernels: sorting, selecting, products of matrices."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ pytestmark = needs_metal
 @pytest.fixture(autouse=True)
 def on_metal() -> Any:
     before = _bridge.set_threshold(0)
+    mxnp.synchronize()
     with mxnp.device("metal"):
         yield
     _bridge.set_threshold(before)
@@ -79,6 +80,145 @@ def test_the_order_of_an_unstable_sort_is_numpys() -> None:
     x, before = integers("int32", 5000), dispatches()
     numpy.testing.assert_array_equal(mxnp.argsort(mxnp.array(x)), numpy.argsort(x))
     assert dispatches() == before
+
+
+# -- Selecting ------------------------------------------------------------------------
+
+SELECTED = [name for name in _lib.metal_types() if name != "bool"]
+
+
+def launches(call: Any) -> tuple[Any, int]:
+    """Give what a call gives, and how many kernels ran for it and for what it waits for."""
+    before = _lib.metal_counts()["dispatches"]
+    given = call()
+    return given, dispatches() - before
+
+
+def masked(n: int, share: float) -> tuple[numpy.ndarray, Any]:
+    """Make a mask of NumPy's, and one that the device wrote."""
+    x = numpy.random.default_rng(n).random(n, "f4")
+    return x < numpy.float32(share), mxnp.array(x) < numpy.float32(share)
+
+
+@pytest.mark.parametrize("dtype", [*SELECTED, "bool"])
+@pytest.mark.parametrize("n", [1, 257, 9000])
+@pytest.mark.parametrize("share", [0.02, 0.5, 2])
+def test_masks(dtype: str, n: int, share: float) -> None:
+    x, (theirs, mask) = integers(dtype, n), masked(n, share)
+    given = mxnp.array(x)
+    ours, count = launches(lambda: given[mask])
+    expected = x[theirs]
+    assert count == (3 + 1 if expected.size else 2 + 1)  # one makes the mask
+    assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
+    assert numpy.asarray(ours).tobytes() == expected.tobytes()
+    assert ours.flags.owndata
+    assert ours.flags.c_contiguous
+    assert ours.flags.writeable
+
+
+PLACES = {
+    "nonzero": lambda np, c: np.nonzero(c),
+    "method nonzero": lambda np, c: c.nonzero(),
+    "where": lambda np, c: np.where(c),
+    "flatnonzero": lambda np, c: np.flatnonzero(c),
+    "argwhere": lambda np, c: np.argwhere(c),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("shape", [(5000,), (50, 100), (4, 25, 50)])
+@pytest.mark.parametrize("share", [0, 0.3, 2])
+def test_places(name: str, shape: tuple[int, ...], share: float) -> None:
+    theirs, mask = masked(5000, share)
+    expected = PLACES[name](numpy, theirs.reshape(shape))
+    ours, count = launches(lambda: PLACES[name](mxnp, mask.reshape(shape)))
+    assert count >= (3 + 1 if theirs.any() else 2 + 1)
+    assert type(ours) is (tuple if type(expected) is tuple else mxnp.ndarray)
+    numpy.testing.assert_array_equal(ours, expected, strict=True)
+    for a, b in zip(ours, expected):
+        assert a.dtype == b.dtype == numpy.intp
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "complex64"])
+def test_places_of_numbers(dtype: str) -> None:
+    x = integers(dtype, 3000) - numpy.array(3, dtype)
+    x[::7], x[1::7] = 0, (numpy.nan if x.dtype.kind in "fc" else 5)
+    given = mxnp.array(x)
+    ours, count = launches(lambda: mxnp.flatnonzero(given))
+    assert count == 4
+    numpy.testing.assert_array_equal(ours, numpy.flatnonzero(x))
+
+
+@pytest.mark.parametrize("name", ["extract", "compress", "method compress"])
+def test_functions_that_select(name: str) -> None:
+    x, (theirs, mask) = integers("int32", 4000), masked(4000, 0.4)
+    calls = {
+        "extract": lambda np, c, a: np.extract(c, a),
+        "compress": lambda np, c, a: np.compress(c, a),
+        "method compress": lambda np, c, a: a.compress(c),
+    }
+    given = mxnp.array(x)
+    ours, count = launches(lambda: calls[name](mxnp, mask, given))
+    assert count == 3 + 1
+    numpy.testing.assert_array_equal(ours, calls[name](numpy, theirs, x), strict=True)
+
+
+def test_masks_of_more_axes() -> None:
+    x, (theirs, mask) = integers("float32", 60, 70), masked(4200, 0.4)
+    theirs, mask, given = theirs.reshape(60, 70), mask.reshape(60, 70), mxnp.array(x)
+    ours, count = launches(lambda: given[mask])
+    assert count == 3 + 1
+    numpy.testing.assert_array_equal(ours, x[theirs], strict=True)
+    rows, count = launches(lambda: given[mask[:, 3]])  # its places, and a copy of rows
+    assert count >= 3
+    numpy.testing.assert_array_equal(rows, x[theirs[:, 3]], strict=True)
+    for a, c in [(given.T, mask.T), (given[::2], mask[::2]), (given, mask.T.copy().T)]:
+        numpy.testing.assert_array_equal(
+            a[c], numpy.asarray(a)[numpy.asarray(c)], strict=True
+        )
+
+
+@pytest.mark.parametrize("size", [2999, 3001])
+def test_what_numpy_says_of_masks(size: int) -> None:
+    x, (theirs, mask) = integers("int32", 3000), masked(size, 0.5)
+    expected = outcome(lambda: x[theirs])
+    assert expected[0] is IndexError
+    assert outcome(lambda: mxnp.array(x)[mask]) == expected
+    expected = outcome(lambda: numpy.extract(theirs, x))
+    assert outcome(lambda: mxnp.extract(mask, mxnp.array(x))) == expected
+
+
+def test_a_mask_that_fails_is_not_used() -> None:
+    x, places = mxnp.arange(3000, dtype="f4"), mxnp.arange(3000) * 2
+    mask = x[places] > 3
+    with pytest.raises(IndexError, match="index 3000 is out of bounds"):
+        x[mask]
+    numpy.testing.assert_array_equal(x[x > 2995], numpy.arange(2996, 3000, dtype="f4"))
+
+
+def test_what_is_selected_elsewhere() -> None:
+    x, (theirs, mask) = integers("float64", 3000), masked(3000, 0.5)
+    ours, count = launches(lambda: mxnp.array(x)[mask])
+    assert count == 1  # the mask alone
+    numpy.testing.assert_array_equal(ours, x[theirs], strict=True)
+    foreign = mxnp.asarray(theirs)  # not the pool's
+    ours, count = launches(lambda: mxnp.array(x.astype("f4"))[foreign])
+    assert count == 0
+    numpy.testing.assert_array_equal(ours, x[theirs])
+    with mxnp.device("cpu"):
+        given = mxnp.array(x.astype("f4"))
+        ours, count = launches(lambda: given[given > 3])
+    assert count == 0
+    numpy.testing.assert_array_equal(ours, x[x > 3])
+
+
+def test_few_elements_are_numpys() -> None:
+    _bridge.set_threshold(2**14)
+    x, mask = mxnp.ones(5000, "f4"), mxnp.ones(5000, bool)
+    assert launches(lambda: x[mask])[1] == 0
+
+
+# -- Products -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint32"])

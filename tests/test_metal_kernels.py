@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mxnp import _lib
+from mxnp import _metal_kernels as kernels
+
 ROOT = Path(__file__).parents[1]
 HOST = Path(__file__).parent / "metal_host"
 
-# What all kernels begin with, as in mxnp/_lib.py.
-PRELUDE = "".join(
-    (ROOT / "metal" / f"{name}.metal").read_text()
-    for name in ("scalar", "element", "reduce", "scatter")
-)
+PRELUDE = _lib.kernel_prelude().decode()
 
 
 def load(name: str, path: Path) -> Any:
@@ -33,7 +32,6 @@ def load(name: str, path: Path) -> Any:
 
 
 host = load("metal_host_driver", HOST / "driver.py")
-kernels = load("metal_kernels", ROOT / "mxnp" / "_metal_kernels.py")
 
 
 def reason_to_skip() -> str:
@@ -247,20 +245,28 @@ class TestSelect:
             "any", n * np.dtype(dtype).itemsize // np.dtype(real).itemsize, real
         )
         items = items.view(dtype)
-        positions, total = self.select(device, mask)
-        got = kernels.take_items(
-            device.launch, device.empty, device.array(items), dtype, positions, total
-        )
+        got = self.items(device, mask, items)
         assert got.array.tobytes() == items[mask].tobytes()
 
-    def test_launches(self, device):
-        positions, total = self.select(device, np.ones(10_000, bool))
-        assert device.launches == 3
-        items = device.array(np.zeros(10_000, "f4"))
-        kernels.take_items(
-            device.launch, device.empty, items, "float32", positions, total
+    def items(self, device: Device, mask: np.ndarray, items: np.ndarray) -> Any:
+        given, n = device.array(mask), mask.size
+        counts = kernels.count_true(device.launch, device.empty, given, n)
+        return kernels.select_items(
+            device.launch,
+            device.empty,
+            given,
+            n,
+            device.array(items),
+            str(items.dtype),
+            counts,
+            int(counts.array[-1]),
         )
-        assert device.launches == 4
+
+    def test_launches(self, device):
+        self.select(device, np.ones(10_000, bool))
+        assert device.launches == 3
+        self.items(device, np.ones(10_000, bool), np.zeros(10_000, "f4"))
+        assert device.launches == 6
 
 
 # -- Updates in order ------------------------------------------------------------------
@@ -396,46 +402,69 @@ class TestRandom:
     def philox(self, key: tuple[int, ...], counter: tuple[int, ...]) -> Any:
         return np.random.Philox(key=as_number(key), counter=as_number(counter))
 
+    def fill(self, device, dtype, n, *given) -> np.ndarray:
+        to = device.empty(n, dtype)
+        kernels.philox(device.launch, to, n, *given)
+        return to.array
+
     @pytest.mark.parametrize("key", KEYS)
     @pytest.mark.parametrize("counter", COUNTERS)
-    @pytest.mark.parametrize(("offset", "n"), [(0, 100), (0, 1), (3, 50), (41, 7)])
-    def test_raw(self, device, key, counter, offset, n):
-        got = kernels.philox(device.launch, device.empty, key, counter, offset, n).array
-        expected = self.philox(key, counter).random_raw(offset + n)[offset:]
+    @pytest.mark.parametrize("n", [1, 3, 4, 5, 100])
+    def test_raw(self, device, key, counter, n):
+        got = self.fill(device, "uint64", n, kernels.RAW, key, counter)
+        assert_same_bits(got, self.philox(key, counter).random_raw(n))
+
+    @pytest.mark.parametrize("n", SIZES[1:])
+    def test_floats(self, device, n):
+        given = KEYS[3], COUNTERS[2]
+        for draw, dtype, bits in (
+            (kernels.SINGLES, "float32", "uint32"),
+            (kernels.DOUBLES, "float64", "uint64"),
+        ):
+            generator = np.random.Generator(self.philox(*given))
+            got = self.fill(device, bits, n, draw, *given)
+            assert_same_bits(got.view(dtype), generator.random(n, dtype))
+        assert device.launches == 2
+
+    @pytest.mark.parametrize(
+        "word", [0, 1 << 10, 1 << 11, 3 << 11, 1 << 62, 1 << 63, M, M >> 1, M - 2**11]
+    )
+    def test_doubles_of_words(self, device, word):
+        given = kernels.DOUBLES, KEYS[0], COUNTERS[0]
+        got = self.fill(device, "uint64", 2, *given, [word]).view("f8")[0]
+        assert got == (word >> 11) * 2.0**-53
+
+    @pytest.mark.parametrize(
+        ("itemsize", "bits"),
+        [
+            *((4, n) for n in (1, 10, 31, 32)),
+            *((8, n) for n in (1, 10, 32, 33, 63, 64)),
+        ],
+    )
+    @pytest.mark.parametrize("is_signed", [False, True])
+    def test_integers(self, device, itemsize, bits, is_signed):
+        dtype = f"{'i' if is_signed else 'u'}{itemsize}"
+        least = np.iinfo(dtype).min if bits > 8 * itemsize - 2 else 5
+        given = KEYS[3], COUNTERS[1]
+        draw = kernels.integers(itemsize, least, bits)
+        got = self.fill(device, f"u{itemsize}", 300, draw, *given).view(dtype)
+        generator = np.random.Generator(self.philox(*given))
+        expected = generator.integers(least, least + 2**bits, 300, dtype)
         assert_same_bits(got, expected)
 
-    @pytest.mark.parametrize("n", SIZES)
-    @pytest.mark.parametrize("function", ["philox", "philox_float"])
-    def test_sizes(self, device, n, function):
-        make = getattr(kernels, function)
-        got = make(device.launch, device.empty, KEYS[1], COUNTERS[4], 0, n).array
-        source = self.philox(KEYS[1], COUNTERS[4])
-        expected = (
-            source.random_raw(n)
-            if function == "philox"
-            else np.random.Generator(source).random(n, "f4")
-        )
-        assert_same_bits(got, expected)
-        assert device.launches == (n > 0)
-
-    @pytest.mark.parametrize("offset", [0, 1, 2, 7, 8, 9, 1001])
-    @pytest.mark.parametrize("n", [1, 7, 8, 9, 300])
-    def test_float(self, device, offset, n):
-        key, counter = KEYS[3], COUNTERS[2]
-        got = kernels.philox_float(
-            device.launch, device.empty, key, counter, offset, n
-        ).array
-        generator = np.random.Generator(self.philox(key, counter))
-        assert_same_bits(got, generator.random(offset + n, "f4")[offset:])
-
-    def test_far(self, device):
-        offset = 2**40 + 3
-        got = kernels.philox(
-            device.launch, device.empty, KEYS[1], COUNTERS[1], offset, 20
-        ).array
-        source = self.philox(KEYS[1], COUNTERS[1])
-        source.advance(offset // 4)
-        assert_same_bits(got, source.random_raw(23)[3:])
+    @pytest.mark.parametrize("n_left", [1, 2, 4, 9])
+    @pytest.mark.parametrize("n", [10, 3000])
+    def test_what_is_left_comes_first(self, device, n_left, n):
+        left, given = [M - i for i in range(n_left)], (KEYS[1], COUNTERS[3])
+        got = self.fill(device, "uint64", n, kernels.RAW, *given, left)
+        expected = self.philox(*given).random_raw(n - n_left)
+        assert_same_bits(got, np.concatenate([np.array(left, "u8"), expected]))
+        halves = [word >> 32 for word in left]
+        got = self.fill(device, "float32", n, kernels.SINGLES, *given, halves)
+        generator = np.random.Generator(self.philox(*given))
+        first = ((np.array(halves, "u8") >> np.uint64(8)) * 2.0**-24).astype("f4")
+        rest = generator.random(n - n_left, "f4")
+        assert_same_bits(got, np.concatenate([first, rest]))
 
 
 # -- Products of matrices --------------------------------------------------------------
@@ -528,7 +557,7 @@ class TestRaces:
         TestSelect().test_positions(device, 5000, 0.5)
         TestSelect().test_items(device, "int16", 500)
         TestUpdates().test_operations(device, "int64", "add", 300, 20)
-        TestRandom().test_float(device, 3, 300)
+        TestRandom().test_what_is_left_comes_first(device, 9, 3000)
         TestMatmul().test_shapes(device, "float32", (33, 40, 35), 2)
 
 

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
 import zlib
 from typing import Any
 
 import numpy
 import pytest
+from tolerances import finfo, has_dtype
 
 import mxnp
 from mxnp import _lib
+from mxnp._tolerances import CANCELLING, COMPLEX
+from mxnp._tolerances import METAL as ULP
 
 pytestmark = [
     pytest.mark.skipif(
@@ -25,23 +29,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-DTYPES = [row.name for row in _lib.dtypes() if row.msl_type]
-FLOATS = {"float16", "float32", "complex64"}
-
-# ulp of float32, for functions that are not exact: Metal's, and 2 for NumPy's own error.
-ULP = {
-    "arccos": 6, "arccosh": 6, "arcsin": 6, "arcsinh": 6, "arctan": 7, "arctan2": 8,
-    "arctanh": 7, "cbrt": 4, "cos": 6, "cosh": 6, "deg2rad": 2, "degrees": 2, "exp": 6,
-    "exp2": 6, "expm1": 8, "hypot": 2, "log": 6, "log10": 6, "log1p": 8, "log2": 6,
-    "power": 18, "rad2deg": 2, "radians": 2, "sin": 6, "sinh": 8, "tan": 8, "tanh": 7,
-    "floor_divide": 0, "spacing": 0,
-}  # fmt: skip
-
-# What is near zero where two large terms cancel: bounded by eps times these terms.
-CANCELLING = {"logaddexp", "logaddexp2"}
-
-# Bounds of complex functions are of the length of the number: eps times this.
-COMPLEX = 32
+DTYPES = [row.name for row in _lib.dtypes() if row.msl_type and has_dtype(row.name)]
+HALVES = {"float16", "bfloat16"} & set(DTYPES)  # computed in float32
+FLOATS = HALVES | {"float32", "complex64"}
 
 EXTREMES = {
     "float16": [
@@ -67,6 +57,7 @@ EXTREMES = {
         numpy.nan,
     ],
 }
+EXTREMES["bfloat16"] = EXTREMES["float32"]
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +98,7 @@ def numbers(dtype: str, n: int = 400, seed: int = 0) -> numpy.ndarray:
     values = EXTREMES[dtype][: n // 4]
     found[n - len(values) :] = values
     found = found.astype(dtype)
-    found[numpy.abs(found) < numpy.finfo(dtype).tiny] = 0  # Metal has no subnormals
+    found[numpy.abs(found) < finfo(dtype).tiny] = 0  # Metal has no subnormals
     return found
 
 
@@ -118,6 +109,13 @@ def operands(op: Any, dtypes: tuple[str, ...]) -> list[numpy.ndarray]:
     if op.name == "ldexp":
         found[1] = found[1] % 9 - 4
     return found
+
+
+def assert_equal(ours: Any, theirs: numpy.ndarray) -> None:
+    """Assert that elements are the same; NumPy does not know NaN of bfloat16."""
+    if theirs.dtype.name == "bfloat16":
+        ours, theirs = numpy.asarray(ours).view("u2"), theirs.view("u2")
+    numpy.testing.assert_array_equal(ours, theirs)
 
 
 def owned(x: numpy.ndarray) -> Any:
@@ -132,10 +130,28 @@ def ran(before: dict[str, int]) -> int:
     return _lib.metal_counts()["groups"] - before["groups"]
 
 
+def is_float(dtype: Any) -> bool:
+    """Tell whether it is a dtype of floats or complex numbers."""
+    return numpy.dtype(dtype).name in FLOATS
+
+
+def registered(op: Any) -> list[tuple[str, ...]]:
+    """Give the loops of a ufunc for bfloat16, which its own list has not."""
+    others = ("int32",) if op.name == "ldexp" else ("bfloat16",)
+    given = ("bfloat16", *others)[: op.nin]
+    try:
+        found = getattr(numpy, op.name).resolve_dtypes(
+            (*map(numpy.dtype, given), *[None] * op.nout)
+        )
+    except TypeError:
+        return []
+    return [given] if found[0].name == "bfloat16" else []
+
+
 def loops(op: Any) -> list[tuple[str, ...]]:
     """Give the loops of a ufunc for dtypes that Metal has."""
     ufunc = getattr(numpy, op.name)
-    found = []
+    found = registered(op) if has_dtype("bfloat16") else []
     for signature in dict.fromkeys(each.split("->")[0] for each in ufunc.types):
         names = tuple(numpy.dtype(c).name for c in signature if c not in "OmMSVU")
         if len(names) == ufunc.nin and set(names) <= set(DTYPES):
@@ -162,11 +178,11 @@ def assert_near(name: str, dtype: str, ours: Any, theirs: Any) -> None:
     """Assert that a result is NumPy's, within the bounds of the operation."""
     ours, theirs = numpy.asarray(ours), numpy.asarray(theirs)
     assert ours.dtype == theirs.dtype
-    if theirs.dtype.kind not in "fc":
+    if not is_float(theirs.dtype):
         numpy.testing.assert_array_equal(ours, theirs)
         return
-    parts = theirs.real.dtype
-    tiny, eps = numpy.finfo(parts).tiny, numpy.finfo(parts).eps
+    parts = theirs.real.dtype if theirs.dtype.kind == "c" else theirs.dtype
+    tiny, eps = float(finfo(parts).tiny), float(finfo(parts).eps)
     same = (ours == theirs) | (numpy.isnan(ours) & numpy.isnan(theirs))
     exact = name not in ULP and name not in CANCELLING and dtype != "complex64"
     if exact and parts != numpy.float16:
@@ -178,7 +194,7 @@ def assert_near(name: str, dtype: str, ours: Any, theirs: Any) -> None:
     size = numpy.abs(wide)
     if theirs.dtype.kind == "c":
         bound = COMPLEX * eps * size
-    elif parts == numpy.float16:
+    elif parts.name in HALVES:
         bound = numpy.spacing(numpy.abs(theirs)).astype("f8") * 1.01
     else:
         steps = 4 if name in CANCELLING else ULP.get(name, 4)
@@ -213,12 +229,47 @@ def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
         assert_near(op.name, dtypes[0], a, b)
 
 
+EVERY = [
+    op
+    for op in _lib.ops()
+    if has_dtype("bfloat16") and op.nin == op.nout == 1 and registered(op)
+]
+
+
+def rank(x: numpy.ndarray) -> numpy.ndarray:
+    """Number the numbers of bfloat16 in their order, from zero to both sides."""
+    size = (x.view("u2") & 0x7FFF).astype(int)
+    return numpy.where(x.view("u2") & 0x8000, -size, size)
+
+
+@pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
+def test_every_number_of_bfloat16(op: Any) -> None:
+    x = numpy.arange(2**16, dtype="u2").view("bfloat16")
+    x = x[(x == 0) | ~(numpy.abs(x) < finfo(x.dtype).tiny)]  # Metal has no subnormals
+    with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
+        theirs = getattr(numpy, op.name)(x)
+        before = _lib.metal_counts()
+        ours = numpy.asarray(getattr(mxnp, op.name)(mxnp.array(x)))
+    assert ran(before) == 1
+    if theirs.dtype == bool:
+        numpy.testing.assert_array_equal(ours, theirs)
+        return
+    tiny = finfo(x.dtype).tiny
+    is_nan = numpy.isnan(theirs)
+    same = (numpy.isnan(ours) & is_nan) | (
+        (numpy.abs(ours) <= tiny) & (numpy.abs(theirs) <= tiny)
+    )
+    apart = abs(rank(ours) - rank(theirs))[~same]
+    assert apart.max(initial=0) <= (op.name in ULP), (op.name, numpy.unique(apart))
+
+
 @pytest.mark.parametrize("to", DTYPES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_casts(dtype: str, to: str) -> None:
     x = numbers(dtype)
-    if x.dtype.kind in "fc" and numpy.dtype(to).kind in "iu":
-        x = (numpy.nan_to_num(x.real, posinf=3, neginf=3) % 100).astype(dtype)
+    if is_float(dtype) and numpy.dtype(to).kind in "iu":
+        small = numpy.nan_to_num(x.astype("c8").real, posinf=3, neginf=3)
+        x = (small % 100).astype(dtype)
     with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
         theirs = x.astype(to)
         given = mxnp.array(x)
@@ -230,8 +281,8 @@ def test_casts(dtype: str, to: str) -> None:
     assert taken == (not to_real)
     ours = numpy.asarray(ours)
     same = (ours == theirs) | (numpy.isnan(ours) & numpy.isnan(theirs))
-    if theirs.dtype.kind in "fc":
-        tiny = numpy.finfo(theirs.dtype).tiny
+    if is_float(to):
+        tiny = finfo(theirs.dtype).tiny
         same |= (numpy.abs(theirs) < tiny) & (numpy.abs(ours) < tiny)
     assert same.all()
 
@@ -253,7 +304,7 @@ REDUCTIONS = {
 def summands(name: str, dtype: str, shape: tuple[int, ...]) -> numpy.ndarray:
     n = int(numpy.prod(shape))
     x = numbers(dtype, n, 5).copy()
-    if x.dtype.kind in "fc":
+    if is_float(dtype):
         rng = numpy.random.default_rng(3)
         x = rng.normal(size=n)
         x = (x + 1j * rng.normal(size=n)).astype(dtype) if dtype == "complex64" else x
@@ -278,7 +329,7 @@ def test_reductions(name: str, dtype: str, shape: Any, axis: Any) -> None:
     if dtype != "bool":  # NumPy looks at few of them
         assert taken >= 1
     ours = numpy.asarray(ours).reshape(numpy.shape(theirs))
-    if x.dtype.kind not in "fc" or name in {"maximum", "minimum", "fmax"}:
+    if not is_float(dtype) or name in {"maximum", "minimum", "fmax"}:
         numpy.testing.assert_array_equal(ours, theirs)
         return
     exact = getattr(numpy, name).reduce(
@@ -290,14 +341,14 @@ def test_reductions(name: str, dtype: str, shape: Any, axis: Any) -> None:
         else abs(exact)
     )
     n = x.size / max(numpy.size(theirs), 1)
-    eps = numpy.finfo(dtype).eps
+    eps = float(finfo(dtype).eps)
     bound = eps * size * (
         numpy.log2(n) + 300 if name != "multiply" else n + 2
     ) + eps * abs(exact)
     assert (abs(ours - exact) <= bound).all()
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint8", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", *sorted(FLOATS)])
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum"])
 @pytest.mark.parametrize("shape", [(5,), (1000,), (3, 700), (700, 3), (1, 300)])
 def test_scans(name: str, dtype: str, shape: tuple[int, ...]) -> None:
@@ -305,9 +356,11 @@ def test_scans(name: str, dtype: str, shape: tuple[int, ...]) -> None:
     for axis in range(len(shape)):
         theirs = getattr(numpy, name).accumulate(x, axis=axis, dtype=dtype)
         ours = getattr(mxnp, name).accumulate(mxnp.array(x), axis=axis, dtype=dtype)
-        if x.dtype.kind in "fc" and name != "maximum":
-            rtol = 2 * x.size * numpy.finfo(dtype).eps
-            numpy.testing.assert_allclose(ours, theirs, rtol=rtol)
+        if is_float(dtype) and name != "maximum":
+            rtol = 2 * x.size * float(finfo(dtype).eps)
+            numpy.testing.assert_allclose(
+                numpy.asarray(ours).astype("c16"), theirs.astype("c16"), rtol=rtol
+            )
         else:
             numpy.testing.assert_array_equal(ours, theirs)
 
@@ -334,11 +387,11 @@ def test_a_search_for_nan() -> None:
 # -- Gather and scatter ----------------------------------------------------------------
 
 OPERATIONS = {
-    "add": FLOATS | {"int32", "uint8", "int16"}, "subtract": {"float32", "int32"},
-    "multiply": {"float16", "float32", "int32", "uint16", "int8"}, "divide": {"float32", "float16"},
-    "maximum": {"float16", "float32", "int32", "uint8"},
-    "minimum": {"float16", "float32", "int16", "uint32"},
-    "power": {"float32"}, "fmax": {"float32"}, "logical_or": {"bool"}, "bitwise_xor": {"uint8"},
+    "add": FLOATS | {"int32", "uint8", "int16"}, "subtract": HALVES | {"float32", "int32"},
+    "multiply": HALVES | {"float32", "int32", "uint16", "int8"}, "divide": HALVES | {"float32"},
+    "maximum": HALVES | {"float32", "int32", "uint8"},
+    "minimum": HALVES | {"float32", "int16", "uint32"},
+    "power": HALVES | {"float32"}, "fmax": HALVES | {"float32"}, "logical_or": {"bool"}, "bitwise_xor": {"uint8"},
     "left_shift": {"int32"}, "hypot": {"float32"},
 }  # fmt: skip
 MATRIX = [
@@ -375,28 +428,105 @@ def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
     getattr(mxnp, name).at(ours, index, operand)
     assert ran(before) == 1
     ordered = name in {"hypot", "power", "divide"}
-    if dtype in FLOATS and (ordered or dtype == "float16"):
+    if dtype in FLOATS and (ordered or dtype in HALVES):
+        rtol = {"float16": 0.02, "bfloat16": 0.1}.get(dtype, 1e-4)
         numpy.testing.assert_allclose(
-            ours, expected, rtol=0.02 if dtype == "float16" else 1e-4
+            numpy.asarray(ours).astype("f8"), expected.astype("f8"), rtol=rtol
         )
     else:
         numpy.testing.assert_array_equal(ours, expected)
 
 
-def test_updates_of_floats_in_order() -> None:
-    rng = numpy.random.default_rng(3)
-    x, places, values = (
-        rng.normal(size=7),
-        rng.integers(0, 7, 5000),
-        rng.normal(size=5000),
+# Sorted and updated in order: elements of 64 bits, and `deterministic=True`.
+OF_ALL = {"add", "multiply", "maximum", "minimum", "fmax", "fmin", "subtract"}
+OF_ALL |= {"logical_and", "logical_or", "logical_xor"}
+OF_INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
+ORDERED = {
+    "int64": OF_ALL | OF_INTEGERS, "uint64": OF_ALL | OF_INTEGERS, "complex64": OF_ALL,
+    "float32": OF_ALL | {"divide"}, "float16": OF_ALL | {"divide"},
+    "int16": OF_ALL | OF_INTEGERS, "bool": OF_ALL - {"subtract"},
+}  # fmt: skip
+ORDERED_MATRIX = [
+    (name, dtype, nan, spread)
+    for dtype, names in ORDERED.items()
+    for name in sorted(names)
+    for nan in (["none", "update", "memory", "both"] if dtype in FLOATS else ["none"])
+    for spread in ("contended", "spread")
+]
+
+
+def in_disorder(dtype: str, name: str, n: int) -> numpy.ndarray:
+    """Make values whose updates give other bits in another order; some are zeros."""
+    rng = numpy.random.default_rng(n + len(name))
+    if dtype not in FLOATS:
+        found = rng.integers(0, 256, (n, numpy.dtype(dtype).itemsize), "u1")
+        found = found.view(dtype)[:, 0].copy() if dtype != "bool" else found[:, 0] > 99
+        return found if "shift" not in name else abs(found) % numpy.array(3, dtype)
+    found = rng.normal(size=n) * 10.0 ** rng.integers(-2, 3, n)
+    found[rng.random(n) < 0.05] *= 0
+    if name in {"multiply", "divide"}:
+        found = 1 + found / 1e4
+    found = found.astype(dtype)
+    return (
+        found if dtype != "complex64" else found + 1j * rng.normal(size=n).astype("f4")
     )
-    x, values = x.astype("f4"), values.astype("f4")
-    expected = x.copy()
-    numpy.add.at(expected, places, values)
-    ours = (
-        mxnp.array(x).at[mxnp.array(places)].add(mxnp.array(values), deterministic=True)
-    )
-    assert numpy.asarray(ours).tobytes() == expected.tobytes()
+
+
+def assert_same_bits(ours: Any, theirs: numpy.ndarray) -> None:
+    """Compare values and signs of zeros; a NaN is a NaN."""
+    numpy.testing.assert_array_equal(ours, theirs, strict=True)
+    if theirs.dtype.kind in "fc":
+        for part in "real", "imag":
+            a, b = getattr(numpy.asarray(ours), part), getattr(theirs, part)
+            known = ~numpy.isnan(b)
+            numpy.testing.assert_array_equal(*map(numpy.signbit, (a[known], b[known])))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("name", "dtype", "nan", "spread"), ORDERED_MATRIX)
+def test_updates_in_order(name: str, dtype: str, nan: str, spread: str) -> None:
+    n, slots = 3000, 3 if spread == "contended" else 2500
+    target, values = (in_disorder(dtype, name, size) for size in (slots, n))
+    places = numpy.random.default_rng(7).integers(-slots, slots, n)
+    if nan in {"update", "both"}:
+        values[::211] = numpy.nan
+    if nan in {"memory", "both"}:
+        target[0] = numpy.nan
+    expected = target.copy()
+    getattr(numpy, name).at(expected, places, values)
+    ours, index, operand = owned(target), mxnp.array(places), mxnp.array(values)
+    mxnp.synchronize()
+    before = _lib.metal_counts()
+    if target.itemsize == 8:
+        getattr(mxnp, name).at(ours, index, operand)
+    else:
+        ours = getattr(ours.at[index], name)(operand, deterministic=True)
+    mxnp.synchronize()
+    after = _lib.metal_counts()
+    # Two to sort them, one for the updates, one for what the indices lead to.
+    assert after["dispatches"] - before["dispatches"] == 4 + (target.itemsize < 8)
+    assert after["declined"] == before["declined"]
+    assert_same_bits(ours, expected)
+
+
+def test_updates_in_order_that_are_the_processors() -> None:
+    """What is not exact enough on the device, whatever the order."""
+    x, places = in_disorder("float32", "power", 7), numpy.arange(3000) % 7
+    values = numpy.random.default_rng(1).normal(size=3000).astype("f4")
+    for name in "power", "hypot", "arctan2", "logaddexp":
+        expected = x.copy()
+        getattr(numpy, name).at(expected, places, values)
+        selected = mxnp.array(x).at[mxnp.array(places)]
+        ours = getattr(selected, name)(mxnp.array(values), deterministic=True)
+        numpy.testing.assert_array_equal(ours, expected)
+    for dtype in "float64", "complex128":
+        expected = x.astype(dtype)
+        numpy.add.at(expected, places, values.astype(dtype))
+        selected = mxnp.array(x.astype(dtype)).at[mxnp.array(places)]
+        for deterministic in False, True:
+            operand = mxnp.array(values.astype(dtype))
+            ours = selected.add(operand, deterministic=deterministic)
+            numpy.testing.assert_array_equal(ours, expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -405,9 +535,12 @@ def test_the_last_of_repeated_indices_is_assigned(dtype: str) -> None:
     values, places = numbers(dtype, 3000, 2), rng.integers(-50, 50, 3000)
     theirs = numpy.zeros(50, dtype)
     theirs[places] = values
-    ours = mxnp.zeros(50, dtype)
-    ours[mxnp.array(places)] = mxnp.array(values)
-    numpy.testing.assert_array_equal(ours, theirs)
+    ours, index, operand = mxnp.zeros(50, dtype), mxnp.array(places), mxnp.array(values)
+    mxnp.synchronize()
+    before = _lib.metal_counts()
+    ours[index] = operand
+    assert ran(before) == 1
+    assert_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -430,7 +563,7 @@ def test_gathers(dtype: str) -> None:
             table.take(rows * 7, 0, mode="wrap"),
         ),
     ]:
-        numpy.testing.assert_array_equal(ours, theirs)
+        assert_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
@@ -486,6 +619,26 @@ def test_warnings_are_told_from_results() -> None:
         numpy.asarray(mxnp.sqrt(x - 2))
     with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
         numpy.asarray((x + 1) * 3e38 * 2)
+
+
+COMPARISONS = ["less", "less_equal", "greater", "greater_equal"]
+EXTREMES_OF_TWO = ["maximum", "minimum", "fmax", "fmin"]
+
+
+@pytest.mark.skipif(not has_dtype("bfloat16"), reason="there is no ml_dtypes")
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", [*COMPARISONS, *EXTREMES_OF_TWO, "equal", "not_equal"])
+def test_comparisons_of_bfloat16_with_nan(name: str) -> None:
+    for a, b in itertools.product([1.0, numpy.nan], repeat=2):
+        x, y = (numpy.full(40, each).astype("bfloat16") for each in (a, b))
+        texts = []
+        for xp in (numpy, mxnp):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                getattr(xp, name)(xp.array(x), xp.array(y))
+                mxnp.synchronize()
+            texts.append([str(each.message) for each in caught])
+        assert texts[0] == texts[1], (a, b)
 
 
 def test_a_check_that_fails_stops_what_comes_after() -> None:

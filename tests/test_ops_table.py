@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy
 import pytest
+from tolerances import NUMPYS
 
 import mxnp
 from mxnp import _bridge, _lib
 
 ROOT = Path(__file__).parents[1]
-DTYPES = {row.name: numpy.dtype(row.name) for row in _lib.dtypes()}
+DTYPES = {row.name: numpy.dtype(row.name) for row in NUMPYS}
 
 INTEGER = {name for name, dtype in DTYPES.items() if dtype.kind in "iu"}
 REAL_FLOATING = {"float16", "float32", "float64"}
@@ -44,7 +45,6 @@ IDENTITIES = {
     "false": False,
     "-INFINITY": -numpy.inf,
 }
-MSL_FUNCTIONS = {"fabs", "rint", "ldexp"}  # of those in metal_stdlib
 
 # Not for the queue: integer powers may raise, expm1 of complex limits is not NumPy's.
 NOT_RECORDED = {"power": INTEGER, "expm1": {"complex64", "complex128"}}
@@ -130,7 +130,7 @@ def test_words_of_the_expression_are_defined(op):
     metal = (ROOT / "metal" / "scalar.metal").read_text()
     defined = set(re.findall(r"inline \w+ (mx_\w+)\(", metal))
     called = set(re.findall(r"(\w+)\(", op.expression))
-    assert called <= defined | MSL_FUNCTIONS
+    assert called <= defined
 
 
 @each_op
@@ -138,10 +138,16 @@ def test_summary_is_a_sentence(op):
     assert re.fullmatch(r"[-\w].*[^.]\.", op.summary)
 
 
-@pytest.mark.parametrize("row", _lib.dtypes(), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", NUMPYS, ids=lambda row: row.name)
 def test_dtypes_are_numpys(row):
     dtype = numpy.dtype(row.name)
     assert (row.itemsize, row.kind) == (dtype.itemsize, dtype.kind)
+
+
+def test_bfloat16_is_a_float_for_the_core():
+    dtype = numpy.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    (row,) = set(_lib.dtypes()) - set(NUMPYS)
+    assert (row.name, row.itemsize, row.kind) == (dtype.name, dtype.itemsize, "f")
 
 
 def test_metal_has_no_double_precision():

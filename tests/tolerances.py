@@ -1,9 +1,8 @@
-"""How far results on a Metal device may be from NumPy's.
+"""How far results on a Metal device may be from NumPy's: see mxnp/_tolerances.py.
 
-Metal flushes subnormal numbers to zero, has functions of its own precision, and adds up in
-another order. So the tests of this folder, when they run there, compare floats of 32 bits
-and less within these bounds, and everything else to the last bit; test_metal_operations.py
-says for each operation what it keeps to.
+The tests of this folder, when they run there, compare floats of 32 bits and less within
+these bounds, and everything else to the last bit; test_metal_operations.py says for each
+operation what it keeps to.
 """
 
 from __future__ import annotations
@@ -13,35 +12,32 @@ from typing import Any
 
 import numpy
 
+from mxnp import _lib, _tolerances
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
 METAL = os.environ.get("MXNP_DEVICE") == "metal"
 
-INEXACT = "efF"  # characters of the dtypes that a device computes with
+# The rows of dtypes.def that are NumPy's own: bfloat16 is that of ml_dtypes.
+NUMPYS = [row for row in _lib.dtypes() if row.name != "bfloat16"]
+
+
+def has_dtype(name: str) -> bool:
+    """Tell whether the dtype of a row of dtypes.def can be had here: bfloat16 need not."""
+    return name != "bfloat16" or ml_dtypes is not None
+
+
+def finfo(dtype: Any) -> Any:
+    """Give the limits of floats, also of bfloat16, as numpy.finfo does."""
+    is_numpys = numpy.dtype(dtype).kind in "fc"
+    return numpy.finfo(dtype) if is_numpys else ml_dtypes.finfo(dtype)
 
 
 def near(ours: numpy.ndarray, numpys: numpy.ndarray) -> numpy.ndarray:
     """Tell of each number whether it is near enough to NumPy's, if it came from Metal."""
-    ours, numpys = numpy.asarray(ours), numpy.asarray(numpys)
-    if not METAL or numpys.dtype.char not in INEXACT or ours.shape != numpys.shape:
-        return numpy.zeros(numpys.shape, bool)
-    limits = numpy.finfo(numpys.dtype)
-    with numpy.errstate(all="ignore"):
-        if numpys.dtype.kind == "c":  # a part is as exact as the whole number is long
-            parts = numpy.abs(numpys.real), numpy.abs(numpys.imag)
-            length = numpy.maximum(*(numpy.nan_to_num(p, posinf=0) for p in parts))
-            return _near(ours.real, numpys.real, limits, length) & _near(
-                ours.imag, numpys.imag, limits, length
-            )
-        return _near(ours, numpys, limits, numpy.abs(numpys))
-
-
-def _near(
-    ours: numpy.ndarray, numpys: numpy.ndarray, limits: Any, length: numpy.ndarray
-) -> numpy.ndarray:
-    finite = length[length < 2.0]
-    least = max(limits.tiny, finite.max(initial=0) * 4 * limits.eps)
-    apart = numpy.abs(ours.astype("f8") - numpys.astype("f8"))
-    return (
-        (ours == numpys)
-        | (numpy.isnan(ours) & numpy.isnan(numpys))
-        | (apart <= 64 * limits.eps * length.astype("f8") + least)
-    )
+    if not METAL:
+        return numpy.zeros(numpy.shape(numpys), bool)
+    return _tolerances.near(ours, numpys)

@@ -1,6 +1,5 @@
 /* backend.c -- runs a group on the cores of this machine. */
 #include <string.h>
-#include <time.h>
 
 #include "../alloc.h"
 #include "../backend.h"
@@ -46,21 +45,14 @@ static void run_chunk(void *job, size_t chunk, int thread)
 
 static bool is_interrupted(void *job) { return ((struct job *)job)->interrupted(); }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Runs the first chunk to see what the others will take: what an element costs differs a
  * hundredfold from loop to loop.  Gives the threads for the rest. */
 static int run_first_chunk(struct mx_program *program, int threads)
 {
-    int64_t begin = now();
+    int64_t begin = mx_now();
     mx_program_run_chunk(program, program->next_chunk++, scratch[0].aligned);
     double left = (double)(program->n_chunks - program->next_chunk);
-    return (double)(now() - begin) * left < SHARED_WORK ? 1 : threads;
+    return (double)(mx_now() - begin) * left < SHARED_WORK ? 1 : threads;
 }
 
 static int run(struct mx_group *group, struct mx_instruction *instructions,

@@ -8,6 +8,7 @@
  */
 #include "cast_runs.h"
 
+#include "bfloat.h"
 #include "half.h"
 
 #undef bool /* the name of a dtype here */
@@ -144,6 +145,49 @@ static void float64_to_float16(const void *x, void *y, intptr_t n)
     mx_half_of_double(x, y, n);
 }
 
+static void bfloat16_to_float32(const void *x, void *y, intptr_t n)
+{
+    mx_bfloat_to_float(x, y, n);
+}
+
+/* As ml_dtypes: overflow is no condition, and every NaN the quiet one of its sign. */
+static void bfloat16_to_float16(const void *from, void *to, intptr_t n)
+{
+    const uint16_t *x = from;
+    uint16_t *y = to;
+    for (intptr_t i = 0; i < n; i++) {
+        uint32_t raised = 0;
+        uint16_t half = mx_half_of_float_bits((uint32_t)x[i] << 16, &raised);
+        y[i] = (half & 0x7fff) > 0x7c00 ? (half & 0x8000) | 0x7e00 : half;
+    }
+}
+
+#if defined(__x86_64__)
+
+/* The loop of ml_dtypes takes eight elements at a time in two halves, and what is left over
+ * from an int64. */
+static void bfloat16_to_uint32(const void *from, void *to, intptr_t n)
+{
+    const uint16_t *x = from;
+    uint32_t *y = to;
+    intptr_t i, eights = n & ~(intptr_t)7;
+    INDEPENDENT
+    for (i = 0; i < eights; i++)
+        y[i] = float32_halves_int32_t(mx_float_of_bits((uint32_t)x[i] << 16));
+    for (; i < n; i++)
+        y[i] = (uint32_t)(int64_t)mx_float_of_bits((uint32_t)x[i] << 16);
+}
+
+#define UINT32_ENTRY ENTRY(bfloat16, uint32)
+#else
+#define UINT32_ENTRY
+#endif
+
+static void float32_to_bfloat16(const void *x, void *y, intptr_t n)
+{
+    mx_bfloat_of_float(x, y, n);
+}
+
 #define COMPLEX(part, complex)                                              \
     static void part##_to_##complex(const void *from, void *to, intptr_t n) \
     {                                                                       \
@@ -182,7 +226,8 @@ const struct mx_cast_runs MX_ISA_NAME(mx_cast_runs) = {
          EACH_TO(ENTRY, int64) EACH_TO(ENTRY, uint8) EACH_TO(ENTRY, uint16)
              EACH_TO(ENTRY, uint32) EACH_TO(ENTRY, uint64) EACH_TO(ENTRY, float32)
                  EACH_TO(ENTRY, float64) ENTRY(float16, float32) ENTRY(float32, float16)
-                     ENTRY(float64, float16) ENTRY(float32, complex64)
-                         ENTRY(float64, complex128) ENTRY(complex64, bool)
-                             ENTRY(complex128, bool) ENTRY(complex64, complex128)
-                                 ENTRY(complex128, complex64)}};
+                     ENTRY(float64, float16) ENTRY(bfloat16, float32) ENTRY(bfloat16, float16)
+                         UINT32_ENTRY ENTRY(float32, bfloat16) ENTRY(float32, complex64)
+                             ENTRY(float64, complex128) ENTRY(complex64, bool)
+                                 ENTRY(complex128, bool) ENTRY(complex64, complex128)
+                                     ENTRY(complex128, complex64)}};

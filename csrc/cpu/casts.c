@@ -25,7 +25,13 @@ static const uint8_t itemsizes[] = {
 
 static bool is_float(int dtype)
 {
-    return dtype == MX_DTYPE_float32 || dtype == MX_DTYPE_float64;
+    return dtype >= MX_DTYPE_float16 && dtype <= MX_DTYPE_float64;
+}
+
+/* Of 16 bits: from and to others by way of float32. */
+static bool is_half(int dtype)
+{
+    return dtype == MX_DTYPE_float16 || dtype == MX_DTYPE_bfloat16;
 }
 
 /* The dtype of a complex number's parts, or the dtype itself. */
@@ -41,14 +47,14 @@ static int next_step(const struct mx_cast_runs *table, int from, int to)
 {
     if (table->runs[from][to])
         return to;
-    return from == MX_DTYPE_float16 || to == MX_DTYPE_float16 ? MX_DTYPE_float32 : part_of(to);
+    return is_half(from) || is_half(to) ? MX_DTYPE_float32 : part_of(to);
 }
 
 /* The dtypes on the way from one to the other, both included. */
 static int find_path(int path[], const struct mx_cast_runs *table, int from, int to,
                      bool contiguous)
 {
-    /* Only NumPy's contiguous loops take a float to uint32 in one step: see cast_runs.c. */
+    /* Only contiguous loops take a float to uint32 in one step: see cast_runs.c. */
     bool detour =
         HAS_DETOUR && to == MX_DTYPE_uint32 && (!contiguous || from == MX_DTYPE_float16);
     int length = 0;
@@ -123,7 +129,9 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
     X(from, uint16)      \
     X(from, uint32)      \
     X(from, uint64)      \
-    X(from, float16) X(from, float32) X(from, float64) X(from, complex64) X(from, complex128)
+    X(from, float16)     \
+    X(from, bfloat16)    \
+    X(from, float32) X(from, float64) X(from, complex64) X(from, complex128)
 #define ONE(from, to) +1
 _Static_assert(EACH_TO(ONE, ) == MX_DTYPE_COUNT, "EACH_TO has the rows of dtypes.def");
 

@@ -215,6 +215,7 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
     BITS(X, set, SET)                \
     X(set, SET, bool, uint8_t)       \
     X(set, SET, float16, uint16_t)   \
+    X(set, SET, bfloat16, uint16_t)  \
     X(set, SET, float32, uint32_t)   \
     X(set, SET, float64, uint64_t)   \
     X(set, SET, complex64, uint64_t) \

@@ -59,6 +59,8 @@ static mx_own_run *run_of(int op, int dtype)
     switch (dtype) {
     case MX_DTYPE_float16:
         return runs()->float16[op];
+    case MX_DTYPE_bfloat16:
+        return runs()->bfloat16[op];
     case MX_DTYPE_float32:
         return runs()->float32[op];
     case MX_DTYPE_float64:

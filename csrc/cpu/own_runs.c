@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bfloat.h"
 #include "half.h"
 
 #define BLOCK 256
@@ -189,23 +190,57 @@ ROOTS(float64, double, sqrt)
 #define ROOT(type)
 #endif
 
-/* -- float16, computed in float32 as in NumPy -------------------------------------------- */
+/* -- float16 and bfloat16, computed in float32 as in NumPy and ml_dtypes ------------------ */
 
-#define HALVES(name, nin, value)                                                          \
-    static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
-    {                                                                                     \
-        float a[BLOCK], b[BLOCK];                                                         \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
-            intptr_t count = smaller(n - at, BLOCK);                                      \
-            mx_half_to_float((const uint16_t *)from + at, a, count);                      \
-            if (nin == 2)                                                                 \
-                mx_half_to_float((const uint16_t *)other + at, b, count);                 \
-            INDEPENDENT                                                                   \
-            for (intptr_t i = 0; i < count; i++)                                          \
-                a[i] = value;                                                             \
-            mx_half_of_float(a, (uint16_t *)to + at, count);                              \
-        }                                                                                 \
+#define NARROW(function, nin, value, to_float, of_float)                            \
+    static void function(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                               \
+        float a[BLOCK], b[BLOCK];                                                   \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                \
+            intptr_t count = smaller(n - at, BLOCK);                                \
+            to_float((const uint16_t *)from + at, a, count);                        \
+            if (nin == 2)                                                           \
+                to_float((const uint16_t *)other + at, b, count);                   \
+            INDEPENDENT                                                             \
+            for (intptr_t i = 0; i < count; i++)                                    \
+                a[i] = value;                                                       \
+            of_float(a, (uint16_t *)to + at, count);                                \
+        }                                                                           \
     }
+
+#define HALVES(name, nin, value) \
+    NARROW(float16_##name, nin, value, mx_half_to_float, mx_half_of_float)
+#define BFLOATS(name, nin, value) \
+    NARROW(bfloat16_##name, nin, value, mx_bfloat_to_float, mx_bfloat_of_float)
+
+/* Of two NaN the second, as ml_dtypes was compiled. */
+BFLOATS(add, 2, b[i] != b[i] ? b[i] : a[i] + b[i])
+BFLOATS(subtract, 2, a[i] - b[i])
+BFLOATS(multiply, 2, b[i] != b[i] ? b[i] : a[i] * b[i])
+BFLOATS(divide, 2, a[i] / b[i])
+BFLOATS(reciprocal, 1, 1.0f / a[i])
+BFLOATS(sqrt, 1, sqrtf(a[i]))
+
+/* NaN meets a condition in these. */
+#define ORDERS(name, is_ordered)                                                           \
+    static void bfloat16_##name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                                      \
+        float a[BLOCK], b[BLOCK];                                                          \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                       \
+            intptr_t count = smaller(n - at, BLOCK);                                       \
+            uint8_t *out = (uint8_t *)to + at;                                             \
+            mx_bfloat_to_float((const uint16_t *)from + at, a, count);                     \
+            mx_bfloat_to_float((const uint16_t *)other + at, b, count);                    \
+            INDEPENDENT                                                                    \
+            for (intptr_t i = 0; i < count; i++)                                           \
+                out[i] = a[i] is_ordered b[i];                                             \
+        }                                                                                  \
+    }
+
+ORDERS(less, <)
+ORDERS(less_equal, <=)
+ORDERS(greater, >)
+ORDERS(greater_equal, >=)
 
 HALVES(add, 2, a[i] + b[i])
 HALVES(subtract, 2, a[i] - b[i])
@@ -354,6 +389,8 @@ BITS(logical_not, uint8_t, !is_true(x[i]))
 
 #define FLOAT16(name) [MX_OP_##name] = float16_##name
 
+#define BFLOAT16(name) [MX_OP_##name] = bfloat16_##name
+
 const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
     .float16 = {FLOAT16(add),
                 FLOAT16(subtract),
@@ -393,6 +430,9 @@ const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
                 FLOAT16(logical_xor),
                 FLOAT16(logical_not),
                 ROUNDED},
+    .bfloat16 = {BFLOAT16(add), BFLOAT16(subtract), BFLOAT16(multiply), BFLOAT16(divide),
+                 BFLOAT16(reciprocal), BFLOAT16(sqrt), BFLOAT16(less), BFLOAT16(less_equal),
+                 BFLOAT16(greater), BFLOAT16(greater_equal)},
     .float32 = {[0] = NULL, ROOT(float32)},
     .float64 = {[0] = NULL, ROOT(float64) CIRCULAR_RUNS},
 };

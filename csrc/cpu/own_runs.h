@@ -9,7 +9,8 @@ typedef void mx_own_run(const void *x, const void *y, void *out, intptr_t n);
 
 /* By row of ops.def; NULL where there is none for this instruction set. */
 struct mx_own_runs {
-    mx_own_run *float16[MX_OP_COUNT], *float32[MX_OP_COUNT], *float64[MX_OP_COUNT];
+    mx_own_run *float16[MX_OP_COUNT], *bfloat16[MX_OP_COUNT], *float32[MX_OP_COUNT],
+        *float64[MX_OP_COUNT];
 };
 
 #define TABLE(isa) extern const struct mx_own_runs mx_own_runs_##isa;

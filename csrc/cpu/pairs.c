@@ -1,54 +1,81 @@
-/* pairs.c -- two steps of arithmetic in one run; compiled for each instruction set. */
+/* pairs.c -- the calls of a program that are one run with the next. */
 #include "pairs.h"
 
-#if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
+#include "../dtypes.h"
+#include "../ops.h"
 
-#define add(x, y)      ((x) + (y))
-#define subtract(x, y) ((x) - (y))
-#define multiply(x, y) ((x) * (y))
-#define reversed(x, y) ((y) - (x))
+static mx_pair_run *find_pair(int itemsize, enum mx_pair_step first, enum mx_pair_step second,
+                              bool one_b, bool one_c)
+{
+    static const struct mx_pairs *const tables[] = {
+#define ISA(name) &mx_pairs_##name,
+        MX_ISAS(ISA)
+#undef ISA
+    };
+    const struct mx_pairs *pairs = tables[mx_isa()];
+    return (itemsize == 4 ? pairs->float32 : pairs->float64)[first][second][one_b][one_c];
+}
 
-#define each(of) of[i]
-#define one(of)  of##0
+static int count_uses(const struct mx_program *program, int access)
+{
+    int uses = 0;
+    for (int c = 0; c < program->n_calls; c++)
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
+            uses += program->calls[c].accesses[k] == access;
+    return uses;
+}
 
-#define PAIR(type, first, second, b_kind, c_kind)                                  \
-    static void type##_##first##_##second##_##b_kind##_##c_kind(                   \
-        const void *in, const void *other, const void *last, void *to, intptr_t n) \
-    {                                                                              \
-        const type *a = in, *b = other, *c = last, b0 = *b, c0 = *c;               \
-        type *out = to;                                                            \
-        (void)b0, (void)c0;                                                        \
-        INDEPENDENT                                                                \
-        for (intptr_t i = 0; i < n; i++)                                           \
-            out[i] = second(first(a[i], b_kind(b)), c_kind(c));                    \
+/* The step that a call is, of floats all of one size; or MX_STEP_COUNT. */
+static enum mx_pair_step step_of(const struct mx_call *call)
+{
+    const struct mx_instruction *in = call->instruction;
+    int dtype = in->operands[in->nin].dtype;
+    if (in->kind != MX_MAP || (dtype != MX_DTYPE_float32 && dtype != MX_DTYPE_float64) ||
+        in->operands[0].dtype != dtype)
+        return MX_STEP_COUNT;
+    return in->op == MX_OP_add        ? MX_STEP_add
+           : in->op == MX_OP_subtract ? MX_STEP_subtract
+           : in->op == MX_OP_multiply ? MX_STEP_multiply
+                                      : MX_STEP_COUNT;
+}
+
+/* The step with its operands in the other order. */
+static enum mx_pair_step reverse(enum mx_pair_step step)
+{
+    return step == MX_STEP_subtract ? MX_STEP_reversed : step;
+}
+
+/* Whether a run finds its elements there one after the other. */
+static bool is_contiguous(const struct mx_call *call, int k)
+{
+    return call->strides[k] == call->instruction->operands[k].itemsize;
+}
+
+static void pair_with_next(struct mx_program *program, struct mx_call *call)
+{
+    const struct mx_call *next = call + 1;
+    enum mx_pair_step first = step_of(call), second = step_of(next);
+    int between = call->accesses[2];
+    if (first == MX_STEP_COUNT || second == MX_STEP_COUNT ||
+        program->accesses[between].place != MX_SCRATCH || count_uses(program, between) != 2 ||
+        (next->accesses[0] != between && next->accesses[1] != between))
+        return;
+    int a = is_contiguous(call, 0) ? 0 : 1, b = 1 - a, c = next->accesses[0] == between;
+    bool one_b = call->strides[b] == 0, one_c = next->strides[c] == 0;
+    if (!is_contiguous(call, a) || !(one_b || is_contiguous(call, b)) ||
+        !(one_c || is_contiguous(next, c)) || !is_contiguous(next, 2))
+        return;
+    call->pair = find_pair(program->accesses[between].itemsize, a == 0 ? first : reverse(first),
+                           c == 1 ? second : reverse(second), one_b, one_c);
+    call->pair_accesses[0] = call->accesses[a];
+    call->pair_accesses[1] = call->accesses[b];
+    call->pair_accesses[2] = next->accesses[c];
+}
+
+void mx_pairs_find(struct mx_program *program)
+{
+    for (int c = 0; c + 1 < program->n_calls; c++) {
+        pair_with_next(program, &program->calls[c]);
+        c += program->calls[c].pair != NULL;
     }
-
-#define KINDS(X, type, first, second)  \
-    X(type, first, second, each, each) \
-    X(type, first, second, each, one)  \
-    X(type, first, second, one, each) X(type, first, second, one, one)
-#define SECONDS(type, first)           \
-    KINDS(PAIR, type, first, add)      \
-    KINDS(PAIR, type, first, subtract) \
-    KINDS(PAIR, type, first, multiply) KINDS(PAIR, type, first, reversed)
-#define FIRSTS(type) \
-    SECONDS(type, add) SECONDS(type, subtract) SECONDS(type, multiply) SECONDS(type, reversed)
-
-FIRSTS(float)
-FIRSTS(double)
-
-#define CELL(type, first, second)                                                      \
-    [MX_STEP_##second] = {                                                             \
-        {type##_##first##_##second##_each_each, type##_##first##_##second##_each_one}, \
-        {type##_##first##_##second##_one_each, type##_##first##_##second##_one_one}}
-#define ROW(type, first)                                                      \
-    [MX_STEP_##first] = {CELL(type, first, add), CELL(type, first, subtract), \
-                         CELL(type, first, multiply), CELL(type, first, reversed)}
-#define ROWS(type) \
-    {ROW(type, add), ROW(type, subtract), ROW(type, multiply), ROW(type, reversed)}
-
-const struct mx_pairs MX_ISA_NAME(mx_pairs) = {.float32 = ROWS(float), .float64 = ROWS(double)};
+}

@@ -1,31 +1,6 @@
 #pragma once
-/* pairs.h -- two steps of arithmetic in one run: what is between them stays in registers.
- *
- * In the first-level cache a store costs more than a sum, so a chain of sums and products takes
- * half the time when every second result is not stored.  Each is rounded as if it were.
- */
-#include "../instruction.h"
-#include "isa.h"
+/* pairs.h -- the calls of a program that are one run with the next. */
+#include "program.h"
 
-/* second(first(a, b), c) for contiguous elements; b and c may be one value for all.  out may be
- * one of the inputs. */
-typedef void mx_pair_run(const void *a, const void *b, const void *c, void *out, intptr_t n);
-
-/* A step from x and y, in the order of enum mx_arithmetic; the last one is y - x. */
-enum mx_pair_step {
-    MX_STEP_add,
-    MX_STEP_subtract,
-    MX_STEP_multiply,
-    MX_STEP_reversed,
-    MX_STEP_COUNT
-};
-
-struct mx_pairs {
-    mx_pair_run
-        *float32[MX_STEP_COUNT][MX_STEP_COUNT][2][2]; /* [first][second][one b][one c] */
-    mx_pair_run *float64[MX_STEP_COUNT][MX_STEP_COUNT][2][2];
-};
-
-#define TABLE(isa) extern const struct mx_pairs mx_pairs_##isa;
-MX_ISAS(TABLE)
-#undef TABLE
+/* Each call is in one pair at most.  After all that settles where operands are. */
+void mx_pairs_find(struct mx_program *program);

@@ -4,338 +4,18 @@
 #include <string.h>
 
 #include "../alloc.h"
-#include "../axes.h"
 #include "../buffer.h"
 #include "../error.h"
+#include "blocks.h"
 #include "conditions.h"
 #include "copies.h"
 #include "find.h"
 #include "gather.h"
+#include "pairs.h"
 #include "reduce.h"
 #include "scan.h"
 #include "scatter.h"
-
-#define CACHE_BYTES    24576 /* of the first-level cache, for what a block touches */
-#define MIN_BLOCK      256   /* elements */
-#define MAX_BLOCK      4096
-#define ROW_BYTES      32768 /* of results that a reduction comes back to */
-#define SHORT_AXIS     48    /* an innermost axis up to this is made part of larger blocks */
-#define CHUNK_ELEMENTS 16384
-#define LINE           64 /* bytes of a cache line */
-
-/* -- Axes -------------------------------------------------------------------------- */
-
-static bool is_memory(const struct mx_access *access) { return access->place == MX_DIRECT; }
-
-static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
-
-/* The axes as all operands in memory have them. */
-static struct mx_axes axes_of(struct mx_program *program, intptr_t **strides)
-{
-    struct mx_axes axes = {&program->ndim, program->shape, &program->reduced, 0, strides};
-    for (int a = 0; a < program->n_accesses; a++)
-        if (is_memory(&program->accesses[a]))
-            strides[axes.n_views++] = program->accesses[a].strides;
-    return axes;
-}
-
-static void sort_axes(struct mx_program *program)
-{
-    intptr_t *strides[program->n_accesses];
-    struct mx_axes axes = axes_of(program, strides);
-    mx_axes_sort(&axes);
-}
-
-static bool has_ranges(const struct mx_program *program)
-{
-    for (int c = 0; c < program->n_calls; c++)
-        if (program->calls[c].instruction->kind == MX_RANGE)
-            return true;
-    return false;
-}
-
-/* An axis along which all operands go backwards is gone through from its other end. */
-static void turn_axes(struct mx_program *program)
-{
-    for (int i = 0; i < program->ndim; i++) {
-        bool backwards = false, forwards = has_ranges(program);
-        for (int a = 0; a < program->n_accesses; a++) {
-            intptr_t stride =
-                is_memory(&program->accesses[a]) ? program->accesses[a].strides[i] : 0;
-            backwards |= stride < 0;
-            forwards |= stride > 0;
-        }
-        if (!backwards || forwards)
-            continue;
-        for (int a = 0; a < program->n_accesses; a++) {
-            struct mx_access *access = &program->accesses[a];
-            if (is_memory(access)) {
-                access->data += (program->shape[i] - 1) * access->strides[i];
-                access->strides[i] = -access->strides[i];
-            }
-        }
-    }
-}
-
-static void merge_axes(struct mx_program *program)
-{
-    intptr_t *strides[program->n_accesses];
-    struct mx_axes axes = axes_of(program, strides);
-    mx_axes_merge(&axes);
-}
-
-/* -- Blocks ------------------------------------------------------------------------ */
-
-/* Elements of a block for which all operands fit the cache. */
-static intptr_t block_size(const struct mx_program *program)
-{
-    intptr_t bytes = 1;
-    for (int a = 0; a < program->n_accesses; a++) {
-        const struct mx_access *access = &program->accesses[a];
-        if (access->place == MX_SCRATCH || access->strides[program->ndim - 1] != 0)
-            bytes += access->itemsize;
-    }
-    intptr_t size = CACHE_BYTES / bytes / LINE * LINE;
-    return size < MIN_BLOCK ? MIN_BLOCK : size > MAX_BLOCK ? MAX_BLOCK : size;
-}
-
-/* Reductions go along the innermost axis, or along others with a row of results: either
- * way a long one. */
-static void choose_reduced_row(struct mx_program *program)
-{
-    int last = program->ndim - 1, longest = last;
-    for (int i = 0; i < last; i++)
-        if (program->shape[i] > program->shape[longest])
-            longest = i;
-    if (program->shape[last] < MIN_BLOCK / 4 && longest != last) {
-        intptr_t *strides[program->n_accesses];
-        struct mx_axes axes = axes_of(program, strides);
-        for (int i = longest; i < last; i++)
-            mx_axes_swap(&axes, i, i + 1);
-    }
-}
-
-static int largest_item(const struct mx_program *program)
-{
-    int itemsize = 1;
-    for (int a = 0; a < program->n_accesses; a++)
-        if (program->accesses[a].itemsize > itemsize)
-            itemsize = program->accesses[a].itemsize;
-    return itemsize;
-}
-
-static void cut_into_blocks(struct mx_program *program)
-{
-    bool reduces = program->n_reductions > 0;
-    if (reduces)
-        choose_reduced_row(program);
-    int split = program->ndim - 1;
-    intptr_t inner = 1;
-    while (!reduces && split > 0 && inner * program->shape[split] <= SHORT_AXIS)
-        inner *= program->shape[split--];
-    bool comes_back = reduces && !(program->reduced >> split & 1);
-    intptr_t size = block_size(program);
-    if (comes_back && program->n_calls <= 2)
-        size = ROW_BYTES / largest_item(program); /* long ones: memory is read in one go */
-    else if (program->n_calls == 1 && inner == 1)
-        size = CHUNK_ELEMENTS; /* a loop alone just streams */
-    intptr_t length = size / inner, n = program->shape[split];
-    program->n_pieces = (n + length - 1) / length;
-    program->length = (n + program->n_pieces - 1) / program->n_pieces;
-    program->n_pieces = (n + program->length - 1) / program->length;
-    program->split = split;
-    program->inner = inner;
-    program->n_blocks = program->n_pieces;
-    for (int i = 0; i < split; i++)
-        program->n_blocks *= program->shape[i];
-}
-
-/* Whether one stride leads through all elements of a block, and which. */
-static bool has_block_stride(const struct mx_program *program, struct mx_access *access)
-{
-    int last = program->ndim - 1;
-    access->stride = access->strides[last];
-    for (int i = last; i > program->split; i--)
-        if (access->strides[i - 1] != access->strides[i] * program->shape[i])
-            return false;
-    return true;
-}
-
-/* -- Scratch memory ---------------------------------------------------------------- */
-
-struct slots {
-    size_t size; /* of the whole so far */
-    struct {
-        size_t offset, size;
-    } unused[MX_MAX_STEPS * 2];
-    int n_unused;
-};
-
-static size_t take_slot(struct slots *slots, size_t size)
-{
-    for (int i = slots->n_unused - 1; i >= 0; i--) {
-        if (slots->unused[i].size != size)
-            continue;
-        size_t offset = slots->unused[i].offset;
-        slots->unused[i] = slots->unused[--slots->n_unused];
-        return offset;
-    }
-    size_t offset = slots->size;
-    slots->size += size;
-    return offset;
-}
-
-static void give_slot(struct slots *slots, size_t offset, size_t size)
-{
-    if (slots->n_unused < MX_MAX_STEPS * 2) {
-        slots->unused[slots->n_unused].offset = offset;
-        slots->unused[slots->n_unused++].size = size;
-    }
-}
-
-/* Room for one block, and a line more so that blocks do not fall on the same lines. */
-static size_t slot_size(const struct mx_program *program, const struct mx_access *access)
-{
-    size_t n = (size_t)(program->length * program->inner);
-    return (n * (size_t)access->itemsize + LINE - 1) / LINE * LINE + LINE;
-}
-
-static int last_use(const struct mx_program *program, int access)
-{
-    for (int c = program->n_calls - 1; c >= 0; c--) {
-        const struct mx_instruction *in = program->calls[c].instruction;
-        for (int k = 0; k < mx_operand_count(in); k++)
-            if (program->calls[c].accesses[k] == access)
-                return c;
-    }
-    return -1;
-}
-
-static bool is_first_use(const struct mx_program *program, int call, int access)
-{
-    for (int c = 0; c < call; c++)
-        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
-            if (program->calls[c].accesses[k] == access)
-                return false;
-    return true;
-}
-
-/* A temporary takes over the slot of one that is used for the last time, as its loop would
- * work in place. */
-static void place_in_scratch(struct mx_program *program)
-{
-    struct slots slots = {0};
-    for (int a = 0; a < program->n_accesses; a++) {
-        struct mx_access *access = &program->accesses[a];
-        if (access->place == MX_PACKED)
-            access->offset = take_slot(&slots, slot_size(program, access));
-        if (access->place != MX_DIRECT)
-            access->stride = access->itemsize;
-    }
-    for (int c = 0; c < program->n_calls; c++) {
-        const struct mx_instruction *in = program->calls[c].instruction;
-        const int *accesses = program->calls[c].accesses;
-        for (int pass = 0; pass < 2; pass++) {
-            /* Before the outputs take slots, the slots of inputs of their size are free. */
-            for (int k = 0; k < mx_operand_count(in); k++) {
-                struct mx_access *access = &program->accesses[accesses[k]];
-                bool is_seen = false;
-                for (int j = 0; j < k; j++)
-                    is_seen |= accesses[j] == accesses[k];
-                bool in_place = k < in->nin && in->nout == 1 &&
-                                access->itemsize == in->operands[in->nin].itemsize;
-                if (access->place == MX_SCRATCH && !is_seen && in_place == (pass == 0) &&
-                    last_use(program, accesses[k]) == c)
-                    give_slot(&slots, access->offset, slot_size(program, access));
-            }
-            for (int k = in->nin; k < mx_operand_count(in) && pass == 0; k++) {
-                struct mx_access *access = &program->accesses[accesses[k]];
-                if (access->place == MX_SCRATCH && is_first_use(program, c, accesses[k]))
-                    access->offset = take_slot(&slots, slot_size(program, access));
-            }
-        }
-    }
-    program->scratch_size = slots.size;
-}
-
-static void settle_strides(struct mx_program *program)
-{
-    for (int c = 0; c < program->n_calls; c++)
-        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
-            program->calls[c].strides[k] =
-                program->accesses[program->calls[c].accesses[k]].stride;
-}
-
-/* -- Pairs ------------------------------------------------------------------------- */
-
-static mx_pair_run *find_pair(int itemsize, enum mx_pair_step first, enum mx_pair_step second,
-                              bool one_b, bool one_c)
-{
-    static const struct mx_pairs *const tables[] = {
-#define ISA(name) &mx_pairs_##name,
-        MX_ISAS(ISA)
-#undef ISA
-    };
-    const struct mx_pairs *pairs = tables[mx_isa()];
-    return (itemsize == 4 ? pairs->float32 : pairs->float64)[first][second][one_b][one_c];
-}
-
-static int count_uses(const struct mx_program *program, int access)
-{
-    int uses = 0;
-    for (int c = 0; c < program->n_calls; c++)
-        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
-            uses += program->calls[c].accesses[k] == access;
-    return uses;
-}
-
-static bool is_arithmetic(const struct mx_call *call)
-{
-    return call->instruction->kind == MX_MAP && call->instruction->arithmetic;
-}
-
-/* The step with its operands in the other order. */
-static enum mx_pair_step reverse(enum mx_pair_step step)
-{
-    return step == MX_STEP_subtract ? MX_STEP_reversed : step;
-}
-
-/* Whether a run finds its elements there one after the other. */
-static bool is_contiguous(const struct mx_call *call, int k)
-{
-    return call->strides[k] == call->instruction->operands[k].itemsize;
-}
-
-static void pair_with_next(struct mx_program *program, struct mx_call *call)
-{
-    const struct mx_call *next = call + 1;
-    int between = call->accesses[2];
-    if (!is_arithmetic(call) || !is_arithmetic(next) ||
-        program->accesses[between].place != MX_SCRATCH || count_uses(program, between) != 2 ||
-        (next->accesses[0] != between && next->accesses[1] != between))
-        return;
-    int a = is_contiguous(call, 0) ? 0 : 1, b = 1 - a, c = next->accesses[0] == between;
-    bool one_b = call->strides[b] == 0, one_c = next->strides[c] == 0;
-    if (!is_contiguous(call, a) || !(one_b || is_contiguous(call, b)) ||
-        !(one_c || is_contiguous(next, c)) || !is_contiguous(next, 2))
-        return;
-    enum mx_pair_step first = (enum mx_pair_step)(call->instruction->arithmetic - MX_ADD);
-    enum mx_pair_step second = (enum mx_pair_step)(next->instruction->arithmetic - MX_ADD);
-    call->pair = find_pair(program->accesses[between].itemsize, a == 0 ? first : reverse(first),
-                           c == 1 ? second : reverse(second), one_b, one_c);
-    call->pair_accesses[0] = call->accesses[a];
-    call->pair_accesses[1] = call->accesses[b];
-    call->pair_accesses[2] = next->accesses[c];
-}
-
-/* Each call is in one pair at most. */
-static void find_pairs(struct mx_program *program)
-{
-    for (int c = 0; c + 1 < program->n_calls; c++) {
-        pair_with_next(program, &program->calls[c]);
-        c += program->calls[c].pair != NULL;
-    }
-}
+#include "scratch.h"
 
 /* -- Making ------------------------------------------------------------------------ */
 
@@ -391,37 +71,20 @@ static void add_calls(struct mx_program *program, const struct mx_group *group,
     }
 }
 
-/* With these, NumPy's loops that tell NaN, infinity and signs go wrong: in NumPy 2.4
- * numpy.isnan(x, out=y[::2]) is not numpy.isnan(x). */
-static bool is_scattered_truth(const struct mx_access *access)
+static void settle_strides(struct mx_program *program)
 {
-    return access->is_stored && access->itemsize == 1 && access->stride != 1;
-}
-
-static void settle_accesses(struct mx_program *program)
-{
-    for (int a = 0; a < program->n_accesses; a++) {
-        struct mx_access *access = &program->accesses[a];
-        if (access->place == MX_DIRECT &&
-            (!has_block_stride(program, access) || is_scattered_truth(access)))
-            access->place = MX_PACKED;
-    }
+    for (int c = 0; c < program->n_calls; c++)
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
+            program->calls[c].strides[k] =
+                program->accesses[program->calls[c].accesses[k]].stride;
 }
 
 static int plan_blocks(struct mx_program *program)
 {
-    sort_axes(program);
-    turn_axes(program);
-    merge_axes(program);
-    cut_into_blocks(program);
-    settle_accesses(program);
-    place_in_scratch(program);
+    mx_blocks_plan(program);
+    mx_scratch_plan(program);
     settle_strides(program);
-    find_pairs(program);
-    program->blocks_per_chunk =
-        at_least_one(CHUNK_ELEMENTS / (program->length * program->inner));
-    program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
-                                 program->blocks_per_chunk);
+    mx_pairs_find(program);
     return program->n_reductions > 0 ? mx_reduce_plan(program) : MX_OK;
 }
 
@@ -434,11 +97,11 @@ static int plan(struct mx_program *program)
     case MX_FIND:
         return mx_find_plan(program);
     case MX_GATHER:
-        merge_axes(program);
+        mx_blocks_merge_axes(program);
         mx_gather_plan(program);
         return MX_OK;
     case MX_SCATTER:
-        merge_axes(program);
+        mx_blocks_merge_axes(program);
         return mx_scatter_plan(program);
     default:
         return plan_blocks(program);
@@ -461,6 +124,7 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
         .ndim = group->ndim,
         .reduced = group->reduced,
         .accesses = (struct mx_access *)(program + 1),
+        .is_measured = group->is_measured,
         .is_repeatable = true,
     };
     program->calls = (struct mx_call *)(program->accesses + n_accesses);
@@ -538,6 +202,20 @@ static void *data_of(struct mx_instruction *in, const struct mx_position *at)
     }
 }
 
+/* Whether the thread's next block is timed. */
+static _Thread_local bool is_sampled;
+
+static int64_t add_time(struct mx_call *call, int64_t begin)
+{
+    int64_t end = mx_now(), taken = end - begin;
+    int64_t shortest = atomic_load_explicit(&call->shortest, memory_order_relaxed);
+    atomic_fetch_add_explicit(&call->nanoseconds, taken, memory_order_relaxed);
+    atomic_fetch_add_explicit(&call->n_samples, 1, memory_order_relaxed);
+    if (shortest == 0 || taken < shortest) /* another thread's may get lost */
+        atomic_store_explicit(&call->shortest, taken, memory_order_relaxed);
+    return end;
+}
+
 void mx_program_run_block(struct mx_program *program, const struct mx_position *at,
                           char *scratch, struct mx_partial *partials, bool watched)
 {
@@ -550,14 +228,19 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
             move(program, access, at, data[a], false);
     }
     intptr_t n = at->length * program->inner;
+    bool is_timed = is_sampled;
+    int64_t begin = is_timed ? mx_now() : 0;
+    is_sampled = false;
     for (int c = 0; c < program->n_calls; c++) {
-        const struct mx_call *call = &program->calls[c];
+        struct mx_call *call = &program->calls[c];
         struct mx_instruction *in = call->instruction;
         char *args[MX_MAX_OPERANDS];
         if (call->pair && !watched) {
             const int *from = call->pair_accesses;
             call->pair(data[from[0]], data[from[1]], data[from[2]],
                        data[program->calls[++c].accesses[2]], n);
+            if (is_timed) /* what both took is the second one's until it is over */
+                begin = add_time(&program->calls[c], begin);
             continue;
         }
         for (int k = 0; k < mx_operand_count(in); k++)
@@ -570,6 +253,8 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
             in->loop.function(args, &n, call->strides, data_of(in, at));
         if (watched)
             mx_conditions_tell(in);
+        if (is_timed)
+            begin = add_time(call, begin);
     }
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];
@@ -636,12 +321,33 @@ void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratc
     if (program->wanted && !program->is_repeatable)
         atomic_store(&program->is_watched, true);
     bool watched = atomic_load(&program->is_watched);
+    is_sampled = program->is_measured;
     run_once(program, chunk, scratch, watched);
+    is_sampled = false;
     int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
     if (!watched && (met & program->wanted) != 0) {
         atomic_store(&program->is_watched, true);
         mx_conditions_clear();
         run_once(program, chunk, scratch, true);
+    }
+}
+
+/* A thread that lost its core in a sample has not told what the call takes. */
+#define LONGEST 4 /* times the shortest sample, on average */
+
+static void tell_samples(struct mx_program *program)
+{
+    for (int c = 0; c < program->n_calls; c++) {
+        const struct mx_call *call = &program->calls[c];
+        int64_t most = LONGEST * atomic_load(&call->shortest) * atomic_load(&call->n_samples);
+        int64_t taken = atomic_load(&call->nanoseconds);
+        taken = taken < most ? taken : most;
+        struct mx_cost *cost = &call->instruction->cost, *before = NULL;
+        if (c > 0 && call[-1].pair && atomic_load(&call[-1].n_samples) == 0)
+            before = &call[-1].instruction->cost; /* half of what the two took */
+        cost->nanoseconds = before ? taken - taken / 2 : taken;
+        if (before)
+            before->nanoseconds = taken / 2;
     }
 }
 
@@ -653,4 +359,6 @@ void mx_program_finish(struct mx_program *program)
         mx_find_finish(program);
     if (program->kind == MX_SCATTER)
         mx_scatter_finish(program);
+    if (program->is_measured)
+        tell_samples(program);
 }

@@ -8,7 +8,9 @@
  * Temporaries live in a thread's scratch memory and are overwritten by the next block.
  */
 #include "../fuse.h"
-#include "pairs.h"
+#include "pair_runs.h"
+
+#define MX_CACHE_LINE 64 /* bytes */
 
 enum mx_place {
     MX_DIRECT,  /* the loop reads or writes memory itself, with one stride */
@@ -31,7 +33,9 @@ struct mx_call {
     mx_pair_run *pair; /* of this call and the next, or NULL */
     int pair_accesses[3];
     int accesses[MX_MAX_OPERANDS];
-    intptr_t strides[MX_MAX_OPERANDS]; /* of them, within a block */
+    intptr_t strides[MX_MAX_OPERANDS];     /* of them, within a block */
+    _Atomic int64_t nanoseconds, shortest; /* of a sample of blocks; of one of them */
+    _Atomic int64_t n_samples;
 };
 
 struct mx_program {
@@ -51,6 +55,7 @@ struct mx_program {
     struct mx_access *accesses;
     size_t scratch_size; /* bytes that a thread needs */
 
+    bool is_measured;       /* calls are timed in the first block of each chunk */
     bool is_repeatable;     /* what ran can run again: nothing that it reads was overwritten */
     int wanted;             /* floating-point conditions that some call wants to tell of */
     atomic_int met;         /* of them, before calls that clear them */
@@ -71,7 +76,7 @@ void mx_program_free(struct mx_program *program);
 /* Runs one chunk; scratch is the thread's own, 64-byte aligned. */
 void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratch);
 
-/* After the last chunk. */
+/* After the last chunk.  Writes samples of their times onto the instructions. */
 void mx_program_finish(struct mx_program *program);
 
 /* Where a block begins on each axis up to the split axis, and the length of its piece. */

@@ -8,7 +8,6 @@
 #include "conditions.h"
 #include "copies.h"
 
-#define LINE             64    /* bytes of a cache line, where rows begin */
 #define MANY_CHUNKS      64    /* enough for any number of threads to share */
 #define SEGMENT_ELEMENTS 32768 /* at least */
 #define SEGMENT_ROWS     32    /* at least: each segment copies one, and one is joined */
@@ -46,7 +45,7 @@ static size_t results_size(const struct mx_program *program, const struct mx_cal
 {
     size_t size =
         (size_t)program->reduce->n_units * row_length(program) * (size_t)output_itemsize(call);
-    return (size + LINE - 1) & ~(size_t)(LINE - 1);
+    return (size + MX_CACHE_LINE - 1) & ~(size_t)(MX_CACHE_LINE - 1);
 }
 
 /* Bytes of one reduction's results that wait on the levels. */
@@ -56,7 +55,7 @@ static size_t levels_size(const struct mx_program *program, const struct mx_call
     if (!plan->is_row_kept)
         return MX_LEVELS * MX_FAN * 16;
     size_t size = (size_t)(program->length * plan->n_row_levels * output_itemsize(call));
-    return (size + LINE - 1) & ~(size_t)(LINE - 1);
+    return (size + MX_CACHE_LINE - 1) & ~(size_t)(MX_CACHE_LINE - 1);
 }
 
 static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
@@ -90,7 +89,7 @@ int mx_reduce_plan(struct mx_program *program)
          n > MX_ROWS && plan->n_row_levels < MX_LEVELS - 1; n /= MX_ROWS)
         plan->n_row_levels++;
     plan->levels = program->scratch_size =
-        (program->scratch_size + LINE - 1) & ~(size_t)(LINE - 1);
+        (program->scratch_size + MX_CACHE_LINE - 1) & ~(size_t)(MX_CACHE_LINE - 1);
     for (int c = 0; c < program->n_calls; c++) {
         if (program->calls[c].instruction->kind != MX_REDUCE)
             continue;
@@ -98,9 +97,9 @@ int mx_reduce_plan(struct mx_program *program)
         program->scratch_size += levels_size(program, &program->calls[c]);
     }
     if (plan->n_segments > 1) {
-        plan->memory = mx_alloc((size_t)plan->n_segments * plan->segment_size + LINE);
-        plan->partials =
-            (char *)(((uintptr_t)plan->memory + LINE - 1) & ~(uintptr_t)(LINE - 1));
+        plan->memory = mx_alloc((size_t)plan->n_segments * plan->segment_size + MX_CACHE_LINE);
+        plan->partials = (char *)(((uintptr_t)plan->memory + MX_CACHE_LINE - 1) &
+                                  ~(uintptr_t)(MX_CACHE_LINE - 1));
         if (!plan->memory) {
             mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
                     (ptrdiff_t)plan->n_segments);

@@ -14,7 +14,6 @@
 #define COLUMN_BYTES    2048  /* of a row, that a thread has at least */
 #define KEPT_BLOCK      512
 #define N_SAMPLES       512
-#define LINE            64          /* bytes of the cache's; copies have lines of their own */
 #define COPY_BYTES      (128 << 10) /* of elements, that the caches have for each thread */
 #define UPDATES_PER_ELEMENT 8       /* where a copy of it is worth it */
 #define NEAR_BYTES (16 << 20)       /* of elements that are found without waiting for memory */
@@ -59,7 +58,8 @@ static int values_of(const struct mx_instruction *in) { return in->nin - 1; }
 static char *copy_of(const struct mx_program *program, size_t part)
 {
     const struct scatter *scatter = scatter_of(program);
-    uintptr_t first = ((uintptr_t)scatter->copies + LINE - 1) / LINE * LINE;
+    uintptr_t first =
+        ((uintptr_t)scatter->copies + MX_CACHE_LINE - 1) / MX_CACHE_LINE * MX_CACHE_LINE;
     return (char *)first + (part - 1) * scatter->copy_size;
 }
 
@@ -111,7 +111,7 @@ static bool choose_limits(const struct mx_program *program, int n_parts)
     qsort(samples, (size_t)n, sizeof *samples, compare);
     intptr_t n_lines = 1;
     for (intptr_t s = 1; s < n; s++)
-        n_lines += samples[s] - samples[s - 1] >= LINE;
+        n_lines += samples[s] - samples[s - 1] >= MX_CACHE_LINE;
     scatter->limits[0] = INTPTR_MIN;
     for (int part = 1; part < n_parts; part++)
         scatter->limits[part] = n ? samples[n * part / n_parts] : 0;
@@ -187,7 +187,7 @@ static size_t size_of_copy(const struct mx_program *program, const struct mx_row
     if (!is_worth_copies(in, rows))
         return 0;
     size_t size = (size_t)(in->indexing.sizes[0] * in->operands[in->nin].itemsize);
-    return (size + LINE - 1) / LINE * LINE;
+    return (size + MX_CACHE_LINE - 1) / MX_CACHE_LINE * MX_CACHE_LINE;
 }
 
 /* How many parts, at most n_parts, are worth it where each has elements of its own: one, if to
@@ -223,7 +223,7 @@ int mx_scatter_plan(struct mx_program *program)
     else if (rows->is_contiguous && columns >= n_parts)
         plan.sharing = BY_COLUMNS;
     struct scatter *scatter =
-        mx_alloc(sizeof plan + LINE + plan.copy_size * (size_t)(n_parts - 1));
+        mx_alloc(sizeof plan + MX_CACHE_LINE + plan.copy_size * (size_t)(n_parts - 1));
     if (!scatter)
         return mx_fail(MX_ERROR_MEMORY, "unable to plan a scatter");
     *scatter = plan;

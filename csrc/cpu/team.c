@@ -18,7 +18,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../alloc.h"
 #include "cores.h"
@@ -66,13 +65,6 @@ static void relax(void)
 #endif
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static uint64_t bit(int thread) { return (uint64_t)1 << thread; }
 
 static bool may_take(uint64_t hand_out, int thread)
@@ -89,14 +81,14 @@ static bool is_over(int thread)
 
 static bool spin(int thread)
 {
-    int64_t end = now() + SPIN_NS;
+    int64_t end = mx_now() + SPIN_NS;
     do {
         for (int i = 0; i < 32; i++) {
             if (is_over(thread))
                 return true;
             relax();
         }
-    } while (now() < end);
+    } while (mx_now() < end);
     return false;
 }
 

@@ -16,7 +16,7 @@ struct mx_dispatch {
     const void *compiled;
     struct mx_buffer *const *buffers; /* placed; bound from 0 on */
     const bool *is_written;
-    const size_t *offsets; /* bytes, where a kernel finds its memory; NULL: at the beginning */
+    const size_t *offsets; /* bytes, where the kernel finds its memory */
     int n_buffers;
     const void *args; /* bound after the buffers; 4,096 bytes at most */
     size_t args_size;

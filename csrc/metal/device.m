@@ -321,6 +321,16 @@ static void commit(void)
     held = NULL;
 }
 
+/* Lets go of what it holds for a dispatch that came to nothing, if that is all there is. */
+static void drop_commands(void)
+{
+    [encoder endEncoding];
+    free_held(held);
+    encoder = nil;
+    commands = nil;
+    held = NULL;
+}
+
 /* -- Encoding ---------------------------------------------------------------------- */
 
 /* Holds what the dispatch uses, each once. */
@@ -383,6 +393,8 @@ int mx_metal_encode(const struct mx_dispatch *dispatch)
                 status = MX_ERROR_MEMORY;
         if (status == MX_OK)
             status = hold(dispatch, memories);
+        if (status != MX_OK && commands && n_dispatches == 0)
+            drop_commands();
         if (status != MX_OK)
             return status;
         if (needs_barrier(dispatch, memories)) {
@@ -393,7 +405,7 @@ int mx_metal_encode(const struct mx_dispatch *dispatch)
         [encoder setComputePipelineState:state_of(dispatch->compiled)];
         for (int b = 0; b < dispatch->n_buffers; b++)
             [encoder setBuffer:(__bridge id<MTLBuffer>)memories[b]->buffer
-                        offset:dispatch->offsets ? dispatch->offsets[b] : 0
+                        offset:dispatch->offsets[b]
                        atIndex:(NSUInteger)b];
         [encoder setBytes:dispatch->args
                    length:dispatch->args_size

@@ -25,6 +25,7 @@ struct mx_binding {
     size_t size;
     size_t lead; /* bytes of the copy before them, which keep their alignment */
     bool is_written;
+    size_t offset; /* bytes, where the kernel finds what it uses */
 };
 
 /* What a thread of the kernel stands for. */

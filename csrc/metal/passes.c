@@ -60,7 +60,8 @@ struct mx_reduce_shape mx_pass_shape_reduce(const struct mx_kernel *kernel)
 const char *mx_pass_partial_type(const struct mx_instruction *in, int *itemsize)
 {
     int dtype = in->operands[0].dtype;
-    bool is_half_sum = dtype == MX_DTYPE_float16 && in->op == MX_OP_add;
+    bool is_half = dtype == MX_DTYPE_float16 || dtype == MX_DTYPE_bfloat16;
+    bool is_half_sum = is_half && in->op == MX_OP_add;
     *itemsize = is_half_sum ? 4 : in->operands[0].itemsize;
     return is_half_sum ? "float" : mx_msl_type(dtype);
 }

@@ -91,15 +91,14 @@ static struct pipeline *add(char *key, size_t length, uint64_t hash)
     return pipeline;
 }
 
-void *mx_pipeline_get(const char *prelude, const char *text, const char *function)
+int mx_pipeline_get(const void **compiled, const char *prelude, const char *text,
+                    const char *function)
 {
     size_t head = strlen(prelude) + 1, middle = strlen(text) + 1, tail = strlen(function) + 1;
     size_t length = head + middle + tail;
     char *key = mx_alloc(length);
-    if (!key) {
-        mx_fail(MX_ERROR_MEMORY, "unable to look for a kernel of %zu bytes", length);
-        return NULL;
-    }
+    if (!key)
+        return mx_fail(MX_ERROR_MEMORY, "unable to look for a kernel of %zu bytes", length);
     memcpy(key, prelude, head);
     memcpy(key + head, text, middle);
     memcpy(key + head + middle, function, tail);
@@ -111,13 +110,15 @@ void *mx_pipeline_get(const char *prelude, const char *text, const char *functio
             continue;
         found->used = ++cache.clock;
         mx_free(key);
-        return found->compiled;
+        *compiled = found->compiled;
+        return MX_OK;
     }
     struct pipeline *pipeline = add(key, length, hash);
-    if (!pipeline || compile(pipeline, prelude, text, function) != MX_OK) {
+    int status = pipeline ? compile(pipeline, prelude, text, function) : MX_ERROR_MEMORY;
+    if (status != MX_OK) {
         mx_free(key);
         mx_free(pipeline);
-        return NULL;
+        return status;
     }
     while (cache.count >= cache.limit && cache.count > 0)
         drop_oldest();
@@ -125,5 +126,6 @@ void *mx_pipeline_get(const char *prelude, const char *text, const char *functio
     pipeline->next = *list;
     *list = pipeline;
     cache.count++;
-    return pipeline->compiled;
+    *compiled = pipeline->compiled;
+    return MX_OK;
 }

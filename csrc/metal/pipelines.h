@@ -6,9 +6,10 @@
  */
 #include "../base.h"
 
-/* The compiled kernel of the function in `prelude` and `text` together; NULL after mx_fail.  It
+/* Gives a status, and the compiled kernel of the function in `prelude` and `text` together.  It
  * is the cache's: to be used before the next call. */
-void *mx_pipeline_get(const char *prelude, const char *text, const char *function);
+int mx_pipeline_get(const void **compiled, const char *prelude, const char *text,
+                    const char *function);
 
 int mx_pipelines_set_limit(int limit); /* the limit before */
 int mx_pipelines_kept(void);

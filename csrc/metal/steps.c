@@ -27,8 +27,8 @@ bool mx_step_is_possible(const struct mx_instruction *in)
         return is_exact_enough(in->op, mx_dtype_get(in->operands[0].dtype)->kind);
     case MX_RANGE:
         return !is_complex(in->operands[1].dtype);
-    case MX_SCATTER: /* Metal changes words of 32 bits at once */
-        return in->operands[in->nin].itemsize <= 4;
+    case MX_SCATTER: /* Metal changes words of 32 bits at once; what is set has one writer */
+        return in->op == MX_COPY || in->operands[in->nin].itemsize <= 4;
     default:
         return true;
     }
@@ -38,7 +38,7 @@ bool mx_step_is_possible(const struct mx_instruction *in)
 
 /* Which floating-point conditions a row can meet, and how they are told from its operands and
  * its result: by functions of metal/element.metal. */
-enum conditions { NONE, ARITHMETIC, QUOTIENT, POLE, POWER, DIVMOD };
+enum conditions { NONE, ARITHMETIC, QUOTIENT, POLE, POWER, DIVMOD, ORDER, EXTREME, NUMBER };
 
 static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_add] = ARITHMETIC,
@@ -79,17 +79,29 @@ static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_ldexp] = ARITHMETIC,
 };
 
+/* Loops of ml_dtypes compare floats as C does, which is invalid with NaN. */
+static const unsigned char bfloat16_conditions[MX_OP_COUNT] = {
+    [MX_OP_less] = ORDER,      [MX_OP_less_equal] = ORDER,    [MX_OP_greater] = ORDER,
+    [MX_OP_maximum] = EXTREME, [MX_OP_minimum] = EXTREME,     [MX_OP_fmax] = NUMBER,
+    [MX_OP_fmin] = NUMBER,     [MX_OP_greater_equal] = ORDER,
+};
+
 static enum conditions conditions_of(const struct mx_instruction *in)
 {
     int from = in->operands[0].dtype, to = in->operands[in->nin].dtype;
     bool is_real = mx_dtype_get(from)->kind == 'f' || is_complex(from);
+    bool is_silent =
+        from == MX_DTYPE_bfloat16 ? mx_dtype_get(to)->kind == 'f' : to == MX_DTYPE_bfloat16;
     if (in->op == MX_COPY) /* a float that becomes an integer or a smaller float */
-        return is_real && from != to && mx_dtype_get(to)->kind != 'b' && in->kind == MX_MAP
+        return is_real && from != to && mx_dtype_get(to)->kind != 'b' && !is_silent &&
+                       in->kind == MX_MAP
                    ? ARITHMETIC
                    : NONE;
     if (in->op >= MX_OP_COUNT || in->kind == MX_SCATTER)
         return NONE;
     enum conditions found = (enum conditions)conditions[in->op];
+    if (from == MX_DTYPE_bfloat16 && in->kind == MX_MAP && found == NONE)
+        return (enum conditions)bfloat16_conditions[in->op];
     return is_real || found == DIVMOD ? found : NONE;
 }
 
@@ -229,8 +241,8 @@ static const char *expression_of(int op)
 
 static void print_conditions(struct mx_kernel *kernel, int step)
 {
-    static const char *const names[] = {"",     "arithmetic", "quotient",
-                                        "pole", "power",      "divmod"};
+    static const char *const names[] = {"",       "arithmetic", "quotient", "pole",  "power",
+                                        "divmod", "order",      "extreme",  "number"};
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     const char *name = names[conditions_of(in)];
     mx_text_print(&kernel->text, "        told%d |= mx_met_%s(a%s, r);\n", step, name,

@@ -36,6 +36,12 @@ void mx_text_print(struct mx_text *text, const char *format, ...)
     va_end(list);
 }
 
+void mx_text_clear(struct mx_text *text)
+{
+    text->length = 0;
+    text->is_broken = false;
+}
+
 void mx_text_free(struct mx_text *text)
 {
     mx_free(text->characters);

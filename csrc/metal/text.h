@@ -9,4 +9,5 @@ struct mx_text {
 };
 
 void mx_text_print(struct mx_text *text, const char *format, ...) MX_PRINTF(2, 3);
+void mx_text_clear(struct mx_text *text); /* begins anew, in the same memory */
 void mx_text_free(struct mx_text *text);

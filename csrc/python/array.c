@@ -4,7 +4,7 @@
  * between the program and NumPy would be named in every warning and traceback in place of
  * the program's own line, and it costs as much again as a NumPy call on a small array.
  */
-#include "python/queue.h"
+#include "python/profile.h"
 #include "python/record.h"
 
 /* Arrays whose memory is used again.  A loop that makes and drops one array would else take
@@ -97,6 +97,7 @@ static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 /* Before NumPy's slot gets the hosts. */
 static inline int prepare(PyObject *a, PyObject *b)
 {
+    span_note_numpy();
     if (queue_is_idle())
         return 0;
     if (is_array(a) && queue_before_write(a) < 0)
@@ -126,28 +127,12 @@ static PyObject *call_slot(binaryfunc slot, PyObject *a, PyObject *b)
     return result;
 }
 
-/* What multiplies large matrices on a device, or gives NotImplemented; NULL: nothing does. */
-static PyObject *multiply_matrices;
-
-PyObject *array_set_matmul(PyObject *module, PyObject *function)
-{
-    (void)module;
-    Py_XDECREF(multiply_matrices);
-    multiply_matrices = Py_NewRef(function);
-    Py_RETURN_NONE;
-}
-
 /* False: it is NumPy's to multiply them. */
 static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
 {
     bool is_large = (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
-    if (!multiply_matrices || !is_large)
-        return false;
-    *result = PyObject_CallFunctionObjArgs(multiply_matrices, a, b, NULL);
-    if (*result != Py_NotImplemented)
-        return true;
-    Py_DECREF(*result);
-    return false;
+    return is_large && device_has(DEVICE_MATMUL) &&
+           device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
 }
 
 static PyObject *call_binary(int op, binaryfunc slot, binaryfunc operator, PyObject *a,
@@ -193,24 +178,32 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->host));
 }
 
-#define DEFINE_UNARY(name)                                    \
-    static PyObject *array_##name(PyObject *a)                \
-    {                                                         \
-        return call_unary(MX_OP_##name, numpy_slots.name, a); \
+static const char *name_of(int op)
+{
+    return op == MX_NO_OP ? "matmul" : core->op_get(op)->name;
+}
+
+#define DEFINE_UNARY(name)                                             \
+    static PyObject *array_##name(PyObject *a)                         \
+    {                                                                  \
+        RETURN_COUNTED(SPAN_OPERATION, #name, a, NULL,                 \
+                       call_unary(MX_OP_##name, numpy_slots.name, a)); \
     }
-#define DEFINE_BINARY(name, Name, op)                                    \
-    static PyObject *array_##name(PyObject *a, PyObject *b)              \
-    {                                                                    \
-        return call_binary(op, numpy_slots.name, PyNumber_##Name, a, b); \
-    }                                                                    \
-    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)      \
-    {                                                                    \
-        return call_inplace(op, numpy_slots.inplace_##name, a, b);       \
+#define DEFINE_BINARY(name, Name, op)                                             \
+    static PyObject *array_##name(PyObject *a, PyObject *b)                       \
+    {                                                                             \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                         \
+                       call_binary(op, numpy_slots.name, PyNumber_##Name, a, b)); \
+    }                                                                             \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)               \
+    {                                                                             \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                         \
+                       call_inplace(op, numpy_slots.inplace_##name, a, b));       \
     }
 UNARY_OPERATORS(DEFINE_UNARY)
 BINARY_OPERATORS(DEFINE_BINARY)
 
-static PyObject *array_divmod(PyObject *a, PyObject *b)
+static PyObject *call_divmod(PyObject *a, PyObject *b)
 {
     struct given given = {0};
     PyObject *results[2], *inputs[] = {a, b};
@@ -225,6 +218,11 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
     return both;
 }
 
+static PyObject *array_divmod(PyObject *a, PyObject *b)
+{
+    RETURN_COUNTED(SPAN_OPERATION, "divmod", a, b, call_divmod(a, b));
+}
+
 /* NumPy computes some powers in other ways: roots and, where the exponent is an integer,
  * squares and reciprocals. */
 static int power_row(PyObject *a, PyObject *b)
@@ -237,6 +235,8 @@ static int power_row(PyObject *a, PyObject *b)
     PyErr_Clear();
     if (is_integer && exponent == 2.0 && row != ROW_bool)
         return MX_OP_square;
+    if (row == ROW_bfloat16)
+        return MX_OP_power;
     if (is_integer && exponent == -1.0 && row >= ROW_float16)
         return MX_OP_reciprocal;
     return exponent == 0.5 && row >= ROW_float16 ? MX_OP_sqrt : MX_OP_power;
@@ -251,7 +251,7 @@ static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **resu
     return call_ufunc(row, inputs, row == MX_OP_power ? 2 : 1, &out, 1, result);
 }
 
-static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
+static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     PyObject *result;
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
@@ -261,7 +261,12 @@ static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
     return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
 }
 
-static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    RETURN_COUNTED(SPAN_OPERATION, "power", a, b, call_power(a, b, modulus));
+}
+
+static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     PyObject *result, *host = as_array(a)->host;
     if (modulus == Py_None && record_power(a, b, a, &result) != 0)
@@ -272,12 +277,15 @@ static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus
     return keep_identity(a, numpy_slots.inplace_power(host, operand(b), modulus));
 }
 
-static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
+static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
-    static const int rows[] = {MX_OP_less,      MX_OP_less_equal, MX_OP_equal,
-                               MX_OP_not_equal, MX_OP_greater,    MX_OP_greater_equal};
+    RETURN_COUNTED(SPAN_OPERATION, "power", a, b, call_inplace_power(a, b, modulus));
+}
+
+static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
+{
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(rows[op], a, b) && call_ufunc(rows[op], inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(row, a, b) && call_ufunc(row, inputs, 2, NULL, 1, &result) != 0)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
@@ -292,11 +300,23 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
     return adopt_fresh(result);
 }
 
+static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
+{
+    static const int rows[] = {MX_OP_less,      MX_OP_less_equal, MX_OP_equal,
+                               MX_OP_not_equal, MX_OP_greater,    MX_OP_greater_equal};
+    RETURN_COUNTED(SPAN_OPERATION, name_of(rows[op]), a, b, compare(a, b, rows[op], op));
+}
+
 /* Functions of the elements, which are read now. */
-#define DEFINE_READER(name, call)                                     \
-    static PyObject *array_##name(PyObject *a)                        \
-    {                                                                 \
-        return prepare(a, NULL) < 0 ? NULL : call(as_array(a)->host); \
+#define DEFINE_READER(name, call)                                                 \
+    static PyObject *array_##name(PyObject *a)                                    \
+    {                                                                             \
+        struct span span;                                                         \
+        span_begin(&span, SPAN_READ, #name);                                      \
+        PyObject *result = prepare(a, NULL) < 0 ? NULL : call(as_array(a)->host); \
+        if (!result) /* somebody only tried */                                    \
+            span_note_nothing();                                                  \
+        return span_end(&span, a, NULL, result);                                  \
     }
 DEFINE_READER(int, PyNumber_Long)
 DEFINE_READER(float, PyNumber_Float)
@@ -306,7 +326,11 @@ DEFINE_READER(str, PyObject_Str)
 
 static int array_bool(PyObject *a)
 {
-    return prepare(a, NULL) < 0 ? -1 : PyObject_IsTrue(as_array(a)->host);
+    struct span span;
+    span_begin(&span, SPAN_READ, "bool");
+    int is_true = prepare(a, NULL) < 0 ? -1 : PyObject_IsTrue(as_array(a)->host);
+    span_end(&span, a, NULL, NULL);
+    return is_true;
 }
 
 /* -- Array: indexing and iteration ------------------------------------------------ */
@@ -317,9 +341,11 @@ static int array_contains(PyObject *a, PyObject *x)
 {
     struct given given = {0};
     PyObject *value = unwrap(x, &given);
-    if (prepare(a, x) < 0)
-        return -1;
-    return PySequence_Contains(as_array(a)->host, value);
+    struct span span;
+    span_begin(&span, SPAN_READ, "in");
+    int is_in = prepare(a, x) < 0 ? -1 : PySequence_Contains(as_array(a)->host, value);
+    span_end(&span, a, NULL, NULL);
+    return is_in;
 }
 
 /* A view taken from a; anything else is a copy or an element. */
@@ -364,6 +390,7 @@ static PyObject *take_item(PyObject *a, PyObject *index)
         if (queue_wait(a) < 0)
             return NULL;
     }
+    span_note_numpy();
     return PyObject_GetItem(host, index);
 }
 
@@ -403,14 +430,32 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
     return adopt_item(a, item);
 }
 
-static PyObject *array_subscript(PyObject *a, PyObject *key)
+static PyObject *subscript(PyObject *a, PyObject *key)
 {
     bool has_arrays = is_array(key) || PyTuple_CheckExact(key) || PyList_CheckExact(key) ||
                       Py_TYPE(key) == host_type;
     return has_arrays ? take_by_any(a, key) : take_by_scalar(a, key);
 }
 
-/* Records a[key] = value when key selects a large view and value is simple; 1, 0 or -1. */
+/* Counts an item that was taken: only what is copied is, not views nor the end of a loop. */
+static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
+{
+    if (span->is_on && (!item || (is_array(item) && as_array(item)->base)))
+        span->is_numpys = false;
+    return span_end(span, item, key, item);
+}
+
+static PyObject *array_subscript(PyObject *a, PyObject *key)
+{
+    if (!profile_is_on)
+        return subscript(a, key);
+    struct span span;
+    span_begin(&span, SPAN_ELEMENT, "getitem");
+    return end_item(&span, key, subscript(a, key));
+}
+
+/* Records a[key] = value when key selects a large view, or NumPy would have to wait for what
+ * uses the memory, and value is simple; 1, 0 or -1. */
 static int record_item(PyObject *a, PyObject *key, PyObject *value)
 {
     bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
@@ -427,7 +472,7 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
     }
     int status = 0;
     if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
-                                is_unwritten(a) || (is_array(value) && is_unwritten(value))))
+                                is_in_use(a) || (is_array(value) && is_in_use(value))))
         status = assignment_record(a, view, value);
     Py_DECREF(view);
     return status;
@@ -438,7 +483,7 @@ static int assign(PyObject *host, PyObject *index, PyObject *value)
     return value ? PyObject_SetItem(host, index, value) : PyObject_DelItem(host, index);
 }
 
-static int array_assign(PyObject *a, PyObject *key, PyObject *value)
+static int assign_item(PyObject *a, PyObject *key, PyObject *value)
 {
     struct given given;
     given_begin(&given);
@@ -468,21 +513,64 @@ static int array_assign(PyObject *a, PyObject *key, PyObject *value)
     return status;
 }
 
-static PyObject *array_item(PyObject *a, Py_ssize_t i)
+/* How many elements a key of integers selects; 0: it is another key. */
+static Py_ssize_t count_selected(PyObject *a, PyObject *key)
+{
+    PyArrayObject *host = host_of(a);
+    bool is_tuple = PyTuple_CheckExact(key);
+    Py_ssize_t n = is_tuple ? PyTuple_Size(key) : 1, size = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = is_tuple ? PyTuple_GetItem(key, i) : key;
+        if (PyBool_Check(one) || !(PyLong_Check(one) || PyArray_IsScalar(one, Integer)))
+            return 0;
+    }
+    for (Py_ssize_t axis = n; axis < PyArray_NDIM(host); axis++)
+        size *= PyArray_DIM(host, (int)axis);
+    return size;
+}
+
+static int array_assign(PyObject *a, PyObject *key, PyObject *value)
+{
+    if (!profile_is_on)
+        return assign_item(a, key, value);
+    struct span span;
+    span_begin(&span, SPAN_OPERATION, "setitem");
+    int status = assign_item(a, key, value);
+    if (span.is_on)
+        span.elements = count_selected(a, key);
+    span_end(&span, value, key, NULL);
+    return status;
+}
+
+static PyObject *take_row(PyObject *a, Py_ssize_t i)
 {
     if (is_unwritten(a)) {
         bool is_row = PyArray_NDIM(host_of(a)) > 1;
         if (is_row ? queue_before_view(a) < 0 : queue_wait(a) < 0)
             return NULL;
     }
+    span_note_numpy();
     return adopt_item(a, PySequence_GetItem(as_array(a)->host, i));
+}
+
+static PyObject *array_item(PyObject *a, Py_ssize_t i)
+{
+    if (!profile_is_on)
+        return take_row(a, i);
+    struct span span;
+    span_begin(&span, SPAN_ELEMENT, "getitem");
+    return end_item(&span, NULL, take_row(a, i));
 }
 
 static PyObject *array_iter(PyObject *a)
 {
     PyArrayObject *host = host_of(a);
     /* An IndexError of an item would be taken for the end. */
-    if (PyArray_NDIM(host) == 1 && queue_before_read(a) < 0)
+    struct span span;
+    span_begin(&span, SPAN_READ, "iter");
+    int status = PyArray_NDIM(host) == 1 ? queue_before_read(a) : 0;
+    span_pop(&span);
+    if (status < 0)
         return NULL;
     return PyArray_NDIM(host) == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
 }
@@ -506,7 +594,12 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     PyObject *host = as_array(a)->host;
     view->obj = NULL;
     int status = flags & PyBUF_FORMAT ? is_described(host) : 1;
+    struct span span;
+    span_begin(&span, SPAN_EXPORT, "buffer");
     if (prepare(a, NULL) < 0 || status < 0 || PyObject_GetBuffer(host, view, flags) < 0)
+        status = -1;
+    span_pop(&span);
+    if (status < 0)
         return -1;
     if (status == 0) {
         PyBuffer_Release(view);
@@ -568,7 +661,7 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
     return status;
 }
 
-static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs)
+static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
 {
     static const struct function plain = {.adopts = true};
     PyObject *result = NULL;
@@ -588,6 +681,19 @@ static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs
     return result;
 }
 
+static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs)
+{
+    struct span span;
+    PyObject *ufunc = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+    span.is_on = profile_is_on && ufunc;
+    if (span.is_on)
+        profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = ufunc});
+    PyObject *result = call_for_numpy(a, args, kwargs);
+    if (span.is_on)
+        profile_end_call(&span, args, 1, result);
+    return result;
+}
+
 static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"func", "types", "args", "kwargs", NULL};
@@ -602,11 +708,16 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
     PyObject *items =
         PyDict_Check(named) ? cross_unwrap_kwargs(named, &given, MAX_DEPTH) : named;
     PyObject *result = NULL;
+    struct span span = {.is_on = profile_is_on};
     if (items == named)
         Py_INCREF(items);
+    if (span.is_on)
+        profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = function});
     if (call && kinds && values && items && cross_prepare(&given, true) == 0)
         result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
     result = cross_adopt(result, &given, MAX_DEPTH);
+    if (span.is_on)
+        profile_end_call(&span, positional, 1, result);
     Py_XDECREF(items);
     Py_XDECREF(values);
     Py_XDECREF(kinds);
@@ -658,7 +769,11 @@ static int set_of_host(PyObject *a, PyObject *value, void *name)
 static PyObject *get_host(PyObject *a, void *unused)
 {
     (void)unused;
-    if (prepare(a, NULL) < 0)
+    struct span span;
+    span_begin(&span, SPAN_EXPORT, NULL);
+    int status = prepare(a, NULL);
+    span_pop(&span);
+    if (status < 0)
         return NULL;
     queue_export(a);
     return Py_NewRef(as_array(a)->host);

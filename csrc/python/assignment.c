@@ -177,6 +177,15 @@ static PyObject *cast(PyObject *module, PyObject *args)
     return assigned(record_new(row, &shape, keeps_order ? order : NULL), a);
 }
 
+static PyObject *has_dtype(PyObject *module, PyObject *type_number)
+{
+    (void)module;
+    Py_ssize_t number = PyNumber_AsSsize_t(type_number, PyExc_OverflowError);
+    if (number == -1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(source_row((int)number) >= 0);
+}
+
 static PyObject *takes(PyObject *module, PyObject *a)
 {
     (void)module;
@@ -196,6 +205,9 @@ PyMethodDef assignment_methods[] = {
     {"cast", cast, METH_VARARGS,
      "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this "
      "number, with its axes in memory as in the array or in C order; or give NotImplemented."},
+    {"has_dtype", has_dtype, METH_O,
+     "has_dtype(type_number)\n--\n\nTell whether the dtype of this number is one of the "
+     "queue's."},
     {"takes", takes, METH_O,
      "takes(array)\n--\n\nTell whether an operation on the array is to be recorded."},
     {NULL, NULL, 0, NULL},

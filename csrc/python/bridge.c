@@ -1,6 +1,7 @@
 /* bridge.c -- the module mxnp._bridge: arrays, and calls that cross between them and NumPy. */
 #define MX_IMPORTS_NUMPY
 #include "python/index.h"
+#include "python/profile.h"
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
@@ -55,8 +56,11 @@ static PyObject *host(PyObject *module, PyObject *x)
     struct given given = {0};
     (void)module;
     PyObject *out = cross_unwrap(x, &given, MAX_DEPTH);
+    struct span span;
+    span_begin(&span, SPAN_EXPORT, NULL);
     if (out && cross_prepare(&given, true) < 0)
         Py_CLEAR(out);
+    span_pop(&span);
     for (int i = 0; i < given.n; i++)
         queue_export(given.arrays[i]);
     return out;
@@ -118,8 +122,6 @@ static PyMethodDef module_methods[] = {
      "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
     {"pin", pin, METH_O,
      "pin(array)\n--\n\nNote that the address of its memory is known outside from now on."},
-    {"set_matmul", array_set_matmul, METH_O,
-     "set_matmul(function)\n--\n\nAsk this function first for products of large matrices."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -170,7 +172,7 @@ PyMODINIT_FUNC PyInit__bridge(void)
     if (!numpy)
         return NULL; /* in NumPy's words; import_array prints them and has others */
     import_array1(NULL);
-    PyTypeObject *method_type, *base_type, *lookup_type;
+    PyTypeObject *method_type, *base_type, *lookup_type, *watched_type;
     PyObject *types = PyImport_ImportModule("types");
     PyObject *numpy_class = PyObject_GetAttrString(numpy, "ndarray");
     PyObject *module = types && numpy_class ? PyModule_Create(&module_def) : NULL;
@@ -183,11 +185,18 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddFunctions(module, setting_methods) < 0 ||
         PyModule_AddFunctions(module, assignment_methods) < 0 ||
         PyModule_AddFunctions(module, reduction_methods) < 0 ||
+        PyModule_AddFunctions(module, watch_methods) < 0 ||
+        PyModule_AddFunctions(module, profile_methods) < 0 ||
         PyModule_AddIntConstant(module, "FAST", SETTING_FAST) < 0 ||
         PyModule_AddIntConstant(module, "DEVICE", SETTING_DEVICE) < 0 ||
         PyModule_AddIntConstant(module, "DOUBLES", SETTING_DOUBLES) < 0 ||
+        PyModule_AddIntConstant(module, "MATMUL", DEVICE_MATMUL) < 0 ||
+        PyModule_AddIntConstant(module, "SELECT", DEVICE_SELECT) < 0 ||
+        PyModule_AddIntConstant(module, "UPDATE", DEVICE_UPDATE) < 0 ||
+        PyModule_AddIntConstant(module, "NARROW", DEVICE_NARROW) < 0 ||
         PyModule_AddIntConstant(module, "ASSIGN", MX_COPY) < 0 ||
         PyModule_AddIntConstant(module, "IN_BOUNDS", INDEX_IN_BOUNDS) < 0 ||
+        PyModule_AddIntConstant(module, "PLAIN", MX_PLAIN) < 0 ||
         PyModule_AddIntConstant(module, "CLAMP", MX_CLAMP) < 0 ||
         PyModule_AddIntConstant(module, "DROP", MX_DROP) < 0 ||
         PyModule_AddIntConstant(module, "NEAREST", MX_NEAREST) < 0 ||
@@ -198,7 +207,8 @@ PyMODINIT_FUNC PyInit__bridge(void)
     if (!method_class || add_type(module, "Array", &array_spec, NULL, &base_type) < 0 ||
         add_type(module, "Function", &function_spec, NULL, &function_type) < 0 ||
         add_type(module, "Method", &method_spec, function_type, &method_type) < 0 ||
-        add_type(module, "Lookup", &lookup_spec, NULL, &lookup_type) < 0)
+        add_type(module, "Lookup", &lookup_spec, NULL, &lookup_type) < 0 ||
+        add_type(module, "Watched", &watched_spec, NULL, &watched_type) < 0)
         goto failed;
     goto done;
 failed:

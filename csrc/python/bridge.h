@@ -47,7 +47,7 @@ struct function {
     PyObject *choose;                /* tells what to call instead, given the arguments */
     PyObject *queued;                /* called first when an array is large: it may record */
     int worth;                       /* thresholds: from these on an array is large */
-    char sized_by;                   /* what is large: arrays, a shape, a range */
+    char sized_by;                   /* what is large: see function_members */
     int operation;                   /* of a ufunc: its row in ops.def, or -1 */
     bool adopts;                     /* whether results become mxnp arrays */
     bool is_maker;                   /* gives new numbers, of a default dtype */
@@ -192,9 +192,6 @@ extern PyObject *device_type_error;
 /* Look up NumPy's operators; host_type is known by now. */
 void array_load_slots(void);
 
-/* A method of the module: what multiplies large matrices before NumPy is asked. */
-PyObject *array_set_matmul(PyObject *module, PyObject *function);
-
 /* Give attributes the text of NumPy's; -1 with an exception set. */
 int array_load_docs(PyObject *numpy_class);
 
@@ -203,3 +200,8 @@ extern PyType_Spec array_spec;
 /* -- function.c, lookup.c ---------------------------------------------------------- */
 
 extern PyType_Spec function_spec, method_spec, lookup_spec;
+
+/* -- watch.c ----------------------------------------------------------------------- */
+
+extern PyType_Spec watched_spec;
+extern PyMethodDef watch_methods[];

@@ -8,7 +8,6 @@ struct call {
     const struct signature *signature;
     int op;
     const char *name;
-    enum mx_arithmetic arithmetic;
     int nin, nout, wanted;
     struct shape shape;
     struct source inputs[3], outputs[2];
@@ -86,7 +85,6 @@ static int record_call(struct call *call, PyObject **results)
         return -1;
     record_begin(&in, &call->signature->loop, call->op, call->name, nin, call->nout,
                  &call->shape, call->wanted);
-    in.arithmetic = call->arithmetic;
     for (int i = 0; i < nin; i++)
         if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
                                    &call->shape, call->wanted, place, &made[i])) < 1)
@@ -141,6 +139,7 @@ done:
 /* 1, 0 or -1: runs what has been read. */
 static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
 {
+    results[0] = results[call->nout - 1] = NULL;
     call->wanted = place_conditions();
     if (call->wanted < 0)
         return call->wanted == -1 ? 0 : -1;
@@ -148,7 +147,6 @@ static int record_read_call(struct call *call, PyObject *const *outs, PyObject *
         (call->shape.ndim == 0 && !mode_is_fast()) || shape_size(&call->shape) == 0 ||
         shape_is_too_large(&call->shape))
         return 0;
-    results[0] = results[call->nout - 1] = NULL;
     int status = record_call(call, results);
     if (status > 0)
         status = record_done(call->inputs, call->nin);
@@ -175,22 +173,11 @@ static bool is_partly_broadcast(const struct source *source, const struct shape 
     return repeats && moves;
 }
 
-/* What the core may join with another one. */
-static enum mx_arithmetic arithmetic_of(int op, const struct signature *signature)
-{
-    int row = signature->out[0];
-    if ((row != ROW_float32 && row != ROW_float64) || signature->in[0] != row)
-        return MX_NO_ARITHMETIC;
-    return op == MX_OP_add        ? MX_ADD
-           : op == MX_OP_subtract ? MX_SUBTRACT
-           : op == MX_OP_multiply ? MX_MULTIPLY
-                                  : MX_NO_ARITHMETIC;
-}
-
 int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
                PyObject **results)
 {
     struct call call = {.op = op, .nin = nin, .nout = nout};
+    results[0] = results[nout - 1] = NULL;
     for (int i = 0; i < nin; i++)
         if (!source_read(inputs[i], &call.inputs[i]) ||
             !shape_broadcast(&call.shape, &call.inputs[i]))
@@ -199,7 +186,6 @@ int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, 
     if (!call.signature)
         return PyErr_Occurred() ? -1 : 0;
     call.name = core->op_get(op)->name;
-    call.arithmetic = arithmetic_of(op, call.signature);
     /* NumPy's loop takes one exponent for all for a square, a root and so on, which have other
      * last bits; NumPy chooses when it sees one. */
     if (op == MX_OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
@@ -208,10 +194,14 @@ int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, 
 }
 /* -- Functions of three arguments ---------------------------------------------------- */
 
-/* The dtype that two arguments have together, as numpy.result_type; -1. */
+/* The dtype that two arguments have together, as numpy.result_type; -1: that is for NumPy, as
+ * for bfloat16 and most others, where ufuncs have rules of their own. */
 static int promote(const struct source *x, const struct source *y)
 {
     struct source inputs[] = {*x, *y};
+    if ((x->code == ROW_bfloat16) != (y->code == ROW_bfloat16) && x->code != WEAK_INT &&
+        y->code != WEAK_INT)
+        return -1;
     const struct signature *signature = signature_of(MX_OP_add, inputs, 2);
     PyErr_Clear();
     return signature ? signature->out[0] : -1;
@@ -273,10 +263,7 @@ static PyObject *clip(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     signed char code = (signed char)row;
     struct signature signature = {.in = {code, code, code}, .out = {code}};
-    char type = (char)source_type_number(row), types[] = {type, type, type, type};
-    const PyUFuncObject *ufunc = (const PyUFuncObject *)clip_ufunc;
-    if (core->loop_find(&signature.loop, (uintptr_t)ufunc + sizeof(PyObject), 3, 1,
-                        ufunc->ntypes, types) != MX_OK)
+    if (!signature_loop(&signature.loop, clip_ufunc, (int[]){row, row, row, row}))
         Py_RETURN_NOTIMPLEMENTED;
     call.signature = &signature;
     if (out == Py_None)

@@ -1,5 +1,5 @@
 /* cross.c -- arguments on their way to NumPy, and results on their way back. */
-#include "python/queue.h"
+#include "python/profile.h"
 
 PyTypeObject *array_type; /* mxnp.ndarray */
 PyTypeObject *ufunc_type; /* mxnp.ufunc */
@@ -154,6 +154,8 @@ PyObject *cross_adopt_host(PyObject *host, struct given *given)
 int cross_prepare(struct given *given, bool reads)
 {
     int status = 0;
+    if (reads)
+        span_note_numpy();
     if (!queue_is_idle()) {
         if (given->is_full)
             status = queue_flush();
@@ -329,6 +331,23 @@ static bool has_read(PyObject *result, const struct given *given)
     return true;
 }
 
+/* Whether it is a view of something, or several: for these elements were not computed. */
+static bool is_view(PyObject *result)
+{
+    if (PyTuple_CheckExact(result) || PyList_CheckExact(result)) {
+        bool is_list = PyList_CheckExact(result);
+        Py_ssize_t n = is_list ? PyList_Size(result) : PyTuple_Size(result);
+        bool are_views = n > 0;
+        for (Py_ssize_t i = 0; i < n && are_views; i++)
+            are_views =
+                is_view(is_list ? PyList_GetItem(result, i) : PyTuple_GetItem(result, i));
+        return are_views;
+    }
+    PyObject *base =
+        Py_TYPE(result) == host_type ? PyArray_BASE((PyArrayObject *)result) : NULL;
+    return base && Py_TYPE(base) == host_type && Py_REFCNT(base) > 1;
+}
+
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
                       PyObject *named, PyObject *args, struct given *given)
 {
@@ -344,6 +363,8 @@ static PyObject *call(const struct function *f, PyObject *callable, PyObject *po
     }
     if (!result && cross_adapted(args))
         result = PyObject_Call(callable, positional, named);
+    if (profile_is_on && result && (f->is_view ? !has_read(result, given) : is_view(result)))
+        span_note_nothing();
     return result;
 }
 

@@ -19,6 +19,9 @@ struct failure {
 static struct failure *failures;
 static PyObject *notes_name;
 
+/* What there was no memory to note, and what nobody had any more when more came of it. */
+static struct failure unnoted, forgotten;
+
 size_t queue_failures;
 
 static void release(struct failure *failure)
@@ -30,9 +33,18 @@ static void release(struct failure *failure)
         at = &(*at)->next;
     *at = failure->next;
     queue_failures--;
+    if (failure == &unnoted)
+        return;
     Py_XDECREF(failure->message);
     Py_XDECREF(failure->note);
     PyMem_Free(failure);
+}
+
+static void insert(struct failure *failure)
+{
+    failure->next = failures;
+    failures = failure;
+    queue_failures++;
 }
 
 static PyObject *message_of(const struct mx_instruction *check)
@@ -48,11 +60,24 @@ static PyObject *message_of(const struct mx_instruction *check)
                                 (long long)index, indexing->axis, indexing->sizes[0]);
 }
 
+/* The thread is told that there is no memory, and so is who reads the arrays. */
+static struct failure *leave_unnoted(const struct mx_instruction *check)
+{
+    if (unnoted.count == 0)
+        insert(&unnoted);
+    if (unnoted.count == 0 || unnoted.is_told)
+        unnoted.count++;
+    unnoted.is_told = false;
+    unnoted.sequence = check->sequence;
+    unnoted.thread = check->thread;
+    return &unnoted;
+}
+
 static struct failure *failure_new(const struct mx_instruction *check)
 {
     struct failure *failure = PyMem_Calloc(1, sizeof *failure);
     if (!failure)
-        return NULL;
+        return leave_unnoted(check);
     failure->count = 1;
     failure->sequence = check->sequence;
     failure->thread = check->thread;
@@ -60,9 +85,7 @@ static struct failure *failure_new(const struct mx_instruction *check)
     failure->message = message_of(check);
     failure->note = place_text(check->place);
     PyErr_Clear();
-    failure->next = failures;
-    failures = failure;
-    queue_failures++;
+    insert(failure);
     return failure;
 }
 
@@ -71,14 +94,14 @@ static struct failure *failure_find(int64_t sequence)
     struct failure *failure = failures;
     while (failure && failure->sequence != sequence)
         failure = failure->next;
-    return failure;
+    return failure ? failure : &forgotten;
 }
 
 void failure_tell(const struct mx_instruction *in)
 {
     struct failure *failure =
         in->failed_by == in->sequence ? failure_new(in) : failure_find(in->failed_by);
-    for (int k = in->nin; k < mx_operand_count(in) && failure; k++) {
+    for (int k = in->nin; k < mx_operand_count(in); k++) {
         const struct mx_buffer *buffer = in->operands[k].buffer;
         struct array *array = buffer && buffer->failed_by ? buffer->owner : NULL;
         if (!array || array->failure)
@@ -142,5 +165,9 @@ int failure_raise_pending(bool of_all_threads)
 int failure_load(void)
 {
     notes_name = PyUnicode_InternFromString("__notes__");
-    return notes_name ? 0 : -1;
+    unnoted.type = PyExc_MemoryError;
+    unnoted.message = PyUnicode_FromString("unable to note an error");
+    forgotten = (struct failure){.count = 1, .is_told = true, .type = PyExc_RuntimeError};
+    forgotten.message = PyUnicode_FromString("an operation that this needs has failed");
+    return notes_name && unnoted.message && forgotten.message ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /* function.c -- a NumPy callable that takes and gives mxnp arrays. */
-#include "python/queue.h"
+#include "python/profile.h"
 
 static PyObject *out_name;
 
@@ -94,6 +94,8 @@ static bool is_for_queue(const struct function *f, PyObject *args)
         return has_large_shape(args);
     case 'r':
         return has_large_range(args);
+    case 'q':
+        return true;
     default:
         return has_large(args, 1, f->worth);
     }
@@ -201,38 +203,44 @@ static PyObject *call_function(struct function *f, PyObject *args, PyObject *kwa
     return result;
 }
 
-/* Whether a call says which dtype its result is to have, by a dtype or by an array. */
-static bool names_dtype(PyObject *args, PyObject *kwargs)
-{
-    PyObject *dtype = kwargs ? PyDict_GetItemString(kwargs, "dtype") : NULL;
-    if (dtype && dtype != Py_None)
-        return true;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++) {
-        PyObject *x = PyTuple_GetItem(args, i);
-        if (is_array(x) || PyType_Check(x) || PyUnicode_Check(x) || PyArray_Check(x) ||
-            PyArray_DescrCheck(x))
-            return true;
-    }
-    return false;
-}
-
-/* Takes a new array of a default dtype; gives it in that of the device. */
+/* Takes the result of a call that makes numbers; gives it in a dtype that the device has. */
 static PyObject *narrowed(PyObject *result, PyObject *args, PyObject *kwargs)
 {
-    int type = is_array(result) ? PyArray_TYPE(host_of(result)) : NPY_NOTYPE;
-    if ((type != NPY_DOUBLE && type != NPY_CDOUBLE) || names_dtype(args, kwargs))
+    PyObject *narrow, *given = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+    PyObject *all = given ? PyTuple_Pack(3, result, args, given) : NULL;
+    Py_XDECREF(given);
+    int status = device_call(DEVICE_NARROW, all, &narrow);
+    if (status == 0)
         return result;
-    const char *name = type == NPY_DOUBLE ? "float32" : "complex64";
-    PyObject *narrow = PyObject_CallMethod(result, "astype", "s", name);
     Py_DECREF(result);
     return narrow;
+}
+
+/* As call_function; what it takes is counted.  A function of a program's object, such as its
+ * generator of random numbers, may be gone soon: it is known by its name alone. */
+static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwargs)
+{
+    struct span span;
+    struct span_name name = {.function = (PyObject *)f};
+    PyObject *own = f->dict ? NULL : PyObject_GetAttrString(f->wrapped, "__name__");
+    if (own && PyUnicode_CheckExact(own)) {
+        PyUnicode_InternInPlace(&own);
+        name.function = own;
+    }
+    PyErr_Clear();
+    profile_begin(&span, SPAN_OPERATION, name);
+    PyObject *result = call_function(f, args, kwargs);
+    profile_end_call(&span, args, f->worth, result);
+    Py_XDECREF(own);
+    return result;
 }
 
 static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct function *f = (struct function *)self;
-    PyObject *result = call_function(f, args, kwargs);
-    if (result && f->is_maker && device_narrows_doubles())
+    PyObject *result =
+        profile_is_on ? call_counted(f, args, kwargs) : call_function(f, args, kwargs);
+    if (result && f->is_maker && device_narrows_doubles() && device_has(DEVICE_NARROW))
         result = narrowed(result, args, kwargs);
     return result;
 }
@@ -324,7 +332,8 @@ static PyMemberDef function_members[] = {
     {"worth", T_INT, offsetof(struct function, worth), 0,
      "Times the threshold: from that size on an array is large for `queued`."},
     {"sized_by", T_CHAR, offsetof(struct function, sized_by), 0,
-     "What is large: \"a\", an argument; \"s\", the shape that comes first; \"r\", a range."},
+     "What is large: \"a\", an argument; \"s\", the shape that comes first; \"r\", a range; "
+     "\"q\", what `queued` says."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "Of a ufunc: its row in ops.def, or -1."},
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,

@@ -1,6 +1,8 @@
 /* index.c -- keys with arrays in them: what they select, and its elements taken or updated. */
 #include "python/index.h"
 
+#include "python/profile.h"
+
 /* -- Ranges ------------------------------------------------------------------------ */
 
 void index_forget(struct array *array)
@@ -13,9 +15,12 @@ static struct index_range find_range(const struct source *indices)
 {
     struct index_range range;
     const PyArrayObject *host = indices->host;
+    int64_t begin = profile_is_on ? mx_now() : 0;
     core->index_range(PyArray_BYTES(indices->host), indices->code, PyArray_NDIM(host),
                       PyArray_DIMS(indices->host), PyArray_STRIDES(indices->host), &range.least,
                       &range.most);
+    if (profile_is_on)
+        profile_checked(begin, PyArray_SIZE(indices->host), false);
     return range;
 }
 
@@ -27,8 +32,11 @@ struct index_range index_range_of(const struct source *indices)
         return find_range(indices);
     if (!array->range)
         array->range = PyMem_Calloc(1, sizeof *array->range);
-    else if (array->range->version == version)
+    else if (array->range->version == version) {
+        if (profile_is_on)
+            profile_checked(0, PyArray_SIZE(indices->host), true);
         return *array->range;
+    }
     struct index_range range = find_range(indices);
     range.version = version;
     if (array->range)

@@ -1,5 +1,6 @@
 /* indexing.c -- elements that a key with arrays selects are taken; operands for these. */
 #include "python/index.h"
+#include "python/profile.h"
 
 /* -- Bounds ------------------------------------------------------------------------ */
 
@@ -281,7 +282,11 @@ static PyObject *index_range(PyObject *module, PyObject *a)
     if (!is_array(a) || !source_read_array(a, &source) || !is_integer_row(source.code) ||
         PyArray_SIZE(source.host) == 0)
         Py_RETURN_NOTIMPLEMENTED;
-    if (queue_write(a) < 0)
+    struct span span;
+    span_begin(&span, SPAN_RANGE, NULL);
+    int status = queue_write(a);
+    span_pop(&span);
+    if (status < 0)
         return NULL;
     struct index_range range = index_range_of(&source);
     return Py_BuildValue("LL", (long long)range.least, (long long)range.most);

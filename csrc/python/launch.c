@@ -54,7 +54,9 @@ static int check(const struct launch *launch)
     PyEval_RestoreThread(saved);
     queue_leave();
     if (status != MX_OK)
-        PyErr_SetString(status == MX_ERROR_VALUE ? PyExc_ValueError : PyExc_RuntimeError,
+        PyErr_SetString(status == MX_ERROR_VALUE    ? PyExc_ValueError
+                        : status == MX_ERROR_MEMORY ? PyExc_MemoryError
+                                                    : PyExc_RuntimeError,
                         core->error_message());
     return status == MX_OK ? 0 : -1;
 }
@@ -65,9 +67,10 @@ static const char *keep_name(PyObject *function)
     static PyObject *names;
     if (!names)
         names = PyDict_New();
-    if (!names || PyDict_SetDefault(names, function, function) == NULL)
-        return NULL;
-    return PyBytes_AsString(PyDict_GetItem(names, function));
+    PyObject *kept = names ? PyDict_GetItemWithError(names, function) : NULL;
+    if (!kept && names && !PyErr_Occurred() && PyDict_SetItem(names, function, function) == 0)
+        kept = function;
+    return kept ? PyBytes_AsString(kept) : NULL;
 }
 
 static bool read_arrays(PyObject *arrays, int n, struct source *sources)

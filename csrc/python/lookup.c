@@ -5,14 +5,15 @@ struct lookup {
     PyObject_HEAD PyObject *original; /* NumPy's module */
     PyObject *cross; /* called with the module's name, the name and what it means */
     PyObject *module;
+    PyObject *later; /* names of ours: the modules that have them, imported when asked for */
 };
 
 static PyObject *lookup_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"module", "original", "cross", NULL};
-    PyObject *module, *original, *call;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:Lookup", names, &module, &original,
-                                     &call))
+    static char *names[] = {"module", "original", "cross", "later", NULL};
+    PyObject *module, *original, *call, *later;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!:Lookup", names, &module, &original,
+                                     &call, &PyDict_Type, &later))
         return NULL;
     struct lookup *self = (struct lookup *)PyType_GenericAlloc(type, 0);
     if (!self)
@@ -20,10 +21,20 @@ static PyObject *lookup_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     Py_INCREF(module);
     Py_INCREF(original);
     Py_INCREF(call);
+    Py_INCREF(later);
+    self->later = later;
     self->module = module;
     self->original = original;
     self->cross = call;
     return (PyObject *)self;
+}
+
+static PyObject *import_from(PyObject *module, PyObject *name)
+{
+    PyObject *found = PyImport_Import(module);
+    PyObject *value = found ? PyObject_GetAttr(found, name) : NULL;
+    Py_XDECREF(found);
+    return value;
 }
 
 /* In C so that NumPy's warning about a deprecated name names the program's line. */
@@ -34,6 +45,13 @@ static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
     (void)kwargs;
     if (!PyArg_ParseTuple(args, "U:__getattr__", &name))
         return NULL;
+    PyObject *later = PyDict_GetItemWithError(lookup->later, name);
+    if (later) {
+        PyObject *own = import_from(later, name);
+        if (own && PyObject_SetAttr(lookup->module, name, own) < 0)
+            Py_CLEAR(own);
+        return own;
+    }
     PyObject *value = PyObject_GetAttr(lookup->original, name);
     if (!value)
         return NULL;
@@ -50,6 +68,7 @@ static void lookup_dealloc(PyObject *self)
     Py_XDECREF(lookup->module);
     Py_XDECREF(lookup->original);
     Py_XDECREF(lookup->cross);
+    Py_XDECREF(lookup->later);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);

@@ -101,7 +101,7 @@ static bool is_to_be_pooled(PyArrayObject *host)
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)host;
     int row = source_row(fields->descr->type_num);
     npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
-    if (Py_REFCNT(host) != 1 || fields->weakreflist || fields->base || row < 0 ||
+    if (Py_REFCNT((PyObject *)host) != 1 || fields->weakreflist || fields->base || row < 0 ||
         row == ROW_float64 || row == ROW_complex128 || PyArray_NBYTES(host) < least ||
         !(fields->flags & NPY_ARRAY_OWNDATA) || fields->mem_handler == handler ||
         !PyArray_ISONESEGMENT(host) || !PyArray_ISBEHAVED(host))

@@ -1,5 +1,5 @@
 /* place.c -- where an operation was recorded: for warnings that come when it has run. */
-#include "python/queue.h"
+#include "python/profile.h"
 
 struct place {
     PyObject *code, *globals, *instruction; /* of the frame; NULL when there was none */
@@ -36,10 +36,14 @@ static int read_conditions(void)
         return -2;
     for (size_t i = 0; i < sizeof conditions / sizeof *conditions && wanted >= 0; i++) {
         PyObject *mode = PyDict_GetItemString(modes, conditions[i].kind);
-        if (mode && PyUnicode_CompareWithASCIIString(mode, "warn") == 0)
+        if (!mode) { /* there is no memory for its name */
+            PyErr_NoMemory();
+            wanted = -2;
+        } else if (PyUnicode_CompareWithASCIIString(mode, "warn") == 0) {
             wanted |= conditions[i].number;
-        else if (!mode || PyUnicode_CompareWithASCIIString(mode, "ignore") != 0)
+        } else if (PyUnicode_CompareWithASCIIString(mode, "ignore") != 0) {
             wanted = -1;
+        }
     }
     Py_DECREF(modes);
     return wanted;
@@ -53,11 +57,18 @@ int place_conditions(void)
     if (!state)
         return -2;
     if (state != current_state) {
-        current_conditions = read_conditions();
+        int wanted = read_conditions();
+        if (wanted == -2) {
+            Py_DECREF(state);
+            return -2;
+        }
+        current_conditions = wanted;
         Py_XDECREF(current_state);
         current_state = Py_NewRef(state);
     }
     Py_DECREF(state);
+    if (current_conditions == -1)
+        span_note_errstate();
     return current_conditions;
 }
 
@@ -101,6 +112,12 @@ struct place *place_new(void)
     place->n_kept = 0;
     find_frame(place);
     return place;
+}
+
+PyObject *place_site(const struct place *place, int *instruction)
+{
+    *instruction = place->instruction ? (int)PyLong_AsLong(place->instruction) : -1;
+    return place->code;
 }
 
 void place_keep(struct place *place, PyObject *object)

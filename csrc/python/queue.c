@@ -1,7 +1,5 @@
 /* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
-#include "python/queue.h"
-
-#include <time.h>
+#include "python/profile.h"
 
 #define LOOK_EVERY \
     20000000 /* nanoseconds between looks for signals; more where the GIL is busy */
@@ -21,23 +19,16 @@ static _Thread_local int forks;
 
 static _Thread_local int64_t next_look; /* for signals, of the thread that runs the queue */
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Asked by the core between chunks. */
-static bool is_look_due(void) { return now() >= next_look; }
+static bool is_look_due(void) { return mx_now() >= next_look; }
 
 /* Lets Python handle signals.  -1 with an exception set. */
 static int look_for_signals(PyThreadState *saved)
 {
-    int64_t begin = now();
+    int64_t begin = mx_now();
     PyEval_RestoreThread(saved);
-    int64_t waited = now() - begin;
-    next_look = now() + (waited > LOOK_EVERY / 8 ? 8 * waited : LOOK_EVERY);
+    int64_t waited = mx_now() - begin;
+    next_look = mx_now() + (waited > LOOK_EVERY / 8 ? 8 * waited : LOOK_EVERY);
     return PyErr_CheckSignals();
 }
 
@@ -53,30 +44,6 @@ static void raise_failure(int status)
 static const char *name_of(const struct mx_instruction *in)
 {
     return in->kind == MX_REDUCE ? "reduce" : in->kind == MX_SCAN ? "accumulate" : in->name;
-}
-
-/* Tells of what was met and lets go of what was kept. */
-static int finish(struct mx_instruction *items, size_t count)
-{
-    int status = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct place *place = items[i].place;
-        int met = atomic_load(&items[i].raised);
-        if (items[i].failed_by)
-            failure_tell(&items[i]);
-        else if (met && status == 0)
-            status = place_warn(place, met, name_of(&items[i]));
-    }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    for (size_t i = 0; i < count; i++)
-        if (!items[i].is_kept) {
-            core->release(&items[i]);
-            place_free(items[i].place);
-        }
-    core->free(items);
-    PyErr_Restore(type, value, traceback);
-    return status;
 }
 
 int queue_enter(void)
@@ -103,7 +70,13 @@ struct outcome {
     size_t count;
     int64_t done;
     PyObject *owner; /* a reference; what it has lent is still to be written, if it is there */
+    struct outcome *next;
 };
+
+/* Those that nobody has told of, the latest first: each has the one before it in `next`.
+ * Whoever finds that the queue has run takes all of them: the thread that ran it may still wait
+ * for the GIL. */
+static _Atomic(struct outcome *) outcomes;
 
 /* Inside, and without the GIL: nobody sees it until `done` is known outside. */
 static void take_outcome(struct outcome *out)
@@ -114,28 +87,106 @@ static void take_outcome(struct outcome *out)
     lender = NULL;
     if (out->owner && core->kept() > 0)
         as_array(out->owner)->used = as_array(out->owner)->written = core->recorded();
+    out->next = atomic_load(&outcomes);
+    while (!atomic_compare_exchange_weak(&outcomes, &out->next, out))
+        ;
 }
 
-static int tell_outcome(const struct outcome *out)
+/* The earliest first. */
+static struct outcome *in_order(struct outcome *last)
 {
-    queue_done = out->done > queue_done ? out->done : queue_done; /* others may have run more */
+    struct outcome *first = NULL;
+    while (last) {
+        struct outcome *earlier = last->next;
+        last->next = first;
+        first = last;
+        last = earlier;
+    }
+    return first;
+}
+
+static void tell_failures(const struct outcome *out)
+{
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i].failed_by)
+            failure_tell(&out->items[i]);
+}
+
+static void count_costs(const struct outcome *out)
+{
+    for (size_t i = 0; i < out->count && profile_is_on; i++)
+        if (out->items[i].cost.group > 0)
+            profile_ran(&out->items[i]);
+}
+
+static int tell_warnings(const struct outcome *out)
+{
+    int status = 0;
+    for (size_t i = 0; i < out->count && status == 0; i++) {
+        const struct mx_instruction *in = &out->items[i];
+        int met = atomic_load(&in->raised);
+        if (met && !in->failed_by)
+            status = place_warn(in->place, met, name_of(in));
+    }
+    return status;
+}
+
+static void release_outcome(struct outcome *out)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (size_t i = 0; i < out->count; i++)
+        if (!out->items[i].is_kept) {
+            core->release(&out->items[i]);
+            place_free(out->items[i].place);
+        }
+    core->free(out->items);
+    Py_XDECREF(out->owner);
+    PyMem_Free(out);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Arrays know of their failures before anybody takes them for written; warnings, which may run
+ * Python code, come last. */
+static int tell_outcomes(void)
+{
+    struct outcome *first = in_order(atomic_exchange(&outcomes, NULL)), *next;
+    int64_t done = queue_done;
+    int status = 0;
+    for (struct outcome *out = first; out; out = out->next) {
+        tell_failures(out);
+        count_costs(out);
+        done = out->done > done ? out->done : done;
+    }
+    queue_done = done;
     queue_kept = core->kept();
     queue_recorded = core->recorded();
-    int status = finish(out->items, out->count);
-    Py_XDECREF(out->owner);
+    for (struct outcome *out = first; out; out = next) {
+        next = out->next;
+        if (status == 0)
+            status = tell_warnings(out);
+        release_outcome(out);
+    }
     return status;
 }
 
 /* Runs what is recorded by now, or some of it when signals are to be looked for. */
 static int flush_once(void)
 {
-    struct outcome outcome;
     size_t count = 0;
-    if (queue_enter() < 0)
+    struct outcome *outcome = PyMem_Calloc(1, sizeof *outcome);
+    if (!outcome) {
+        PyErr_NoMemory();
         return -1;
+    }
+    if (queue_enter() < 0) {
+        PyMem_Free(outcome);
+        return -1;
+    }
     int status = core->prepare(&count);
     if (status != MX_OK) {
         queue_leave();
+        PyMem_Free(outcome);
         raise_failure(status);
         return -1;
     }
@@ -144,24 +195,33 @@ static int flush_once(void)
     PyThreadState *saved = PyEval_SaveThread();
     status = core->run(is_look_due);
     if (status == MX_OK)
-        take_outcome(&outcome);
+        take_outcome(outcome);
     queue_leave();
+    int signals = 0;
     if (status == MX_INTERRUPTED)
-        return look_for_signals(saved);
-    PyEval_RestoreThread(saved);
+        signals = look_for_signals(saved);
+    else
+        PyEval_RestoreThread(saved);
     if (status == MX_OK)
-        return tell_outcome(&outcome);
-    raise_failure(status);
-    return -1;
+        return tell_outcomes();
+    PyMem_Free(outcome);
+    if (status != MX_INTERRUPTED)
+        raise_failure(status);
+    return status == MX_INTERRUPTED ? signals : -1;
 }
 
 int queue_flush(void)
 {
-    int64_t last = queue_recorded;
-    next_look = now() + LOOK_EVERY;
-    while (queue_done < last)
-        if (flush_once() < 0)
-            return -1;
+    int64_t last = queue_recorded, before = queue_done, begin = mx_now();
+    bool waits = before < last;
+    int status = 0;
+    next_look = begin + LOOK_EVERY;
+    while (queue_done < last && status == 0)
+        status = flush_once();
+    if (waits && profile_is_on)
+        profile_waited(begin, queue_done - before);
+    if (status < 0)
+        return -1;
     return queue_failures > 0 ? failure_raise_pending(false) : 0;
 }
 
@@ -211,7 +271,8 @@ void queue_drop_kept(void)
     if (!items)
         return;
     queue_kept = 0;
-    queue_done = core->done();
+    if (!atomic_load(&outcomes)) /* or arrays may have failures that they do not know of */
+        queue_done = core->done();
     for (size_t i = 0; i < count; i++)
         place_free(items[i].place);
     core->free(items);
@@ -231,10 +292,17 @@ int queue_before_view(PyObject *a)
 
 /* -- Methods of the module --------------------------------------------------------- */
 
-static PyObject *flush(PyObject *module, PyObject *unused)
+static PyObject *flush(PyObject *module, PyObject *why)
 {
-    (void)module, (void)unused;
-    if (queue_flush() < 0)
+    (void)module;
+    struct span span;
+    const char *word = "synchronize";
+    if (!PyArg_ParseTuple(why, "|s:flush", &word))
+        return NULL;
+    span_begin(&span, profile_kind(word), NULL);
+    int status = queue_flush();
+    span_pop(&span);
+    if (status < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -263,6 +331,12 @@ static PyObject *set_threshold(PyObject *module, PyObject *size)
     return PyLong_FromSsize_t(before);
 }
 
+static PyObject *get_threshold(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromSsize_t(queue_threshold);
+}
+
 /* Around os.fork, nobody else is inside the stream; the GIL is not held while waiting. */
 static PyObject *before_fork(PyObject *module, PyObject *unused)
 {
@@ -286,7 +360,8 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef queue_methods[] = {
-    {"flush", flush, METH_NOARGS, "flush()\n--\n\nRun everything recorded."},
+    {"flush", flush, METH_VARARGS,
+     "flush(why=\"synchronize\", /)\n--\n\nRun everything recorded; a report says why."},
     {"raise_pending", raise_pending, METH_NOARGS,
      "raise_pending()\n--\n\nRaise an error of any thread that it was not told of."},
     {"pending", pending, METH_NOARGS,
@@ -294,6 +369,7 @@ PyMethodDef queue_methods[] = {
     {"set_threshold", set_threshold, METH_O,
      "set_threshold(size)\n--\n\nRecord operations on arrays from this size on; give the "
      "size before."},
+    {"get_threshold", get_threshold, METH_NOARGS, "get_threshold()\n--\n\nGive that size."},
     {"before_fork", before_fork, METH_NOARGS, "before_fork()\n--\n\nWait for running work."},
     {"after_fork", after_fork, METH_NOARGS, "after_fork()\n--\n\nLet work run again."},
     {NULL, NULL, 0, NULL},

@@ -179,6 +179,24 @@ bool device_narrows_doubles(void);
 /* In the order of the words of mxnp._devices. */
 enum { DOUBLES_ARE_THE_PROCESSORS, DOUBLES_ARE_REFUSED, DOUBLES_ARE_NARROWED };
 
+/* What is Python's to do on a device: products of large matrices (a, b); what a mask selects
+ * (mask, items or None); updates in order (see update.c); results of a call in the dtype that
+ * the device has (result, args, kwargs). */
+enum device_function {
+    DEVICE_MATMUL,
+    DEVICE_SELECT,
+    DEVICE_UPDATE,
+    DEVICE_NARROW,
+    N_DEVICE_FUNCTIONS
+};
+
+/* Whether there is one, and "metal" is the device. */
+bool device_has(enum device_function name);
+
+/* Takes the arguments (NULL passes through).  1 with a new reference; 0: it is not for the
+ * device; -1 with an exception set. */
+int device_call(enum device_function name, PyObject *args, PyObject **out);
+
 enum setting_name { SETTING_FAST, SETTING_DEVICE, SETTING_DOUBLES, N_SETTINGS };
 
 /* -- memory.c ---------------------------------------------------------------------- */
@@ -209,6 +227,9 @@ int place_conditions(void);
 
 struct place *place_new(void); /* NULL with an exception set */
 void place_keep(struct place *place, PyObject *object);
+
+/* Borrowed: the code object, and where in it; NULL: unknown. */
+PyObject *place_site(const struct place *place, int *instruction);
 PyObject *place_text(const struct place *place); /* new reference: in words; NULL: unknown */
 int place_warn(const struct place *place, int conditions, const char *name);
 void place_free(struct place *place);

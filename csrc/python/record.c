@@ -5,6 +5,7 @@
  * errors.
  */
 #include "python/record.h"
+#include "python/profile.h"
 
 #define BATCH_SIZE 256         /* operations recorded before they run in any case */
 #define HELD_LIMIT (256 << 20) /* bytes of memory that only the queue still needs */
@@ -55,7 +56,6 @@ void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
     in->op = op;
     in->kind = MX_MAP;
     in->launch = NULL;
-    in->arithmetic = MX_NO_ARITHMETIC;
     in->nin = nin;
     in->nout = nout;
     in->ndim = shape->ndim;
@@ -273,13 +273,20 @@ void record_hold(PyObject *a)
 int record_done(const struct source *sources, int n)
 {
     bool holds_much = held > HELD_LIMIT && held_since == queue_done;
-    bool is_due = queue_recorded - queue_done >= BATCH_SIZE || holds_much;
-    for (int s = 0; s < n && !is_due; s++)
-        is_due = sources[s].array && record_is_shared(sources[s].array);
-    if (!is_due)
+    enum span_kind why = queue_recorded - queue_done >= BATCH_SIZE ? SPAN_FULL
+                         : holds_much                              ? SPAN_MEMORY
+                                                                   : SPAN_OPERATION;
+    for (int s = 0; s < n && why == SPAN_OPERATION; s++)
+        if (sources[s].array && record_is_shared(sources[s].array))
+            why = SPAN_SHARED;
+    if (why == SPAN_OPERATION)
         return 1;
     held = 0;
-    return queue_flush() < 0 ? -1 : 1;
+    struct span span;
+    span_begin(&span, why, NULL);
+    int status = queue_flush();
+    span_pop(&span);
+    return status < 0 ? -1 : 1;
 }
 
 PyObject *record_result(int status, PyObject *out)

@@ -94,6 +94,9 @@ struct signature {
 const struct signature *signature_of(int op, const struct source *inputs, int nin);
 int signature_load(PyObject *numpy); /* -1 with an exception set */
 
+/* The loop of a ufunc for elements of these rows; false: it has none. */
+bool signature_loop(struct mx_loop *out, PyObject *ufunc, const int *rows);
+
 int signature_op(PyObject *ufunc); /* its row in ops.def, or MX_NO_OP */
 
 /* -- record.c ---------------------------------------------------------------------- */

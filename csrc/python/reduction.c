@@ -221,6 +221,7 @@ static PyObject *find(PyObject *module, PyObject *args)
     if (status > 0)
         status = read_shape(&r);
     if (status > 0) {
+        r.wanted = 0; /* NumPy tells of none here */
         r.row = r.input.code;
         r.result = source_row(NPY_INTP);
         r.loop = search_loop(r.row, is_least);

@@ -1,5 +1,6 @@
 /* selection.c -- the elements that a mask selects.  How many is known only once the mask is
  * computed, so nothing of it is recorded. */
+#include "python/profile.h"
 #include "python/record.h"
 
 /* NumPy does less than this sooner than it takes to begin. */
@@ -10,13 +11,13 @@ static bool is_worth_it(PyObject *mask)
     return PyArray_SIZE(host_of(mask)) >= queue_threshold / WORTH_DIVISOR;
 }
 
-/* Contiguous elements whose dtype has nothing but its number. */
+/* Elements whose dtype has nothing but its number. */
 static bool is_plain(const struct source *source)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(source_type_number(source->code));
     bool is_same = dtype == PyArray_DESCR(source->host) && PyArray_CheckExact(source->host);
     Py_DECREF(dtype);
-    return is_same && PyArray_IS_C_CONTIGUOUS(source->host) && PyArray_NDIM(source->host) > 0;
+    return is_same && PyArray_NDIM(source->host) > 0;
 }
 
 /* New reference: an array in memory for n elements; NULL with an exception set. */
@@ -32,6 +33,34 @@ static PyObject *new_row(int row, intptr_t n)
     return out;
 }
 
+/* Whether a device is to select, of memory that it can use as it is. */
+static bool is_for_device(const struct source *mask, const struct source *from)
+{
+    if (!queue_takes(mask->array) && !(from && queue_takes(from->array)))
+        return false;
+    return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->host) &&
+           (!from || memory_of(root_of(from->array)->host));
+}
+
+/* The same as select_elements. */
+static int select_on_device(const struct source *mask, const struct source *from,
+                            PyObject **out)
+{
+    PyObject *items = from ? from->array : Py_None;
+    return device_call(DEVICE_SELECT, PyTuple_Pack(2, mask->array, items), out);
+}
+
+static int wait_for(const struct source *mask, const struct source *from)
+{
+    struct span span;
+    span_begin(&span, SPAN_MASK, NULL);
+    int status = queue_write(mask->array);
+    if (status == 0 && from)
+        status = queue_write(from->array);
+    span_pop(&span);
+    return status;
+}
+
 /* The elements of `from`, or the places where there is no from.  1; 0: that is for NumPy; -1
  * with an exception set. */
 static int select_elements(const struct source *mask, const struct source *from, int row,
@@ -39,9 +68,14 @@ static int select_elements(const struct source *mask, const struct source *from,
 {
     struct mx_compaction c;
     *out = NULL;
-    if (queue_write(mask->array) < 0 || (from && queue_write(from->array) < 0) ||
-        queue_enter() < 0)
+    int done = is_for_device(mask, from) ? select_on_device(mask, from, out) : 0;
+    if (done != 0)
+        return done;
+    if (!PyArray_IS_C_CONTIGUOUS(mask->host) || (from && !PyArray_IS_C_CONTIGUOUS(from->host)))
+        return 0;
+    if (wait_for(mask, from) < 0 || queue_enter() < 0)
         return -1;
+    int64_t begin = profile_is_on ? mx_now() : 0;
     const uint8_t *is_true = PyArray_DATA(mask->host);
     int status = core->compact_count(&c, is_true, PyArray_SIZE(mask->host));
     queue_leave();
@@ -59,6 +93,9 @@ static int select_elements(const struct source *mask, const struct source *from,
     if (status < 0)
         Py_CLEAR(*out);
     core->compact_free(&c);
+    if (profile_is_on && status > 0)
+        profile_selected(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->host),
+                         PyArray_NBYTES(host_of(*out)));
     return status;
 }
 

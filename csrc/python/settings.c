@@ -1,5 +1,5 @@
-/* settings.c -- strict or fast, and the device: of the process, unless a context has its own.
- */
+/* settings.c -- strict or fast, and the device: of the process, unless a context has its own;
+ * what does on a device what the processor need not be asked for. */
 #include "python/record.h"
 
 static struct setting {
@@ -36,6 +36,26 @@ int settings_load(void)
 {
     device_type_error = PyErr_NewException("mxnp.DeviceTypeError", PyExc_TypeError, NULL);
     return device_type_error ? 0 : -1;
+}
+
+/* -- Functions of a device --------------------------------------------------------- */
+
+static PyObject *device_functions[N_DEVICE_FUNCTIONS];
+
+bool device_has(enum device_function name)
+{
+    return device_functions[name] && device_now() == MX_DEVICE;
+}
+
+int device_call(enum device_function name, PyObject *args, PyObject **out)
+{
+    *out = args ? PyObject_CallObject(device_functions[name], args) : NULL;
+    Py_XDECREF(args);
+    if (*out == Py_NotImplemented)
+        Py_CLEAR(*out);
+    else
+        return *out ? 1 : -1;
+    return 0;
 }
 
 /* -- Methods of the module --------------------------------------------------------- */
@@ -86,7 +106,24 @@ static PyObject *get_setting(PyObject *module, PyObject *name)
     return PyLong_FromLong(value_of((enum setting_name)number));
 }
 
+static PyObject *set_device_function(PyObject *module, PyObject *args)
+{
+    (void)module;
+    int name;
+    PyObject *function;
+    if (!PyArg_ParseTuple(args, "iO", &name, &function))
+        return NULL;
+    if (name < 0 || name >= N_DEVICE_FUNCTIONS)
+        return PyErr_Format(PyExc_ValueError, "there is no function %d", name);
+    Py_XDECREF(device_functions[name]);
+    device_functions[name] = Py_NewRef(function);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef setting_methods[] = {
+    {"set_device_function", set_device_function, METH_VARARGS,
+     "set_device_function(name, function)\n--\n\nCall this function where \"metal\" is the "
+     "device, before the processor is asked: it may give NotImplemented."},
     {"set_setting", set_setting, METH_VARARGS,
      "set_setting(name, value)\n--\n\nSet what the process has where a context has none."},
     {"use_context", use_context, METH_VARARGS,

@@ -9,8 +9,6 @@ static PyObject *kinds[NCODES];
 
 int signature_load(PyObject *numpy)
 {
-    for (int row = 0; row < NTYPES; row++)
-        kinds[row] = (PyObject *)PyArray_DescrFromType(source_type_number(row));
     kinds[WEAK_INT] = (PyObject *)&PyLong_Type;
     kinds[WEAK_FLOAT] = (PyObject *)&PyFloat_Type;
     kinds[WEAK_COMPLEX] = (PyObject *)&PyComplex_Type;
@@ -22,16 +20,26 @@ int signature_load(PyObject *numpy)
     return 0;
 }
 
-/* New reference: the dtypes of the loop, or NULL without an exception when there is none. */
+/* Borrowed. */
+static PyObject *kind_of(int code)
+{
+    if (!kinds[code])
+        kinds[code] = (PyObject *)PyArray_DescrFromType(source_type_number(code));
+    return kinds[code];
+}
+
+/* New reference: the dtypes of the loop; NULL when there is none, with an exception set only
+ * where there was no memory to find it. */
 static PyObject *resolve(int op, const int *codes, int nin, int nout)
 {
     PyObject *given = PyTuple_New(nin + nout);
     for (int i = 0; given && i < nin + nout; i++)
-        PyTuple_SetItem(given, i, Py_NewRef(i < nin ? kinds[codes[i]] : Py_None));
+        PyTuple_SetItem(given, i, Py_NewRef(i < nin ? kind_of(codes[i]) : Py_None));
     PyObject *resolved =
         given ? PyObject_CallMethod(ufuncs[op], "resolve_dtypes", "(O)", given) : NULL;
     Py_XDECREF(given);
-    PyErr_Clear();
+    if (!resolved && !PyErr_ExceptionMatches(PyExc_MemoryError))
+        PyErr_Clear();
     return resolved;
 }
 
@@ -43,28 +51,56 @@ static bool is_special(int op, const struct signature *signature)
            (op == MX_OP_expm1 && is_complex_row(signature->in[0]));
 }
 
+/* The loop that was registered with a ufunc for bfloat16: of C++ functions of floats, which
+ * need no lock of Python's and leave all conditions. */
+static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, const int *types)
+{
+    PyObject *number = PyLong_FromLong(source_type_number(ROW_bfloat16));
+    PyObject *capsule =
+        number && ufunc->userloops ? PyDict_GetItem(ufunc->userloops, number) : NULL;
+    const PyUFunc_Loop1d *each = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    Py_XDECREF(number);
+    PyErr_Clear();
+    size_t size = (size_t)ufunc->nargs * sizeof *types;
+    while (each && memcmp(each->arg_types, types, size) != 0)
+        each = each->next;
+    if (each)
+        *out = (struct mx_loop){.function = (mx_loop_function)each->func, .data = each->data};
+    return each != NULL;
+}
+
+bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
+{
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)object;
+    int numbers[MX_MAX_OPERANDS];
+    char types[MX_MAX_OPERANDS];
+    bool is_numpys = true;
+    for (int i = 0; i < ufunc->nargs; i++) {
+        numbers[i] = source_type_number(rows[i]);
+        types[i] = (char)numbers[i];
+        is_numpys = is_numpys && rows[i] != ROW_bfloat16;
+    }
+    if (!is_numpys)
+        return find_registered(out, ufunc, numbers);
+    uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
+    return core->loop_find(out, fields, ufunc->nin, ufunc->nout, ufunc->ntypes, types) == MX_OK;
+}
+
 static void find(int op, const int *codes, int nin, struct signature *signature)
 {
     const struct mx_op_row *row = core->op_get(op);
     int nargs = nin + row->nout, rows[MX_MAX_OPERANDS];
-    char types[MX_MAX_OPERANDS];
     PyObject *resolved = resolve(op, codes, nin, row->nout);
     if (!resolved)
         return;
     bool is_known = true;
     for (int i = 0; i < nargs; i++) {
         PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(resolved, i);
-        types[i] = (char)dtype->type_num;
         rows[i] = source_row(dtype->type_num);
         is_known = is_known && rows[i] >= 0;
     }
     Py_DECREF(resolved);
-    if (!is_known)
-        return;
-    const PyUFuncObject *ufunc = (const PyUFuncObject *)ufuncs[op];
-    uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
-    if (core->loop_find(&signature->numpys, fields, nin, row->nout, ufunc->ntypes, types) !=
-        MX_OK)
+    if (!is_known || !signature_loop(&signature->numpys, ufuncs[op], rows))
         return;
     if (!core->own_loop(&signature->loop, op, rows))
         signature->loop = signature->numpys;
@@ -81,7 +117,7 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
     struct signature *signature = &signatures[op][codes[0]][codes[1]];
     if (!signature->is_known) {
         find(op, codes, nin, signature);
-        signature->is_known = true;
+        signature->is_known = !PyErr_Occurred();
     }
     return signature->exists ? signature : NULL;
 }

@@ -6,21 +6,55 @@
 
 /* -- Dtypes ------------------------------------------------------------------------ */
 
-static const int type_numbers[NTYPES] = {
-    NPY_BOOL,   NPY_INT8,   NPY_INT16, NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
-    NPY_UINT32, NPY_UINT64, NPY_HALF,  NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
+static int type_numbers[NTYPES] = {
+    NPY_BOOL,    NPY_INT8,    NPY_INT16,     NPY_INT32,      NPY_INT64,  NPY_UINT8,
+    NPY_UINT16,  NPY_UINT32,  NPY_UINT64,    NPY_HALF,       NPY_NOTYPE, /* bfloat16: until an
+                                                                            array of it is met
+                                                                          */
+    NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
 };
 
-const int itemsizes[NTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
+const int itemsizes[NTYPES] = {
+#define DTYPE(name, c_type, msl_type, itemsize, kind) itemsize,
+#include "dtypes.def"
+#undef DTYPE
+};
 
 int source_type_number(int row) { return type_numbers[row]; }
+
+static bool has_attribute(PyObject *type, const char *name, const char *value)
+{
+    PyObject *text = PyObject_GetAttrString(type, name);
+    bool is_it =
+        text && PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, value) == 0;
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return is_it;
+}
+
+/* Whether it is the number that NumPy gave to the bfloat16 of ml_dtypes, which is not imported
+ * to know: an array of that dtype has done so. */
+static bool is_bfloat16(int type_number)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type_number);
+    PyObject *type = dtype ? (PyObject *)dtype->typeobj : NULL;
+    bool is_it = type && has_attribute(type, "__name__", "bfloat16") &&
+                 has_attribute(type, "__module__", "ml_dtypes");
+    Py_XDECREF((PyObject *)dtype);
+    PyErr_Clear();
+    return is_it;
+}
 
 int source_row(int type_number)
 {
     for (int row = 0; row < NTYPES; row++)
-        if (type_numbers[row] == type_number)
+        if (type_numbers[row] == type_number && type_number != NPY_NOTYPE)
             return row;
-    return -1;
+    if (type_number < NPY_USERDEF || type_numbers[ROW_bfloat16] != NPY_NOTYPE ||
+        !is_bfloat16(type_number))
+        return -1;
+    type_numbers[ROW_bfloat16] = type_number;
+    return ROW_bfloat16;
 }
 
 bool source_can_cast(int from, int to, NPY_CASTING casting)
@@ -58,7 +92,7 @@ bool source_read(PyObject *x, struct source *source)
         source->code = WEAK_INT;
     else if (PyComplex_CheckExact(x))
         source->code = WEAK_COMPLEX;
-    else if (PyArray_IsScalar(x, Number) || PyArray_IsScalar(x, Bool)) {
+    else if (PyArray_IsScalar(x, Generic)) {
         PyArray_Descr *dtype = PyArray_DescrFromScalar(x);
         source->code = dtype ? source_row(dtype->type_num) : -1;
         Py_XDECREF((PyObject *)dtype);
@@ -80,6 +114,24 @@ int source_own_row(const struct source *source)
     return source->code;
 }
 
+/* The largest number of a dtype to which Python's floats are rounded; 0: there is none. */
+static double most_of(int row)
+{
+    return row == ROW_float16                           ? 65504.0
+           : row == ROW_bfloat16                        ? 0x1.fep127
+           : row == ROW_float32 || row == ROW_complex64 ? (double)FLT_MAX
+                                                        : 0.0;
+}
+
+static bool pack(PyObject *number, int row, char *value)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type_numbers[row]);
+    bool is_packed = PyArray_Pack(dtype, value, number) == 0;
+    Py_DECREF(dtype);
+    PyErr_Clear();
+    return is_packed;
+}
+
 /* A number of Python's as a value of the dtype; false where NumPy would raise or warn. */
 static bool pack_number(PyObject *number, int row, char *value)
 {
@@ -88,21 +140,16 @@ static bool pack_number(PyObject *number, int row, char *value)
         memcpy(value, &x, sizeof x);
         return true;
     }
-    if (!PyComplex_CheckExact(number) &&
-        (row == ROW_float16 || row == ROW_float32 || row == ROW_complex64)) {
-        double x = PyFloat_AsDouble(number), most = row == ROW_float16 ? 65504.0 : FLT_MAX;
-        bool is_too_large = PyErr_Occurred() || (isfinite(x) && fabs(x) > most);
+    if (!PyComplex_CheckExact(number) && most_of(row) > 0) {
+        double x = PyFloat_AsDouble(number);
+        bool is_too_large = PyErr_Occurred() || (isfinite(x) && fabs(x) > most_of(row));
         PyErr_Clear();
         if (is_too_large)
             return false;
     }
     if (PyComplex_CheckExact(number) && row != ROW_complex128)
         return false;
-    PyArray_Descr *dtype = PyArray_DescrFromType(type_numbers[row]);
-    bool is_packed = PyArray_Pack(dtype, value, number) == 0;
-    Py_DECREF(dtype);
-    PyErr_Clear();
-    return is_packed;
+    return pack(number, row, value);
 }
 
 bool source_is_value(const struct source *source)
@@ -119,8 +166,10 @@ bool source_value(const struct source *source, int row, char *value)
         memcpy(own, PyArray_DATA(source->host), (size_t)itemsizes[source->code]);
     else if (PyBool_Check(source->scalar))
         own[0] = source->scalar == Py_True;
-    else
+    else if (source->code != ROW_bfloat16)
         PyArray_ScalarAsCtype(source->scalar, own);
+    else if (!pack(source->scalar, ROW_bfloat16, own)) /* NumPy does not know where it is */
+        return false;
     mx_loop_function cast = core->cast_loop(source->code, row);
     if (!cast)
         return false;

@@ -9,8 +9,10 @@ struct update {
     int op;
     struct mx_loop loop;
     const char *name;
-    int row;    /* dtype that the loop wants of values */
-    int wanted; /* conditions */
+    int row;       /* dtype that the loop wants of values */
+    int wanted;    /* conditions */
+    bool is_truth; /* the loop gives bool, which is cast: on a device only */
+    bool in_order; /* also there; else floats may be updated in any order */
 };
 
 /* Whether an operand's elements come in the order of the block's axes, forwards: else NumPy's
@@ -100,6 +102,63 @@ static int record_scatter(const struct index *index, const struct source *value,
     return 1;
 }
 
+/* -- On a device ------------------------------------------------------------------- *
+ * Elements that Metal has no atomic operations for, and those to be updated in order, are
+ * sorted by their places: see _metal_updates.py. */
+
+static bool is_for_device(PyObject *a, const struct update *update)
+{
+    int code = source_row(PyArray_TYPE(host_of(a)));
+    if (code == ROW_float64 || code == ROW_complex128) /* which Metal has not */
+        return false;
+    return update->kind != MX_SET && (update->in_order || itemsizes[code] == 8) &&
+           update->row == code && device_has(DEVICE_UPDATE) &&
+           PyArray_IS_C_CONTIGUOUS(host_of(a)) && memory_of(root_of(a)->host);
+}
+
+/* New reference: a tuple of (array, size, stride in elements) for each array of indices. */
+static PyObject *describe_indices(const struct index *index, intptr_t itemsize)
+{
+    PyObject *all = PyTuple_New(index->n);
+    for (int j = 0; j < index->n && all; j++) {
+        PyObject *one = Py_BuildValue("Onn", index->arrays[j], index->indexing.sizes[j],
+                                      index->indexing.strides[j] / itemsize);
+        if (!one || PyTuple_SetItem(all, j, one) < 0)
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+/* New reference: a tuple of (length, stride in elements) for each axis of the result. */
+static PyObject *describe_axes(const struct index *index, intptr_t itemsize)
+{
+    PyObject *all = PyTuple_New(index->shape.ndim);
+    for (int i = 0; i < index->shape.ndim && all; i++) {
+        PyObject *one = Py_BuildValue("nn", index->shape.dims[i], index->strides[i] / itemsize);
+        if (!one || PyTuple_SetItem(all, i, one) < 0)
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+static int update_on_device(PyObject *a, const struct index *index, const struct source *value,
+                            const struct update *update)
+{
+    intptr_t itemsize = PyArray_ITEMSIZE(host_of(a));
+    bool is_own = value->array && root_of(value->array) == root_of(a);
+    PyObject *args =
+        Py_BuildValue("iOOiiinNiiN", update->op, a, value->array ? value->array : value->scalar,
+                      is_own, update->is_truth, (int)index->indexing.bounds,
+                      (PyArray_BYTES(index->table.host) - PyArray_BYTES(host_of(a))) / itemsize,
+                      describe_axes(index, itemsize), index->block_at, index->block.ndim,
+                      describe_indices(index, itemsize));
+    PyObject *done;
+    int status = device_call(DEVICE_UPDATE, args, &done);
+    if (status > 0)
+        Py_DECREF(done);
+    return status;
+}
+
 /* Records an update of a[key]; bounds: what is asked for. */
 static int update_key(PyObject *a, PyObject *key, const struct source *value,
                       const struct update *update, int bounds)
@@ -111,10 +170,15 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
                   (value->array && is_unwritten(value->array))) &&
                  can_write(&index) && shape_takes(&index.shape, value) &&
                  are_in_order(&index, value);
+    bool on_device = is_for_device(a, update),
+         only_there = update->is_truth || update->in_order;
+    if (status > 0)
+        status = !only_there || on_device;
     if (status > 0)
         status = index_settle_bounds(&index, bounds, MX_DROP);
+    int done = status > 0 && on_device ? update_on_device(a, &index, value, update) : 0;
     if (status > 0)
-        status = record_scatter(&index, value, update);
+        status = done != 0 ? done : only_there ? 0 : record_scatter(&index, value, update);
     if (status > 0)
         status = record_done(index.sources, index.n);
     if (status > 0)
@@ -175,7 +239,9 @@ static bool read_update(int op, const struct source *target, const struct source
         return false;
     const struct signature *signature = signature_of(op, inputs, 2);
     PyErr_Clear();
-    if (!signature || signature->in[0] != target->code || signature->out[0] != target->code ||
+    bool is_truth = signature && signature->out[0] == ROW_bool && target->code != ROW_bool;
+    if (!signature || signature->in[0] != target->code ||
+        (signature->out[0] != target->code && !is_truth) ||
         itemsizes[(int)signature->in[1]] != itemsizes[target->code])
         return false;
     *update = (struct update){.kind = kinds[op],
@@ -183,7 +249,10 @@ static bool read_update(int op, const struct source *target, const struct source
                               .loop = target->code == ROW_float16 ? signature->loop
                                                                   : signature->numpys,
                               .name = core->op_get(op)->name,
-                              .row = signature->in[1]};
+                              .row = signature->in[1],
+                              .is_truth = is_truth};
+    if (target->code == ROW_bfloat16)
+        update->name = "at"; /* as NumPy's warnings, where a ufunc has no loop over indices */
     if (signature->in[1] != target->code || !core->has_update(update->kind, target->code))
         update->kind = MX_BY_LOOP;
     return true;
@@ -219,15 +288,16 @@ static PyObject *update(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *a, *key, *operand;
-    int op, bounds;
+    int op, bounds, in_order = 0;
     struct source target, value;
     struct update kind;
-    if (!PyArg_ParseTuple(args, "iOOOi", &op, &a, &key, &operand, &bounds))
+    if (!PyArg_ParseTuple(args, "iOOOi|p", &op, &a, &key, &operand, &bounds, &in_order))
         return NULL;
     if (!is_array(a) || !source_read_array(a, &target) || !source_read(operand, &value) ||
         (op == MX_COPY ? !read_assignment(&value, target.code, &kind)
                        : !read_update(op, &target, &value, &kind)))
         Py_RETURN_NOTIMPLEMENTED;
+    kind.in_order = in_order;
     bool is_ordering = op == MX_OP_maximum || op == MX_OP_minimum;
     kind.wanted = place_conditions();
     if (kind.wanted == -2)
@@ -246,7 +316,8 @@ static PyObject *update(PyObject *module, PyObject *args)
 
 PyMethodDef update_methods[] = {
     {"update", update, METH_VARARGS,
-     "update(operation, array, key, value, bounds)\n--\n\nRecord that they are updated by a "
-     "row of ops.def, or assigned for ASSIGN, and give True; or give NotImplemented."},
+     "update(operation, array, key, value, bounds, in_order=False)\n--\n\nRecord that they "
+     "are updated by a row of ops.def, or assigned for ASSIGN, and give True; or give "
+     "NotImplemented. In order: also on a device, or else not at all."},
     {NULL, NULL, 0, NULL},
 };

@@ -16,6 +16,7 @@ from mxnp import _lib
 from . import machine, suites
 from .case import Case
 from .measure import measure
+from .page import read_page
 from .peers import PEERS, Peer, start
 from .report import Report, Row, read_json, size_text
 
@@ -49,7 +50,7 @@ def main(args: Sequence[str] | None = None) -> int:
             parser.error(f"{use} needs {package}: pip install {package}")
     if options.read:
         try:
-            report = read_json(options.read)
+            report = _read(options)
         except (OSError, ValueError) as error:
             parser.error(str(error))
     else:
@@ -97,7 +98,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--markdown", type=Path, metavar="FILE", help="write a page")
     add("--plot", type=Path, metavar="FILE", help="draw a picture for each suite")
     add(
-        "--read", type=Path, metavar="FILE", help="run nothing: take a --json of before"
+        "--read",
+        type=Path,
+        metavar="FILE",
+        help="run nothing: take a --json of before, or for --plot a --markdown",
     )
     return parser
 
@@ -147,6 +151,24 @@ def _print_list() -> None:
     for name, peer in PEERS.items():
         there = importlib.util.find_spec(peer.package) is not None
         print(f"  {name:<9}{'' if there else 'not installed'}".rstrip())
+
+
+def _read(options: argparse.Namespace) -> Report:
+    """Read a report of before, of it the suites and cases that are asked for."""
+    is_page = options.read.suffix == ".md"
+    if is_page and (options.json or options.markdown):
+        raise ValueError("a page has not all of a report: it can be drawn only")
+    report = read_page(options.read) if is_page else read_json(options.read)
+    report.rows = [
+        row
+        for row in report.rows
+        if row.suite in (options.suites or report.suites())
+        and options.word in row.label
+        and row.size in (options.sizes or [row.size])
+    ]
+    if not report.rows:
+        raise ValueError(f"no case of {options.read} is asked for")
+    return report
 
 
 def _cases(options: argparse.Namespace) -> list[Case]:

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "check.h"
 #include "dtypes.h"
+#include "ops.h"
 #include "stream.h"
 
 static inline struct mx_memory_info memory_info(void)
@@ -126,6 +127,7 @@ static inline struct mx_instruction unary(const char *name, mx_loop_function loo
 {
     return (struct mx_instruction){
         .loop = {loop, NULL},
+        .op = MX_NO_OP,
         .nin = 1,
         .nout = 1,
         .ndim = 1,
@@ -141,6 +143,7 @@ static inline struct mx_instruction binary(const char *name, mx_loop_function lo
 {
     return (struct mx_instruction){
         .loop = {loop, NULL},
+        .op = MX_NO_OP,
         .nin = 2,
         .nout = 1,
         .ndim = 1,

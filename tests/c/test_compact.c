@@ -74,8 +74,20 @@ static void check_mask(intptr_t n, int percent)
     free(mask);
 }
 
+static void test_refused_memory(void)
+{
+    static const uint8_t mask[100000];
+    struct mx_compaction c;
+    mx_alloc_refuse(0, 1);
+    CHECK(mx_compact_count(&c, mask, sizeof mask) == MX_ERROR_MEMORY);
+    CHECK(mx_alloc_refuse(0, 0) == 1);
+    mx_compact_free(&c); /* which may be called in any case */
+    check_mask(sizeof mask, 50);
+}
+
 int main(void)
 {
+    test_refused_memory();
     const intptr_t sizes[] = {1, 7, 8, 9, 255, 256, 65535, 65536, 65537, 400003};
     const int percents[] = {0, 1, 50, 99, 100};
     for (int threads = 1; threads <= 3; threads += 2) {

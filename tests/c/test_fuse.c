@@ -432,7 +432,8 @@ static bool lies_apart(const struct mx_instruction *in, const struct mx_operand 
 
 static struct mx_instruction random_instruction(uint64_t *chance, struct mx_buffer **buffers)
 {
-    struct mx_instruction in = {.nin = 1 + below(chance, 2), .nout = 1, .name = "any"};
+    struct mx_instruction in = {
+        .op = MX_NO_OP, .nin = 1 + below(chance, 2), .nout = 1, .name = "any"};
     in.ndim = 1 + below(chance, 2);
     in.shape[0] = below(chance, 4) ? 4 : 1 + below(chance, WIDE);
     in.shape[1] = below(chance, 4) ? 3 : 1 + below(chance, WIDE);

@@ -115,6 +115,7 @@ static struct mx_instruction instruction(enum mx_kind kind)
     struct mx_operand table = indexed(&problem.table, problem.columns > 1 ? sizeof(double) : 0);
     struct mx_instruction in = {
         .loop = {mx_gather_loop, NULL},
+        .op = MX_NO_OP,
         .kind = kind,
         .nin = 2,
         .nout = 1,
@@ -192,6 +193,32 @@ static void test_scatters(intptr_t size, intptr_t columns, intptr_t n)
     free(expected);
 }
 
+/* Whichever request is refused, each element is updated once. */
+static void test_refused_memory(void)
+{
+    enum { SIZE = 300, N = 40000 };
+    double expected[SIZE];
+    int status;
+    long n = 0;
+    do {
+        problem_init(SIZE, 1, N, MX_PLAIN);
+        memcpy(expected, problem.elements, sizeof expected);
+        for (intptr_t i = 0; i < N; i++)
+            expected[problem.index[i]] += problem.given[i];
+        struct mx_instruction in = instruction(MX_SCATTER);
+        in.update = MX_UPDATE_ADD;
+        record(in);
+        mx_alloc_refuse(n++, 1 << 20);
+        status = flush();
+        CHECK((status != MX_OK) == (mx_alloc_refuse(0, 0) > 0));
+        CHECK(status == MX_OK || (status == MX_ERROR_MEMORY && flush() == MX_OK));
+        CHECK(memcmp(problem.elements, expected, sizeof expected) == 0);
+        problem_drop();
+        CHECK(memory_info().in_use == 0);
+    } while (status != MX_OK);
+    CHECK(n > 2);
+}
+
 /* Integers that are few: each thread has a copy of them. */
 static void test_copies(void)
 {
@@ -213,6 +240,7 @@ static void test_copies(void)
                                                 : (*x < y ? *x : y);
         }
         struct mx_instruction in = {
+            .op = MX_NO_OP,
             .kind = MX_SCATTER,
             .nin = 2,
             .nout = 1,
@@ -262,6 +290,7 @@ static struct mx_instruction check_of(const struct array *indices, intptr_t n, i
 {
     return (struct mx_instruction){
         .loop = {mx_check_loop(MX_DTYPE_int64), NULL},
+        .op = MX_NO_OP,
         .kind = MX_CHECK,
         .nin = 1,
         .ndim = 1,
@@ -353,7 +382,8 @@ static void test_searches(void)
         table[i] = i / 3;
     for (int i = 0; i < COUNT; i++)
         values[i] = below(&chance, 700) / 2.0 - 5;
-    struct mx_instruction in = {.indexing = {.n = 1, .strides = {8}, .sizes = {SIZE}}};
+    struct mx_instruction in = {.op = MX_NO_OP,
+                                .indexing = {.n = 1, .strides = {8}, .sizes = {SIZE}}};
     for (int is_right = 0; is_right < 2; is_right++) {
         char *args[] = {(char *)values, (char *)table, (char *)places};
         intptr_t n = COUNT, strides[] = {8, 0, 8};
@@ -384,6 +414,7 @@ int main(void)
         test_scatters(3, 3000, 50);
         test_scatters(7, 5, 40001);
         test_copies();
+        test_refused_memory();
         test_failed_checks();
     }
     test_ranges_of_any_layout();

@@ -406,7 +406,7 @@ static void record_any(const struct mx_instruction *like)
 static void test_random_programs(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
-        struct mx_instruction like = {0};
+        struct mx_instruction like = {.op = MX_NO_OP};
         random_shape(&like);
         int size = 1 + up_to(MOST - 1);
         if (mx_element_count(&like) > 2000)

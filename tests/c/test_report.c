@@ -131,6 +131,44 @@ static void test_full_group(void)
         CHECK(strcmp(out.names[i], i % 2 ? "odd" : "even") == 0);
 }
 
+static void look_at_shares(const struct mx_instruction *items, size_t count)
+{
+    CHECK(count == 3);
+    const struct mx_cost first = items[0].cost, second = items[1].cost, alone = items[2].cost;
+    CHECK(first.group > 0 && second.group == first.group && alone.group == first.group + 1);
+    CHECK(first.begin == second.begin && alone.begin >= first.begin);
+    CHECK(first.nanoseconds + second.nanoseconds == row_at(0).nanoseconds);
+    CHECK(alone.nanoseconds == row_at(1).nanoseconds);
+    CHECK(first.nanoseconds > 0 && second.nanoseconds > 0);
+    CHECK(first.n_together == 2 && second.n_together == 2 && alone.n_together == 1);
+    CHECK(first.n_unwritten == 1 && second.n_unwritten == 0 && alone.n_unwritten == 0);
+    CHECK(first.bytes_read == 2 * BYTES && first.bytes_written == 0);
+    CHECK(second.bytes_read == 0 && second.bytes_written == BYTES);
+    CHECK(alone.bytes_read == BYTES - 8 && alone.bytes_written == BYTES - 8);
+    CHECK(!first.is_on_device && !first.is_again);
+}
+
+static void look_at_nothing(const struct mx_instruction *items, size_t count)
+{
+    CHECK(count == 1 && items[0].cost.group == 0);
+}
+
+/* What two instructions of one group, over a temporary, and one more took. */
+static void test_shares(void)
+{
+    struct mx_buffer *unseen = mx_buffer_new(BYTES);
+    CHECK(unseen);
+    mx_stream_set_measured(true);
+    record(binary("add", add, N, row(&a), row(&b), strided(unseen, 0, 8)));
+    record(binary("multiply", multiply, N, strided(unseen, 0, 8), value(2.0), row(&c)));
+    record(binary("add", add, N - 1, row(&a), value(1.0), row(&a)));
+    mx_buffer_release(unseen);
+    CHECK(flush_and(look_at_shares) == MX_OK);
+    mx_stream_set_measured(false);
+    record(binary("add", add, N, row(&a), value(1.0), row(&a)));
+    CHECK(flush_and(look_at_nothing) == MX_OK);
+}
+
 int main(void)
 {
     CHECK(mx_start() == MX_OK);
@@ -143,6 +181,7 @@ int main(void)
     test_broadcast_and_reduced();
     test_many_groups();
     test_full_group();
+    test_shares();
     array_drop(&a);
     array_drop(&b);
     array_drop(&c);

@@ -172,8 +172,8 @@ static void test_all_wake(void)
         for (int i = 0; i < 1000; i++) {
             meet_with(members);
             seed = seed * 1103515245u + 12345u;
-            int64_t end = now() + (int64_t)(seed >> 16) % (2 * SPIN_NS);
-            while (now() < end)
+            int64_t end = mx_now() + (int64_t)(seed >> 16) % (2 * SPIN_NS);
+            while (mx_now() < end)
                 relax();
         }
     }

@@ -1,0 +1,61 @@
+"""The site: ``sphinx-build -W --keep-going -n docs docs/_build``.
+
+Nothing is fetched: references to NumPy's documentation are plain links.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+import mxnp
+
+project = "mxnp"
+author = "the authors of mxnp"
+version = release = mxnp.mxnp_version
+copyright = author
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "coverage_tables",
+    "repository_links",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "examples"]
+
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
+myst_heading_anchors = 4
+
+numpydoc_show_class_members = False
+autosummary_generate = False
+autodoc_typehints = "none"  # numpydoc has them under Parameters
+autodoc_default_options = {"member-order": "bysource"}
+default_role = "code"
+
+# `See Also` and `Raises` of docstrings make references of names; these are not ours.
+nitpick_ignore_regex = [
+    (r"py:.*", r"numpy\..*"),  # NumPy's documentation is linked, not read
+    (r"py:.*", r"(array_api_extra|warnings)\b.*"),
+    (r"py:exc", r"(Index|Memory|Runtime|Type|Value)Error"),  # Python's own
+]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "mxnp"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "use_edit_page_button": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "footer_start": [],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"peers": []}  # its table is wide
+html_show_sourcelink = False
+html_copy_source = False
+pygments_style = "default"

@@ -1,0 +1,398 @@
+"""Which of NumPy's functions are recorded, and which run in kernels of Metal.
+
+It is found by calling them: every ufunc with every dtype of its row, and every function
+and method that has a recorded form with the sample below. What runs on the processor is
+found when the pages are built. What ran on a Metal device is in ``on_metal.json``, as
+pages are built where there is none; a test compares it with what runs there, and
+
+    MXNP_DEVICE=metal MXNP_THRESHOLD=0 python docs/extensions/measured_coverage.py
+
+writes it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+
+import mxnp as np
+from mxnp import _bridge, _lib
+
+ON_METAL = Path(__file__).with_name("on_metal.json")
+DTYPES = [row.name for row in _lib.dtypes()]
+ROWS = [op.name for op in _lib.ops()]
+
+# -- Samples ---------------------------------------------------------------------------
+
+
+def _owned(values: Any) -> Any:
+    """Copy numbers to memory that a device can write to."""
+    out = np.empty(values.shape, values.dtype)
+    out[...] = values
+    return out
+
+
+class Samples:
+    """Operands of the calls: float32, which a Metal device has."""
+
+    def __init__(self) -> None:
+        self.x = _owned(numpy.linspace(-2, 2, 2000, dtype="f4").reshape(40, 50))
+        self.flat = _owned(numpy.linspace(-2, 2, 2000, dtype="f4"))
+        self.mask = _owned(numpy.arange(2000).reshape(40, 50) % 3 == 0)
+        self.line = _owned(numpy.arange(2000) % 3 == 0)
+        self.other = _owned(numpy.linspace(3, 4, 2000, dtype="f4").reshape(40, 50))
+        self.i = _owned(numpy.arange(2000) * 7 % 40)
+        self.choice = _owned(numpy.arange(2000).reshape(40, 50) % 2)
+        self.order = _owned(numpy.arange(2000).reshape(40, 50) % 40)
+        self.matrix = _owned(numpy.linspace(-1, 1, 1600, dtype="f4").reshape(40, 40))
+
+
+_Call = Callable[[Samples], Any]
+
+# One call for each function that has a recorded form; a test tells if one is missing.
+FUNCTIONS: dict[str, _Call] = {
+    **{
+        name: lambda s, name=name: getattr(np, name)(s.x, axis=0)
+        for name in (
+            *("sum", "prod", "max", "min", "mean", "var", "std", "ptp"),
+            *("argmax", "argmin", "cumsum", "cumprod", "count_nonzero"),
+            *("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd"),
+            *("nanargmax", "nanargmin"),
+        )
+    },
+    **{
+        name: lambda s, name=name: getattr(np, name)(s.mask, axis=0)
+        for name in ("all", "any")
+    },
+    **{
+        name: lambda s, name=name: getattr(np, name)((40, 50), np.float32)
+        for name in ("zeros", "ones", "empty")
+    },
+    **{
+        name: lambda s, name=name: getattr(np, name)(s.x)
+        for name in (
+            "zeros_like",
+            "ones_like",
+            "empty_like",
+            "copy",
+            "sort",
+            "argwhere",
+        )
+    },
+    **{
+        name: lambda s, name=name: getattr(np, name)((s.x, s.x))
+        for name in ("concatenate", "stack", "vstack", "hstack")
+    },
+    "full": lambda s: np.full((40, 50), 2.0, np.float32),
+    "full_like": lambda s: np.full_like(s.x, 2.0),
+    "arange": lambda s: np.arange(0, 2000, 1, np.float32),
+    "argsort": lambda s: np.argsort(s.x, stable=True),
+    "bincount": lambda s: np.bincount(s.i),
+    "choose": lambda s: np.choose(s.choice, [s.x, s.other]),
+    "clip": lambda s: np.clip(s.x, -1, 1),
+    "compress": lambda s: np.compress(s.line, s.flat),
+    "dot": lambda s: np.dot(s.matrix, s.matrix),
+    "extract": lambda s: np.extract(s.mask, s.x),
+    "fill_diagonal": lambda s: np.fill_diagonal(s.x, 1),
+    "flatnonzero": lambda s: np.flatnonzero(s.mask),
+    "histogram": lambda s: np.histogram(s.flat.astype(float), 10, (-1.0, 1.0)),
+    "matmul": lambda s: np.matmul(s.matrix, s.matrix),
+    "nonzero": lambda s: np.nonzero(s.mask),
+    "pad": lambda s: np.pad(s.x, 2),
+    "place": lambda s: np.place(s.x, s.mask, s.flat),
+    "put": lambda s: np.put(s.flat, s.i, s.flat),
+    "put_along_axis": lambda s: np.put_along_axis(s.x, s.order, s.x, 0),
+    "putmask": lambda s: np.putmask(s.x, s.mask, s.other),
+    "repeat": lambda s: np.repeat(s.x, 2, axis=0),
+    "roll": lambda s: np.roll(s.x, 3, axis=0),
+    "searchsorted": lambda s: np.searchsorted(s.flat, s.x),
+    "select": lambda s: np.select([s.mask, s.choice > 0], [s.x, s.other]),
+    "take": lambda s: np.take(s.x, s.i, axis=0),
+    "take_along_axis": lambda s: np.take_along_axis(s.x, s.order, 0),
+    "tile": lambda s: np.tile(s.x, (2, 2)),
+    "unique": lambda s: np.unique(s.i),
+    "where": lambda s: np.where(s.mask, s.x, 0),
+}
+METHODS: dict[str, _Call] = {
+    **{
+        name: lambda s, name=name: getattr(s.x, name)(axis=0)
+        for name in (
+            *("sum", "prod", "max", "min", "mean", "var", "std"),
+            *("argmax", "argmin", "cumsum", "cumprod"),
+        )
+    },
+    **{
+        name: lambda s, name=name: getattr(s.mask, name)(axis=0)
+        for name in ("all", "any")
+    },
+    "argsort": lambda s: s.x.argsort(stable=True),
+    "astype": lambda s: s.x.astype(np.float16),
+    "choose": lambda s: s.choice.choose([s.x, s.other]),
+    "clip": lambda s: s.x.clip(-1, 1),
+    "compress": lambda s: s.flat.compress(s.line),
+    "copy": lambda s: s.x.copy(),
+    "dot": lambda s: s.matrix.dot(s.matrix),
+    "fill": lambda s: s.x.fill(1),
+    "nonzero": lambda s: s.mask.nonzero(),
+    "put": lambda s: s.flat.put(s.i, s.flat),
+    "repeat": lambda s: s.x.repeat(2, axis=0),
+    "searchsorted": lambda s: s.flat.searchsorted(s.x),
+    "sort": lambda s: s.x.sort(),
+    "take": lambda s: s.x.take(s.i, axis=0),
+}
+SYNTAX: dict[str, _Call] = {
+    "a[i]": lambda s: s.x[s.i],
+    "a[i] = v": lambda s: s.x.__setitem__(s.i[:40], s.matrix[0, 0]),
+    "a[mask] = v": lambda s: s.x.__setitem__(s.mask, 1.0),
+    "a[1:3] = v": lambda s: s.x.__setitem__(slice(1, 30), 1.0),
+    "a.at[i].set(v)": lambda s: s.x.at[s.i].set(1.0),
+    "a.at[i].add(v)": lambda s: s.x.at[s.i].add(1.0),
+    "a @ b": lambda s: s.matrix @ s.matrix,
+}
+# Methods of ufuncs, of two operands; those of the others are NumPy's.
+UFUNC_METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "reduce": lambda op, x, i: op.reduce(x, axis=0),
+    "accumulate": lambda op, x, i: op.accumulate(x, axis=0),
+    "at": lambda op, x, i: op.at(x, i, x[0]),
+}
+
+# -- Calls -----------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """What became of a call."""
+
+    operations: tuple[str, ...]  # of the queue
+    waits: bool  # for some of them before it returns; those before that are not known
+    is_at_once: bool  # some of it was computed by mxnp's code before it returned
+    on_metal: bool  # nothing was, and all that was recorded ran in kernels
+
+
+@contextmanager
+def everything_recorded() -> Iterator[None]:
+    """Record whatever can be recorded, of any size."""
+    before = _bridge.set_threshold(0)
+    try:
+        with numpy.errstate(all="ignore"), np.errstate(all="ignore"):
+            yield
+    finally:
+        np.synchronize()
+        _bridge.set_threshold(before)
+
+
+_MARK = (1, 2, 3)
+
+
+def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
+    """Tell what a call runs, of a function that has a recorded form."""
+    mark = np.empty(_MARK, bool)
+    np.logical_not(mark, out=mark)
+    np.synchronize()
+    before = _lib.metal_counts()
+    with _watched(function, "queued") as taken, _watched(_bridge, "places") as found:
+        kept = call()  # or what is recorded would not be run
+    groups = [group for group in _lib.last_flush() if group.shape != _MARK]
+    waits = bool(groups)
+    if _bridge.pending():
+        np.synchronize()
+        groups += _lib.last_flush()
+    del kept
+    after = _lib.metal_counts()
+    ran, declined = (after[n] - before[n] for n in ("dispatches", "declined"))
+    at_once = any(found) or (any(taken) and not groups and ran == 0)
+    return Outcome(
+        tuple(name for group in groups for name in group.operations),
+        waits,
+        at_once,
+        ran > 0 and declined == 0 and not at_once,
+    )
+
+
+@contextmanager
+def _watched(owner: Any, name: str) -> Iterator[list[bool]]:
+    """Note whether a function of ours gives a result, or leaves it to NumPy."""
+    taken: list[bool] = []
+    original = getattr(owner, name, None)
+    if not original:
+        yield taken
+        return
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        taken.append(result is not NotImplemented)
+        return result
+
+    setattr(owner, name, watched)
+    try:
+        yield taken
+    finally:
+        setattr(owner, name, original)
+
+
+def recorded_functions() -> dict[str, Any]:
+    """Give the functions of the namespace that have a recorded form, by name."""
+    return {
+        name: each
+        for name, each in vars(np).items()
+        if isinstance(each, _bridge.Function)
+        and each.queued
+        and each.__name__ == name  # concat is concatenate
+    }
+
+
+def recorded_methods() -> dict[str, Any]:
+    """Give the methods of arrays that have a recorded form, by name."""
+    return {
+        name: each
+        for name, each in vars(np.ndarray).items()
+        if isinstance(each, _bridge.Function) and each.queued
+    }
+
+
+def _operands(name: str, dtype: str) -> list[Any]:
+    op = _lib.ops()[ROWS.index(name)]
+    ones = _owned(numpy.ones((40, 50), dtype))
+    second = np.ones((40, 50), np.int32) if op.types == "scaled" else ones
+    return [ones, second][: op.nin]
+
+
+def call_ufunc(name: str, dtype: str) -> Outcome:
+    """Tell what becomes of a ufunc of arrays of a dtype."""
+    inputs = _operands(name, dtype)
+    np.synchronize()
+    return outcome(lambda: getattr(np, name)(*inputs))
+
+
+def has_loop(name: str, dtype: str) -> bool:
+    """Tell whether NumPy has a loop of a ufunc that begins with a dtype."""
+    char = numpy.dtype(dtype).char
+    return any(each[0] == char for each in getattr(numpy, name).types)
+
+
+def call_ufunc_method(name: str, method: str, dtype: str = "float32") -> Outcome | None:
+    """Tell what becomes of a method of a ufunc; None where NumPy has none."""
+    op = getattr(np, name)
+    if op.nin != 2 or op.nout != 1:
+        return None
+    x, i = _owned(numpy.ones((40, 50), dtype)), _owned(numpy.arange(40) // 2)
+    np.synchronize()
+    try:
+        return outcome(lambda: UFUNC_METHODS[method](op, x, i), vars(np.ufunc)[method])
+    except (TypeError, ValueError):
+        return None
+
+
+def call_sample(sample: _Call, function: Any = None) -> Outcome:
+    """Tell what becomes of a call of the tables above."""
+    s = Samples()
+    np.synchronize()
+    return outcome(lambda: sample(s), function)
+
+
+def method_dtype(name: str) -> str:
+    """Give the dtype that methods of a ufunc are tried with."""
+    types = ("float32", "int32", "bool", "float64")
+    return next(dtype for dtype in types if has_loop(name, dtype))
+
+
+class Coverage(NamedTuple):
+    """What became of all of them."""
+
+    ufuncs: dict[str, dict[str, Outcome]]  # by dtype
+    ufunc_methods: dict[str, dict[str, Outcome | None]]
+    functions: dict[str, Outcome]
+    methods: dict[str, Outcome]
+    syntax: dict[str, Outcome]
+
+
+def measure() -> Coverage:
+    """Call everything."""
+    with everything_recorded():
+        return Coverage(
+            {
+                name: {d: call_ufunc(name, d) for d in DTYPES if has_loop(name, d)}
+                for name in ROWS
+            },
+            {
+                name: {
+                    method: call_ufunc_method(name, method, method_dtype(name))
+                    for method in UFUNC_METHODS
+                }
+                for name in ROWS
+            },
+            {
+                name: call_sample(sample, getattr(np, name))
+                for name, sample in FUNCTIONS.items()
+            },
+            {
+                name: call_sample(sample, vars(np.ndarray)[name])
+                for name, sample in METHODS.items()
+            },
+            {name: call_sample(sample) for name, sample in SYNTAX.items()},
+        )
+
+
+def on_metal(found: Coverage) -> dict[str, Any]:
+    """Give what ran in kernels, as it is in the file."""
+    return {
+        "ufuncs": {
+            name: [dtype for dtype, each in by_dtype.items() if each.on_metal]
+            for name, by_dtype in found.ufuncs.items()
+        },
+        "ufunc methods": {
+            name: [m for m, each in methods.items() if each and each.on_metal]
+            for name, methods in found.ufunc_methods.items()
+        },
+        **{
+            part: [name for name, each in getattr(found, part).items() if each.on_metal]
+            for part in ("functions", "methods", "syntax")
+        },
+    }
+
+
+@cache
+def kept_of_metal() -> dict[str, Any]:
+    """Read what ran in kernels when the file was written."""
+    read: dict[str, Any] = json.loads(ON_METAL.read_text())
+    return read
+
+
+def _in_lines(content: Any) -> str:
+    """Write a part of the file, with a line for each ufunc."""
+    if isinstance(content, list):
+        return json.dumps(content)
+    lines = (f'  "{name}": {json.dumps(each)}' for name, each in content.items())
+    return "{\n" + ",\n".join(lines) + "}"
+
+
+# -- Names that NumPy computes ---------------------------------------------------------
+
+MODULES = ("", "linalg", "fft", "random", "strings", "char", "emath", "polynomial")
+
+
+def numpys_names(module: str) -> list[str]:
+    """Give the functions of a module that NumPy computes at once."""
+    ours, theirs = (getattr(n, module) if module else n for n in (np, numpy))
+    known = set() if module else {*FUNCTIONS, *ROWS}
+    names = getattr(theirs, "__all__", None) or dir(theirs)
+    return sorted(
+        name
+        for name in names
+        if isinstance(each := getattr(ours, name), _bridge.Function)
+        and each.__name__ not in known
+    )
+
+
+if __name__ == "__main__":
+    if "metal" not in np.devices():
+        raise SystemExit("there is no Metal device")
+    with np.device("metal"):
+        ran = on_metal(measure())
+    parts = (f'"{part}": {_in_lines(content)}' for part, content in ran.items())
+    ON_METAL.write_text("{" + ",\n".join(parts) + "}\n")

@@ -1,0 +1,91 @@
+"""Links from pages to what is in the repository and not on the site.
+
+A link to a file or folder reads well where the repository is looked at. On the site
+there is no such page: its path is shown instead, with the words of the link. What does
+not exist stays as it is, and Sphinx warns of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+ROOT = Path(__file__).parents[2]
+# What is a page by way of an include.
+PAGES = {
+    "README.md": "index",
+    "CONTRIBUTING.md": "contributing",
+    "CHANGELOG.md": "changes",
+    "tests/numpy_suite/README.md": "numpy-suite",
+    "array_api_tests/README.md": "array-api-suite",
+    "docs/design": "design/index",
+}
+
+
+def _path(target: str, page: Path) -> Path | None:
+    """Give the file or folder that a link of a page means, if there is one."""
+    name = unquote(target.partition("#")[0])
+    for folder in (page.parent, ROOT):
+        path = (folder / name).resolve()
+        if name and path.exists() and path.is_relative_to(ROOT):
+            return path
+    return None
+
+
+class RepositoryLinks(SphinxTransform):
+    """Turn links to the repository into names, and those to pages into links."""
+
+    default_priority = 5  # before MyST looks for the targets
+
+    def apply(self) -> None:
+        """Change the references of a page."""
+        source = Path(self.env.doc2path(self.env.docname))
+        site = Path(self.app.srcdir)
+        for node in list(self.document.findall(nodes.reference)):
+            self._change(node, node.get("refuri", ""), source, site)
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            if node.get("refdomain") != "doc":  # or MyST has found the page
+                self._change(node, node.get("reftarget", ""), source, site)
+        for node in list(self.document.findall(addnodes.download_reference)):
+            self._change(node, node.get("reftarget", ""), source, site)
+
+    def _change(
+        self, node: nodes.Element, target: str, source: Path, site: Path
+    ) -> None:
+        if "://" in target or target.startswith("#"):
+            return
+        path = _path(target, source)
+        if path is None:
+            return
+        inside = path.relative_to(ROOT).as_posix()
+        page = PAGES.get(inside)
+        if (
+            path.suffix == ".md"
+            and path.is_relative_to(site)
+            and "examples" not in inside
+        ):
+            page = path.relative_to(site).with_suffix("").as_posix()
+        if page is None:
+            words = node.astext()
+            told = nodes.inline("", "", *node.children)
+            if words.strip("`") not in inside and inside not in words:
+                told += [nodes.Text(" ("), nodes.literal("", inside), nodes.Text(")")]
+            node.replace_self(told)
+            return
+        link = addnodes.pending_xref(
+            "", *node.children, refdomain="doc", reftype="myst", reftarget=page,
+            reftargetid=target.partition("#")[2] or None, refexplicit=True,
+            refdoc=self.env.docname, refwarn=True,
+        )  # fmt: skip
+        node.replace_self(link)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Add the transform."""
+    app.add_transform(RepositoryLinks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,108 @@
+"""What tests of the Metal host share: the driver, and what is reported.
+
+The host is test equipment (tests/metal_host), and these are the tests of the equipment:
+plain calls of Apple's API in driver.m, and kernels in driver.metal or written in a test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from metal_host import driver as module
+
+FOLDER = Path(__file__).parent / "metal_host"
+
+TIMEOUT, PAGE_FAULT, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 9, 11  # errors
+COMPLETED, ERROR = 4, 5  # of MTLCommandBufferStatus
+
+KERNELS = (FOLDER / "driver.metal").read_text()
+
+
+def start() -> str:
+    """Give what a script begins with that has the driver."""
+    return f"""
+import importlib.util, os, sys
+spec = importlib.util.spec_from_file_location("driver", {str(FOLDER / "driver.py")!r})
+module = importlib.util.module_from_spec(spec)
+sys.modules["driver"] = module
+spec.loader.exec_module(module)
+driver = module.Driver({str(module.build_driver())!r})
+"""
+
+
+def _find_reason_to_skip() -> str:
+    if not sys.platform.startswith("linux"):
+        return "the Metal host is for Linux"
+    try:
+        module.load_build().compiler()
+    except FileNotFoundError as error:
+        return str(error)
+    return ""
+
+
+REASON = _find_reason_to_skip()
+needs_host = pytest.mark.skipif(bool(REASON), reason=REASON)
+
+
+@pytest.fixture(scope="session")
+def loaded() -> Any:
+    driver = module.Driver(module.build_driver())
+    assert driver.compile(KERNELS), driver.error
+    return driver
+
+
+@pytest.fixture
+def driver(loaded: Any) -> Any:
+    loaded.configure(**module.SETTINGS)
+    loaded.queue = loaded.library.driver_queue()  # what a test leaves open is its own
+    yield loaded
+    loaded.configure(**module.SETTINGS)
+    loaded.library.driver_release(loaded.queue)
+
+
+@pytest.fixture
+def expect(driver: Any) -> Any:
+    """Give a function that asserts that there is one new report, with such a text."""
+    before = driver.report_count
+
+    def check(pattern: str) -> None:
+        nonlocal before
+        assert driver.report_count == before + 1, driver.last_report
+        assert re.search(pattern, driver.last_report), driver.last_report
+        before += 1
+
+    yield check
+    assert driver.report_count == before, driver.last_report
+
+
+@pytest.fixture
+def quiet(driver: Any) -> Any:
+    """Assert that nothing is reported."""
+    before = driver.report_count
+    yield
+    assert driver.report_count == before, driver.last_report
+
+
+def i4(*values: int) -> bytes:
+    return np.array(values, "i4").tobytes()
+
+
+def f4(*values: float) -> bytes:
+    return np.array(values, "f4").tobytes()
+
+
+def run_script(body: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", start() + body],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | environment,
+    )

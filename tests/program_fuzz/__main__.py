@@ -1,0 +1,54 @@
+"""Random programs, for a time: ``python -m tests.program_fuzz --seconds 300``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from mxnp import _bridge
+
+from .grammar import write
+from .programs import Program, is_complete, run, script
+from .shrinking import shrink
+
+
+def fails(program: Program) -> bool:
+    return run(program) is not None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.program_fuzz")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--programs", type=int, help="how many, rather than how long")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--threshold", type=int, default=0)
+    parser.add_argument("--keep-going", action="store_true")
+    parser.add_argument("--print", action="store_true", help="print the programs")
+    chosen = parser.parse_args()
+    _bridge.set_threshold(chosen.threshold)
+    begin, seed, found = time.monotonic(), chosen.seed, 0
+    while (
+        seed < chosen.seed + chosen.programs
+        if chosen.programs
+        else time.monotonic() < begin + chosen.seconds
+    ):
+        program = write(seed)
+        if chosen.print:
+            print(f"# seed {seed}\n{script(program)}\n", flush=True)
+        difference = run(program)
+        if difference:
+            found += 1
+            program = shrink(program[: difference.step + 1], fails, is_complete)
+            difference = run(program) or difference
+            print(f"# seed {seed}: {difference.words}\n{script(program)}\n", flush=True)
+            if not chosen.keep_going:
+                break
+        seed += 1
+    count = seed - chosen.seed
+    print(f"{count} programs from seed {chosen.seed} on, {found} differ")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,303 @@
+"""The documentation: its code runs, its tables are true, and what it links to is there."""
+
+import doctest
+import importlib
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import code_blocks
+import measured_coverage as coverage
+import numpy
+import pytest
+
+import mxnp
+from mxnp import _bridge, _lib
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / name / "README.md" for name in ("tests/numpy_suite", "array_api_tests")),
+    *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
+]
+# Settings of a lane, which change what is shown.
+CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("MXNP_")}
+
+each_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+with_code = pytest.mark.parametrize(
+    "page",
+    [
+        page
+        for page in PAGES
+        if any(block.word in ("python", "sh") for block in code_blocks.blocks(page))
+    ],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+
+
+# -- Code -----------------------------------------------------------------------------
+
+
+@each_page
+def test_blocks_say_what_they_are(page):
+    for block in code_blocks.blocks(page):
+        assert block.word in code_blocks.WORDS, f"{page}:{block.line}"
+        if block.word in ("text", "metal"):
+            assert ">>>" not in block.code, f"{page}:{block.line}"
+            assert block.mark == "", f"{page}:{block.line}"
+
+
+@with_code
+def test_code_runs(page):
+    done = subprocess.run(
+        [sys.executable, code_blocks.__file__, str(page)],
+        cwd=ROOT,
+        env=CLEAN,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    expected = [
+        block
+        for block in code_blocks.blocks(page)
+        if block.word in ("python", "sh")
+        and not block.mark.startswith(("not run", "test"))
+        and (block.mark != "needs metal" or "metal" in mxnp.devices())
+    ]
+    assert done.stdout.splitlines()[-1] == str(len(expected))
+
+
+def page_of(tmp_path, text):
+    path = tmp_path / "page.md"
+    path.write_text(text)
+    return subprocess.run(
+        [sys.executable, code_blocks.__file__, str(path)],
+        env=CLEAN,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```python\n>>> 1 + 1\n3\n```\n", "Expected"),
+        ("```python\n>>> print('2 kinds, 3.1 ms')\n3 kinds, 2 ms\n```\n", "Expected"),
+        ("```python\n\nraise TypeError('wrong')\n```\n", "line 3"),
+        ("```sh\ntrue\nfalse\n```\n", "line 2"),
+    ],
+)
+def test_code_that_fails_is_found(tmp_path, text, complaint):
+    done = page_of(tmp_path, text)
+    assert done.returncode == 1
+    assert complaint in done.stdout + done.stderr
+
+
+def test_a_page_has_one_namespace_and_any_time(tmp_path):
+    text = (
+        "```python\nx = np.ones(3)\n```\n"
+        "<!-- not run: it would fail -->\n```python\nx = None\n```\n"
+        "```python\n>>> print(x.sum(), '3.1 ms, 1 thread')\n3.0 9.9 µs, 8 threads\n```\n"
+        "```sh\npython -m mxnp program.py | grep mxnp\n```\n"
+    )
+    done = page_of(tmp_path, text)
+    assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
+
+
+def own_names():
+    """Give the names that mxnp has and NumPy has not."""
+    return sorted(
+        name
+        for name in dir(mxnp)
+        if not (name.startswith("_") or hasattr(numpy, name))
+        and not inspect.ismodule(getattr(mxnp, name))
+    )
+
+
+@pytest.mark.parametrize("name", own_names())
+def test_examples_of_docstrings(name):
+    parser = doctest.DocTestParser()
+    text = getattr(getattr(mxnp, name), "__doc__", None) or ""
+    test = parser.get_doctest(text, {"np": mxnp}, name, name, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    before = mxnp.get_mode()
+    try:
+        assert runner.run(test).failed == 0
+    finally:
+        mxnp.set_mode(before)
+
+
+# -- The reference --------------------------------------------------------------------
+
+
+def reference():
+    pages = (DOCS / "reference").glob("*.md")
+    return "".join(page.read_text() for page in pages)
+
+
+@pytest.mark.parametrize("name", own_names())
+def test_every_name_of_ours_has_its_page(name):
+    assert re.search(rf"auto\w+:: mxnp\.{name}$", reference(), re.MULTILINE) or (
+        re.search(rf"data:: mxnp\.{name}$", reference(), re.MULTILINE)
+    )
+
+
+def test_the_reference_names_what_is_there():
+    for name in re.findall(r"auto(?:function|class):: ([\w.]+)", reference()):
+        module, _, member = name.rpartition(".")
+        while module not in sys.modules:
+            module, _, first = module.rpartition(".")
+            member = f"{first}.{member}"
+        found = importlib.import_module(module)
+        for part in member.split("."):
+            found = getattr(found, part)
+        assert found.__doc__
+
+
+# -- What is recorded -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def found():
+    with mxnp.device("cpu"):
+        return coverage.measure()
+
+
+def test_every_recorded_function_has_a_sample():
+    of_metal = {"argsort", "dot", "matmul", "sort"}
+    functions = coverage.recorded_functions().keys()
+    assert functions | of_metal == coverage.FUNCTIONS.keys()
+    methods = coverage.recorded_methods().keys()
+    assert methods | of_metal - {"matmul"} == coverage.METHODS.keys()
+    queued = {n for n, f in vars(mxnp.ufunc).items() if getattr(f, "queued", None)}
+    assert queued == coverage.UFUNC_METHODS.keys()
+
+
+def test_rows_are_recorded_as_themselves(found):
+    assert found.ufuncs.keys() == {op.name for op in _lib.ops()}
+    for name, by_dtype in found.ufuncs.items():
+        for each in by_dtype.values():
+            assert each.operations in ((name,), ())
+        assert any(each.operations for each in by_dtype.values()), name
+
+
+def test_what_has_no_loop_for_the_queue_is_not_recorded(found):
+    without = {
+        (name, dtype)
+        for name, by_dtype in found.ufuncs.items()
+        for dtype, each in by_dtype.items()
+        if not each.operations
+    }
+    integers = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+    assert without == {
+        *(("power", dtype) for dtype in integers),
+        *(("expm1", dtype) for dtype in ("complex64", "complex128")),
+    }
+
+
+@pytest.mark.parametrize("part", ["functions", "methods"])
+def test_what_is_no_function_of_the_device_alone_is_ours(found, part):
+    for name, each in getattr(found, part).items():
+        of_metal = name in ("argsort", "dot", "matmul", "sort")
+        assert bool(each.operations or each.is_at_once) != of_metal, name
+
+
+@pytest.mark.parametrize("name", sorted(coverage.FUNCTIONS))
+def test_explain_names_the_operations(found, name):
+    """The same call by itself: what the table says is what `explain` prints."""
+    expected = found.functions[name]
+    if not expected.operations or expected.waits:
+        pytest.skip("nothing waits, or not for one flush")
+    before = _bridge.set_threshold(0)
+    try:
+        with mxnp.device("cpu"):
+            samples = coverage.Samples()
+            mxnp.synchronize()
+            kept = coverage.FUNCTIONS[name](samples)
+            assert _bridge.pending() == len(expected.operations)
+            mxnp.synchronize()
+        text = io.StringIO()
+        mxnp.explain(text)
+        listed = re.findall(r"[a-z_]+[a-z0-9_.]*(?=,|\n)", text.getvalue())
+        assert [each for each in listed if each in expected.operations] == list(
+            expected.operations
+        )
+    finally:
+        _bridge.set_threshold(before)
+    assert kept is not NotImplemented
+
+
+def test_functions_without_a_recorded_form_are_numpys():
+    """A sample of those that the page says are NumPy's own: nothing is recorded."""
+    x = mxnp.ones((40, 50))
+    calls = {
+        "trapezoid": lambda: mxnp.trapezoid(x),
+        "cross": lambda: mxnp.cross(x[:, :3], x[:, 3:6]),
+        "median": lambda: mxnp.median(x, axis=0),
+        "diff": lambda: mxnp.diff(x),
+        "flip": lambda: mxnp.flip(x),
+        "einsum": lambda: mxnp.einsum("ij->j", x),
+        "cov": lambda: mxnp.cov(x),
+    }
+    names = coverage.numpys_names("")
+    before = _bridge.set_threshold(0)
+    try:
+        mxnp.synchronize()
+        for name, call in calls.items():
+            assert name in names
+            call()
+            assert _bridge.pending() == 0, name
+    finally:
+        _bridge.set_threshold(before)
+
+
+def test_names_of_modules_are_numpys():
+    for module in coverage.MODULES:
+        theirs = getattr(numpy, module) if module else numpy
+        names = coverage.numpys_names(module)
+        assert names
+        assert all(callable(getattr(theirs, name)) for name in names)
+
+
+@pytest.mark.skipif("metal" not in mxnp.devices(), reason="there is no Metal device")
+def test_the_column_of_metal():
+    """Or `python docs/extensions/measured_coverage.py` is to be run on the Metal host."""
+    with mxnp.device("metal"):
+        now = coverage.on_metal(coverage.measure())
+    assert coverage.kept_of_metal() == now
+
+
+# -- Links ----------------------------------------------------------------------------
+
+LINK = re.compile(r"(?<!!)\[[^\]\n]*(?:\n[^\]\n]*)?\]\(([^)\s]+)\)")
+
+
+@each_page
+def test_links_lead_to_files(page):
+    for target in LINK.findall(page.read_text()):
+        path = target.partition("#")[0]
+        if "://" not in target and path:
+            assert (page.parent / path).exists(), target
+
+
+TEST = re.compile(r"`(test_\w+\.py(?:::\w+)*)`")
+
+
+@each_page
+def test_tests_that_are_named_are_there(page):
+    if page.parent.name == "numpy_suite":
+        pytest.skip("it names NumPy's tests")
+    for name in TEST.findall(page.read_text()):
+        file, *parts = name.split("::")
+        text = (ROOT / "tests" / file).read_text()
+        for part in parts:
+            word = "class" if part[0].isupper() else "def"
+            assert re.search(rf"^ *{word} {part}\b", text, re.MULTILINE), name

@@ -1,0 +1,836 @@
+"""Patterns are found where they are, and the rewritten lines give the same arrays."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mxnp as np
+from mxnp import _bridge
+
+FUSES = os.environ.get("MXNP_FUSE") != "0"
+needs_fusion = pytest.mark.skipif(not FUSES, reason="nothing is fused")
+
+SETUP = """
+import math
+import mxnp as np
+
+n = 3000
+rng = np.random.default_rng(5)
+x = rng.standard_normal(n)
+w = rng.standard_normal(n)
+p = rng.standard_normal((40, 50))
+q = rng.standard_normal((40, 50))
+d = rng.standard_normal((n, 3))
+s32 = rng.standard_normal(n).astype("float32")
+k = rng.integers(0, 100, n)
+h = np.zeros(100)
+r = np.zeros((40, 50))
+a, b, t = 2.0, 0.5, 0.0
+y = np.zeros(n)
+"""
+
+
+@pytest.fixture(autouse=True)
+def processor():
+    """Let the lanes of the suite agree on what is large and where it runs."""
+    device, threshold = np.set_device("cpu"), _bridge.set_threshold(16384)
+    yield
+    np.set_device(device)
+    _bridge.set_threshold(threshold)
+
+
+class Run:
+    """A program run under the doctor."""
+
+    def __init__(self, folder, text, name="program"):
+        path = folder / f"{name}.py"
+        path.write_text(text)
+        self.names = {"__name__": "program"}
+        code = compile(text, str(path), "exec")
+        with np.doctor() as self.doctor:
+            exec(code, self.names)
+        self.findings = self.doctor.findings
+
+    def only(self, pattern):
+        """Give the only finding there is."""
+        assert [found.pattern for found in self.findings] == [pattern]
+        return self.findings[0]
+
+
+def same(program, rewritten, is_close=False):
+    """Compare arrays and numbers of two runs, but those named after elements."""
+    compared = 0
+    for name in program.names.keys() & rewritten.names.keys() - {"v", "left"}:
+        one, other = program.names[name], rewritten.names[name]
+        if isinstance(one, (np.ndarray, list, float, np.generic)):
+            one, other = numpy.asarray(one), numpy.asarray(other)
+            assert one.shape == other.shape, name
+            if is_close:
+                numpy.testing.assert_allclose(one, other, rtol=1e-10)
+            else:
+                numpy.testing.assert_array_equal(one, other)
+                assert one.dtype == other.dtype, name
+            compared += 1
+    assert compared
+
+
+DIGITS = ("the last digits may differ (it adds up in another order)",)
+FLOAT64 = (
+    "the elements are float64, the last digits may differ, and np may give nan with a "
+    "warning where math raises",
+)
+POWERS = ("the last digits may differ (powers of arrays are computed otherwise)",)
+READ = "{} could be read in each round, chosen or not"
+WHERE = (
+    "warnings of elements that are not chosen do not matter (`{}` is computed for all)"
+)
+PYTHONS = ("numbers of Python do instead of NumPy's scalars",)
+
+# What is written, what to write, and what must hold.
+LOOPS = {
+    "lengths": (
+        "for i in range(len(x)): y[i] = a * x[i] + b",
+        "y[:len(x)] = a * x + b",
+    ),
+    "own length": ("for i in range(len(y)): y[i] = a * x[i]", "y[:] = a * x[:len(y)]"),
+    "number": ("for i in range(n): y[i] = x[i] - w[i]", "y[:n] = x[:n] - w[:n]"),
+    "size": ("for i in range(x.size): y[i] = -x[i]", "y[:x.size] = -x"),
+    "neighbours": (
+        "for i in range(1, len(x) - 1): y[i] = x[i - 1] - 2 * x[i] + x[i + 1]",
+        "y[1:len(x) - 1] = x[:-2] - 2 * x[1:-1] + x[2:]",
+        ("`len(x)` is at least 2",),
+    ),
+    "steps": (
+        "for i in range(1, n, 3): y[i] = x[i - 1]",
+        "y[1:n:3] = x[:n - 1:3]",
+    ),
+    "update": ("for i in range(n): y[i] += x[i] - b", "y[:n] = y[:n] + (x[:n] - b)"),
+    "itself": ("for i in range(n): x[i] = x[i] ** 2", "x[:n] = x[:n] ** 2", POWERS),
+    "ufuncs": (
+        "for i in range(n): y[i] = np.sqrt(abs(x[i])) * np.maximum(x[i], w[i])",
+        "y[:n] = np.sqrt(abs(x[:n])) * np.maximum(x[:n], w[:n])",
+    ),
+    "math": (
+        "for i in range(n): y[i] = math.exp(x[i])",
+        "y[:n] = np.exp(x[:n])",
+        FLOAT64,
+    ),
+    "float": (
+        "for i in range(n): y[i] = float(s32[i]) * a",
+        "y[:n] = s32[:n].astype(float) * a",
+    ),
+    "float32": ("for i in range(n): y[i] = s32[i] * a + b", "y[:n] = s32[:n] * a + b"),
+    "choice": (
+        "for i in range(n): y[i] = x[i] if x[i] > w[i] else b",
+        "y[:n] = np.where(x[:n] > w[:n], x[:n], b)",
+    ),
+    "condition": (
+        "for i in range(n):\n    if x[i] > 0 and w[i] > 0:\n        y[i] = x[i] / w[i]",
+        "y[:n] = np.where((x[:n] > 0) & (w[:n] > 0), x[:n] / w[:n], y[:n])",
+        (WHERE.format("x[:n] / w[:n]"), READ.format("`w[i]`, `y[i]`")),
+    ),
+    "else": (
+        "for i in range(n):\n    if x[i] > 0:\n        y[i] = 1\n    else:\n        y[i] = -x[i]",
+        "y[:n] = np.where(x[:n] > 0, 1, -x[:n])",
+    ),
+    "names of elements": (
+        "for i in range(n):\n    left = x[i] - w[i]\n    y[i] = left * left",
+        "left = x[:n] - w[:n]\ny[:n] = left * left",
+    ),
+    "two axes": (
+        "for i in range(40):\n    for j in range(50):\n        r[i, j] = p[i, j] * a + x[j] - w[i]",
+        "r[:40, :50] = p[:40, :50] * a + x[:50] - w[:40, None]",
+    ),
+    "stencil": (
+        "for i in range(1, p.shape[0] - 1):\n"
+        "    for j in range(1, p.shape[1] - 1):\n"
+        "        r[i, j] = p[i - 1, j] + p[i + 1, j] + p[i, j - 1] + p[i, j + 1]",
+        "r[1:p.shape[0] - 1, 1:p.shape[1] - 1] = p[:-2, 1:-1] + p[2:, 1:-1] "
+        "+ p[1:-1, :-2] + p[1:-1, 2:]",
+        (
+            "`p.shape[0]` is at least 2",
+            "`p.shape[1]` is at least 2",
+        ),
+    ),
+    "columns": (
+        "for i in range(n): d[i, 0] = d[i, 1] - d[i, 2]",
+        "d[:n, 0] = d[:n, 1] - d[:n, 2]",
+    ),
+    "gather": ("for i in range(n): y[i] = w[k[i]]", "y[:n] = w[k[:n]]"),
+    "histogram": (
+        "for i in range(n): h[k[i]] += x[i]",
+        "np.add.at(h, k[:n], x[:n])",
+    ),
+    "bins": (
+        "for i in range(n): h[int(abs(x[i]) * 10)] += 1",
+        "np.add.at(h, (abs(x[:n]) * 10).astype(int), 1)",
+    ),
+    "enumerate": (
+        "for i, v in enumerate(x): y[i] = v * v",
+        "y[:len(x)] = x * x",
+    ),
+    "sum": (
+        "for i in range(n): t += x[i] * w[i]",
+        "t += (x[:n] * w[:n]).sum()",
+        DIGITS,
+    ),
+    "pairs": (
+        "for i in range(40):\n    for j in range(50):\n        t += x[i] * w[j]",
+        "t += (x[:40, None] * w[:50]).sum()",
+        DIGITS,
+    ),
+    "elements": ("for v in x: t += v * v", "t += (x * x).sum()", DIGITS),
+    "zip": (
+        "for v, u in zip(x, w): t += v * u",
+        "t += (x * w).sum()",
+        ("`x` and `w` are arrays of the same length", *DIGITS),
+    ),
+    "sum under a condition": (
+        "for i in range(n):\n    if x[i] > 0:\n        t += w[i]",
+        "t += np.where(x[:n] > 0, w[:n], 0).sum()",
+        (*DIGITS, READ.format("`w[i]`")),
+    ),
+    "count": (
+        "for i in range(n):\n    if x[i] > 0:\n        t += 1",
+        "t += np.count_nonzero(x[:n] > 0)",
+    ),
+    "greatest": (
+        "for i in range(n): t = max(t, x[i])",
+        "t = max(t, x[:n].max())",
+        ("there is an element, and none of `x[:n]` is NaN",),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOOPS)
+def test_loop_is_rewritten(case, tmp_path):
+    written, expected, *conditions = LOOPS[case]
+    program = Run(tmp_path, SETUP + written)
+    found = program.only("element loop")
+    assert "\n".join(found.rewriting) == expected
+    assert found.conditions == (conditions[0] if conditions else ())
+    assert not found.is_example
+    assert found.line == SETUP.count("\n") + 1
+    assert found.count >= 1000
+    rewritten = Run(tmp_path, SETUP + expected, "rewritten")
+    assert rewritten.findings == []
+    same(program, rewritten, is_close=bool(conditions))
+
+
+REFUSED = {
+    "recurrence": "for i in range(1, n): y[i] = y[i - 1] * 0.5 + x[i]",
+    "later element": "for i in range(n - 1): y[i] = y[i + 1] + x[i]",
+    "two stores": "for i in range(n - 1):\n    y[i] = x[i]\n    y[i + 1] = w[i]",
+    "negative index": "for i in range(n): y[i] = x[i - 1]",
+    "down": "for i in range(n - 1, -1, -1): y[i] = x[i]",
+    "own function": "def f(v): return v\nfor i in range(n): y[i] = f(x[i])",
+    "count in the formula": "for i in range(n): y[i] = x[i] * i",
+    "break": "for i in range(n):\n    y[i] = x[i]\n    if y[i] > 1e9: break",
+    "else": "for i in range(n): y[i] = x[i]\nelse: y[0] = 1",
+    "last element is used": "for i in range(n):\n    v = x[i]\n    y[i] = v\nprint(v, file=__import__('io').StringIO())",
+    "count is used": "for i in range(n): y[i] = x[i]\nt = i * 1.0",
+    "running sum": "for i in range(n):\n    t += x[i]\n    y[i] = t",
+    "sum of a part": "for i in range(40):\n    for j in range(50): t += x[i]",
+    "stored and gathered": "for i in range(n): h[k[i]] += h[k[i]] * x[i]",
+    "scattered": "for i in range(n): h[k[i]] = x[i]",
+    "rows": "for i in range(n): d[i] = x[i]",
+    "guarded index": "for i in range(n):\n    if k[i] < 40: y[i] = x[k[i]]",
+    "chained": "for i in range(n):\n    if -1 < x[i] < 1: y[i] = x[i]",
+    "a list": "v = [1.0] * n\nfor i in range(n): y[i] = v[i]",
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_loop_is_not_rewritten_where_that_is_not_known(case, tmp_path):
+    program = Run(tmp_path, SETUP + REFUSED[case])
+    assert all(found.pattern == "scalar reads" for found in program.findings)
+    assert program.findings
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (
+            "for i in range(40):\n    for j in range(40): r[j, i] = p[i, j]",
+            "r[:40, i] = p[i, :40]",
+        ),
+        (
+            "for i in range(40):\n    for j in range(50): y[j] = p[i, j]",
+            "y[:50] = p[i, :50]",
+        ),
+    ],
+)
+def test_inner_loop_is_rewritten_where_the_outer_is_not(written, expected, tmp_path):
+    program = Run(tmp_path, SETUP + written)
+    assert program.only("element loop").rewriting == (expected,)
+    outer = written.partition("\n")[0]
+    text = f"{SETUP}{outer}\n    {expected}"
+    same(program, Run(tmp_path, text, "rewritten"))
+
+
+def test_loop_in_a_function_is_rewritten_if_memory_is_not_shared(tmp_path):
+    program = Run(
+        tmp_path,
+        SETUP
+        + textwrap.dedent("""
+            def f(x, y, m):
+                for i in range(m):
+                    y[i] = x[i]
+            f(x, y, n)
+            """),
+    )
+    found = program.only("element loop")
+    assert found.rewriting == ("y[:m] = x[:m]",)
+    assert found.conditions == (
+        "`y` shares no memory with `x`",
+        "`m` is not negative",
+    )
+
+
+# A loop that gets an unconditional rewriting is that rewriting, whatever it is.
+
+
+@st.composite
+def loops(draw):
+    offset = st.sampled_from(["", "", "", " + 1", " - 1", " + 2"])
+    array = st.sampled_from("xyz")
+
+    def element():
+        return f"{draw(array)}[i{draw(offset)}]"
+
+    def expression():
+        op = draw(st.sampled_from([" + ", " - ", " * "]))
+        terms = [element() for _ in range(draw(st.integers(1, 3)))]
+        return op.join([*terms, str(draw(st.integers(1, 3)))])
+
+    lines = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.integers(0, 4))
+        if kind == 0:
+            lines.append(f"v = {expression()}")
+            lines.append(f"{element()} = v * 0.5")
+        elif kind == 1:
+            lines.append(
+                f"if {element()} > {element()}:\n        {element()} = {expression()}"
+            )
+        else:
+            sign = draw(st.sampled_from(["=", "=", "+=", "-="]))
+            lines.append(f"{element()} {sign} {expression()}")
+    ends = draw(st.sampled_from(["n", "1, n", "1, n - 2", "len(x) - 2", "0, n - 2, 2"]))
+    return f"for i in range({ends}):\n    " + "\n    ".join(lines)
+
+
+@settings(max_examples=60, deadline=None)
+@given(loop=loops())
+def test_any_rewriting_gives_the_same(loop, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("loop")
+    setup = (
+        "import mxnp as np\nn = 1200\n"
+        "x = np.linspace(-1, 1, n)\ny = np.linspace(2, 0, n)\nz = np.sin(x * 50)\n"
+    )
+    try:
+        with numpy.errstate(all="ignore"):
+            program = Run(folder, setup + loop)
+    except IndexError:
+        return
+    for found in program.findings:
+        if found.pattern == "element loop":
+            text = setup + "\n".join(found.rewriting)
+            check(program, folder, text, found.conditions)
+
+
+def check(program, folder, text, conditions):
+    """Compare with a rewritten program, which may fail if it says when it does."""
+    is_guarded = any("chosen or not" in one for one in conditions)
+    known = (" is at least ", "chosen or not", " shares no memory with ")
+    assert all(any(words in one for words in known) for one in conditions)
+    try:
+        with numpy.errstate(all="ignore"):
+            rewritten = Run(folder, text, "rewritten")
+    except ValueError:
+        assert is_guarded
+    else:
+        same(program, rewritten)
+
+
+@st.composite
+def two_loops(draw):
+    entry = st.sampled_from(["i, j", "i, j", "i + 1, j", "i, j - 1", "i - 1, j + 1"])
+    row = st.sampled_from(["v[i]", "v[j]", "v[i + 1]", "v[j - 1]", "v[0]", "a"])
+
+    def term():
+        array = draw(st.sampled_from("pqr"))
+        return draw(st.one_of(st.just(f"{array}[{draw(entry)}]"), row))
+
+    ends = st.sampled_from(["1, 38", "1, len(p) - 1", "1, p.shape[1] - 2"])
+    lines = []
+    for _ in range(draw(st.integers(1, 2))):
+        target = f"{draw(st.sampled_from('pqr'))}[{draw(entry)}]"
+        sign = draw(st.sampled_from(["=", "+="]))
+        lines.append(f"{target} {sign} {term()} * 2 - {term()}")
+    if draw(st.booleans()):
+        lines[-1:] = [f"if {term()} > {term()}:", f"    {lines[-1]}"]
+    body = "\n        ".join(lines)
+    return f"for i in range({draw(ends)}):\n    for j in range({draw(ends)}):\n        {body}"
+
+
+@settings(max_examples=60, deadline=None)
+@given(loop=two_loops())
+def test_any_rewriting_of_two_loops_gives_the_same(loop, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("loop")
+    setup = (
+        "import mxnp as np\na = 0.5\nv = np.linspace(-1, 1, 40)\n"
+        "p = np.sin(np.arange(1600.0)).reshape(40, 40) * 1\nq = p * p\nr = p * 0.3\n"
+    )
+    program = Run(folder, setup + loop)
+    lines = loop.split("\n")
+    for found in program.findings:
+        if found.pattern == "element loop":
+            before = lines[: found.line - setup.count("\n") - 1]
+            margin = "    " * len(before)
+            text = "\n".join([*before, *(margin + line for line in found.rewriting)])
+            check(program, folder, setup + text, found.conditions)
+
+
+# -- Other patterns of elements ---------------------------------------------------------
+
+BUILTINS = {
+    "sum": ("t = sum(x)", "t = x.sum()", DIGITS),
+    "sum of a formula": ("t = 1 - sum(x * w)", "t = 1 - (x * w).sum()", DIGITS),
+    "start": ("t = 2 * sum(x, b)", "t = 2 * (b + x.sum())", DIGITS),
+    "rows": ("y = sum(d)", "y = d.sum(axis=0)"),
+    "max": ("t = max(x)", "t = x.max()", ("no element of `x` is NaN",)),
+    "min": ("t = min(x[5:])", "t = x[5:].min()", ("no element of `x[5:]` is NaN",)),
+    "any": ("t = float(any(x > 8))", "t = float((x > 8).any())"),
+    "all": ("t = float(all(x < 8))", "t = float((x < 8).all())"),
+    "generator": ("t = sum(v * v for v in x)", "t = (x * x).sum()", DIGITS),
+    "indices": (
+        "t = sum(x[i] * w[i] for i in range(n))",
+        "t = (x[:n] * w[:n]).sum()",
+        DIGITS,
+    ),
+    "method": ("y = abs(x)\nt = sum(y) / n", "t = y.sum() / n", DIGITS),
+}
+
+
+@pytest.mark.parametrize("case", BUILTINS)
+def test_reduction_is_a_method(case, tmp_path):
+    written, expected, *conditions = BUILTINS[case]
+    *before, _ = written.split("\n")
+    program = Run(tmp_path, SETUP + written)
+    found = program.only(
+        f"Python's {next(n for n in ('sum', 'max', 'min', 'any', 'all') if n + '(' in written)}"
+    )
+    assert found.rewriting == (expected,)
+    assert found.conditions == (conditions[0] if conditions else ())
+    rewritten = Run(tmp_path, SETUP + "\n".join([*before, expected]), "rewritten")
+    assert rewritten.findings == []
+    same(program, rewritten, is_close=bool(conditions))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected", "conditions"),
+    [
+        ("y = np.array([v * 2 for v in x])", "y = x * 2", ()),
+        ("y = np.array([x[i] for i in range(n)])", "y = np.array(x[:n])", ()),
+        ("y = [v * v for v in x]", "y = (x * x).tolist()", PYTHONS),
+    ],
+)
+def test_list_is_an_array(written, expected, conditions, tmp_path):
+    program = Run(tmp_path, SETUP + written)
+    found = program.only("list of elements")
+    assert found.rewriting == (expected,)
+    assert found.conditions == conditions
+    same(program, Run(tmp_path, SETUP + expected, "rewritten"))
+
+
+SCALARS = {
+    "float": (
+        "for i in range(n):\n    t = t * 0.5 + float(x[i])",
+        (
+            "x_list = x.tolist()  # before the loop",
+            "for i in range(n):",
+            "    t = t * 0.5 + float(x_list[i])",
+        ),
+        (),
+    ),
+    "item": (
+        "i = 0\nwhile i < n:\n    t = t * 0.5 + x[i].item()\n    i += 1",
+        (
+            "x_list = x.tolist()  # before the loop",
+            "while i < n:",
+            "    t = t * 0.5 + x_list[i]",
+            "    i += 1",
+        ),
+        (),
+    ),
+    "two axes": (
+        "for i in range(40):\n    for j in range(50):\n        t = t * 0.5 + float(p[i, j])",
+        (
+            "p_list = p.tolist()  # before the loop",
+            "for j in range(50):",
+            "    t = t * 0.5 + float(p_list[i][j])",
+        ),
+        (),
+    ),
+    "elements": (
+        "for v in x:\n    t = t * 0.5 + v",
+        ("for v in x.tolist():", "    t = t * 0.5 + v"),
+        ("the elements may be numbers of Python (they raise where NumPy warns)",),
+    ),
+    "sorted": (
+        "t = float(sorted(x)[3])",
+        ("t = float(sorted(x.tolist())[3])",),
+        ("the elements may be numbers of Python (they raise where NumPy warns)",),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SCALARS)
+def test_reads_are_those_of_a_list(case, tmp_path):
+    written, expected, conditions = SCALARS[case]
+    program = Run(tmp_path, SETUP + written)
+    found = program.only("scalar reads")
+    assert found.rewriting == expected
+    assert found.conditions == conditions
+    lists = [line for line in expected if "# before" in line]
+    lines = written.split("\n")
+    at = found.line - SETUP.count("\n") - 1
+    margin = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    loop = [margin + line for line in expected[len(lists) :]]
+    text = "\n".join([*lists, *lines[:at], *loop])
+    same(program, Run(tmp_path, SETUP + text, "rewritten"))
+
+
+# -- Arrays that grow, masks, results, waits ---------------------------------------------
+
+GROWING = {
+    "append": (
+        "o = np.array([])\nfor i in range(50):\n    o = np.append(o, i * 2)",
+        (
+            "o_parts = [o]  # before the loop in line {loop}",
+            "o_parts.append(i * 2)  # in line {line}",
+            "o = np.concatenate([np.ravel(part) for part in o_parts])  # after the loop",
+        ),
+        "o = np.array([])\no_parts = [o]\nfor i in range(50):\n    o_parts.append(i * 2)\n"
+        "o = np.concatenate([np.ravel(part) for part in o_parts])",
+    ),
+    "rows": (
+        "o = np.zeros((0, 2))\nfor i in range(50):\n    o = np.vstack((o, [i, -i]))",
+        (
+            "o_parts = [o]  # before the loop in line {loop}",
+            "o_parts.append([i, -i])  # in line {line}",
+            "o = np.vstack(o_parts)  # after the loop",
+        ),
+        "o = np.zeros((0, 2))\no_parts = [o]\nfor i in range(50):\n    o_parts.append([i, -i])\n"
+        "o = np.vstack(o_parts)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GROWING)
+def test_growing_array_is_a_list(case, tmp_path):
+    written, expected, text = GROWING[case]
+    program = Run(tmp_path, SETUP + written)
+    found = program.only("growing array")
+    line = SETUP.count("\n") + 3
+    assert found.line == line
+    assert found.rewriting == tuple(
+        one.format(loop=line - 1, line=line) for one in expected
+    )
+    assert found.conditions == ()
+    same(program, Run(tmp_path, SETUP + text, "rewritten"))
+
+
+def test_growing_array_that_is_used_is_told_of_in_general(tmp_path):
+    program = Run(
+        tmp_path,
+        SETUP + "o = np.ones(1)\nfor i in range(50):\n    o = np.append(o, o[-1] * 2)",
+    )
+    found = program.only("growing array")
+    assert found.conditions == ("its uses in the loop are written anew",)
+
+
+def large(text):
+    return f"import mxnp as np\nn = 300_000\nx = np.sin(np.arange(n))\nw = np.cos(np.arange(n))\ny = x * 2\nm = w > 0\nkept = (x, w, y)\nnp.synchronize()\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected", "others"),
+    [
+        (
+            "y[m] = x[m] * 2 + w[m]",
+            "y[...] = np.where(m, x * 2 + w, y)",
+            "`y`, `x`, `w`",
+        ),
+        ("y[x > 0] = -y[x > 0]", "y[...] = np.where(x > 0, -y, y)", "`y`"),
+        (
+            "y[m] = x[m] + n",
+            "y[...] = np.where(m, x + n, y)",
+            "`y`, `x`; `n` is a number",
+        ),
+        ("y[m] *= 0.5", "y[...] = np.where(m, y * 0.5, y)", "`y`"),
+        (
+            "y[m] += x[m] - w[m]",
+            "y[...] = np.where(m, y + (x - w), y)",
+            "`y`, `x`, `w`",
+        ),
+    ],
+)
+def test_masked_update_is_where(written, expected, others, tmp_path):
+    program = Run(tmp_path, large(written))
+    found = program.only("masked update")
+    assert found.rewriting == (expected,)
+    mask = "x > 0" if "x > 0" in written else "m"
+    assert "; ".join(found.conditions) == f"the mask `{mask}` has the shape of {others}"
+    same(program, Run(tmp_path, large(expected), "rewritten"))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "y[y < 0] = 0",  # one pass already
+        "y[m] = np.exp(x[m])",  # where() would compute what is not wanted
+        "y[:1000][m[:1000]] = x[:1000][m[:1000]]",  # small
+        "y = np.where(m, x, y)",
+        "z = x[m].sum()",
+    ],
+)
+def test_masks_that_are_well_used(written, tmp_path):
+    assert Run(tmp_path, large(written)).findings == []
+
+
+@needs_fusion
+@pytest.mark.parametrize(
+    ("written", "expected", "text"),
+    [
+        (
+            "t = x * w\nu = t + w\nnp.synchronize()",
+            ("u = (x * w) + w",),
+            "u = (x * w) + w\nnp.synchronize()",
+        ),
+        (
+            "t = x * w\ns = t.sum()",
+            ("s = (x * w).sum()",),
+            "s = (x * w).sum()",
+        ),
+        (
+            "t = x * w\nu = t + w\nv = t - w\nnp.synchronize()",
+            ("v = t - w", "del t  # after line 11"),
+            "t = x * w\nu = t + w\nv = t - w\ndel t\nnp.synchronize()",
+        ),
+    ],
+)
+def test_kept_result_is_let_go(written, expected, text, tmp_path):
+    program = Run(tmp_path, large(written))
+    found = program.only("kept result")
+    assert found.rewriting == expected
+    assert found.conditions == ("no other file uses `t`",)
+    rewritten = Run(tmp_path, large(text), "rewritten")
+    assert rewritten.findings == []
+    same(program, rewritten)
+    assert program.doctor.total.bytes_written == (
+        rewritten.doctor.total.bytes_written + 8 * 300_000
+    )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "t = x * w\nu = t + w\nnp.synchronize()\ns = float(t[0])",
+        "t = x * w\nu = t[1:] + w[1:]\nnp.synchronize()",
+        "def f():\n    t = x * w\n    return t + w\nu = f()\nnp.synchronize()",
+        "t = x * w\nu = t + w\ndef f(): return t\nnp.synchronize()",
+        "t = x * w\nu = [t, t + w]\nnp.synchronize()",
+    ],
+)
+def test_results_that_are_needed_or_let_go(written, tmp_path):
+    assert Run(tmp_path, large(written)).findings == []
+
+
+def waiting(text, n=20_000):
+    return (
+        f"import mxnp as np\nu = np.sin(np.arange({n}))\nv = u * 1\nerr = 1.0\n{text}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (
+            "while err > 1e-3:\n    new = u * 0.9\n    err = abs(new - u).max()\n    u = new",
+            (
+                "rounds = 0  # before the loop",
+                "rounds += 1  # first in the loop",
+                "if rounds % 10 == 0:",
+                "    err = abs(new - u).max()",
+            ),
+        ),
+        (
+            "for k in range(100):\n    u = u * 0.9\n    if abs(u).max() < 1e-3:\n        break",
+            ("if k % 10 == 0 and abs(u).max() < 1e-3:",),
+        ),
+    ],
+)
+def test_repeated_wait_is_told_of(written, expected, tmp_path, monkeypatch):
+    from mxnp import _array_patterns
+
+    monkeypatch.setattr(
+        _array_patterns, "_LONG_WAIT", 10
+    )  # whatever the machine does beside
+    program = Run(tmp_path, waiting(written))
+    found = program.only("repeated wait")
+    assert found.rewriting == expected
+    assert found.conditions == ("up to 9 rounds more than now may be run",)
+    assert found.count >= 10
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "for k in range(50):\n    u = u * 0.9\nerr = u.max()",
+        "for k in range(50):\n    u = u * 0.9\n    err += u.max()",  # its value is needed
+        "for k in range(50):\n    u = u[u > -2] * 0.9\n    if not u.any(): break",
+        "for k in range(5):\n    u = u * 0.9\n    if u.max() < 0: break",
+    ],
+)
+def test_waits_that_are_needed(written, tmp_path, monkeypatch):
+    from mxnp import _array_patterns
+
+    monkeypatch.setattr(_array_patterns, "_LONG_WAIT", 10)
+    assert Run(tmp_path, waiting(written)).findings == []
+
+
+def test_float64_is_told_of_where_there_is_a_gpu(tmp_path, monkeypatch):
+    from mxnp import _doctor
+
+    text = "import mxnp as np\nx = np.linspace(0, 1, 100_000)\ny = np.zeros(100_000)\ny += x * 2\nnp.synchronize()\n"
+    assert Run(tmp_path, text).findings == []
+    monkeypatch.setattr(_doctor, "_has_gpu", lambda: True)
+    found = Run(tmp_path, text).only("float64")
+    assert found.rewriting == (
+        "x = np.linspace(0, 1, 100_000, dtype=np.float32)  # in line 2",
+        "y = np.zeros(100_000, dtype=np.float32)  # in line 3",
+    )
+    assert Run(tmp_path, text.replace("00)", "00, dtype='f4')")).findings == []
+
+
+# -- What is told -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for i in range(200): y[i] = x[i]",  # a few elements are none of our business
+        "y[:] = a * x + b\nt = float((y * x).sum())",
+        "o = []\nfor i in range(2000): o.append(i * 2.0)\ny = np.array(o)",
+        "t = sum(range(5000)) + max([1.0] * 5000)",
+        "for i in range(100): y = y * 0.5 + x",
+        "for row in p: t += row.sum()",
+        "pass",
+    ],
+)
+def test_nothing_is_found_where_nothing_is(text, tmp_path):
+    assert Run(tmp_path, SETUP + text).findings == []
+
+
+def printed(folder, text, *options):
+    path = folder / "program.py"
+    path.write_text(text)
+    command = [sys.executable, "-m", "mxnp", *options, "program.py"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+
+
+PROGRAM = """\
+import numpy as np
+x = np.linspace(0, 1, 5000)
+y = np.zeros(5000)
+for i in range(len(x)):
+    y[i] = x[i] * 2
+print(y.sum())
+"""
+
+
+def test_command_line_prints_to_the_standard_error(tmp_path):
+    done = printed(tmp_path, PROGRAM, "--doctor")
+    assert (done.returncode, done.stdout) == (0, "5000.0\n")
+    head, blank, where, cost, *rest = done.stderr.split("\n")
+    assert (head, blank) == ("Doctor: 1 finding", "")
+    assert where == "program.py:4  for i in range(len(x)):"
+    assert cost.startswith("  element loop: 10,000 elements one by one, ")
+    assert cost.endswith("% of the array work")
+    assert rest[-3:-1] == [
+        "  instead, with the same result",
+        "      y[:len(x)] = x * 2",
+    ]
+
+
+def test_command_line_finds_nothing(tmp_path):
+    done = printed(
+        tmp_path, "import numpy as np\nprint(np.arange(3.0).sum())\n", "--doctor"
+    )
+    assert (done.returncode, done.stdout) == (0, "3.0\n")
+    assert done.stderr == "Doctor: nothing found\n"
+
+
+def test_doctor_beside_a_report_and_a_failure(tmp_path):
+    text = PROGRAM + "raise SystemExit(3)\n"
+    done = printed(tmp_path, text, "--doctor", "--report=json:report.json")
+    assert done.returncode == 3
+    assert done.stderr.startswith("Doctor: 1 finding\n")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["schema"] == "mxnp-report/1"
+    (found,) = report["findings"]
+    assert found["pattern"] == "element loop"
+    assert found["line"] == 4
+    assert found["rewriting"] == ["y[:len(x)] = x * 2"]
+    assert found["conditions"] == []
+
+
+@pytest.mark.parametrize(
+    ("shares", "told", "rest"),
+    [
+        ((0.5, 0.001, 0.001), "1 finding", "2 smaller ones left out, "),
+        ((0.01, 0.006), "2 findings", ""),
+        ((0.001,), "nothing found", "1 smaller one left out, "),
+        ((), "nothing found", ""),
+    ],
+)
+def test_small_findings_are_left_out(shares, told, rest, tmp_path, monkeypatch):
+    from mxnp import _doctor
+
+    program = Run(tmp_path, SETUP + "t = sum(x)")
+    array = program.doctor.total.array
+    found = [replace(program.findings[0], seconds=share * array) for share in shares]
+    monkeypatch.setattr(_doctor, "diagnose", lambda report: found)
+    path = tmp_path / "printed"
+    with path.open("w") as file:
+        program.doctor.print(file)
+    lines = path.read_text().splitlines()
+    assert lines[0] == f"Doctor: {told}"
+    assert ("left out" in lines[-1]) == bool(rest)
+    assert lines[-1].startswith(rest)
+    assert sum("Python's sum: " in line for line in lines) == int(
+        "0" + told[:1].strip("n")
+    )
+
+
+def test_files_of_packages_are_not_looked_at(tmp_path):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    assert Run(tmp_path, SETUP + "t = sum(x)").findings
+    assert Run(folder, SETUP + "t = sum(x)").findings == []
+
+
+def test_a_file_that_is_gone_or_no_program(tmp_path):
+    with np.doctor() as doctor:
+        exec("import mxnp as np\nt = sum(np.arange(5000.0))", {})
+    assert doctor.findings == []

@@ -1,0 +1,247 @@
+"""Draws from Philox that the device makes: NumPy's numbers, NumPy's state after them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy
+import pytest
+from on_metal import needs_metal
+
+import mxnp
+from mxnp import _bridge, _lib
+
+pytestmark = needs_metal
+
+
+@pytest.fixture(autouse=True)
+def on_metal() -> Any:
+    before = _bridge.set_threshold(0)
+    mxnp.synchronize()
+    with mxnp.device("metal"):
+        yield
+    _bridge.set_threshold(before)
+
+
+def launches(call: Any) -> tuple[Any, int]:
+    """Give what a call gives, and how many kernels ran for it."""
+    before = _lib.metal_counts()["dispatches"]
+    given = call()
+    mxnp.synchronize()
+    return given, _lib.metal_counts()["dispatches"] - before
+
+
+def bits(x: Any) -> Any:
+    """Give all that tells a result from others."""
+    if not isinstance(x, numpy.ndarray | mxnp.ndarray):
+        return type(x), x
+    return x.dtype, x.shape, x.flags.owndata, x.flags.c_contiguous, x.tobytes()
+
+
+class Pair:
+    """A generator of NumPy's and one of mxnp's, of the same seed."""
+
+    def __init__(self, seed: Any = 7, **more: Any) -> None:
+        self.theirs = numpy.random.Generator(numpy.random.Philox(seed, **more))
+        self.ours = mxnp.random.Generator(mxnp.random.Philox(seed, **more))
+
+    def check(
+        self, name: str, *args: Any, kernels: int | None = None, **kw: Any
+    ) -> None:
+        """Draw of both."""
+        expected = getattr(self.theirs, name)(*args, **kw)
+        ours, count = launches(lambda: getattr(self.ours, name)(*args, **kw))
+        assert bits(ours) == bits(expected), name
+        if kernels is not None:
+            assert count == kernels, name
+        self.check_state()
+
+    def check_raw(self, n: Any, kernels: int | None = None) -> None:
+        expected = self.theirs.bit_generator.random_raw(n)
+        ours, count = launches(lambda: self.ours.bit_generator.random_raw(n))
+        assert type(ours) is (mxnp.ndarray if n is not None else int)
+        assert bits(ours) == bits(expected)
+        if kernels is not None:
+            assert count == kernels
+        self.check_state()
+
+    def check_state(self) -> None:
+        ours, theirs = (g.bit_generator.state for g in (self.ours, self.theirs))
+        assert ours.keys() == theirs.keys()
+        for key in "buffer_pos", "has_uint32", "uinteger", "bit_generator":
+            assert ours[key] == theirs[key], key
+        numpy.testing.assert_array_equal(ours["buffer"], theirs["buffer"])
+        for key in "counter", "key":
+            numpy.testing.assert_array_equal(ours["state"][key], theirs["state"][key])
+
+
+DRAWS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
+    "float32": ("random", (), {"dtype": numpy.float32}),
+    "float64": ("random", (), {}),
+    "int64": ("integers", (0, 1 << 40), {}),
+    "int64 of 10 bits": ("integers", (-3, 1021), {}),
+    "int64 of 32 bits": ("integers", (2**32,), {}),
+    "int64, all": ("integers", (-(2**63), 2**63), {}),
+    "int64, end": ("integers", (-(2**63), 2**63 - 1), {"endpoint": True}),
+    "uint64": ("integers", (2**64,), {"dtype": "uint64"}),
+    "int32": ("integers", (-(2**31), 2**31), {"dtype": "int32"}),
+    "int32 of 5 bits": ("integers", (10, 41), {"dtype": "int32", "endpoint": True}),
+    "uint32": ("integers", (0, 2**32), {"dtype": "uint32"}),
+    "uint32 of 1 bit": ("integers", (2,), {"dtype": "uint32"}),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("size", [1, 2, 8, 9, 1000, (3, 5, 7), (4111,)])
+def test_draws(draw: str, size: Any) -> None:
+    name, args, keywords = DRAWS[draw]
+    Pair().check(name, *args, kernels=1, size=size, **keywords)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 4000])
+def test_raw_words(n: int) -> None:
+    Pair().check_raw(n, kernels=1)
+    Pair().check_raw((n, 2), kernels=1)
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 1000, 4001])
+def test_bytes(n: int) -> None:
+    Pair().check("bytes", n, kernels=1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mixed_draws(seed: int) -> None:
+    """Of all kinds, NumPy's own among them, of few and of many."""
+    rng, pair = numpy.random.default_rng(seed), Pair(seed)
+    total = 0
+    for _ in range(60):
+        size = int(rng.choice([1, 2, 3, 5, 8, 13, 40, 700]))
+        before = _lib.metal_counts()["dispatches"]
+        kind = rng.integers(6)
+        if kind == 0:
+            pair.check("standard_normal", size)
+            pair.check("random")
+        elif kind == 1:
+            pair.check("integers", 0, 100, size, dtype="uint8")
+            pair.check("integers", 0, 100, size)
+        elif kind == 2:
+            pair.check_raw(size)
+        elif kind == 3:
+            pair.check("bytes", size)
+        else:
+            name, args, keywords = DRAWS[rng.choice([*DRAWS])]
+            pair.check(name, *args, size=size, **keywords)
+        total += _lib.metal_counts()["dispatches"] - before
+    assert total > 20
+
+
+M = 2**64 - 1
+
+
+@pytest.mark.parametrize("counter", [0, M - 1, M << 64, 2**256 - 2, 2**256 - 1])
+@pytest.mark.parametrize("pos", [0, 1, 3, 4])
+@pytest.mark.parametrize("has_uint32", [0, 1])
+def test_states_that_were_set(counter: int, pos: int, has_uint32: int) -> None:
+    """Also those that no draws lead to."""
+    for draw in ["float32", "float64", "uint32", "int64 of 10 bits", "uint64"]:
+        pair = Pair(None, key=2**127 + 5, counter=counter)
+        for generator in pair.ours, pair.theirs:
+            state = generator.bit_generator.state
+            state["buffer"] = numpy.array([M, 2, M - 3, 4 << 40], "u8")
+            state["buffer_pos"], state["has_uint32"] = pos, has_uint32
+            state["uinteger"] = 2**32 - 7
+            generator.bit_generator.state = state
+        name, args, keywords = DRAWS[draw]
+        pair.check(name, *args, size=50, kernels=1, **keywords)
+        pair.check("random", 3)
+
+
+def test_draws_that_are_numpys() -> None:
+    pair = Pair()
+    pair.check("random", kernels=0)
+    pair.check("random", 0, kernels=0)
+    pair.check("random", numpy.int64(100), kernels=0)
+    pair.check("integers", 0, 1000, 500, kernels=0)  # some are rejected
+    pair.check("integers", 5, 6, 500, kernels=0)
+    pair.check("integers", 0, 256, 500, dtype="uint8", kernels=0)
+    pair.check("integers", [0, 1], 256, 2, kernels=0)
+    pair.check("bytes", 0, kernels=0)
+    pair.check_raw(None, kernels=0)
+    out = mxnp.empty(50)
+    ours, count = launches(lambda: pair.ours.random(out=out))
+    assert ours is out
+    assert count == 0
+    numpy.testing.assert_array_equal(out, pair.theirs.random(50))
+    pair.check_state()
+
+
+def test_other_generators_and_devices_are_numpys() -> None:
+    ours = mxnp.random.Generator(mxnp.random.PCG64(3))
+    drawn, count = launches(lambda: ours.random(3000, "f4"))
+    expected = numpy.random.Generator(numpy.random.PCG64(3)).random(3000, "f4")
+    numpy.testing.assert_array_equal(drawn, expected)
+    assert count == 0
+    for device in ("cpu", "auto"):
+        with mxnp.device(device):
+            Pair().check("random", 3000, kernels=0, dtype="f4")
+    _bridge.set_threshold(2**14)
+    pair = Pair()
+    pair.check("random", 2**14 - 1, kernels=0, dtype="f4")
+    pair.check("random", 2**14, kernels=1, dtype="f4")
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "keywords"),
+    [
+        ("random", (-5,), {}),
+        ("random", ((3, -1),), {}),
+        ("random", (5,), {"dtype": "int32"}),
+        ("random", (5,), {"dtype": ">f4"}),
+        ("random", (5, "f4", None, 3), {}),
+        ("integers", (0, 2**33, 5), {"dtype": "int32"}),
+        ("integers", (4, 0, 5), {}),
+        ("integers", (0, 2**64 + 2**63, 5), {"dtype": "uint64"}),
+    ],
+)
+def test_errors_are_numpys(name: str, args: Any, keywords: dict[str, Any]) -> None:
+    pair, raised = Pair(), []
+    for generator in pair.theirs, pair.ours:
+        with pytest.raises(Exception) as info:  # noqa: PT011  (whichever NumPy raises)
+            getattr(generator, name)(*args, **keywords)
+        raised.append((info.type, str(info.value)))
+    assert raised[0] == raised[1]
+    pair.check_state()
+
+
+def test_what_is_drawn_joins_what_is_recorded() -> None:
+    pair = Pair()
+    ours = pair.ours.random(3000, "f4")
+    ours = mxnp.sqrt(ours * 2 + 1)
+    theirs = numpy.sqrt(pair.theirs.random(3000, "f4") * 2 + 1)
+    numpy.testing.assert_array_equal(ours, theirs)
+
+
+def test_new_numbers_of_the_policy() -> None:
+    before = mxnp.set_float64_policy("float32")
+    try:
+        ours, theirs = Pair().ours.random(3000), Pair().theirs.random(3000)
+        assert ours.dtype == numpy.float32
+        numpy.testing.assert_array_equal(ours, theirs.astype("f4"))
+        assert Pair().ours.random(3000, dtype="f8").dtype == numpy.float64
+    finally:
+        mxnp.set_float64_policy(before)
+
+
+def test_threads_that_share_a_generator() -> None:
+    """Each draw is whole, in some order."""
+    pair = Pair()
+
+    def draw(_: int) -> list[float]:
+        with mxnp.device("metal"):
+            return numpy.asarray(pair.ours.random(100, "f4")).tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        ours = sorted(pool.map(draw, range(24)))
+    assert ours == sorted(pair.theirs.random(100, "f4").tolist() for _ in range(24))
+    pair.check_state()

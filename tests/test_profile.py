@@ -1,0 +1,603 @@
+"""What `mxnp.profile` counts: each line's calls, elements, bytes, waits and checks."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from on_metal import needs_metal
+from tolerances import METAL
+
+import mxnp
+from mxnp import _bridge
+from mxnp._profile import Check, Row, Wait
+
+FUSES = os.environ.get("MXNP_FUSE") != "0"
+N = 50_000  # elements that are recorded: 400 kB
+
+
+@pytest.fixture(autouse=True)
+def threshold():
+    """Let the lanes of the suite agree on what is large."""
+    before = _bridge.set_threshold(16384)
+    yield
+    _bridge.set_threshold(before)
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Callable[..., Any]:
+    """Run a program, given as text, and give its profile and its names."""
+
+    def run(text: str, **options: Any) -> tuple[mxnp.profile, dict[str, Any]]:
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(text).lstrip())
+        linecache.checkcache()
+        names: dict[str, Any] = {"np": mxnp, "numpy": numpy, "N": N}
+        code = compile(path.read_text(), str(path), "exec")
+        with mxnp.profile(**options) as profile:
+            exec(code, names)
+        return profile, names
+
+    return run
+
+
+def row(profile: mxnp.profile, line: int, operation: str) -> Row:
+    found = [
+        row
+        for row in profile.rows
+        if (row.place.line, row.operation) == (line, operation)
+    ]
+    assert len(found) == 1, [(row.place.line, row.operation) for row in profile.rows]
+    return found[0]
+
+
+def wait(profile: mxnp.profile, line: int) -> Wait:
+    found = [wait for wait in profile.waits if wait.place.line == line]
+    assert len(found) == 1, profile.waits
+    return found[0]
+
+
+def engine() -> str:
+    return "metal" if mxnp.get_device() == "metal" else "cpu"
+
+
+# -- What is recorded -------------------------------------------------------------------
+
+
+def test_a_fused_chain_line_by_line(measured):
+    profile, _ = measured(
+        """
+        x = np.full(N, 2.0)
+        np.synchronize()
+        y = (
+            np.sqrt(x * x
+                    + 1)
+        )
+        total = y.sum()
+        """
+    )
+    multiply, add = row(profile, 4, "multiply"), row(profile, 4, "add")
+    sqrt, total = row(profile, 4, "sqrt"), row(profile, 7, "add.reduce")
+    for each in (multiply, add, sqrt, total):
+        assert (each.calls, each.elements, each.lane) == (1, N, "cpu")
+        assert each.seconds > 0
+    assert multiply.place.expression == "x * x"
+    assert add.place.expression == "x * x + 1"
+    assert sqrt.place.expression == "np.sqrt(x * x + 1)"
+    assert total.place.expression == "y.sum()"
+    assert sqrt.place.function == "<module>"
+    assert sqrt.place.source == "np.sqrt(x * x"
+    assert multiply.bytes_read == 8 * N
+    if FUSES:
+        assert [e.fused for e in (multiply, add, sqrt, total)] == [1, 1, 1, 1]
+        assert [e.unwritten for e in (multiply, add, sqrt, total)] == [1, 1, 0, 0]
+        assert (multiply.bytes_written, add.bytes_read, add.bytes_written) == (0, 0, 0)
+        assert (sqrt.bytes_written, total.bytes_read) == (8 * N, 0)
+        assert multiply.fused_seconds == multiply.seconds
+    else:
+        assert [e.fused for e in (multiply, add, sqrt, total)] == [0, 0, 0, 0]
+        assert multiply.bytes_written == add.bytes_read == 8 * N
+        assert profile.total.fused == 0
+    assert total.bytes_written == 8
+    assert wait(profile, 7).reason == "sum gives a number"
+    assert wait(profile, 7).operations == 4
+
+
+def test_repeated_lines_are_added_up(measured):
+    profile, _ = measured(
+        """
+        x = np.zeros(N)
+        for step in range(30):
+            x = x + step
+            if x.max() > 1e9:
+                break
+        """
+    )
+    assert row(profile, 3, "add").calls == 30
+    assert row(profile, 3, "add").elements == 30 * N
+    assert row(profile, 4, "maximum.reduce").calls == 30
+    found = wait(profile, 4)
+    assert (found.count, found.operations) == (30, 61)
+    assert found.place.expression == "x.max()"
+    assert found.seconds > 0
+    assert profile.total.waits == 30
+
+
+def test_sums_agree_with_the_rows(measured):
+    profile, _ = measured(
+        """
+        x = np.arange(float(N))
+        y = np.sort(x[::-1] * 2)
+        print(float((y - x).sum()), file=numpy.testing.__dict__.get("nowhere"))
+        """
+    )
+    total, rows = profile.total, profile.rows
+    assert total.calls == sum(row.calls for row in rows)
+    assert total.elements == sum(row.elements for row in rows)
+    assert total.bytes_read == sum(row.bytes_read for row in rows)
+    assert total.array == pytest.approx(total.metal + total.cpu + total.numpy)
+    for lane in ("metal", "cpu", "numpy"):
+        seconds = sum(row.seconds for row in rows if row.lane == lane)
+        assert getattr(total, lane) == pytest.approx(seconds)
+    assert 0 < total.array <= total.wall
+    assert total.cpu <= total.waiting + 1e-3
+    assert rows == sorted(rows, key=lambda row: -row.seconds)
+    assert total.pool_peak >= 2 * 8 * N
+    assert total.process_peak > total.pool_peak
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
+def test_peak_is_that_of_the_program_and_not_of_its_parent():
+    program = """if True:
+        import mxnp
+        with mxnp.profile() as profile:
+            pass
+        print(profile.total.process_peak)
+    """
+    large = bytearray(b"1") * (1 << 30)  # ru_maxrss of a child starts with this peak
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert 10 << 20 < int(done.stdout) < len(large)
+
+
+@pytest.mark.skipif(not FUSES, reason="there are no groups")
+def test_shares_of_a_group_are_those_of_its_operations(measured):
+    profile, _ = measured(
+        """
+        x = np.full(2_000_000, 2.0)
+        np.synchronize()
+        y = np.arctan2(np.arctan(x), x) + 1
+        """
+    )
+    slow = row(profile, 3, "arctan2").seconds
+    assert slow > 3 * row(profile, 3, "add").seconds
+
+
+def test_index_checks_and_ranges_that_spare_them(measured):
+    profile, _ = measured(
+        """
+        x = np.zeros(N)
+        i = np.arange(N)[::-1].copy()
+        np.synchronize()
+        a = x[i]
+        b = x[i]
+        c = x[i + 0]
+        np.synchronize()
+        """
+    )
+    checks: dict[int, Check] = {check.place.line: check for check in profile.checks}
+    assert (checks[4].count, checks[4].elements, checks[4].spared) == (1, N, 0)
+    assert (checks[5].count, checks[5].spared) == (0, 1)
+    assert (checks[6].count, checks[6].elements, checks[6].spared) == (1, N, 0)
+    take = row(profile, 4, "take")
+    assert (take.calls, take.elements) == (1, N)
+    assert take.bytes_read == 2 * 8 * N
+
+
+def test_masks(measured):
+    profile, names = measured(
+        """
+        x = np.arange(float(N))
+        y = x[x >= 10]
+        """
+    )
+    assert len(names["y"]) == N - 10
+    assert wait(profile, 2).kind == "mask"
+    found = row(profile, 2, "getitem")
+    assert (found.lane, found.calls, found.elements) == ("cpu", 1, N)
+    assert (found.bytes_read, found.bytes_written) == (N, 8 * (N - 10))
+
+
+def test_what_was_recorded_before_is_not_counted(measured):
+    x = mxnp.full(N, 2.0) * 3
+    with mxnp.profile() as profile:
+        y = x + 1
+    assert [row.operation for row in profile.rows] == ["add"]
+    assert profile.waits[-1].kind == "report"
+    assert y[0] == 7
+
+
+@needs_metal
+def test_what_runs_on_a_device(measured):
+    with mxnp.device("metal"):
+        profile, _ = measured(
+            """
+            x = np.full(N, 2, np.float32)
+            y = np.sqrt(x * x)
+            np.synchronize()
+            z = np.full(N, 2.0) + 1
+            np.synchronize()
+            """
+        )
+    assert row(profile, 2, "sqrt").lane == "metal"
+    assert row(profile, 2, "sqrt").elements == N
+    assert row(profile, 4, "add").lane == "cpu"
+    assert profile.total.metal > 0
+
+
+# -- What NumPy runs --------------------------------------------------------------------
+
+
+def test_small_arrays_are_numpys(measured):
+    profile, _ = measured(
+        """
+        a = np.ones(3)
+        for i in range(100):
+            a = a * 2 + i
+            a += 1
+            -a
+            a ** 2
+            a < i
+            np.maximum(a, 1)
+            a[0] = a[1]
+            a[[0, 1]]
+            a.sum()
+        """
+    )
+    for line, operation in [
+        (3, "multiply"), (3, "add"), (4, "add"), (5, "negative"), (6, "power"),
+        (7, "less"), (8, "maximum"), (11, "sum"),
+    ]:  # fmt: skip
+        found = row(profile, line, operation)
+        assert (found.lane, found.calls, found.elements) == ("numpy", 100, 300), found
+        assert found.large == found.fused == 0
+    assert row(profile, 3, "add").bytes_read == 100 * 24
+    assert row(profile, 3, "add").bytes_written == 100 * 24
+    assert row(profile, 9, "getitem").elements == 100
+    assert row(profile, 9, "setitem").elements == 100
+    assert row(profile, 10, "getitem").elements == 200
+    assert not profile.waits
+
+
+def test_functions_are_named_as_programs_name_them(measured):
+    profile, _ = measured(
+        """
+        a = np.ones((4, 4))
+        np.linalg.svd(a)
+        np.fft.fft(a)
+        np.random.default_rng(0).normal(size=5)
+        np.add.reduce(a)
+        np.concatenate([a, a])
+        a.cumsum()
+        a @ a
+        numpy.exp(a)
+        numpy.tile(a, 2)
+        """
+    )
+    names = {row.place.line: row.operation for row in profile.rows}
+    assert names == {
+        1: "ones", 2: "linalg.svd", 3: "fft.fft", 4: "normal", 5: "ufunc.reduce",
+        6: "concatenate", 7: "cumsum", 8: "matmul", 9: "exp", 10: "tile",
+    }  # fmt: skip
+    assert row(profile, 6, "concatenate").elements == 32
+    assert row(profile, 2, "linalg.svd").elements == 16
+
+
+def test_views_and_attributes_are_no_work(measured):
+    profile, _ = measured(
+        """
+        a = np.ones((4, 6))
+        a.T, a.real, a.shape, a[1:], a[0], a.reshape(3, 8), a.ravel(), np.transpose(a)
+        a.T.reshape(-1)
+        """
+    )
+    assert {row.place.line for row in profile.rows} == {1, 3}
+
+
+def test_the_time_of_a_call_is_without_its_wait(measured):
+    profile, _ = measured(
+        """
+        x = np.full(3_000_000, 0.5)
+        np.synchronize()
+        y = np.arctan2(np.arctan(x), x)
+        m = np.median(y[:10])
+        """
+    )
+    found = wait(profile, 4)
+    assert found.reason == "median runs in NumPy"
+    total = profile.total
+    assert total.numpy + total.waiting + total.recording <= total.wall
+    assert row(profile, 4, "median").seconds <= total.numpy
+
+
+def test_who_only_tries_reads_nothing(measured):
+    profile, _ = measured(
+        """
+        i = np.arange(3)
+        numpy.arange(9)[i]
+        numpy.arange(9)[np.array(4)]
+        """
+    )
+    assert [r.operation for r in profile.rows if r.place.line == 2] == []
+    assert row(profile, 3, "index").elements == 1
+
+
+def test_large_arrays_that_numpy_runs(measured):
+    profile, _ = measured(
+        """
+        x = np.arange(float(N))
+        np.interp(x, [0, 1], [0, 1])
+        np.interp(x[:10], [0, 1], [0, 1])
+        """
+    )
+    assert row(profile, 2, "interp").large == 1
+    assert row(profile, 3, "interp").large == 0
+
+
+def test_lines_are_the_programs(measured):
+    """Not those of NumPy, or of mxnp, that are between."""
+    profile, _ = measured(
+        """
+        import functools
+
+        def twice(x):
+            return x + x
+
+        x = np.ones((3, 3))
+        np.apply_along_axis(twice, 0, x)
+        list(map(np.square, [x, x]))
+        """
+    )
+    found = {(row.place.line, row.place.function) for row in profile.rows}
+    assert found <= {(4, "twice"), (6, "<module>"), (7, "<module>"), (8, "<module>")}
+    assert row(profile, 8, "square").calls == 2
+
+
+# -- Waits ------------------------------------------------------------------------------
+
+WAITS = {
+    "float(x.sum(keepdims=True)[0])": ("result", "a[i] reads elements"),
+    "float(x[:1] + x[:1])": None,
+    "x[5]": ("element", "a[i] reads elements"),
+    "str(x)": ("read", "print() or str() reads the elements"),
+    "repr(x)": ("read", "repr() reads the elements"),
+    "5.0 in x": ("read", "the operator in reads the elements"),
+    "list(x)": ("read", "a loop over the array reads the elements"),
+    "x.tolist()": ("numpy", "tolist runs in NumPy"),
+    "x.sum()": ("result", "sum gives a number"),
+    "np.median(x)": ("numpy", "median runs in NumPy"),
+    "numpy.asarray(x)": ("export", None),
+    "memoryview(x)": ("export", "a buffer is handed out"),
+    "np.synchronize()": ("synchronize", "synchronize()"),
+    "x[x > 3]": ("mask", "how many elements a mask selects must be known"),
+    "np.nonzero(x)": ("mask", "how many elements a mask selects must be known"),
+    "bool(x.any())": ("result", "any gives a number"),
+}
+
+
+@pytest.mark.parametrize("expression", [e for e, why in WAITS.items() if why])
+def test_why_the_program_waits(expression, measured):
+    profile, _ = measured(
+        f"""
+        x = np.arange(float(N)) + 1
+        {expression}
+        """
+    )
+    kind, reason = WAITS[expression]
+    found = [wait for wait in profile.waits if wait.place.line == 2]
+    assert len(found) == 1, found
+    if "keepdims" in expression:
+        kind = "element"
+    if METAL and "nonzero" in expression:
+        kind, reason = "result", found[0].reason  # how many, counted by a kernel
+    if "asarray" in expression:
+        assert found[0].kind in ("export", "numpy")
+    else:
+        assert found[0].kind == kind
+        assert found[0].reason == reason
+    assert found[0].count == 1
+    assert found[0].operations >= 2
+
+
+def test_waits_of_errstate_and_of_a_full_queue(measured):
+    profile, _ = measured(
+        """
+        x = np.arange(float(N)) + 1
+        with np.errstate(divide="raise"):
+            x / 2
+        for i in range(300):
+            x = x + 1
+        x[0]
+        """
+    )
+    assert wait(profile, 3).kind == "errstate"
+    assert wait(profile, 3).reason == "np.errstate wants errors of divide at once"
+    assert wait(profile, 5).kind == "full"
+    assert (wait(profile, 5).count, wait(profile, 5).operations) == (1, 256)
+    assert wait(profile, 6).operations == 44
+
+
+def test_waits_of_memory_that_others_know(measured):
+    profile, _ = measured(
+        """
+        x = np.zeros(N)
+        view = numpy.asarray(x)
+        x += 1
+        x += 1
+        """
+    )
+    waits = {wait.place.line: wait.kind for wait in profile.waits}
+    assert waits[3] == waits[4] == "shared"
+
+
+def test_waits_of_warnings(measured):
+    profile, _ = measured(
+        """
+        import warnings
+        x = np.zeros(N) + 1
+        with warnings.catch_warnings():
+            pass
+        """
+    )
+    assert wait(profile, 3).kind == "warnings"
+
+
+# -- Blocks -----------------------------------------------------------------------------
+
+
+def test_blocks_in_each_other_count_what_is_in_them():
+    x = mxnp.arange(float(N))
+    with mxnp.profile() as outer:
+        a = x + 1
+        with mxnp.profile() as inner:
+            b = x * 2
+        c = x - 1
+    assert [row.operation for row in inner.rows] == ["multiply"]
+    assert sorted(row.operation for row in outer.rows) == [
+        "add",
+        "multiply",
+        "subtract",
+    ]
+    assert a[1] == b[1] == c[3] == 2
+    again = outer.report
+    assert again is outer.report
+
+
+def test_a_block_can_be_read_before_its_end():
+    x = mxnp.arange(float(N))
+    with mxnp.profile() as profile:
+        assert profile.rows == []
+        total = (x + 1).sum()
+        assert {row.operation for row in profile.rows} == {"add", "add.reduce"}
+        total = (x + 1).max()
+        assert len(profile.rows) == 4
+    assert total == N
+
+
+def test_before_the_beginning_there_is_nothing():
+    profile = mxnp.profile()
+    assert profile.rows == profile.waits == []
+    assert repr(profile).startswith("<mxnp.profile: No array work")
+
+
+def test_nothing_is_counted_outside():
+    with mxnp.profile():
+        pass
+    mxnp.arange(float(N)).sum()
+    assert _bridge.profile_rows() == []
+    with mxnp.profile() as profile:
+        pass
+    assert profile.rows == []
+
+
+def test_an_exception_passes_and_what_was_done_is_counted():
+    profile = mxnp.profile()
+    with pytest.raises(ZeroDivisionError):
+        _fail(profile)
+    assert {row.operation: row.calls for row in profile.rows} == {"ones": 1, "add": 1}
+    assert _bridge.profile_rows() == []
+
+
+def _fail(profile: mxnp.profile) -> None:
+    with profile:
+        x = mxnp.ones(3)
+        with pytest.raises(ValueError, match="broadcast"):
+            x + numpy.ones(4)
+        1 / 0  # noqa: B018
+
+
+def test_errors_that_come_at_the_end():
+    x, bad = mxnp.zeros(N), mxnp.arange(N) + 1
+    profile = mxnp.profile()
+    with pytest.raises(IndexError, match=f"index {N} is out of bounds"), profile:
+        x = x[bad]
+    assert _bridge.profile_rows() == []
+    assert [check.count for check in profile.checks] == [1]
+
+
+def test_all_threads_are_counted():
+    def work() -> None:
+        for _ in range(20):
+            x = mxnp.ones(3) + 1
+            y = mxnp.ones(N) + 1
+            assert y.sum() == 2 * N
+            assert x[0] == 2
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    with mxnp.profile() as profile:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    counts = {(row.operation, row.lane): row.calls for row in profile.rows}
+    assert counts["add", "numpy"] == 80
+    assert counts["add", "cpu"] == 80 if engine() == "cpu" else True
+    assert sum(row.calls for row in profile.rows if row.operation == "add.reduce") == 80
+    assert sum(wait.count for wait in profile.waits) >= 1
+
+
+def test_code_without_a_place():
+    """Positions may be left out of code objects; then lines are what there is."""
+    code = compile("y = np.ones(3) + 1\n", "gone.py", "exec")
+    code = code.replace(co_filename="gone.py", co_linetable=b"")
+    with mxnp.profile() as profile:
+        exec(code, {"np": mxnp})
+    assert {row.place.file for row in profile.rows} == {"gone.py"}
+    assert {row.place.expression for row in profile.rows} == {""}
+
+
+def test_functions_with_equal_code_are_told_apart(tmp_path):
+    names = []
+    for name in ("a.py", "b.py"):
+        path = tmp_path / name
+        path.write_text("def f(x):\n    return x + 1\n")
+        space: dict[str, Any] = {}
+        exec(compile(path.read_text(), str(path), "exec"), space)
+        names.append(space["f"])
+    with mxnp.profile() as profile:
+        for f in names:
+            f(mxnp.ones(3))
+    files = {
+        Path(row.place.file).name for row in profile.rows if row.operation == "add"
+    }
+    assert files == {"a.py", "b.py"}
+
+
+def test_code_objects_are_let_go_of():
+    code = compile("x + x", "text", "eval")
+    before = sys.getrefcount(code)
+    with mxnp.profile():
+        eval(code, {"x": mxnp.ones(3)})
+        assert sys.getrefcount(code) > before
+    # one is kept to know it again, at most
+    assert sys.getrefcount(code) <= before + 1
+
+
+def test_many_rows():
+    lines = "\n".join("x + 1" for _ in range(3000))
+    with mxnp.profile() as profile:
+        exec(compile(lines, "many.py", "exec"), {"x": mxnp.arange(3)})
+    rows = [row for row in profile.rows if row.operation == "add"]
+    assert len(rows) == 3000
+    assert {row.calls for row in rows} == {1}
+    assert len(profile.lines()) == 3001

@@ -1,0 +1,124 @@
+"""Random programs, compared with NumPy statement by statement: see program_fuzz.
+
+``MXNP_FUZZ=20000`` runs as many programs; ``python -m tests.program_fuzz`` runs them for
+a time, and prints the shortest program that differs.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy
+import pytest
+from program_fuzz.grammar import write
+from program_fuzz.programs import Step, is_complete, run, script
+from program_fuzz.shrinking import shrink
+
+import mxnp
+from mxnp import _bridge
+
+PROGRAMS = int(os.environ.get("MXNP_FUZZ", "240"))
+RUNS = 12  # tests, so that several processes share them
+
+
+@pytest.fixture(autouse=True)
+def all_recorded() -> Any:
+    before = _bridge.set_threshold(0)
+    yield
+    _bridge.set_threshold(before)
+
+
+def fails(program: Any) -> bool:
+    return run(program) is not None
+
+
+@pytest.mark.parametrize("part", range(RUNS))
+def test_programs(part: int) -> None:
+    for seed in range(part, PROGRAMS, RUNS):
+        program = write(seed)
+        difference = run(program)
+        if difference:
+            shortest = shrink(program[: difference.step + 1], fails, is_complete)
+            words = (run(shortest) or difference).words
+            pytest.fail(f"seed {seed}: {words}\n{script(shortest)}", pytrace=False)
+
+
+def test_a_seed_gives_one_program() -> None:
+    assert write(5) == write(5)
+    assert write(5) != write(6)
+
+
+def test_programs_make_sense() -> None:
+    """Few statements are errors, and most kinds of them are there."""
+    texts = []
+    for seed in range(40):
+        program = write(seed)
+        assert is_complete(program)
+        texts += [step.text for step in program]
+    for word in ("out=", "where=", ".at(", "+=", "del ", "astype", "axis", "n", "fill"):
+        assert any(word in text for text in texts), word
+
+
+@pytest.fixture
+def wrong_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = mxnp.sort
+
+    def sort(a: Any, axis: int = -1) -> Any:
+        result = right(a, axis=axis)
+        return -result if result.dtype == numpy.float64 else result
+
+    monkeypatch.setattr(mxnp, "sort", sort)
+
+
+@pytest.mark.usefixtures("wrong_sort")
+def test_a_fault_is_found_and_its_program_is_short() -> None:
+    texts = [
+        "a1 = make(3, (5,), 'd')",
+        "a2 = make(4, (5,), 'i')",
+        "a3 = a2 + 1",
+        "a4 = np.sort(a3)",
+        "a5 = a1 * 2",
+        "a6 = np.sort(a5, axis=-1)",
+        "a7 = a6 + 1",
+    ]
+    program = [Step(text) for text in texts]
+    difference = run(program)
+    assert difference is not None
+    assert difference.step == len(program) - 1
+    shortest = shrink(program, fails, is_complete)
+    assert len(shortest) <= 3
+    assert [step.text for step in shortest][:1] == texts[:1]
+    assert run(shortest) is not None
+    assert script(shortest).endswith(shortest[-1].text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("s1 = 1 if np is numpy else 2", "s1 is 2, not 1"),
+        ("s1 = 1 if np is numpy else 1.0", "s1 is 1.0, not 1"),
+        ("a1 = np.zeros(3, 'f' if np is numpy else 'd')", "a1.dtype is float64"),
+        ("a1 = np.zeros(3 if np is numpy else 4)", "a1.shape is (4,), not (3,)"),
+        ("a1 = np.zeros((4, 4))[:, :: 1 if np is numpy else -1]", "a1.strides are"),
+        ("a1 = np.zeros(3) if np is numpy else -np.zeros(3)", "a1 is"),
+        ("a1 = numpy.zeros(3)", "a1 is a <class 'numpy.ndarray'>"),
+        ("np.zeros(3)[9 if np is numpy else 7]", "was raised"),
+        (
+            "a1 = 1 if np is numpy else exec('a2 = 1', globals())",
+            "there are ['a1', 'a2']",
+        ),
+    ],
+)
+def test_what_is_compared(text: str, words: str) -> None:
+    difference = run([Step(text)])
+    assert difference is not None
+    assert words in difference.words
+
+
+def test_numbers_that_are_near() -> None:
+    near = "a1 = np.full(3, 1.0 if np is numpy else 1 + 2**-50)"
+    assert run([Step(near)]) is not None
+    assert run([Step(near, is_exact=False), Step("a2 = a1 + 1")]) is None
+    far = near.replace("2**-50", "2**-40")
+    assert run([Step(far, is_exact=False)]) is not None

@@ -1,0 +1,534 @@
+"""`python -m mxnp --report`: tables, pages, json, gates, and how the program ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from dataclasses import fields
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mxnp
+from mxnp import _gate, _page, _profile, _report, _table
+
+HEAT = """
+import numpy as np
+
+n = 200
+u = np.zeros((n, n))
+u[0] = 1.0
+for step in range(10):
+    new = u.copy()
+    new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+    err = abs(new - u).max()
+    u = new
+    if err < 1e-9:
+        break
+small = np.linalg.inv(np.eye(3))
+print("done", round(float(u.sum()), 6))
+"""
+
+
+class Run:
+    """A program that was run by ``python -m mxnp``."""
+
+    def __init__(self, folder: Path, *args: str, **options: Any) -> None:
+        clean = {k: v for k, v in os.environ.items() if k[:5] != "MXNP_"}
+        done = subprocess.run(
+            [sys.executable, *options.pop("before", ["-m", "mxnp"]), *args],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            input=options.pop("stdin", ""),
+            env=clean | {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "120"} | options,
+        )
+        self.status, self.output, self.errors = (
+            done.returncode,
+            done.stdout,
+            done.stderr,
+        )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "heat.py").write_text(HEAT.lstrip())
+    return tmp_path
+
+
+def write(folder: Path, text: str) -> str:
+    (folder / "program.py").write_text(textwrap.dedent(text).lstrip())
+    return "program.py"
+
+
+# -- Text -------------------------------------------------------------------------------
+
+
+def test_tables(folder):
+    done = Run(folder, "--report", "heat.py")
+    assert done.status == 0
+    assert done.output.startswith("done ")
+    assert len(done.output.splitlines()) == 1  # all else is on the standard error
+    text = done.errors
+    assert re.search(
+        r"^ ?heat\.py:9  err = abs\(new - u\)\.max\(\) +\S+ [mµ]?s", text, re.M
+    )
+    assert re.search(
+        r"^ +subtract  new - u +10 +400,000 +\S+ [mµ]?s +6\.40 MB +100%", text, re.M
+    )
+    assert re.search(r"^ +linalg\.inv .* 1 +9 +\S+ [mµ]?s +144 bytes", text, re.M)
+    assert "Waits: all that was recorded had to run" in text
+    assert re.search(r"heat\.py:9  abs\(new - u\)\.max\(\) +10 +\d+ +\S+ [mµ]?s", text)
+    assert "max gives a number" in text
+    assert re.search(
+        r"Peak memory: \S+ [MkG]B in mxnp's arrays, \S+ [MG]B in the proc", text
+    )
+    last = text.rstrip().splitlines()[-1]
+    assert re.fullmatch(
+        r"\S+ [mµ]?s of \S+ [mµ]?s in array work: \d+% fused, \d+% engine, \d+% NumPy",
+        last,
+    )
+
+
+def test_without_rich_it_says_so_before_the_program_runs(folder):
+    hidden = folder / "without"
+    hidden.mkdir()
+    block = "import sys\nsys.modules['rich'] = None\n"
+    (hidden / "sitecustomize.py").write_text(block)
+    path = {"PYTHONPATH": str(hidden)}
+    done = Run(folder, "--report", "heat.py", **path)
+    assert done.status == 2
+    assert done.output == ""
+    assert "needs rich: `pip install 'mxnp[report]'`" in done.errors
+    done = Run(
+        folder, "--report=json", "r.json", "--report=html", "r.html", "heat.py", **path
+    )
+    assert done.status == 0
+    assert json.loads((folder / "r.json").read_text())["rows"]
+    assert "heat.py" in (folder / "r.html").read_text()
+
+
+# -- json -------------------------------------------------------------------------------
+
+
+def test_json(folder):
+    done = Run(folder, "--report=json", "out.json", "heat.py", "argument")
+    assert (done.status, done.errors) == (0, "")
+    report = json.loads((folder / "out.json").read_text())
+    assert list(report) == [
+        "schema", "mxnp", "numpy", "program", "total", "rows", "waits", "checks",
+    ]  # fmt: skip
+    assert report["schema"] == "mxnp-report/1"
+    assert report["program"] == "heat.py"
+    place = [field.name for field in fields(_profile.Place)] + ["expression"]
+    for key, kind in (
+        ("rows", _profile.Row), ("waits", _profile.Wait), ("checks", _profile.Check),
+    ):  # fmt: skip
+        names = [field.name for field in fields(kind)][1:]
+        assert all(list(one) == place + names for one in report[key])
+    assert list(report["total"]) == [field.name for field in fields(_profile.Total)]
+    subtract = next(row for row in report["rows"] if row["operation"] == "subtract")
+    assert (subtract["line"], subtract["calls"], subtract["elements"]) == (
+        9,
+        10,
+        400_000,
+    )
+    assert subtract["file"] == str(folder / "heat.py")
+    assert (subtract["bytes_read"], subtract["lane"]) == (6_400_000, "cpu")
+    found = {wait["line"]: wait["count"] for wait in report["waits"]}
+    assert found == {9: 10}
+
+
+def test_the_schema_is_documented():
+    text = (Path(__file__).parents[1] / "docs" / "report.md").read_text()
+    for kind in (
+        _profile.Place,
+        _profile.Row,
+        _profile.Wait,
+        _profile.Check,
+        _profile.Total,
+    ):
+        for field in fields(kind):
+            assert f"`{field.name}`" in text or field.name == "place", field.name
+    for reason in ("numpy", "result", "mask", "full", "export"):
+        assert f"`{reason}`" in text
+
+
+def test_standard_output_and_files_with_a_colon(folder):
+    program = write(folder, "import numpy as np\nnp.ones(3) + 1\n")
+    done = Run(folder, "--report=json:-", program)
+    assert json.loads(done.output)["total"]["calls"] == 2
+    done = Run(folder, "--report=json:a.json", "--report=html:a.html", program)
+    assert (done.status, done.output, done.errors) == (0, "", "")
+    assert json.loads((folder / "a.json").read_text())["rows"]
+    assert (folder / "a.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_file_is_opened_where_the_program_began(folder):
+    program = write(folder, "import os\nos.chdir('/')\n")
+    (folder / "r.json").write_text("what was there before" * 1000)
+    assert Run(folder, "--report=json", "r.json", program).status == 0
+    assert json.loads((folder / "r.json").read_text())["rows"] == []
+
+
+# -- What is refused ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--report=xml", "heat.py"], "expected json or html, not 'xml'"),
+        (["--report=json"], "expected a file"),
+        (["--report=json", "heat.py"], "not written to a program: heat.py"),
+        (["--report=html", "no/r.html", "heat.py"], "No such file or directory"),
+        (["--fail-on-sync=few", "heat.py"], "expected a number, not 'few'"),
+        (["--trace"], "expected one argument"),
+        (["--allow", "", "heat.py"], "expected a name"),
+    ],
+)
+def test_wrong_options(folder, args, message):
+    done = Run(folder, *args)
+    assert done.status == 2
+    assert done.output == ""
+    assert message in done.errors
+    assert (folder / "heat.py").read_text() == HEAT.lstrip()
+
+
+# -- How the program ends ----------------------------------------------------------------
+
+
+def test_a_program_that_fails(folder):
+    program = write(
+        folder,
+        """
+        import numpy as np
+        x = np.ones(20_000) * 2
+        print(x.sum())
+        raise ValueError("mine")
+        """,
+    )
+    done = Run(folder, "--report", program)
+    assert done.status == 1
+    assert done.output == "40000.0\n"
+    traceback, _, report = done.errors.partition("ValueError: mine\n")
+    assert 'program.py", line 4, in <module>' in traceback
+    assert "mxnp/" not in traceback
+    assert "multiply" in report
+    assert "in array work" in report
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("", 0), ("0", 0), ("3", 3), ("'words'", 1)]
+)
+def test_a_program_that_exits(folder, code, status):
+    program = write(
+        folder,
+        f"""
+        import sys
+        import numpy as np
+        x = np.ones(20_000) * 2
+        sys.exit({code})
+        """,
+    )
+    done = Run(folder, "--report", program)
+    assert done.status == status
+    assert "multiply" in done.errors  # what was still recorded has run
+    assert ("words\n" in done.errors) == (code == "'words'")
+
+
+def test_errors_that_were_still_to_come(folder):
+    text = """
+        import sys
+        import numpy as np
+        x = np.zeros(50_000)
+        y = x[np.arange(50_000) + 1]
+        {}
+        """
+    done = Run(folder, "--report", write(folder, text.format("")))
+    assert done.status == 1
+    assert "IndexError: index 50000 is out of bounds" in done.errors
+    assert "in array work" in done.errors
+    done = Run(folder, "--report", write(folder, text.format("sys.exit(4)")))
+    assert done.status == 4
+    assert done.errors.count("IndexError: index 50000 is out of bounds") == 1
+    assert "in array work" in done.errors
+
+
+def test_child_processes_write_nothing(folder):
+    program = write(
+        folder,
+        """
+        import multiprocessing, os, sys
+        import numpy as np
+
+        def work(n):
+            return float((np.ones(20_000) * n).sum())
+
+        if __name__ == "__main__":
+            for method in ("fork", "spawn"):
+                with multiprocessing.get_context(method).Pool(2) as pool:
+                    print(pool.map(work, [1, 2]))
+            if os.fork() == 0:
+                print((np.ones(20_000) * 3).sum(), flush=True)
+                sys.exit(0)
+            os.wait()
+        """,
+    )
+    done = Run(folder, "--report=json", "r.json", "--report", program)
+    assert done.status == 0, done.errors
+    assert sorted(done.output.splitlines()) == ["60000.0", *2 * ["[20000.0, 40000.0]"]]
+    assert done.errors.count("rray work") == 1
+    report = json.loads((folder / "r.json").read_text())
+    assert report["rows"] == []  # the children's work is theirs
+
+
+def test_threads_that_go_on_are_waited_for(folder):
+    program = write(
+        folder,
+        """
+        import threading, time
+        import numpy as np
+
+        def work():
+            time.sleep(0.3)
+            print((np.ones(20_000) * 3).sum())
+
+        threading.Thread(target=work).start()
+        """,
+    )
+    done = Run(folder, "--report", program)
+    assert done.output == "60000.0\n"
+    assert "multiply" in done.errors
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin"),
+    [
+        (["-c", "import numpy as np; x = np.ones(9) + 1"], ""),
+        (["-"], "import numpy as np\nx = np.ones(9) + 1\n"),
+        ([], "import numpy as np\nx = np.ones(9) + 1\n"),
+        (["-m", "module"], ""),
+    ],
+)
+def test_other_kinds_of_programs(folder, args, stdin):
+    (folder / "module.py").write_text("import numpy as np\nx = np.ones(9) + 1\n")
+    done = Run(folder, "--report=json", "r.json", *args, stdin=stdin)
+    assert done.status == 0, done.errors
+    report = json.loads((folder / "r.json").read_text())
+    assert sorted(row["operation"] for row in report["rows"]) == ["add", "ones"]
+    assert report["program"] == (
+        " ".join(args)[:60] if args[:1] == ["-m"] else (args or ["-"])[0]
+    )
+
+
+# -- Gates ------------------------------------------------------------------------------
+
+FALLS_BACK = """
+import numpy as np
+x = np.arange(30_000.0)
+for i in range(3):
+    y = np.interp(x, [0, 1], [0, 1])
+z = np.sort(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        (["--fail-on-fallback"], 1),
+        (["--fail-on-fallback=3"], 1),
+        (["--fail-on-fallback=4"], 0),
+        (["--fail-on-fallback", "--allow", "interp"], 1),
+        (["--fail-on-fallback", "--allow", "interp", "--allow", "s*t"], 0),
+        (["--fail-on-fallback", "--allow=program.py"], 0),
+        (["--fail-on-fallback", "--allow=program.py:4", "--allow=program.py:5"], 0),
+        (["--fail-on-fallback", "--allow=program.py:4"], 1),
+        (["--fail-on-sync"], 1),
+        (["--fail-on-sync=2"], 0),
+    ],
+)
+def test_gates(folder, options, status):
+    program = write(folder, FALLS_BACK)
+    done = Run(folder, *options, program)
+    assert done.status == status, done.errors
+    if status == 0:
+        assert done.errors == ""
+    elif options == ["--fail-on-fallback"]:
+        assert done.errors.splitlines() == [
+            "mxnp: NumPy ran operations on large arrays: 4 times",
+            f"        3 x {folder / program}:4: interp: np.interp(x, [0, 1], [0, 1])",
+            f"        1 x {folder / program}:5: sort: np.sort(x)",
+        ]
+
+
+def test_gates_leave_a_programs_own_status_alone(folder):
+    program = write(folder, FALLS_BACK + "import sys\nsys.exit(7)\n")
+    done = Run(folder, "--fail-on-fallback", program)
+    assert done.status == 7
+    assert "4 times" in done.errors
+    program = write(folder, FALLS_BACK + "import sys\nsys.exit(0)\n")
+    assert Run(folder, "--fail-on-fallback", program).status == 1
+    program = write(folder, "import numpy as np\nprint(np.ones(5).sum())\n")
+    done = Run(folder, "--fail-on-fallback", "--fail-on-sync", program)
+    assert (done.status, done.output, done.errors) == (0, "5.0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_allowed"),
+    [
+        ("linalg.svd", True), ("linalg.*", True), ("svd", False), ("a.py", True),
+        ("src/a.py", True), ("src/*.py", True), ("/x/src/a.py", True), ("b.py", False),
+        ("a.py:14", True), ("a.py:15", False), ("src/a.py:14", True), ("b.py:14", False),
+        ("14", False), (":14", False), ("", False),
+    ],
+)  # fmt: skip
+def test_what_allows_what(pattern, is_allowed):
+    place = _profile.Place("/x/src/a.py", 14, 14, 0, 5, "f")
+    assert _gate.is_allowed(place, "linalg.svd", [pattern]) is is_allowed
+
+
+# -- The page ---------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """A parsed page: its elements must be closed in order, and its text is kept."""
+
+    EMPTY = frozenset({"meta", "br", "hr", "img", "input", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.stack == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.EMPTY:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.stack and self.stack[-1] not in ("style", "script"):
+            self.text.append(data)
+
+
+def test_the_page(folder):
+    Run(folder, "--report=html", "r.html", "heat.py")
+    text = (folder / "r.html").read_text()
+    page = Page(text)
+    shown = " ".join(page.text)
+    for line in HEAT.strip().splitlines():
+        assert line.strip() in shown, line
+    assert "10 waits" in shown
+    assert "max gives a number" in shown
+    assert "linalg.inv" in shown
+    tags = [tag for tag, _ in page.tags]
+    assert tags.count("main") == 1
+    assert not {"link", "img", "iframe", "object"} & set(tags)
+    for tag, attributes in page.tags:  # nothing is loaded
+        assert "src" not in attributes, tag
+        assert "href" not in attributes, tag
+    assert "http" not in text.replace("http-equiv", "")
+    metas = [attributes for tag, attributes in page.tags if tag == "meta"]
+    policy = next(m["content"] for m in metas if "http-equiv" in m)
+    assert policy.startswith("default-src 'none'")
+    assert any(m.get("name") == "viewport" for m in metas)
+    keys = [a["data-key"] for tag, a in page.tags if tag == "td" and "data-key" in a]
+    assert "400000" in keys
+
+
+def test_the_page_escapes_what_is_the_programs(folder):
+    evil = "<script>alert('x')</script>&\""
+    program = write(
+        folder,
+        f"""
+        import numpy as np
+        {evil!r}; a = np.ones(3) + len({evil!r})
+        def {"f"}(): pass
+        """,
+    )
+    name = "<b>.html"
+    Run(folder, "--report=html", name, program)
+    text = (folder / name).read_text()
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(" in text
+    assert "alert('x')" in " ".join(Page(text).text).replace("\\'", "'")
+    report = mxnp.profile().report
+    assert "<i>" not in _page.page(report, "<i>")
+    assert "&lt;i&gt;" in _page.page(report, "<i>")
+
+
+def test_long_files_are_folded(folder):
+    lines = ["import numpy as np", *("pass" for _ in range(100)), "np.ones(3) + 1"]
+    write(folder, "")
+    (folder / "program.py").write_text("\n".join(lines) + "\n")
+    Run(folder, "--report=html", "r.html", "program.py")
+    page = Page((folder / "r.html").read_text())
+    assert "… 97 lines" in " ".join(page.text)
+    rows = [a for _, a in page.tags if a.get("class") == "row"]
+    assert len(rows) == 102
+
+
+def test_files_that_are_gone(folder):
+    program = write(
+        folder,
+        """
+        import os
+        import numpy as np
+        os.remove(__file__)
+        exec("a = np.ones(3) + 1")
+        b = np.ones(3) + 1
+        """,
+    )
+    done = Run(folder, "--report=html", "r.html", "--report", program)
+    assert done.status == 0, done.errors
+    assert "add" in " ".join(Page((folder / "r.html").read_text()).text)
+    assert "<string>:1" in done.errors
+
+
+# -- In a program and in notebooks --------------------------------------------------------
+
+
+def test_forms_of_a_profile(tmp_path, capsys):
+    with mxnp.profile() as profile:
+        mxnp.ones(3) + 1
+    profile.print()
+    assert "in array work" in capsys.readouterr().out
+    text = profile.to_json(tmp_path / "r.json")
+    assert (tmp_path / "r.json").read_text() == text
+    assert json.loads(text) == json.loads(json.dumps(_report.to_dict(profile.report)))
+    assert profile.to_html(tmp_path / "r.html") == (tmp_path / "r.html").read_text()
+    shown = Page(profile._repr_html_())
+    assert "add" in shown.text
+    assert "script" not in [tag for tag, _ in shown.tags]
+    assert repr(profile) == f"<mxnp.profile: {_table.summary(profile.report)}>"
+
+
+def test_rich_shows_a_profile():
+    console = pytest.importorskip("rich.console")
+    with mxnp.profile() as profile:
+        mxnp.ones(3) + 1
+    out = console.Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    out.print(profile)
+    assert "in array work" in out.export_text()
+    out.file.close()
+
+
+def test_printing_without_rich(monkeypatch):
+    monkeypatch.setattr(_table, "is_possible", lambda: False)
+    profile = mxnp.profile()
+    with pytest.raises(ImportError, match=r"pip install 'mxnp\[report\]'"):
+        profile.print()
