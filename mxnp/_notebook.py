@@ -33,6 +33,7 @@ class Magic(Magics):
     @line_cell_magic
     def mxnp(self, line: str, cell: str | None = None) -> None:
         """Run a cell in which `import numpy` gives mxnp, or switch that on or off."""
+        shell: Any = self.shell  # of IPython 9.18 the type says that it may be None
         wishes = parse_argstring(self.mxnp, line)
         if cell is None:
             if wishes.mode:
@@ -43,12 +44,12 @@ class Magic(Magics):
         mode = _modes.mode(wishes.mode or _modes.get_mode())
         is_measured = any((wishes.report, wishes.html, wishes.json, wishes.trace))
         with _installed(), mode, measured if is_measured else contextlib.nullcontext():
-            self.shell.run_cell(cell, store_history=False)
+            shell.run_cell(cell, store_history=False)
         for kind in ("html", "json", "trace"):
             if getattr(wishes, kind):
                 getattr(measured, f"to_{kind}")(getattr(wishes, kind))
         if wishes.report:
-            _show(self.shell, measured)
+            _show(shell, measured)
 
 
 def _show(shell: Any, measured: profile) -> None:
