@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
@@ -12,7 +11,7 @@ from typing import Any, TextIO
 from . import _array_patterns, _devices, _element_patterns, _figures, _lib, _runner
 from ._findings import Finding, Search
 from ._profile import Report
-from ._report import profile, to_dict, write
+from ._report import profile
 from ._syntax import Facts, Source
 from ._table import shown
 
@@ -166,20 +165,7 @@ class doctor(profile):  # noqa: N801
         """
         print_findings(self.report, file or sys.stdout)
 
-    def to_json(self, file: Any = None) -> str:
-        """
-        Give the report as json, with what was found as ``findings``.
-
-        Parameters
-        ----------
-        file : path-like, optional
-            A file to write it to, too.
-
-        Returns
-        -------
-        str
-            The text.
-        """
-        told = to_dict(self.report, self._program)
+    def _to_dict(self) -> dict[str, Any]:
+        told = super()._to_dict()
         told["findings"] = [asdict(finding) for finding in self.findings]
-        return write(json.dumps(told, indent=1) + "\n", file)
+        return told

@@ -64,8 +64,6 @@ def _without_nan(op: ufunc) -> Queued:
             if a is NotImplemented:
                 return NotImplemented
         result = reduce_by(op, a, axis, dtype, out, keepdims, initial, where)
-        if result is NotImplemented:
-            return NotImplemented
         return finish(result, out)
 
     return reduce
@@ -115,7 +113,7 @@ def _mean_without_nan(
     total = reduce_by(_add, filled, axis, None, None, keepdims, GIVEN, True)
     count = reduce_by(_add, ~is_nan, axis, None, None, keepdims, GIVEN, True)
     result = divide_by_counts(total, count)
-    return result if result is NotImplemented else finish(result, None)
+    return finish(result, None)
 
 
 def _variance_without_nan(
@@ -151,7 +149,7 @@ def _variance_without_nan(
 
 def _var_without_nan(a: Any, *args: Any, **kwargs: Any) -> Any:
     result = _variance_without_nan(a, *args, **kwargs)
-    return result if result is NotImplemented else finish(result, None)
+    return finish(result, None)
 
 
 def _std_without_nan(a: Any, *args: Any, **kwargs: Any) -> Any:

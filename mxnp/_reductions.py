@@ -68,8 +68,11 @@ def count_along(a: Any, axes: int) -> int:
 def finish(result: Any, out: Any, keeps: bool = False) -> Any:
     """Give the result as NumPy does: into `out`, or as a scalar without axes.
 
-    In fast mode it stays an array, which need not be computed yet.
+    In fast mode it stays an array, which need not be computed yet.  NotImplemented is
+    passed on.
     """
+    if result is NotImplemented:
+        return NotImplemented
     if out is not None:
         out[...] = result
         return out
@@ -180,8 +183,6 @@ def _with_dtype(op: ufunc) -> Queued:
         where: Any = True,
     ) -> Any:
         result = reduce_by(op, a, axis, dtype, out, keepdims, initial, where)
-        if result is NotImplemented:
-            return result
         return finish(result, out)
 
     return reduce
@@ -197,8 +198,6 @@ def _without_dtype(op: ufunc) -> Queued:
         where: Any = True,
     ) -> Any:
         result = reduce_by(op, a, axis, None, out, keepdims, initial, where)
-        if result is NotImplemented:
-            return result
         return finish(result, out)
 
     return reduce
@@ -214,8 +213,6 @@ def _truth(op: ufunc) -> Queued:
         where: Any = True,
     ) -> Any:
         result = reduce_by(op, a, axis, None, out, keepdims, GIVEN, where)
-        if result is NotImplemented:
-            return result
         return finish(result, out)
 
     return reduce
@@ -236,8 +233,6 @@ def _ufunc_reduce(
     if type(out) is tuple:
         out = out[0] if len(out) == 1 else NotImplemented
     result = reduce_by(op, array, axis, dtype, out, keepdims, initial, where)
-    if result is NotImplemented:
-        return result
     return finish(result, out)
 
 
@@ -280,7 +275,7 @@ def _search(least: bool) -> Queued:
         axis %= a.ndim
         if axis == a.ndim - 1 or a.strides[axis] == a.itemsize:
             found = _bridge.find(least, a, axis, kept)
-            return found if kept or found is NotImplemented else finish(found, None)
+            return finish(found, None, kept)
         # Lines of memory that goes across them are copied together, as in NumPy.
         lines = _moveaxis(a, axis, -1).copy()
         found = _bridge.find(least, lines, a.ndim - 1, kept)

@@ -172,8 +172,10 @@ class profile:  # noqa: N801
         str
             The text.
         """
-        text = json.dumps(to_dict(self.report, self._program), indent=1) + "\n"
-        return write(text, file)
+        return write(json.dumps(self._to_dict(), indent=1) + "\n", file)
+
+    def _to_dict(self) -> dict[str, Any]:
+        return to_dict(self.report, self._program)
 
     def to_html(self, file: Any = None) -> str:
         """

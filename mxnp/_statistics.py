@@ -139,8 +139,6 @@ def _variance(
 
 def _var(a: Any, *args: Any, **kwargs: Any) -> Any:
     result = _variance(a, *args, **kwargs)
-    if result is NotImplemented:
-        return NotImplemented
     return finish(result, _out(args, kwargs))
 
 
@@ -170,8 +168,6 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         return NotImplemented
     is_true = a if a.dtype.kind == "b" else a.astype(bool)
     count = reduce_by(_add, is_true, axis, numpy.intp, None, keepdims, GIVEN, True)
-    if count is NotImplemented:
-        return NotImplemented
     return finish(count, None)
 
 

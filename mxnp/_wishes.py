@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-KINDS = ("text", "json", "html", "trace")
-
 
 @dataclass
 class Wishes:
@@ -15,8 +13,8 @@ class Wishes:
     Parameters
     ----------
     outputs : list of (str, str)
-        What to write, of `KINDS`, and the file: empty for the standard error, ``-`` for
-        the standard output.
+        What to write (``text``, ``json``, ``html`` or ``trace``) and the file: empty
+        for the standard error, ``-`` for the standard output.
     fallbacks, waits : int or None
         How many calls of NumPy with large arrays, and how many waits, the program may
         have; None: any number.

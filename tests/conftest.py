@@ -6,6 +6,7 @@ import math
 import os
 import types
 import warnings
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from tolerances import METAL, near
 
 import mxnp
+from mxnp import _bridge
 
 # Whether each operation of each test is verified: those of the queue itself fail then.
 VERIFY = bool(os.environ.get("MXNP_VERIFY"))
@@ -43,6 +45,16 @@ def xp() -> types.ModuleType:
     mxnp, and what the two runs return must agree: see `assert_same`.
     """
     return mxnp
+
+
+@pytest.fixture
+def on_metal() -> Iterator[None]:
+    """Record everything, and let the device run it."""
+    before = _bridge.set_threshold(0)
+    mxnp.synchronize()
+    with mxnp.device("metal"):
+        yield
+    _bridge.set_threshold(before)
 
 
 @pytest.hookimpl(wrapper=True)

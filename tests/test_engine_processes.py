@@ -145,6 +145,31 @@ def test_interrupted_work_warns_once() -> None:
     ]
 
 
+def test_interrupt_before_the_warnings_of_what_has_run() -> None:
+    program = """
+        import time, warnings
+
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        x = np.linspace(0, 1, 300_000)  # quicker than signals are looked for
+        np.synchronize()
+        for _ in range(10):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                found, infinite = work(np, x), 1 / x
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.001)
+                    np.synchronize()
+                    time.sleep(10)
+                except KeyboardInterrupt:
+                    np.synchronize()
+            print(*(warning.message for warning in told))
+    """
+    assert (
+        run_with_signals(program).splitlines()
+        == ["divide by zero encountered in divide"] * 10
+    )
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
 @pytest.mark.parametrize(
     "body",

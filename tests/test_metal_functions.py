@@ -7,21 +7,12 @@ from typing import Any
 
 import numpy
 import pytest
-from on_metal import needs_metal
+from on_metal import launches, needs_metal
 
 import mxnp
 from mxnp import _bridge, _lib
 
-pytestmark = needs_metal
-
-
-@pytest.fixture(autouse=True)
-def on_metal() -> Any:
-    before = _bridge.set_threshold(0)
-    mxnp.synchronize()
-    with mxnp.device("metal"):
-        yield
-    _bridge.set_threshold(before)
+pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
 
 def dispatches() -> int:
@@ -85,13 +76,6 @@ def test_the_order_of_an_unstable_sort_is_numpys() -> None:
 # -- Selecting ------------------------------------------------------------------------
 
 SELECTED = [name for name in _lib.metal_types() if name != "bool"]
-
-
-def launches(call: Any) -> tuple[Any, int]:
-    """Give what a call gives, and how many kernels ran for it and for what it waits for."""
-    before = _lib.metal_counts()["dispatches"]
-    given = call()
-    return given, dispatches() - before
 
 
 def masked(n: int, share: float) -> tuple[numpy.ndarray, Any]:

@@ -7,29 +7,12 @@ from typing import Any
 
 import numpy
 import pytest
-from on_metal import needs_metal
+from on_metal import launches, needs_metal
 
 import mxnp
 from mxnp import _bridge, _lib
 
-pytestmark = needs_metal
-
-
-@pytest.fixture(autouse=True)
-def on_metal() -> Any:
-    before = _bridge.set_threshold(0)
-    mxnp.synchronize()
-    with mxnp.device("metal"):
-        yield
-    _bridge.set_threshold(before)
-
-
-def launches(call: Any) -> tuple[Any, int]:
-    """Give what a call gives, and how many kernels ran for it."""
-    before = _lib.metal_counts()["dispatches"]
-    given = call()
-    mxnp.synchronize()
-    return given, _lib.metal_counts()["dispatches"] - before
+pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
 
 def bits(x: Any) -> Any:

@@ -6,33 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
+import on_metal
 import pytest
-from on_metal import needs_metal
 
 import mxnp
 from mxnp import _bridge, _lib, _metal_updates
 
-pytestmark = needs_metal
+pytestmark = [on_metal.needs_metal, pytest.mark.usefixtures("on_metal")]
 
 N = 2500
 
 
-@pytest.fixture(autouse=True)
-def on_metal() -> Any:
-    before = _bridge.set_threshold(0)
-    mxnp.synchronize()
-    with mxnp.device("metal"):
-        yield
-    _bridge.set_threshold(before)
-
-
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Give what a call gives, and how many kernels ran for it."""
+    """Give what a call gives, and how many kernels ran for it alone."""
     mxnp.synchronize()
-    before = _lib.metal_counts()["dispatches"]
-    given = call()
-    mxnp.synchronize()
-    return given, _lib.metal_counts()["dispatches"] - before
+    return on_metal.launches(call)
 
 
 def integers(low: int, high: int, *shape: int, dtype: str = "int64") -> numpy.ndarray:

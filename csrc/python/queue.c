@@ -146,14 +146,39 @@ static void release_outcome(struct outcome *out)
     PyErr_Restore(type, value, traceback);
 }
 
+/* Those whose arrays know of their failures; their warnings are still to be told, the earliest
+ * first. */
+static struct outcome *untold;
+
+/* Signals are looked for before: an interrupt that came while the queue ran would be raised by
+ * the first Python code there is, which is that of a warning, and lose it. */
+static int tell_untold(void)
+{
+    int status = 0;
+    while (untold) {
+        if (status == 0 && PyErr_CheckSignals() < 0)
+            return -1;
+        struct outcome *out = untold;
+        if (!out)
+            break; /* a handler has used the queue */
+        untold = out->next;
+        if (status == 0)
+            status = tell_warnings(out);
+        release_outcome(out);
+    }
+    return status;
+}
+
 /* Arrays know of their failures before anybody takes them for written; warnings, which may run
  * Python code, come last. */
 static int tell_outcomes(void)
 {
-    struct outcome *first = in_order(atomic_exchange(&outcomes, NULL)), *next;
+    struct outcome **end = &untold;
+    while (*end)
+        end = &(*end)->next;
+    *end = in_order(atomic_exchange(&outcomes, NULL));
     int64_t done = queue_done;
-    int status = 0;
-    for (struct outcome *out = first; out; out = out->next) {
+    for (struct outcome *out = *end; out; out = out->next) {
         tell_failures(out);
         count_costs(out);
         done = out->done > done ? out->done : done;
@@ -161,13 +186,7 @@ static int tell_outcomes(void)
     queue_done = done;
     queue_kept = core->kept();
     queue_recorded = core->recorded();
-    for (struct outcome *out = first; out; out = next) {
-        next = out->next;
-        if (status == 0)
-            status = tell_warnings(out);
-        release_outcome(out);
-    }
-    return status;
+    return tell_untold();
 }
 
 /* Runs what is recorded by now, or some of it when signals are to be looked for. */
@@ -197,17 +216,17 @@ static int flush_once(void)
     if (status == MX_OK)
         take_outcome(outcome);
     queue_leave();
-    int signals = 0;
-    if (status == MX_INTERRUPTED)
-        signals = look_for_signals(saved);
-    else
-        PyEval_RestoreThread(saved);
+    if (status == MX_INTERRUPTED) {
+        int signals = look_for_signals(saved);
+        PyMem_Free(outcome);
+        return signals;
+    }
+    PyEval_RestoreThread(saved);
     if (status == MX_OK)
         return tell_outcomes();
     PyMem_Free(outcome);
-    if (status != MX_INTERRUPTED)
-        raise_failure(status);
-    return status == MX_INTERRUPTED ? signals : -1;
+    raise_failure(status);
+    return -1;
 }
 
 int queue_flush(void)
@@ -218,6 +237,8 @@ int queue_flush(void)
     next_look = begin + LOOK_EVERY;
     while (queue_done < last && status == 0)
         status = flush_once();
+    if (status == 0)
+        status = tell_untold();
     if (waits && profile_is_on)
         profile_waited(begin, queue_done - before);
     if (status < 0)
