@@ -51,6 +51,19 @@ def test_same_output_and_picture(example, tmp_path):
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
+def test_memory_is_flat(example):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.flat_memory", "--rounds", "20", example],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_without_matplotlib_it_says_what_to_install(example, tmp_path):
     program = f"""
 import runpy, sys

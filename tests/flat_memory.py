@@ -1,0 +1,142 @@
+"""
+Run each example many times in one process, and see that its memory stays what it is.
+
+    python -m tests.flat_memory [--rounds N] [EXAMPLE ...]
+
+Everything is recorded (``MXNP_THRESHOLD=0`` unless it is set), and nothing is drawn. After a
+tenth of the rounds the process has what it keeps; what it has at the end is compared to that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import io
+import json
+import os
+import runpy
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "docs" / "examples"
+# Each example and the arguments that make it quick.
+EXAMPLES = {
+    "black_scholes": ["--paths", "2000", "--grid", "20"],
+    "colour_quantisation": ["--every", "24", "--colours", "4"],
+    "heat_equation": ["-n", "32", "--steps", "20"],
+    "mandelbrot": ["--width", "24", "--limit", "20"],
+    "n_body": ["-n", "12", "--steps", "10"],
+    "terrain_fit": ["--every", "24", "--degree", "2"],
+}
+# What may differ: malloc's heap moves a little, and what is kept of the first look is an object.
+SLACK = {"resident": 2 << 20, "objects": 9, "in use": 0}
+
+
+class Drawing:
+    """What takes everything that can be done to a figure, and does nothing."""
+
+    def __getattr__(self, name: str) -> Drawing:
+        if name.startswith("__"):  # it has no protocols, as those of arrays
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Drawing:
+        return self
+
+
+def subplots(rows: int = 1, columns: int = 1, **_: Any) -> tuple[Any, Any]:
+    """Give a figure and its axes, as pyplot does."""
+    axes = [Drawing() for _ in range(rows * columns)]
+    return Drawing(), axes[0] if len(axes) == 1 else axes
+
+
+def resident() -> int:
+    """Return the bytes of the process that are in memory."""
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def look() -> dict[str, int]:
+    """Return what may grow: memory, objects of Python, blocks of mxnp's."""
+    import mxnp
+
+    mxnp.synchronize()
+    gc.collect()
+    return {
+        "resident": resident(),
+        "objects": len(gc.get_objects()),
+        "in use": mxnp.memory_info()["in_use"],
+    }
+
+
+def looks(example: str, rounds: int) -> Iterator[dict[str, int]]:
+    """Run an example so many times; look after a tenth of them and after all."""
+    from matplotlib import pyplot
+
+    import mxnp
+
+    pyplot.subplots = subplots
+    mxnp.install()
+    sys.argv = [example, *EXAMPLES[example]]
+    for done in range(1, rounds + 1):
+        with contextlib.redirect_stdout(io.StringIO()):
+            runpy.run_path(str(FOLDER / f"{example}.py"), run_name="__main__")
+        if done in (rounds // 10, rounds):
+            yield look()
+
+
+def measure(example: str, rounds: int) -> dict[str, Any]:
+    """Run an example in a process of its own; give its seconds and both looks."""
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.flat_memory", "--one", example, str(rounds)],
+        cwd=Path(__file__).parents[1],
+        env={"MXNP_THRESHOLD": "0", **os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    early, late = json.loads(done.stdout)
+    return {"seconds": time.perf_counter() - begin, "early": early, "late": late}
+
+
+def is_flat(early: dict[str, int], late: dict[str, int]) -> bool:
+    """Tell whether nothing grew but for what may."""
+    return all(late[name] <= early[name] + slack for name, slack in SLACK.items())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").strip().splitlines()[0]
+    )
+    parser.add_argument("--rounds", type=int, default=10_000)
+    parser.add_argument(
+        "--one", nargs=2, metavar=("EXAMPLE", "N"), help="in this process"
+    )
+    parser.add_argument("examples", nargs="*", metavar="EXAMPLE")
+    options = parser.parse_args()
+    if options.one:
+        json.dump(list(looks(options.one[0], int(options.one[1]))), sys.stdout)
+        return
+    growing = 0
+    for example in options.examples or EXAMPLES:
+        found = measure(example, options.rounds)
+        early, late = found["early"], found["late"]
+        growing += not is_flat(early, late)
+        told = ", ".join(f"{name} {early[name]:,} -> {late[name]:,}" for name in early)
+        print(
+            f"{example}: {options.rounds} rounds, {found['seconds']:.0f} s: {told}",
+            flush=True,
+        )
+    sys.exit(f"{growing} examples grow" if growing else 0)
+
+
+if __name__ == "__main__":
+    main()
