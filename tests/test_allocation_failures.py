@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
+from on_metal import HOST
 from tolerances import METAL
 
 import mxnp
@@ -288,7 +289,13 @@ class HeapInfo(ctypes.Structure):
 
 
 def heap_size() -> int:
-    """Bytes that malloc has given out; 0 where the C library does not tell."""
+    """
+    Bytes that malloc has given out; 0 where the C library does not tell.
+
+    The Metal host keeps what is dead for a while, so what lives is counted there.
+    """
+    if METAL and HOST:
+        return 64 * HOST.live_objects
     try:
         read_info = ctypes.CDLL(None).mallinfo2
     except AttributeError:
