@@ -6,6 +6,7 @@ import functools
 import inspect
 import operator
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -251,8 +252,8 @@ def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
     return writing
 
 
-# From NumPy 2.5 on a deprecated name: asking for it warns.
-_chararray = vars(numpy.char).get("chararray")
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    _chararray = getattr(numpy.char, "chararray", None)  # deprecated from NumPy 2.5 on
 
 for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, _chararray):
     if _cls is not None:

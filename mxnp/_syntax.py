@@ -18,6 +18,8 @@ PURE = {
     *("abs", "float", "int", "bool", "max", "min", "len", "range", "round", "print"),
     *("enumerate", "zip", "complex", "str"),
 }
+# What takes its arguments' elements when it is gone through.
+_LAZY = {"enumerate", "filter", "iter", "map", "reversed", "zip"}
 _OURS = ("numpy", "mxnp")
 
 Spot = tuple[int, int, int, int]  # first and last line, columns in bytes of UTF-8
@@ -68,6 +70,19 @@ class Source:
         return self._at.get(
             (place.line, place.end_line, place.column, place.end_column)
         )
+
+    def reader(self, node: ast.AST) -> ast.AST:
+        """
+        Give the loop or comprehension that goes through an expression, else that.
+
+        From Python 3.13 on its instruction has the place of what it goes through.
+        """
+        above = self._parents.get(node)
+        is_lazy = isinstance(node, ast.Call) and dotted_name(node.func) in _LAZY
+        is_array = is_lazy or isinstance(node, (ast.Name, ast.Attribute))
+        if above is None or not is_array or getattr(above, "iter", None) is not node:
+            return node
+        return self._parents[above] if isinstance(above, ast.comprehension) else above
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """Give the node that a node is a part of."""
@@ -286,7 +301,8 @@ class Facts:
         for row in report.rows:
             node = source.at(row.place) if row.place.file == source.file else None
             if node is not None:
-                self.rows[node].append(row)
+                is_read = row.operation == "getitem"
+                self.rows[source.reader(node) if is_read else node].append(row)
         for wait in report.waits:
             node = source.at(wait.place) if wait.place.file == source.file else None
             if node is not None:

@@ -28,11 +28,9 @@ KERNELS = (FOLDER / "driver.metal").read_text()
 def start() -> str:
     """Give what a script begins with that has the driver."""
     return f"""
-import importlib.util, os, sys
-spec = importlib.util.spec_from_file_location("driver", {str(FOLDER / "driver.py")!r})
-module = importlib.util.module_from_spec(spec)
-sys.modules["driver"] = module
-spec.loader.exec_module(module)
+import os, sys
+sys.path.append({str(FOLDER.parent)!r})
+from metal_host import driver as module
 driver = module.Driver({str(module.build_driver())!r})
 """
 
@@ -41,7 +39,7 @@ def _find_reason_to_skip() -> str:
     if not sys.platform.startswith("linux"):
         return "the Metal host is for Linux"
     try:
-        module.load_build().compiler()
+        module.build.compiler()
     except FileNotFoundError as error:
         return str(error)
     return ""

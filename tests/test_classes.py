@@ -69,6 +69,7 @@ def test_subclasses_of_numpy_write_to_arrays(xp: Any) -> Any:
     return out
 
 
+@pytest.mark.filterwarnings("ignore:The chararray class is deprecated")
 def test_text_with_arrays(xp: Any) -> Any:
     text = xp.array(["%d", "%s"]).view(xp.char.chararray)
     return (text % xp.array([3, 7])).tolist()

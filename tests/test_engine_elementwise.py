@@ -682,6 +682,14 @@ def outs(xp: Library, dtype: str) -> dict[str, Any]:
     }
 
 
+def narrowed(results: Any) -> Any:
+    """Give numbers of 64 bits as those of 32 that they were made from."""
+    if isinstance(results, list | tuple):
+        return type(results)(narrowed(each) for each in results)
+    kind = getattr(results, "dtype", numpy.dtype(bool)).kind
+    return results.astype({"f": "f4", "c": "F"}[kind]) if kind in "fc" else results
+
+
 @pytest.mark.parametrize("target", ["?", "u1", "i4", "i8", "f2", "f4", "f8", "F", "D"])
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("name", WITH_OUT)
@@ -702,7 +710,8 @@ def test_out(name: str, dtype: str, target: str, xp: Library) -> Any:
     a = Operands(xp).inputs((dtype,) * ufunc.nin, layouts[0])
     results.append(outcome(ufunc, *a, out, casting="unsafe"))
     results.append(outcome(ufunc, *a, out=(out,), casting="no"))
-    return results
+    is_wider = dtype == "complex64" and target in ("f8", "D")
+    return narrowed(results) if METAL and is_wider else results
 
 
 @pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "signbit"])

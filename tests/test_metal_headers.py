@@ -8,7 +8,6 @@ and types by their encoding. Nothing of either is kept in the repository.
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from metal_host import toolchain
 
 HEADERS = Path(__file__).parent / "metal_host"
 WHEELS = {
@@ -151,10 +151,8 @@ def read_headers(folder: Path) -> Declarations:
 
 def wheel(package: str) -> zipfile.ZipFile:
     """Give a package's wheel, downloaded once."""
-    given = os.environ.get("METAL_HOST_CACHE")
-    cache = Path(given) if given else Path.home() / ".cache" / "mxnp-metal-host"
-    folder = cache / "wheels"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = Path(toolchain.cache_folder(), "wheels")
+    folder.mkdir(mode=0o700, exist_ok=True)
     stem = package.lower().replace("-", "_")
     found = [p for p in folder.glob("*.whl") if p.name.lower().startswith(stem)]
     if not found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from metal_host import driver as host
 
 from mxnp import _lib
 from mxnp import _metal_kernels as kernels
@@ -20,25 +20,11 @@ HOST = Path(__file__).parent / "metal_host"
 PRELUDE = _lib.kernel_prelude().decode()
 
 
-def load(name: str, path: Path) -> Any:
-    """Import a file, which needs neither its package nor the C core."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-host = load("metal_host_driver", HOST / "driver.py")
-
-
 def reason_to_skip() -> str:
     if not sys.platform.startswith("linux"):
         return "the Metal host is for Linux"
     try:
-        host.load_build().compiler()
+        host.build.compiler()
     except FileNotFoundError as error:
         return str(error)
     return ""

@@ -679,6 +679,7 @@ def test_every_operator_is_watched() -> None:
     unwatched = {
         *("__new__", "__repr__", "__str__", "__hash__", "__iter__", "__len__"),
         *("__delitem__", "__ne__", "__doc__", "__module__", "__weakref__"),
+        *("__buffer__", "__release_buffer__"),  # from Python 3.12 on
     }
     operators = {
         name

@@ -792,9 +792,15 @@ static PyGetSetDef array_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* The texts are NumPy's; they live as long as its class, which is for good. */
-int array_load_docs(PyObject *numpy_class)
+/* Py_TPFLAGS_SEQUENCE, which Python's limited API leaves out. */
+#define MATCHES_AS_SEQUENCE (1ul << 5)
+
+/* The texts are NumPy's; they live as long as its class, which is for good.  From NumPy 2.5 on
+ * a pattern such as `case [x, y]` takes arrays apart. */
+int array_load(PyObject *numpy_class)
 {
+    unsigned long flags = PyType_GetFlags((PyTypeObject *)numpy_class);
+    array_spec.flags |= (unsigned)(flags & MATCHES_AS_SEQUENCE);
     for (PyGetSetDef *each = array_getset; each->set == set_of_host; each++) {
         if (!(each->closure = PyUnicode_InternFromString(each->name)))
             return -1;

@@ -200,8 +200,7 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddIntConstant(module, "CLAMP", MX_CLAMP) < 0 ||
         PyModule_AddIntConstant(module, "DROP", MX_DROP) < 0 ||
         PyModule_AddIntConstant(module, "NEAREST", MX_NEAREST) < 0 ||
-        PyModule_AddIntConstant(module, "MODULO", MX_MODULO) < 0 ||
-        array_load_docs(numpy_class) < 0)
+        PyModule_AddIntConstant(module, "MODULO", MX_MODULO) < 0 || array_load(numpy_class) < 0)
         goto failed;
     method_class = PyObject_GetAttrString(types, "MethodType");
     if (!method_class || add_type(module, "Array", &array_spec, NULL, &base_type) < 0 ||

@@ -192,8 +192,9 @@ extern PyObject *device_type_error;
 /* Look up NumPy's operators; host_type is known by now. */
 void array_load_slots(void);
 
-/* Give attributes the text of NumPy's; -1 with an exception set. */
-int array_load_docs(PyObject *numpy_class);
+/* Give the class what NumPy's has: texts of attributes, the way patterns match it; -1 with an
+ * exception set. */
+int array_load(PyObject *numpy_class);
 
 extern PyType_Spec array_spec;
 

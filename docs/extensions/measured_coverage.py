@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import ml_dtypes  # noqa: F401 - from then on bfloat16 is known by its name
 import numpy
 
 import mxnp as np

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from . import build, toolchain
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -100,42 +101,35 @@ SETTINGS = {
 }
 
 
-def load_build() -> Any:
-    """Import build.py, whose name is not ours alone."""
-    spec = importlib.util.spec_from_file_location(
-        "metal_host_build", FOLDER / "build.py"
-    )
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def cache() -> Path:
-    """Give the folder for what is built, which no one else can write to."""
-    given = os.environ.get("METAL_HOST_CACHE")
-    folder = Path(given) if given else Path.home() / ".cache" / "mxnp-metal-host"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
 def build_driver() -> Path:
     """Build driver.m and the host into a shared library, unless they are there."""
-    build = load_build()
     digest = hashlib.sha256(repr((build.compiler(), sys.executable)).encode())
     for path in [*sorted(FOLDER.rglob("*.[chm]")), FOLDER / "build.py"]:
         digest.update(f"{path}\n".encode() + path.read_bytes())
-    library = cache() / f"driver-{digest.hexdigest()[:32]}.so"
-    if not library.exists():
+    folder = Path(toolchain.cache_folder())
+    library = folder / f"driver-{digest.hexdigest()[:32]}.so"
+    if not _is_whole(library):
         archive, made = (
             library.with_suffix(f".{os.getpid()}.{e}") for e in ("a", "so")
         )
         build.build(archive, product=[FOLDER / "driver.m"])
         build.link(archive, made)
+        made.write_bytes(_sealed(made.read_bytes()))
         made.rename(library)
         archive.unlink()
     return library
+
+
+def _sealed(content: bytes) -> bytes:
+    """Give what a library ends with, too, so that one that was cut short is known."""
+    return content + hashlib.sha256(content).digest()
+
+
+def _is_whole(library: Path) -> bool:
+    if not library.exists():
+        return False
+    kept = library.read_bytes()
+    return kept == _sealed(kept[: -hashlib.sha256().digest_size])
 
 
 def load(path: Path) -> ctypes.CDLL:

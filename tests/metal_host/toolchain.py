@@ -4,11 +4,12 @@
 the ``ziglang`` package. What is compiled once and for all goes to ``METAL_HOST_CACHE``.
 """
 # Without pathlib, which takes longer to import than all of this takes.
-# ruff: noqa: PTH111, PTH113, PTH116, PTH118, PTH120
+# ruff: noqa: PTH103, PTH111, PTH113, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 MISSING = (
@@ -73,12 +74,25 @@ def find() -> Toolchain:
 
 
 def cache_folder() -> str:
-    """Folder of what is compiled once and for all."""
-    named = os.environ.get("METAL_HOST_CACHE")
-    if named:
-        return named
-    parent = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(parent, "mxnp", "metal_host")
+    """
+    Make the folder of what is compiled once and for all, unless it is there.
+
+    Raises
+    ------
+    PermissionError
+        If others can write to it: what is in it is run (host/kept.h).
+    """
+    folder = os.environ.get("METAL_HOST_CACHE")
+    folder = folder or os.path.expanduser("~/.cache/mxnp-metal-host")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    status = os.stat(folder)
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(
+            f"Metal host: nothing is kept in {folder}, which others can write to (its "
+            f"owner is user {status.st_uid}, its mode {status.st_mode & 0o777:03o}): "
+            "make it yours alone, or name another folder in METAL_HOST_CACHE"
+        )
+    return folder
 
 
 def _zig() -> str | None:

@@ -1,7 +1,8 @@
 /* libraries.c -- see libraries.h.
  *
  * A library's file is named by a hash of all that it is made from.  It is written under another
- * name and renamed, so that processes which compile one source at once do not meet.
+ * name and renamed, so that processes which compile one source at once do not meet.  See kept.h
+ * for what is believed of it.
  */
 #include "libraries.h"
 
@@ -16,16 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kept.h"
 #include "metal_host.h"
 #include "settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
-
-typedef unsigned __int128 hash128;
 
 extern char **environ;
 
@@ -42,17 +41,7 @@ static const char *folder(void) { return variable_or("METAL_HOST_FOLDER", METAL_
 
 static const char *python(void) { return variable_or("METAL_HOST_PYTHON", METAL_HOST_PYTHON); }
 
-/* -- Hash: FNV-1a ------------------------------------------------------------------- */
-
-#define HASH_START (((hash128)0x6c62272e07bb0142 << 64) | 0x62b821756295c58d)
-#define HASH_PRIME (((hash128)0x0000000001000000 << 64) | 0x000000000000013b)
-
-static hash128 add_bytes(hash128 hash, const void *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const uint8_t *)bytes)[i]) * HASH_PRIME;
-    return hash;
-}
+/* -- What a library is made from ---------------------------------------------------- */
 
 /* With its end, so that what follows cannot be taken for a part of it. */
 static hash128 add_string(hash128 hash, const char *string)
@@ -106,39 +95,6 @@ static hash128 front_end_hash(void)
     return hash = add_string(hash, variable_or("METAL_HOST_CLANG", ""));
 }
 
-/* -- The cache --------------------------------------------------------------------- */
-
-static void make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-    mkdir(path, 0700);
-}
-
-static const char *cache_folder(void)
-{
-    static char path[PATH_MAX];
-    if (!*path) {
-        const char *given = getenv("METAL_HOST_CACHE");
-        if (given && *given)
-            snprintf(path, sizeof path, "%s", given);
-        else
-            snprintf(path, sizeof path, "%s/.cache/mxnp-metal-host",
-                     variable_or("HOME", "/tmp"));
-    }
-    make_folders(path);
-    return path;
-}
-
-static void library_path(char *path, size_t size, hash128 key)
-{
-    snprintf(path, size, "%s/%016llx%016llx.so", cache_folder(),
-             (unsigned long long)(key >> 64), (unsigned long long)key);
-}
-
 /* -- Compiling --------------------------------------------------------------------- */
 
 /* A folder of one compilation's own. */
@@ -147,9 +103,9 @@ struct workshop {
     char source[PATH_MAX], library[PATH_MAX], diagnostics[PATH_MAX];
 };
 
-static bool open_workshop(struct workshop *shop)
+static bool open_workshop(struct workshop *shop, const char *cache)
 {
-    snprintf(shop->folder, sizeof shop->folder, "%s/compile.XXXXXX", cache_folder());
+    snprintf(shop->folder, sizeof shop->folder, "%s/compile.XXXXXX", cache);
     if (!mkdtemp(shop->folder))
         return false;
     snprintf(shop->source, PATH_MAX, "%s/program_source.metal", shop->folder);
@@ -220,31 +176,34 @@ static int run_front_end(const struct workshop *shop, bool fast_math)
     return errno && status == -1 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-static char *describe(const char *what)
-{
-    char *text = NULL;
-    if (asprintf(&text, "Metal host: %s: %s", what, strerror(errno)) < 0)
-        abort();
-    return text;
-}
+/* What is asked for, and where it is kept. */
+struct job {
+    const char *source;
+    bool fast_math;
+    hash128 key;
+    const char *cache;
+    char path[PATH_MAX];
+};
 
-static bool compile(const char *source, bool fast_math, const char *path, char **diagnostics)
+static bool compile(const struct job *job, char **diagnostics)
 {
     struct workshop shop;
-    if (!open_workshop(&shop)) {
-        *diagnostics = describe(cache_folder());
+    if (!open_workshop(&shop, job->cache)) {
+        *diagnostics = describe(job->cache);
         return false;
     }
     bool is_made = false;
     errno = 0;
-    if (!write_file(shop.source, source)) {
+    if (!write_file(shop.source, job->source)) {
         *diagnostics = describe(shop.source);
     } else {
-        int status = run_front_end(&shop, fast_math);
-        if (status == 0 && rename(shop.library, path) == 0)
+        int status = run_front_end(&shop, job->fast_math);
+        if (status == 0 && keep_file(shop.library, job->path, job->key))
             is_made = true;
         else
-            *diagnostics = status > 0 ? read_file(shop.diagnostics) : describe(python());
+            *diagnostics = status > 0    ? read_file(shop.diagnostics)
+                           : status == 0 ? describe(job->path)
+                                         : describe(python());
     }
     close_workshop(&shop);
     if (!is_made && !*diagnostics)
@@ -279,9 +238,9 @@ static int find_image(struct dl_phdr_info *information, size_t size, void *argum
 }
 
 /* It is never unloaded: pipelines keep pointers into it. */
-static struct kernel_library *open_library(const char *path, hash128 key, char **diagnostics)
+static struct kernel_library *open_library(int file, hash128 key, char **diagnostics)
 {
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *handle = load_file(file);
     void (*load)(const struct msl_engine *) = handle ? dlsym(handle, "metal_host_load") : NULL;
     const struct msl_kernel *kernels = handle ? dlsym(handle, "metal_host_kernels") : NULL;
     const uint32_t *count = handle ? dlsym(handle, "metal_host_kernel_count") : NULL;
@@ -309,14 +268,32 @@ static struct kernel_library *find_loaded(hash128 key)
     return NULL;
 }
 
+/* What is not what was kept is compiled again. */
+static int open_or_compile(struct job *job, char **diagnostics)
+{
+    job->cache = kept_folder(diagnostics);
+    if (!job->cache)
+        return -1;
+    snprintf(job->path, sizeof job->path, "%s/%016llx%016llx.so", job->cache,
+             (unsigned long long)(job->key >> 64), (unsigned long long)job->key);
+    int file = open_kept(job->path, job->key);
+    if (file < 0 && compile(job, diagnostics)) {
+        file = open_kept(job->path, job->key);
+        if (file < 0)
+            *diagnostics = describe(job->path);
+    }
+    return file;
+}
+
 static struct kernel_library *load_new(const char *source, bool fast_math, hash128 key,
                                        char **diagnostics)
 {
-    char path[PATH_MAX];
-    library_path(path, sizeof path, key);
-    if (access(path, R_OK) && !compile(source, fast_math, path, diagnostics))
+    struct job job = {.source = source, .fast_math = fast_math, .key = key};
+    int file = open_or_compile(&job, diagnostics);
+    if (file < 0)
         return NULL;
-    struct kernel_library *library = open_library(path, key, diagnostics);
+    struct kernel_library *library = open_library(file, key, diagnostics);
+    close(file);
     if (library) {
         library->next = loaded;
         loaded = library;

@@ -29,8 +29,9 @@ const char *metal_host_last_report(void); /* valid until the thread asks again *
  *   device_lost                     all fails until it is 0 again
  *   no_device                       there is none to find
  *
- * METAL_HOST_CACHE is where compiled kernels are kept, METAL_HOST_PYTHON and METAL_HOST_FOLDER
- * what the front end is run with and where it is; METAL_HOST_CLANG is the compiler. */
+ * METAL_HOST_CACHE is where compiled kernels are kept, a folder that nobody else can write to
+ * (~/.cache/mxnp-metal-host); METAL_HOST_PYTHON and METAL_HOST_FOLDER what the front end is run
+ * with and where it is; METAL_HOST_CLANG is the compiler. */
 void metal_host_configure(const char *key, long value);
 
 /* In deferred mode: runs what is committed, and waits for it. */

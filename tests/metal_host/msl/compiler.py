@@ -111,7 +111,7 @@ class Compiler:
         identity = [self.tools.identity(), repr(self.flags), *_own_files()]
         name = hashlib.sha1("\0".join(identity).encode()).hexdigest()[:20]
         self.cache = os.path.join(toolchain.cache_folder(), name)
-        os.makedirs(self.cache, exist_ok=True)
+        os.makedirs(self.cache, mode=0o700, exist_ok=True)
 
     # -- Programs
 

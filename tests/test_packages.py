@@ -1,0 +1,81 @@
+"""What .ci/contents.py finds in an sdist and a wheel; .ci/wheels builds the real ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="an sdist is made of what git knows of"
+)
+
+
+@pytest.fixture(scope="module")
+def contents():
+    spec = importlib.util.spec_from_file_location(
+        "contents", ROOT / ".ci" / "contents.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        module.known_to_git()
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"git does not say what it knows: {error}")
+    return module
+
+
+@pytest.fixture
+def find_faults(contents, tmp_path):
+    """Give a function that makes two packages, but for some files, and looks into them."""
+    about = f"Name: mxnp\nVersion: {contents.version_of_build()}\n"
+
+    def check(without=(), beside=(), about=about):
+        source = contents.known_to_git()
+        package = {file for file in source if file.startswith("mxnp/")}
+        package |= {f"mxnp/{file}" for file in source if file.startswith("metal/")}
+        package |= contents.COMPILED | {
+            f"mxnp-0.dist-info/{n}" for n in contents.METADATA
+        }
+        files = (source | {"PKG-INFO"} | set(beside)) - set(without)
+        with tarfile.open(tmp_path / "s.tar.gz", "w:gz") as sdist:
+            for file in files:
+                entry = tarfile.TarInfo(f"mxnp-0/{file}")
+                entry.size = len(about)
+                sdist.addfile(entry, io.BytesIO(about.encode()))
+        with zipfile.ZipFile(tmp_path / "w.whl", "w") as wheel:
+            for file in (package | set(beside)) - set(without):
+                wheel.writestr(file, about)
+        return contents.find_faults(tmp_path / "s.tar.gz", tmp_path / "w.whl")
+
+    return check
+
+
+def test_packages_as_they_should_be(find_faults):
+    assert find_faults() == []
+
+
+@pytest.mark.parametrize("file", ["mxnp/py.typed", "mxnp/__init__.pyi"])
+def test_what_is_missing_is_named(find_faults, file):
+    assert find_faults(without=[file]) == [
+        f"s.tar.gz: missing: {file}",
+        f"w.whl: missing: {file}",
+    ]
+
+
+def test_what_is_unwanted_is_named(find_faults):
+    assert find_faults(beside=["tests/more.py"]) == [
+        "s.tar.gz: unwanted: tests/more.py",
+        "w.whl: unwanted: tests/more.py",
+    ]
+
+
+def test_another_version_is_named(find_faults, contents):
+    line = f"its metadata has not 'Version: {contents.version_of_build()}'"
+    assert find_faults(about="Version: 99\n") == [f"s.tar.gz: {line}", f"w.whl: {line}"]

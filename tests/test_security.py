@@ -1,0 +1,200 @@
+"""What docs/security.md says is so: what is written, loaded and started, and by whose leave."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import mxnp
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "security.md").read_text()
+
+PROGRAM = """
+import numpy as np
+x = np.linspace(0, 1, 100_000)
+i = np.random.default_rng(1).integers(0, 100_000, 50_000)
+y = np.sqrt(x * x + 1)[i]
+np.add.at(x, i, 1.0)
+print(float(np.sort(x) @ x + y.sum()))
+"""
+
+
+def run(folder: Path, *command: str, **options: object) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={
+            **{k: v for k, v in os.environ.items() if k[:5] != "MXNP_"},
+            "HOME": str(folder),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        **options,
+    )
+
+
+def sources(folder: str, *endings: str) -> list[Path]:
+    found = [path for path in (ROOT / folder).rglob("*") if path.suffix in endings]
+    assert found
+    return found
+
+
+# -- What is loaded, run and written ------------------------------------------------------
+
+# Calls of the C library, or of Metal, that load, start, write or connect.
+CALLS = re.compile(
+    r"\b(dlopen|system|popen|exec[lv]\w*|posix_spawn\w*|v?fork|open|openat|creat|mkstemp|"
+    r"mkdtemp|tmpfile|unlink|rename|mkdir|socket|connect|writeToURL|newBinaryArchive\w*)\s*[(:]"
+)
+
+
+@pytest.mark.parametrize(
+    "path", sources("csrc", ".c", ".h", ".m"), ids=lambda p: p.name
+)
+def test_the_core_loads_starts_and_writes_nothing(path):
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text(), flags=re.S)
+    assert CALLS.findall(code) == []
+    modes = re.findall(r'\bfopen\([^,]+, "(\w+)"', code)
+    assert len(modes) == len(re.findall(r"\bfopen\b", code))
+    assert set(modes) <= {"r"}
+
+
+def test_a_program_writes_no_file_and_starts_no_process(tmp_path):
+    """Python tells of what its own functions do; the core is looked at above."""
+    watched = f"""
+        import sys
+        def told(event, args):
+            writes = event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+")
+            starts = event.startswith(("subprocess.", "os.", "socket.", "ctypes.")) and event not in (
+                "os.listdir", "os.scandir", "os.putenv", "os.unsetenv")
+            if writes or starts:
+                sys.__stderr__.write(f"{{event}} {{args}}\\n")
+        import ctypes, numpy  # what they do is theirs
+        sys.addaudithook(told)
+        import mxnp
+        mxnp.install()
+        exec({PROGRAM!r}, {{"__name__": "__main__"}})
+        loaded = {{line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}}
+        print(sorted(path.rpartition("/")[2] for path in loaded if "mxnp" in path))
+    """
+    done = run(tmp_path, "-c", textwrap.dedent(watched))
+    assert done.stderr == ""
+    if sys.platform == "linux":
+        assert done.stdout.splitlines()[-1] == str(
+            [f"{name}.abi3.so" for name in ("_bridge", "_core", "_import")]
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- Whose program is run -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "is_imported"),
+    [(["-m", "mxnp"], True), (["-P", "-m", "mxnp"], False)],
+)
+def test_modules_of_the_current_folder(tmp_path, command, is_imported):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    (here / "numpy.py").write_text("raise SystemExit('numpy.py of the current folder')")
+    (there / "program.py").write_text("import numpy as np; print(np.arange(3).sum())")
+    command = [sys.executable, *command, str(there / "program.py")]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True)
+    assert (done.stderr.strip(), done.stdout.strip()) == (
+        ("numpy.py of the current folder", "") if is_imported else ("", "3")
+    )
+
+
+# -- Reports ------------------------------------------------------------------------------
+
+EVIL = "\"'><img src=x onerror=alert(1)></style><script>alert(2)</script>"
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+@pytest.mark.parametrize("option", ["--report=html", "--report=json", "--trace"])
+def test_a_report_is_written_as_open_does(tmp_path, option, mask, mode):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    run(tmp_path, "-m", "mxnp", option, "out", "program.py", umask=mask)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == mode
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_what_is_the_programs_is_escaped_everywhere(tmp_path):
+    """In the source, names of files and functions, reasons and titles; on pages and in notebooks."""
+    name = EVIL.replace("/", "") + ".py"  # a name has no slash
+    (tmp_path / name).write_text(
+        f"import numpy as np\nx = np.ones(30_000); x + len({EVIL!r})\nprint(x)\n"
+    )
+    page = run(tmp_path, "-m", "mxnp", "--report=html", "-", name).stdout
+    text = f"np.ones(30_000) + len({EVIL!r}); print(np.ones(30_000))"
+    with mxnp.profile() as profile:
+        exec(compile(text, EVIL, "exec"), {"np": mxnp})
+    assert "alert(1)" in page
+    for shown, scripts in (
+        (page, 1),
+        (profile.to_html(), 1),
+        (profile._repr_html_(), 0),
+    ):
+        found = Tags(shown)
+        assert found.tags.count("script") == scripts
+        assert "img" not in found.tags
+        assert not [name for name in found.attributes if name.startswith("on")]
+
+
+# -- Variables ----------------------------------------------------------------------------
+
+
+def test_the_page_names_every_variable():
+    code = "".join(
+        p.read_text() for p in sources("mxnp", ".py") + sources("csrc", ".c", ".m")
+    )
+    read = set(re.findall(r'(?:environ\.get|getenv|_listed)\("(MXNP_\w+)"', code))
+    table = PAGE.partition("## Environment variables")[2].partition("\n## ")[0]
+    named = re.findall(r"`(MXNP_[A-Z_]+)`", table)
+    assert set(named) == read
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("MXNP_DEVICE", "ImportError: MXNP_DEVICE is 'x'"),
+        ("MXNP_MODE", "ValueError: mode must be 'strict' or 'fast'"),
+        ("MXNP_THRESHOLD", "ImportError: MXNP_THRESHOLD must be a number"),
+        ("MXNP_NUM_THREADS", ""),
+        ("MXNP_FUSE", ""),
+        ("MXNP_INCLUDE", ""),
+        ("MXNP_EXCLUDE", ""),
+    ],
+)
+def test_wrong_values_of_variables(tmp_path, name, error):
+    command = [sys.executable, "-c", "import mxnp; mxnp.install()"]
+    environment = os.environ | {name: "x"}
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert error in done.stderr.splitlines()[-1] if error else done.stderr == ""
