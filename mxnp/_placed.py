@@ -94,14 +94,20 @@ def _get_device(self: Any) -> str:
     return device_of(self.dtype)
 
 
+def _set_device(self: Any, value: Any) -> None:
+    vars(numpy.ndarray)["device"].__set__(_EMPTY, value)  # which raises NumPy's error
+
+
 def _to_device(self: Any, device: str, /, *, stream: None = None) -> Any:
     """Give the array itself, if it can be on the device: memory is on all of them."""
     if stream is not None:
-        raise ValueError("the stream argument must be None: there is one queue")
+        raise ValueError("The stream argument in to_device() is not supported")
     if device != "cpu":
         _check(device, self.dtype)
     return self
 
+
+_EMPTY = numpy.empty(0)
 
 for _name in (*_CREATORS, "geomspace", "identity", "logspace", "tri"):
     if not _name.endswith("_like"):
@@ -116,5 +122,5 @@ if "metal" in devices():
         _original = getattr(numpy, _name)
         extend(_original, _place(_original), _names_metal, signature=False)
     extend(numpy.astype, _astype, _names_metal, signature=False)
-    ndarray.device = property(_get_device)  # type: ignore[attr-defined]
+    ndarray.device = property(_get_device, _set_device)  # type: ignore[attr-defined]
     ndarray.to_device = _to_device  # type: ignore[attr-defined]

@@ -1850,6 +1850,12 @@ DIFFERENT = {
     "a.dump()": "Python names the function, a private one in NumPy",
     "np.apply_along_axis(warns, 0, a)": "the caller of the function is in mxnp",
 }
+if "metal" in mxnp.devices():
+    OF_DEVICES = 'NumPy allows "cpu" alone'
+    DIFFERENT |= {
+        'np.zeros(2, device="gpu")': OF_DEVICES,
+        'a.to_device("gpu")': OF_DEVICES,
+    }
 
 
 class Raises:

@@ -228,8 +228,9 @@ bool shape_takes(const struct shape *shape, const struct source *source)
 struct shape shape_of(const PyArrayObject *host)
 {
     struct shape shape = {.ndim = PyArray_NDIM(host)};
-    memcpy(shape.dims, PyArray_DIMS((PyArrayObject *)(uintptr_t)host),
-           (size_t)shape.ndim * sizeof *shape.dims);
+    const npy_intp *dims = PyArray_DIMS((PyArrayObject *)(uintptr_t)host);
+    for (int i = 0; i < shape.ndim; i++)
+        shape.dims[i] = dims[i];
     return shape;
 }
 
