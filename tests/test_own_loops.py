@@ -21,8 +21,10 @@ CIRCULAR_ULP = 0.70
 
 @pytest.fixture(autouse=True)
 def everything_is_recorded() -> Any:
+    """Record everything, for the processor, whose loops they are."""
     before = _bridge.set_threshold(0)
-    yield
+    with mxnp.device("cpu"):
+        yield
     _bridge.set_threshold(before)
 
 
