@@ -406,6 +406,16 @@ static int run_group(struct mx_group *group, bool (*interrupted)(void))
     return end_group(group, begin, group->nanoseconds, false);
 }
 
+/* Everything before what waits is done.  What is kept is numbered after instructions that other
+ * threads recorded meanwhile and that stand behind it.  Under the lock of what is recorded. */
+static void settle_done(void)
+{
+    const struct list *recorded = &stream.recorded;
+    size_t first = recorded->size > stream.n_kept ? stream.n_kept : 0;
+    atomic_store(&stream.done, recorded->size ? recorded->items[first].sequence - 1
+                                              : atomic_load(&stream.sequence));
+}
+
 int mx_stream_run(bool (*interrupted)(void))
 {
     int status = MX_OK;
@@ -415,10 +425,9 @@ int mx_stream_run(bool (*interrupted)(void))
     int finished = finish_begun();
     if (status != MX_OK || finished != MX_OK)
         return status != MX_OK ? status : finished;
-    int64_t done = atomic_load(&stream.done);
-    for (size_t i = 0; i < stream.taken.size; i++)
-        done = stream.taken.items[i].sequence > done ? stream.taken.items[i].sequence : done;
-    atomic_store(&stream.done, done);
+    pthread_mutex_lock(&stream.lock);
+    settle_done();
+    pthread_mutex_unlock(&stream.lock);
     mx_plan_clear(&stream.plan);
     return MX_OK;
 }
@@ -484,8 +493,7 @@ struct mx_instruction *mx_stream_drop_kept(size_t *count)
         memmove(recorded->items, recorded->items + stream.n_kept,
                 recorded->size * sizeof *recorded->items);
         stream.n_kept = 0;
-        atomic_store(&stream.done, recorded->size ? recorded->items[0].sequence - 1
-                                                  : atomic_load(&stream.sequence));
+        settle_done();
         for (size_t i = 0; i < *count; i++)
             mx_stream_release(&dropped[i]);
     }

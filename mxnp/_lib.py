@@ -239,7 +239,12 @@ os.register_at_fork(
 
 
 def finish() -> None:
-    """Run what is recorded at the end; print errors that nobody was told of."""
+    """
+    Run what is recorded at the end; print errors that nobody was told of.
+
+    What programs compute even later, in finalizers for example, is not recorded.
+    """
+    _bridge.set_threshold(sys.maxsize)
     while True:
         try:
             _bridge.flush("exit")

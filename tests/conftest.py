@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import types
@@ -57,22 +58,29 @@ def on_metal() -> Iterator[None]:
     _bridge.set_threshold(before)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
-    body = pyfuncitem.obj
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Have a body that takes `xp` run twice, before anybody has it run in threads."""
+    if not isinstance(item, pytest.Function) or "xp" not in item._fixtureinfo.argnames:
+        return
+    body = item.obj
     allowed = Allowed(
-        any_nan=pyfuncitem.get_closest_marker("any_nan") is not None,
-        any_last_bit=pyfuncitem.get_closest_marker("any_last_bit") is not None
+        any_nan=item.get_closest_marker("any_nan") is not None,
+        any_last_bit=item.get_closest_marker("any_last_bit") is not None
         and os.environ.get("MXNP_THRESHOLD") == "0",
         metal=METAL,
     )
 
+    @functools.wraps(body)
     def both(**arguments: Any) -> None:
         expected = body(**arguments | {"xp": numpy})
         assert_same(body(**arguments | {"xp": mxnp}), expected, allowed=allowed)
 
-    if "xp" in pyfuncitem._fixtureinfo.argnames:
-        pyfuncitem.obj = both
+    item.obj = both
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Any:
     try:
         with mxnp.verify() if VERIFY else nullcontext() as checks:
             result = yield
@@ -84,8 +92,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
             warnings.simplefilter("ignore")
             synchronize()
         raise
-    finally:
-        pyfuncitem.obj = body
     return result
 
 

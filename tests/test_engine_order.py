@@ -1144,3 +1144,18 @@ def test_what_is_shared_for_a_while() -> None:
     w = x + 1
     base.fill(0)
     assert (float(w[0]), float(x[1])) == (6.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "export", [numpy.from_dlpack, numpy.asarray, lambda x: numpy.asarray(memoryview(x))]
+)
+def test_what_is_shared_while_work_on_it_waits(export: Any) -> None:
+    """The queue lets go of the array when it runs, and the other one takes it then."""
+    x = mxnp.array(numpy.ones(50000))
+    y = x + 1
+    assert _bridge.pending() == 1
+    outside = export(x)
+    z = x * 3
+    outside[:] = 5
+    w = x * 7
+    assert (float(y[9]), float(z[9]), float(w[9])) == (2.0, 3.0, 35.0)

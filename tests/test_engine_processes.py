@@ -11,10 +11,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from processes import end_of
 
 HAS_FORK = hasattr(os, "fork")
-# Python's own, of a fork beside threads.
-IGNORED = "ignore:This process:DeprecationWarning"
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,17 +25,10 @@ def find_tool(name: str) -> str | None:
 
 def run(program: str, **environment: str) -> str:
     """Run a program in a process of its own; give what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-W", IGNORED, "-c", textwrap.dedent(program)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
-    return done.stdout.strip()
+    end = end_of("-c", textwrap.dedent(program), seconds=300, **environment)
+    assert end.status == 0, end.out + end.err
+    assert end.err == ""
+    return end.out.strip()
 
 
 # -- Interrupts ------------------------------------------------------------------------

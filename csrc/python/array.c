@@ -466,10 +466,8 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
     if (queue_before_view(a) < 0)
         return -1;
     PyObject *view = PyObject_GetItem(as_array(a)->host, key);
-    if (!view) {
-        PyErr_Clear();
-        return 0;
-    }
+    if (!view)
+        return cross_drop_refusal();
     int status = 0;
     if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
                                 is_in_use(a) || (is_array(value) && is_in_use(value))))
@@ -587,6 +585,50 @@ static int is_described(PyObject *host)
     return is_true;
 }
 
+/* What a handler of signals or a filter of warnings raised while a buffer was asked for: NumPy
+ * drops it, and then asks for the same array in other ways. */
+static _Thread_local struct {
+    PyObject *array; /* borrowed, and only compared */
+    PyObject *error, *traceback;
+} dropped;
+
+static void forget_dropped(void)
+{
+    Py_CLEAR(dropped.error);
+    Py_CLEAR(dropped.traceback);
+}
+
+static void keep_dropped(PyObject *a)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    bool comes_again = PyErr_GivenExceptionMatches(value, PyExc_MemoryError) ||
+                       PyErr_GivenExceptionMatches(value, PyExc_LookupError) ||
+                       PyErr_GivenExceptionMatches(value, PyExc_RuntimeError);
+    if (!comes_again) {
+        dropped.array = a;
+        dropped.error = Py_NewRef(value);
+        dropped.traceback = PyException_GetTraceback(value);
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Raises it again, unless it has come to the program, whose frames are in its traceback then.
+ */
+static int raise_dropped(PyObject *a)
+{
+    PyObject *error = dropped.array == a ? Py_XNewRef(dropped.error) : NULL;
+    PyObject *traceback = error ? PyException_GetTraceback(error) : NULL;
+    bool is_told = traceback != dropped.traceback;
+    forget_dropped();
+    if (error && !is_told)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(traceback);
+    Py_XDECREF(error);
+    return error && !is_told ? -1 : 0;
+}
+
 /* NumPy asks for a buffer before it asks __array__: what a buffer's format cannot
  * describe is offered as plain bytes only. */
 static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
@@ -596,7 +638,12 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     int status = flags & PyBUF_FORMAT ? is_described(host) : 1;
     struct span span;
     span_begin(&span, SPAN_EXPORT, "buffer");
-    if (prepare(a, NULL) < 0 || status < 0 || PyObject_GetBuffer(host, view, flags) < 0)
+    forget_dropped();
+    if (status >= 0 && prepare(a, NULL) < 0) {
+        keep_dropped(a);
+        status = -1;
+    }
+    if (status < 0 || PyObject_GetBuffer(host, view, flags) < 0)
         status = -1;
     span_pop(&span);
     if (status < 0)
@@ -771,7 +818,7 @@ static PyObject *get_host(PyObject *a, void *unused)
     (void)unused;
     struct span span;
     span_begin(&span, SPAN_EXPORT, NULL);
-    int status = prepare(a, NULL);
+    int status = raise_dropped(a) < 0 ? -1 : prepare(a, NULL);
     span_pop(&span);
     if (status < 0)
         return NULL;

@@ -147,6 +147,10 @@ PyObject *cross_adopt_host(PyObject *host, struct given *given);
  * tuples, lists and dicts. */
 PyObject *cross_adopt(PyObject *result, struct given *given, int depth);
 
+/* Ends an attempt that NumPy is to repeat: drops an error that NumPy makes of arguments.  -1:
+ * another one stays set, as that of a handler of signals, which comes once. */
+int cross_drop_refusal(void);
+
 /* A class of the program whose __array__ gives an mxnp array is refused by NumPy: let
  * the class be adapted (see _array.adapt), and tell whether to call again. */
 bool cross_adapted(PyObject *objects);

@@ -195,7 +195,8 @@ int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, 
 /* -- Functions of three arguments ---------------------------------------------------- */
 
 /* The dtype that two arguments have together, as numpy.result_type; -1: that is for NumPy, as
- * for bfloat16 and most others, where ufuncs have rules of their own. */
+ * for bfloat16 and most others, where ufuncs have rules of their own; or an exception is set.
+ */
 static int promote(const struct source *x, const struct source *y)
 {
     struct source inputs[] = {*x, *y};
@@ -203,7 +204,6 @@ static int promote(const struct source *x, const struct source *y)
         y->code != WEAK_INT)
         return -1;
     const struct signature *signature = signature_of(MX_OP_add, inputs, 2);
-    PyErr_Clear();
     return signature ? signature->out[0] : -1;
 }
 
@@ -216,6 +216,13 @@ static int read_three(struct call *call, PyObject *const *inputs)
             !shape_broadcast(&call->shape, &call->inputs[i]))
             return false;
     return true;
+}
+
+static PyObject *refuse(void)
+{
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
 }
 
 static PyObject *record_or_refuse(struct call *call, PyObject *out)
@@ -238,7 +245,7 @@ static PyObject *choose(PyObject *module, PyObject *args)
         return NULL;
     int row = read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
     if (row < 0)
-        Py_RETURN_NOTIMPLEMENTED;
+        return refuse();
     struct signature signature = {.in = {ROW_bool, (signed char)row, (signed char)row},
                                   .out = {(signed char)row},
                                   .loop = {.function = core->select_loop(itemsizes[row])}};
@@ -260,7 +267,7 @@ static PyObject *clip(PyObject *module, PyObject *args)
     if (row >= 0)
         row = promote(&(struct source){.code = row}, &call.inputs[2]);
     if (row < 0)
-        Py_RETURN_NOTIMPLEMENTED;
+        return refuse();
     signed char code = (signed char)row;
     struct signature signature = {.in = {code, code, code}, .out = {code}};
     if (!signature_loop(&signature.loop, clip_ufunc, (int[]){row, row, row, row}))

@@ -151,20 +151,29 @@ PyObject *cross_adopt_host(PyObject *host, struct given *given)
 
 /* -- What is recorded, and what NumPy keeps ----------------------------------------- */
 
+static int wait_for(struct given *given, bool reads)
+{
+    int status = given->is_full ? queue_flush() : 0;
+    if (given->failed && status == 0)
+        status = failure_raise(given->failed);
+    for (int i = 0; i < given->n && status == 0; i++)
+        status =
+            reads ? queue_before_write(given->arrays[i]) : queue_before_view(given->arrays[i]);
+    return status;
+}
+
 int cross_prepare(struct given *given, bool reads)
 {
-    int status = 0;
+    Py_ssize_t before[MAX_GIVEN];
     if (reads)
         span_note_numpy();
-    if (!queue_is_idle()) {
-        if (given->is_full)
-            status = queue_flush();
-        if (given->failed && status == 0)
-            status = failure_raise(given->failed);
-        for (int i = 0; i < given->n && status == 0; i++)
-            status = reads ? queue_before_write(given->arrays[i])
-                           : queue_before_view(given->arrays[i]);
-    }
+    if (queue_is_idle())
+        return 0;
+    for (int i = 0; i < given->n; i++)
+        before[i] = count_holders(given->arrays[i]);
+    int status = wait_for(given, reads);
+    for (int i = 0; i < given->n; i++) /* the queue lets go of what it has run */
+        given->holders[i] -= before[i] - count_holders(given->arrays[i]);
     return status;
 }
 
@@ -241,9 +250,8 @@ static PyObject *adopt_tuple(PyObject *tuple, struct given *given, int depth)
         if (make) {
             out = PyObject_CallFunctionObjArgs(make, items, NULL);
             Py_DECREF(make);
-        } else {
-            PyErr_Clear(); /* some other tuple of its own class: leave it alone */
-            out = tuple;
+        } else if (cross_drop_refusal() == 0) {
+            out = tuple; /* some other one of its own class: leave it alone */
             Py_INCREF(out);
         }
     }
@@ -270,6 +278,21 @@ PyObject *cross_adopt(PyObject *result, struct given *given, int depth)
     return result;
 }
 
+int cross_drop_refusal(void)
+{
+    PyObject *const refusals[] = {
+        PyExc_TypeError,      PyExc_ValueError,   PyExc_LookupError, PyExc_ArithmeticError,
+        PyExc_AttributeError, PyExc_RuntimeError, PyExc_MemoryError};
+    if (!PyErr_Occurred())
+        return 0;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (PyErr_ExceptionMatches(refusals[i])) {
+            PyErr_Clear();
+            return 0;
+        }
+    return -1;
+}
+
 bool cross_adapted(PyObject *objects)
 {
     if (!adapt || !PyErr_ExceptionMatches(PyExc_ValueError))
@@ -278,9 +301,9 @@ bool cross_adapted(PyObject *objects)
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
     PyObject *answer = PyObject_CallFunctionObjArgs(adapt, value, objects, NULL);
-    bool again = answer == Py_True;
+    bool again = answer == Py_True, is_interrupted = !answer && cross_drop_refusal() < 0;
     Py_XDECREF(answer);
-    if (again) {
+    if (again || is_interrupted) {
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(traceback);
@@ -357,9 +380,9 @@ static PyObject *call(const struct function *f, PyObject *callable, PyObject *po
     PyObject *result = PyObject_Call(callable, positional, named);
     if (!reads && (!result || has_read(result, given))) {
         Py_CLEAR(result);
-        PyErr_Clear();
-        if (cross_prepare(given, true) == 0)
-            result = PyObject_Call(callable, positional, named);
+        if (cross_drop_refusal() < 0 || cross_prepare(given, true) < 0)
+            return NULL;
+        result = PyObject_Call(callable, positional, named);
     }
     if (!result && cross_adapted(args))
         result = PyObject_Call(callable, positional, named);

@@ -1,5 +1,5 @@
-/* failure.c -- errors found after the program had gone on, of indices or of a device: for whom,
- * and of which arrays.
+/* failure.c -- errors found after the program had gone on, of indices or of a device, and
+ * warnings that are errors: for whom, and of which arrays.
  *
  * The thread that recorded what failed is told once, when it waits for its work; an array
  * that would have been written but for it tells whoever reads it, each time.
@@ -73,20 +73,34 @@ static struct failure *leave_unnoted(const struct mx_instruction *check)
     return &unnoted;
 }
 
-static struct failure *failure_new(const struct mx_instruction *check)
+/* Takes the message; the type is one that is there for good. */
+static struct failure *failure_new(const struct mx_instruction *in, PyObject *type,
+                                   PyObject *message)
 {
     struct failure *failure = PyMem_Calloc(1, sizeof *failure);
-    if (!failure)
-        return leave_unnoted(check);
+    if (!failure) {
+        Py_XDECREF(message);
+        return leave_unnoted(in);
+    }
     failure->count = 1;
-    failure->sequence = check->sequence;
-    failure->thread = check->thread;
-    failure->type = check->kind == MX_CHECK ? PyExc_IndexError : PyExc_RuntimeError;
-    failure->message = message_of(check);
-    failure->note = place_text(check->place);
+    failure->sequence = in->sequence;
+    failure->thread = in->thread;
+    failure->type = type;
+    failure->message = message;
+    failure->note = place_text(in->place);
     PyErr_Clear();
     insert(failure);
     return failure;
+}
+
+void failure_keep(const struct mx_instruction *in)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    failure_new(in, PyExc_RuntimeWarning, value ? PyObject_Str(value) : NULL);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
 }
 
 static struct failure *failure_find(int64_t sequence)
@@ -99,8 +113,10 @@ static struct failure *failure_find(int64_t sequence)
 
 void failure_tell(const struct mx_instruction *in)
 {
-    struct failure *failure =
-        in->failed_by == in->sequence ? failure_new(in) : failure_find(in->failed_by);
+    PyObject *type = in->kind == MX_CHECK ? PyExc_IndexError : PyExc_RuntimeError;
+    struct failure *failure = in->failed_by == in->sequence
+                                  ? failure_new(in, type, message_of(in))
+                                  : failure_find(in->failed_by);
     for (int k = in->nin; k < mx_operand_count(in); k++) {
         const struct mx_buffer *buffer = in->operands[k].buffer;
         struct array *array = buffer && buffer->failed_by ? buffer->owner : NULL;

@@ -26,7 +26,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static bool is_large(PyObject *a, int worth)
 {
     return is_unwritten(a) ||
-           queue_weight((PyArrayObject *)as_array(a)->host) >= queue_threshold * worth;
+           queue_weight((PyArrayObject *)as_array(a)->host) / worth >= queue_threshold;
 }
 
 /* Whether one of the arguments, or of those in a first list or tuple, is for the queue. */

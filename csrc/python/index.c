@@ -97,17 +97,19 @@ static bool add_mask(struct index *index, PyObject *mask, int axis)
     return fits;
 }
 
-/* Adds the index arrays that an item of the key is.  False: the key is NumPy's. */
+/* Adds the index arrays that an item of the key is.  False: the key is NumPy's, or an exception
+ * is set. */
 static bool add_arrays(struct index *index, PyObject *item, int axis)
 {
     PyObject *array = as_index_array(item);
+    if (!array)
+        cross_drop_refusal();
     bool is_mask = array && PyArray_TYPE(host_of(array)) == NPY_BOOL, fits = false;
     if (is_mask) /* one that is a list is of no length that was looked at */
         fits = !PyList_CheckExact(item) && add_mask(index, array, axis);
     else if (array)
         fits = add_array(index, array, axis);
     Py_XDECREF(array);
-    PyErr_Clear();
     return fits;
 }
 
@@ -181,7 +183,7 @@ static void place_item(struct placing *placing, bool is_advanced, int axes_befor
 }
 
 /* Reads a key, a tuple.  New reference: the basic key, with a whole axis in the place of each
- * that is indexed; NULL: the key is NumPy's. */
+ * that is indexed; NULL: the key is NumPy's, or an exception is set. */
 static PyObject *read_items(struct index *index, PyObject *key, const PyArrayObject *indexed)
 {
     int n_arrays, axes = count_axes(key, &n_arrays), axis = 0, at = 0;
@@ -261,7 +263,6 @@ static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
     if (is_read)
         index->view = PyObject_CallMethod((PyObject *)host, "reshape", "i", -1);
     Py_XDECREF(places);
-    PyErr_Clear();
     return is_read && index->view;
 }
 
@@ -270,7 +271,8 @@ static void read_key(struct index *index, PyObject *a, PyObject *key)
     PyObject *items = PyTuple_CheckExact(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
     PyObject *basic = items ? read_items(index, items, host_of(a)) : NULL;
     index->view = basic ? PyObject_GetItem(as_array(a)->host, basic) : NULL;
-    PyErr_Clear();
+    if (basic && !index->view)
+        cross_drop_refusal();
     Py_XDECREF(basic);
     Py_XDECREF(items);
 }
@@ -280,8 +282,10 @@ int index_read(PyObject *a, PyObject *key, struct index *index)
     memset(index, 0, offsetof(struct index, strides));
     if (!source_read_array(a, &index->table))
         return 0;
-    if (!read_whole_mask(index, a, key) && index->n == 0)
+    if (!read_whole_mask(index, a, key) && index->n == 0 && !PyErr_Occurred())
         read_key(index, a, key);
+    if (PyErr_Occurred())
+        return -1;
     if (!index->view || Py_TYPE(index->view) != host_type)
         return 0;
     index->indexing.n = index->n;

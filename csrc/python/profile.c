@@ -301,7 +301,7 @@ static void end(struct span *span, struct extent *extent, int worth, PyObject *r
     if (row && span->is_numpys) {
         row->bytes_read += read;
         row->bytes_written += extent->bytes - read;
-        row->n_large += span->kind != SPAN_READ && extent->weight >= queue_threshold * worth;
+        row->n_large += span->kind != SPAN_READ && extent->weight / worth >= queue_threshold;
         add_event(row, span->begin, total, 0, elements);
     }
     PyErr_Restore(type, value, traceback);

@@ -1,13 +1,13 @@
 /* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
 #include "python/profile.h"
 
-#define LOOK_EVERY \
-    20000000 /* nanoseconds between looks for signals; more where the GIL is busy */
-
 const struct mx_recorder *core;
 int64_t queue_recorded, queue_done;
 size_t queue_kept;
 Py_ssize_t queue_threshold = 16384;
+
+/* Nanoseconds between looks for signals; more where the GIL is busy. */
+static int64_t look_every = 20000000;
 
 /* The array that has lent what runs, until it is known whether it needs that again. */
 static PyObject *lender;
@@ -28,7 +28,7 @@ static int look_for_signals(PyThreadState *saved)
     int64_t begin = mx_now();
     PyEval_RestoreThread(saved);
     int64_t waited = mx_now() - begin;
-    next_look = mx_now() + (waited > LOOK_EVERY / 8 ? 8 * waited : LOOK_EVERY);
+    next_look = mx_now() + (waited > look_every / 8 ? 8 * waited : look_every);
     return PyErr_CheckSignals();
 }
 
@@ -119,14 +119,36 @@ static void count_costs(const struct outcome *out)
             profile_ran(&out->items[i]);
 }
 
-static int tell_warnings(const struct outcome *out)
+/* Warns of what an instruction met.  If that is an error, it is one of the thread that recorded
+ * the instruction.  -1 with an exception set. */
+static int tell_warning(const struct mx_instruction *in)
 {
-    int status = 0;
-    for (size_t i = 0; i < out->count && status == 0; i++) {
+    if (place_warn(in->place, atomic_load(&in->raised), name_of(in)) == 0)
+        return 0;
+    if (in->thread == core->thread() || !PyErr_ExceptionMatches(PyExc_RuntimeWarning))
+        return -1;
+    failure_keep(in);
+    return 0;
+}
+
+/* After an error of this thread, only others are told of theirs. */
+static int tell_warnings(const struct outcome *out, int status)
+{
+    for (size_t i = 0; i < out->count; i++) {
         const struct mx_instruction *in = &out->items[i];
-        int met = atomic_load(&in->raised);
-        if (met && !in->failed_by)
-            status = place_warn(in->place, met, name_of(in));
+        if (!atomic_load(&in->raised) || in->failed_by ||
+            (status < 0 && in->thread == core->thread()))
+            continue;
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        if (tell_warning(in) == 0) {
+            PyErr_Restore(type, value, traceback);
+            continue;
+        }
+        status = -1;
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
     }
     return status;
 }
@@ -162,8 +184,7 @@ static int tell_untold(void)
         if (!out)
             break; /* a handler has used the queue */
         untold = out->next;
-        if (status == 0)
-            status = tell_warnings(out);
+        status = tell_warnings(out, status);
         release_outcome(out);
     }
     return status;
@@ -234,7 +255,7 @@ int queue_flush(void)
     int64_t last = queue_recorded, before = queue_done, begin = mx_now();
     bool waits = before < last;
     int status = 0;
-    next_look = begin + LOOK_EVERY;
+    next_look = begin + look_every;
     while (queue_done < last && status == 0)
         status = flush_once();
     if (status == 0)
@@ -358,6 +379,16 @@ static PyObject *get_threshold(PyObject *module, PyObject *unused)
     return PyLong_FromSsize_t(queue_threshold);
 }
 
+static PyObject *set_look_every(PyObject *module, PyObject *nanoseconds)
+{
+    (void)module;
+    int64_t before = look_every, after = PyLong_AsLongLong(nanoseconds);
+    if (after == -1 && PyErr_Occurred())
+        return NULL;
+    look_every = after;
+    return PyLong_FromLongLong(before);
+}
+
 /* Around os.fork, nobody else is inside the stream; the GIL is not held while waiting. */
 static PyObject *before_fork(PyObject *module, PyObject *unused)
 {
@@ -391,6 +422,9 @@ PyMethodDef queue_methods[] = {
      "set_threshold(size)\n--\n\nRecord operations on arrays from this size on; give the "
      "size before."},
     {"get_threshold", get_threshold, METH_NOARGS, "get_threshold()\n--\n\nGive that size."},
+    {"set_look_every", set_look_every, METH_O,
+     "set_look_every(nanoseconds)\n--\n\nLook for signals so often while the queue runs; give "
+     "the time before."},
     {"before_fork", before_fork, METH_NOARGS, "before_fork()\n--\n\nWait for running work."},
     {"after_fork", after_fork, METH_NOARGS, "after_fork()\n--\n\nLet work run again."},
     {NULL, NULL, 0, NULL},

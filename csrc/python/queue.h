@@ -133,6 +133,9 @@ PyObject *selection_nonzero(PyObject *mask);
 /* What comes of an instruction that did not run, or of the failed check itself. */
 void failure_tell(const struct mx_instruction *in);
 
+/* Keeps the error that is set, a warning's, for the thread that recorded the instruction. */
+void failure_keep(const struct mx_instruction *in);
+
 /* -1 with the exception set if the array was never written because of one; or 0. */
 int failure_raise(PyObject *a);
 

@@ -29,7 +29,7 @@ static PyObject *kind_of(int code)
 }
 
 /* New reference: the dtypes of the loop; NULL when there is none, with an exception set only
- * where there was no memory to find it. */
+ * where it was not found out. */
 static PyObject *resolve(int op, const int *codes, int nin, int nout)
 {
     PyObject *given = PyTuple_New(nin + nout);
@@ -38,7 +38,7 @@ static PyObject *resolve(int op, const int *codes, int nin, int nout)
     PyObject *resolved =
         given ? PyObject_CallMethod(ufuncs[op], "resolve_dtypes", "(O)", given) : NULL;
     Py_XDECREF(given);
-    if (!resolved && !PyErr_ExceptionMatches(PyExc_MemoryError))
+    if (!resolved && PyErr_ExceptionMatches(PyExc_TypeError)) /* NumPy's, of no such loop */
         PyErr_Clear();
     return resolved;
 }
@@ -56,11 +56,11 @@ static bool is_special(int op, const struct signature *signature)
 static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, const int *types)
 {
     PyObject *number = PyLong_FromLong(source_type_number(ROW_bfloat16));
-    PyObject *capsule =
-        number && ufunc->userloops ? PyDict_GetItem(ufunc->userloops, number) : NULL;
+    if (!number)
+        return false; /* with an exception set: it was not found out */
+    PyObject *capsule = ufunc->userloops ? PyDict_GetItem(ufunc->userloops, number) : NULL;
     const PyUFunc_Loop1d *each = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-    Py_XDECREF(number);
-    PyErr_Clear();
+    Py_DECREF(number);
     size_t size = (size_t)ufunc->nargs * sizeof *types;
     while (each && memcmp(each->arg_types, types, size) != 0)
         each = each->next;
@@ -118,6 +118,9 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
     if (!signature->is_known) {
         find(op, codes, nin, signature);
         signature->is_known = !PyErr_Occurred();
+        /* At the limit of recursion NumPy may still do it; the next call looks again. */
+        if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))
+            cross_drop_refusal();
     }
     return signature->exists ? signature : NULL;
 }

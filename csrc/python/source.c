@@ -132,6 +132,23 @@ static bool pack(PyObject *number, int row, char *value)
     return is_packed;
 }
 
+/* Whether an integer dtype has the number: NumPy's error would be made with Python code, which
+ * handles signals. */
+static bool is_in_range(PyObject *number, int row)
+{
+    int overflow, bits = 8 * itemsizes[row], is_unsigned = row >= ROW_uint8;
+    long long x = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow > 0 && row == ROW_uint64) {
+        bool fits =
+            PyLong_AsUnsignedLongLong(number) != (unsigned long long)-1 || !PyErr_Occurred();
+        PyErr_Clear();
+        return fits;
+    }
+    if (overflow != 0 || (is_unsigned && x < 0))
+        return false;
+    return bits == 64 || x >> (bits - 1 + is_unsigned) == (x < 0 ? -1 : 0);
+}
+
 /* A number of Python's as a value of the dtype; false where NumPy would raise or warn. */
 static bool pack_number(PyObject *number, int row, char *value)
 {
@@ -147,7 +164,8 @@ static bool pack_number(PyObject *number, int row, char *value)
         if (is_too_large)
             return false;
     }
-    if (PyComplex_CheckExact(number) && row != ROW_complex128)
+    if ((PyComplex_CheckExact(number) && row != ROW_complex128) ||
+        (PyLong_CheckExact(number) && is_integer_row(row) && !is_in_range(number, row)))
         return false;
     return pack(number, row, value);
 }

@@ -225,7 +225,8 @@ static bool is_same_in(int row, int op, const struct source *number)
     return memcmp(back, own, (size_t)itemsizes[own_row]) == 0;
 }
 
-/* The update by a ufunc, if its loop gives the dtype of the elements. */
+/* The update by a ufunc, if its loop gives the dtype of the elements; false also with an
+ * exception set. */
 static bool read_update(int op, const struct source *target, const struct source *value,
                         struct update *update)
 {
@@ -238,7 +239,6 @@ static bool read_update(int op, const struct source *target, const struct source
     if (value->code >= NTYPES && !is_same_in(target->code, op, value))
         return false;
     const struct signature *signature = signature_of(op, inputs, 2);
-    PyErr_Clear();
     bool is_truth = signature && signature->out[0] == ROW_bool && target->code != ROW_bool;
     if (!signature || signature->in[0] != target->code ||
         (signature->out[0] != target->code && !is_truth) ||
@@ -295,8 +295,11 @@ static PyObject *update(PyObject *module, PyObject *args)
         return NULL;
     if (!is_array(a) || !source_read_array(a, &target) || !source_read(operand, &value) ||
         (op == MX_COPY ? !read_assignment(&value, target.code, &kind)
-                       : !read_update(op, &target, &value, &kind)))
+                       : !read_update(op, &target, &value, &kind))) {
+        if (PyErr_Occurred())
+            return NULL;
         Py_RETURN_NOTIMPLEMENTED;
+    }
     kind.in_order = in_order;
     bool is_ordering = op == MX_OP_maximum || op == MX_OP_minimum;
     kind.wanted = place_conditions();

@@ -1,7 +1,14 @@
 /* test_team.c -- each chunk runs once, whoever is late, missing or interrupted.
  *
- * Includes what it tests, to see who is asleep. */
+ * Includes what it tests, to see who is asleep, and starts its threads, or does not. */
+#include <pthread.h>
+
+static int start_or_refuse(pthread_t *thread, const pthread_attr_t *attributes,
+                           void *(*function)(void *), void *argument);
+
+#define pthread_create start_or_refuse
 #include "../../csrc/cpu/team.c"
+#undef pthread_create
 
 #include <string.h>
 #include <sys/resource.h>
@@ -386,6 +393,16 @@ static void run_all(int threads)
     check_runs(0, 200, 1);
 }
 
+static int count_blocked_signals(void)
+{
+    sigset_t blocked;
+    int n = 0;
+    CHECK(pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0);
+    for (int number = 1; number < 32; number++)
+        n += sigismember(&blocked, number) == 1;
+    return n;
+}
+
 static void start_two_of_five(void)
 {
     mx_team_after_fork(true);
@@ -398,6 +415,46 @@ static void start_two_of_five(void)
         run_all(6);
     CHECK(team.n_workers == 2); /* not tried at each run */
     run_all(6);
+    CHECK(team.n_workers == 5);
+    meet_with(6);
+}
+
+static struct {
+    int granted; /* this many threads are started */
+    int refused; /* this many after them are not */
+    int error;
+} starts = {.granted = 1 << 30};
+
+static int start_or_refuse(pthread_t *thread, const pthread_attr_t *attributes,
+                           void *(*function)(void *), void *argument)
+{
+    if (starts.granted > 0 || starts.refused == 0) {
+        starts.granted--;
+        return pthread_create(thread, attributes, function, argument);
+    }
+    starts.refused--;
+    return starts.error;
+}
+
+/* The work is shared by those that are there, now and after the next try. */
+static void start_some(void)
+{
+    mx_team_after_fork(true);
+    int granted = starts.granted, refused = starts.refused, n_blocked = count_blocked_signals();
+    run_all(6);
+    CHECK(count_blocked_signals() == n_blocked);
+    CHECK(team.n_workers == granted);
+    meet_with(granted + 1);
+    for (; refused > 1; refused--) {
+        CHECK(starts.refused == refused - 1); /* one try */
+        for (int i = 0; i < RUNS_TO_RETRY; i++)
+            run_all(6);
+        CHECK(starts.refused == refused - 1); /* not at each run */
+        run_all(6);
+        CHECK(team.n_workers == granted);
+    }
+    for (int i = 0; i <= RUNS_TO_RETRY; i++)
+        run_all(6);
     CHECK(team.n_workers == 5);
     meet_with(6);
 }
@@ -439,6 +496,14 @@ static void test_failing_starts(void)
 {
     mx_team_set_size(6);
     check_child(start_two_of_five);
+    static const int errors[] = {EAGAIN, EPERM, ENOMEM, EINVAL};
+    for (int granted = 0; granted < 5; granted++) {
+        starts.granted = granted;
+        starts.refused = 1 + granted % 3;
+        starts.error = errors[granted % 4];
+        check_child(start_some);
+    }
+    starts.refused = 0;
     check_child(start_none);
 #ifdef __linux__
     check_child(start_none_by_the_system);

@@ -323,7 +323,9 @@ class _Writer:
             return self.assignment()
         operation, partner = self.one(BINARY), self.partner(name)
         where = ""
-        if to.shape and self.chance(0.4):
+        # NumPy frees what it has not set where it compares unsigned integers with -1 in places
+        # (2.4.6: a crash).
+        if to.shape and partner != "-1" and self.chance(0.4):
             where = f", where={self.made(to.shape, '?')}"
         casting = ", casting='unsafe'" if self.chance(0.2) else ""
         if casting and not self.can_cast(

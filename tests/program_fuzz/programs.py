@@ -95,7 +95,7 @@ def run(program: Program) -> Difference | None:
             return Difference(number, f"{our_error} was raised, not {error}")
         is_exact = step.is_exact and not (METAL and _has_device_floats(theirs))
         if step.is_checked or not is_exact or number == len(program) - 1:
-            words = _compare(ours, theirs, is_exact)
+            words = compare(ours, theirs, is_exact)
             if words:
                 return Difference(number, words)
     return None
@@ -125,7 +125,8 @@ def script(program: Program) -> str:
 
 
 def _names(names: dict[str, Any]) -> list[str]:
-    return sorted(name for name in names if name[0] in "ans" and name[1:].isdigit())
+    # A list at once: another thread that runs the queue puts warnings' registries there.
+    return sorted(name for name in [*names] if name[0] in "ans" and name[1:].isdigit())
 
 
 def _has_device_floats(names: dict[str, Any]) -> bool:
@@ -135,7 +136,7 @@ def _has_device_floats(names: dict[str, Any]) -> bool:
     )
 
 
-def _compare(ours: dict[str, Any], theirs: dict[str, Any], is_exact: bool) -> str:
+def compare(ours: dict[str, Any], theirs: dict[str, Any], is_exact: bool) -> str:
     """Say what is not the same, or nothing; what is near is made the same."""
     if _names(ours) != _names(theirs):
         return f"there are {_names(ours)}, not {_names(theirs)}"

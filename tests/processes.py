@@ -1,0 +1,57 @@
+"""Programs run in processes of their own, under a watchdog."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+# Python's own, of a fork beside threads.
+IGNORED = "ignore:This process:DeprecationWarning"
+
+
+class End(NamedTuple):
+    """How a process ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+def end_of(*command: Any, seconds: float = 60, **environment: str) -> End:
+    """
+    Run Python with these arguments until it ends, and its children with it.
+
+    One that takes longer is a failure, which shows where its threads are.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-X", "faulthandler", "-W", IGNORED, *command],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGABRT)
+        out, err = process.communicate()
+        pytest.fail(f"hangs after {seconds} s:\n{out}{err}", pytrace=False)
+    return End(process.returncode, out, err)
+
+
+def run_file(folder: Path, *parts: str, **environment: str) -> str:
+    """Run a program from a file, as spawned children need it; give what it printed."""
+    file = folder / "program.py"
+    file.write_text("\n".join(textwrap.dedent(part) for part in parts))
+    end = end_of(file, **environment)
+    assert end.status == 0, end.out + end.err
+    assert end.err == ""
+    return end.out.strip()

@@ -1,0 +1,235 @@
+"""
+Random programs that are interrupted: ``python -m tests.program_fuzz.interrupts``.
+
+A KeyboardInterrupt comes at a random moment of every other statement. What holds after it:
+
+- the statement has happened, or has not, or has written all that it writes but bound no
+  name: NumPy's own programs are in one of these states after an interrupt;
+- every other array is what NumPy computes, at once and later;
+- the statement can be run again, and the queue goes on;
+- when the program is over, no more memory is in use than before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import random
+import signal
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy
+
+import mxnp
+from mxnp import _bridge
+
+from .grammar import write
+from .programs import Difference, Program, Step, compare, namespace
+
+# More than one chunk, so that the queue can be left between two of them.
+WORK = Step(
+    "a0 = make(0, (300, 900), 'd')\nfor _ in range(8): a0 = np.sqrt(a0 * a0 + 1)"
+)
+SHORTEST, LONGEST = 2e-6, 2e-3  # seconds until the interrupt
+
+
+class LostInterruptError(Exception):
+    """A handler has raised KeyboardInterrupt, and nothing came of it."""
+
+
+class Alarm:
+    """One KeyboardInterrupt after a while, in the block alone."""
+
+    delivered = 0
+    is_armed = False
+
+    def __init__(self) -> None:
+        signal.signal(signal.SIGALRM, self.ring)
+
+    def ring(self, number: int, frame: FrameType | None) -> None:
+        if self.is_armed:
+            self.is_armed = False
+            self.delivered += 1
+            raise KeyboardInterrupt
+
+    def run(self, step: Step, names: dict[str, Any], seconds: float) -> Any:
+        """Run a statement; give its error, KeyboardInterrupt if it was interrupted."""
+        before = self.delivered
+        try:
+            try:
+                self.is_armed = True
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                exec(step.text, names)
+            finally:
+                self.is_armed = False
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            return KeyboardInterrupt
+        except Exception as error:
+            if self.delivered > before:
+                return KeyboardInterrupt  # which NumPy forgets where it words an error
+            return type(error), str(error)
+        if self.delivered > before:
+            return LostInterruptError, f"{step.text} has not been interrupted"
+        return None
+
+
+def statements(step: Step) -> list[ast.stmt]:
+    """Parse a step; nothing is in one that is an error of syntax."""
+    try:
+        return ast.parse(step.text).body
+    except SyntaxError:
+        return []
+
+
+def simple_steps(program: Program) -> Iterator[Step]:
+    """Give statements one by one: between two of them a program may be interrupted."""
+    for step in program:
+        if not step.is_exact:  # what comes near NumPy's is made the same, which waits
+            continue
+        inner = statements(step)
+        if inner and isinstance(inner[0], ast.For):  # whose number is not used
+            rounds = len(eval(ast.unparse(inner[0].iter)))
+            inner = rounds * inner[0].body
+        texts = [ast.unparse(each) for each in inner] or [step.text]
+        yield from map(Step, texts[:-1])
+        yield Step(texts[-1], is_checked=step.is_checked)
+
+
+def target(step: Step) -> str | None:
+    """Give the name that a statement binds."""
+    match statements(step):
+        case [ast.Assign(targets=[ast.Name(id=name)])]:
+            return name
+    return None
+
+
+def attempt(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
+    """Run a statement as run_step does, without its blocks: they wait when they end."""
+    try:
+        exec(step.text, names)
+    except Exception as error:
+        return type(error), str(error)
+    return None
+
+
+class Run:
+    """A program that is interrupted, and the same with NumPy."""
+
+    def __init__(self, seed: int, alarm: Alarm, tally: Counter[str]) -> None:
+        self.steps = list(simple_steps(write(seed)))
+        self.random = random.Random(seed)
+        self.alarm, self.tally = alarm, tally
+        self.theirs, self.ours = namespace(numpy), namespace(mxnp)
+
+    def run(self) -> Difference | None:
+        """Give the first difference."""
+        for number, step in enumerate(self.steps):
+            self.wait()
+            # NumPy's guard against arrays that hold themselves may stay after an interrupt:
+            # str is "..." then, of any array at the same address.
+            is_quiet = self.random.random() < 0.5 or "str(" in step.text
+            words = self.in_peace(step) if is_quiet else self.interrupted(step)
+            is_last = number == len(self.steps) - 1
+            if not words and (step.is_checked or is_last):
+                words = compare(self.ours, self.theirs, is_exact=True)
+            if words:
+                return Difference(number, f"{step.text}: {words}")
+        return None
+
+    def seconds(self) -> float:
+        return SHORTEST * (LONGEST / SHORTEST) ** self.random.random()
+
+    def wait(self) -> None:
+        """Now and then, interrupt the queue itself."""
+        if self.random.random() < 0.05:
+            attempt(WORK, self.theirs)
+            attempt(WORK, self.ours)
+            self.alarm.run(Step("np.synchronize()"), self.ours, self.seconds())
+            self.tally["runs of the queue left halfway"] += _bridge.pending() > 0
+
+    def in_peace(self, step: Step) -> str:
+        error, ours = attempt(step, self.theirs), attempt(step, self.ours)
+        return "" if ours == error else f"{ours} was raised, not {error}"
+
+    def interrupted(self, step: Step) -> str:
+        name = target(step)
+        before = self.ours.get(name)
+        ours = self.alarm.run(step, self.ours, self.seconds())
+        if ours is KeyboardInterrupt:
+            return self.go_on(step, name, self.ours.get(name) is not before)
+        error = attempt(step, self.theirs)
+        return "" if ours == error else f"{ours} was raised, not {error}"
+
+    def go_on(self, step: Step, name: str | None, is_bound: bool) -> str:
+        """Let NumPy come to where ours was interrupted; say so if there is no such place."""
+        is_written = name is None or "out=" in step.text
+        if is_written:
+            happened = compare(self.ours, self.theirs, is_exact=True) != ""
+        else:  # the arrays are not looked at: more stays in the queue
+            happened = is_bound
+        self.tally["after" if happened else "before"] += 1
+        if not happened:
+            return self.in_peace(step)
+        if name and not is_bound:
+            step = Step(step.text.removeprefix(f"{name} = "))
+        attempt(step, self.theirs)
+        return compare(self.ours, self.theirs, is_exact=True) if is_written else ""
+
+
+def memory_in_use() -> int:
+    gc.collect()
+    mxnp.synchronize()
+    return mxnp.memory_info()["in_use"]
+
+
+def run(seed: int, alarm: Alarm, tally: Counter[str]) -> str:
+    """Run one program; say what is wrong with it, if anything."""
+    before = memory_in_use()
+    mxnp.set_num_threads(1 + seed % 3)
+    difference = Run(seed, alarm, tally).run()
+    if difference:
+        return f"step {difference.step}: {difference.words}"
+    left = memory_in_use() - before
+    return f"{left} bytes more are in use after it" if left else ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.program_fuzz.interrupts")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--programs", type=int, help="how many, rather than how long")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    chosen = parser.parse_args()
+    _bridge.set_threshold(0)
+    _bridge.set_look_every(0)  # between any two chunks
+    alarm, tally = Alarm(), Counter[str]()
+    begin, seed, found = time.monotonic(), chosen.seed, 0
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        while (
+            seed < chosen.seed + chosen.programs
+            if chosen.programs
+            else time.monotonic() < begin + chosen.seconds
+        ):
+            words = run(seed, alarm, tally)
+            if words:
+                found += 1
+                print(f"# seed {seed}: {words}", flush=True)
+            seed += 1
+    states = ", ".join(f"{tally[word]} {word}" for word in sorted(tally))
+    print(
+        f"{seed - chosen.seed} programs from seed {chosen.seed} on, {found} differ; "
+        f"{alarm.delivered} interrupts ({states})"
+    )
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""
+Interrupts at any moment: see program_fuzz/interrupts.py for what holds after one.
+
+``python -m tests.program_fuzz.interrupts --seconds 600`` runs more programs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy
+import pytest
+from processes import end_of
+from program_fuzz.grammar import write
+from program_fuzz.interrupts import attempt, simple_steps
+from program_fuzz.programs import Step, namespace
+
+import mxnp
+from mxnp import _bridge
+
+ROOT = Path(__file__).parents[1]
+N = 20_000
+
+
+@pytest.fixture(autouse=True)
+def all_recorded() -> Iterator[None]:
+    before = _bridge.set_threshold(0)
+    yield
+    _bridge.set_threshold(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX's timers")
+def test_programs_that_are_interrupted() -> None:
+    command = ["-m", "tests.program_fuzz.interrupts", "--programs", "120"]
+    found = end_of(*command, PYTHONPATH=str(ROOT))
+    assert found.status == 0, found.out + found.err
+    counts = re.search(r"(\d+) interrupts \((\d+) after, (\d+) before", found.out)
+    assert counts
+    assert all(int(count) > 0 for count in counts.groups())
+
+
+# -- Errors of handlers ------------------------------------------------------------------
+
+
+class Stop(BaseException):
+    """What a handler of signals raises, in whichever Python code happens to run."""
+
+
+class Trap:
+    """Raises Stop in the n-th Python function that a statement calls."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.where = ""
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        # Generators are closed where no error can come out, and so is their code.
+        is_counted = event == "call" and code.co_name != "<genexpr>"
+        if is_counted and "program_fuzz" not in code.co_filename:
+            self.n -= 1
+            if self.n == 0:
+                sys.setprofile(None)
+                self.where = f"{code.co_filename}:{code.co_name}"
+                raise Stop
+
+    def is_lost(self, step: Step, names: dict[str, Any]) -> bool:
+        """Run a statement; tell whether Stop was raised in it, and nothing came of it."""
+        try:
+            sys.setprofile(self)
+            try:
+                attempt(step, names)
+            finally:
+                sys.setprofile(None)
+        except Stop:
+            attempt(step, names)
+            return False
+        return bool(self.where)
+
+
+def test_errors_of_handlers_are_not_taken_for_numpys() -> None:
+    """Where an attempt fails and NumPy is asked instead, only NumPy's errors are dropped."""
+    lost, stopped = [], 0
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for seed in range(150):
+            names = namespace(mxnp)
+            for number, step in enumerate(simple_steps(write(seed))):
+                trap = Trap(1 + (seed + number) % 4)
+                if trap.is_lost(step, names):
+                    lost.append((step.text, trap.where))
+                stopped += bool(trap.where)
+    assert not lost
+    assert stopped > 500
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+@pytest.mark.parametrize(
+    "read",
+    [numpy.asarray, numpy.array, memoryview, bytes, numpy.from_dlpack, numpy.copy],
+    ids=["asarray", "array", "memoryview", "bytes", "from_dlpack", "copy"],
+)
+def test_errors_come_out_of_exports(
+    read: Callable[[Any], Any], error: type[BaseException], monkeypatch: Any
+) -> None:
+    """NumPy drops what is raised where it asks for a buffer, and asks __array__ then."""
+
+    def show(*_: Any) -> None:
+        monkeypatch.undo()
+        raise error("once")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        y = 1 / (mxnp.zeros(N) + 0)
+        monkeypatch.setattr(warnings, "showwarning", show)
+        with pytest.raises(error, match="once"):
+            read(y)
+        assert numpy.isinf(numpy.asarray(y)).all()
+
+
+def test_an_error_that_was_told_does_not_come_again() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y = 1 / (mxnp.zeros(N) + 0)
+        with pytest.raises(RuntimeWarning, match="divide by zero"):
+            memoryview(y)
+        assert y.__array__()[3] == numpy.inf
+        assert y._host[3] == numpy.inf
