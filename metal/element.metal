@@ -175,9 +175,12 @@ template <typename T> inline uint mx_met_power(T a, T b, T r)
     return mx_truth(a) ? MX_OVERFLOW : MX_DIVIDE_BY_ZERO;
 }
 
-template <typename T> inline uint mx_met_divmod(T, T b, T)
+/* Of integers; by -1 the least number has no quotient. */
+template <typename T> inline uint mx_met_divmod(T a, T b, T r)
 {
-    return mx_truth(b) ? 0u : MX_DIVIDE_BY_ZERO; /* integers */
+    if (!mx_truth(b))
+        return MX_DIVIDE_BY_ZERO;
+    return a < T(0) && b == T(-1) && r == a ? MX_OVERFLOW : 0u;
 }
 inline uint mx_met_divmod(float a, float b, float r) { return mx_met_quotient(a, b, r); }
 inline uint mx_met_divmod(half a, half b, half r) { return mx_met_quotient(a, b, r); }

@@ -75,7 +75,6 @@ static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_arctanh] = POLE,
     [MX_OP_rad2deg] = ARITHMETIC,
     [MX_OP_degrees] = ARITHMETIC,
-    [MX_OP_spacing] = ARITHMETIC,
     [MX_OP_ldexp] = ARITHMETIC,
 };
 
