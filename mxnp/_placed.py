@@ -83,10 +83,22 @@ def _names_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return kwargs.get("device") not in (None, "cpu")
 
 
+def _is_for_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether a call asks for device "metal"; of others NumPy has something to say."""
+    return kwargs.get("device") == "metal"
+
+
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """Convert, for a device."""
     _check(device, numpy.dtype(dtype))
     return numpy.astype(x, dtype, copy=copy)
+
+
+def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """Take the memory of another library's array, for a device."""
+    made = numpy.from_dlpack(x, copy=copy)
+    _check(device, made.dtype)
+    return made
 
 
 def _get_device(self: Any) -> str:
@@ -122,5 +134,6 @@ if "metal" in devices():
         _original = getattr(numpy, _name)
         extend(_original, _place(_original), _names_metal, signature=False)
     extend(numpy.astype, _astype, _names_metal, signature=False)
+    extend(numpy.from_dlpack, _from_dlpack, _is_for_metal, signature=False)
     ndarray.device = property(_get_device, _set_device)  # type: ignore[attr-defined]
     ndarray.to_device = _to_device  # type: ignore[attr-defined]

@@ -437,10 +437,14 @@ def test_the_standards_words() -> None:
         x = np.ones(3, "f4")
         assert x.to_device("cpu") is x.to_device("metal") is x
         assert np.asarray([1, 2], device="metal").dtype == "int64"
+        taken = np.from_dlpack(x, device="metal", copy=False)
+        assert np.shares_memory(taken, x)
+        assert taken.device == "metal"
         for call in (
             lambda: np.zeros(3, "f8", device="metal"),
             lambda: np.ones(3).to_device("metal"),
             lambda: np.asarray(numpy.ones(3), device="metal"),
+            lambda: np.from_dlpack(numpy.ones(3), device="metal"),
         ):
             with pytest.raises(
                 TypeError, match="float64 is not available on device 'metal'"
