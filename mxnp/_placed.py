@@ -84,7 +84,7 @@ def _names_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _is_for_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether a call asks for device "metal"; of others NumPy has something to say."""
+    """Tell whether a call asks for device "metal"; of others NumPy tells."""
     return kwargs.get("device") == "metal"
 
 
