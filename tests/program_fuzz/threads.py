@@ -29,7 +29,7 @@ import mxnp
 from mxnp import _bridge
 
 from .grammar import write
-from .interrupts import attempt, simple_steps
+from .interrupts import attempt, compare_errors, simple_steps
 from .programs import compare, namespace
 
 SIZE = 30_000
@@ -79,9 +79,9 @@ class Fuzz:
                 words = self.disturb(choose)
                 if words:
                     return words
-            error, our_error = attempt(step, theirs), attempt(step, ours)
-            if our_error != error:
-                return f"{step.text}: {our_error} was raised, not {error}"
+            words = compare_errors(step, attempt(step, ours), theirs)
+            if words:
+                return f"{step.text}: {words}"
             if step.is_checked or number == len(program) - 1:
                 words = compare(ours, theirs, is_exact=True)
                 if words:
