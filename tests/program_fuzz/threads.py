@@ -30,7 +30,7 @@ from mxnp import _bridge
 
 from .grammar import write
 from .interrupts import attempt, compare_errors, simple_steps
-from .programs import compare, namespace
+from .programs import compare, namespace, run
 
 SIZE = 30_000
 NUMBERS = numpy.linspace(0.5, 1.5, SIZE)
@@ -49,6 +49,7 @@ class Fuzz:
         self.wild: Any = mxnp.zeros((30, SIZE // 30))
         self.tally: Counter[str] = Counter()
         self.faults: list[str] = []
+        self.alone: list[int] = []  # seeds of programs that differ in one thread, too
 
     def take_seed(self) -> int | None:
         """Give the seed of a program that nobody has run; None at the end."""
@@ -64,7 +65,9 @@ class Fuzz:
         try:
             while (seed := self.take_seed()) is not None:
                 words = self.run(seed, random.Random(seed))
-                if words:
+                if words and run(write(seed)) is not None:
+                    self.alone.append(seed)
+                elif words:
                     self.faults.append(f"seed {seed}: {words}")
         except BaseException as error:
             self.faults.append(f"{type(error).__name__}: {error}")
@@ -162,7 +165,8 @@ def main() -> int:
     done = fuzz.next_seed - fuzz.seed
     print(
         f"{done} programs from seed {fuzz.seed} on in {chosen.threads} threads, "
-        f"{sum(fuzz.tally.values())} disturbances, {len(fuzz.faults)} faults"
+        f"{sum(fuzz.tally.values())} disturbances, {len(fuzz.faults)} faults; "
+        f"in one thread too: {fuzz.alone}"
     )
     return 1 if fuzz.faults else 0
 
