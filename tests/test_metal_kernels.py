@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from metal_host import driver as host
+from on_driver import needs_host
 
 from mxnp import _lib
 from mxnp import _metal_kernels as kernels
@@ -20,18 +21,7 @@ HOST = Path(__file__).parent / "metal_host"
 PRELUDE = _lib.kernel_prelude().decode()
 
 
-def reason_to_skip() -> str:
-    if not sys.platform.startswith("linux"):
-        return "the Metal host is for Linux"
-    try:
-        host.build.compiler()
-    except FileNotFoundError as error:
-        return str(error)
-    return ""
-
-
-REASON = reason_to_skip()
-pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+pytestmark = needs_host
 
 
 class Device:

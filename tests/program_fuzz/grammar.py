@@ -403,6 +403,8 @@ class _Writer:
         function = self.one(NEAR_REDUCTIONS)
         self.is_exact = False
         inner = name if self.chance(0.6) or value.dtype.kind == "c" else f"({name} * 2)"
+        if function == "prod" and value.dtype.kind in "fc":
+            inner = f"np.sign({name})"  # of what overflows the order would matter
         return f"{new} = np.{function}({inner}, {axis}{keep})"
 
     def selection(self) -> str:
