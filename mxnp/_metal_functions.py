@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
+from numpy._core import _exceptions
 
 from . import _bridge, _lib, _metal_kernels
 from ._array import ndarray
@@ -48,8 +49,11 @@ def _launch(
 
 
 def _empty(size: int, dtype: str) -> Any:
-    """Give memory of the device."""
-    return _bridge.empty((size,), numpy.dtype(dtype).num)
+    """Give memory of the device, or raise NumPy's MemoryError."""
+    memory = _bridge.empty((size,), numpy.dtype(dtype).num)
+    if memory is NotImplemented:
+        raise _exceptions._ArrayMemoryError((size,), numpy.dtype(dtype))
+    return memory
 
 
 def _is_for_device(*arrays: Any) -> bool:
