@@ -20,7 +20,7 @@ def fails(program: Program) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.program_fuzz")
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--programs", type=int, help="how many, rather than how long")
+    parser.add_argument("--programs", type=int, default=sys.maxsize, help="at most")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--threshold", type=int, default=0)
     parser.add_argument("--keep-going", action="store_true")
@@ -28,11 +28,8 @@ def main() -> int:
     chosen = parser.parse_args()
     _bridge.set_threshold(chosen.threshold)
     begin, seed, found = time.monotonic(), chosen.seed, 0
-    while (
-        seed < chosen.seed + chosen.programs
-        if chosen.programs
-        else time.monotonic() < begin + chosen.seconds
-    ):
+    last = chosen.seed + chosen.programs
+    while seed < last and time.monotonic() < begin + chosen.seconds:
         program = write(seed)
         if chosen.print:
             print(f"# seed {seed}\n{script(program)}\n", flush=True)
