@@ -383,6 +383,8 @@ class _Writer:
         if self.chance(0.15) and value.ndim:
             self.is_exact = value.dtype.kind not in "fc"
             function = self.one(["cumsum", "cumprod", "diff", "maximum.accumulate"])
+            if function == "cumprod" and value.dtype.kind in "fc":
+                name = f"np.sign({name})"  # what overflows differs by the precision of steps
             return f"{self.new()} = np.{function}({name}, axis=-1)"
         new = self.new("a" if axis else "s")
         if self.chance(0.5):
