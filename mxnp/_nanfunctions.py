@@ -11,7 +11,16 @@ import numpy
 
 from . import _bridge
 from ._array import ndarray
-from ._reductions import GIVEN, Queued, argmax, argmin, finish, queue, reduce_by
+from ._reductions import (
+    GIVEN,
+    Queued,
+    argmax,
+    argmin,
+    finish,
+    queue,
+    reduce_by,
+    with_dtype,
+)
 from ._statistics import divide_by_counts
 from ._ufunc import named, ufunc
 
@@ -45,26 +54,18 @@ def _search_without_nan(search: Queued, worst: float) -> Queued:
 
 def _without_nan(op: ufunc) -> Queued:
     """Make a sum or product in which NaN does not count."""
+    reduce_filled, identity = with_dtype(op), op.__wrapped__.identity
 
-    def reduce(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = GIVEN,
-        where: Any = True,
-    ) -> Any:
+    def reduce(a: Any, *args: Any, **kwargs: Any) -> Any:
         if type(a) is not ndarray:
             return NotImplemented
         if a.dtype.kind in "fc":
             if 0 in a.strides:
                 return NotImplemented  # the copy has an order of its own
-            a = _bridge.select(_isnan(a), a.dtype.type(op.__wrapped__.identity), a)
+            a = _bridge.select(_isnan(a), a.dtype.type(identity), a)
             if a is NotImplemented:
                 return NotImplemented
-        result = reduce_by(op, a, axis, dtype, out, keepdims, initial, where)
-        return finish(result, out)
+        return reduce_filled(a, *args, **kwargs)
 
     return reduce
 

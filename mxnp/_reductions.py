@@ -172,7 +172,9 @@ _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
 _logical_or, _logical_and = named(numpy.logical_or), named(numpy.logical_and)
 
 
-def _with_dtype(op: ufunc) -> Queued:
+def with_dtype(op: ufunc) -> Queued:
+    """Make a sum or product, with the parameters of NumPy's."""
+
     def reduce(
         a: Any,
         axis: Any = None,
@@ -243,8 +245,8 @@ _REDUCING = {
     named(numpy.bitwise_and), named(numpy.bitwise_or), named(numpy.bitwise_xor),
 }  # fmt: skip
 
-queue(_with_dtype(_add), numpy.sum, method="sum")
-queue(_with_dtype(_multiply), numpy.prod, method="prod")
+queue(with_dtype(_add), numpy.sum, method="sum")
+queue(with_dtype(_multiply), numpy.prod, method="prod")
 queue(_without_dtype(_maximum), numpy.max, method="max")
 queue(_without_dtype(_minimum), numpy.min, method="min")
 queue(_truth(_logical_or), numpy.any, method="any")
