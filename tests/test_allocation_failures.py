@@ -323,8 +323,6 @@ def check_next() -> None:
 @pytest.mark.parametrize("count", [1, 2, ALWAYS], ids=["once", "twice", "from then on"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_request_is_refused(program: Program, count: int) -> None:
-    if METAL and program.name == "matmul":
-        pytest.xfail("an operand that finds no memory of the device's is a TypeError")
     expected = Expected(program)
     assert_equal(read(program.run(mxnp, *program.make(mxnp))), expected.result)
     check_next()

@@ -8,6 +8,7 @@ import signal
 import textwrap
 import threading
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
@@ -123,6 +124,21 @@ def test_numpy_does_not_see_what_was_never_written() -> None:
     HOST.configure(fail_next_command_buffer=PAGE_FAULT)
     with pytest.raises(RuntimeError, match="injected fault"):
         numpy.asarray(x)
+
+
+@pytest.mark.parametrize(
+    "use", [launch, lambda x: x.reshape(40, -1) @ x.reshape(-1, 40)]
+)
+def test_a_kernel_is_given_what_was_never_written(use: Callable[[Any], Any]) -> None:
+    assert HOST
+    x = np.ones(N, "f4")
+    np.synchronize()
+    y = x + 1
+    HOST.configure(fail_next_command_buffer=PAGE_FAULT)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="injected fault"):
+            use(y).tolist()
+    works()
 
 
 def test_a_kernels_command_buffer_fails() -> None:

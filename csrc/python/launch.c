@@ -77,10 +77,12 @@ static bool read_arrays(PyObject *arrays, int n, struct source *sources)
 {
     for (int k = 0; k < n; k++) {
         PyObject *a = PyTuple_GetItem(arrays, k);
-        if (!is_array(a) || !source_read_array(a, &sources[k])) {
+        bool is_ours = is_array(a);
+        if (is_ours && source_read_array(a, &sources[k]))
+            continue;
+        if (!is_ours || failure_raise(a) == 0)
             PyErr_Format(PyExc_TypeError, "array %d is none that a kernel can use", k);
-            return false;
-        }
+        return false;
     }
     return true;
 }
