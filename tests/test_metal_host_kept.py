@@ -15,8 +15,8 @@ pytestmark = needs_host
 
 def kernel(value: int) -> str:
     return (
-        "#include <metal_stdlib>\nkernel void f(device float* a [[buffer(0)]])"
-        f" {{ a[0] = {value}.0f; }}"
+        "#include <metal_stdlib>\nkernel void f(device float* a [[buffer(0)]],"
+        f" uint i [[thread_position_in_grid]]) {{ a[i] = {value}.0f; }}"
     )
 
 
@@ -58,6 +58,25 @@ def test_kept_libraries_of_one_process_are_told_apart(cache, files):
     before = [path.stat().st_ino for path in files]
     run(cache, 5, 7)
     assert [path.stat().st_ino for path in files] == before  # none is compiled again
+
+
+def test_two_hosts_of_a_process_have_kernels_of_their_own(cache, files, tmp_path):
+    source, copy = module.build_driver(), tmp_path / "other.so"
+    copy.write_bytes(source.read_bytes())
+    done = run_script(
+        f"""
+other = module.Driver({str(copy)!r})
+five, seven = {[kernel(5), kernel(7)]!r}
+for first, second in (five, seven), (seven, five), (five, five):
+    assert driver.compile(first) and other.compile(second)
+    for host, source in (driver, first), (other, second):
+        a = host.zeros(1)
+        assert host.run("f", [a], 1, 1) == 0, host.error
+        assert a.array[0] == (5 if source == five else 7)
+""",
+        METAL_HOST_CACHE=str(cache),
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def cut(five, seven):

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,14 +134,37 @@ int open_kept(const char *path, hash128 key)
     return file;
 }
 
+/* Another host of the process may load the same file, but its kernels call its own engine. */
+static int copy_to_memory(int file)
+{
+    struct stat status;
+    int copy = fstat(file, &status) ? -1 : memfd_create("kernels", MFD_CLOEXEC);
+    for (off_t done = 0; copy >= 0 && done < status.st_size;)
+        if (sendfile(copy, file, &done, (size_t)(status.st_size - done)) <= 0) {
+            close(copy);
+            return -1;
+        }
+    return copy;
+}
+
 /* The loader takes two libraries of one name for one, and a descriptor's number comes back: "/"
- * and "/." mean nothing in a path, and are the bits of a number that does not. */
+ * and "/." mean nothing in a path, and are the bits of a number that does not, here or in
+ * another host of the process. */
+static void *load_copy(int copy)
+{
+    static _Atomic uintptr_t last;
+    char name[160] = "/proc/self/fd", *end = name + strlen(name);
+    for (uintptr_t number = (uintptr_t)&last + ++last; number; number >>= 1)
+        end = stpcpy(end, number & 1 ? "/." : "/");
+    sprintf(end, "/%d", copy);
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
 void *load_file(int file)
 {
-    static _Atomic unsigned last;
-    char name[160] = "/proc/self/fd", *end = name + strlen(name);
-    for (unsigned number = ++last; number; number >>= 1)
-        end = stpcpy(end, number & 1 ? "/." : "/");
-    sprintf(end, "/%d", file);
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    int copy = copy_to_memory(file);
+    void *handle = copy < 0 ? NULL : load_copy(copy);
+    if (copy >= 0)
+        close(copy);
+    return handle;
 }

@@ -2,8 +2,8 @@
  *
  * What is loaded is run.  So the folder must be this user's, and none of others' to write to;
  * a file ends with a hash of its key and its content, which shows what was cut short or
- * changed; and what is loaded is the very file that was looked at, whatever its name means by
- * then.  The hash is no secret: it does not keep out who can write to the folder.
+ * changed; and what is loaded is a copy of the very file that was looked at, whatever its name
+ * means by then.  The hash is no secret: it does not keep out who can write to the folder.
  */
 #pragma once
 #include <stdbool.h>
@@ -20,7 +20,7 @@ bool keep_file(const char *made, const char *path, hash128 key);
 /* Opens a file that was kept, or gives -1 and errno: EBADMSG if it is not what was kept. */
 int open_kept(const char *path, hash128 key);
 
-/* As dlopen, of an open file. */
+/* As dlopen, of a copy of an open file; NULL if there is none. */
 void *load_file(int file);
 
 /* Says what errno says of something; the caller frees it. */

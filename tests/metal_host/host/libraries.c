@@ -245,7 +245,8 @@ static struct kernel_library *open_library(int file, hash128 key, char **diagnos
     const struct msl_kernel *kernels = handle ? dlsym(handle, "metal_host_kernels") : NULL;
     const uint32_t *count = handle ? dlsym(handle, "metal_host_kernel_count") : NULL;
     if (!load || !kernels || !count) {
-        *diagnostics = strdup(dlerror());
+        const char *problem = dlerror();
+        *diagnostics = problem ? strdup(problem) : describe("a kernel's copy in memory");
         return NULL;
     }
     load(&engine_for_kernels);
