@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy
 import pytest
-from tolerances import METAL, near
+from lanes import METAL
+from tolerances import near
 
 import mxnp
 from mxnp import _bridge

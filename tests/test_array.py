@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tolerances import METAL
+from lanes import METAL
 
 import mxnp
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import warnings
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
+from lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge, _lib
@@ -274,7 +274,7 @@ def test_in_place(dtype: str) -> None:
     agree(cast)
 
 
-@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+@needs_fusion
 @pytest.mark.filterwarnings("ignore")
 def test_a_chain_is_one_group() -> None:
     x = mxnp.array(numbers())

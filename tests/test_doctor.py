@@ -1,7 +1,6 @@
 """Patterns are found where they are, and the rewritten lines give the same arrays."""
 
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -11,12 +10,10 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lanes import needs_fusion
 
 import mxnp as np
 from mxnp import _bridge
-
-FUSES = os.environ.get("MXNP_FUSE") != "0"
-needs_fusion = pytest.mark.skipif(not FUSES, reason="nothing is fused")
 
 SETUP = """
 import math

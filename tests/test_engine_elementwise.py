@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy
 import pytest
-from tolerances import METAL, NUMPYS, near
+from lanes import METAL
+from tolerances import NUMPYS, near
 
 import mxnp
 from mxnp import _lib

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 import pytest
-from tolerances import METAL
+from lanes import METAL, needs_fusion
 
 import mxnp as np
 from mxnp import _bridge, _lib
@@ -248,7 +247,7 @@ def test_each_integer_dtype_is_an_index(dtype: str) -> None:
 # -- Fusion ----------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+@needs_fusion
 def test_a_gather_is_part_of_a_pass() -> None:
     x, u = np.array(numbers(1_000)), np.array(RANDOM.random(N))
     i = np.array(RANDOM.integers(0, 1_000, N))

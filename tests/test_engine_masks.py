@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
 import numpy
 import pytest
+from lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge
@@ -127,7 +127,7 @@ def test_is_recorded() -> None:
     assert float(x.sum()) == 100 * (SIZE - 100) + 99 * 50
 
 
-@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+@needs_fusion
 def test_is_fused(capsys: pytest.CaptureFixture[str]) -> None:
     x = mxnp.ones(SIZE)
     mxnp.synchronize()

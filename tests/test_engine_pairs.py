@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 from typing import Any
 
 import numpy
 import pytest
-from tolerances import METAL, near
+from lanes import METAL, needs_fusion
+from tolerances import near
 
 import mxnp
 
@@ -87,7 +87,7 @@ def test_chains(program: str, dtype: str) -> None:
     assert_same(dtype, program)
 
 
-@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+@needs_fusion
 @pytest.mark.parametrize("at", [0, 1])
 def test_the_step_that_met_a_condition_is_told(at: int) -> None:
     words = ("overflow encountered in multiply", "overflow encountered in add")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy
 import pytest
+from lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge
@@ -98,7 +98,7 @@ def test_ranges_within_expressions(expression: str, threads: int) -> None:
         mxnp.set_num_threads(before)
 
 
-@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+@needs_fusion
 def test_ranges_are_recorded_and_fused(capsys: pytest.CaptureFixture[str]) -> None:
     with mxnp.device("cpu"):  # a device has no float64
         total = (mxnp.arange(100_000) * 0.5 + 1).sum()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import pytest
-from tolerances import METAL
+from lanes import METAL
 
 import mxnp
 from mxnp import _lib

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 
 import pytest
+from lanes import needs_fusion
 
 import mxnp
 from mxnp import _explain, _lib
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused"
-)
+pytestmark = needs_fusion
 
 
 def explained() -> str:

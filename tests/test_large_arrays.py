@@ -27,16 +27,20 @@ PLACES = numpy.array([0, 5, 2**31 - 1, 2**31, 2**31 + 1, N - 2, N - 1])
 VALUES = numpy.array([3, 250, 7, 9, 11, 200, 1], dtype="u1")
 
 
+@pytest.fixture(scope="module")
+def memory() -> Any:
+    """Give the memory of all tests: its pages are slow to come."""
+    return mxnp.empty(N, "u1")
+
+
 @pytest.fixture
-def x() -> Iterator[Any]:
+def x(memory: Any) -> Iterator[Any]:
     """Give an array whose elements at PLACES are VALUES."""
-    array = mxnp.zeros(N, "u1")
-    array[PLACES] = VALUES
+    memory[...] = 0
+    memory[PLACES] = VALUES
     mxnp.synchronize()
-    yield array
-    del array
+    yield memory
     mxnp.synchronize()
-    mxnp.clear_cache()
 
 
 def assert_is(a: Any, places: Any, values: Any) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge, _lib
@@ -18,11 +19,6 @@ from mxnp._core import lib
 
 ROOT = Path(__file__).parents[1]
 MIB = 2**20
-
-
-fuses = pytest.mark.skipif(
-    os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused"
-)
 
 
 @pytest.fixture
@@ -324,7 +320,7 @@ def test_operands_live_until_they_are_used(pool):
     assert pool.memory_info()["in_use"] == before
 
 
-@fuses
+@needs_fusion
 def test_last_flush_says_what_ran():
     x, size = mxnp.arange(60000.0).reshape(200, 300), 480000
     mxnp.synchronize()
@@ -341,7 +337,7 @@ def test_last_flush_says_what_ran():
     assert _lib.last_flush() == [group]  # reading ran nothing
 
 
-@fuses
+@needs_fusion
 def test_last_flush_names_reductions_and_scans():
     x = mxnp.arange(60000.0)
     mxnp.synchronize()
@@ -353,7 +349,7 @@ def test_last_flush_names_reductions_and_scans():
     assert float(total[0]) == float(running[-1])
 
 
-@fuses
+@needs_fusion
 def test_arrays_dropped_before_the_last_flush_force_none():
     x = mxnp.zeros(4 * MIB)
     mxnp.synchronize()

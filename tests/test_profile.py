@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import os
 import subprocess
 import sys
 import textwrap
@@ -14,14 +13,13 @@ from typing import Any
 
 import numpy
 import pytest
+from lanes import FUSES, METAL, needs_fusion
 from on_metal import needs_metal
-from tolerances import METAL
 
 import mxnp
 from mxnp import _bridge
 from mxnp._profile import Check, Row, Wait
 
-FUSES = os.environ.get("MXNP_FUSE") != "0"
 N = 50_000  # elements that are recorded: 400 kB
 
 
@@ -170,7 +168,7 @@ def test_peak_is_that_of_the_program_and_not_of_its_parent():
     assert 10 << 20 < int(done.stdout) < len(large)
 
 
-@pytest.mark.skipif(not FUSES, reason="there are no groups")
+@needs_fusion
 def test_shares_of_a_group_are_those_of_its_operations(measured):
     profile, _ = measured(
         """

@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge, _counter, _trace
@@ -61,7 +62,7 @@ def test_groups_calls_and_waits():
     assert [e["ts"] for e in slices] == sorted(e["ts"] for e in slices)
 
 
-@pytest.mark.skipif(os.environ.get("MXNP_FUSE") == "0", reason="nothing is fused")
+@needs_fusion
 def test_operations_are_in_their_group():
     x = mxnp.full(N, 2.0)
     with mxnp.profile(trace=True) as profile:

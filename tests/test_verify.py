@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy
 import pytest
+from lanes import METAL
 from on_metal import needs_metal
-from tolerances import METAL
 
 import mxnp
 from mxnp import VerificationError, _bridge, _tolerances

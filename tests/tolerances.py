@@ -7,10 +7,10 @@ operation what it keeps to.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy
+from lanes import METAL
 
 from mxnp import _lib, _tolerances
 
@@ -18,8 +18,6 @@ try:
     import ml_dtypes
 except ImportError:
     ml_dtypes = None
-
-METAL = os.environ.get("MXNP_DEVICE") == "metal"
 
 # The rows of dtypes.def that are NumPy's own: bfloat16 is that of ml_dtypes.
 NUMPYS = [row for row in _lib.dtypes() if row.name != "bfloat16"]

@@ -1,0 +1,11 @@
+"""Which lane the tests run in: its settings are those of the environment."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+METAL = os.environ.get("MXNP_DEVICE") == "metal"
+FUSES = os.environ.get("MXNP_FUSE") != "0"
+needs_fusion = pytest.mark.skipif(not FUSES, reason="nothing is fused")
