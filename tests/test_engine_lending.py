@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import os
 import sys
 import threading
 import warnings
@@ -13,18 +12,13 @@ from typing import Any
 
 import numpy
 import pytest
+from lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge, _lib
 
 SIZE = 50000
 NBYTES = SIZE * 8
-
-# From here on references of a caller may be borrowed: nothing is taken for a temporary.
-counts_tell = pytest.mark.skipif(
-    sys.version_info >= (3, 14) or os.environ.get("MXNP_FUSE") == "0",
-    reason="nothing is lent",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +38,7 @@ def written() -> int:
     return sum(group.bytes_written for group in _lib.last_flush())
 
 
-@counts_tell
+@needs_fusion
 @pytest.mark.parametrize(
     "reduce",
     [
@@ -150,7 +144,10 @@ def test_it_goes_into_more(kept: Any) -> None:
     assert (y.__array__() == expected * 2 + before).all()
 
 
-@counts_tell
+@needs_fusion
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="Python tells that it is no temporary"
+)
 def test_nothing_is_held_when_it_goes(kept: Any) -> None:
     call, x, _ = kept
     mxnp.synchronize()

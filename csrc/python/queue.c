@@ -1,4 +1,7 @@
 /* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include <dlfcn.h>
+
 #include "python/profile.h"
 
 const struct mx_recorder *core;
@@ -276,11 +279,30 @@ int queue_wait(PyObject *a)
     return failure_raise(a);
 }
 
-/* One reference is the caller's own and one that of the arguments.  Where there are borrowed
- * references nothing can be told from the number. */
+/* From Python 3.14 on; the function is of no stable interface, so it may be missing. */
+static bool borrows;
+static int (*is_unique_temporary)(PyObject *);
+
+void queue_load(void)
+{
+    borrows = Py_Version >= 0x030e0000;
+    void *found =
+        borrows ? dlsym(RTLD_DEFAULT, "PyUnstable_Object_IsUniqueReferencedTemporary") : NULL;
+    memcpy(&is_unique_temporary, &found, sizeof found);
+}
+
+/* One reference is the caller's own and one that of the arguments.  Where a caller may borrow
+ * that of a variable, Python is asked, which must not count that of the arguments. */
 static bool is_passed_along(PyObject *a)
 {
-    return Py_REFCNT(a) == 2 && Py_Version < 0x030e0000;
+    if (Py_REFCNT(a) != 2)
+        return false;
+    if (!borrows)
+        return true;
+    Py_DECREF(a);
+    bool is_temporary = is_unique_temporary && is_unique_temporary(a);
+    Py_INCREF(a);
+    return is_temporary;
 }
 
 struct mx_buffer *queue_lend(PyObject *args)

@@ -45,6 +45,8 @@ int queue_wait(PyObject *a);
 static inline int queue_before_read(PyObject *a) { return is_unwritten(a) ? queue_wait(a) : 0; }
 static inline int queue_before_write(PyObject *a) { return is_in_use(a) ? queue_wait(a) : 0; }
 
+void queue_load(void);
+
 /* An array that nothing but the arguments of a call refers to lends its memory for the time of
  * the call: see stream.h.  NULL, or what queue_end_lending takes. */
 struct mx_buffer *queue_lend(PyObject *args);
