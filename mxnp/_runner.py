@@ -250,9 +250,10 @@ def _prepare_server(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def spawnv_passfds(path: Any, args: Sequence[Any], passfds: Any) -> Any:
         choice = _choice
-        *options, text = args
-        if choice is not None and _imports_modules(str(text)):
-            args = [*options, _text_to_install(choice, sys.path) + text]
+        args = list(args)
+        text = args.index("-c") + 1 if "-c" in args else 0  # sys.argv may follow
+        if choice is not None and _imports_modules(str(args[text])):
+            args[text] = _text_to_install(choice, sys.path) + args[text]
         return original(path, args, passfds)
 
     return spawnv_passfds
