@@ -84,7 +84,7 @@ static int record_call(struct call *call, PyObject **results)
     if (!place)
         return -1;
     record_begin(&in, &call->signature->loop, call->op, call->name, nin, call->nout,
-                 &call->shape, call->wanted);
+                 &call->shape, call->signature->is_silent ? 0 : call->wanted);
     for (int i = 0; i < nin; i++)
         if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
                                    &call->shape, call->wanted, place, &made[i])) < 1)

@@ -69,6 +69,16 @@ static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, con
     return each != NULL;
 }
 
+/* From NumPy 2.5 on it does not look for conditions after operations that can have none, whose
+ * loop it may be; those of ml_dtypes compare NaN as C does, which is one. */
+static bool is_silent(int op, const int *rows)
+{
+    bool is_extreme = op == MX_OP_maximum || op == MX_OP_minimum || op == MX_OP_fmax ||
+                      op == MX_OP_fmin || op == MX_OP_sign;
+    return rows[0] == ROW_bfloat16 && PyArray_RUNTIME_VERSION >= 0x16 &&
+           (is_extreme || strcmp(core->op_get(op)->result, "truth") == 0);
+}
+
 bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
 {
     const PyUFuncObject *ufunc = (const PyUFuncObject *)object;
@@ -108,6 +118,7 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
         signature->in[i] = (signed char)rows[i];
     for (int j = 0; j < row->nout; j++)
         signature->out[j] = (signed char)rows[nin + j];
+    signature->is_silent = is_silent(op, rows);
     signature->exists = !is_special(op, signature);
 }
 
