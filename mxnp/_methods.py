@@ -91,10 +91,14 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     # NumPy counts the references to the array it is given: the host's are ours, so
     # the program's are counted here.
     if operator.index(kwargs.get("refcheck", True)):
-        if sys.getrefcount(self) > _ALONE:
-            # NumPy sees references then, and says what it says.
-            _keep = [self._host] * 8
-        elif kwargs.keys() <= {"refcheck"}:
+        others = sys.getrefcount(self) - _ALONE
+        if others > 0 and self._host.flags.owndata:
+            # NumPy sees as many of an array like it, and says what it says. The call
+            # below has a reference too; from Python 3.14 on a plain one borrows it.
+            like = numpy.empty_like(self._host)
+            _keep = [like] * (others - (sys.version_info >= (3, 14)))
+            like.resize(*host(new_shape), **kwargs)
+        if kwargs.keys() <= {"refcheck"}:
             kwargs["refcheck"] = False
     self._host.resize(*host(new_shape), **kwargs)
 
