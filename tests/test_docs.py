@@ -259,6 +259,7 @@ def test_functions_without_a_recorded_form_are_numpys():
         _bridge.set_threshold(before)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # NumPy's, of some names
 def test_names_of_modules_are_numpys():
     for module in coverage.MODULES:
         theirs = getattr(numpy, module) if module else numpy

@@ -8,6 +8,7 @@ every array of the first, makes sure that nothing is reported later than at the 
 from __future__ import annotations
 
 import io
+import sys
 import textwrap
 import traceback
 import types
@@ -1850,6 +1851,13 @@ DIFFERENT = {
     "a.dump()": "Python names the function, a private one in NumPy",
     "np.apply_along_axis(warns, 0, a)": "the caller of the function is in mxnp",
 }
+if sys.version_info >= (3, 14):
+    OF_PYTHON = "Python names the class with its module"
+    DIFFERENT |= {
+        "set(a)": OF_PYTHON,
+        "{a: 1}": OF_PYTHON,
+        "with a: pass": OF_PYTHON,
+    }
 if "metal" in mxnp.devices():
     OF_DEVICES = 'NumPy allows "cpu" alone'
     DIFFERENT |= {
