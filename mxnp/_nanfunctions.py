@@ -30,6 +30,14 @@ _isnan, _logical_and = named(numpy.isnan), named(numpy.logical_and)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 
 
+def _fill_nan(a: Any, value: float) -> tuple[Any, Any]:
+    """Give where NaN is, and the array with a value there, or NotImplemented."""
+    if 0 in a.strides:  # the copy has an order of its own
+        return NotImplemented, NotImplemented
+    is_nan = _isnan(a)
+    return is_nan, _bridge.select(is_nan, a.dtype.type(value), a)
+
+
 def _search_without_nan(search: Queued, worst: float) -> Queued:
     """Make nanargmin or nanargmax."""
 
@@ -40,12 +48,11 @@ def _search_without_nan(search: Queued, worst: float) -> Queued:
             return NotImplemented
         if a.dtype.kind != "f":
             return search(a, axis, out, keepdims=keepdims)
-        if 0 in a.strides:
+        is_nan, filled = _fill_nan(a, worst)
+        if filled is NotImplemented:
             return NotImplemented
-        is_nan = _isnan(a)
-        filled = _bridge.select(is_nan, a.dtype.type(worst), a)
         nothing = reduce_by(_logical_and, is_nan, axis, None, None, False, GIVEN, True)
-        if filled is NotImplemented or nothing is NotImplemented or bool(nothing.any()):
+        if nothing is NotImplemented or bool(nothing.any()):
             return NotImplemented
         return search(filled, axis, out, keepdims=keepdims)
 
@@ -60,9 +67,7 @@ def _without_nan(op: ufunc) -> Queued:
         if type(a) is not ndarray:
             return NotImplemented
         if a.dtype.kind in "fc":
-            if 0 in a.strides:
-                return NotImplemented  # the copy has an order of its own
-            a = _bridge.select(_isnan(a), a.dtype.type(identity), a)
+            a = _fill_nan(a, identity)[1]
             if a is NotImplemented:
                 return NotImplemented
         return reduce_filled(a, *args, **kwargs)
@@ -105,10 +110,7 @@ def _mean_without_nan(
         return NotImplemented
     if dtype is not None or out is not None or a.dtype == numpy.float16:
         return NotImplemented
-    if 0 in a.strides:
-        return NotImplemented
-    is_nan = _isnan(a)
-    filled = _bridge.select(is_nan, a.dtype.type(0), a)
+    is_nan, filled = _fill_nan(a, 0)
     if filled is NotImplemented:
         return NotImplemented
     total = reduce_by(_add, filled, axis, None, None, keepdims, GIVEN, True)
@@ -130,10 +132,9 @@ def _variance_without_nan(
         return NotImplemented
     if dtype is not None or out is not None or type(ddof) not in (int, float):
         return NotImplemented
-    if a.size == 0 or 0 in a.strides:
+    if a.size == 0:
         return NotImplemented
-    is_nan, zero = _isnan(a), a.dtype.type(0)
-    filled = _bridge.select(is_nan, zero, a)
+    is_nan, filled = _fill_nan(a, 0)
     if filled is NotImplemented:
         return NotImplemented
     total = reduce_by(_add, filled, axis, None, None, True, GIVEN, True)
@@ -141,7 +142,7 @@ def _variance_without_nan(
     mean = divide_by_counts(total, count)
     if mean is NotImplemented:
         return NotImplemented
-    squares = _square(_bridge.select(is_nan, zero, filled - mean))
+    squares = _square(_bridge.select(is_nan, a.dtype.type(0), filled - mean))
     total = reduce_by(_add, squares, axis, None, None, keepdims, GIVEN, True)
     count = reduce_by(_add, ~is_nan, axis, None, None, keepdims, GIVEN, True)
     del is_nan, filled, squares  # so that they need no memory
