@@ -108,6 +108,7 @@ static const struct mx_recorder recorder = {
     .device_words = mx_stream_device_words,
     .lender = mx_stream_lender,
     .kept = mx_stream_kept,
+    .keeps = mx_stream_keeps,
     .drop_kept = mx_stream_drop_kept,
     .free = mx_free,
     .loop_find = mx_loop_find,

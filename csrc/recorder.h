@@ -28,6 +28,7 @@ struct mx_recorder {
     const char *(*device_words)(void);
     void *(*lender)(void);
     size_t (*kept)(void);
+    bool (*keeps)(const struct mx_buffer *buffer);
     struct mx_instruction *(*drop_kept)(size_t *count);
     void (*free)(void *memory);
 

@@ -454,8 +454,7 @@ size_t mx_stream_kept(void)
     return n;
 }
 
-/* Whether nothing but the kept instructions holds the buffer. */
-static bool is_dropped(const struct mx_buffer *buffer)
+static long count_kept_uses(const struct mx_buffer *buffer)
 {
     long n = 0;
     for (size_t i = 0; i < stream.n_kept; i++) {
@@ -463,7 +462,22 @@ static bool is_dropped(const struct mx_buffer *buffer)
         for (int k = 0; k < mx_operand_count(in); k++)
             n += in->operands[k].buffer == buffer;
     }
-    return atomic_load(&buffer->count) == n;
+    return n;
+}
+
+bool mx_stream_keeps(const struct mx_buffer *buffer)
+{
+    pthread_mutex_lock(&stream.lock);
+    bool may_run = stream.n_kept == 0; /* it was taken, by whoever is inside */
+    bool is_used = may_run || count_kept_uses(buffer) > 0;
+    pthread_mutex_unlock(&stream.lock);
+    return is_used;
+}
+
+/* Whether nothing but the kept instructions holds the buffer. */
+static bool is_dropped(const struct mx_buffer *buffer)
+{
+    return atomic_load(&buffer->count) == count_kept_uses(buffer);
 }
 
 static bool are_results_dropped(void)

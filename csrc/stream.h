@@ -65,6 +65,9 @@ void *mx_stream_lender(void);
 
 size_t mx_stream_kept(void); /* instructions that are kept */
 
+/* Whether something kept may use the buffer, or runs. */
+bool mx_stream_keeps(const struct mx_buffer *buffer);
+
 /* Drops the kept instructions if nobody holds their results any more; gives them to the
  * caller to free.  NULL: they stay. */
 struct mx_instruction *mx_stream_drop_kept(size_t *count);

@@ -60,6 +60,18 @@ def test_a_temporary_is_not_written(reduce: Any) -> None:
     assert _bridge.pending() == 0
 
 
+@needs_fusion
+@pytest.mark.parametrize(
+    "reduce", [lambda x: mxnp.mean(x * 2), lambda x: (x * 2).mean()]
+)
+def test_what_was_lent_is_not_computed_for_other_writes(reduce: Any) -> None:
+    """As that of the total, which is divided in its place."""
+    x, _ = numbers()
+    reduce(x)
+    (group,) = _lib.last_flush()
+    assert group.operations[-1] == "add.reduce"
+
+
 def test_what_has_a_name_is_written_once() -> None:
     x, a = numbers()
     y = x * 2

@@ -328,6 +328,13 @@ int queue_write(PyObject *a)
     return queue_before_read(a);
 }
 
+bool queue_is_kept_for(PyObject *a)
+{
+    const struct array *root = root_of(a);
+    struct mx_buffer *buffer = root->is_exported ? NULL : memory_of(root->host);
+    return !buffer || core->keeps(buffer);
+}
+
 void queue_drop_kept(void)
 {
     size_t count;

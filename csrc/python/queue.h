@@ -28,11 +28,14 @@ static inline bool queue_is_idle(void)
     return queue_recorded == queue_done && queue_failures == 0;
 }
 
+/* Whether what is kept may use its memory. */
+bool queue_is_kept_for(PyObject *a);
+
 /* Whether something that writes its memory, or uses it, still has to run. */
 static inline bool is_unwritten(PyObject *a) { return root_of(a)->written > queue_done; }
 static inline bool is_in_use(PyObject *a)
 {
-    return root_of(a)->used > queue_done || queue_kept > 0;
+    return root_of(a)->used > queue_done || (queue_kept > 0 && queue_is_kept_for(a));
 }
 
 /* Run everything recorded; -1 with an exception set. */

@@ -84,7 +84,7 @@ bool shape_is_too_large(const struct shape *shape);
 /* The loop that a ufunc has for some dtypes. */
 struct signature {
     bool is_known, exists;
-    bool is_silent; /* NumPy looks for no conditions */
+    bool is_silent;            /* NumPy looks for no conditions */
     signed char in[3], out[2]; /* rows */
     struct mx_loop loop;
     struct mx_loop numpys; /* also where elements of its output are inputs of later ones */
