@@ -1,4 +1,4 @@
-"""Two sums, differences or products in one run: every result is rounded as NumPy rounds it."""
+"""Two calls in one run: sums and products, rounded as NumPy rounds each; bools that are counted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from lanes import METAL, needs_fusion
 from tolerances import near
 
 import mxnp
+from mxnp import _lib
 
 SIZE = 20_011
 STEPS = ["{} + {}", "{} - {}", "{} * {}"]
@@ -85,6 +86,49 @@ def test_every_pair(second: str, dtype: str) -> None:
 )
 def test_chains(program: str, dtype: str) -> None:
     assert_same(dtype, program)
+
+
+COUNTS = [
+    "b.sum()",
+    "np.count_nonzero(b)",
+    "b.mean()",
+    "b.sum(dtype='f8')",
+    "b.sum(dtype='f4')",
+    "b.sum(dtype='u1')",
+    "np.add.reduce(b, dtype='i8', initial=-3)",
+    "b.sum(where=x[:n] > 1)",
+    "b[::-1].sum()",
+    "b[::3].sum()",
+    "(~b).sum() + (b & True).sum()",
+    "((x[:n] > 1) | b).sum()",
+    "np.nanmean(x[:n])",
+]
+
+
+@pytest.mark.parametrize("n", [1, 239, 240, 481, 5_000, SIZE])
+@pytest.mark.parametrize("program", COUNTS)
+def test_bools_are_counted(program: str, n: int) -> None:
+    assert_same("f8", f"n = {n}\nb = x[:n] > 0\nout = {program}")
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 1), (0, 2), (1, 2), None])
+@pytest.mark.parametrize("turn", ["b", "b.T", "b[:, ::-1]", "b[..., :7]"])
+def test_bools_are_counted_along_axes(turn: str, axis: Any) -> None:
+    program = f"b = x[:20000].reshape(40, 50, 10) > 0\nt = {turn}\n"
+    assert_same("f8", f"{program}out = t.sum(axis={axis})")
+    assert_same("f8", f"{program}out = (t ^ (t.sum(axis=0) > 9)).mean(axis={axis})")
+
+
+@needs_fusion
+def test_bools_that_are_counted_are_not_written() -> None:
+    x = mxnp.array(numbers("f8", 1))
+    mxnp.synchronize()
+    with mxnp.device("cpu"):
+        count = int((x > 0).sum())
+    (group,) = _lib.last_flush()
+    assert group.operations == ("greater", "cast", "add.reduce")
+    assert group.bytes_written == 8
+    assert count == int((numbers("f8", 1) > 0).sum())
 
 
 @needs_fusion

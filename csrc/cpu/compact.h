@@ -14,6 +14,9 @@ struct mx_compaction {
         *begins; /* where what a chunk gives begins; behind the last one: how many in all */
 };
 
+/* Of contiguous bools, those that are true. */
+intptr_t mx_count_true(const uint8_t *mask, intptr_t n);
+
 /* Counts; out->begins is freed by mx_compact_free.  Status. */
 int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n);
 

@@ -11,6 +11,9 @@
  * one of the inputs. */
 typedef void mx_pair_run(const void *a, const void *b, const void *c, void *out, intptr_t n);
 
+/* The sum of contiguous bools, as the dtype that they are cast to. */
+typedef void mx_count_run(const void *a, void *out, intptr_t n);
+
 /* A step from x and y; the last one is y - x. */
 enum mx_pair_step {
     MX_STEP_add,

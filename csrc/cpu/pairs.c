@@ -3,6 +3,7 @@
 
 #include "../dtypes.h"
 #include "../ops.h"
+#include "compact.h"
 
 static mx_pair_run *find_pair(int itemsize, enum mx_pair_step first, enum mx_pair_step second,
                               bool one_b, bool one_c)
@@ -72,10 +73,39 @@ static void pair_with_next(struct mx_program *program, struct mx_call *call)
     call->pair_accesses[2] = next->accesses[c];
 }
 
+static void count_as_int64(const void *a, void *out, intptr_t n)
+{
+    *(int64_t *)out = mx_count_true(a, n);
+}
+
+static void count_as_float64(const void *a, void *out, intptr_t n)
+{
+    *(double *)out = (double)mx_count_true(a, n);
+}
+
+/* A cast of bools and their sum: whole numbers, which have no order. */
+static void count_for_next(struct mx_program *program, struct mx_call *call)
+{
+    const struct mx_call *next = call + 1;
+    const struct mx_instruction *cast = call->instruction, *sum = next->instruction;
+    bool is_row_kept = !(program->reduced >> program->split & 1);
+    int dtype = cast->operands[1].dtype, between = call->accesses[1];
+    if (cast->op != MX_COPY || cast->operands[0].dtype != MX_DTYPE_bool ||
+        sum->kind != MX_REDUCE || sum->op != MX_OP_add || is_row_kept ||
+        next->accesses[0] != between || program->accesses[between].place != MX_SCRATCH ||
+        count_uses(program, between) != 2 || !is_contiguous(call, 0))
+        return;
+    call->count = dtype == MX_DTYPE_int64     ? count_as_int64
+                  : dtype == MX_DTYPE_float64 ? count_as_float64
+                                              : NULL;
+}
+
 void mx_pairs_find(struct mx_program *program)
 {
     for (int c = 0; c + 1 < program->n_calls; c++) {
-        pair_with_next(program, &program->calls[c]);
-        c += program->calls[c].pair != NULL;
+        struct mx_call *call = &program->calls[c];
+        pair_with_next(program, call);
+        count_for_next(program, call);
+        c += call->pair || call->count;
     }
 }

@@ -243,6 +243,15 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
                 begin = add_time(&program->calls[c], begin);
             continue;
         }
+        if (call->count) {
+            char *number = data[call->accesses[1]];
+            call->count(data[call->accesses[0]], number, n);
+            c++;
+            mx_reduce_block(program, &program->calls[c], number, 0, 1, &partials[c]);
+            if (is_timed)
+                begin = add_time(&program->calls[c], begin);
+            continue;
+        }
         for (int k = 0; k < mx_operand_count(in); k++)
             args[k] = data[call->accesses[k]];
         if (in->loop.clears && !watched)
@@ -343,7 +352,7 @@ static void tell_samples(struct mx_program *program)
         int64_t taken = atomic_load(&call->nanoseconds);
         taken = taken < most ? taken : most;
         struct mx_cost *cost = &call->instruction->cost, *before = NULL;
-        if (c > 0 && call[-1].pair && atomic_load(&call[-1].n_samples) == 0)
+        if (c > 0 && (call[-1].pair || call[-1].count) && atomic_load(&call[-1].n_samples) == 0)
             before = &call[-1].instruction->cost; /* half of what the two took */
         cost->nanoseconds = before ? taken - taken / 2 : taken;
         if (before)

@@ -30,7 +30,8 @@ struct mx_access {
 
 struct mx_call {
     struct mx_instruction *instruction;
-    mx_pair_run *pair; /* of this call and the next, or NULL */
+    mx_pair_run *pair;   /* of this call and the next, or NULL */
+    mx_count_run *count; /* all of a block as one number for the next call, or NULL */
     int pair_accesses[3];
     int accesses[MX_MAX_OPERANDS];
     intptr_t strides[MX_MAX_OPERANDS];     /* of them, within a block */
