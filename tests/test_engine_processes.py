@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -652,31 +653,47 @@ def test_other_interpreters_are_refused(first: str, kind: str) -> None:
     assert end.out.split() == ["refused", "60000.0"][: 1 + (first != "pass")]
 
 
-@pytest.mark.skipif(not find_tool("meson"), reason="meson is missing")
-@pytest.mark.skipif(not find_tool("cc"), reason="no C compiler")
-@pytest.mark.skipif(
-    not importlib.util.find_spec("cffi.gen_src"), reason="cffi is older than 2.1"
+# -- Builds ----------------------------------------------------------------------------
+
+needs_build = pytest.mark.skipif(
+    not (find_tool("meson") and find_tool("cc"))
+    or not importlib.util.find_spec("cffi.gen_src"),
+    reason="needs meson, a C compiler and cffi 2.1",
 )
-def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
-    """By the build; here of a Python that only says so."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import sysconfig\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
-    )
-    native = tmp_path / "native.ini"
+
+
+def refusal(folder: Path, **environment: str) -> str:
+    """Give what a build says that is refused."""
+    native = folder / "native.ini"
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
     done = subprocess.run(
-        [
-            find_tool("meson"),
-            "setup",
-            tmp_path / "build",
-            ROOT,
-            "--native-file",
-            native,
-        ],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        [find_tool("meson"), "setup", folder / "b", ROOT, "--native-file", native],
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode != 0
-    assert "global interpreter lock, and this one is free-threaded" in done.stdout
+    return done.stdout
+
+
+@needs_build
+def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
+    """Here one that only says so."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sysconfig\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
+    )
+    words = refusal(tmp_path, PYTHONPATH=str(tmp_path))
+    assert "global interpreter lock, and this one is free-threaded" in words
+
+
+@needs_build
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="others have no such flag")
+def test_an_old_compiler_is_refused(tmp_path: Path) -> None:
+    """Here one that knows its flags, but for one."""
+    old = tmp_path / "old"
+    old.write_text(
+        f'#!/bin/sh\ncase "$*" in *-march=x86-64-v4*) exit 1;; esac\nexec {find_tool("cc")} "$@"\n'
+    )
+    old.chmod(0o755)
+    assert "does not know -march=x86-64-v4" in refusal(tmp_path, CC=str(old))
