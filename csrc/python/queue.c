@@ -279,25 +279,23 @@ int queue_wait(PyObject *a)
     return failure_raise(a);
 }
 
-/* From Python 3.14 on; the function is of no stable interface, so it may be missing. */
-static bool borrows;
+/* Python 3.14 has it, but in no stable interface: it may be missing. */
 static int (*is_unique_temporary)(PyObject *);
 
 void queue_load(void)
 {
-    borrows = Py_Version >= 0x030e0000;
-    void *found =
-        borrows ? dlsym(RTLD_DEFAULT, "PyUnstable_Object_IsUniqueReferencedTemporary") : NULL;
+    void *found = dlsym(RTLD_DEFAULT, "PyUnstable_Object_IsUniqueReferencedTemporary");
     memcpy(&is_unique_temporary, &found, sizeof found);
 }
 
-/* One reference is the caller's own and one that of the arguments.  Where a caller may borrow
- * that of a variable, Python is asked, which must not count that of the arguments. */
+/* One reference is the caller's own and one that of the arguments.  From Python 3.14 on a
+ * caller may borrow that of a variable: Python is asked, which must not count that of the
+ * arguments. */
 static bool is_passed_along(PyObject *a)
 {
     if (Py_REFCNT(a) != 2)
         return false;
-    if (!borrows)
+    if (Py_Version < 0x030e0000)
         return true;
     Py_DECREF(a);
     bool is_temporary = is_unique_temporary && is_unique_temporary(a);

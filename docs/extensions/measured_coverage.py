@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from warnings import catch_warnings, simplefilter
 
 import ml_dtypes  # noqa: F401 - from then on bfloat16 is known by its name
 import numpy
@@ -383,13 +382,11 @@ def numpys_names(module: str) -> list[str]:
     ours, theirs = (getattr(n, module) if module else n for n in (np, numpy))
     known = set() if module else {*FUNCTIONS, *ROWS}
     names = getattr(theirs, "__all__", None) or dir(theirs)
-    with catch_warnings():
-        simplefilter("ignore", DeprecationWarning)  # NumPy's, of some names
-        found = {name: getattr(ours, name) for name in names}
     return sorted(
         name
-        for name, each in found.items()
-        if isinstance(each, _bridge.Function) and each.__name__ not in known
+        for name in names
+        if isinstance(each := getattr(ours, name), _bridge.Function)
+        and each.__name__ not in known
     )
 
 
