@@ -119,7 +119,7 @@ static void cut_into_blocks(struct mx_program *program)
     intptr_t inner = 1;
     while (!reduces && split > 0 && inner * program->shape[split] <= SHORT_AXIS)
         inner *= program->shape[split--];
-    bool comes_back = reduces && !(program->reduced >> split & 1);
+    bool comes_back = reduces && !mx_is_reduced(program, split);
     intptr_t size = block_size(program);
     if (comes_back && program->n_calls <= 2)
         size = ROW_BYTES / largest_item(program); /* long ones: memory is read in one go */

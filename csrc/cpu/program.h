@@ -69,6 +69,11 @@ struct mx_program {
     char *state; /* what a kind that runs alone has found out */
 };
 
+static inline bool mx_is_reduced(const struct mx_program *program, int axis)
+{
+    return program->reduced >> axis & 1;
+}
+
 /* Status; *out is freed by mx_program_free.  Memory that the group needs is placed. */
 int mx_program_new(struct mx_program **out, const struct mx_group *group,
                    struct mx_instruction *instructions);

@@ -25,11 +25,6 @@ struct mx_reduce_plan {
 
 /* -- Planning ---------------------------------------------------------------------- */
 
-static bool is_reduced(const struct mx_program *program, int axis)
-{
-    return program->reduced >> axis & 1;
-}
-
 static size_t row_length(const struct mx_program *program)
 {
     return program->reduce->is_row_kept ? (size_t)program->length : 1;
@@ -66,10 +61,10 @@ int mx_reduce_plan(struct mx_program *program)
     if (!plan)
         return mx_fail(MX_ERROR_MEMORY, "unable to plan a reduction");
     *plan = (struct mx_reduce_plan){
-        .is_row_kept = !is_reduced(program, program->split), .n_units = 1, .n_strips = 1};
+        .is_row_kept = !mx_is_reduced(program, program->split), .n_units = 1, .n_strips = 1};
     program->reduce = plan;
     for (int i = 0; i < program->split; i++)
-        *(is_reduced(program, i) ? &plan->n_strips : &plan->n_units) *= program->shape[i];
+        *(mx_is_reduced(program, i) ? &plan->n_strips : &plan->n_units) *= program->shape[i];
     *(plan->is_row_kept ? &plan->n_units : &plan->n_strips) *= program->n_pieces;
 
     intptr_t most = plan->n_strips * program->length / SEGMENT_ELEMENTS;
@@ -242,12 +237,12 @@ static void set_piece(const struct mx_program *program, intptr_t piece, struct m
 static void set_axes(const struct mx_program *program, bool reduced, intptr_t number,
                      struct mx_position *at)
 {
-    if (reduced == is_reduced(program, program->split)) {
+    if (reduced == mx_is_reduced(program, program->split)) {
         set_piece(program, number % program->n_pieces, at);
         number /= program->n_pieces;
     }
     for (int i = program->split - 1; i >= 0; i--) {
-        if (is_reduced(program, i) != reduced)
+        if (mx_is_reduced(program, i) != reduced)
             continue;
         at->index[i] = number % program->shape[i];
         number /= program->shape[i];
@@ -261,7 +256,7 @@ static char *output_of(const struct mx_program *program, const struct mx_call *c
     const struct mx_access *out = &program->accesses[call->accesses[call->instruction->nin]];
     char *data = out->data;
     for (int i = 0; i <= program->split; i++)
-        if (!is_reduced(program, i))
+        if (!mx_is_reduced(program, i))
             data += at->index[i] * out->strides[i];
     *stride = out->stride;
     return data;
