@@ -142,6 +142,9 @@ int mx_metal_set_kernel_limit(int limit)
     return before;
 }
 
-int mx_thread_count(void) { return mx_team_size(); }
+/* threadpoolctl finds these two in the file of the core. */
+#define EXPORTED __attribute__((visibility("default")))
 
-void mx_set_thread_count(int count) { mx_team_set_size(count); }
+EXPORTED int mx_thread_count(void) { return mx_team_size(); }
+
+EXPORTED void mx_set_thread_count(int count) { mx_team_set_size(count); }

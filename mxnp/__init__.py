@@ -15,11 +15,12 @@ import numpy as _numpy
 from . import _lib  # first: it says so when the core is missing or of other sources
 
 from . import _classes as _classes  # isort: skip
+from . import _boundary, _mirror, _standard
 from . import _copies as _copies
+from . import _expressions as _expressions
 from . import _indexing as _indexing
 from . import _metal_functions as _metal_functions
 from . import _metal_updates as _metal_updates
-from . import _mirror, _standard
 from . import _nanfunctions as _nanfunctions
 from . import _packages as _packages
 from . import _placed as _placed
@@ -72,5 +73,7 @@ _later = {
 }
 _mirror.populate(_sys.modules[__name__], _numpy, _later)
 _standard.populate(_sys.modules[__name__])
+_boundary.load()
 # A program's `from numpy import *` gives what it gives with NumPy, and nothing of ours.
 __all__ = list(_numpy.__all__)
+_packages.adapt_packages()  # mxnp is complete now: some are imported already

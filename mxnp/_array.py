@@ -74,8 +74,9 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
 
     Notes
     -----
-    Unlike NumPy, the class is not `numpy.ndarray`: compiled code that insists on
-    that very class takes ``numpy.asarray(a)``, which shares the memory.
+    Unlike NumPy, the class is not `numpy.ndarray`. Instances of it are instances of
+    `numpy.ndarray` all the same, and compiled code of other packages gets the NumPy
+    array inside. ``numpy.asarray(a)`` gives that array, which shares the memory.
 
     See Also
     --------

@@ -57,7 +57,8 @@ def differences(ours: Any, theirs: Any, rule: Rule, what: str) -> str | None:
     if isinstance(theirs, numpy.ndarray):
         return _of_arrays(ours, theirs, rule, what)
     if isinstance(theirs, numpy.generic) and type(ours) is ndarray and ours.ndim == 0:
-        ours = peek(ours)[()] if rule.takes_arrays else ours
+        is_array_meant = rule.takes_arrays or ours._is_standard
+        ours = peek(ours)[()] if is_array_meant else ours
     if type(ours) is not type(theirs):
         return _of_classes(ours, theirs, what)
     if isinstance(theirs, numpy.generic | float | complex):

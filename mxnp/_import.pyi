@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 def hook_import(
@@ -8,3 +9,7 @@ def hook_import_module(
     original: Callable[..., Any], replace: Callable[..., Any], /
 ) -> Callable[..., Any]: ...
 def print_exception(error: BaseException, /) -> None: ...
+def hook_extensions(
+    loader: type, imported: Callable[[ModuleType], None], /
+) -> None: ...
+def mentions_arrays(path: str, /) -> bool: ...

@@ -326,8 +326,9 @@ def get_num_threads() -> int:
     Returns
     -------
     int
-        At the start ``MXNP_NUM_THREADS`` if that is set, else as many as the process
-        may use: the processors it may run on, and what its container grants it.
+        At the start ``MXNP_NUM_THREADS`` if that is set, else ``OMP_NUM_THREADS``,
+        else as many as the process may use: the processors it may run on, and what its
+        container grants it. threadpoolctl may limit it later.
     """
     count: int = lib.mx_thread_count()
     return count

@@ -14,6 +14,7 @@ def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
         method = Method(member, adopts=adopts)
         method.__name__, method.__doc__ = name, member.__doc__
         method.__qualname__ = f"{owner}.{name}"
+        method.is_member = True
         return method
     if not hasattr(member, "__get__"):
         return member
@@ -26,6 +27,8 @@ def attribute(
     """Give the counterpart of an attribute, with a getter of our own if given."""
     verbs = [getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")]
     accessors = [verb and Function(verb, adopts=adopts) for verb in verbs]
+    for each in filter(None, accessors):
+        each.is_member = True
     if get is not None:
         accessors[0] = get
     getter, setter, deleter = accessors

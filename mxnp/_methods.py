@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 import os
 import pickle
@@ -13,8 +14,9 @@ from typing import Any, BinaryIO
 import numpy
 
 from ._array import Subclass, host, ndarray, wrap
-from ._bridge import Array, exact_interface, name_like, pin
+from ._bridge import Array, exact_interface, name_like, pin, standard
 from ._members import add_members, attribute
+from ._pickles import reduced
 
 # The version of the Array API standard that mxnp follows; NumPy knows the earlier ones.
 STANDARD = "2025.12"
@@ -65,12 +67,12 @@ name_like(ndarray, numpy.ndarray)
 
 @_member
 def __reduce_ex__(self: ndarray, protocol: int, /) -> tuple[Any, ...]:  # noqa: N807
-    return (wrap, (self._host,))
+    return (standard, (self._host,)) if self._is_standard else reduced(self, protocol)
 
 
 @_member
 def __reduce__(self: ndarray, /) -> tuple[Any, ...]:  # noqa: N807
-    return (wrap, (self._host,))
+    return (standard, (self._host,)) if self._is_standard else reduced(self, 0)
 
 
 @_member
@@ -130,7 +132,7 @@ ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore
 def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
     if args or kwargs != {"api_version": STANDARD}:
         self._host.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
-    return sys.modules["mxnp"]
+    return importlib.import_module("mxnp.array_namespace")
 
 
 def _ctypes(self: ndarray) -> Any:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy
 
-from ._array import ndarray, wrap
-from ._bridge import Function, Lookup, Method
+from ._array import host, ndarray, wrap
+from ._bridge import Function, Lookup, Method, set_counterparts
 from ._ufunc import named, ufunc
 
 # Kinds of callables that are crossed over; other objects are handed on as they are.
@@ -29,6 +29,7 @@ _FUNCTIONS = (
 _COMPILED = "cython_function_or_method"  # a function compiled by Cython
 
 _crossed: dict[Any, Any] = {numpy.ndarray: ndarray, numpy.ufunc: ufunc}
+set_counterparts(_crossed)  # packages call NumPy's functions with our arrays
 
 
 def replace(original: Any, ours: Any) -> None:
@@ -70,6 +71,14 @@ def crossed_function(
         made.__qualname__ = made.__name__  # a method that a module has as a function
     made.__module__ = _mirrored_name(getattr(original, "__module__", None) or module)
     return made
+
+
+def original_of(value: Any) -> Any:
+    """Give NumPy's counterpart of a module, function, class or array of ours."""
+    if isinstance(value, types.ModuleType):
+        top, dot, rest = value.__name__.partition(".")
+        return sys.modules.get(f"numpy{dot}{rest}", value) if top == "mxnp" else value
+    return value.__wrapped__ if isinstance(value, Function) else host(value)
 
 
 def _mirrored_name(name: str) -> str:

@@ -1,12 +1,21 @@
-"""What other packages must be told about mxnp, once they are imported."""
+"""Adapters for other packages, applied when the program has imported them."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
+
+import numpy
+
+from ._array import ndarray
+from ._bridge import Method
+from ._lib import core_version, get_num_threads, set_num_threads
+from ._mirror import original_of
 
 _waiting: dict[str, Callable[[ModuleType], None]] = {}
 
@@ -46,7 +55,6 @@ sys.meta_path.insert(0, Watch)
 
 def _tell_einops(backends: Any) -> None:
     """Let einops take mxnp arrays, as it takes NumPy's."""
-    from ._array import ndarray
 
     class MxnpBackend(backends.NumpyBackend):  # type: ignore[misc]
         framework_name = "mxnp"
@@ -60,4 +68,118 @@ def _tell_einops(backends: Any) -> None:
     backends.MxnpBackend = MxnpBackend  # einops finds it among the subclasses alive
 
 
-when_imported("einops._backends", _tell_einops)
+def _tell_threadpoolctl(threadpoolctl: Any) -> None:
+    """Let threadpoolctl limit mxnp's threads; versions before 3.2 cannot be told."""
+    if not hasattr(threadpoolctl, "register"):
+        return
+
+    class MxnpController(threadpoolctl.LibController):  # type: ignore[misc]
+        user_api = "mxnp"
+        internal_api = "mxnp"
+        filename_prefixes = ("_core.",)
+        check_symbols = ("mx_thread_count",)
+
+        def get_num_threads(self) -> int:
+            return get_num_threads()
+
+        def set_num_threads(self, num_threads: int) -> None:
+            set_num_threads(num_threads)
+
+        def get_version(self) -> str:
+            return core_version()
+
+    threadpoolctl.register(MxnpController)
+
+
+# -- Packages that ask for the class itself --------------------------------------------
+#
+# Most packages take mxnp arrays as they are: `isinstance` finds NumPy's class, and
+# compiled code gets the NumPy array inside (see _boundary). Those below look a class up
+# in a table of their own, or read the global names of a program.
+
+
+def _tell_autograd_boxes(boxes: Any) -> None:
+    """Let autograd differentiate with respect to mxnp arrays."""
+    boxes.ArrayBox.register(ndarray)
+
+
+def _tell_autograd_spaces(spaces: Any) -> None:
+    """Let autograd find the vector space of an mxnp array: that of NumPy's."""
+    spaces.VSpace.register(ndarray, spaces.VSpace.mappings[numpy.ndarray])
+
+
+def _tell_jax(abstract_arrays: Any) -> None:
+    """Let JAX find the type of an mxnp array: that of NumPy's."""
+    types = abstract_arrays.core.pytype_aval_mappings
+    types[ndarray] = types[numpy.ndarray]
+
+
+def _tell_numba(interpreter: Any) -> None:
+    """Let compiled functions see NumPy where the program has mxnp in a global name."""
+    cls = interpreter.Interpreter
+    for name in ("get_global_value", "get_closure_value"):
+        setattr(cls, name, _giving_numpy(getattr(cls, name)))
+
+
+def _tell_numba_stencils(stencil: Any) -> None:
+    """Let stencils convert mxnp arrays: they call functions made at run time."""
+    cls = stencil.StencilFunc
+    cls.__call__ = Method(cls.__call__, adopts=False)
+
+
+def _giving_numpy(get: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(get)
+    def get_value(self: Any, name: Any) -> Any:
+        return original_of(get(self, name))
+
+    return get_value
+
+
+def _tell_polars(dependencies: Any) -> None:
+    """Let polars see that mxnp arrays may be NumPy's; it compares names of classes."""
+    might_be = dependencies._might_be
+
+    @functools.wraps(might_be)
+    def _might_be(cls: Any, name: str) -> bool:
+        return bool((cls is ndarray and name == "numpy") or might_be(cls, name))
+
+    dependencies._might_be = _might_be
+
+
+def _tell_torch(collate: Any) -> None:
+    """Let a DataLoader without batches convert mxnp arrays; it compares names."""
+    collate.default_convert = Method(collate.default_convert, adopts=False)
+
+
+def _tell(adapter: str, function: str) -> Callable[[ModuleType], None]:
+    """Give what imports an adapter of ours and calls a function of it."""
+
+    def tell(module: ModuleType) -> None:
+        getattr(importlib.import_module(f"mxnp.{adapter}"), function)(module)
+
+    return tell
+
+
+_ADAPTERS: dict[str, Callable[[Any], None]] = {
+    "autograd.numpy.numpy_boxes": _tell_autograd_boxes,
+    "autograd.numpy.numpy_vspaces": _tell_autograd_spaces,
+    "einops._backends": _tell_einops,
+    "jax._src.abstract_arrays": _tell_jax,
+    "numba.core.interpreter": _tell_numba,
+    "numba.stencils.stencil": _tell_numba_stencils,
+    "polars._dependencies": _tell_polars,
+    "polars.dependencies": _tell_polars,
+    "threadpoolctl": _tell_threadpoolctl,
+    "torch.utils.data._utils.collate": _tell_torch,
+    "dask.array": _tell("_dask_array", "install"),
+    "dask.sizeof": _tell("_dask", "tell_sizes"),
+    "dask.tokenize": _tell("_dask", "tell_tokens"),
+    "distributed.protocol.serialize": _tell("_dask", "tell_serializers"),
+    "distributed.worker": _tell("_dask", "tell_workers"),
+}
+
+
+def adapt_packages() -> None:
+    """Apply the adapters to packages that are imported, and to others when they are."""
+    for name, adapter in _ADAPTERS.items():
+        when_imported(name, adapter)

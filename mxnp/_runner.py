@@ -22,14 +22,17 @@ import textwrap
 import threading
 import types
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache, partial, wraps
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy
 
 from . import _mirror
+from ._bridge import set_package_test
 from ._packages import when_imported
 
 __all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninstall"]
@@ -144,6 +147,47 @@ def _is_program(names: dict[str, Any], source: str, choice: Choice) -> bool:
         # as timeit does.
         return source.startswith("<") and not source.startswith("<frozen")
     return not _is_installed(file)
+
+
+def is_of_package(names: dict[str, Any]) -> bool:
+    """Say whether some globals are those of a package, which uses NumPy's arrays."""
+    file = names.get("__file__")
+    if not isinstance(file, str) or _is_standard(file):
+        return False
+    return not _is_program(names, "", _choice or Choice())
+
+
+def _whose(frame: types.FrameType) -> str:
+    """Say whose code a frame runs: the program's, a package's or Python's library."""
+    if is_of_package(frame.f_globals):
+        return "package"
+    source = frame.f_code.co_filename
+    is_own = _is_program(frame.f_globals, source, _choice or Choice())
+    return "program" if is_own else "library"
+
+
+def _finds_in_package(cls: type, method: str) -> bool:
+    if method == "__ne__" and vars(object)[method] is getattr(cls, method):
+        method = "__eq__"  # which object's method calls
+    for each in cls.__mro__:
+        if method in vars(each):
+            module = sys.modules.get(each.__module__)
+            return module is not None and is_of_package(vars(module))
+    return False
+
+
+_answers: WeakKeyDictionary[type, dict[str, bool]] = WeakKeyDictionary()
+
+
+def is_from_package(cls: type, method: str) -> bool:
+    """Say whether a class has a method from an installed package, if it has one."""
+    answers = _answers.setdefault(cls, {})
+    if method not in answers:
+        answers[method] = _finds_in_package(cls, method)
+    return answers[method]
+
+
+set_package_test(is_from_package)
 
 
 # -- What an import gives -------------------------------------------------------------
@@ -335,7 +379,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     >>> import mxnp
     >>> mxnp.install()
     >>> import numpy as np
-    >>> np.arange(3).__class__.__module__
+    >>> type(np.arange(3)).__module__
     'mxnp'
     >>> mxnp.uninstall()
     """
@@ -343,6 +387,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     if isinstance(include, str) or isinstance(exclude, str):
         raise TypeError("include and exclude must be collections of names, not a name")
     with _lock:
+        _answers.clear()
         before = _choice or Choice()
         choice = Choice(
             tuple({*before.include, *include, *_listed("MXNP_INCLUDE")}),
@@ -383,6 +428,7 @@ def uninstall() -> None:
         if _choice is None:
             return
         _choice = None
+        _answers.clear()
         for name, (ours, original) in list(_ours.items()):
             # What somebody has put over ours stays; ours below it lets all pass.
             if getattr(_PLACES[name], name) is ours:
@@ -435,12 +481,22 @@ def _run(program: Callable[[], Any]) -> None:
         traceback = failure.__traceback__
         while traceback is not None and _is_ours(traceback.tb_frame):
             traceback = traceback.tb_next
+        _add_note(failure)
         # Python prints the traceback of an exit only under -i.
         if not isinstance(failure, SystemExit) or sys.flags.inspect:
             _print(failure.with_traceback(traceback))
         raise failure
     finally:
         del failure
+
+
+def _add_note(error: BaseException) -> None:
+    """Add a note to an exception that is a package's, over an mxnp array."""
+    # Whatever happens here, the program's exception is what is to be printed.
+    with suppress(Exception):
+        from . import _notes
+
+        _notes.add_note(error, _whose)
 
 
 def _print(error: BaseException) -> None:

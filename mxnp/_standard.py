@@ -20,7 +20,7 @@ from ._devices import check_known, devices, get_device
 from ._methods import STANDARD
 from ._mirror import cross
 
-__all__ = ["extend", "populate"]
+__all__ = ["argsort", "extend", "populate"]
 
 
 def _compat() -> Any:
@@ -34,6 +34,18 @@ def _compat() -> Any:
 _Info: Any = getattr(numpy, "__array_namespace_info__", None)
 if _Info is None:
     _Info = _compat().__array_namespace_info__
+
+
+class _Devices(tuple[Any, ...]):
+    """Names of devices: a tuple that can be joined to a list.
+
+    The standard had a list before version 2025.12, and programs add to that list.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: Any, /) -> Any:
+        return [*self, *other] if isinstance(other, list) else super().__add__(other)
 
 
 class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
@@ -51,9 +63,10 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
 
         Notes
         -----
-        Unlike NumPy, which follows an earlier version of the standard, a tuple.
+        Unlike NumPy, which follows an earlier version of the standard, a tuple. A
+        list can be added to it, as to NumPy's list.
         """
-        return devices()
+        return _Devices(devices())
 
     def default_device(self) -> str:
         """
@@ -198,7 +211,7 @@ def _sort(
     return _compat().sort(a, axis=axis, descending=True, **keywords)
 
 
-def _argsort(
+def argsort(
     a: Any,
     axis: Any = -1,
     kind: Any = None,
@@ -207,6 +220,7 @@ def _argsort(
     stable: Any = None,
     descending: Any = False,
 ) -> Any:
+    """Give the indices that sort an array: stable unless the call says otherwise."""
     a, axis, keywords = _sorting(a, axis, kind, order, stable)
     return _compat().argsort(a, axis=axis, descending=descending, **keywords)
 
@@ -249,7 +263,7 @@ def _one_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 extend(numpy.clip, _clip, _one_bound)
 extend(numpy.sort, _sort, lambda args, kwargs: "descending" in kwargs)
-extend(numpy.argsort, _argsort, lambda args, kwargs: "descending" in kwargs)
+extend(numpy.argsort, argsort, lambda args, kwargs: "descending" in kwargs)
 extend(numpy.fft.fftfreq, _fftfreq, lambda args, kwargs: "dtype" in kwargs)
 extend(numpy.fft.rfftfreq, _rfftfreq, lambda args, kwargs: "dtype" in kwargs)
 

@@ -62,6 +62,8 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
         """Pickle by name, as NumPy does."""
         import pickle
 
+        if self.is_standard:
+            return (_bridge.standard, (named(self.__wrapped__),))
         by_name = pickle.loads(pickle.dumps(self.__wrapped__)) is self.__wrapped__
         return (named, (self.__wrapped__,)) if by_name else self.__name__
 

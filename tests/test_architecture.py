@@ -15,25 +15,26 @@ ROOT = Path(__file__).parents[1]
 # import the other. A folder is named with its slash and stands for what is in it.
 PYTHON = [
     "_core | _bridge | _import",  # compiled
-    "_lib | _figures | _profile | _wishes",
+    "_boundary | _lib | _figures | _profile | _wishes",
     "_counter | _custom | _explain | _members | _metal_kernels | _settings | _syntax | _table | _tolerances | _trace",
     "_bindings | _devices | _modes",
     "_array | _vectorization",
-    "_findings | _ufunc",
+    "_findings | _notes | _pickles | _ufunc",
     "_array_patterns | _differences | _element_patterns | _snapshots | _watch",
     "_trap | _verify",
     "_methods",
     "_mirror",
-    "_at | _classes | _copies | _packages | _reductions | _standard | _warnings",
+    "_at | _classes | _copies | _expressions | _packages | _reductions | _standard | _warnings",
     "_indexing | _metal_functions | _placed | _selections | _statistics",
     "_metal_random | _metal_updates",
-    "_nanfunctions | random | testing | ma | ctypeslib",
+    "_dask | _namespace | _nanfunctions | random | testing | ma | ctypeslib",
     "_page | _runner",
     "_gate | _report",
     "_doctor | _notebook",
     "_reporting",
     "__init__",
-    "__main__",
+    "_dask_array",
+    "__main__ | array_namespace/",
     "bench/",
 ]
 

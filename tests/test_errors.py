@@ -1846,7 +1846,6 @@ OF_NUMPYS_CLASS = (
 DIFFERENT = {
     "np.dtype(a)": OF_NUMPYS_CLASS,
     "np.iinfo(a)": OF_NUMPYS_CLASS,
-    "np.matrix(np.ones((2, 2, 2)))": OF_NUMPYS_CLASS,
     "a + Wraps()": "Python has a slot for concatenation for classes written in C",
     "a.dump()": "Python names the function, a private one in NumPy",
     "np.apply_along_axis(warns, 0, a)": "the caller of the function is in mxnp",

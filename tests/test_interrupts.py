@@ -104,8 +104,15 @@ def test_errors_of_handlers_are_not_taken_for_numpys() -> None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 @pytest.mark.parametrize(
     "read",
-    [numpy.asarray, numpy.array, memoryview, bytes, numpy.from_dlpack, numpy.copy],
-    ids=["asarray", "array", "memoryview", "bytes", "from_dlpack", "copy"],
+    [
+        numpy.asarray,
+        numpy.array,
+        memoryview,
+        bytes,
+        numpy.from_dlpack,
+        numpy.array_repr,
+    ],
+    ids=["asarray", "array", "memoryview", "bytes", "from_dlpack", "array_repr"],
 )
 def test_errors_come_out_of_exports(
     read: Callable[[Any], Any], error: type[BaseException], monkeypatch: Any

@@ -453,6 +453,39 @@ def test_mxnp_num_threads(value, expected):
     assert run_python(code, MXNP_NUM_THREADS=value) == expected
 
 
+@pytest.mark.parametrize(
+    ("openmp", "own", "expected"),
+    [("3", "", "3"), ("3,2", "", "3"), ("3", "2", "2"), ("3", "many", "3")],
+)
+def test_omp_num_threads(openmp, own, expected):
+    code = "import mxnp; print(mxnp.get_num_threads())"
+    variables = {"OMP_NUM_THREADS": openmp, "MXNP_NUM_THREADS": own}
+    assert run_python(code, **variables) == expected
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "2x", "2;1"])
+def test_invalid_omp_num_threads(value):
+    code = "import mxnp; print(mxnp.get_num_threads())"
+    default = run_python(code, OMP_NUM_THREADS="", MXNP_NUM_THREADS="")
+    assert run_python(code, OMP_NUM_THREADS=value, MXNP_NUM_THREADS="") == default
+
+
+@pytest.mark.parametrize("first", ["mxnp", "threadpoolctl"])
+def test_threadpoolctl(first):
+    pytest.importorskip("threadpoolctl", "3.2")
+    code = f"""import {first}, mxnp, threadpoolctl
+def threads():
+    return mxnp.get_num_threads()
+own = [each for each in threadpoolctl.threadpool_info() if each["user_api"] == "mxnp"]
+print([(each["num_threads"], each["version"] == mxnp.mxnp_version) for each in own], end=" ")
+for limits in (1, {{"mxnp": 3}}, {{"blas": 1}}):
+    with threadpoolctl.threadpool_limits(limits):
+        print(threads(), end=" ")
+print(threads())
+"""
+    assert run_python(code, MXNP_NUM_THREADS="4") == "[(4, True)] 1 3 4 4"
+
+
 def test_results_do_not_depend_on_threads(threads):
     x = mxnp.asarray(numpy.random.default_rng(0).normal(size=(700, 900)))
     results = set()

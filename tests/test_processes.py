@@ -301,6 +301,21 @@ def test_joblib(backend: str, tmp_path: Path) -> None:
     ]
 
 
+def test_joblib_limits_threads(tmp_path: Path) -> None:
+    pytest.importorskip("joblib")
+    body = """
+        if __name__ == "__main__":
+            for threads in (1, 3):
+                with joblib.parallel_config("loky", inner_max_num_threads=threads):
+                    print(Parallel(n_jobs=2)(delayed(np.get_num_threads)() for _ in range(2)))
+    """
+    no = {"MXNP_NUM_THREADS": "", "OMP_NUM_THREADS": ""}
+    assert run_file(tmp_path, HEAD, JOBLIB, body, **no).splitlines() == [
+        "[1, 1]",
+        "[3, 3]",
+    ]
+
+
 def test_joblib_keeps_arrays(tmp_path: Path) -> None:
     """In files, and by the hash of what they hold."""
     pytest.importorskip("joblib")

@@ -300,11 +300,11 @@ def test_expm1_of_limits_is_silent_and_takes_dtype():
 
 def test_array_namespace():
     a = mxnp.zeros(2)
-    assert a.__array_namespace__() is mxnp
-    assert a.__array_namespace__(api_version=None) is mxnp
-    assert a.__array_namespace__(api_version=STANDARD) is mxnp
-    assert a.__array_namespace__(api_version="2022.12") is mxnp
-    assert mxnp.__array_api_version__ == STANDARD
+    for version in ({}, None, STANDARD, "2022.12"):
+        keywords = {} if version == {} else {"api_version": version}
+        namespace = a.__array_namespace__(**keywords)
+        assert namespace is sys.modules["mxnp.array_namespace"]
+    assert mxnp.__array_api_version__ == namespace.__array_api_version__ == STANDARD
 
 
 @pytest.mark.parametrize("version", ["2019.01", "", 2025])
@@ -317,6 +317,9 @@ def test_unknown_version_of_the_standard(xp, version):
 def test_namespace_info():
     info, theirs = mxnp.__array_namespace_info__(), INFO()
     assert info.devices() == mxnp.devices()
+    assert isinstance(info.devices(), tuple)
+    for other in ([None], (None,)):  # a list until version 2024.12
+        assert info.devices() + other == type(other)(mxnp.devices()) + other
     assert info.default_device() in info.devices()
     assert info.capabilities() == theirs.capabilities()
     for device in (None, "cpu"):

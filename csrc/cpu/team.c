@@ -297,16 +297,21 @@ static int clamp(long size)
     return size < 1 ? 1 : size < MX_MAX_THREADS ? (int)size : MX_MAX_THREADS;
 }
 
+/* The number that a text begins with, if it ends there or at the separator; else 0. */
+static int read_size(const char *text, char separator)
+{
+    char *end = NULL;
+    long size = text ? strtol(text, &end, 10) : 0;
+    return size > 0 && (*end == '\0' || *end == separator) ? clamp(size) : 0;
+}
+
+/* OpenMP's variable may have a number for each level of nested threads: the first counts. */
 int mx_team_default_size(void)
 {
-    const char *text = getenv("MXNP_NUM_THREADS");
-    if (text) {
-        char *end;
-        long size = strtol(text, &end, 10);
-        if (end != text && *end == '\0' && size > 0)
-            return clamp(size);
-    }
-    return clamp(mx_cores_count());
+    int size = read_size(getenv("MXNP_NUM_THREADS"), '\0');
+    if (size == 0)
+        size = read_size(getenv("OMP_NUM_THREADS"), ',');
+    return size ? size : clamp(mx_cores_count());
 }
 
 int mx_team_size(void)

@@ -23,7 +23,8 @@ size_t mx_team_run(mx_chunk_function function, void *job, size_t first, size_t n
 int mx_team_size(void);          /* threads in all, with the caller: 1 to MX_MAX_THREADS */
 void mx_team_set_size(int size); /* brought into that range; from the next run on */
 
-/* MXNP_NUM_THREADS if that is a number from 1 on, else the cores this process may use. */
+/* MXNP_NUM_THREADS if that is a number from 1 on, else OMP_NUM_THREADS likewise, else the cores
+ * this process may use. */
 int mx_team_default_size(void);
 
 /* A child has no workers until a run of its own starts them. */

@@ -45,16 +45,18 @@ PyObject *array_new(PyObject *host)
  * first, so with one of these it is the operator. */
 /* clang-format off */
 #define BINARY_OPERATORS(M) \
-    M(add, Add, MX_OP_add) M(subtract, Subtract, MX_OP_subtract) M(multiply, Multiply, MX_OP_multiply) \
-    M(true_divide, TrueDivide, MX_OP_divide) M(floor_divide, FloorDivide, MX_OP_floor_divide) \
-    M(remainder, Remainder, MX_OP_remainder) M(lshift, Lshift, MX_OP_left_shift) \
-    M(rshift, Rshift, MX_OP_right_shift) M(and, And, MX_OP_bitwise_and) M(or, Or, MX_OP_bitwise_or) \
-    M(xor, Xor, MX_OP_bitwise_xor) M(matrix_multiply, MatrixMultiply, MX_NO_OP)
+    M(add, Add, radd, MX_OP_add) M(subtract, Subtract, rsub, MX_OP_subtract) \
+    M(multiply, Multiply, rmul, MX_OP_multiply) M(true_divide, TrueDivide, rtruediv, MX_OP_divide) \
+    M(floor_divide, FloorDivide, rfloordiv, MX_OP_floor_divide) \
+    M(remainder, Remainder, rmod, MX_OP_remainder) M(lshift, Lshift, rlshift, MX_OP_left_shift) \
+    M(rshift, Rshift, rrshift, MX_OP_right_shift) M(and, And, rand, MX_OP_bitwise_and) \
+    M(or, Or, ror, MX_OP_bitwise_or) M(xor, Xor, rxor, MX_OP_bitwise_xor) \
+    M(matrix_multiply, MatrixMultiply, rmatmul, MX_NO_OP)
 /* clang-format on */
 #define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
 
-#define DECLARE_UNARY(name)            unaryfunc name;
-#define DECLARE_BINARY(name, Name, op) binaryfunc name, inplace_##name;
+#define DECLARE_UNARY(name)                       unaryfunc name;
+#define DECLARE_BINARY(name, Name, reflected, op) binaryfunc name, inplace_##name;
 static struct {
     UNARY_OPERATORS(DECLARE_UNARY)
     BINARY_OPERATORS(DECLARE_BINARY)
@@ -64,7 +66,7 @@ static struct {
 } numpy_slots;
 
 #define LOAD_UNARY(name) numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
-#define LOAD_BINARY(name, Name, op)                                         \
+#define LOAD_BINARY(name, Name, reflected, op)                              \
     numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name); \
     numpy_slots.inplace_##name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
 
@@ -100,6 +102,8 @@ static inline int prepare(PyObject *a, PyObject *b)
     span_note_numpy();
     if (queue_is_idle())
         return 0;
+    if (expression_close() < 0)
+        return -1;
     if (is_array(a) && queue_before_write(a) < 0)
         return -1;
     return b && is_array(b) ? queue_before_read(b) : 0;
@@ -112,17 +116,50 @@ static inline bool is_harmless(PyObject *x)
            PyArray_IsScalar(x, Generic);
 }
 
-static PyObject *call_slot(binaryfunc slot, PyObject *a, PyObject *b)
+/* Whether the class of an object has a method from a package; -1 with an exception set. */
+static int has_from_package(PyObject *x, const char *method)
+{
+    if (!is_from_package)
+        return 0;
+    PyObject *answer = PyObject_CallFunction(is_from_package, "Os", Py_TYPE(x), method);
+    int has = answer ? answer == Py_True : -1;
+    Py_XDECREF(answer);
+    return has;
+}
+
+/* Whether NumPy has left an operator of the array to a method that b has from a package, whose
+ * code knows NumPy's arrays: then the operator is called anew with one.  What NumPy answered is
+ * dropped, also where an exception is set. */
+static bool is_left_to_package(PyObject **result, PyObject *a, PyObject *b, const char *method)
+{
+    if (*result != Py_NotImplemented || !is_array(a) || is_array(b))
+        return false;
+    int is_left = has_from_package(b, method);
+    if (is_left != 0)
+        Py_CLEAR(*result);
+    return is_left > 0;
+}
+
+/* An operator: NumPy's slot, Python's function for it, the method of the other operand. */
+struct operation {
+    int op;
+    binaryfunc slot, call;
+    const char *reflected;
+};
+
+static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
     struct given given;
-    given.n = 0;
+    given_begin(&given);
     if (prepare(a, b) < 0)
         return NULL;
     if (!is_harmless(a) || !is_harmless(b))
         note(&given, is_array(a) ? a : b);
-    PyObject *result = slot(operand(a), operand(b));
+    PyObject *result = how->slot(operand(a), operand(b));
     if (!result && cross_adapted(is_array(a) ? b : a))
-        result = slot(operand(a), operand(b));
+        result = how->slot(operand(a), operand(b));
+    if (is_left_to_package(&result, a, b, how->reflected))
+        result = cross_adopt(how->call(as_array(a)->host, b), &given, 0);
     cross_watch(&given);
     return result;
 }
@@ -135,19 +172,19 @@ static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
            device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
 }
 
-static PyObject *call_binary(int op, binaryfunc slot, binaryfunc operator, PyObject *a,
-                             PyObject *b)
+static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(op, a, b) && call_ufunc(op, inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(how.op, a, b) &&
+        call_ufunc(NULL, how.op, inputs, 2, NULL, 1, &result) != 0)
         return result;
-    if (op == MX_NO_OP && call_matmul(a, b, &result))
+    if (how.op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
     PyObject *x = operand(a), *y = operand(b);
     bool is_between_arrays = x != a && y != b;
     if (!is_between_arrays && (is_subclass(x) || is_subclass(y)))
-        slot = operator;
-    return adopt_fresh(call_slot(slot, a, b));
+        how.slot = how.call;
+    return adopt_fresh(call_slot(&how, a, b));
 }
 
 /* An in-place operator gives back the array itself when NumPy gives back its host. */
@@ -161,19 +198,25 @@ static PyObject *keep_identity(PyObject *a, PyObject *result)
     return adopt_fresh(result);
 }
 
-static PyObject *call_inplace(int op, binaryfunc slot, PyObject *a, PyObject *b)
+static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
 {
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(op, a, b) && call_ufunc(op, inputs, 2, &a, 1, &result) != 0)
+    if (is_for_queue(how.op, a, b) && call_ufunc(NULL, how.op, inputs, 2, &a, 1, &result) != 0)
         return result;
     root_of(a)->version++;
-    return keep_identity(a, call_slot(slot, a, b));
+    result = call_slot(&how, a, b);
+    /* Python asks this slot again as that of sequences, and returns what it answers. */
+    if (result == Py_NotImplemented && how.op == MX_OP_add) {
+        Py_DECREF(result);
+        return PyNumber_Add(a, b);
+    }
+    return keep_identity(a, result);
 }
 
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 {
     PyObject *result;
-    if (queue_takes(a) && call_ufunc(op, &a, 1, NULL, 1, &result) != 0)
+    if (queue_takes(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
         return result;
     return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->host));
 }
@@ -183,39 +226,50 @@ static const char *name_of(int op)
     return op == MX_NO_OP ? "matmul" : core->op_get(op)->name;
 }
 
-#define DEFINE_UNARY(name)                                             \
-    static PyObject *array_##name(PyObject *a)                         \
-    {                                                                  \
-        RETURN_COUNTED(SPAN_OPERATION, #name, a, NULL,                 \
-                       call_unary(MX_OP_##name, numpy_slots.name, a)); \
+/* Takes the result of an operation: an array, not a scalar, if that is so of an operand. */
+static inline PyObject *as_operands(PyObject *a, PyObject *b, PyObject *result)
+{
+    return is_standard(a) || is_standard(b) ? cross_standard(result, 0) : result;
+}
+
+#define DEFINE_UNARY(name)                                                                \
+    static PyObject *array_##name(PyObject *a)                                            \
+    {                                                                                     \
+        RETURN_COUNTED(SPAN_OPERATION, #name, a, NULL,                                    \
+                       as_operands(a, a, call_unary(MX_OP_##name, numpy_slots.name, a))); \
     }
-#define DEFINE_BINARY(name, Name, op)                                             \
-    static PyObject *array_##name(PyObject *a, PyObject *b)                       \
-    {                                                                             \
-        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                         \
-                       call_binary(op, numpy_slots.name, PyNumber_##Name, a, b)); \
-    }                                                                             \
-    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)               \
-    {                                                                             \
-        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                         \
-                       call_inplace(op, numpy_slots.inplace_##name, a, b));       \
+#define OPERATOR(op, slot, call, reflected) \
+    ((struct operation){op, numpy_slots.slot, call, "__" #reflected "__"})
+#define DEFINE_BINARY(name, Name, reflected, op)                                    \
+    static PyObject *array_##name(PyObject *a, PyObject *b)                         \
+    {                                                                               \
+        struct operation how = OPERATOR(op, name, PyNumber_##Name, reflected);      \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                           \
+                       as_operands(a, b, call_binary(how, a, b)));                  \
+    }                                                                               \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                 \
+    {                                                                               \
+        struct operation how =                                                      \
+            OPERATOR(op, inplace_##name, PyNumber_InPlace##Name, reflected);        \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b, call_inplace(how, a, b)); \
     }
 UNARY_OPERATORS(DEFINE_UNARY)
 BINARY_OPERATORS(DEFINE_BINARY)
 
 static PyObject *call_divmod(PyObject *a, PyObject *b)
 {
-    struct given given = {0};
+    struct operation how = OPERATOR(MX_OP_divmod, divmod, PyNumber_Divmod, rdivmod);
+    struct given given = {.is_standard = is_standard(a) || is_standard(b)};
     PyObject *results[2], *inputs[] = {a, b};
     int status = 0;
     if (is_for_queue(MX_OP_divmod, a, b))
-        status = call_ufunc(MX_OP_divmod, inputs, 2, NULL, 2, results);
+        status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
-        return cross_adopt(call_slot(numpy_slots.divmod, a, b), &given, 1);
+        return cross_adopt(call_slot(&how, a, b), &given, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
-    return both;
+    return cross_adopt(both, &given, 1);
 }
 
 static PyObject *array_divmod(PyObject *a, PyObject *b)
@@ -248,14 +302,34 @@ static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **resu
     int row = is_for_queue(MX_OP_power, a, b) ? power_row(a, b) : MX_NO_OP;
     if (row == MX_NO_OP)
         return 0;
-    return call_ufunc(row, inputs, row == MX_OP_power ? 2 : 1, &out, 1, result);
+    return call_ufunc(NULL, row, inputs, row == MX_OP_power ? 2 : 1, &out, 1, result);
+}
+
+static PyObject *numpy_power(PyObject *a, PyObject *b)
+{
+    return numpy_slots.power(a, b, Py_None);
+}
+
+static PyObject *numpy_inplace_power(PyObject *a, PyObject *b)
+{
+    return numpy_slots.inplace_power(a, b, Py_None);
+}
+
+static PyObject *raise_to(PyObject *a, PyObject *b) { return PyNumber_Power(a, b, Py_None); }
+
+static PyObject *raise_inplace_to(PyObject *a, PyObject *b)
+{
+    return PyNumber_InPlacePower(a, b, Py_None);
 }
 
 static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
+    static const struct operation how = {MX_OP_power, numpy_power, raise_to, "__rpow__"};
     PyObject *result;
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
         return result;
+    if (modulus == Py_None)
+        return adopt_fresh(call_slot(&how, a, b));
     if (prepare(a, b) < 0)
         return NULL;
     return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
@@ -263,17 +337,21 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
-    RETURN_COUNTED(SPAN_OPERATION, "power", a, b, call_power(a, b, modulus));
+    RETURN_COUNTED(SPAN_OPERATION, "power", a, b, as_operands(a, b, call_power(a, b, modulus)));
 }
 
 static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
+    static const struct operation how = {MX_OP_power, numpy_inplace_power, raise_inplace_to,
+                                         "__rpow__"};
     PyObject *result, *host = as_array(a)->host;
     if (modulus == Py_None && record_power(a, b, a, &result) != 0)
         return result;
+    root_of(a)->version++;
+    if (modulus == Py_None)
+        return keep_identity(a, call_slot(&how, a, b));
     if (prepare(a, b) < 0)
         return NULL;
-    root_of(a)->version++;
     return keep_identity(a, numpy_slots.inplace_power(host, operand(b), modulus));
 }
 
@@ -284,18 +362,22 @@ static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus
 
 static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
 {
+    static const char *const reflected[] = {"__gt__", "__ge__", "__eq__",
+                                            "__ne__", "__lt__", "__le__"};
     PyObject *result, *inputs[] = {a, b};
-    if (is_for_queue(row, a, b) && call_ufunc(row, inputs, 2, NULL, 1, &result) != 0)
+    if (is_for_queue(row, a, b) && call_ufunc(NULL, row, inputs, 2, NULL, 1, &result) != 0)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
     struct given given;
-    given.n = 0;
+    given_begin(&given);
     if (!is_harmless(b))
         note(&given, a);
     PyObject *x = as_array(a)->host, *y = operand(b);
     bool is_asked = y == b && is_subclass(y);
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
+    if (is_left_to_package(&result, a, b, reflected[op]))
+        result = cross_adopt(PyObject_RichCompare(x, y, op), &given, 0);
     cross_watch(&given);
     return adopt_fresh(result);
 }
@@ -304,7 +386,8 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 {
     static const int rows[] = {MX_OP_less,      MX_OP_less_equal, MX_OP_equal,
                                MX_OP_not_equal, MX_OP_greater,    MX_OP_greater_equal};
-    RETURN_COUNTED(SPAN_OPERATION, name_of(rows[op]), a, b, compare(a, b, rows[op], op));
+    RETURN_COUNTED(SPAN_OPERATION, name_of(rows[op]), a, b,
+                   as_operands(a, b, compare(a, b, rows[op], op)));
 }
 
 /* Functions of the elements, which are read now. */
@@ -448,10 +531,10 @@ static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
 static PyObject *array_subscript(PyObject *a, PyObject *key)
 {
     if (!profile_is_on)
-        return subscript(a, key);
+        return as_operands(a, a, subscript(a, key));
     struct span span;
     span_begin(&span, SPAN_ELEMENT, "getitem");
-    return end_item(&span, key, subscript(a, key));
+    return end_item(&span, key, as_operands(a, a, subscript(a, key)));
 }
 
 /* Records a[key] = value when key selects a large view, or NumPy would have to wait for what
@@ -554,10 +637,10 @@ static PyObject *take_row(PyObject *a, Py_ssize_t i)
 static PyObject *array_item(PyObject *a, Py_ssize_t i)
 {
     if (!profile_is_on)
-        return take_row(a, i);
+        return as_operands(a, a, take_row(a, i));
     struct span span;
     span_begin(&span, SPAN_ELEMENT, "getitem");
-    return end_item(&span, NULL, take_row(a, i));
+    return end_item(&span, NULL, as_operands(a, a, take_row(a, i)));
 }
 
 static PyObject *array_iter(PyObject *a)
@@ -703,9 +786,33 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
     int op = is_large ? signature_op(ufunc) : MX_NO_OP;
     if (op == MX_NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
         return 0;
-    int status = call_ufunc(op, inputs, n, NULL, 1, results);
+    int status = call_ufunc(NULL, op, inputs, n, NULL, 1, results);
     *result = status > 0 ? results[0] : NULL;
     return status;
+}
+
+/* Whether the first operand was asked before, by a method of a package that does not know mxnp
+ * arrays: then it is asked anew with NumPy's.  Dropped is as in is_left_to_package. */
+static bool is_refused_by_package(PyObject **result, PyObject *args)
+{
+    if (*result != Py_NotImplemented || PyTuple_Size(args) < 4)
+        return false;
+    for (Py_ssize_t i = 3; i < PyTuple_Size(args); i++)
+        if (!is_array(PyTuple_GetItem(args, i)))
+            return false;
+    PyObject *first = PyTuple_GetItem(args, 2);
+    return !is_array(first) &&
+           is_left_to_package(result, PyTuple_GetItem(args, 3), first, "__array_ufunc__");
+}
+
+static PyObject *call_with_hosts(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *method = PyObject_GetAttr(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
+    PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
+    PyObject *result = method && operands ? cross_call(f, method, operands, kwargs) : NULL;
+    Py_XDECREF(operands);
+    Py_XDECREF(method);
+    return result;
 }
 
 static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
@@ -725,6 +832,8 @@ static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
     if (call)
         result = cross_call(&plain, call, args, kwargs);
     Py_XDECREF(call);
+    if (is_refused_by_package(&result, args))
+        result = call_with_hosts(&plain, args, kwargs);
     return result;
 }
 
@@ -735,9 +844,42 @@ static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs
     span.is_on = profile_is_on && ufunc;
     if (span.is_on)
         profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = ufunc});
-    PyObject *result = call_for_numpy(a, args, kwargs);
+    PyObject *result = as_operands(a, a, call_for_numpy(a, args, kwargs));
     if (span.is_on)
         profile_end_call(&span, args, 1, result);
+    return result;
+}
+
+/* Whether NumPy asks on behalf of its own arrays and of ours alone. */
+static bool are_arrays(PyObject *types)
+{
+    bool are = PyTuple_Check(types);
+    for (Py_ssize_t i = 0; are && i < PyTuple_Size(types); i++) {
+        PyObject *type = PyTuple_GetItem(types, i);
+        are = type == (PyObject *)array_type || type == (PyObject *)host_type;
+    }
+    return are;
+}
+
+/* New reference: what NumPy makes of the hosts of arrays among the arguments. */
+static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
+                               PyObject *positional, PyObject *named)
+{
+    struct given given = {0};
+    PyObject *call = PyObject_GetAttrString(as_array(a)->host, "__array_function__");
+    PyObject *kinds = cross_unwrap(types, &given, 1);
+    PyObject *values = cross_unwrap(positional, &given, MAX_DEPTH);
+    PyObject *items =
+        PyDict_Check(named) ? cross_unwrap_kwargs(named, &given, MAX_DEPTH) : Py_NewRef(named);
+    PyObject *result = NULL;
+    if (call && kinds && values && items && cross_prepare(&given, true) == 0)
+        result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
+    result = cross_adopt(result, &given, MAX_DEPTH);
+    Py_XDECREF(items);
+    Py_XDECREF(values);
+    Py_XDECREF(kinds);
+    Py_XDECREF(call);
+    cross_watch(&given);
     return result;
 }
 
@@ -748,28 +890,16 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO:__array_function__", names, &function,
                                      &types, &positional, &named))
         return NULL;
-    struct given given = {0};
-    PyObject *call = PyObject_GetAttrString(as_array(a)->host, "__array_function__");
-    PyObject *kinds = cross_unwrap(types, &given, 1);
-    PyObject *values = cross_unwrap(positional, &given, MAX_DEPTH);
-    PyObject *items =
-        PyDict_Check(named) ? cross_unwrap_kwargs(named, &given, MAX_DEPTH) : named;
-    PyObject *result = NULL;
+    struct function *ours = NULL;
+    if (PyTuple_Check(positional) && PyDict_Check(named) && are_arrays(types))
+        ours = function_that_records(function);
     struct span span = {.is_on = profile_is_on};
-    if (items == named)
-        Py_INCREF(items);
     if (span.is_on)
         profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = function});
-    if (call && kinds && values && items && cross_prepare(&given, true) == 0)
-        result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
-    result = cross_adopt(result, &given, MAX_DEPTH);
+    PyObject *result = ours ? function_run(ours, positional, named)
+                            : call_protocol(a, function, types, positional, named);
     if (span.is_on)
         profile_end_call(&span, positional, 1, result);
-    Py_XDECREF(items);
-    Py_XDECREF(values);
-    Py_XDECREF(kinds);
-    Py_XDECREF(call);
-    cross_watch(&given);
     return result;
 }
 
@@ -812,6 +942,21 @@ static int set_of_host(PyObject *a, PyObject *value, void *name)
     return PyObject_SetAttr(as_array(a)->host, name, value);
 }
 
+/* NumPy's class: `isinstance(a, numpy.ndarray)` asks for it, in every package.  Compiled code
+ * looks at the type instead, and never takes an mxnp array for a struct of NumPy's. */
+static PyObject *get_class(PyObject *a, void *unused)
+{
+    (void)a;
+    (void)unused;
+    return Py_NewRef((PyObject *)host_type);
+}
+
+static int set_class(PyObject *a, PyObject *value, void *unused)
+{
+    (void)unused;
+    return PyObject_SetAttrString(as_array(a)->host, "__class__", value); /* which refuses */
+}
+
 /* Whoever takes the host may do with it what he likes. */
 static PyObject *get_host(PyObject *a, void *unused)
 {
@@ -835,6 +980,7 @@ static PyGetSetDef array_getset[] = {
     {"flags", get_of_host, set_of_host, NULL, NULL},
     {"itemsize", get_of_host, set_of_host, NULL, NULL},
     {"nbytes", get_of_host, set_of_host, NULL, NULL},
+    {"__class__", get_class, set_class, "numpy.ndarray.", NULL},
     {"_host", get_host, NULL, "The numpy.ndarray.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -891,6 +1037,8 @@ static void array_dealloc(PyObject *self)
 static PyMemberDef array_members[] = {
     {"_base", T_OBJECT, offsetof(struct array, base), READONLY,
      "The array this one is a view of, or None."},
+    {"_is_standard", T_BOOL, offsetof(struct array, is_standard), READONLY,
+     "Whether items and results are arrays, never NumPy scalars."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct array, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
@@ -908,7 +1056,7 @@ static PyMethodDef array_methods[] = {
 };
 
 #define UNARY_SLOT(name) {Py_nb_##name, array_##name},
-#define BINARY_SLOTS(name, Name, op) \
+#define BINARY_SLOTS(name, Name, reflected, op) \
     {Py_nb_##name, array_##name}, {Py_nb_inplace_##name, array_inplace_##name},
 
 static PyType_Slot array_slots[] = {

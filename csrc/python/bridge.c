@@ -1,5 +1,6 @@
 /* bridge.c -- the module mxnp._bridge: arrays, and calls that cross between them and NumPy. */
 #define MX_IMPORTS_NUMPY
+#include "python/boundary.h"
 #include "python/index.h"
 #include "python/profile.h"
 
@@ -25,6 +26,16 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     ufunc_type = ufunc;
     host_type = host;
     array_load_slots();
+    if (boundary_load() < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_package_test(PyObject *module, PyObject *test)
+{
+    (void)module;
+    Py_XDECREF(is_from_package);
+    is_from_package = Py_NewRef(test);
     Py_RETURN_NONE;
 }
 
@@ -49,6 +60,13 @@ static PyObject *wrap(PyObject *module, PyObject *x)
     (void)module;
     Py_INCREF(x);
     return cross_adopt(x, &given, MAX_DEPTH);
+}
+
+static PyObject *standard(PyObject *module, PyObject *x)
+{
+    (void)module;
+    return PyObject_TypeCheck(x, function_type) ? function_standard(x)
+                                                : cross_standard(Py_NewRef(x), MAX_DEPTH);
 }
 
 static PyObject *host(PyObject *module, PyObject *x)
@@ -110,6 +128,12 @@ static PyMethodDef module_methods[] = {
      "set_types(array, ufunc, host, object_dtype, adapt, described)\n--\n\n"
      "Name the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, "
      "and two helpers."},
+    {"set_package_test", set_package_test, METH_O,
+     "set_package_test(is_from_package)\n--\n\n"
+     "Name the helper that tells whether a class has a method from a package."},
+    {"set_counterparts", function_set_counterparts, METH_O,
+     "set_counterparts(counterparts)\n--\n\n"
+     "Name the dict from NumPy's functions to those of mxnp."},
     {"name_like", name_like, METH_VARARGS,
      "name_like(cls, original)\n--\n\n"
      "Let Python's own error messages name a class as they name another."},
@@ -120,6 +144,10 @@ static PyMethodDef module_methods[] = {
     {"host", host, METH_O,
      "host(x)\n--\n\n"
      "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
+    {"standard", standard, METH_O,
+     "standard(x)\n--\n\n"
+     "Give arrays whose items and results are arrays and never NumPy scalars, or a function "
+     "that gives such arrays."},
     {"pin", pin, METH_O,
      "pin(array)\n--\n\nNote that the address of its memory is known outside from now on."},
     {NULL, NULL, 0, NULL},
@@ -182,12 +210,14 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddFunctions(module, selection_methods) < 0 ||
         PyModule_AddFunctions(module, index_methods) < 0 ||
         PyModule_AddFunctions(module, update_methods) < 0 ||
+        PyModule_AddFunctions(module, expression_methods) < 0 ||
         PyModule_AddFunctions(module, launch_methods) < 0 ||
         PyModule_AddFunctions(module, setting_methods) < 0 ||
         PyModule_AddFunctions(module, assignment_methods) < 0 ||
         PyModule_AddFunctions(module, reduction_methods) < 0 ||
         PyModule_AddFunctions(module, watch_methods) < 0 ||
         PyModule_AddFunctions(module, profile_methods) < 0 ||
+        PyModule_AddFunctions(module, boundary_methods) < 0 ||
         PyModule_AddIntConstant(module, "FAST", SETTING_FAST) < 0 ||
         PyModule_AddIntConstant(module, "DEVICE", SETTING_DEVICE) < 0 ||
         PyModule_AddIntConstant(module, "DOUBLES", SETTING_DOUBLES) < 0 ||

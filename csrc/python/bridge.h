@@ -40,6 +40,7 @@ struct array {
     int n_exports;             /* buffers */
     bool is_exported;          /* the host was handed out */
     bool is_pinned;            /* its address was handed out */
+    bool is_standard;          /* what is computed from it are arrays, never NumPy scalars */
 };
 
 struct function {
@@ -52,6 +53,8 @@ struct function {
     bool adopts;                     /* whether results become mxnp arrays */
     bool is_maker;                   /* gives new numbers, of a default dtype */
     bool is_view;                    /* gives views, where it need not read the elements */
+    bool is_member;                  /* belongs to the class of its first argument */
+    bool is_standard;                /* results are arrays, never NumPy scalars */
     int depth;                       /* how many levels of tuples and lists are unwrapped */
     PyObject *dict;
     PyObject *weakrefs;
@@ -65,9 +68,11 @@ extern PyObject *method_class;     /* types.MethodType */
 extern PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
 extern PyObject *adapt;            /* _array.adapt */
 extern PyObject *described;        /* _array.described */
+extern PyObject *is_from_package;  /* _runner.is_from_package */
 
 static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
+static inline bool is_standard(PyObject *x) { return is_array(x) && as_array(x)->is_standard; }
 
 /* -- cross.c ----------------------------------------------------------------------- */
 
@@ -76,6 +81,9 @@ static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
 struct given {
     int n;
     bool is_full;     /* there were more arrays */
+    bool into_dicts;  /* arrays that are values of dicts are unwrapped too */
+    bool is_standard; /* results are arrays, never NumPy scalars */
+    bool is_inside;   /* a result was a tuple, list or dict, which holds what is in it */
     PyObject *failed; /* one of them that was never written, or NULL */
     PyObject *arrays[MAX_GIVEN];
     Py_ssize_t holders[MAX_GIVEN]; /* references to their hosts before the call */
@@ -102,7 +110,7 @@ static inline Py_ssize_t count_holders(PyObject *a)
 static inline void given_begin(struct given *given)
 {
     given->n = given->nout = 0;
-    given->is_full = false;
+    given->is_full = given->into_dicts = given->is_standard = given->is_inside = false;
     given->failed = NULL;
 }
 
@@ -147,6 +155,12 @@ PyObject *cross_adopt_host(PyObject *host, struct given *given);
  * tuples, lists and dicts. */
 PyObject *cross_adopt(PyObject *result, struct given *given, int depth);
 
+/* Takes result (NULL passes through): arrays and NumPy scalars, also in tuples, lists and
+ * dicts, become arrays as the Array API standard has them.  Items of such an array, and what
+ * operators and methods compute from it, are arrays of this kind too, and never NumPy scalars.
+ */
+PyObject *cross_standard(PyObject *result, int depth);
+
 /* Ends an attempt that NumPy is to repeat: drops an error that NumPy makes of arguments.  -1:
  * another one stays set, as that of a handler of signals, which comes once. */
 int cross_drop_refusal(void);
@@ -165,6 +179,17 @@ void cross_watch(const struct given *given);
 /* Call a NumPy callable with args and kwargs unwrapped. */
 PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *args,
                      PyObject *kwargs);
+
+/* -- function.c -------------------------------------------------------------------- */
+
+/* Calls it; what it takes is not counted. */
+PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs);
+
+/* Borrowed: the counterpart of a function of NumPy's, if it records operations, or NULL. */
+struct function *function_that_records(PyObject *original);
+
+/* Method of the module. */
+PyObject *function_set_counterparts(PyObject *module, PyObject *dict);
 
 /* -- array.c ----------------------------------------------------------------------- */
 
@@ -203,6 +228,9 @@ int array_load(PyObject *numpy_class);
 extern PyType_Spec array_spec;
 
 /* -- function.c, lookup.c ---------------------------------------------------------- */
+
+/* New reference: a copy of a function that gives what cross_standard makes of its results. */
+PyObject *function_standard(PyObject *function);
 
 extern PyType_Spec function_spec, method_spec, lookup_spec;
 

@@ -173,8 +173,8 @@ static bool is_partly_broadcast(const struct source *source, const struct shape 
     return repeats && moves;
 }
 
-int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
-               PyObject **results)
+static int call(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
+                PyObject **results)
 {
     struct call call = {.op = op, .nin = nin, .nout = nout};
     results[0] = results[nout - 1] = NULL;
@@ -192,6 +192,20 @@ int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, 
         return 0;
     return record_read_call(&call, outs, results);
 }
+
+int call_ufunc(PyObject *callee, int op, PyObject *const *inputs, int nin,
+               PyObject *const *outs, int nout, PyObject **results)
+{
+    expression_enter();
+    int status = call(op, inputs, nin, outs, nout, results);
+    if (expression_leave(callee, status > 0 ? results[0] : NULL, inputs, nin) == 0 ||
+        status < 0)
+        return status;
+    for (int j = 0; j < nout && status > 0; j++)
+        Py_CLEAR(results[j]);
+    return -1;
+}
+
 /* -- Functions of three arguments ---------------------------------------------------- */
 
 /* The dtype that two arguments have together, as numpy.result_type; -1: that is for NumPy, as

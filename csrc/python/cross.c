@@ -9,6 +9,7 @@ PyObject *method_class;     /* types.MethodType */
 PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
 PyObject *adapt;            /* _array.adapt */
 PyObject *described;        /* _array.described */
+PyObject *is_from_package;  /* _runner.is_from_package */
 
 /* -- Unwrapping: the host in the place of an array ------------------------------- */
 
@@ -52,8 +53,30 @@ static PyObject *unwrap_items(PyObject *items, struct given *given, int depth)
     return copy;
 }
 
+/* New reference: the dict with its values unwrapped; itself when none of them is an array. */
+static PyObject *unwrap_values(PyObject *dict, struct given *given, int depth)
+{
+    PyObject *key, *item, *copy = NULL;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dict, &at, &key, &item)) {
+        PyObject *value = cross_unwrap(item, given, depth);
+        if (value && value != item && !copy)
+            copy = PyDict_Copy(dict);
+        bool is_done =
+            value && (value == item || (copy && PyDict_SetItem(copy, key, value) == 0));
+        Py_XDECREF(value);
+        if (!is_done) {
+            Py_XDECREF(copy);
+            return NULL;
+        }
+    }
+    return copy ? copy : Py_NewRef(dict);
+}
+
 PyObject *cross_unwrap(PyObject *x, struct given *given, int depth)
 {
+    if (depth > 0 && given->into_dicts && PyDict_CheckExact(x))
+        return unwrap_values(x, given, depth - 1);
     if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))
         return unwrap_items(x, given, depth - 1);
     x = unwrap(x, given);
@@ -153,7 +176,7 @@ PyObject *cross_adopt_host(PyObject *host, struct given *given)
 
 static int wait_for(struct given *given, bool reads)
 {
-    int status = given->is_full ? queue_flush() : 0;
+    int status = given->is_full ? queue_flush() : expression_close();
     if (given->failed && status == 0)
         status = failure_raise(given->failed);
     for (int i = 0; i < given->n && status == 0; i++)
@@ -261,14 +284,53 @@ done:
     return out;
 }
 
+/* Takes a: the array itself if nobody else has it, or a view of it. */
+static PyObject *mark_standard(PyObject *a, bool is_inside)
+{
+    if (as_array(a)->is_standard)
+        return a;
+    if (Py_REFCNT(a) > 1 + is_inside) {
+        struct given given = {.n = 1, .arrays = {a}};
+        PyObject *view = queue_before_view(a) < 0 ? NULL : PyArray_View(host_of(a), NULL, NULL);
+        PyObject *other = view ? cross_adopt_host(view, &given) : NULL;
+        Py_DECREF(a);
+        a = other;
+    }
+    if (a)
+        as_array(a)->is_standard = true;
+    return a;
+}
+
+/* Takes a NumPy scalar: an array without dimensions. */
+static PyObject *without_dimensions(PyObject *scalar)
+{
+    PyObject *host = PyArray_FromScalar(scalar, NULL);
+    Py_DECREF(scalar);
+    PyObject *a = host ? array_new(host) : NULL;
+    return a ? mark_standard(a, false) : NULL;
+}
+
+PyObject *cross_standard(PyObject *result, int depth)
+{
+    struct given given = {.is_standard = true};
+    return cross_adopt(result, &given, depth);
+}
+
 PyObject *cross_adopt(PyObject *result, struct given *given, int depth)
 {
     if (!result)
         return NULL;
-    if (Py_TYPE(result) == host_type)
-        return cross_adopt_host(result, given);
+    if (given->is_standard && is_array(result))
+        return mark_standard(result, given->is_inside);
+    if (given->is_standard && PyArray_IsScalar(result, Generic))
+        return without_dimensions(result);
+    if (Py_TYPE(result) == host_type) {
+        result = cross_adopt_host(result, given);
+        return result && given->is_standard ? mark_standard(result, false) : result;
+    }
     if (depth == 0)
         return result;
+    given->is_inside = true;
     if (PyTuple_Check(result))
         return adopt_tuple(result, given, depth - 1);
     if (PyList_CheckExact(result))

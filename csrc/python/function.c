@@ -2,6 +2,27 @@
 #include "python/profile.h"
 
 static PyObject *out_name;
+static PyObject *counterparts; /* a dict: NumPy's objects, and what they are in mxnp */
+
+PyObject *function_set_counterparts(PyObject *module, PyObject *dict)
+{
+    (void)module;
+    Py_XDECREF(counterparts);
+    counterparts = Py_NewRef(dict);
+    Py_RETURN_NONE;
+}
+
+struct function *function_that_records(PyObject *original)
+{
+    PyObject *ours = counterparts ? PyDict_GetItemWithError(counterparts, original) : NULL;
+    if (!ours) {
+        PyErr_Clear();
+        return NULL;
+    }
+    struct function *f = (struct function *)ours;
+    bool records = PyObject_TypeCheck(ours, function_type) && f->queued && f->queued != Py_None;
+    return records ? f : NULL;
+}
 
 static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -142,7 +163,8 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
         return 0;
     for (int i = 0; i < row->nin; i++)
         inputs[i] = PyTuple_GetItem(args, i);
-    int status = call_ufunc(f->operation, inputs, row->nin, outs, row->nout, results);
+    int status =
+        call_ufunc((PyObject *)f, f->operation, inputs, row->nin, outs, row->nout, results);
     if (status < 1)
         return status;
     *result = row->nout == 1 ? results[0] : PyTuple_Pack(2, results[0], results[1]);
@@ -169,16 +191,32 @@ static PyObject *with_out_last(const struct function *f, PyObject *args, PyObjec
     return PyTuple_Pack(3, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), out);
 }
 
-static PyObject *call_function(struct function *f, PyObject *args, PyObject *kwargs)
+static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *self = (PyObject *)f;
+    bool is_plain = expression_takes(args, kwargs);
+    if (!is_plain && expression_close() < 0)
+        return NULL;
+    struct mx_buffer *lent = queue_lend(self, args);
+    if (!lent && PyErr_Occurred()) /* of a handler of signals */
+        return NULL;
+    if (is_plain)
+        expression_enter();
+    PyObject *result = PyObject_Call(f->queued, args, kwargs);
+    if (is_plain && expression_leave(self, result, NULL, 0) < 0)
+        Py_CLEAR(result);
+    queue_end_lending(lent);
+    return result;
+}
+
+PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *result = NULL;
     if (f->operation >= 0 && (has_large(args, 0, 1) || has_costly(f->operation, args))) {
         if (record(f, args, kwargs, &result) != 0)
             return result;
     } else if (f->queued && f->queued != Py_None && is_for_queue(f, args)) {
-        struct mx_buffer *lent = queue_lend(args);
-        result = PyObject_Call(f->queued, args, kwargs);
-        queue_end_lending(lent);
+        result = call_queued(f, args, kwargs);
         /* What is wrong with the arguments is for NumPy to say. */
         bool is_refused = result ? result == Py_NotImplemented
                                  : PyErr_ExceptionMatches(PyExc_TypeError) &&
@@ -216,7 +254,7 @@ static PyObject *narrowed(PyObject *result, PyObject *args, PyObject *kwargs)
     return narrow;
 }
 
-/* As call_function; what it takes is counted.  A function of a program's object, such as its
+/* As function_run; what it takes is counted.  A function of a program's object, such as its
  * generator of random numbers, may be gone soon: it is known by its name alone. */
 static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwargs)
 {
@@ -229,20 +267,51 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
     }
     PyErr_Clear();
     profile_begin(&span, SPAN_OPERATION, name);
-    PyObject *result = call_function(f, args, kwargs);
+    PyObject *result = function_run(f, args, kwargs);
     profile_end_call(&span, args, f->worth, result);
     Py_XDECREF(own);
     return result;
+}
+
+/* Whether results are arrays, never NumPy scalars. */
+static bool gives_standard(const struct function *f, PyObject *args)
+{
+    if (!f->adopts || !f->is_member)
+        return f->is_standard;
+    return PyTuple_Size(args) > 0 && is_standard(PyTuple_GetItem(args, 0));
 }
 
 static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct function *f = (struct function *)self;
     PyObject *result =
-        profile_is_on ? call_counted(f, args, kwargs) : call_function(f, args, kwargs);
+        profile_is_on ? call_counted(f, args, kwargs) : function_run(f, args, kwargs);
     if (result && f->is_maker && device_narrows_doubles() && device_has(DEVICE_NARROW))
         result = narrowed(result, args, kwargs);
-    return result;
+    return gives_standard(f, args) ? cross_standard(result, MAX_DEPTH) : result;
+}
+
+PyObject *function_standard(PyObject *function)
+{
+    struct function *copy = (struct function *)PyType_GenericAlloc(Py_TYPE(function), 0);
+    const struct function *f = (struct function *)function;
+    if (!copy)
+        return NULL;
+    copy->wrapped = Py_NewRef(f->wrapped);
+    copy->choose = Py_XNewRef(f->choose);
+    copy->queued = Py_XNewRef(f->queued);
+    copy->worth = f->worth;
+    copy->sized_by = f->sized_by;
+    copy->operation = f->operation;
+    copy->adopts = f->adopts;
+    copy->is_maker = f->is_maker;
+    copy->is_view = f->is_view;
+    copy->depth = f->depth;
+    copy->is_standard = true;
+    copy->dict = f->dict ? PyDict_Copy(f->dict) : NULL;
+    if (f->dict && !copy->dict)
+        Py_CLEAR(copy);
+    return (PyObject *)copy;
 }
 
 /* The same hash and equality as the NumPy function: a program's table of overrides,
@@ -340,6 +409,10 @@ static PyMemberDef function_members[] = {
      "Whether results are new numbers, whose dtype is a default unless the call names one."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
      "Whether results are views where the elements need not be read."},
+    {"is_member", T_BOOL, offsetof(struct function, is_member), 0,
+     "Whether it is a method or an attribute of its first argument."},
+    {"is_standard", T_BOOL, offsetof(struct function, is_standard), READONLY,
+     "Whether results are arrays, never NumPy scalars."},
     {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -350,7 +423,15 @@ static PyMethodDef function_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The class of the NumPy callable, for isinstance: numpy.ufunc, for instance. */
+static PyObject *function_class(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef((PyObject *)Py_TYPE(((struct function *)self)->wrapped));
+}
+
 static PyGetSetDef function_getset[] = {
+    {"__class__", function_class, NULL, NULL, NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -5,9 +5,15 @@
  * instead.  In C, because a Python frame here would be named in every traceback and
  * warning that passes through an import, and every import would pay for it.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memmem */
+#endif
 #include <Python.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 struct hook {
     PyObject *original; /* the function that stood here before */
@@ -109,6 +115,72 @@ static PyObject *hook_import_module(PyObject *module, PyObject *args)
     return hook(&import_module_hook, &import_module_def, "importlib", args);
 }
 
+/* -- Extension modules -------------------------------------------------------------- */
+
+static PyObject *execute; /* ExtensionFileLoader.exec_module */
+static PyObject *imported;
+
+/* In C for the same reason: a failing import shows no frame of ours. */
+static PyObject *exec_module(PyObject *loader, PyObject *module)
+{
+    PyObject *done = PyObject_CallFunctionObjArgs(execute, loader, module, NULL);
+    PyObject *told = done ? PyObject_CallFunctionObjArgs(imported, module, NULL) : NULL;
+    if (!told)
+        Py_CLEAR(done);
+    Py_XDECREF(told);
+    return done;
+}
+
+static PyMethodDef exec_module_def = {"exec_module", exec_module, METH_O,
+                                      PyDoc_STR("exec_module($self, module, /)\n--\n\n"
+                                                "Initialise an extension module.")};
+
+static PyObject *hook_extensions(PyObject *module, PyObject *args)
+{
+    PyObject *loader, *callback;
+    (void)module;
+    if (execute || !PyArg_ParseTuple(args, "O!O", &PyType_Type, &loader, &callback))
+        return execute ? Py_NewRef(Py_None) : NULL;
+    PyObject *method = PyDescr_NewMethod((PyTypeObject *)loader, &exec_module_def);
+    execute = PyObject_GetAttrString(loader, "exec_module");
+    imported = Py_NewRef(callback);
+    int status = method && execute ? PyObject_SetAttrString(loader, "exec_module", method) : -1;
+    Py_XDECREF(method);
+    return status == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+/* Whether a file has one of two texts that compiled users of NumPy's arrays have. */
+static bool has_text(const char *bytes, size_t size)
+{
+    static const char *const texts[] = {"ndarray", "_ARRAY_API"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (memmem(bytes, size, texts[i], strlen(texts[i])))
+            return true;
+    return false;
+}
+
+static PyObject *mentions_arrays(PyObject *module, PyObject *path)
+{
+    struct stat file;
+    PyObject *name;
+    (void)module;
+    if (!PyUnicode_FSConverter(path, &name))
+        return NULL;
+    FILE *library = fopen(PyBytes_AsString(name), "r");
+    int descriptor = library ? fileno(library) : -1;
+    bool is_open = library && fstat(descriptor, &file) == 0 && file.st_size > 0;
+    size_t size = is_open ? (size_t)file.st_size : 0;
+    char *bytes =
+        is_open ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : MAP_FAILED;
+    bool has = bytes == MAP_FAILED || has_text(bytes, size);
+    if (bytes != MAP_FAILED)
+        munmap(bytes, size);
+    if (library)
+        fclose(library);
+    Py_DECREF(name);
+    return PyBool_FromLong(has);
+}
+
 /* Print what a program ended with as Python does, whatever sys.excepthook is by then. */
 static PyObject *print_exception(PyObject *module, PyObject *error)
 {
@@ -125,6 +197,13 @@ static PyMethodDef module_methods[] = {
     {"hook_import_module", hook_import_module, METH_VARARGS,
      PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
                "Give the same for importlib.import_module.")},
+    {"hook_extensions", hook_extensions, METH_VARARGS,
+     PyDoc_STR("hook_extensions(loader, imported)\n--\n\n"
+               "Call imported(module) after each extension module that a loader class has "
+               "initialised.")},
+    {"mentions_arrays", mentions_arrays, METH_O,
+     PyDoc_STR("mentions_arrays(path)\n--\n\n"
+               "Tell whether a library names numpy.ndarray or NumPy's C API.")},
     {"print_exception", print_exception, METH_O,
      PyDoc_STR("print_exception(error)\n--\n\n"
                "Print an exception as Python does for one that nobody caught.")},

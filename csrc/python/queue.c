@@ -303,14 +303,21 @@ static bool is_passed_along(PyObject *a)
     return is_temporary;
 }
 
-struct mx_buffer *queue_lend(PyObject *args)
+struct mx_buffer *queue_lend(PyObject *callee, PyObject *args)
 {
     PyObject *a = NULL; /* the first, or that of a method of a ufunc */
-    for (Py_ssize_t i = 0; i < 2 && i < PyTuple_Size(args) && !a; i++)
-        if (is_array(PyTuple_GetItem(args, i)))
-            a = PyTuple_GetItem(args, i);
-    if (!a || !is_passed_along(a) || !is_unwritten(a))
+    int number = 0;
+    for (; number < 2 && number < PyTuple_Size(args) && !a; number++)
+        if (is_array(PyTuple_GetItem(args, number)))
+            a = PyTuple_GetItem(args, number);
+    if (!a || !is_passed_along(a) || !is_unwritten(a) ||
+        !expression_may_lend(callee, number - 1))
         return NULL;
+    return queue_lend_array(a);
+}
+
+struct mx_buffer *queue_lend_array(PyObject *a)
+{
     const struct array *array = as_array(a);
     if (array->base || array->is_exported || array->n_exports > 0 || array->is_pinned)
         return NULL;

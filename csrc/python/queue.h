@@ -52,7 +52,8 @@ void queue_load(void);
 
 /* An array that nothing but the arguments of a call refers to lends its memory for the time of
  * the call: see stream.h.  NULL, or what queue_end_lending takes. */
-struct mx_buffer *queue_lend(PyObject *args);
+struct mx_buffer *queue_lend(PyObject *callee, PyObject *args);
+struct mx_buffer *queue_lend_array(PyObject *a);
 static inline void queue_end_lending(struct mx_buffer *lent)
 {
     if (lent)
@@ -115,9 +116,10 @@ extern PyMethodDef queue_methods[];
 /* Each gives 1; 0: it is not for the queue, nothing happened; -1 with an exception set. */
 
 /* Records a ufunc over inputs (arrays, scalars), into outs (borrowed; NULL: new arrays).
- * Results are new references in out[]. */
-int call_ufunc(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
-               PyObject **results);
+ * Results are new references in results[].  The callee is the function that the program calls;
+ * NULL: an operator. */
+int call_ufunc(PyObject *callee, int op, PyObject *const *inputs, int nin,
+               PyObject *const *outs, int nout, PyObject **results);
 
 /* Records a[mask] = value for a mask of a's shape and a scalar. */
 int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value);
@@ -132,6 +134,37 @@ PyObject *selection_places(PyObject *mask);
 /* New reference: a tuple of the places where a mask is true, along each axis; NULL with an
  * exception set. */
 PyObject *selection_nonzero(PyObject *mask);
+
+/* -- expression.c ------------------------------------------------------------------- */
+
+/* Sequence number of the last operation on shared memory that waits for the rest of its
+ * expression.  While it waits no code runs but mxnp's and NumPy's. */
+extern int64_t expression_last;
+
+static inline bool expression_is_open(void) { return expression_last > queue_done; }
+
+/* Around a call that runs no code from outside.  `callee` is the function, NULL for an
+ * operator; `result` is what it gives, the inputs are what may be lent.  -1 with an exception
+ * set: what it recorded had to run, and failed.
+ */
+void expression_enter(void);
+int expression_leave(PyObject *callee, PyObject *result, PyObject *const *inputs, int n);
+
+/* Whether a call with these arguments runs no code from outside. */
+bool expression_takes(PyObject *args, PyObject *kwargs);
+
+/* Lets an operation that was just recorded wait, on shared memory of that size; false: it has
+ * to run now. */
+bool expression_defer(Py_ssize_t size);
+
+/* Before other code gets control: runs what waits.  -1 with an exception set. */
+int expression_close(void);
+
+/* Whether an argument may be lent to the function: what waits is computed from shared memory,
+ * and must not be needed once more.  An exception may be set: that of a handler of signals. */
+bool expression_may_lend(PyObject *callee, int argument);
+
+extern PyMethodDef expression_methods[];
 
 /* -- failure.c ---------------------------------------------------------------------- */
 

@@ -276,10 +276,13 @@ int record_done(const struct source *sources, int n)
     enum span_kind why = queue_recorded - queue_done >= BATCH_SIZE ? SPAN_FULL
                          : holds_much                              ? SPAN_MEMORY
                                                                    : SPAN_OPERATION;
+    Py_ssize_t size = 0;
     for (int s = 0; s < n && why == SPAN_OPERATION; s++)
-        if (sources[s].array && record_is_shared(sources[s].array))
+        if (sources[s].array && record_is_shared(sources[s].array)) {
+            size = queue_weight(sources[s].host);
             why = SPAN_SHARED;
-    if (why == SPAN_OPERATION)
+        }
+    if (why == SPAN_OPERATION || (why == SPAN_SHARED && expression_defer(size)))
         return 1;
     held = 0;
     struct span span;

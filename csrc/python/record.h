@@ -162,7 +162,8 @@ PyObject *record_cast(PyObject *a, int row, const char *name, int wanted);
 /* What a method of the module gives: out, which is taken, NotImplemented for 0, or NULL. */
 PyObject *record_result(int status, PyObject *out);
 
-/* Runs at once what the outside can see, and everything when there is much of it.  1 or -1. */
+/* Runs what the outside can see, unless the rest of its expression comes first, and everything
+ * when there is much of it.  1 or -1. */
 int record_done(const struct source *sources, int n);
 
 /* -- call.c ------------------------------------------------------------------------ */

@@ -367,13 +367,21 @@ static void test_size(void)
 static void test_default_size(void)
 {
     unsetenv("MXNP_NUM_THREADS");
+    unsetenv("OMP_NUM_THREADS");
     int size = mx_team_default_size();
     CHECK(size >= 1 && size <= MX_MAX_THREADS && size <= mx_cores_count());
     static const char *const ignored[] = {"", "0", "-2", "many", "3x", "1e3"};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
         setenv("MXNP_NUM_THREADS", ignored[i], 1);
         CHECK(mx_team_default_size() == size);
+        setenv("OMP_NUM_THREADS", ignored[i], 1);
+        CHECK(mx_team_default_size() == size);
+        unsetenv("OMP_NUM_THREADS");
     }
+    setenv("OMP_NUM_THREADS", "7", 1);
+    CHECK(mx_team_default_size() == 7);
+    setenv("OMP_NUM_THREADS", "6,2", 1);
+    CHECK(mx_team_default_size() == 6);
     setenv("MXNP_NUM_THREADS", "3", 1);
     CHECK(mx_team_default_size() == 3);
     setenv("MXNP_NUM_THREADS", "99999999999999999999", 1);
@@ -381,6 +389,7 @@ static void test_default_size(void)
     setenv("MXNP_NUM_THREADS", "5", 1);
     CHECK(mx_team_size() == 5); /* the first to ask */
     unsetenv("MXNP_NUM_THREADS");
+    unsetenv("OMP_NUM_THREADS");
     CHECK(mx_team_size() == 5);
 }
 

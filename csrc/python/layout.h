@@ -1,0 +1,69 @@
+/* layout.h -- the beginnings of CPython's structs that its limited API hides.
+ *
+ * They have been the same from Python 3.8 to 3.14, with the global interpreter lock.  Before
+ * anything is changed through them, layout_is_known() compares them with what the limited API
+ * says of a few of Python's own objects.
+ */
+#pragma once
+#include <Python.h>
+#include <stdbool.h>
+
+typedef PyObject *(*vector_call)(PyObject *, PyObject *const *, size_t, PyObject *);
+typedef PyObject *(*method_call)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+
+struct c_function { /* PyCFunctionObject */
+    PyObject_HEAD PyMethodDef *def;
+    PyObject *self, *module, *weakrefs;
+    vector_call call;
+};
+
+struct descriptor { /* PyDescrObject */
+    PyObject_HEAD PyTypeObject *type;
+    PyObject *name, *qualname;
+};
+
+struct method_descriptor { /* PyMethodDescrObject */
+    struct descriptor common;
+    PyMethodDef *def;
+    vector_call call;
+};
+
+struct attribute_descriptor { /* PyGetSetDescrObject */
+    struct descriptor common;
+    PyGetSetDef *def;
+};
+
+struct slot_descriptor { /* PyWrapperDescrObject */
+    struct descriptor common;
+    void *base, *wrapped;
+};
+
+struct type_struct { /* PyTypeObject */
+    PyVarObject head;
+    const char *name;
+    Py_ssize_t basicsize, itemsize;
+    void *dealloc;
+    Py_ssize_t vectorcall_offset;
+    void *getattr, *setattr, *as_async, *repr;
+    void **as_number, **as_sequence, **as_mapping;
+    void *hash, *call, *str, *getattro, *setattro, *as_buffer;
+    unsigned long flags;
+    const char *doc;
+    void *traverse, *clear, *richcompare;
+    Py_ssize_t weaklistoffset;
+    void *iter, *iternext;
+    void *methods, *members, *getset;
+    PyTypeObject *base;
+    PyObject *dict;
+    void *descr_get, *descr_set;
+    Py_ssize_t dictoffset;
+    void *init, *alloc, *new;
+};
+
+#define HAS_VECTORCALL (1ul << 11)                  /* Py_TPFLAGS_HAVE_VECTORCALL */
+#define METHOD_FLAGS   (HAS_VECTORCALL | 1ul << 17) /* Py_TPFLAGS_METHOD_DESCRIPTOR */
+
+/* Numbers of functions in PyNumberMethods, PySequenceMethods and PyMappingMethods. */
+enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3 };
+
+bool layout_is_known(void);

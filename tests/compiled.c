@@ -1,0 +1,192 @@
+/* An extension module that insists on numpy.ndarray, in each way in which Python calls C. */
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+/* Whether x, or what is in a tuple, list or dict, is an array, and all arrays are NumPy's. */
+static int check(PyObject *x)
+{
+    if (PyTuple_Check(x) || PyList_Check(x)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(x); i++)
+            if (!check(PySequence_Fast_GET_ITEM(x, i)))
+                return 0;
+        return 1;
+    }
+    if (PyDict_Check(x)) {
+        PyObject *key, *value;
+        Py_ssize_t at = 0;
+        while (PyDict_Next(x, &at, &key, &value))
+            if (!check(value))
+                return 0;
+        return 1;
+    }
+    return PyArray_Check(x) || PyLong_Check(x);
+}
+
+static PyObject *answer(PyObject *x)
+{
+    if (x && !check(x))
+        return PyErr_Format(PyExc_TypeError, "expected numpy.ndarray");
+    Py_RETURN_TRUE;
+}
+
+static int status(PyObject *x)
+{
+    PyObject *result = answer(x);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static PyObject *one(PyObject *self, PyObject *x) { return answer(x); }
+static PyObject *none(PyObject *self, PyObject *x) { Py_RETURN_TRUE; }
+static PyObject *same(PyObject *self, PyObject *x) { return Py_NewRef(x); }
+static PyObject *many(PyObject *self, PyObject *args) { return answer(args); }
+
+static PyObject *named(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return status(args) < 0 ? NULL : answer(kwargs);
+}
+
+static PyObject *row(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (status(args[i]) < 0)
+            return NULL;
+    Py_RETURN_TRUE;
+}
+
+static PyObject *row_named(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    return row(self, args, n + (names ? PyTuple_GET_SIZE(names) : 0));
+}
+
+static PyObject *doubled(PyObject *self, PyObject *x) /* in place */
+{
+    if (status(x) < 0)
+        return NULL;
+    double *elements = PyArray_DATA((PyArrayObject *)x);
+    for (npy_intp i = 0; i < PyArray_SIZE((PyArrayObject *)x); i++)
+        elements[i] *= 2;
+    return Py_NewRef(x);
+}
+
+static PyObject *kept; /* an array that outlives its call */
+
+static PyObject *keep(PyObject *self, PyObject *x)
+{
+    Py_XSETREF(kept, Py_NewRef(x));
+    return answer(x);
+}
+
+static PyObject *write_kept(PyObject *self, PyObject *unused) { return doubled(NULL, kept); }
+
+#define F(f) (PyCFunction)(void (*)(void)) f
+#define DEFINITIONS                                                      \
+    {"one", one, METH_O, "one($self, x, /)\n--\n\nTake an array."},      \
+        {"none", none, METH_NOARGS, NULL}, {"same", same, METH_O, NULL}, \
+        {"many", many, METH_VARARGS, NULL},                              \
+        {"named", F(named), METH_VARARGS | METH_KEYWORDS, NULL},         \
+        {"row", F(row), METH_FASTCALL, NULL},                            \
+    {                                                                    \
+        "row_named", F(row_named), METH_FASTCALL | METH_KEYWORDS, NULL   \
+    }
+
+static PyMethodDef functions[] = {DEFINITIONS,
+                                  {"doubled", doubled, METH_O, NULL},
+                                  {"keep", keep, METH_O, NULL},
+                                  {"write_kept", write_kept, METH_NOARGS, NULL},
+                                  {NULL}};
+static PyMethodDef methods[] = {DEFINITIONS,
+                                {"of_class", one, METH_O | METH_CLASS, NULL},
+                                {"of_none", one, METH_O | METH_STATIC, NULL},
+                                {NULL}};
+
+static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    return status(args) < 0 || (kwargs && status(kwargs) < 0) ? NULL : type->tp_alloc(type, 0);
+}
+
+static int init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return status(args) < 0 || (kwargs && status(kwargs) < 0) ? -1 : 0;
+}
+
+static PyObject *subscript(PyObject *self, PyObject *key) { return answer(key); }
+
+static int assign(PyObject *self, PyObject *key, PyObject *value)
+{
+    return status(key) < 0 || (value && status(value) < 0) ? -1 : 0;
+}
+
+static int contains(PyObject *self, PyObject *x) { return status(x) < 0 ? -1 : 1; }
+static PyObject *compare(PyObject *self, PyObject *x, int op) { return answer(x); }
+
+static PyTypeObject type;
+
+static PyObject *add(PyObject *a, PyObject *b)
+{
+    return answer(PyObject_TypeCheck(a, &type) ? b : a);
+}
+
+static PyObject *get(PyObject *self, void *closure) { return PyUnicode_FromString(closure); }
+static int set(PyObject *self, PyObject *value, void *closure) { return status(value); }
+
+static PyGetSetDef attributes[] = {{"value", get, set, NULL, "closure"}, {NULL}};
+static PyNumberMethods number = {.nb_add = add, .nb_inplace_add = add};
+static PyMappingMethods mapping = {.mp_subscript = subscript, .mp_ass_subscript = assign};
+static PySequenceMethods sequence = {.sq_contains = contains};
+
+static PyTypeObject type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "compiled.Taker",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_new = new,
+    .tp_init = init,
+    .tp_call = named,
+    .tp_as_number = &number,
+    .tp_as_mapping = &mapping,
+    .tp_as_sequence = &sequence,
+    .tp_richcompare = compare,
+    .tp_hash = PyObject_HashNotImplemented,
+    .tp_methods = methods,
+    .tp_getset = attributes,
+};
+
+static PyTypeObject derived = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "compiled.Derived",
+    .tp_base = &type,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+};
+
+static PyObject *make(PyObject *class, PyObject *const *args, size_t n, PyObject *names)
+{
+    PyObject *done = row(NULL, args, PyVectorcall_NARGS(n));
+    Py_XDECREF(done);
+    return done ? ((PyTypeObject *)class)->tp_alloc((PyTypeObject *)class, 0) : NULL;
+}
+
+static PyTypeObject quick = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "compiled.Quick",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = new,
+    .tp_vectorcall = make,
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "compiled", NULL, -1, functions};
+
+PyMODINIT_FUNC PyInit_compiled(void)
+{
+    import_array();
+    if (PyType_Ready(&type) < 0 || PyType_Ready(&derived) < 0 || PyType_Ready(&quick) < 0)
+        return NULL;
+    PyObject *made = PyModule_Create(&module);
+    if (made && (PyModule_AddType(made, &type) < 0 || PyModule_AddType(made, &derived) < 0 ||
+                 PyModule_AddType(made, &quick) < 0))
+        return NULL;
+    /* A module's dict also has what it imported from others. */
+    PyObject *math = PyImport_ImportModule("math");
+    PyModule_AddObject(made, "sqrt", PyObject_GetAttrString(math, "sqrt"));
+    PyModule_AddObjectRef(made, "integer", (PyObject *)&PyLong_Type);
+    return made;
+}

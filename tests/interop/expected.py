@@ -1,0 +1,57 @@
+"""Uses that differ from NumPy: by nature, and those that are still to be mended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .runs import Failures
+
+FILE = Path(__file__).with_suffix(".txt")
+HEADER = """\
+# Uses that fail with mxnp and are still to be mended: module, way, use, error. One that
+# passes must leave the list. `python -m tests.interop --expect MODULE...` writes it.
+"""
+
+# What differs by nature, and why: (module, use) of both ways and all sizes.
+BY_NATURE: dict[tuple[str, str], str] = {}
+
+
+def lines() -> list[str]:
+    """Return the failures named, as lines."""
+    text = FILE.read_text() if FILE.exists() else ""
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def to_be_mended(module: str, way: str) -> set[str]:
+    """Return the uses of a package that are known to fail."""
+    entries = (line.partition(": ")[0].split(" ", 2) for line in lines())
+    return {use for *place, use in entries if place == [module, way]}
+
+
+def differs_by_nature(module: str, use: str) -> bool:
+    return (module, use.partition(" ")[0]) in BY_NATURE
+
+
+def surprises(module: str, way: str, found: Failures) -> list[str]:
+    """Return what a run showed that the tables do not say."""
+    named = to_be_mended(module, way)
+    found = {use: f for use, f in found.items() if not differs_by_nature(module, use)}
+    return [
+        f"{use}: {found[use][0]} ({found[use][1]})" for use in found if use not in named
+    ] + [
+        f"{use} passes: take it off expected.txt"
+        for use in sorted(named - found.keys())
+    ]
+
+
+def write(outcomes: dict[str, dict[str, Failures]]) -> None:
+    """Name the failures of these packages, instead of those named so far."""
+    kept = [line for line in lines() if line.partition(" ")[0] not in outcomes]
+    new = [
+        f"{module} {way} {use}: {error[:120]}"
+        for module, ways in outcomes.items()
+        for way, found in ways.items()
+        for use, (error, _) in found.items()
+        if not differs_by_nature(module, use)
+    ]
+    FILE.write_text(HEADER + "".join(f"{line}\n" for line in sorted(kept + new)))

@@ -1,0 +1,26 @@
+"""Programs with the packages of NumPy's users give with mxnp what they give with NumPy."""
+
+from __future__ import annotations
+
+import pytest
+from interop import expected, runs
+
+
+@pytest.mark.timeout(4 * runs.SECONDS)
+@pytest.mark.parametrize("way", runs.WAYS)
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(module, marks=pytest.mark.xdist_group(module))
+        for module in runs.modules()
+    ],
+)
+def test_package(module: str, way: str) -> None:
+    if not runs.is_installed(module):
+        pytest.skip(f"{module} is not installed")
+    try:
+        runs.oracle(module)
+    except runs.StoppedError as stopped:
+        pytest.skip(f"does not run with NumPy: {stopped}")
+    found = runs.failures(module, way)
+    assert expected.surprises(module, way, found) == []

@@ -1,0 +1,317 @@
+"""Compiled code of other packages gets the NumPy arrays inside mxnp's."""
+
+import importlib.util
+import inspect
+import math
+import os
+import pickle
+import subprocess
+import sys
+import sysconfig
+import types
+from pathlib import Path
+
+import numpy
+import pytest
+
+import mxnp as np
+from mxnp import _boundary
+
+SOURCE = Path(__file__).with_name("compiled.c")
+
+
+def build(folder):
+    """Compile the module, which insists on numpy.ndarray."""
+    path = folder / f"compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
+    flags = ["-dynamiclib", "-undefined", "dynamic_lookup"]
+    subprocess.run(
+        ["cc", *(flags if sys.platform == "darwin" else ["-shared"]), "-fPIC", "-w",
+         f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}",
+         str(SOURCE), "-o", str(path)],
+        check=True,
+    )  # fmt: skip
+    return path
+
+
+def load(path):
+    """Import it, as a program's import statement does."""
+    spec = importlib.util.spec_from_file_location("compiled", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    if subprocess.run(["which", "cc"], capture_output=True).returncode:
+        pytest.skip("no C compiler")
+    return build(tmp_path_factory.mktemp("compiled"))
+
+
+@pytest.fixture(scope="module")
+def compiled(path):
+    module = load(path)
+    sys.modules["compiled"] = module
+    yield module
+    del sys.modules["compiled"]
+
+
+@pytest.fixture(params=[9, 20_000], ids=["small", "large"])
+def x(request):
+    return np.sqrt(np.arange(float(request.param))) + 1
+
+
+CALLS = ["one", "many", "named", "row", "row_named"]
+
+
+@pytest.mark.parametrize("name", CALLS)
+class TestCalls:
+    def test_functions(self, compiled, x, name):
+        assert getattr(compiled, name)(x) is True
+
+    def test_methods(self, compiled, x, name):
+        for kind in (compiled.Taker, compiled.Derived):
+            assert getattr(kind(), name)(x) is True
+            assert getattr(kind, name)(kind(), x) is True
+
+    def test_bound_methods(self, compiled, x, name):
+        method = getattr(compiled.Taker(), name)
+        assert type(method) is types.BuiltinFunctionType
+        assert method(x) is True
+        assert list(map(method, [x, x])) == [True, True]
+        assert method(*[x]) is True
+
+    def test_methods_of_a_class_of_the_program(self, compiled, x, name):
+        class Own(compiled.Taker):
+            pass
+
+        assert getattr(Own(x), name)(x) is True
+        assert getattr(super(Own, Own()), name)(x) is True
+
+    @pytest.mark.parametrize("wrong", [(), (1, 2)])
+    def test_errors_are_the_same(self, compiled, path, name, wrong):
+        program = (
+            f"import {{}}sys; sys.path.insert(0, {str(path.parent)!r})\n"
+            "import compiled\n"
+            f"for f in (compiled.{name}, compiled.Taker().{name}, compiled.Taker.{name}):\n"
+            f"    try: print(f(*{wrong!r}))\n"
+            "    except Exception as error: print(repr(error))\n"
+            f"    try: print(f(*{wrong!r}, a=1))\n"
+            "    except Exception as error: print(repr(error))\n"
+        )
+        ours, plain = (
+            subprocess.run(
+                [sys.executable, "-c", program.format(first)],
+                capture_output=True, text=True, check=True,
+            ).stdout
+            for first in ("mxnp, ", "")
+        )  # fmt: skip
+        assert ours == plain
+
+
+def test_arguments_by_name(compiled, x):
+    for owner in (compiled, compiled.Taker()):
+        assert owner.named(1, a=x, b=2) is True
+        assert owner.row_named(1, a=x, b=2) is True
+
+
+def test_arrays_in_tuples_lists_and_dicts(compiled, x):
+    nested = [1, (2, x), {"a": x, "b": [x]}]
+    assert compiled.one(nested) is True
+    assert nested[1][1] is x  # what the program has stays as it is
+    assert nested[2]["a"] is x
+
+
+def test_classes(compiled, x):
+    for kind in (compiled.Taker, compiled.Derived):
+        assert type(kind(x)) is kind
+        assert type(kind(1, a=x)) is kind
+        assert kind.of_class(x) is True
+        assert kind().of_class(x) is True
+        assert kind.of_none(x) is True
+        assert type(kind.__new__(kind, x)) is kind
+        kind().__init__(x)
+
+
+def test_classes_with_a_vectorcall(compiled, x):
+    assert type(compiled.Quick(x)) is compiled.Quick
+    assert type(compiled.Quick(*[x, 1])) is compiled.Quick
+
+
+def test_slots(compiled, x):
+    taker = compiled.Taker()
+    assert taker(x) is True
+    assert taker(a=x) is True
+    assert taker[x] is True
+    assert taker[x, 1] is True
+    taker[x] = x
+    del taker[x]
+    assert x in taker
+    assert (taker == x) is True
+    assert (taker < x) is True
+    assert (taker + x) is True
+    taker += x
+    assert taker is True
+    taker = compiled.Derived()
+    assert taker[x] is True
+    assert (taker + x) is True
+
+
+def test_slots_called_by_name(compiled, x):
+    taker = compiled.Taker()
+    assert taker.__getitem__(x) is True
+    assert taker.__eq__(x) is True
+    assert taker.__add__(x) is True
+    assert compiled.Taker.__call__(taker, x) is True
+
+
+def test_classes_of_the_program(compiled, x):
+    class Own(compiled.Taker):
+        def __init__(self, *args):
+            super().__init__(*args)
+
+        def __getitem__(self, key):
+            assert type(key) is np.ndarray  # the program's own
+            return super().__getitem__(key)
+
+    assert Own(x)[x] is True
+    assert (Own() + x) is True
+
+
+def test_attributes(compiled, x):
+    taker = compiled.Taker()
+    taker.value = x
+    assert taker.value == "closure"
+    with pytest.raises(TypeError, match=r"expected numpy\.ndarray"):
+        taker.value = "other"
+
+
+def test_what_goes_in_and_comes_back_is_the_same(compiled, x):
+    assert compiled.same(x) is x
+    plain = numpy.ones(3)
+    assert compiled.same(plain) is plain
+
+
+def test_writes_are_seen_and_earlier_operations_are_not_disturbed(compiled):
+    for n in (5, 30_000):
+        x = np.arange(float(n)) + 1
+        before = numpy.array(x)
+        earlier = x * 3
+        assert compiled.doubled(x) is x
+        numpy.testing.assert_array_equal(x, before * 2)
+        numpy.testing.assert_array_equal(earlier, before * 3)
+
+
+def test_writes_after_the_call_are_seen(compiled):
+    for n in (5, 30_000):
+        x = np.arange(float(n)) + 1
+        before = numpy.array(x)
+        compiled.keep(x)
+        earlier = x * 3
+        compiled.write_kept()
+        numpy.testing.assert_array_equal(x + 1, before * 2 + 1)
+        numpy.testing.assert_array_equal(earlier, before * 3)
+
+
+def test_numpys_functions_and_classes(compiled):
+    assert compiled.same(np.sin) is numpy.sin
+    assert compiled.same(np.ndarray) is numpy.ndarray
+
+
+def test_functions_look_as_before(compiled):
+    assert type(compiled.one) is types.BuiltinFunctionType
+    assert isinstance(compiled.Taker.one, types.MethodDescriptorType)
+    assert compiled.one.__doc__ == compiled.Taker.one.__doc__ == "Take an array."
+    assert str(inspect.signature(compiled.one)) == "(x, /)"
+    assert str(inspect.signature(compiled.Taker.one)) == "(self, x, /)"
+    assert repr(compiled.Taker.one) == "<method 'one' of 'compiled.Taker' objects>"
+    assert compiled.one.__self__ is compiled
+    for function in (compiled.one, compiled.Taker.one):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert inspect.ismethoddescriptor(compiled.Taker.one)
+    assert repr(type(compiled.Taker.one)) == repr(type(list.append))
+    assert not hasattr(compiled.Taker.one, "__module__")
+
+
+def test_what_a_module_imported_is_left_alone(compiled):
+    assert compiled.sqrt is math.sqrt
+    with pytest.raises(TypeError):
+        math.sqrt([np.ones(3)])
+    assert compiled.integer is int
+
+
+def test_errors_pass(compiled, x):
+    with pytest.raises(TypeError, match=r"expected numpy\.ndarray"):
+        compiled.many(x, "text")
+
+
+def test_an_index_error_of_what_is_recorded_comes_first(compiled):
+    indices = np.arange(20_000) + 1
+    with pytest.raises(IndexError, match="out of bounds"):
+        compiled.one(np.ones(20_000)[indices])
+
+
+def test_a_module_imported_before_mxnp(path):
+    program = (
+        f"import sys; sys.path.insert(0, {str(path.parent)!r})\n"
+        "from compiled import one, Taker\n"
+        "class Own(Taker): pass\n"
+        "import mxnp as np\n"
+        "x = np.ones(3)\n"
+        "assert one(x) and Own(x).one(x) and Own()[x] and (Own() + x)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_module_that_is_known_without_its_package(path):
+    program = (
+        "import importlib.util, sys, mxnp as np\n"
+        f"spec = importlib.util.spec_from_file_location('package.compiled', {str(path)!r})\n"
+        "compiled = importlib.util.module_from_spec(spec)\n"
+        "sys.modules['compiled'] = compiled  # as modules of Cython do\n"
+        "spec.loader.exec_module(compiled)\n"
+        "x = np.ones(3)\n"
+        "assert compiled.one(x) and compiled.Taker(x).one(x) and compiled.Taker()[x]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_failing_import_shows_no_frame_of_ours(tmp_path):
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    (tmp_path / f"broken{suffix}").write_bytes(b"not a library")
+    done = subprocess.run(
+        [sys.executable, "-c", "import mxnp\nimport broken"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCE.parents[1]}"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert "ImportError" in done.stderr
+    assert "mxnp" not in done.stderr.replace(str(SOURCE.parents[1]), "")
+
+
+class TestWhichModules:
+    def test_the_standard_library_is_left_alone(self):
+        import _json
+
+        assert not _boundary.takes_arrays(_json)
+
+    def test_numpy_is_left_alone(self):
+        assert not _boundary.takes_arrays(numpy.random.mtrand)
+
+    def test_those_that_name_no_array(self, tmp_path):
+        module = types.ModuleType("other")
+        module.__file__ = str(tmp_path / "other.so")
+        (tmp_path / "other.so").write_bytes(bytes(100_000))
+        assert not _boundary.takes_arrays(module)
+        (tmp_path / "other.so").write_bytes(bytes(99_000) + b"_ARRAY_API" + bytes(9))
+        assert _boundary.takes_arrays(module)
+
+    def test_files_that_are_gone(self):
+        module = types.ModuleType("other")
+        module.__file__ = "/nowhere/other.so"
+        assert not _boundary.takes_arrays(module)
+
+
+@pytest.mark.parametrize("module", [None, 3, "math"])
+def test_cross_module_takes_modules(module):
+    with pytest.raises(TypeError, match="takes a module"):
+        _boundary.cross_module(module)

@@ -1,0 +1,444 @@
+"""Memory that other packages share: their writes, and the operations around them.
+
+Random programs mix operations of mxnp with reads and writes of others, and must give what
+NumPy gives to the last bit. ``MXNP_FUZZ=20000`` runs as many; a nightly run does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import operator
+import os
+import random
+import sys
+import textwrap
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from lanes import needs_fusion
+
+import mxnp
+from mxnp import _bridge, _lib
+
+PROGRAMS = int(os.environ.get("MXNP_FUZZ", "160"))
+SIZE = 2000
+
+
+@pytest.fixture(autouse=True)
+def everything_is_recorded() -> Iterator[None]:
+    before = _bridge.set_threshold(min(_bridge.get_threshold(), 100))
+    mxnp.synchronize()
+    yield
+    _bridge.set_threshold(before)
+
+
+# -- Ways to share ---------------------------------------------------------------------
+
+# Each gives the array of the library and an array of NumPy over the same memory.
+Shared = tuple[Any, numpy.ndarray]
+
+
+def as_array(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    outside = values.copy()
+    return np.asarray(outside), outside
+
+
+def exported(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(values)
+    return a, numpy.asarray(a)
+
+
+def view_of_exported(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(numpy.repeat(values, 2))
+    return a[::2], numpy.asarray(a)[::2]
+
+
+def view_exported(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(values)
+    return a, numpy.asarray(a[:])
+
+
+def buffer_of_array(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(values)
+    return a, numpy.frombuffer(memoryview(a))
+
+
+def from_buffer(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    memory = bytearray(values.tobytes())
+    return np.frombuffer(memory), numpy.frombuffer(memory)
+
+
+def from_ctypes(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    memory = (ctypes.c_double * values.size)(*values)
+    return np.ctypeslib.as_array(memory), numpy.ctypeslib.as_array(memory)
+
+
+def by_address(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(values)
+    address = ctypes.cast(a.ctypes.data, ctypes.POINTER(ctypes.c_double))
+    return a, numpy.ctypeslib.as_array(address, values.shape)
+
+
+class Tensor:
+    """An object of another package that shows its memory, as torch's does."""
+
+    def __init__(self, values: numpy.ndarray) -> None:
+        self.values = values.copy()
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self.values.__array_interface__
+
+
+def from_interface(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    tensor = Tensor(values)
+    return np.asarray(tensor), tensor.values
+
+
+def from_dlpack(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    outside = values.copy()
+    return np.from_dlpack(outside), outside
+
+
+def mapped(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    file = path / f"{np.__name__}{random.getrandbits(64)}"
+    values.tofile(file)
+    outside = numpy.memmap(file, dtype=float, mode="r+")
+    return np.memmap(file, dtype=float, mode="r"), outside
+
+
+WAYS = [
+    as_array, exported, view_of_exported, view_exported, buffer_of_array, from_buffer,
+    from_ctypes, by_address, from_interface, from_dlpack, mapped,
+]  # fmt: skip
+
+
+# -- Code of others --------------------------------------------------------------------
+
+
+class World:
+    """What a program sees: a library, arrays that it shares, and code that writes them."""
+
+    def __init__(self, np: Any, seed: int, path: Path) -> None:
+        rng = random.Random(seed)
+        self.pokes = 0
+        self.seen: list[Any] = []
+        values = numpy.random.default_rng(seed).integers(1, 9, (3, SIZE)).astype(float)
+        pairs = [rng.choice(WAYS)(np, each, path) for each in values]
+        self.outside = [outside for _, outside in pairs]
+        self.names = {f"a{i}": a for i, (a, _) in enumerate(pairs)}
+        self.names |= {f"w{i}": w for i, w in enumerate(self.outside)}
+        self.names |= {"np": np, "poke": self.poke, "see": self.seen.append}
+        self.names |= {
+            "writer": Writer(self),
+            "table": Table(self),
+            "call": operator.call,
+        }
+        self.names |= {
+            "partial": functools.partial,
+            "chain": chain,
+            "operator": operator,
+        }
+        self.names["own"] = np.arange(SIZE) % 7 + 0.5
+
+    def poke(self, result: Any = 1.5) -> Any:
+        """Write the shared memory in some place, and give the argument."""
+        self.pokes += 1
+        w = self.outside[self.pokes % 3]
+        if w.flags.writeable:
+            w[self.pokes * 37 % SIZE] = self.pokes % 11 + 1
+            w[-1 - self.pokes * 11 % SIZE :] -= 1
+        return result
+
+
+class Writer:
+    """An object of another package whose every use writes."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __add__(self, other: Any) -> Any:
+        return self.world.poke() + other
+
+    __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = __add__
+
+    @property
+    def number(self) -> Any:
+        return self.world.poke()
+
+    def __index__(self) -> int:
+        return int(self.world.poke(0))
+
+
+class Table(dict[str, Any]):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __missing__(self, key: str) -> Any:
+        return self.world.poke()
+
+
+def chain(multiply: Callable[..., Any], w: Any) -> Any:
+    """Give an object whose `+` writes and multiplies, twice, without a frame of its own."""
+    steps = map(operator.iadd, [w, w], [1.0, 1.0])
+    add = functools.partial(functools.reduce, multiply, steps)
+    return type("Chain", (), {"__add__": staticmethod(add), "__array_ufunc__": None})()
+
+
+# -- Random programs -------------------------------------------------------------------
+
+ATOMS = ["{a}", "{a}", "own", "2.0", "3", "np.float64(2)"]
+INSIDE = [
+    "({x} + {y})", "({x} * {y})", "({x} - {y})", "(-{x})", "np.add({x}, {y})", "abs({a})",
+    "np.sqrt(np.abs({x}))", "np.where({a} > {y}, {x}, {y})", "np.minimum({x}, {y})",
+    "{a}.clip(2, 5)", "({a} * {a}).clip(0, 40)", "np.clip({x}, 1, {y})", "({x} < {y})",
+    "{a}.astype(np.float32)", "({a} * {x})[::-1]", "({a} + {x}).reshape(-1)",
+    "({a} * 2 + {x}).max()", "({a} * {a} + 1).min()", "np.maximum.reduce({a} + {x})",
+    "np.cumsum({a} * 0)", "({a} * {a})[5]", "np.multiply({x}, {y})", "({a} ** 2)",
+]  # fmt: skip
+OUTSIDE = [
+    "poke({x})", "(writer + {x})", "({x} + writer)", "({x} * writer.number)", "{x} * table['k']",
+    "np.add({x}, poke())", "(t := {a} * 2)", "({x} if poke() else {y})", "[{x}, poke()][0]",
+    "(lambda v: v + poke())({x})", "np.sum({a} + 1, axis=writer)", "({x} and poke())",
+    "list(map(call, [partial(np.multiply, {a}, {a}), partial(poke, 1)]))[0]",
+    "((chain(np.multiply, {w}) + {a}) + 0.5)", "np.multiply(*({a}, poke()))",
+    "np.add({x}, 1, **{{'dtype': float}})", "next(v * 2 for v in ({x}, poke()))",
+]  # fmt: skip
+STATEMENTS = [
+    "y{n} = {x}", "see({x})", "y{n} = {x}; poke()", "{w}[{n}::7] = {n}; y{n} = {x}",
+    "see(float({w}[{n}])); y{n} = {x}", "{w} %= 17; y{n} = {x}", "{w} += 1; see({x})",
+    "y{n} = {x}; y{n} += {a}; poke()", "try: y{n} = {x} + missing\nexcept NameError: poke()",
+    "y{n} = [{x} + k for k in (1, 2)]; poke()", "see({w}.copy()); y{n} = {x}",
+    "np.add({a}, {x}, out=own); see(own.copy())", "own += {a}; poke(); own %= 13",
+    "try: {a} += 1\nexcept ValueError: pass\nsee({w}[3].item())", "t = {a}; poke(); see(t + 1)",
+    "try: np.multiply({a}, 2, out={a}); {a} %= 7\nexcept ValueError: pass\nsee({w}.copy())",
+]  # fmt: skip
+
+
+def expression(rng: random.Random, depth: int) -> str:
+    kind = ATOMS if depth == 0 else rng.choices([INSIDE, OUTSIDE], [5, 1])[0]
+    fields = {
+        "a": f"a{rng.randrange(3)}", "w": f"w{rng.randrange(3)}",
+        "x": depth and expression(rng, depth - 1), "y": depth and expression(rng, depth - 1),
+    }  # fmt: skip
+    return rng.choice(kind).format(**fields)
+
+
+def program(seed: int) -> str:
+    """Give a program whose variables are a function's or the module's."""
+    rng = random.Random(seed)
+    lines = [
+        rng.choice(STATEMENTS).format(
+            n=n, x=expression(rng, rng.randrange(1, 4)),
+            a=f"a{rng.randrange(3)}", w=f"w{rng.randrange(3)}",
+        )
+        for n in range(6)
+    ]  # fmt: skip
+    text = "\n".join([*lines, "see(locals().copy())"])
+    if rng.random() < 0.3:
+        return text
+    names = "a0, a1, a2, w0, w1, w2, own"
+    return f"def f({names}):\n{textwrap.indent(text, '    ')}\nf({names})"
+
+
+def as_bytes(x: Any) -> Any:
+    """Give what can be compared to the last bit."""
+    if isinstance(x, (list, tuple)):
+        return [as_bytes(each) for each in x]
+    if isinstance(x, dict):
+        return {
+            key: as_bytes(x[key]) for key in x if key[:1] in "yaw" and key != "writer"
+        }
+    if isinstance(x, (numpy.ndarray, mxnp.ndarray, numpy.generic)):
+        host = numpy.asarray(x)
+        return host.dtype.str, host.shape, host.tobytes()
+    return type(x).__name__, str(x)
+
+
+def run(np: Any, text: str, seed: int, path: Path) -> Any:
+    world = World(np, seed, path)
+    try:
+        with numpy.errstate(all="ignore"):
+            exec(compile(text, f"program {seed}", "exec"), world.names)
+    except Exception as error:
+        world.seen.append(str(error))
+    return as_bytes([world.seen, world.outside])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_programs(part: int, tmp_path: Path) -> None:
+    for seed in range(part, PROGRAMS, 4):
+        text = program(seed)
+        wanted = run(numpy, text, seed, tmp_path)
+        assert run(mxnp, text, seed, tmp_path) == wanted, f"seed {seed}:\n{text}"
+
+
+# -- What waits, and for how long ------------------------------------------------------
+
+
+def shared() -> Shared:
+    return as_array(mxnp, numpy.arange(SIZE) % 9 + 1.0, Path())
+
+
+def written() -> int:
+    return sum(group.bytes_written for group in _lib.last_flush())
+
+
+def root_of_squares(np: Any, a: Any) -> Any:
+    return (np.sqrt(a * a + 1) * 2).max()
+
+
+@needs_fusion
+@pytest.mark.parametrize("way", WAYS)
+def test_an_expression_is_one_pass(way: Callable[..., Shared], tmp_path: Path) -> None:
+    a, outside = way(mxnp, numpy.arange(SIZE) % 9 + 1.0, tmp_path)
+    assert root_of_squares(mxnp, a) == root_of_squares(numpy, outside)
+    assert len(_lib.last_flush()) == 1
+    assert written() == 8
+
+
+# pytest puts `locals` into functions that have assertions: their variables are not read.
+
+
+def straight_line(np: Any, a: Any) -> Any:
+    return np.sqrt(a * 2 + 1) - 3
+
+
+def two_arrays(np: Any, a: Any, b: Any) -> Any:
+    return np.maximum(a * a + b * b, 2 * b)
+
+
+@needs_fusion
+def test_intermediate_results_get_no_memory() -> None:
+    a, w = shared()
+    y = straight_line(mxnp, a)
+    assert _bridge.pending() == 0
+    assert written() == y.nbytes
+    assert numpy.array_equal(y, straight_line(numpy, w))
+
+
+@needs_fusion
+def test_functions_of_two_arrays() -> None:
+    (a, v), (b, w) = shared(), shared()
+    y = two_arrays(mxnp, a, b)
+    assert len(_lib.last_flush()) == 1
+    assert written() == 2 * y.nbytes  # one of the two arguments has memory
+    assert numpy.array_equal(y, two_arrays(numpy, v, w))
+
+
+@needs_fusion
+def test_code_of_a_module() -> None:
+    a, w = shared()
+    names = {"np": mxnp, "a": a}
+    exec("y = np.exp(-(a - 1)) + a", names)
+    assert written() == a.nbytes
+    assert numpy.array_equal(names["y"], numpy.exp(-(w - 1)) + w)
+
+
+def test_nothing_waits_at_the_end_of_an_expression() -> None:
+    a, w = shared()
+    y = a + 1
+    assert _bridge.pending() == 0
+    w[:] = 0
+    assert y.sum() == (numpy.arange(SIZE) % 9 + 2.0).sum()
+
+
+def test_variables_are_not_held() -> None:
+    a, _ = shared()
+
+    def compute() -> Any:
+        thing = Tensor(numpy.ones(3))
+        gone = weakref.ref(thing)
+        y = a * 2 + 1
+        del thing
+        return y, gone() is None
+
+    y, is_gone = compute()
+    assert is_gone
+    assert y[0] == 3
+
+
+def test_a_snapshot_of_the_variables_stays() -> None:
+    a, _ = shared()
+
+    def compute() -> Any:
+        number = 1
+        before = locals()
+        number = 2
+        y = a * number + 1
+        return y, before["number"]
+
+    y, number = compute()
+    assert (y[0], number) == (3, 1)
+
+
+def test_operators_that_others_wrote_in_c() -> None:
+    a, w = shared()
+
+    def compute(foreign: Any) -> Any:
+        return (foreign + a) + 0.5
+
+    y = compute(chain(mxnp.multiply, w))
+    w -= 2
+    assert numpy.array_equal(y, compute(chain(numpy.multiply, w)))
+
+
+def test_a_tracer_may_write() -> None:
+    a, w = shared()
+
+    def write(frame: Any, event: str, argument: Any) -> Any:
+        w[0] = 100
+        return write
+
+    def double(a: Any) -> Any:
+        return a * (
+            2
+        ) + (
+            a * 0
+        )  # fmt: skip
+
+    before = sys.gettrace()
+    sys.settrace(write)
+    try:
+        y = double(a)
+    finally:
+        sys.settrace(before)
+    assert y[0] == 200
+
+
+def test_an_error_runs_what_waits() -> None:
+    a, _ = shared()
+    out = mxnp.zeros(SIZE)
+    outside = numpy.asarray(out)
+
+    def clash() -> Any:
+        return mxnp.add(a, 1, out=out) + mxnp.ones(3)
+
+    def misspell() -> Any:
+        return mxnp.add(a, 2, out=out) + missing  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(ValueError, match="broadcast"):
+        clash()
+    assert outside[0] == 2
+    with pytest.raises(NameError):
+        misspell()
+    assert outside[0] == 3
+
+
+def test_a_lent_argument_that_stays() -> None:
+    a, w = shared()
+    total = functools.partial(mxnp.max, a * a)
+    assert total() == 81
+    w[:] = 0
+    assert total() == 81
+    kept = [a + 5]
+    assert mxnp.max(kept[0]) == 5
+    w[:] = 1
+    assert kept[0][0] == 5
