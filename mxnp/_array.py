@@ -15,7 +15,7 @@ import numpy
 
 from ._bridge import Array, host, wrap
 
-__all__ = ["adapt", "described", "host", "ndarray", "wrap"]
+__all__ = ["described", "host", "ndarray", "wrap"]
 
 
 class ArrayType(type):
@@ -110,43 +110,6 @@ def _asked(override: Callable[..., Any]) -> Callable[..., Any]:
         return override(self, *wrap(args), **wrap(kwargs))
 
     return __array_ufunc__
-
-
-def adapt(error: ValueError, objects: Any) -> bool:
-    """
-    Let NumPy take the classes of some objects whose ``__array__`` gives an mxnp array.
-
-    NumPy insists on its own class there. A class is changed when NumPy has refused it,
-    once; nothing is done to the classes of packages, which give NumPy's arrays.
-
-    Parameters
-    ----------
-    error : ValueError
-        What NumPy said.
-    objects : object, or a tuple or list of objects
-        What NumPy was given.
-
-    Returns
-    -------
-    bool
-        Whether a class was changed, so that the call is worth another try.
-    """
-    if str(error) != "object __array__ method not producing an array":
-        return False
-    if isinstance(objects, tuple | list):
-        # Every one of them, not only the first.
-        return any(list(map(functools.partial(adapt, error), objects)))
-    cls = type(objects)
-    convert = getattr(cls, "__array__", None)
-    if not isinstance(convert, types.FunctionType) or hasattr(convert, "__wrapped__"):
-        return False
-
-    @functools.wraps(convert)
-    def __array__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-        return host(convert(self, *args, **kwargs))
-
-    cls.__array__ = __array__
-    return True
 
 
 @functools.cache

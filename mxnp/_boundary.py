@@ -8,13 +8,14 @@ See csrc/python/boundary.c and docs/design/12-packages.md.
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import sysconfig
 from importlib.machinery import ExtensionFileLoader
 from types import ModuleType
 
-from ._bridge import cross_module
+from ._bridge import cross_module, patch_conversions
 from ._import import hook_extensions, mentions_arrays
 
 # NumPy computes for mxnp, and mxnp's own modules know both kinds of arrays.
@@ -61,7 +62,8 @@ def _imported(module: ModuleType) -> None:
 
 
 def load() -> None:
-    """Change the extension modules that are there, and those that will be imported."""
+    """Change extension modules and classes: those that exist, and those to come."""
+    builtins.__build_class__ = patch_conversions(builtins.__build_class__, load)
     hook_extensions(ExtensionFileLoader, _imported)
     for name, module in list(sys.modules.items()):
         loader = getattr(getattr(module, "__spec__", None), "loader", None)

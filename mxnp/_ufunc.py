@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from . import _bridge, _lib
-from ._array import adapt, described, ndarray
+from ._array import described, ndarray
 from ._bridge import Function
 from ._members import add_members
 
@@ -87,6 +87,6 @@ _OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 
 add_members(ufunc, numpy.ufunc, own=_OWN | set(vars(ufunc)) | set(vars(Function)))
 _bridge.set_types(
-    ndarray, ufunc, numpy.ndarray, type(numpy.dtype(object)), adapt, described
+    ndarray, ufunc, numpy.ndarray, type(numpy.dtype(object)), described
 )
 _bridge.name_like(ufunc, numpy.ufunc)

@@ -315,3 +315,85 @@ class TestWhichModules:
 def test_cross_module_takes_modules(module):
     with pytest.raises(TypeError, match="takes a module"):
         _boundary.cross_module(module)
+
+
+class Holder:
+    """Keeps what the program computed, and lets NumPy convert it."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __array__(self, dtype=None, copy=None):
+        return self.x
+
+
+class TestClassesThatReturnArrays:
+    def test_code_of_packages_converts_their_objects(self, x):
+        held = numpy.asarray(Holder(x))
+        assert type(held) is numpy.ndarray
+        assert numpy.shares_memory(held, x)
+        assert numpy.add.reduce(Holder(x)) == x.sum()
+        assert math.isclose(numpy.linalg.norm(Holder(x)), numpy.linalg.norm(x))
+
+    def test_what_derives_from_one(self, x):
+        class Derived(Holder):
+            pass
+
+        class Other(Holder):
+            def __array__(self, *args, **kwargs):
+                return super().__array__(*args, **kwargs) + 1
+
+        assert numpy.array_equal(Derived(x), x)
+        assert numpy.array_equal(Other(x), x + 1)
+
+    def test_in_all_that_the_program_calls(self, x):
+        held = Holder(x)
+        assert np.array_equal(np.asarray(held), x)
+        assert np.array_equal(np.ones(x.shape) + held, x + 1)
+        assert np.array_equal(np.concatenate([held, held])[: x.size], x)
+        y = np.zeros(x.shape)
+        y[:] = held
+        assert np.array_equal(y, x)
+        assert x[Holder(np.array([2, 1]))].tolist() == x[[2, 1]].tolist()
+
+    def test_errors_pass(self):
+        class Failing:
+            def __array__(self, dtype=None, copy=None):
+                raise RuntimeError("not today")
+
+        with pytest.raises(RuntimeError, match="not today"):
+            numpy.asarray(Failing())
+
+    def test_other_results_are_numpys_to_refuse(self):
+        with pytest.raises(ValueError, match="not producing an array"):
+            numpy.asarray(Holder([1, 2]))
+
+    def test_classes_built_before_mxnp(self):
+        program = """
+import numpy
+class Holder:
+    def __array__(self, dtype=None, copy=None):
+        return self.x
+import mxnp
+held = Holder()
+held.x = mxnp.ones(3)
+assert type(numpy.asarray(held)) is numpy.ndarray
+"""
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+    def test_classes_are_built_as_before(self):
+        assert repr(__build_class__) == "<built-in function __build_class__>"
+        with pytest.raises(TypeError, match="__build_class__: func must be a function"):
+            __build_class__(1, "x")
+
+        class Meta(type):
+            def __new__(cls, name, bases, names, **options):
+                made = super().__new__(cls, name, bases, names)
+                made.options = options
+                return made
+
+        class Made(metaclass=Meta, depth=2):
+            frames = len(inspect.stack(0))
+
+        assert Made.options == {"depth": 2}
+        assert Made.frames == len(inspect.stack(0)) + 1

@@ -156,8 +156,6 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     if (!is_harmless(a) || !is_harmless(b))
         note(&given, is_array(a) ? a : b);
     PyObject *result = how->slot(operand(a), operand(b));
-    if (!result && cross_adapted(is_array(a) ? b : a))
-        result = how->slot(operand(a), operand(b));
     if (is_left_to_package(&result, a, b, how->reflected))
         result = cross_adopt(how->call(as_array(a)->host, b), &given, 0);
     cross_watch(&given);
@@ -481,10 +479,7 @@ static PyObject *take_item(PyObject *a, PyObject *index)
  * deep as with NumPy's arrays: a `struct given` is large. */
 static PyObject *take_by_scalar(PyObject *a, PyObject *key)
 {
-    PyObject *item = take_item(a, key);
-    if (!item && cross_adapted(key))
-        item = take_item(a, key);
-    return adopt_item(a, item);
+    return adopt_item(a, take_item(a, key));
 }
 
 __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *key)
@@ -507,8 +502,6 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
         return NULL;
     }
     PyObject *item = take_item(a, index);
-    if (!item && cross_adapted(index))
-        item = take_item(a, index);
     Py_DECREF(index);
     return adopt_item(a, item);
 }
@@ -581,13 +574,10 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     /* An array that becomes an element of an object array keeps its identity. */
     bool as_it_is = !value || PyArray_DESCR((PyArrayObject *)host)->kind == 'O';
     PyObject *source = as_it_is ? value : cross_unwrap(value, &given, MAX_DEPTH);
-    if ((value && !source) || cross_prepare(&given, true) < 0 || prepare(a, NULL) < 0) {
+    if ((value && !source) || cross_prepare(&given, true) < 0 || prepare(a, NULL) < 0)
         status = -1;
-    } else {
+    else
         status = assign(host, index, source);
-        if (status < 0 && value && (cross_adapted(value) || cross_adapted(index)))
-            status = assign(host, index, source);
-    }
     if (!as_it_is)
         Py_XDECREF(source);
     Py_DECREF(index);

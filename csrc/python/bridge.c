@@ -1,21 +1,19 @@
 /* bridge.c -- the module mxnp._bridge: arrays, and calls that cross between them and NumPy. */
 #define MX_IMPORTS_NUMPY
 #include "python/boundary.h"
+#include "python/conversion.h"
 #include "python/index.h"
 #include "python/profile.h"
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
     PyTypeObject *array, *ufunc, *host, *object;
-    PyObject *adapter, *describer;
+    PyObject *describer;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!OO:set_types", &PyType_Type, &array, &PyType_Type,
-                          &ufunc, &PyType_Type, &host, &PyType_Type, &object, &adapter,
-                          &describer))
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type,
+                          &ufunc, &PyType_Type, &host, &PyType_Type, &object, &describer))
         return NULL;
-    Py_INCREF(adapter);
     Py_INCREF(describer);
-    adapt = adapter;
     described = describer;
     Py_INCREF((PyObject *)array);
     Py_INCREF((PyObject *)ufunc);
@@ -125,7 +123,7 @@ static PyMethodDef module_methods[] = {
      "exact_interface(host)\n--\n\nGive __array_struct__ of a NumPy array, with its very "
      "dtype."},
     {"set_types", set_types, METH_VARARGS,
-     "set_types(array, ufunc, host, object_dtype, adapt, described)\n--\n\n"
+     "set_types(array, ufunc, host, object_dtype, described)\n--\n\n"
      "Name the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, "
      "and two helpers."},
     {"set_package_test", set_package_test, METH_O,
@@ -218,6 +216,7 @@ PyMODINIT_FUNC PyInit__bridge(void)
         PyModule_AddFunctions(module, watch_methods) < 0 ||
         PyModule_AddFunctions(module, profile_methods) < 0 ||
         PyModule_AddFunctions(module, boundary_methods) < 0 ||
+        PyModule_AddFunctions(module, conversion_methods) < 0 ||
         PyModule_AddIntConstant(module, "FAST", SETTING_FAST) < 0 ||
         PyModule_AddIntConstant(module, "DEVICE", SETTING_DEVICE) < 0 ||
         PyModule_AddIntConstant(module, "DOUBLES", SETTING_DOUBLES) < 0 ||

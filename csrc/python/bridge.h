@@ -66,7 +66,6 @@ extern PyTypeObject *host_type;  /* numpy.ndarray */
 extern PyTypeObject *function_type;
 extern PyObject *method_class;     /* types.MethodType */
 extern PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
-extern PyObject *adapt;            /* _array.adapt */
 extern PyObject *described;        /* _array.described */
 extern PyObject *is_from_package;  /* _runner.is_from_package */
 
@@ -164,10 +163,6 @@ PyObject *cross_standard(PyObject *result, int depth);
 /* Ends an attempt that NumPy is to repeat: drops an error that NumPy makes of arguments.  -1:
  * another one stays set, as that of a handler of signals, which comes once. */
 int cross_drop_refusal(void);
-
-/* A class of the program whose __array__ gives an mxnp array is refused by NumPy: let
- * the class be adapted (see _array.adapt), and tell whether to call again. */
-bool cross_adapted(PyObject *objects);
 
 /* Before NumPy gets the hosts of the given arrays: what is recorded for their memory runs, or
  * only their addresses are settled when nothing reads them.  -1 with an exception set. */

@@ -7,7 +7,6 @@ PyTypeObject *host_type;  /* numpy.ndarray */
 PyTypeObject *function_type;
 PyObject *method_class;     /* types.MethodType */
 PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
-PyObject *adapt;            /* _array.adapt */
 PyObject *described;        /* _array.described */
 PyObject *is_from_package;  /* _runner.is_from_package */
 
@@ -355,26 +354,6 @@ int cross_drop_refusal(void)
     return -1;
 }
 
-bool cross_adapted(PyObject *objects)
-{
-    if (!adapt || !PyErr_ExceptionMatches(PyExc_ValueError))
-        return false;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject *answer = PyObject_CallFunctionObjArgs(adapt, value, objects, NULL);
-    bool again = answer == Py_True, is_interrupted = !answer && cross_drop_refusal() < 0;
-    Py_XDECREF(answer);
-    if (again || is_interrupted) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
-    } else {
-        PyErr_Restore(type, value, traceback);
-    }
-    return again;
-}
-
 static bool is_object_dtype(PyObject *x)
 {
     return x == (PyObject *)&PyBaseObject_Type ||
@@ -434,7 +413,7 @@ static bool is_view(PyObject *result)
 }
 
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
-                      PyObject *named, PyObject *args, struct given *given)
+                      PyObject *named, struct given *given)
 {
     bool reads = !f->is_view || queue_is_idle();
     if (cross_prepare(given, reads) < 0)
@@ -446,8 +425,6 @@ static PyObject *call(const struct function *f, PyObject *callable, PyObject *po
             return NULL;
         result = PyObject_Call(callable, positional, named);
     }
-    if (!result && cross_adapted(args))
-        result = PyObject_Call(callable, positional, named);
     if (profile_is_on && result && (f->is_view ? !has_read(result, given) : is_view(result)))
         span_note_nothing();
     return result;
@@ -470,7 +447,7 @@ PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *arg
             return NULL;
         }
     }
-    result = call(f, callable, positional, named, args, &given);
+    result = call(f, callable, positional, named, &given);
     if (f->adopts)
         result = cross_adopt(result, &given, MAX_DEPTH);
     Py_XDECREF(named);

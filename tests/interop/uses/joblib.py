@@ -3,6 +3,9 @@
 import joblib
 import numpy as np
 
+# Which operations a sum is fused with depends on the order of the threads.
+TOLERANCES = {"threads": 1e-14}
+
 
 def _double(v):
     return v * 2
