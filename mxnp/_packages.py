@@ -135,6 +135,13 @@ def _giving_numpy(get: Callable[..., Any]) -> Callable[..., Any]:
     return get_value
 
 
+def _tell_pandas(arrays: Any) -> None:
+    """Let ``pandas.array`` copy: it asks whether ``asarray`` returned its argument."""
+    cls = arrays.NumpyExtensionArray
+    make = cls._from_sequence.__func__
+    cls._from_sequence = classmethod(Method(make, adopts=False))
+
+
 def _tell_polars(dependencies: Any) -> None:
     """Let polars see that mxnp arrays may be NumPy's; it compares names of classes."""
     might_be = dependencies._might_be
@@ -167,6 +174,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "jax._src.abstract_arrays": _tell_jax,
     "numba.core.interpreter": _tell_numba,
     "numba.stencils.stencil": _tell_numba_stencils,
+    "pandas.core.arrays.numpy_": _tell_pandas,
     "polars._dependencies": _tell_polars,
     "polars.dependencies": _tell_polars,
     "threadpoolctl": _tell_threadpoolctl,

@@ -86,7 +86,5 @@ ufunc.__doc__ = _Documentation(ufunc.__doc__)  # type: ignore[assignment]
 _OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 
 add_members(ufunc, numpy.ufunc, own=_OWN | set(vars(ufunc)) | set(vars(Function)))
-_bridge.set_types(
-    ndarray, ufunc, numpy.ndarray, type(numpy.dtype(object)), described
-)
+_bridge.set_types(ndarray, ufunc, numpy.ndarray, type(numpy.dtype(object)), described)
 _bridge.name_like(ufunc, numpy.ufunc)

@@ -126,5 +126,17 @@ def shared_view(x):
     return df.iloc[0, 0], x.sum(), y
 
 
+def copies_of_extension_arrays(x):
+    copied = pd.array(x, dtype=x.dtype)
+    shared = pd.array(x, dtype=x.dtype, copy=False)
+    x[0] = 5
+    return copied.to_numpy(), shared.to_numpy()
+
+
+def sparse_values(x):
+    sparse = pd.arrays.SparseArray(np.where(x > 0.5, x, 0.0), fill_value=0.0)
+    return pd.Series(sparse).mode().to_numpy(), sparse.sp_values, np.asarray(sparse)
+
+
 def error_length(x):
     return pd.DataFrame({"a": x, "b": x[:-1]})
