@@ -15,7 +15,9 @@ import sysconfig
 from importlib.machinery import ExtensionFileLoader
 from types import ModuleType
 
-from ._bridge import cross_module, patch_conversions
+import numpy
+
+from ._bridge import cross_method, cross_module, patch_conversions
 from ._import import hook_extensions, mentions_arrays
 
 # NumPy computes for mxnp, and mxnp's own modules know both kinds of arrays.
@@ -63,6 +65,8 @@ def _imported(module: ModuleType) -> None:
 
 def load() -> None:
     """Change extension modules and classes: those that exist, and those to come."""
+    # Packages hand the program's class on: pandas' Index.view(numpy.ndarray).
+    cross_method(numpy.ndarray, "view")
     builtins.__build_class__ = patch_conversions(builtins.__build_class__, load)
     hook_extensions(ExtensionFileLoader, _imported)
     for name, module in list(sys.modules.items()):

@@ -142,6 +142,12 @@ def _tell_pandas(arrays: Any) -> None:
     cls._from_sequence = classmethod(Method(make, adopts=False))
 
 
+def _tell_pandas_masked(masked: Any) -> None:
+    """Let arrays with a mask hold NumPy's: compiled code reads their attributes."""
+    cls = masked.BaseMaskedArray
+    cls.__init__ = Method(cls.__init__, adopts=False)
+
+
 def _tell_polars(dependencies: Any) -> None:
     """Let polars see that mxnp arrays may be NumPy's; it compares names of classes."""
     might_be = dependencies._might_be
@@ -174,6 +180,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "jax._src.abstract_arrays": _tell_jax,
     "numba.core.interpreter": _tell_numba,
     "numba.stencils.stencil": _tell_numba_stencils,
+    "pandas.core.arrays.masked": _tell_pandas_masked,
     "pandas.core.arrays.numpy_": _tell_pandas,
     "polars._dependencies": _tell_polars,
     "polars.dependencies": _tell_polars,

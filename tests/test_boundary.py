@@ -317,6 +317,18 @@ def test_cross_module_takes_modules(module):
         _boundary.cross_module(module)
 
 
+def test_code_of_packages_views_arrays_as_the_programs_class(x):
+    class OfPackage(numpy.ndarray):
+        pass
+
+    held = numpy.arange(6.0).view(OfPackage)
+    assert type(held.view(np.ndarray)) is numpy.ndarray
+    assert held.view("i8").dtype == "i8"
+    assert type(held.view(type=np.ndarray)) is numpy.ndarray
+    assert type(numpy.ndarray.view(held, np.ndarray)) is numpy.ndarray
+    assert numpy.ndarray.view.__name__ == "view"
+
+
 class Holder:
     """Keeps what the program computed, and lets NumPy convert it."""
 

@@ -129,11 +129,30 @@ static PyObject *cross_module(PyObject *self, PyObject *module)
     return PyBool_FromLong(is_known);
 }
 
+static PyObject *cross_method(PyObject *self, PyObject *args)
+{
+    PyObject *type, *name;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!U:cross_method", &PyType_Type, &type, &name))
+        return NULL;
+    PyObject *dict = PyObject_GetAttrString(type, "__dict__");
+    PyObject *method = dict ? PyObject_GetItem(dict, name) : NULL;
+    int status = method ? 0 : -1;
+    if (method && is_known)
+        status = callable_patch_member((PyTypeObject *)type, name, method);
+    Py_XDECREF(method);
+    Py_XDECREF(dict);
+    return status < 0 ? NULL : PyBool_FromLong(is_known);
+}
+
 PyMethodDef boundary_methods[] = {
     {"cross_module", cross_module, METH_O,
      "cross_module(module)\n--\n\n"
      "Let the compiled functions and types of an extension module get NumPy's arrays in the "
      "place of mxnp's. False: this Python's structs are not known, and nothing was done."},
+    {"cross_method", cross_method, METH_VARARGS,
+     "cross_method(type, name)\n--\n\n"
+     "The same for one method of a compiled type."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -138,5 +138,17 @@ def sparse_values(x):
     return pd.Series(sparse).mode().to_numpy(), sparse.sp_values, np.asarray(sparse)
 
 
+def masked_values(x):
+    values = (x * 5).astype("i8")
+    masked = pd.arrays.IntegerArray(values, x > 0.5)
+    index = pd.Index(masked)
+    return index.get_indexer_for(index[:3]).tolist(), masked.sum(), index.isna()
+
+
+def views_of_indexes(x):
+    dates = pd.to_datetime(np.arange(x.size), unit="D")
+    return dates.view(np.ndarray)[:5], pd.Index(x).view(np.ndarray)
+
+
 def error_length(x):
     return pd.DataFrame({"a": x, "b": x[:-1]})
