@@ -34,6 +34,12 @@ def tell_tokens(tokens: Any) -> None:
         return "mxnp", normalize(numpy.asarray(array))
 
 
+def tell_frames(backends: Any) -> None:
+    """Let dask.dataframe take mxnp arrays where it takes NumPy's."""
+    for dispatch in (backends.meta_lib_from_array, backends.tolist_dispatch):
+        dispatch.register(ndarray, dispatch.dispatch(numpy.ndarray))
+
+
 def tell_serializers(protocol: Any) -> None:
     """Let workers send arrays to each other as they send NumPy's."""
     from distributed.protocol import numpy as of_numpy

@@ -187,6 +187,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "threadpoolctl": _tell_threadpoolctl,
     "torch.utils.data._utils.collate": _tell_torch,
     "dask.array": _tell("_dask_array", "install"),
+    "dask.dataframe.backends": _tell("_dask", "tell_frames"),
     "dask.sizeof": _tell("_dask", "tell_sizes"),
     "dask.tokenize": _tell("_dask", "tell_tokens"),
     "distributed.protocol.serialize": _tell("_dask", "tell_serializers"),

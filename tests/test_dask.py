@@ -513,3 +513,10 @@ def test_cluster_of_processes(tmp_path):
         "2 True True",
         "60000000.0",
     ], ran.stdout + ran.stderr[-3000:]
+
+
+def test_dataframes_are_made_of_arrays():
+    frames = pytest.importorskip("dask.dataframe")
+    made = frames.from_array(mxnp.arange(6.0).reshape(3, 2), columns=["a", "b"])
+    assert made.compute().to_numpy().tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert made.a.to_dask_array(lengths=True).sum().compute() == 6.0
