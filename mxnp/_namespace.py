@@ -73,9 +73,12 @@ def _argsort(original: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _asarray(original: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """Convert to an array: a list of strings or other objects is a TypeError."""
+    """Convert to an array: a list of strings or other objects is a TypeError.
+
+    A single string is taken: xarray fills and replaces strings with it.
+    """
     made = original(obj, *args, **kwargs)
-    if made.dtype.kind in "OSTU" and not hasattr(obj, "dtype"):
+    if made.dtype.kind in "OSTU" and isinstance(obj, list | tuple):
         raise TypeError(
             f"Unsupported dtype {made.dtype}: the Array API standard has numeric and "
             "boolean arrays only"

@@ -61,6 +61,17 @@ def files(x):
         return data.x.values, data.t.values
 
 
+def strings(small):
+    names = np.array(["ann", "bob", "cid"])[(small * 3).astype(int)]
+    a = xr.DataArray(names, dims="t")
+    objects = xr.DataArray(np.array(["a", None, "c"], dtype=object), dims="t")
+    return (
+        a.where(a != "bob", "none").values,
+        objects.fillna("b").values,
+        a.str.upper().values,
+    )
+
+
 def shared_values(x):
     a = _array(x)
     y = x * 2
