@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy
 
+from . import _pickles
 from ._array import ndarray
-from ._bridge import Method
+from ._bridge import Function, Method
 from ._lib import core_version, get_num_threads, set_num_threads
 from ._mirror import original_of
 
@@ -164,6 +165,22 @@ def _tell_torch(collate: Any) -> None:
     collate.default_convert = Method(collate.default_convert, adopts=False)
 
 
+def _tell_torch_pickles(unpickler: Any) -> None:
+    """Let ``torch.load(weights_only=True)`` load pickles of mxnp arrays.
+
+    It has a list of the functions and classes that a file may name. A program adds
+    NumPy's objects to it. The function that mxnp's pickles name is added here; it only
+    converts what a file may contain anyway.
+    """
+    if not hasattr(unpickler, "_add_safe_globals"):  # before 2.4
+        return
+    for name in ("_add_safe_globals", "_remove_safe_globals"):
+        if hasattr(unpickler, name):
+            change = Function(getattr(unpickler, name), adopts=False)
+            setattr(unpickler, name, change)
+    unpickler._add_safe_globals([_pickles.asanyarray])
+
+
 def _tell(adapter: str, function: str) -> Callable[[ModuleType], None]:
     """Give what imports an adapter of ours and calls a function of it."""
 
@@ -185,6 +202,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "polars._dependencies": _tell_polars,
     "polars.dependencies": _tell_polars,
     "threadpoolctl": _tell_threadpoolctl,
+    "torch._weights_only_unpickler": _tell_torch_pickles,
     "torch.utils.data._utils.collate": _tell_torch,
     "dask.array": _tell("_dask_array", "install"),
     "dask.dataframe.backends": _tell("_dask", "tell_frames"),

@@ -115,5 +115,13 @@ def shared_as_tensor(x):
     return t.numpy(), t.sum().item()
 
 
+def saved_arrays(x):
+    torch.save({"x": x, "y": x[:3]}, "arrays.pt")
+    allowed = [np._core.multiarray._reconstruct, np.ndarray, np.dtype, type(x.dtype)]
+    torch.serialization.add_safe_globals(allowed)
+    loaded = torch.load("arrays.pt", weights_only=True)
+    return loaded["x"], loaded["y"]
+
+
 def error_negative_strides(x):
     return torch.from_numpy(x[::-1])
