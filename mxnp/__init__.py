@@ -12,68 +12,60 @@ __path__ = _pkgutil.extend_path(__path__, __name__)
 
 import numpy as _numpy
 
-from . import _lib  # first: it says so when the core is missing or of other sources
+from ._engine import core as _engine_core  # first: it reports a missing core
 
-from . import _classes as _classes  # isort: skip
-from . import _boundary, _mirror, _standard
-from . import _copies as _copies
-from . import _expressions as _expressions
-from . import _indexing as _indexing
-from . import _metal_functions as _metal_functions
-from . import _metal_updates as _metal_updates
-from . import _nanfunctions as _nanfunctions
-from . import _packages as _packages
-from . import _placed as _placed
-from . import _reductions as _reductions
-from . import _selections as _selections
-from . import _statistics as _statistics
-from . import _warnings as _warnings
-from ._array import ndarray as ndarray
-from ._at import At as _At
-from ._custom import metal_kernel as metal_kernel
-from ._devices import device as device
-from ._devices import devices as devices
-from ._devices import get_device as get_device
-from ._devices import get_float64_policy as get_float64_policy
-from ._devices import set_device as set_device
-from ._devices import set_float64_policy as set_float64_policy
-from ._explain import explain as explain
-from ._lib import clear_cache as clear_cache
-from ._lib import get_num_threads as get_num_threads
-from ._lib import memory_info as memory_info
-from ._lib import set_memory_limit as set_memory_limit
-from ._lib import set_num_threads as set_num_threads
-from ._lib import synchronize as synchronize
-from ._modes import get_mode as get_mode
-from ._modes import mode as mode
-from ._modes import set_mode as set_mode
-from ._runner import install as install
-from ._runner import uninstall as uninstall
-from ._ufunc import ufunc as ufunc
+from . import _metal as _metal  # isort: skip
+from . import _routines as _routines
+from ._array.at import At as _At
+from ._array.ndarray import ndarray as ndarray
+from ._array.ufunc import ufunc as ufunc
+from ._array_api import standard as _standard
+from ._cli.runner import install as install
+from ._cli.runner import uninstall as uninstall
+from ._engine.core import clear_cache as clear_cache
+from ._engine.core import get_num_threads as get_num_threads
+from ._engine.core import memory_info as memory_info
+from ._engine.core import set_memory_limit as set_memory_limit
+from ._engine.core import set_num_threads as set_num_threads
+from ._engine.core import synchronize as synchronize
+from ._engine.devices import device as device
+from ._engine.devices import devices as devices
+from ._engine.devices import get_device as get_device
+from ._engine.devices import get_float64_policy as get_float64_policy
+from ._engine.devices import set_device as set_device
+from ._engine.devices import set_float64_policy as set_float64_policy
+from ._engine.explain import explain as explain
+from ._engine.modes import get_mode as get_mode
+from ._engine.modes import mode as mode
+from ._engine.modes import set_mode as set_mode
+from ._interop import adapters as _adapters
+from ._interop import boundary as _boundary
+from ._metal.custom import metal_kernel as metal_kernel
+from ._namespace import mirror as _mirror
 
 
 def load_ipython_extension(shell: object) -> None:
     """Register the magics `%mxnp` and `%%mxnp`: what `%load_ext mxnp` calls."""
-    from . import _notebook
+    from ._cli import notebook
 
-    _notebook.load(shell)
+    notebook.load(shell)
 
 
 ndarray.at = property(_At, doc=_At.__doc__)  # type: ignore[attr-defined]
-mxnp_version = _lib.core_version()
+mxnp_version = _engine_core.core_version()
 __version__ = _numpy.__version__
 # What few programs use, and takes longer to import than all the rest.
 _later = {
-    "doctor": "mxnp._doctor",
-    "profile": "mxnp._report",
-    "trap_nan": "mxnp._trap",
-    "NaNError": "mxnp._trap",
-    "verify": "mxnp._verify",
-    "VerificationError": "mxnp._verify",
+    "doctor": "mxnp._doctor.doctor",
+    "profile": "mxnp._profiler.report",
+    "trap_nan": "mxnp._verify.trap_nan",
+    "NaNError": "mxnp._verify.trap_nan",
+    "verify": "mxnp._verify.verify",
+    "VerificationError": "mxnp._verify.verify",
 }
 _mirror.populate(_sys.modules[__name__], _numpy, _later)
 _standard.populate(_sys.modules[__name__])
 _boundary.load()
 # A program's `from numpy import *` gives what it gives with NumPy, and nothing of ours.
 __all__ = list(_numpy.__all__)
-_packages.adapt_packages()  # mxnp is complete now: some are imported already
+_adapters.adapt_packages()  # mxnp is complete now: some are imported already

@@ -29,8 +29,8 @@ from numpy import (
     typing as typing,
 )
 
-from ._doctor import doctor as doctor
-from ._report import profile as profile
+from ._doctor.doctor import doctor as doctor
+from ._profiler.report import profile as profile
 
 mxnp_version: str
 

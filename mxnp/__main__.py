@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import numpy
 
 import mxnp
-from mxnp import _runner
-from mxnp._wishes import Wishes
+from mxnp._cli import runner
+from mxnp._cli.report_options import Wishes
 
 _NAME = "python -m mxnp"
 _HELP = f"""\
@@ -102,7 +102,7 @@ def main() -> None:
         _set_mode(choice["--mode"][-1])
     wishes.allowed = choice["--allow"]
     wishes.outputs += [("trace", file) for file in choice["--trace"]]
-    _runner.install(choice["--include"], choice["--exclude"])
+    runner.install(choice["--include"], choice["--exclude"])
     with ExitStack() as stack:
         stack.enter_context(_reporting_of(wishes, args))
         for watcher in watchers.values():
@@ -157,10 +157,10 @@ def _reporting_of(wishes: Wishes, args: Sequence[str]) -> AbstractContextManager
         return nullcontext()
     if not args and sys.stdin.isatty():
         _refuse("a report is of a program, and none is given")
-    from mxnp import _reporting  # for those who ask
+    from mxnp._cli import report_session  # for those who ask
 
     try:
-        return _reporting.Reporting(wishes, _named(args))
+        return report_session.Reporting(wishes, _named(args))
     except (ImportError, OSError) as error:
         _refuse(str(error))
 
@@ -169,17 +169,17 @@ def _run(args: Sequence[str]) -> None:
     """Run the program that begins the arguments."""
     first, *rest = args or [""]
     if first in ("", "-"):
-        _runner.run_stdin(args)
+        runner.run_stdin(args)
     elif first[:2] in ("-m", "-c"):
         if not first[2:] and not rest:
             _refuse(f"argument expected for the {first} option")
         program = first[2:] or rest.pop(0)
-        run = _runner.run_module if first[1] == "m" else _runner.run_code
+        run = runner.run_module if first[1] == "m" else runner.run_code
         run(program, rest)
     elif first.startswith("-"):
         _refuse(f"unrecognized option: {first}")
     else:
-        _runner.run_path(first, rest)
+        runner.run_path(first, rest)
 
 
 def _watcher(option: str, value: str | None) -> mxnp.verify | mxnp.trap_nan:
@@ -306,10 +306,10 @@ def _blas() -> str:
 def _metal() -> str:
     # The core may be the very thing that somebody looks into.
     try:
-        from mxnp import _lib
+        from mxnp._engine import core
     except ImportError as error:
         return f"unknown: {error}"
-    return ", ".join(_lib.metal_devices()) or "none"
+    return ", ".join(core.metal_devices()) or "none"
 
 
 if __name__ == "__main__":

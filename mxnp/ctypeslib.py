@@ -6,9 +6,9 @@ from typing import Any as _Any
 
 import numpy.ctypeslib as _ctypeslib
 
-from . import _mirror
-from ._array import host as _host
-from ._array import wrap as _wrap
+from ._array.ndarray import host as _host
+from ._array.ndarray import wrap as _wrap
+from ._namespace import mirror as _mirror
 
 
 @_functools.wraps(_ctypeslib.ndpointer)

@@ -4,7 +4,8 @@ import sys as _sys
 
 import numpy.ma as _ma
 
-from . import _classes, _mirror
+from ._namespace import classes as _classes
+from ._namespace import mirror as _mirror
 
 _classes.take_arrays(_ma.MaskedArray)
 

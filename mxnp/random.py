@@ -10,11 +10,12 @@ from typing import Any as _Any
 import numpy as _numpy
 from numpy import random as _random
 
-from . import _metal_random, _mirror
-from ._array import host as _host
+from ._array.ndarray import host as _host
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
 from ._bridge import name_like as _name_like
+from ._metal import random as _metal_random
+from ._namespace import mirror as _mirror
 
 
 class _OwnType(type):

@@ -6,8 +6,8 @@ from typing import Any as _Any
 
 import numpy.testing as _testing
 
-from . import _mirror
-from ._array import host as _host
+from ._array.ndarray import host as _host
+from ._namespace import mirror as _mirror
 
 # These call what they are given: the arguments stay as they are.
 for _name in (

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import mxnp
-from mxnp import _lib
+from mxnp._engine import core
 
 needs_metal = pytest.mark.skipif(
     "metal" not in mxnp.devices(), reason="this build or machine of mxnp has no Metal"
@@ -128,10 +128,10 @@ def run(
 
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
     """Give what a call gives, and how many kernels ran for it and what it waits for."""
-    before = _lib.metal_counts()["dispatches"]
+    before = core.metal_counts()["dispatches"]
     given = call()
     mxnp.synchronize()
-    return given, _lib.metal_counts()["dispatches"] - before
+    return given, core.metal_counts()["dispatches"] - before
 
 
 def in_threads(count: int, body: Callable[[int], None]) -> None:

@@ -17,7 +17,8 @@ from lanes import METAL
 from on_metal import HOST
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 SIZE = 40000
 SHAPE = (200, 200)
@@ -212,7 +213,7 @@ def everything_is_recorded() -> Iterator[None]:
     gc.freeze()  # so that to collect takes no time
     yield
     gc.unfreeze()
-    _lib.refuse_memory(0, 0)
+    core.refuse_memory(0, 0)
     mxnp.set_memory_limit(limit)
     _bridge.set_threshold(before)
 
@@ -259,13 +260,13 @@ def fail_at(program: Program, expected: Expected, n: int, count: int) -> int:
     mxnp.synchronize()
     holders = [sys.getrefcount(operand) for operand in operands]
     result, words = None, None
-    _lib.refuse_memory(n, count)
+    core.refuse_memory(n, count)
     try:
         result = read(program.run(mxnp, *operands))
     except MemoryError as error:
         words = str(error)
     finally:
-        refused = _lib.refuse_memory(0, 0)
+        refused = core.refuse_memory(0, 0)
     if words is None:
         assert_equal(result, expected.result)
     else:
@@ -356,10 +357,10 @@ def test_the_words_are_numpys() -> None:
     x = mxnp.ones((300, 1000)) + 1
     mxnp.synchronize()
     y = x * 2
-    _lib.refuse_memory(0, ALWAYS)
+    core.refuse_memory(0, ALWAYS)
     with pytest.raises(MemoryError) as refusal:
         float(y[0, 0])
-    assert _lib.refuse_memory(0, 0) > 0
+    assert core.refuse_memory(0, 0) > 0
     words = "Unable to allocate 2.29 MiB for an array with shape (300, 1000)"
     assert str(refusal.value) == f"{words} and data type float64"
     assert refusal.type is numpy._core._exceptions._ArrayMemoryError

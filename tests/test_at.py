@@ -8,9 +8,10 @@ import numpy
 import pytest
 
 import mxnp as np
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
-BINARY = [op.name for op in _lib.ops() if op.nin == 2 and op.nout == 1]
+BINARY = [op.name for op in core.ops() if op.nin == 2 and op.nout == 1]
 
 
 @pytest.fixture(autouse=True, params=[0, 16_384], ids=["recorded", "default"])

@@ -13,7 +13,8 @@ import pytest
 pytest.importorskip("rich")
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 from mxnp.bench import __main__ as command
 from mxnp.bench import clock, markdown, peers, report, suites, table
 from mxnp.bench.case import Case, difference, of_statement, uniform
@@ -426,7 +427,7 @@ def test_a_recorded_statement_is_computed_each_time(started):
     sample = started[1].sampler(case, arrays)
     assert sample(3) > 0
     assert _bridge.pending() == 0
-    (group,) = _lib.last_flush()  # of the last repetition: nothing was left for later
+    (group,) = core.last_flush()  # of the last repetition: nothing was left for later
     assert group.operations == ("add",)
     assert group.bytes_written == 8 * size
 

@@ -13,12 +13,13 @@ import pytest
 from lanes import needs_fusion
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 bfloat16 = ml_dtypes.bfloat16
 
-DTYPES = [row.name for row in _lib.dtypes()]
+DTYPES = [row.name for row in core.dtypes()]
 EVERY = numpy.arange(2**16, dtype="u2").view(bfloat16)  # number that there is
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, 3.0, 257.0, 1e-40, -1e-40, 3.3e38, -3.3e38]
 SPECIAL += [numpy.inf, -numpy.inf, numpy.nan, -numpy.nan]
@@ -184,7 +185,7 @@ def inputs(op: Any, n: int = 3000) -> list[numpy.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("op", _lib.ops(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", core.ops(), ids=lambda op: op.name)
 @pytest.mark.parametrize("step", [1, -2])
 def test_rows(op: Any, step: int) -> None:
     given = inputs(op)
@@ -194,7 +195,7 @@ def test_rows(op: Any, step: int) -> None:
     assert is_recorded == (op.name not in WITHOUT_LOOP)
 
 
-UNARY = [op for op in _lib.ops() if op.nin == 1]
+UNARY = [op for op in core.ops() if op.nin == 1]
 
 
 @pytest.mark.parametrize("op", UNARY, ids=lambda op: op.name)
@@ -282,7 +283,7 @@ def test_a_chain_is_one_group() -> None:
     y = mxnp.sqrt(x * x + 1) * 2
     assert _bridge.pending() == 4
     mxnp.synchronize()
-    (group,) = _lib.last_flush()
+    (group,) = core.last_flush()
     assert group.operations == ("multiply", "add", "sqrt", "multiply")
     z = numbers()
     with numpy.errstate(all="ignore"):

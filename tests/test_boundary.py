@@ -15,7 +15,7 @@ import numpy
 import pytest
 
 import mxnp as np
-from mxnp import _boundary
+from mxnp._interop import boundary
 
 SOURCE = Path(__file__).with_name("compiled.c")
 
@@ -292,29 +292,29 @@ class TestWhichModules:
     def test_the_standard_library_is_left_alone(self):
         import _json
 
-        assert not _boundary.takes_arrays(_json)
+        assert not boundary.takes_arrays(_json)
 
     def test_numpy_is_left_alone(self):
-        assert not _boundary.takes_arrays(numpy.random.mtrand)
+        assert not boundary.takes_arrays(numpy.random.mtrand)
 
     def test_those_that_name_no_array(self, tmp_path):
         module = types.ModuleType("other")
         module.__file__ = str(tmp_path / "other.so")
         (tmp_path / "other.so").write_bytes(bytes(100_000))
-        assert not _boundary.takes_arrays(module)
+        assert not boundary.takes_arrays(module)
         (tmp_path / "other.so").write_bytes(bytes(99_000) + b"_ARRAY_API" + bytes(9))
-        assert _boundary.takes_arrays(module)
+        assert boundary.takes_arrays(module)
 
     def test_files_that_are_gone(self):
         module = types.ModuleType("other")
         module.__file__ = "/nowhere/other.so"
-        assert not _boundary.takes_arrays(module)
+        assert not boundary.takes_arrays(module)
 
 
 @pytest.mark.parametrize("module", [None, 3, "math"])
 def test_cross_module_takes_modules(module):
     with pytest.raises(TypeError, match="takes a module"):
-        _boundary.cross_module(module)
+        boundary.cross_module(module)
 
 
 def test_code_of_packages_views_arrays_as_the_programs_class(x):

@@ -12,7 +12,8 @@ import pytest
 from on_metal import HOST, needs_host, needs_metal, no_reports, run
 
 import mxnp as np
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 N = 20_000
 
@@ -33,22 +34,22 @@ def at_the_start() -> Any:
 def groups(body: Callable[[], Any]) -> int:
     """Count the groups of operations that ran on the device."""
     np.synchronize()
-    before = _lib.metal_counts()["groups"]
+    before = core.metal_counts()["groups"]
     kept = body()
     np.synchronize()
     del kept
-    return _lib.metal_counts()["groups"] - before
+    return core.metal_counts()["groups"] - before
 
 
 def dispatches(body: Callable[[], Any]) -> int:
     """Count what was encoded for the device."""
     np.synchronize()
-    before = _lib.metal_counts()["dispatches"]
+    before = core.metal_counts()["dispatches"]
     of_host = HOST.dispatch_count() if HOST else 0
     kept = body()
     np.synchronize()
     del kept
-    count = _lib.metal_counts()["dispatches"] - before
+    count = core.metal_counts()["dispatches"] - before
     if HOST:
         assert HOST.dispatch_count() - of_host == count
     return count
@@ -64,16 +65,16 @@ def work(dtype: str = "float32") -> Any:
 
 def test_devices() -> None:
     assert np.devices() in {("cpu",), ("cpu", "metal")}
-    assert ("metal" in np.devices()) == bool(_lib.metal_devices())
+    assert ("metal" in np.devices()) == bool(core.metal_devices())
 
 
 @needs_host
 def test_the_name_of_the_host() -> None:
-    assert _lib.metal_devices() == ("Metal host (CPU)",)
+    assert core.metal_devices() == ("Metal host (CPU)",)
 
 
 def test_no_metal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lib, "metal_devices", tuple)
+    monkeypatch.setattr(core, "metal_devices", tuple)
     assert np.devices() == ("cpu",)
     for choose in (np.set_device, np.device):
         with pytest.raises(ValueError, match="device 'metal' is not available"):
@@ -85,7 +86,7 @@ def test_no_metal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_kernel_without_metal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lib, "metal_devices", tuple)
+    monkeypatch.setattr(core, "metal_devices", tuple)
     made = np.metal_kernel("test", ["x"], ["out"], "out[0] = x[0];")
     with pytest.raises(RuntimeError, match="macOS on Apple silicon") as caught:
         made(
@@ -399,9 +400,9 @@ def test_auto_is_of_operations_that_agree() -> None:
             z = y * 2
         return z
 
-    before = _lib.metal_counts()["dispatches"]
+    before = core.metal_counts()["dispatches"]
     numpy.testing.assert_array_equal(body(), numpy.full(2**17, 4, "f4"))
-    assert _lib.metal_counts()["dispatches"] <= before + 1
+    assert core.metal_counts()["dispatches"] <= before + 1
 
 
 @needs_metal
@@ -490,9 +491,9 @@ def test_new_arrays_are_float32() -> None:
         assert np.zeros(3, int).dtype == np.arange(3).dtype == "int64"
         assert isinstance(rng.random(), float)
         x = np.linspace(0, 1, 1000)
-        before = _lib.metal_counts()["groups"]
+        before = core.metal_counts()["groups"]
         assert (x * 2 + 1).sum().dtype == "float32"
-        assert _lib.metal_counts()["groups"] > before
+        assert core.metal_counts()["groups"] > before
 
 
 @needs_metal
@@ -507,11 +508,11 @@ def test_a_dtype_of_the_processor_keeps_others_on_the_device() -> None:
             return np.sqrt(y + 3), wide
 
     np.synchronize()
-    before = _lib.metal_counts()["groups"]
+    before = core.metal_counts()["groups"]
     narrow, wide = body()
     np.synchronize()
-    flushed = [group.operations for group in _lib.last_flush()]
-    assert _lib.metal_counts()["groups"] - before == 1
+    flushed = [group.operations for group in core.last_flush()]
+    assert core.metal_counts()["groups"] - before == 1
     assert flushed == [("multiply", "add", "sqrt"), ("cast", "add")]
     numpy.testing.assert_array_equal(wide, numpy.arange(N) * 2.0 + 1)
     numpy.testing.assert_allclose(narrow, numpy.sqrt(numpy.arange(N) * 2 + 3), 1e-6)

@@ -16,7 +16,8 @@ import numpy
 import pytest
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -182,7 +183,7 @@ def test_every_recorded_function_has_a_sample():
 
 
 def test_rows_are_recorded_as_themselves(found):
-    assert found.ufuncs.keys() == {op.name for op in _lib.ops()}
+    assert found.ufuncs.keys() == {op.name for op in core.ops()}
     for name, by_dtype in found.ufuncs.items():
         for each in by_dtype.values():
             assert each.operations in ((name,), ())

@@ -678,10 +678,10 @@ def waiting(text, n=20_000):
     ],
 )
 def test_repeated_wait_is_told_of(written, expected, tmp_path, monkeypatch):
-    from mxnp import _array_patterns
+    from mxnp._doctor import array_patterns
 
     monkeypatch.setattr(
-        _array_patterns, "_LONG_WAIT", 10
+        array_patterns, "_LONG_WAIT", 10
     )  # whatever the machine does beside
     program = Run(tmp_path, waiting(written))
     found = program.only("repeated wait")
@@ -700,14 +700,14 @@ def test_repeated_wait_is_told_of(written, expected, tmp_path, monkeypatch):
     ],
 )
 def test_waits_that_are_needed(written, tmp_path, monkeypatch):
-    from mxnp import _array_patterns
+    from mxnp._doctor import array_patterns
 
-    monkeypatch.setattr(_array_patterns, "_LONG_WAIT", 10)
+    monkeypatch.setattr(array_patterns, "_LONG_WAIT", 10)
     assert Run(tmp_path, waiting(written)).findings == []
 
 
 def test_float64_is_told_of_where_there_is_a_gpu(tmp_path, monkeypatch):
-    from mxnp import _doctor
+    from mxnp._doctor import doctor as _doctor
 
     text = "import mxnp as np\nx = np.linspace(0, 1, 100_000)\ny = np.zeros(100_000)\ny += x * 2\nnp.synchronize()\n"
     assert Run(tmp_path, text).findings == []
@@ -802,7 +802,7 @@ def test_doctor_beside_a_report_and_a_failure(tmp_path):
     ],
 )
 def test_small_findings_are_left_out(shares, told, rest, tmp_path, monkeypatch):
-    from mxnp import _doctor
+    from mxnp._doctor import doctor as _doctor
 
     program = Run(tmp_path, SETUP + "t = sum(x)")
     array = program.doctor.total.array

@@ -21,8 +21,8 @@ from lanes import METAL
 from tolerances import NUMPYS, near
 
 import mxnp
-from mxnp import _lib
-from mxnp._tolerances import PROCESSOR as ULP
+from mxnp._engine import core
+from mxnp._verify.tolerances import PROCESSOR as ULP
 
 # What is warned of is in test_engine_warnings.py; NaN has any sign and payload.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
@@ -31,7 +31,7 @@ Library = types.ModuleType
 
 ROWS, COLUMNS = 130, 131  # more than 2**14 elements
 LONG = 20011
-OPS = {op.name: op for op in _lib.ops()}
+OPS = {op.name: op for op in core.ops()}
 DTYPES = {row.name: numpy.dtype(row.name) for row in NUMPYS}
 BY_CHAR = {dtype.char: name for name, dtype in DTYPES.items()}
 

@@ -10,8 +10,9 @@ import pytest
 from lanes import METAL, needs_fusion
 
 import mxnp as np
-from mxnp import _bridge, _lib
-from mxnp._tolerances import INEXACT
+from mxnp import _bridge
+from mxnp._engine import core
+from mxnp._verify.tolerances import INEXACT
 
 RANDOM = numpy.random.default_rng(7)
 N = 100_000
@@ -40,7 +41,7 @@ def same(ours: Any, theirs: Any) -> None:
 
 def operations() -> list[str]:
     """Give what the last flush did, group by group."""
-    return [" ".join(group.operations) for group in _lib.last_flush()]
+    return [" ".join(group.operations) for group in core.last_flush()]
 
 
 def numbers(shape: Any, dtype: str = "d") -> numpy.ndarray[Any, Any]:

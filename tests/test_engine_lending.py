@@ -15,7 +15,8 @@ import pytest
 from lanes import needs_fusion
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 SIZE = 50000
 NBYTES = SIZE * 8
@@ -35,7 +36,7 @@ def numbers() -> tuple[Any, numpy.ndarray]:
 
 
 def written() -> int:
-    return sum(group.bytes_written for group in _lib.last_flush())
+    return sum(group.bytes_written for group in core.last_flush())
 
 
 @needs_fusion
@@ -68,7 +69,7 @@ def test_what_was_lent_is_not_computed_for_other_writes(reduce: Any) -> None:
     """As that of the total, which is divided in its place."""
     x, _ = numbers()
     reduce(x)
-    (group,) = _lib.last_flush()
+    (group,) = core.last_flush()
     assert group.operations[-1] == "add.reduce"
 
 
@@ -164,13 +165,13 @@ def test_nothing_is_held_when_it_goes(kept: Any) -> None:
     call, x, _ = kept
     mxnp.synchronize()
     gc.collect()
-    before = _lib.memory_info()["in_use"]
+    before = core.memory_info()["in_use"]
     call = functools.partial(mxnp.sum, x * 5)
     call(None)
     assert _bridge.pending() > 0
     del call
     assert _bridge.pending() == 0
-    assert _lib.memory_info()["in_use"] == before
+    assert core.memory_info()["in_use"] == before
 
 
 def test_conditions_are_told_once() -> None:

@@ -18,7 +18,7 @@ import pytest
 from lanes import METAL
 
 import mxnp
-from mxnp import _lib
+from mxnp._engine import core
 
 Library = types.ModuleType
 synchronize = getattr(mxnp, "synchronize", lambda: None)
@@ -648,7 +648,7 @@ def test_each_operation_warns_as_numpy_does() -> None:
     special += [1e30, -1e30]
     ours, theirs = [], []
     for xp, found in ((numpy, theirs), (mxnp, ours)):
-        for op in _lib.ops():
+        for op in core.ops():
             function = getattr(xp, op.name)
             for dtype in ("float32", "float64", "int32"):
                 for value in special:

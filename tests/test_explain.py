@@ -9,7 +9,7 @@ import pytest
 from lanes import needs_fusion
 
 import mxnp
-from mxnp import _explain, _lib
+from mxnp._engine import core, explain
 
 pytestmark = needs_fusion
 
@@ -64,7 +64,7 @@ def test_long_groups_are_wrapped() -> None:
 
 def test_before_anything_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     mxnp.synchronize()
-    monkeypatch.setattr(_explain, "last_flush", list)
+    monkeypatch.setattr(explain, "last_flush", list)
     assert explained() == "Nothing has been flushed yet\n"
 
 
@@ -83,8 +83,8 @@ def test_figures_have_three_digits(
     nbytes: int, seconds: float, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mxnp.synchronize()
-    group = _lib.Group(("add",), (2, 3), 0, nbytes, nbytes, 2, seconds)
-    monkeypatch.setattr(_explain, "last_flush", lambda: [group])
+    group = core.Group(("add",), (2, 3), 0, nbytes, nbytes, 2, seconds)
+    monkeypatch.setattr(explain, "last_flush", lambda: [group])
     assert explained() == (
         f"Last flush: 1 operation in 1 group, {expected}\n"
         f"  1. add\n     (2, 3), {expected.replace('written', 'written, 2 threads')}\n"

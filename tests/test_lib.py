@@ -1,4 +1,4 @@
-"""mxnp._lib: the core seen from Python: its tables, memory, queue and threads."""
+"""mxnp._engine.core: the core seen from Python: its tables, memory, queue and threads."""
 
 import gc
 import importlib.metadata
@@ -14,8 +14,9 @@ import pytest
 from lanes import needs_fusion
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
 from mxnp._core import lib
+from mxnp._engine import core
 
 ROOT = Path(__file__).parents[1]
 MIB = 2**20
@@ -26,10 +27,10 @@ def pool():
     """Start with nothing recorded or cached, and put the limit back at the end."""
     mxnp.synchronize()
     gc.collect()
-    limit = _lib.memory_info()["limit"]
-    _lib.clear_cache()
-    yield _lib
-    _lib.set_memory_limit(limit)
+    limit = core.memory_info()["limit"]
+    core.clear_cache()
+    yield core
+    core.set_memory_limit(limit)
 
 
 @pytest.fixture
@@ -66,19 +67,21 @@ def test_core_was_built_from_these_sources():
     spec = importlib.util.spec_from_file_location("digest", ROOT / "csrc" / "digest.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    built = _lib.ffi.string(lib.mx_digest()).decode()
+    built = core.ffi.string(lib.mx_digest()).decode()
     assert built == module.digest(ROOT / "csrc"), "the installed core is not of today"
 
 
 def import_copy(folder, *, with_core):
-    """Import mxnp._lib from a copy of the checkout; give exit status and stderr."""
+    """Import mxnp._engine.core from a copy of the checkout; give exit status and stderr."""
     package = folder / "mxnp"
-    package.mkdir(parents=True)
+    (package / "_engine").mkdir(parents=True)
+    (package / "_engine" / "__init__.py").touch()
     text = "import pkgutil\n__path__ = pkgutil.extend_path(__path__, __name__)\n"
     (package / "__init__.py").write_text(text if with_core else "")
-    (package / "_lib.py").write_bytes((ROOT / "mxnp" / "_lib.py").read_bytes())
+    name = "_engine/core.py"
+    (package / name).write_bytes((ROOT / "mxnp" / name).read_bytes())
     done = subprocess.run(
-        [sys.executable, "-c", "import mxnp._lib"],
+        [sys.executable, "-c", "import mxnp._engine.core"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -117,18 +120,18 @@ def test_core_fits_its_package(tmp_path):
 
 
 def test_check_translates_each_status():
-    assert _lib.check(lib.MX_OK) is None
+    assert core.check(lib.MX_OK) is None
     for status, exception in [
         (lib.MX_ERROR_MEMORY, MemoryError),
         (lib.MX_ERROR_VALUE, ValueError),
         (lib.MX_ERROR_DEVICE, RuntimeError),
     ]:
         with pytest.raises(exception):
-            _lib.check(status)
+            core.check(status)
 
 
 def test_version_is_the_installed_one():
-    assert _lib.core_version() == importlib.metadata.version("mxnp")
+    assert core.core_version() == importlib.metadata.version("mxnp")
 
 
 # -- Memory ---------------------------------------------------------------------------
@@ -326,7 +329,7 @@ def test_last_flush_says_what_ran():
     mxnp.synchronize()
     y = mxnp.sqrt(x * 2 + 1)
     mxnp.synchronize()
-    (group,) = _lib.last_flush()
+    (group,) = core.last_flush()
     assert group.operations == ("multiply", "add", "sqrt")
     assert group.shape == (200, 300)
     assert group.temporaries == 2
@@ -334,7 +337,7 @@ def test_last_flush_says_what_ran():
     assert 1 <= group.threads <= mxnp.get_num_threads()
     assert 0 < group.seconds < 60
     assert float(y[0, 0]) == 1.0
-    assert _lib.last_flush() == [group]  # reading ran nothing
+    assert core.last_flush() == [group]  # reading ran nothing
 
 
 @needs_fusion
@@ -344,7 +347,7 @@ def test_last_flush_names_reductions_and_scans():
     y = x * 1
     total, running = y.sum(keepdims=True), y.cumsum()
     mxnp.synchronize()
-    groups = [group.operations for group in _lib.last_flush()]
+    groups = [group.operations for group in core.last_flush()]
     assert groups == [("multiply", "add.reduce"), ("add.accumulate",)]
     assert float(total[0]) == float(running[-1])
 
@@ -356,7 +359,7 @@ def test_arrays_dropped_before_the_last_flush_force_none():
     for _ in range(10):
         y = x * 2 + 1
         mxnp.synchronize()
-        (group,) = _lib.last_flush()
+        (group,) = core.last_flush()
         assert group.operations == ("multiply", "add")
         z = y * 2
         del y  # 32 MiB, which the queue holds until the flush
@@ -365,12 +368,12 @@ def test_arrays_dropped_before_the_last_flush_force_none():
 
 CHAIN = """
 import mxnp as np
-from mxnp import _lib
+from mxnp._engine import core
 x = np.arange({n}, dtype="f8")
 np.synchronize()
 y = x * 2 + 1
 np.synchronize()
-print([group.operations for group in _lib.last_flush()], float(y[-1]))
+print([group.operations for group in core.last_flush()], float(y[-1]))
 """
 
 
@@ -552,7 +555,7 @@ def test_child_of_fork_is_usable():
 
 
 def test_metal_devices():
-    names = _lib.metal_devices()
+    names = core.metal_devices()
     assert all(isinstance(name, str) and name for name in names)
     host = ("Metal host (CPU)",)  # of a build with -Dmetal=host
     if sys.platform != "darwin":

@@ -11,7 +11,8 @@ from on_metal import needs_metal
 from tolerances import has_dtype
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 pytestmark = [needs_metal, pytest.mark.filterwarnings("ignore")]
 
@@ -132,7 +133,7 @@ def test_texts(name: str) -> None:
     result = make()
     mxnp.synchronize()
     del result
-    assert _lib.metal_text() == text
+    assert core.metal_text() == text
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_parts(make: Callable[[], Any], parts: list[str]) -> None:
     result = make()
     mxnp.synchronize()
     del result
-    assert all(part in _lib.metal_text() for part in parts), _lib.metal_text()
+    assert all(part in core.metal_text() for part in parts), core.metal_text()
 
 
 def test_shapes_are_no_part_of_it() -> None:
@@ -175,5 +176,5 @@ def test_shapes_are_no_part_of_it() -> None:
         y = x[::2] * 2
         mxnp.synchronize()
         del y
-        texts.add(_lib.metal_text())
+        texts.add(core.metal_text())
     assert len(texts) == 1

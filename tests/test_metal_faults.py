@@ -17,7 +17,8 @@ import pytest
 from on_metal import HOST, in_threads, needs_host, needs_metal, no_reports, run
 
 import mxnp as np
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core as _lib
 
 pytestmark = [needs_metal, needs_host]
 
@@ -331,7 +332,8 @@ REFUSED = """
 import sys
 import numpy
 import mxnp as np
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core as _lib
 _bridge.set_threshold(0)
 np.set_device("metal")
 x = np.array(numpy.arange(20000, dtype="f4"))
@@ -418,7 +420,7 @@ def test_no_device_at_the_start() -> None:
         assert np.get_device() == "auto"
         x = np.arange(1_000_000, dtype="f4") + 1
         assert x.tolist()[-1] == 1_000_000
-        assert not any(np._lib.metal_counts().values())
+        assert not any(core.metal_counts().values())
         try:
             np.metal_kernel("k", ["x"], ["y"], "")(
                 inputs=[x], grid=(1, 1, 1), threadgroup=(1, 1, 1),
@@ -455,7 +457,7 @@ FORK = """
     check(y, numbers + 1)
     check(launch(y), 2 * numbers + 2)
     z = y * 3  # recorded, not run
-    before = np._lib.metal_counts()["dispatches"]
+    before = core.metal_counts()["dispatches"]
     child = os.fork()
 """
 
@@ -470,7 +472,7 @@ def run_fork(program: str) -> str:
     check(z, (numbers + 1) * 3)
     check(launch(z), (numbers + 1) * 6)
     check((z + x).cumsum() * 0, numbers * 0)
-    assert np._lib.metal_counts()["dispatches"] > before
+    assert core.metal_counts()["dispatches"] > before
     print("parent")
     """
     text = "import signal; signal.alarm(60)\n" + textwrap.dedent(FORK)
@@ -494,7 +496,7 @@ def test_a_child_computes_on_the_processor() -> None:
         check(z[z > 5].sum(dtype="f8") + 0, ((numbers + 1) * 3 + numbers).sum(dtype="f8")
               - 3)
         check(np.sort(x[::-1]), numbers)
-        assert np._lib.metal_counts()["dispatches"] == before
+        assert core.metal_counts()["dispatches"] == before
         del x, y, z
         np.clear_cache()
         print("child")

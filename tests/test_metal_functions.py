@@ -10,14 +10,15 @@ import pytest
 from on_metal import launches, needs_metal
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
 
 def dispatches() -> int:
     mxnp.synchronize()
-    return _lib.metal_counts()["dispatches"]
+    return core.metal_counts()["dispatches"]
 
 
 def integers(dtype: str, *shape: int) -> numpy.ndarray:
@@ -75,7 +76,7 @@ def test_the_order_of_an_unstable_sort_is_numpys() -> None:
 
 # -- Selecting ------------------------------------------------------------------------
 
-SELECTED = [name for name in _lib.metal_types() if name != "bool"]
+SELECTED = [name for name in core.metal_types() if name != "bool"]
 
 
 def masked(n: int, share: float) -> tuple[numpy.ndarray, Any]:

@@ -9,7 +9,8 @@ import pytest
 from on_metal import HOST, in_threads, needs_host, needs_metal, no_reports
 
 import mxnp as np
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 pytestmark = needs_metal
 
@@ -564,19 +565,19 @@ def test_dtypes_of_one_name_side_by_side() -> None:
         outs = [launch(made, [np.array(x)]) for x in arrays * 3]
         for out, x in zip(outs, arrays * 3):
             numpy.testing.assert_array_equal(out, x + x)
-        assert compiled in {-1, _lib.metal_counts()["compiled"]}
-        compiled = _lib.metal_counts()["compiled"]
+        assert compiled in {-1, core.metal_counts()["compiled"]}
+        compiled = core.metal_counts()["compiled"]
 
 
 def test_a_launch_again_compiles_nothing() -> None:
     made = kernel(DOUBLE, name="again")
     for n in (10, 1000):
         numpy.testing.assert_array_equal(launch(made, [np.ones(n, "f4")]), [2] * n)
-    compiled = _lib.metal_counts()["compiled"]
+    compiled = core.metal_counts()["compiled"]
     for n in (30, 5000):
         x = np.array(numpy.arange(n, dtype="f4"))
         numpy.testing.assert_array_equal(launch(made, [x]), 2 * numpy.arange(n))
-    assert _lib.metal_counts()["compiled"] <= compiled + (n == 30)
+    assert core.metal_counts()["compiled"] <= compiled + (n == 30)
 
 
 def test_kernels_of_one_name_and_other_texts() -> None:
@@ -591,7 +592,7 @@ def test_kernels_of_one_name_and_other_texts() -> None:
 @pytest.mark.parametrize("limit", [0, 1, 2])
 def test_few_pipelines_are_kept(limit: int) -> None:
     made = kernel(DOUBLE, name="evicted")
-    before = _lib.set_kernel_limit(limit)
+    before = core.set_kernel_limit(limit)
     try:
         outs = []
         for i in range(100):
@@ -600,7 +601,7 @@ def test_few_pipelines_are_kept(limit: int) -> None:
         for out, expected in outs:
             numpy.testing.assert_array_equal(out, expected)
     finally:
-        assert _lib.set_kernel_limit(before) == limit
+        assert core.set_kernel_limit(before) == limit
 
 
 # -- Lifetimes -------------------------------------------------------------------------
@@ -731,20 +732,20 @@ def test_the_processors_operations_between() -> None:
 
 @pytest.mark.parametrize("device", ["cpu", "auto", "metal"])
 def test_a_kernel_runs_whatever_the_device(device: str) -> None:
-    before = _lib.metal_counts()["dispatches"]
+    before = core.metal_counts()["dispatches"]
     with np.device(device):
         out = launch(kernel(DOUBLE), [np.ones(10, "f4")])
         np.synchronize()
-    assert _lib.metal_counts()["dispatches"] > before
+    assert core.metal_counts()["dispatches"] > before
     assert out.tolist() == [2] * 10
 
 
 def test_a_grid_of_zero_runs_nothing() -> None:
-    before = _lib.metal_counts()["dispatches"]
+    before = core.metal_counts()["dispatches"]
     out = launch(kernel(DOUBLE), [numpy.ones(3, "f4")], size=0, init_value=4)
     with np.device("cpu"):
         assert out.tolist() == [4, 4, 4]
-    assert _lib.metal_counts()["dispatches"] <= before + 1  # that which fills it
+    assert core.metal_counts()["dispatches"] <= before + 1  # that which fills it
     assert launch(kernel(DOUBLE), [np.ones((0, 3), "f4")]).shape == (0, 3)
 
 

@@ -12,13 +12,13 @@ import pytest
 from metal_host import driver as host
 from on_driver import needs_host
 
-from mxnp import _lib
-from mxnp import _metal_kernels as kernels
+from mxnp._engine import core
+from mxnp._metal import kernels
 
 ROOT = Path(__file__).parents[1]
 HOST = Path(__file__).parent / "metal_host"
 
-PRELUDE = _lib.kernel_prelude().decode()
+PRELUDE = core.kernel_prelude().decode()
 
 
 pytestmark = needs_host

@@ -18,9 +18,9 @@ import pytest
 from tolerances import finfo, has_dtype
 
 import mxnp
-from mxnp import _lib
-from mxnp._tolerances import CANCELLING, COMPLEX
-from mxnp._tolerances import METAL as ULP
+from mxnp._engine import core
+from mxnp._verify.tolerances import CANCELLING, COMPLEX
+from mxnp._verify.tolerances import METAL as ULP
 
 pytestmark = [
     pytest.mark.skipif(
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-DTYPES = [row.name for row in _lib.dtypes() if row.msl_type and has_dtype(row.name)]
+DTYPES = [row.name for row in core.dtypes() if row.msl_type and has_dtype(row.name)]
 HALVES = {"float16", "bfloat16"} & set(DTYPES)  # computed in float32
 FLOATS = HALVES | {"float32", "complex64"}
 
@@ -64,11 +64,11 @@ EXTREMES["bfloat16"] = EXTREMES["float32"]
 def on_metal() -> Any:
     """Record everything, for the device; nothing may be rejected by its compiler."""
     before = mxnp._bridge.set_threshold(0)
-    rejected = _lib.metal_counts()["rejected"]
+    rejected = core.metal_counts()["rejected"]
     with mxnp.device("metal"):
         yield
     mxnp._bridge.set_threshold(before)
-    assert _lib.metal_counts()["rejected"] == rejected, _lib.metal_rejection()
+    assert core.metal_counts()["rejected"] == rejected, core.metal_rejection()
 
 
 @functools.cache
@@ -127,7 +127,7 @@ def owned(x: numpy.ndarray) -> Any:
 
 def ran(before: dict[str, int]) -> int:
     mxnp.synchronize()
-    return _lib.metal_counts()["groups"] - before["groups"]
+    return core.metal_counts()["groups"] - before["groups"]
 
 
 def is_float(dtype: Any) -> bool:
@@ -169,7 +169,7 @@ NOT_TAKEN = {
 
 CASES = [
     pytest.param(op, dtypes, id=f"{op.name}-{'-'.join(dict.fromkeys(dtypes))}")
-    for op in _lib.ops()
+    for op in core.ops()
     for dtypes in loops(op)
 ]
 
@@ -214,7 +214,7 @@ def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
         theirs = getattr(numpy, op.name)(*inputs)
         given = [mxnp.array(each) for each in inputs]
         mxnp.synchronize()
-        before = _lib.metal_counts()
+        before = core.metal_counts()
         ours = getattr(mxnp, op.name)(*given)
         taken = ran(before)
     outs = theirs if isinstance(theirs, tuple) else (theirs,)
@@ -231,7 +231,7 @@ def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
 
 EVERY = [
     op
-    for op in _lib.ops()
+    for op in core.ops()
     if has_dtype("bfloat16") and op.nin == op.nout == 1 and registered(op)
 ]
 
@@ -248,7 +248,7 @@ def test_every_number_of_bfloat16(op: Any) -> None:
     x = x[(x == 0) | ~(numpy.abs(x) < finfo(x.dtype).tiny)]  # Metal has no subnormals
     with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
         theirs = getattr(numpy, op.name)(x)
-        before = _lib.metal_counts()
+        before = core.metal_counts()
         ours = numpy.asarray(getattr(mxnp, op.name)(mxnp.array(x)))
     assert ran(before) == 1
     if theirs.dtype == bool:
@@ -274,7 +274,7 @@ def test_casts(dtype: str, to: str) -> None:
         theirs = x.astype(to)
         given = mxnp.array(x)
         mxnp.synchronize()
-        before = _lib.metal_counts()
+        before = core.metal_counts()
         ours = given.astype(to)
         taken = ran(before)
     to_real = dtype == "complex64" and to != dtype  # NumPy warns
@@ -323,7 +323,7 @@ def test_reductions(name: str, dtype: str, shape: Any, axis: Any) -> None:
     theirs = getattr(numpy, name).reduce(x, axis=axis, **kept)
     given = mxnp.array(x)
     mxnp.synchronize()
-    before = _lib.metal_counts()
+    before = core.metal_counts()
     ours = getattr(mxnp, name).reduce(given, axis=axis, keepdims=True, **kept)
     taken = ran(before)
     if dtype != "bool":  # NumPy looks at few of them
@@ -424,7 +424,7 @@ def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
     ours = owned(target)
     index, operand = mxnp.array(places), mxnp.array(values)
     mxnp.synchronize()
-    before = _lib.metal_counts()
+    before = core.metal_counts()
     getattr(mxnp, name).at(ours, index, operand)
     assert ran(before) == 1
     ordered = name in {"hypot", "power", "divide"}
@@ -496,13 +496,13 @@ def test_updates_in_order(name: str, dtype: str, nan: str, spread: str) -> None:
     getattr(numpy, name).at(expected, places, values)
     ours, index, operand = owned(target), mxnp.array(places), mxnp.array(values)
     mxnp.synchronize()
-    before = _lib.metal_counts()
+    before = core.metal_counts()
     if target.itemsize == 8:
         getattr(mxnp, name).at(ours, index, operand)
     else:
         ours = getattr(ours.at[index], name)(operand, deterministic=True)
     mxnp.synchronize()
-    after = _lib.metal_counts()
+    after = core.metal_counts()
     # Two to sort them, one for the updates, one for what the indices lead to.
     assert after["dispatches"] - before["dispatches"] == 4 + (target.itemsize < 8)
     assert after["declined"] == before["declined"]
@@ -537,7 +537,7 @@ def test_the_last_of_repeated_indices_is_assigned(dtype: str) -> None:
     theirs[places] = values
     ours, index, operand = mxnp.zeros(50, dtype), mxnp.array(places), mxnp.array(values)
     mxnp.synchronize()
-    before = _lib.metal_counts()
+    before = core.metal_counts()
     ours[index] = operand
     assert ran(before) == 1
     assert_equal(ours, theirs)
@@ -595,7 +595,7 @@ def test_axes(ndim: int) -> None:
 def test_a_chain_is_one_dispatch() -> None:
     x = mxnp.linspace(0, 1, 10_000).astype("f4")
     mxnp.synchronize()
-    before = _lib.metal_counts()
+    before = core.metal_counts()
     y = mxnp.sqrt(x * x + 1) * 0.5
     assert ran(before) == 1
     z = numpy.asarray(x)

@@ -10,7 +10,8 @@ import pytest
 from on_metal import launches, needs_metal
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
@@ -100,7 +101,7 @@ def test_mixed_draws(seed: int) -> None:
     total = 0
     for _ in range(60):
         size = int(rng.choice([1, 2, 3, 5, 8, 13, 40, 700]))
-        before = _lib.metal_counts()["dispatches"]
+        before = core.metal_counts()["dispatches"]
         kind = rng.integers(6)
         if kind == 0:
             pair.check("standard_normal", size)
@@ -115,7 +116,7 @@ def test_mixed_draws(seed: int) -> None:
         else:
             name, args, keywords = DRAWS[rng.choice([*DRAWS])]
             pair.check(name, *args, size=size, **keywords)
-        total += _lib.metal_counts()["dispatches"] - before
+        total += core.metal_counts()["dispatches"] - before
     assert total > 20
 
 

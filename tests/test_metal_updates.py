@@ -10,7 +10,9 @@ import on_metal
 import pytest
 
 import mxnp
-from mxnp import _bridge, _lib, _metal_updates
+from mxnp import _bridge
+from mxnp._engine import core
+from mxnp._metal import updates
 
 pytestmark = [on_metal.needs_metal, pytest.mark.usefixtures("on_metal")]
 
@@ -255,17 +257,17 @@ def test_devices_and_sizes() -> None:
 def test_long_lines_are_the_processors(
     monkeypatch: pytest.MonkeyPatch, deterministic: bool
 ) -> None:
-    monkeypatch.setattr(_metal_updates, "_MOST", N - 1)
+    monkeypatch.setattr(updates, "_MOST", N - 1)
     a, i, v = integers(-9, 9, 30), mxnp.array(I), integers(-9, 9, N)
     kind = "f4" if deterministic else "i8"
     expected = a.astype(kind)
     numpy.add.at(expected, I, v.astype(kind))
     ours, values = mxnp.array(a.astype(kind)), mxnp.array(v.astype(kind))
     mxnp.synchronize()
-    before = _lib.metal_counts()
+    before = core.metal_counts()
     ours = ours.at[i].add(values, deterministic=deterministic)
     mxnp.synchronize()
-    after = _lib.metal_counts()
+    after = core.metal_counts()
     assert after["dispatches"] - before["dispatches"] <= 1  # the copy
     numpy.testing.assert_array_equal(ours, expected)
 

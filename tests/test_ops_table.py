@@ -8,7 +8,8 @@ import pytest
 from tolerances import NUMPYS, near
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 ROOT = Path(__file__).parents[1]
 DTYPES = {row.name: numpy.dtype(row.name) for row in NUMPYS}
@@ -58,7 +59,7 @@ NOT_ELEMENTWISE = {"matmul", "matvec", "vecdot", "vecmat"}
 # Ufuncs of one element that have no loop over numbers.
 NOT_NUMERIC = {"isnat"}
 
-each_op = pytest.mark.parametrize("op", _lib.ops(), ids=lambda op: op.name)
+each_op = pytest.mark.parametrize("op", core.ops(), ids=lambda op: op.name)
 
 
 def public_ufuncs():
@@ -72,11 +73,11 @@ def magnitude_of(name):
 
 def test_every_ufunc_over_numbers_has_a_row():
     expected = public_ufuncs().keys() - NOT_ELEMENTWISE - NOT_NUMERIC
-    assert {op.name for op in _lib.ops()} == expected
+    assert {op.name for op in core.ops()} == expected
 
 
 def test_rows_are_not_repeated():
-    names = [op.name for op in _lib.ops()]
+    names = [op.name for op in core.ops()]
     assert len(names) == len(set(names))
 
 
@@ -113,7 +114,7 @@ def test_operation_is_recorded_and_gives_the_result_dtypes(op):
         is_recorded = name not in NOT_RECORDED.get(op.name, ())
         assert _bridge.pending() == is_recorded, name
         mxnp.synchronize()
-        groups = [group.operations for group in _lib.last_flush()]
+        groups = [group.operations for group in core.last_flush()]
         assert not is_recorded or groups == [(op.name,)], name
         for result, want in zip(results, expected, strict=True):
             found = numpy.asarray(result)
@@ -147,10 +148,10 @@ def test_dtypes_are_numpys(row):
 
 def test_bfloat16_is_a_float_for_the_core():
     dtype = numpy.dtype(pytest.importorskip("ml_dtypes").bfloat16)
-    (row,) = set(_lib.dtypes()) - set(NUMPYS)
+    (row,) = set(core.dtypes()) - set(NUMPYS)
     assert (row.name, row.itemsize, row.kind) == (dtype.name, dtype.itemsize, "f")
 
 
 def test_metal_has_no_double_precision():
-    without = {row.name for row in _lib.dtypes() if not row.msl_type}
+    without = {row.name for row in core.dtypes() if not row.msl_type}
     assert without == {"float64", "complex128"}

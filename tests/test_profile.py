@@ -18,7 +18,7 @@ from on_metal import needs_metal
 
 import mxnp
 from mxnp import _bridge
-from mxnp._profile import Check, Row, Wait
+from mxnp._profiler.model import Check, Row, Wait
 
 N = 50_000  # elements that are recorded: 400 kB
 

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 import mxnp
-from mxnp import _gate, _page, _profile, _report, _table
+from mxnp._profiler import gate, html, model
+from mxnp._profiler import report as _report
+from mxnp._profiler import text as _table
 
 HEAT = """
 import numpy as np
@@ -128,13 +130,13 @@ def test_json(folder):
     ]  # fmt: skip
     assert report["schema"] == "mxnp-report/1"
     assert report["program"] == "heat.py"
-    place = [field.name for field in fields(_profile.Place)] + ["expression"]
+    place = [field.name for field in fields(model.Place)] + ["expression"]
     for key, kind in (
-        ("rows", _profile.Row), ("waits", _profile.Wait), ("checks", _profile.Check),
+        ("rows", model.Row), ("waits", model.Wait), ("checks", model.Check),
     ):  # fmt: skip
         names = [field.name for field in fields(kind)][1:]
         assert all(list(one) == place + names for one in report[key])
-    assert list(report["total"]) == [field.name for field in fields(_profile.Total)]
+    assert list(report["total"]) == [field.name for field in fields(model.Total)]
     subtract = next(row for row in report["rows"] if row["operation"] == "subtract")
     assert (subtract["line"], subtract["calls"], subtract["elements"]) == (
         9,
@@ -150,11 +152,11 @@ def test_json(folder):
 def test_the_schema_is_documented():
     text = (Path(__file__).parents[1] / "docs" / "report.md").read_text()
     for kind in (
-        _profile.Place,
-        _profile.Row,
-        _profile.Wait,
-        _profile.Check,
-        _profile.Total,
+        model.Place,
+        model.Row,
+        model.Wait,
+        model.Check,
+        model.Total,
     ):
         for field in fields(kind):
             assert f"`{field.name}`" in text or field.name == "place", field.name
@@ -391,8 +393,8 @@ def test_gates_leave_a_programs_own_status_alone(folder):
     ],
 )  # fmt: skip
 def test_what_allows_what(pattern, is_allowed):
-    place = _profile.Place("/x/src/a.py", 14, 14, 0, 5, "f")
-    assert _gate.is_allowed(place, "linalg.svd", [pattern]) is is_allowed
+    place = model.Place("/x/src/a.py", 14, 14, 0, 5, "f")
+    assert gate.is_allowed(place, "linalg.svd", [pattern]) is is_allowed
 
 
 # -- The page ---------------------------------------------------------------------------
@@ -467,8 +469,8 @@ def test_the_page_escapes_what_is_the_programs(folder):
     assert "&lt;script&gt;alert(" in text
     assert "alert('x')" in " ".join(Page(text).text).replace("\\'", "'")
     report = mxnp.profile().report
-    assert "<i>" not in _page.page(report, "<i>")
-    assert "&lt;i&gt;" in _page.page(report, "<i>")
+    assert "<i>" not in html.page(report, "<i>")
+    assert "&lt;i&gt;" in html.page(report, "<i>")
 
 
 def test_long_files_are_folded(folder):

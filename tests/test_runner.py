@@ -20,7 +20,7 @@ import pytest
 
 import mxnp
 from mxnp import __main__ as command
-from mxnp import _runner
+from mxnp._cli import runner
 
 PLAIN = [sys.executable]
 STDLIB = sysconfig.get_path("stdlib")
@@ -932,8 +932,8 @@ def test_a_notebooks_cell(installed):
     ],
 )
 def test_whose_import_it_is(names, source, expected):
-    choice = _runner.Choice(include=("pandas",), exclude=("a.b", "/lab/src"))
-    assert _runner._is_program(names, source, choice) is expected
+    choice = runner.Choice(include=("pandas",), exclude=("a.b", "/lab/src"))
+    assert runner._is_program(names, source, choice) is expected
 
 
 # -- The command line -----------------------------------------------------------------

@@ -23,7 +23,8 @@ import pytest
 from lanes import needs_fusion
 
 import mxnp
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 PROGRAMS = int(os.environ.get("MXNP_FUZZ", "160"))
 SIZE = 2000
@@ -288,7 +289,7 @@ def shared() -> Shared:
 
 
 def written() -> int:
-    return sum(group.bytes_written for group in _lib.last_flush())
+    return sum(group.bytes_written for group in core.last_flush())
 
 
 def root_of_squares(np: Any, a: Any) -> Any:
@@ -300,7 +301,7 @@ def root_of_squares(np: Any, a: Any) -> Any:
 def test_an_expression_is_one_pass(way: Callable[..., Shared], tmp_path: Path) -> None:
     a, outside = way(mxnp, numpy.arange(SIZE) % 9 + 1.0, tmp_path)
     assert root_of_squares(mxnp, a) == root_of_squares(numpy, outside)
-    assert len(_lib.last_flush()) == 1
+    assert len(core.last_flush()) == 1
     assert written() == 8
 
 
@@ -328,7 +329,7 @@ def test_intermediate_results_get_no_memory() -> None:
 def test_functions_of_two_arrays() -> None:
     (a, v), (b, w) = shared(), shared()
     y = two_arrays(mxnp, a, b)
-    assert len(_lib.last_flush()) == 1
+    assert len(core.last_flush()) == 1
     assert written() == 2 * y.nbytes  # one of the two arguments has memory
     assert numpy.array_equal(y, two_arrays(numpy, v, w))
 

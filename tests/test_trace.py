@@ -11,7 +11,9 @@ import pytest
 from lanes import needs_fusion
 
 import mxnp
-from mxnp import _bridge, _counter, _trace
+from mxnp import _bridge
+from mxnp._profiler import counter as _counter
+from mxnp._profiler import trace as _trace
 
 N = 50_000
 

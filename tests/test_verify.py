@@ -21,9 +21,10 @@ from lanes import METAL
 from on_metal import needs_metal
 
 import mxnp
-from mxnp import VerificationError, _bridge, _tolerances
-from mxnp._array import ndarray
+from mxnp import VerificationError, _bridge
+from mxnp._array.ndarray import ndarray
 from mxnp._bridge import Array, Function
+from mxnp._verify import tolerances
 
 LARGE = 40_000
 ROOT = Path(__file__).parents[1]
@@ -177,7 +178,7 @@ def test_a_sum_that_is_off() -> None:
 @needs_metal
 def test_a_wrong_kernel_is_found() -> None:
     program = """
-        import mxnp, mxnp._lib as _lib
+        import mxnp, mxnp._engine.core as _lib
         right = _lib.kernel_prelude()
         wrong = right + b"\\n#define mx_sqrt(x) ((x) * 1.5f)\\n"
         _lib.use_metal.__globals__["kernel_prelude"] = lambda: wrong
@@ -667,14 +668,14 @@ def test_the_table_of_the_docs() -> None:
     table = text.partition("<!-- bounds:")[2].partition("<!-- end of bounds -->")[0]
     rows = re.findall(r"^\| (\w+) \| [^|]* \| (\d+)(.*?) \|$", table, re.MULTILINE)
     found = {name: int(bound) for name, bound, _ in rows}
-    exact = {name for name, bound in _tolerances.METAL.items() if bound == 0}
-    known = _tolerances.METAL | _tolerances.CANCELLING
+    exact = {name for name, bound in tolerances.METAL.items() if bound == 0}
+    known = tolerances.METAL | tolerances.CANCELLING
     degrees = {"deg2rad", "degrees", "rad2deg", "radians"}
     assert found == {k: v for k, v in known.items() if k not in exact | degrees}
 
 
 def test_every_operator_is_watched() -> None:
-    from mxnp import _watch
+    from mxnp._verify import hooks
 
     unwatched = {
         *("__new__", "__repr__", "__str__", "__hash__", "__iter__", "__len__"),
@@ -686,12 +687,12 @@ def test_every_operator_is_watched() -> None:
         for name, member in vars(Array).items()
         if name.startswith("__") and type(member).__name__ == "wrapper_descriptor"
     }
-    assert operators - unwatched <= set(_watch._SLOTS)
-    assert set(_watch._SLOTS) <= set(vars(Array))
+    assert operators - unwatched <= set(hooks._SLOTS)
+    assert set(hooks._SLOTS) <= set(vars(Array))
 
 
 def test_nothing_nested_is_told() -> None:
-    from mxnp._watch import Operation, Watcher
+    from mxnp._verify.hooks import Operation, Watcher
 
     told: list[str] = []
 

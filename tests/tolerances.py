@@ -1,4 +1,4 @@
-"""How far results on a Metal device may be from NumPy's: see mxnp/_tolerances.py.
+"""How far results on a Metal device may be from NumPy's: see mxnp/_verify/tolerances.py.
 
 The tests of this folder, when they run there, compare floats of 32 bits and less within
 these bounds, and everything else to the last bit; test_metal_operations.py says for each
@@ -12,7 +12,8 @@ from typing import Any
 import numpy
 from lanes import METAL
 
-from mxnp import _lib, _tolerances
+from mxnp._engine import core
+from mxnp._verify import tolerances
 
 try:
     import ml_dtypes
@@ -20,7 +21,7 @@ except ImportError:
     ml_dtypes = None
 
 # The rows of dtypes.def that are NumPy's own: bfloat16 is that of ml_dtypes.
-NUMPYS = [row for row in _lib.dtypes() if row.name != "bfloat16"]
+NUMPYS = [row for row in core.dtypes() if row.name != "bfloat16"]
 
 
 def has_dtype(name: str) -> bool:
@@ -38,4 +39,4 @@ def near(ours: numpy.ndarray, numpys: numpy.ndarray) -> numpy.ndarray:
     """Tell of each number whether it is near enough to NumPy's, if it came from Metal."""
     if not METAL:
         return numpy.zeros(numpy.shape(numpys), bool)
-    return _tolerances.near(ours, numpys)
+    return tolerances.near(ours, numpys)

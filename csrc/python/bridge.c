@@ -171,7 +171,7 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTyp
     return PyModule_AddObjectRef(module, name, type);
 }
 
-/* The core's functions, through mxnp._lib; then all that is looked up in NumPy. */
+/* The core's functions, through mxnp._engine.core; then all that is looked up in NumPy. */
 static PyObject *start(PyObject *module, PyObject *address)
 {
     (void)module;

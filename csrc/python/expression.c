@@ -2,7 +2,7 @@
  *
  * Code outside of mxnp may write shared memory at any time, so an operation on it has to run
  * before any such code does.  A call that records one therefore runs it before it returns,
- * unless the program comes straight back: mxnp/_expressions.py reads that from the bytecode
+ * unless the program comes straight back: mxnp/_routines/expressions.py reads that from the bytecode
  * of the calling frame.
  */
 #include "python/profile.h"

@@ -74,10 +74,15 @@ int place_conditions(void)
 
 /* -- Places ------------------------------------------------------------------------ */
 
-static bool is_of_mxnp(PyObject *globals)
+const char *place_package(PyObject *globals)
 {
     PyObject *name = globals ? PyDict_GetItemWithError(globals, package) : NULL;
-    return name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "mxnp") == 0;
+    return name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+}
+
+bool place_is_own(const char *name)
+{
+    return name && (strcmp(name, "mxnp") == 0 || strncmp(name, "mxnp._", 6) == 0);
 }
 
 /* Finds the innermost frame that is not mxnp's own.  No exception is left. */
@@ -86,7 +91,7 @@ static void find_frame(struct place *place)
     PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
     while (frame && frame != Py_None) {
         PyObject *globals = PyObject_GetAttr(frame, f_globals);
-        if (!is_of_mxnp(globals)) {
+        if (!place_is_own(place_package(globals))) {
             place->code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
             place->globals = globals;
             place->instruction = PyObject_GetAttr(frame, f_lasti);

@@ -158,17 +158,16 @@ static void clear(void)
 
 /* -- Lines of the program ----------------------------------------------------------- */
 
-static PyObject *f_globals, *f_back, *f_lasti, *package;
+static PyObject *f_globals, *f_back, *f_lasti;
 
 static bool load_names(void)
 {
-    if (package)
+    if (f_lasti)
         return true;
     f_globals = PyUnicode_InternFromString("f_globals");
     f_back = PyUnicode_InternFromString("f_back");
     f_lasti = PyUnicode_InternFromString("f_lasti");
-    package = PyUnicode_InternFromString("__package__");
-    return f_globals && f_back && f_lasti && package;
+    return f_globals && f_back && f_lasti;
 }
 
 /* What was asked before, by code object: a reference each. */
@@ -184,13 +183,9 @@ static bool is_ours(PyObject *frame, PyObject *code)
     if (asked[slot].code == code)
         return asked[slot].is_ours;
     PyObject *globals = PyObject_GetAttr(frame, f_globals);
-    PyObject *name = globals ? PyDict_GetItemWithError(globals, package) : NULL;
-    bool is = false;
-    if (name && PyUnicode_Check(name)) {
-        const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-        is = text && (strcmp(text, "mxnp") == 0 || strcmp(text, "numpy") == 0 ||
-                      strncmp(text, "numpy.", 6) == 0);
-    }
+    const char *name = place_package(globals);
+    bool is = place_is_own(name) ||
+              (name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0));
     Py_XDECREF(globals);
     PyErr_Clear();
     PyObject *before = asked[slot].code;

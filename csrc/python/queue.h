@@ -205,7 +205,7 @@ void index_forget(struct array *array); /* that has a range */
 
 /* -- mode.c ------------------------------------------------------------------------- */
 
-/* Whether the program gives up the checks of strict mode: see mxnp/_modes.py. */
+/* Whether the program gives up the checks of strict mode: see mxnp/_engine/modes.py. */
 bool mode_is_fast(void);
 
 /* What operations are recorded for. */
@@ -266,6 +266,10 @@ struct place;
  * than warnings, which only NumPy can do; -2 with an exception set. */
 int place_conditions(void);
 
+/* Borrowed: the __package__ of a frame's globals, or NULL. */
+const char *place_package(PyObject *globals);
+/* Whether a package is mxnp itself or one of its private packages; false for NULL. */
+bool place_is_own(const char *package);
 struct place *place_new(void); /* NULL with an exception set */
 void place_keep(struct place *place, PyObject *object);
 

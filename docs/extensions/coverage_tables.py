@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import mxnp
-from mxnp import _lib
+from mxnp._engine import core
 
 NUMPY = "https://numpy.org/doc/stable/reference"
 
@@ -67,7 +67,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 
 def _ufuncs() -> Iterator[str]:
-    def cells(op: _lib.Op) -> tuple[str, ...]:
+    def cells(op: core.Op) -> tuple[str, ...]:
         by_dtype = measured().ufuncs[op.name]
         recorded = [d for d, each in by_dtype.items() if op.name in each.operations]
         return (
@@ -78,7 +78,7 @@ def _ufuncs() -> Iterator[str]:
         )
 
     head = ("ufunc", "recorded and fused for", "in a Metal kernel for", "")
-    yield from _table(head, map(cells, _lib.ops()))
+    yield from _table(head, map(cells, core.ops()))
 
 
 def _ufunc_methods() -> Iterator[str]:
@@ -92,7 +92,7 @@ def _ufunc_methods() -> Iterator[str]:
             "Metal" if method in kept_of_metal()["ufunc methods"][name] else "recorded"
         )
 
-    names = [op.name for op in _lib.ops() if (op.nin, op.nout) == (2, 1)]
+    names = [op.name for op in core.ops() if (op.nin, op.nout) == (2, 1)]
     yield from _table(
         ("ufunc", "tried with", "`reduce`", "`accumulate`", "`at`, `a.at[i]`"),
         (

@@ -23,11 +23,12 @@ import ml_dtypes  # noqa: F401 - from then on bfloat16 is known by its name
 import numpy
 
 import mxnp as np
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 ON_METAL = Path(__file__).with_name("on_metal.json")
-DTYPES = [row.name for row in _lib.dtypes()]
-ROWS = [op.name for op in _lib.ops()]
+DTYPES = [row.name for row in core.dtypes()]
+ROWS = [op.name for op in core.ops()]
 
 # -- Samples ---------------------------------------------------------------------------
 
@@ -195,16 +196,16 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
     mark = np.empty(_MARK, bool)
     np.logical_not(mark, out=mark)
     np.synchronize()
-    before = _lib.metal_counts()
+    before = core.metal_counts()
     with _watched(function, "queued") as taken, _watched(_bridge, "places") as found:
         kept = call()  # or what is recorded would not be run
-    groups = [group for group in _lib.last_flush() if group.shape != _MARK]
+    groups = [group for group in core.last_flush() if group.shape != _MARK]
     waits = bool(groups)
     if _bridge.pending():
         np.synchronize()
-        groups += _lib.last_flush()
+        groups += core.last_flush()
     del kept
-    after = _lib.metal_counts()
+    after = core.metal_counts()
     ran, declined = (after[n] - before[n] for n in ("dispatches", "declined"))
     at_once = any(found) or (any(taken) and not groups and ran == 0)
     return Outcome(
@@ -257,7 +258,7 @@ def recorded_methods() -> dict[str, Any]:
 
 
 def _operands(name: str, dtype: str) -> list[Any]:
-    op = _lib.ops()[ROWS.index(name)]
+    op = core.ops()[ROWS.index(name)]
     ones = _owned(numpy.ones((40, 50), dtype))
     second = np.ones((40, 50), np.int32) if op.types == "scaled" else ones
     return [ones, second][: op.nin]

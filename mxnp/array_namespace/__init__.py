@@ -6,6 +6,6 @@ scalars, and so is what is computed from these arrays by operators, methods and 
 
 import sys as _sys
 
-from mxnp import _namespace
+from mxnp._array_api import namespace
 
-_namespace.fill(_sys.modules[__name__])
+namespace.fill(_sys.modules[__name__])

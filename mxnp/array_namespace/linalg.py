@@ -2,6 +2,6 @@
 
 import sys as _sys
 
-from mxnp import _namespace
+from mxnp._array_api import namespace
 
-_namespace.fill(_sys.modules[__name__])
+namespace.fill(_sys.modules[__name__])

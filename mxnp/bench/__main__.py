@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mxnp import _lib
+from mxnp._engine import core
 
 from . import machine, suites
 from .case import Case
@@ -188,7 +188,7 @@ def _run(
     """Measure the cases."""
     from .table import progress
 
-    threads = options.threads or _lib.get_num_threads()
+    threads = options.threads or core.get_num_threads()
     wanted = PEERS if options.peers is None else options.peers
     before = machine.load()
     peers, missing = start(wanted, threads)

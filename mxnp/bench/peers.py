@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 import numpy
 
-from mxnp import _bridge, _lib
+from mxnp import _bridge
+from mxnp._engine import core
 
 from .case import Case, Inputs, is_expression
 from .clock import Sample, sampler
@@ -110,13 +111,13 @@ class Mxnp(Peer):
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
         self._np: Any = importlib.import_module("mxnp")
-        _lib.set_num_threads(threads)
-        self.threads = str(_lib.get_num_threads())
+        core.set_num_threads(threads)
+        self.threads = str(core.get_num_threads())
 
     @property
     def version(self) -> str:
         """Version of the core that runs."""
-        return _lib.core_version()
+        return core.core_version()
 
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
         """Copy the inputs into memory of mxnp."""
@@ -127,7 +128,7 @@ class Mxnp(Peer):
 
         def call() -> Any:
             result = case.function(self._np, **arrays)
-            _lib.synchronize()
+            core.synchronize()
             return result
 
         return call
@@ -138,13 +139,13 @@ class Mxnp(Peer):
         if not statement:
             return super().sampler(case, arrays)
         names = {"np": self._np, **arrays}
-        _lib.synchronize()
+        core.synchronize()
         result = case.function(**names)
         recorded = _bridge.pending() > 0
-        _lib.synchronize()
+        core.synchronize()
         del result
         if not recorded:
-            return sampler(statement, names, _lib.synchronize)
+            return sampler(statement, names, core.synchronize)
         # A result that nobody holds would not be computed at all.
         value = is_expression(statement)
         text = f"complete({statement})" if value else f"{statement}; complete()"
@@ -173,7 +174,7 @@ class MxnpFast(Mxnp):
 
 def complete(*results: object) -> None:
     """Run what is recorded, while its results are held."""
-    _lib.synchronize()
+    core.synchronize()
 
 
 class NumExpr(Peer):

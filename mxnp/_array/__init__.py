@@ -1,0 +1,3 @@
+"""The array, its ufuncs, methods and `.at`."""
+
+from . import deferred_warnings as deferred_warnings

@@ -1,0 +1,249 @@
+"""The methods and attributes of ndarray, taken member by member from NumPy's."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy
+
+from mxnp._bridge import Array, exact_interface, name_like, pin, standard
+
+from .members import add_members, attribute
+from .ndarray import Subclass, host, ndarray, wrap
+from .pickles import reduced
+
+# The version of the Array API standard that mxnp follows; NumPy knows the earlier ones.
+STANDARD = "2025.12"
+
+# Members that give Python objects, bytes or NumPy's own array: nothing to adopt.
+_PLAIN = {
+    "__array__", "__array_interface__", "__array_priority__", "__array_struct__",
+    "__dlpack__", "__dlpack_device__", "__format__", "__complex__", "__setstate__",
+    "__sizeof__", "ctypes", "data", "dtype", "flags", "item", "itemsize",
+    "nbytes", "ndim", "shape", "size", "strides", "tobytes", "tofile", "tolist",
+}  # fmt: skip
+
+# Members that give views of the array wherever they need not copy elements.
+_VIEWS = {
+    "T", "mT", "diagonal", "imag", "ravel", "real", "reshape", "squeeze", "swapaxes",
+    "transpose", "view",
+}  # fmt: skip
+
+# Members that are the class's own, or Python's.
+_OWN = {"__array_namespace__", "__class_getitem__", "__doc__", "__hash__", "__new__"}
+
+
+def _member(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put a method of our own on ndarray, in the place and with the text of NumPy's."""
+    name = function.__name__
+    function.__doc__ = getattr(numpy.ndarray, name).__doc__
+    function.__qualname__ = f"ndarray.{name}"
+    # The signature reads as NumPy's.
+    vars(function)["__wrapped__"] = getattr(numpy.ndarray, name)
+    setattr(ndarray, name, function)
+    return function
+
+
+add_members(ndarray, numpy.ndarray, own=_OWN | set(vars(Array)), plain=_PLAIN)
+for _name in _VIEWS:
+    _view = vars(ndarray)[_name]
+    getattr(_view, "fget", _view).is_view = True
+add_members(
+    Subclass,
+    numpy.ndarray,
+    own={name for name in vars(numpy.ndarray) if name.startswith("__")}
+    | set(vars(Subclass))
+    | _PLAIN,
+)
+name_like(Array, numpy.ndarray)
+name_like(ndarray, numpy.ndarray)
+
+
+@_member
+def __reduce_ex__(self: ndarray, protocol: int, /) -> tuple[Any, ...]:  # noqa: N807
+    return (standard, (self._host,)) if self._is_standard else reduced(self, protocol)
+
+
+@_member
+def __reduce__(self: ndarray, /) -> tuple[Any, ...]:  # noqa: N807
+    return (standard, (self._host,)) if self._is_standard else reduced(self, 0)
+
+
+@_member
+def dumps(self: ndarray, /) -> bytes:
+    return pickle.dumps(self)
+
+
+@_member
+def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
+    if hasattr(file, "write"):
+        file.write(dumps(self))
+    else:
+        Path(os.fspath(file)).write_bytes(dumps(self))
+
+
+@_member
+def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
+    # NumPy counts the references to the array it is given: the host's are ours, so
+    # the program's are counted here.
+    if operator.index(kwargs.get("refcheck", True)):
+        others = sys.getrefcount(self) - _ALONE
+        if others > 0 and self._host.flags.owndata:
+            # NumPy sees as many of an array like it, and says what it says. The call
+            # below has a reference too; from Python 3.14 on a plain one borrows it.
+            like = numpy.empty_like(self._host)
+            _keep = [like] * (others - (sys.version_info >= (3, 14)))
+            like.resize(*host(new_shape), **kwargs)
+        if kwargs.keys() <= {"refcheck"}:
+            kwargs["refcheck"] = False
+    self._host.resize(*host(new_shape), **kwargs)
+
+
+def _alone() -> int:
+    seen = []
+
+    class Probe:
+        def count(self, *_: Any, **__: Any) -> None:
+            seen.append(sys.getrefcount(self))
+
+    probe = Probe()
+    probe.count(1)
+    return seen[0]
+
+
+_ALONE = _alone()
+
+
+def _base(self: ndarray) -> Any:
+    base, parent = self._host.base, self._base
+    return parent if parent is not None and parent._host is base else wrap(base)
+
+
+ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore[attr-defined]
+
+
+@_member
+def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+    if args or kwargs != {"api_version": STANDARD}:
+        self._host.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
+    return importlib.import_module("mxnp.array_namespace")
+
+
+def _ctypes(self: ndarray) -> Any:
+    # What is made of it holds on to the array: to this one, not to its host.
+    pin(self)
+    made = self._host.ctypes
+    made._arr = self  # type: ignore[attr-defined]
+    return made
+
+
+ndarray.ctypes = property(  # type: ignore[attr-defined]
+    _ctypes, doc=numpy.ndarray.ctypes.__doc__
+)
+
+
+def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
+    """Offer one of NumPy's interfaces for the kinds of dtypes it describes exactly."""
+
+    def offered(self: ndarray) -> Any:
+        # NumPy asks __array__ next, which gives it the array as it is.
+        dtype = self.dtype
+        if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
+            raise AttributeError(f"{name} does not describe {dtype} exactly")
+        pin(self)
+        return get(self._host)
+
+    doc = getattr(numpy.ndarray, name).__doc__
+    setattr(ndarray, name, property(offered, doc=doc))
+
+
+# A program's own dtype may have any kind.
+_DESCRIBED = tuple(type(numpy.dtype(code)) for code in numpy.typecodes["All"])
+
+# NumPy asks for these in this order: the second may leave out what is in the first.
+_interface("__array_struct__", "biufcSUOV", exact_interface)
+_interface(
+    "__array_interface__", "biufcSUOVmM", operator.attrgetter("__array_interface__")
+)
+
+
+class FlatiterType(type):
+    """The class of `flatiter`: NumPy's own iterators are instances of it too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, numpy.flatiter) or type(instance) is cls
+
+
+class flatiter(metaclass=FlatiterType):  # noqa: N801
+    __doc__ = numpy.flatiter.__doc__
+    __module__ = "mxnp"
+    __slots__ = ("_array", "_iterator")
+    _array: ndarray
+    _iterator: Any
+    __hash__ = None  # type: ignore[assignment]
+
+    def __new__(cls, *args: Any) -> flatiter:
+        raise TypeError("cannot create 'numpy.flatiter' instances")
+
+    @classmethod
+    def _over(cls, array: Any, iterator: Any) -> flatiter:
+        self = object.__new__(cls)
+        self._array, self._iterator = array, iterator
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return wrap(getattr(self._iterator, name))
+
+    @property
+    def base(self) -> Any:
+        """The array that is iterated over."""
+        return self._array
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._iterator)
+
+    def __len__(self) -> int:
+        return len(self._iterator)
+
+    def __getitem__(self, index: Any) -> Any:
+        return wrap(self._iterator[host(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._iterator[host(index)] = host(value)
+
+    def __delitem__(self, index: Any) -> None:
+        del self._iterator[index]
+
+    def __array__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._iterator.__array__(*args, **kwargs)
+
+    def copy(self, /) -> Any:
+        """Get a copy of the elements as a 1-D array."""
+        return wrap(self._iterator.copy())
+
+
+for _operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+
+    def _compare(self: flatiter, other: Any, operator: str = _operator) -> Any:
+        return wrap(getattr(self._iterator, operator)(host(other)))
+
+    setattr(flatiter, _operator, _compare)
+
+
+def _get_flat(self: ndarray) -> flatiter:
+    return flatiter._over(self, self._host.flat)
+
+
+_flat = attribute(vars(numpy.ndarray)["flat"], get=_get_flat)
+ndarray.flat = _flat  # type: ignore[attr-defined]
+name_like(flatiter, numpy.flatiter)

@@ -1,0 +1,92 @@
+"""Universal functions: NumPy's, taking and giving mxnp arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from mxnp import _bridge
+from mxnp._bridge import Function
+from mxnp._engine import core
+
+from .members import add_members
+from .ndarray import described, ndarray
+
+__all__ = ["ufunc"]
+
+
+class UfuncType(type):
+    """The class of `ufunc`: NumPy's own ufuncs are instances of it too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, numpy.ufunc) or type(instance) is cls
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, numpy.ufunc)
+
+
+class _Documentation:
+    """The docstring of a ufunc: NumPy's, until the program sets its own."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self.of_class = of_class
+
+    def __get__(self, instance: ufunc | None, owner: type) -> str | None:
+        return self.of_class if instance is None else instance.__wrapped__.__doc__
+
+
+class ufunc(Function, metaclass=UfuncType):  # noqa: N801
+    """
+    Function that operates element by element on whole arrays.
+
+    It has everything `numpy.ufunc` has: attributes such as ``nin`` and ``types``, and
+    the methods ``reduce``, ``accumulate``, ``reduceat``, ``outer``, ``at`` and
+    ``resolve_dtypes``.
+
+    See Also
+    --------
+    numpy.ufunc
+    """
+
+    __module__ = "mxnp"
+
+    def __new__(cls, wrapped: Any = None, /) -> ufunc:
+        if not isinstance(wrapped, numpy.ufunc):
+            raise TypeError("cannot create 'numpy.ufunc' instances")
+        self: ufunc = super().__new__(cls, wrapped)
+        self.__name__ = wrapped.__name__
+        self.__qualname__ = getattr(wrapped, "__qualname__", wrapped.__name__)
+        self.operation = _rows.get(wrapped, -1)
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle by name, as NumPy does."""
+        import pickle
+
+        if self.is_standard:
+            return (_bridge.standard, (named(self.__wrapped__),))
+        by_name = pickle.loads(pickle.dumps(self.__wrapped__)) is self.__wrapped__
+        return (named, (self.__wrapped__,)) if by_name else self.__name__
+
+
+def named(wrapped: numpy.ufunc) -> ufunc:
+    """Give the mxnp ufunc over a NumPy ufunc; there is one for each."""
+    try:
+        return _known[wrapped]
+    except KeyError:
+        return _known.setdefault(wrapped, ufunc(wrapped))
+
+
+_known: dict[numpy.ufunc, ufunc] = {}
+_rows = {getattr(numpy, op.name): row for row, op in enumerate(core.ops())}
+
+
+ufunc.__doc__ = _Documentation(ufunc.__doc__)  # type: ignore[assignment]
+
+# Members of numpy.ufunc that each instance, or Python, has for itself.
+_OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
+
+add_members(ufunc, numpy.ufunc, own=_OWN | set(vars(ufunc)) | set(vars(Function)))
+_bridge.set_types(ndarray, ufunc, numpy.ndarray, type(numpy.dtype(object)), described)
+_bridge.name_like(ufunc, numpy.ufunc)

@@ -1,0 +1,1 @@
+"""`python -m mxnp`: the runner, its options, and the magics of notebooks."""

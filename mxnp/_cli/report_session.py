@@ -1,0 +1,116 @@
+"""A program that is run with a report: what is measured, written and judged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from types import TracebackType
+from typing import TextIO
+
+from mxnp._doctor.doctor import doctor, print_findings
+from mxnp._engine import core
+from mxnp._profiler import gate, text
+from mxnp._profiler.report import profile
+
+from .report_options import Wishes
+
+
+class Reporting:
+    """
+    Context manager around a program: measures it, and writes what is asked for.
+
+    The program's own exceptions and status are left as they are, unless it ends well
+    and does not pass: then it exits with status 1. Child processes write nothing.
+
+    Parameters
+    ----------
+    wishes : Wishes
+        What is asked for.
+    program : str
+        Its name.
+
+    Raises
+    ------
+    ImportError
+        If rich is wanted and not installed.
+    OSError
+        If a file can't be written.
+    """
+
+    def __init__(self, wishes: Wishes, program: str) -> None:
+        kinds = {kind for kind, _ in wishes.outputs}
+        if "text" in kinds and not text.is_possible():
+            raise ImportError(text.MISSING)
+        self._wishes = wishes
+        self._files = [(kind, _opened(file)) for kind, file in wishes.outputs]
+        measured = doctor if wishes.is_doctor else profile
+        self._profile = measured(trace="trace" in kinds)
+        self._profile._program = program
+        self._process = os.getpid()
+
+    def __enter__(self) -> None:
+        self._profile.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if os.getpid() != self._process:
+            return
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+        if isinstance(error, SystemExit):
+            core.finish()  # tells of errors that nobody was told of
+        self._profile._counter.stop(runs_rest=error is None)
+        self._write()
+        is_good = error is None or (
+            isinstance(error, SystemExit) and error.code in (None, 0)
+        )
+        if not self._passes() and is_good:
+            raise SystemExit(1) from None
+
+    def _write(self) -> None:
+        for kind, file in self._files:
+            # Whoever reads a pipe may be gone.
+            with contextlib.suppress(BrokenPipeError):
+                if kind == "text":
+                    text.print_report(self._profile.report, file)
+                else:
+                    if file is not sys.stdout:
+                        file.truncate(0)
+                    file.write(getattr(self._profile, f"to_{kind}")())
+                file.flush()
+            if file not in (sys.stdout, sys.stderr):
+                file.close()
+        if self._wishes.is_doctor:
+            print_findings(self._profile.report, sys.stderr)
+
+    def _passes(self) -> bool:
+        report, wishes = self._profile.report, self._wishes
+        verdicts = []
+        if wishes.fallbacks is not None:
+            found = gate.fallbacks(report, wishes.allowed)
+            title = "mxnp: NumPy ran operations on large arrays"
+            verdicts.append(gate.verdict(title, found, wishes.fallbacks))
+        if wishes.waits is not None:
+            found = gate.waits(report, wishes.allowed)
+            title = "mxnp: the program waited for what it had recorded"
+            verdicts.append(gate.verdict(title, found, wishes.waits))
+        failed = [verdict for verdict in verdicts if verdict]
+        for verdict in failed:
+            print(verdict, file=sys.stderr)
+        return not failed
+
+
+def _opened(file: str) -> TextIO:
+    """Open it before the program runs, which may change the current folder."""
+    if file in ("", "-"):
+        return sys.stdout if file else sys.stderr
+    if file.endswith(".py"):
+        raise OSError(f"a report is not written to a program: {file}")
+    return open(file, "a", encoding="utf-8")  # noqa: PTH123

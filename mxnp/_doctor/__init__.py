@@ -1,0 +1,1 @@
+"""`doctor()`: patterns that cost time, and how to rewrite them."""

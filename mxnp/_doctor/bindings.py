@@ -1,0 +1,152 @@
+"""What is known of a name before a loop: how large a number is, whose memory it is."""
+
+from __future__ import annotations
+
+import ast
+
+from .syntax import Facts, assigned, is_stored
+
+_NEW = {  # functions whose result is memory of its own
+    *("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like"),
+    *("full_like", "arange", "linspace", "logspace", "array", "copy", "eye"),
+    *("random.rand", "random.randn", "random.random", "random.uniform"),
+    *("random.normal", "random.randint", "random.standard_normal"),
+}
+
+
+def called(node: ast.AST | None) -> str:
+    """Give the name that is called, if it is a call of one."""
+    is_named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.func.id if is_named else ""  # type: ignore[union-attr]
+
+
+def integer(node: ast.AST | None) -> int | None:
+    """Give the whole number that is written, or None."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = integer(node.operand)
+        return None if number is None else -number
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if type(value) is int else None
+
+
+class Bindings:
+    """
+    What names stand for where a loop begins.
+
+    Parameters
+    ----------
+    facts : Facts
+        What was counted.
+    loop : ast.AST
+        The loop, or the comprehension.
+    """
+
+    def __init__(self, facts: Facts, loop: ast.AST) -> None:
+        self._facts = facts
+        self._source = facts.source
+        self._outermost = loop
+
+    def least(self, node: ast.AST | None, depth: int = 0) -> int | None:
+        """Give what a number is at least, if that is known."""
+        if isinstance(node, ast.Name) and depth < 4:
+            return self.least(self._value(node.id), depth + 1)
+        is_length = (
+            called(node) == "len"
+            or (isinstance(node, ast.Attribute) and node.attr == "size")
+            or (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.value, ast.Attribute)
+                and node.value.attr == "shape"
+            )
+        )
+        return 0 if is_length else integer(node)
+
+    def _value(self, name: str) -> ast.AST | None:
+        """Give what a name is bound to, if that is known."""
+        scope = self._source.scope(self._outermost)
+        for place in (scope, self._source.tree):
+            stores = [use for use in self._source.names(place, name) if is_stored(use)]
+            arguments = getattr(place, "args", None)
+            if isinstance(arguments, ast.arguments) and any(
+                isinstance(part, ast.arg) and part.arg == name
+                for part in ast.walk(arguments)
+            ):
+                return None
+            if not stores:
+                continue
+            if len(stores) > 1 or self._source.is_shared(name, scope) * (
+                place is scope and scope is not self._source.tree
+            ):
+                return None
+            above = self._source.parent(stores[0])
+            if isinstance(above, ast.Assign):
+                return above.value
+            if isinstance(above, ast.Tuple):
+                outer = self._source.parent(above)
+                if isinstance(outer, ast.Assign):
+                    value = outer.value
+                    if isinstance(value, ast.Attribute) and value.attr == "shape":
+                        return ast.Subscript(value, ast.Constant(0), ast.Load())
+                    if isinstance(value, ast.Tuple):
+                        return value.elts[above.elts.index(stores[0])]
+            return None
+        return None
+
+    def is_new(self, name: str) -> bool:
+        """Tell whether an array is known to share its memory with no other."""
+        scope = self._source.scope(self._outermost)
+        statement = self._source.statement(self._outermost)
+        block = self._source.block(statement)
+        if "." in name or (scope is self._source.tree and self._is_in_function(name)):
+            return False
+        at = block.index(statement) if statement in block else 0
+        for number in range(at - 1, -1, -1):
+            earlier = block[number]
+            if isinstance(earlier, ast.Assign) and any(
+                isinstance(target, ast.Name) and target.id == name
+                for target in earlier.targets
+            ):
+                is_only = len(earlier.targets) == 1 and self._makes_new(earlier.value)
+                between = block[number + 1 : at]
+                return is_only and not any(self._escapes(one, name) for one in between)
+            if name in assigned([earlier]):
+                return False
+        return False
+
+    def _is_in_function(self, name: str) -> bool:
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+        return any(
+            self._source.names(node, name)
+            for node in ast.walk(self._source.tree)
+            if isinstance(node, functions)
+        )
+
+    def _makes_new(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.BinOp):
+            return True
+        if not isinstance(value, ast.Call):
+            return False
+        is_copy = isinstance(value.func, ast.Attribute) and value.func.attr == "copy"
+        if any(keyword.arg == "copy" for keyword in value.keywords):
+            return False
+        return self._source.function(value.func) in _NEW or (
+            is_copy and not value.args and not value.keywords
+        )
+
+    def _escapes(self, statement: ast.stmt, name: str) -> bool:
+        """Tell whether another name may get at the array of a name."""
+        for use in self._source.names(statement, name):
+            above = self._source.parent(use)
+            if is_stored(use):
+                return True
+            is_measure = isinstance(above, ast.Attribute) and above.attr in (
+                *("shape", "size", "ndim", "dtype", "sum", "max", "min", "copy"),
+            )
+            is_read = called(above) in ("len", "sum", "print")
+            is_item = isinstance(above, ast.Subscript) and (
+                is_stored(above) or bool(self._facts.elements(above, "getitem"))
+            )
+            is_term = isinstance(above, (ast.BinOp, ast.Compare))
+            if not (is_measure or is_read or is_item or is_term):
+                return True
+        return False

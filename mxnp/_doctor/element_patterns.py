@@ -1,0 +1,334 @@
+"""Patterns of single elements: loops over arrays, Python's sum and max, lists."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mxnp._profiler.model import Row
+
+from .findings import Finding, Search, summed
+from .syntax import COMPREHENSIONS, LOOPS, PURE, assigned, dotted_name, is_stored
+from .vectorization import (
+    CannotError,
+    Rewriting,
+    parenthesized,
+    vectorized_generator,
+    vectorized_loop,
+)
+
+_LEAST_ELEMENTS = 1000  # read or set one by one
+
+
+_ELEMENTS = "elements one by one"
+
+
+def _element_rows(search: Search, within: ast.AST) -> Iterator[Row]:
+    for part in ast.walk(within):
+        if part not in search.claimed:
+            yield from search.facts.elements(part)
+
+
+def element_loops(search: Search) -> Iterator[Finding]:
+    """Find loops over elements that are operations on whole arrays."""
+    for loop in ast.walk(search.source.tree):
+        if not isinstance(loop, ast.For) or loop in search.claimed:
+            continue
+        calls, seconds = summed(_element_rows(search, loop))
+        if calls < _LEAST_ELEMENTS:
+            continue
+        try:
+            rewriting = vectorized_loop(loop, search.facts)
+        except CannotError:
+            continue
+        search.claim(loop)
+        yield search.finding(
+            "element loop",
+            loop,
+            (calls, _ELEMENTS, seconds),
+            "Each element becomes an object of Python; operations on whole arrays "
+            "take them all at once.",
+            rewriting,
+        )
+
+
+_BUILTINS = ("sum", "max", "min", "any", "all")
+
+
+def builtin_reductions(search: Search) -> Iterator[Finding]:
+    """Find Python's sum, max, min, any and all of an array."""
+    for call in ast.walk(search.source.tree):
+        is_builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if not is_builtin or call in search.claimed:
+            continue
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Name)
+        name = call.func.id
+        if name not in _BUILTINS or call.keywords or not call.args:
+            continue
+        cost = summed(_element_rows(search, call))
+        rows = [
+            row for row in search.facts.rows.get(call, []) if row.operation == "add"
+        ]
+        if name == "sum" and rows:  # of rows or of matrices
+            cost = summed(rows)
+        elif cost[0] < _LEAST_ELEMENTS:
+            continue
+        rewriting = _reduction(search, call, name, is_deep=bool(rows))
+        if rewriting is None:
+            continue
+        search.claim(call)
+        yield search.finding(
+            f"Python's {name}",
+            call,
+            (cost[0], "additions of rows" if rows else _ELEMENTS, cost[1]),
+            f"Python's {name} takes one element after the other; "
+            "the method of the array does it in one pass.",
+            rewriting,
+        )
+
+
+def _reduction(
+    search: Search, call: ast.Call, name: str, *, is_deep: bool
+) -> Rewriting | None:
+    first, *start = call.args
+    conditions: list[str] = []
+    if isinstance(first, (ast.GeneratorExp, ast.ListComp)):
+        try:
+            text, rewriting = vectorized_generator(first, search.facts)
+        except CannotError:
+            return None
+        conditions = rewriting.conditions
+        array = text if text.isidentifier() else f"({text})"
+    elif is_deep or search.facts.elements(call, "getitem"):
+        array = parenthesized(first, search.source.text(first))
+    else:
+        return None
+    if len(start) > (name == "sum"):
+        return None
+    text = f"{array}.{name}({'axis=0' * is_deep})"
+    if start:
+        text = f"{search.source.text(start[0])} + {text}"
+    if name == "sum" and not is_deep:
+        conditions.append("the last digits may differ (it adds up in another order)")
+    elif name in ("max", "min"):
+        conditions.append(f"no element of `{array}` is NaN")
+    return Rewriting([_restated(search, call, text)], conditions)
+
+
+def _restated(search: Search, node: ast.expr, text: str) -> str:
+    """Give the statement of an expression with another text in its place."""
+    above = search.source.parent(node)
+    if " + " in text and not isinstance(above, ast.stmt):
+        text = f"({text})"
+    statement = search.source.statement(node)
+    if isinstance(statement, (*LOOPS, ast.If, ast.With, ast.FunctionDef, ast.Try)):
+        return text
+    return search.source.text(statement, lambda part: text if part is node else None)
+
+
+def comprehensions(search: Search) -> Iterator[Finding]:
+    """Find lists of elements that are computed one by one."""
+    for node in ast.walk(search.source.tree):
+        if not isinstance(node, ast.ListComp) or node in search.claimed:
+            continue
+        calls, seconds = summed(_element_rows(search, node))
+        if calls < _LEAST_ELEMENTS:
+            continue
+        try:
+            text, rewriting = vectorized_generator(node, search.facts)
+        except CannotError:
+            continue
+        search.claim(node)
+        above = search.source.parent(node)
+        if (
+            isinstance(above, ast.Call)
+            and search.source.function(above.func) in ("array", "asarray")
+            and len(above.args) == 1
+            and not above.keywords
+        ):
+            is_bare = all(part not in text for part in "+-*/(<>=&|~%@")
+            text = f"{search.source.text(above.func)}({text})" if is_bare else text
+            new = _restated(search, above, text)
+        else:
+            text = f"{text if text.isidentifier() else f'({text})'}.tolist()"
+            new = _restated(search, node, text)
+            rewriting.conditions.append(
+                "numbers of Python do instead of NumPy's scalars"
+            )
+        yield search.finding(
+            "list of elements",
+            node,
+            (calls, _ELEMENTS, seconds),
+            "Each element becomes an object of Python; an operation on the whole array "
+            "takes them all at once.",
+            Rewriting([new], rewriting.conditions),
+        )
+
+
+def scalar_reads(search: Search) -> Iterator[Finding]:
+    """Find elements read or set one by one in loops of any kind."""
+    source = search.source
+    places: dict[ast.AST, list[Row]] = {}
+    for node in search.facts.rows:
+        rows = search.facts.elements(node) + _items(search, node)
+        loops = source.loops(node)
+        if isinstance(node, (*LOOPS, *COMPREHENSIONS)):
+            loops = [node, *loops]
+        if rows and loops and node not in search.claimed:
+            places.setdefault(loops[0], []).extend(rows)
+        elif rows and node not in search.claimed and _is_iteration(node):
+            places.setdefault(node, []).extend(rows)
+    for loop, rows in places.items():
+        calls, seconds = summed(rows)
+        if calls < _LEAST_ELEMENTS:
+            continue
+        rewriting, is_example = _as_lists(search, loop)
+        listed = _iterated_list(search, loop)
+        if listed is not None:
+            rewriting, is_example = listed, False
+        yield search.finding(
+            "scalar reads",
+            loop,
+            (calls, _ELEMENTS, seconds),
+            "An element of an array is an object of NumPy, made anew each time; lists "
+            "hold objects of Python, and pay where most of an array is read. Where no "
+            "element depends on another, operations on whole arrays are faster still.",
+            rewriting,
+            is_example=is_example,
+        )
+
+
+def _iterated_list(search: Search, node: ast.AST) -> Rewriting | None:
+    """Rewrite what goes through an array as going through a list."""
+    source = search.source
+    if not search.facts.elements(node, "getitem"):
+        return None
+    new = "the elements may be numbers of Python (they raise where NumPy warns)"
+    if isinstance(node, ast.Call) and node.args:
+        array = (
+            node.args[-1]
+            if dotted_name(node.func) in ("map", "filter")
+            else node.args[0]
+        )
+        text = f"{parenthesized(array, source.text(array))}.tolist()"
+        if dotted_name(node.func) != "list":
+            text = source.text(node, lambda part: text if part is array else None)
+        return Rewriting([_restated(search, node, text)], [new])
+    if isinstance(node, ast.For):
+        array = node.iter
+    elif isinstance(node, COMPREHENSIONS):
+        array = node.generators[0].iter
+    else:
+        return None
+    call = dotted_name(getattr(array, "func", array))
+    if call == "enumerate" and isinstance(array, ast.Call):
+        array = array.args[0]
+    elif call in ("zip", "range", "map"):
+        return None
+    text = f"{parenthesized(array, source.text(array))}.tolist()"
+    changed = source.text(node, lambda part: text if part is array else None)
+    if not isinstance(node, ast.For):
+        changed = _restated(search, node, changed)
+    return Rewriting([changed], [new])
+
+
+def _is_iteration(node: ast.AST) -> bool:
+    names = ("list", "tuple", "set", "sorted", "map", "filter", *_BUILTINS)
+    return isinstance(node, ast.Call) and dotted_name(node.func) in names
+
+
+def _items(search: Search, node: ast.AST) -> list[Row]:
+    """Give the rows of ``a.item(i)``."""
+    return [
+        row
+        for row in search.facts.rows.get(node, [])
+        if row.operation == "item" and row.lane == "numpy"
+    ]
+
+
+def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewriting, bool]:
+    """Rewrite a loop that only reads, on lists."""
+    source = search.source
+    read: dict[str, None] = {}
+    loops = [loop for loop in source.loops(innermost) if isinstance(loop, LOOPS)]
+    whole = loops[-1] if loops else innermost
+    inside = [n for n in ast.walk(innermost) if isinstance(n, ast.Subscript)]
+    elements = [n for n in inside if search.facts.elements(n)]
+    stored = {dotted_name(n.value) for n in elements if is_stored(n)}
+    for node in elements:
+        name = dotted_name(node.value)
+        if name and name not in stored | assigned([whole]):
+            read[name] = None
+    if not read or not all(map(str.isidentifier, read)):
+        return _ELEMENTS_EXAMPLE, True
+    lists = {name: f"{name}_list" for name in read}
+
+    def replace(node: ast.AST) -> str | None:
+        if not (isinstance(node, ast.Subscript) and node in elements):
+            return _item_call(node)
+        name = dotted_name(node.value)
+        if name not in lists:
+            return None
+        entries = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        keys = "".join(f"[{source.text(entry, replace)}]" for entry in entries)
+        return lists[name] + keys
+
+    def _item_call(node: ast.AST) -> str | None:
+        is_item = (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "item"
+            and node.func.value in elements
+            and not node.args
+        )
+        return replace(node.func.value) if is_item else None  # type: ignore[attr-defined]
+
+    before = [
+        f"{new} = {name}.tolist()  # before the loop" for name, new in lists.items()
+    ]
+    text = source.text(innermost, replace)
+    listed = " and ".join(f"`{name}`" for name in lists)
+    is_or_are = "is" if len(lists) == 1 else "are"
+    conditions = []
+    if not _only_reads(search, whole):
+        conditions.append(f"the loop changes nothing of {listed}")
+    if not all(_is_number(search, n) for n in elements if not is_stored(n)):
+        conditions.append(
+            f"{listed} {is_or_are} of bool, int64, float64 or complex128, and numbers "
+            "of Python do (they raise where NumPy warns)"
+        )
+    return Rewriting([*before, text], conditions), False
+
+
+def _is_number(search: Search, node: ast.AST) -> bool:
+    """Tell whether an element is made a number of Python at once."""
+    above = search.source.parent(node)
+    if isinstance(above, ast.Call):
+        return dotted_name(above.func) in ("float", "int", "bool", "complex")
+    return isinstance(above, ast.Attribute) and above.attr == "item"
+
+
+def _only_reads(search: Search, loop: ast.AST) -> bool:
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Subscript) and is_stored(node):
+            return False
+        if isinstance(node, ast.AugAssign) and search.facts.rows.get(node):
+            return False
+        if isinstance(node, ast.Call):
+            name = dotted_name(node.func)
+            is_method = isinstance(node.func, ast.Attribute) and node.func.attr in (
+                *("append", "item"),
+            )
+            if name not in PURE and not name.startswith("math.") and not is_method:
+                return False
+    return True
+
+
+_ELEMENTS_EXAMPLE = Rewriting(
+    [
+        "values = array.tolist()  # before the loop",
+        "...                      # the loop, with values[i] for array[i]",
+        "array[:] = values        # after it, if it changes them",
+    ]
+)

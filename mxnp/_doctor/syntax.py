@@ -1,0 +1,331 @@
+"""The files of a program as trees, and what was counted for each node of them."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from mxnp._profiler.model import Place, Report, Row, Wait
+
+LOOPS = (ast.For, ast.While)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
+# Functions of Python that change nothing of their arguments.
+PURE = {
+    *("abs", "float", "int", "bool", "max", "min", "len", "range", "round", "print"),
+    *("enumerate", "zip", "complex", "str"),
+}
+# What takes its arguments' elements when it is gone through.
+_LAZY = {"enumerate", "filter", "iter", "map", "reversed", "zip"}
+_OURS = ("numpy", "mxnp")
+
+Spot = tuple[int, int, int, int]  # first and last line, columns in bytes of UTF-8
+
+
+class Source:
+    """
+    A file of the program.
+
+    Parameters
+    ----------
+    file : str
+        As in code objects.
+    text : str
+        What is in it.
+
+    Raises
+    ------
+    SyntaxError
+        If it is no program.
+    """
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.tree = ast.parse(text)
+        self._lines = text.encode().splitlines(keepends=True)
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._at: dict[Spot, ast.AST] = {}
+        for node in ast.walk(self.tree):
+            for child in ast.iter_child_nodes(node):
+                self._parents[child] = node
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.expr, ast.stmt)):
+                self._at[spot(node)] = node  # an expression rather than its statement
+
+    @classmethod
+    def of(cls, file: str) -> Source | None:
+        """Read a file; None if it is gone or no program."""
+        try:
+            return cls(file, "".join(linecache.getlines(file)))
+        except (SyntaxError, ValueError):
+            return None
+
+    # -- Nodes -------------------------------------------------------------------------
+
+    def at(self, place: Place) -> ast.AST | None:
+        """Give the node at a place, or None."""
+        return self._at.get(
+            (place.line, place.end_line, place.column, place.end_column)
+        )
+
+    def reader(self, node: ast.AST) -> ast.AST:
+        """
+        Give the loop or comprehension that goes through an expression, else that.
+
+        From Python 3.13 on its instruction has the place of what it goes through.
+        """
+        above = self._parents.get(node)
+        is_lazy = isinstance(node, ast.Call) and dotted_name(node.func) in _LAZY
+        is_array = is_lazy or isinstance(node, (ast.Name, ast.Attribute))
+        if above is None or not is_array or getattr(above, "iter", None) is not node:
+            return node
+        return self._parents[above] if isinstance(above, ast.comprehension) else above
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """Give the node that a node is a part of."""
+        return self._parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Give the nodes that a node is in, the innermost first."""
+        above = self._parents.get(node)
+        while above is not None:
+            yield above
+            above = self._parents.get(above)
+
+    def scope(self, node: ast.AST) -> ast.AST:
+        """Give the function or module whose names a node sees."""
+        return next(
+            (above for above in self.ancestors(node) if isinstance(above, _SCOPES)),
+            self.tree,
+        )
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """Give the innermost statement that a node is in."""
+        if isinstance(node, ast.stmt):
+            return node
+        return next(
+            above for above in self.ancestors(node) if isinstance(above, ast.stmt)
+        )
+
+    def loops(self, node: ast.AST) -> list[ast.AST]:
+        """Give the loops of its function that a node is in, the innermost first."""
+        found: list[ast.AST] = []
+        inner = node
+        for above in self.ancestors(node):
+            if isinstance(above, _SCOPES):
+                break
+            is_evaluated_once = (
+                inner is above.iter
+                if isinstance(above, ast.For)
+                else isinstance(inner, ast.comprehension)
+                and inner is above.generators[0]  # type: ignore[attr-defined]
+                and _is_in(node, inner.iter)
+            )
+            if isinstance(above, (*LOOPS, *COMPREHENSIONS)) and not is_evaluated_once:
+                found.append(above)
+            inner = above
+        return found
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Give the list of statements that one stands in."""
+        above = self._parents[statement]
+        for _, value in ast.iter_fields(above):
+            if isinstance(value, list) and statement in value:
+                return value
+        return [statement]
+
+    def names(self, within: ast.AST, name: str) -> list[ast.Name]:
+        """Give the uses of a name, also those in functions inside."""
+        return [
+            node
+            for node in ast.walk(within)
+            if isinstance(node, ast.Name) and node.id == name
+        ]
+
+    def is_shared(self, name: str, scope: ast.AST) -> bool:
+        """Tell whether functions other than this one may use a name of it."""
+        for node in ast.walk(scope):
+            if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
+                return True
+            is_other = node is not scope and isinstance(node, _SCOPES)
+            uses = self.names(node, name) if is_other else []
+            if uses and not any(
+                self.scope(use) is node for use in uses if is_stored(use)
+            ):
+                arguments = [
+                    part.arg for part in ast.walk(node) if isinstance(part, ast.arg)
+                ]
+                if name not in arguments:
+                    return True
+        return False
+
+    # -- Text --------------------------------------------------------------------------
+
+    def line(self, number: int) -> str:
+        """Give a line without what is before and after it."""
+        if not 0 < number <= len(self._lines):
+            return ""
+        return self._lines[number - 1].decode(errors="replace").strip()
+
+    def text(
+        self,
+        node: ast.AST,
+        replace: Callable[[ast.AST], str | None] = lambda node: None,
+    ) -> str:
+        """
+        Give the program's text of a node, with parts of it replaced.
+
+        Parameters
+        ----------
+        node : ast.AST
+            An expression or a statement.
+        replace : callable, optional
+            What it gives for a node stands in its place; None leaves the node, and asks
+            for the nodes in it.
+        """
+        edits: list[tuple[tuple[int, int], tuple[int, int], str]] = []
+
+        def visit(part: ast.AST) -> None:
+            new = replace(part)
+            if new is None:
+                for child in ast.iter_child_nodes(part):
+                    visit(child)
+            else:
+                first, last, left, right = spot(part)
+                edits.append(((first, left), (last, right), new))
+
+        visit(node)
+        first, last, left, right = spot(node)
+        pieces: list[str] = []
+        at = (first, left)
+        for begin, end, new in sorted(edits):
+            pieces += [self._between(at, begin), new]
+            at = end
+        pieces.append(self._between(at, (last, right)))
+        head, *rest = "".join(pieces).split("\n")
+        is_deep = all(not line[:left].strip() for line in rest)
+        return "\n".join([head, *(line[left:] if is_deep else line for line in rest)])
+
+    def _between(self, begin: tuple[int, int], end: tuple[int, int]) -> str:
+        lines = self._lines[begin[0] - 1 : end[0]]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: end[1]]
+        lines[0] = lines[0][begin[1] :]
+        return b"".join(lines).decode(errors="replace").replace("\r\n", "\n")
+
+    # -- NumPy's names -----------------------------------------------------------------
+
+    @cached_property
+    def _imports(self) -> tuple[str, dict[str, str]]:
+        module, names = "", {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name in _OURS:
+                        module = module or alias.asname or alias.name
+            elif isinstance(node, ast.ImportFrom) and node.module in _OURS:
+                names.update({a.asname or a.name: a.name for a in node.names})
+        return module, names
+
+    @property
+    def numpy(self) -> str:
+        """What the program calls NumPy; ``np`` if it does not."""
+        return self._imports[0] or "np"
+
+    def function(self, node: ast.AST) -> str:
+        """Name the function of NumPy that an expression is: linalg.svd, or else ""."""
+        if isinstance(node, ast.Name):
+            return self._imports[1].get(node.id, "")
+        dotted = dotted_name(node)
+        first, _, rest = dotted.partition(".")
+        return rest if first and first == self._imports[0] else ""
+
+
+def spot(node: ast.AST) -> Spot:
+    """Give where a node stands."""
+    lines = (getattr(node, "lineno", 0), getattr(node, "end_lineno", 0))
+    columns = (getattr(node, "col_offset", -1), getattr(node, "end_col_offset", -1))
+    return (*lines, *columns)
+
+
+def dotted_name(node: ast.AST) -> str:
+    """Give a name with attributes, as self.x, or else ""."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        before = dotted_name(node.value)
+        return f"{before}.{node.attr}" if before else ""
+    return ""
+
+
+def _is_in(node: ast.AST, whole: ast.AST) -> bool:
+    return any(part is node for part in ast.walk(whole))
+
+
+def is_stored(node: ast.AST) -> bool:
+    """Tell whether a name, attribute or subscript is assigned to."""
+    return isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
+
+
+def assigned(within: Iterable[ast.AST]) -> set[str]:
+    """Give the names, with attributes, that nodes bind or delete."""
+    return {
+        dotted_name(node)
+        for whole in within
+        for node in ast.walk(whole)
+        if isinstance(node, (ast.Name, ast.Attribute)) and is_stored(node)
+    }
+
+
+class Facts:
+    """
+    What was counted, by node.
+
+    Parameters
+    ----------
+    report : Report
+        What was counted.
+    source : Source
+        The file that is asked about.
+    """
+
+    def __init__(self, report: Report, source: Source) -> None:
+        self.total = report.total
+        self.source = source
+        self.rows: dict[ast.AST, list[Row]] = defaultdict(list)
+        self.waits: dict[ast.AST, list[Wait]] = defaultdict(list)
+        for row in report.rows:
+            node = source.at(row.place) if row.place.file == source.file else None
+            if node is not None:
+                is_read = row.operation == "getitem"
+                self.rows[source.reader(node) if is_read else node].append(row)
+        for wait in report.waits:
+            node = source.at(wait.place) if wait.place.file == source.file else None
+            if node is not None:
+                self.waits[node].append(wait)
+
+    def elements(self, node: ast.AST, operation: str = "") -> list[Row]:
+        """Give the rows of single elements that NumPy read or set at a node."""
+        return [
+            row
+            for row in self.rows.get(node, [])
+            if row.lane == "numpy"
+            and row.operation in ((operation,) if operation else ("getitem", "setitem"))
+            and row.elements == row.calls
+        ]
+
+    def within(self, node: ast.AST) -> Iterator[tuple[ast.AST, Row]]:
+        """Give the rows of a node and of all in it."""
+        for part in ast.walk(node):
+            for row in self.rows.get(part, []):
+                yield part, row
+
+    def waits_within(self, node: ast.AST) -> Iterator[tuple[ast.AST, Wait]]:
+        """Give the waits of a node and of all in it."""
+        for part in ast.walk(node):
+            for wait in self.waits.get(part, []):
+                yield part, wait

@@ -1,0 +1,1 @@
+"""Access to the C core, settings and devices."""

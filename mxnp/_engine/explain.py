@@ -1,0 +1,89 @@
+"""What the last flush did, in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TextIO
+
+from mxnp import _bridge
+
+from .core import Group, last_flush
+from .figures import count, nbytes, time
+
+
+def explain(file: TextIO | None = None) -> None:
+    """
+    Print what the last flush did.
+
+    Operations on large arrays are recorded and run together, in groups: each is one
+    pass over memory, on blocks that stay in the cache. For each group this prints its
+    operations in the order they ran, the shape they go over, the results that never
+    were in memory, the bytes that were read and written, the threads and the time.
+
+    Parameters
+    ----------
+    file : file object, optional
+        Where to print, by default ``sys.stdout``.
+
+    Notes
+    -----
+    Bytes are those of the arrays that a group reads and writes, each counted once.
+    Groups after the 256th are not listed. What NumPy ran at once, because arrays were
+    small or an operation can't be recorded, is not part of a flush.
+
+    Examples
+    --------
+    >>> import mxnp as np
+    >>> x = np.arange(1_000_000.0)
+    >>> y = np.sqrt(x * x + 1)
+    >>> total = float(y.sum())
+    >>> np.explain()  # doctest: +SKIP
+    Last flush: 4 operations in 1 group, 8.00 MB read, 8.00 MB written, 1.62 ms
+      1. multiply, add, sqrt, add.reduce
+         (1000000,), 2 results never in memory, 8.00 MB read, 8.00 MB written,
+         2 threads, 1.62 ms
+    """
+    groups = last_flush()
+    lines = [_summary(groups)]
+    for number, group in enumerate(groups, 1):
+        lines += _describe(number, group)
+    waiting = _bridge.pending()
+    if waiting:
+        lines.append(f"Recorded since, and not run yet: {count(waiting, 'operation')}")
+    print("\n".join(lines), file=file)
+
+
+def _summary(groups: list[Group]) -> str:
+    if not groups:
+        return "Nothing has been flushed yet"
+    operations = sum(len(group.operations) for group in groups)
+    parts = (
+        f"{count(operations, 'operation')} in {count(len(groups), 'group')}",
+        f"{nbytes(sum(group.bytes_read for group in groups))} read",
+        f"{nbytes(sum(group.bytes_written for group in groups))} written",
+        time(sum(group.seconds for group in groups)),
+    )
+    return f"Last flush: {', '.join(parts)}"
+
+
+def _describe(number: int, group: Group) -> list[str]:
+    parts = [
+        f"{group.shape}",
+        f"{nbytes(group.bytes_read)} read",
+        f"{nbytes(group.bytes_written)} written",
+        count(group.threads, "thread"),
+        time(group.seconds),
+    ]
+    if group.temporaries:
+        parts.insert(1, f"{count(group.temporaries, 'result')} never in memory")
+    head = f"{number:3}. "
+    return [*_paragraph(head, group.operations), *_paragraph(" " * len(head), parts)]
+
+
+def _paragraph(head: str, parts: Sequence[str]) -> list[str]:
+    """Wrap a list between its parts alone."""
+    whole = ", ".join(part.replace(" ", "\xa0") for part in parts)
+    blank = " " * len(head)
+    lines = textwrap.wrap(whole, 88, initial_indent=head, subsequent_indent=blank)
+    return [line.replace("\xa0", " ") for line in lines]

@@ -1,0 +1,1 @@
+"""Other packages: what lets them take mxnp's arrays."""

@@ -1,0 +1,271 @@
+"""mxnp as a backend of ``dask.array``; imported once the program has imported that."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import dask.array as da
+import numpy
+from dask import config
+from dask.array import backends, chunk_types, core, dispatch
+from dask.base import tokenize
+
+import mxnp
+from mxnp._array.ndarray import host, ndarray
+from mxnp._bridge import Function
+
+NAME = "mxnp"
+
+
+# -- Chunks ----------------------------------------------------------------------------
+
+
+def as_chunk(block: Any) -> Any:
+    """Give a NumPy array as an mxnp array; masked arrays and scalars as they are."""
+    if isinstance(block, numpy.ndarray) and not isinstance(block, numpy.ma.MaskedArray):
+        return mxnp.asarray(block)
+    return block
+
+
+def as_numpy(chunk: Any, **_: Any) -> Any:
+    """Give the NumPy array that shares an mxnp array's memory."""
+    return numpy.asarray(chunk)
+
+
+def to_mxnp(data: Any) -> Any:
+    """Let the chunks of a dask array, or of several in a tuple, be mxnp arrays."""
+    if isinstance(data, tuple | list):
+        return type(data)(map(to_mxnp, data))
+    if not isinstance(data, da.Array):
+        return data
+    meta = as_chunk(data._meta)
+    return data.map_blocks(as_chunk, dtype=data.dtype, meta=meta, name=None)
+
+
+# -- The backend -----------------------------------------------------------------------
+
+
+def _with_meta(name: str) -> Callable[..., Any]:
+    """Make one of the backend's functions from dask's own."""
+
+    @functools.wraps(getattr(da, name))
+    def create(*args: Any, meta: Any = None, **kwargs: Any) -> Any:
+        meta = mxnp.empty(0) if meta is None else meta
+        with config.set({"array.backend": "numpy"}):
+            return getattr(da, name)(*args, meta=meta, **kwargs)
+
+    return create
+
+
+class Backend(backends.ArrayBackendEntrypoint):  # type: ignore[misc]
+    """What ``array.backend: mxnp`` in dask's configuration stands for."""
+
+    ones = staticmethod(_with_meta("ones"))
+    zeros = staticmethod(_with_meta("zeros"))
+    empty = staticmethod(_with_meta("empty"))
+    full = staticmethod(_with_meta("full"))
+    RandomState = mxnp.random.RandomState
+    default_bit_generator = mxnp.random.PCG64
+
+    @classmethod
+    def to_backend_dispatch(cls) -> Callable[..., Any]:
+        """Give the function that makes an mxnp array of a chunk."""
+        return as_chunk
+
+    @classmethod
+    def to_backend(cls, data: Any, **kwargs: Any) -> Any:
+        """Let the chunks of a dask array be mxnp arrays."""
+        return data if type(data._meta) is ndarray else to_mxnp(data)
+
+    @staticmethod
+    @functools.wraps(da.arange)
+    def arange(*args: Any, like: Any = None, **kwargs: Any) -> Any:
+        like = mxnp.empty(0) if like is None else like
+        with config.set({"array.backend": "numpy"}):
+            return da.arange(*args, like=like, **kwargs)
+
+
+# -- dask's tables, by the class of a chunk --------------------------------------------
+
+
+def _percentile(a: Any, q: Any, method: str = "linear") -> Any:
+    values, count = dispatch.percentile_lookup.dispatch(numpy.ndarray)(
+        host(a), host(q), method
+    )
+    return as_chunk(values), count
+
+
+def _fill_tables() -> None:
+    chunk_types.register_chunk_type(ndarray)
+    for table, function in {
+        dispatch.concatenate_lookup: mxnp.concatenate,
+        dispatch.take_lookup: mxnp.take,
+        dispatch.tensordot_lookup: mxnp.tensordot,
+        dispatch.einsum_lookup: mxnp.einsum,
+        dispatch.empty_lookup: mxnp.empty,
+        dispatch.divide_lookup: mxnp.divide,
+        dispatch.percentile_lookup: _percentile,
+        dispatch.numel_lookup: backends._numel_arraylike,
+        dispatch.nannumel_lookup: backends._nannumel,
+        dispatch.to_numpy_dispatch: as_numpy,
+    }.items():
+        table.register(ndarray, function)
+
+
+# -- Functions of dask.array that make NumPy arrays ------------------------------------
+
+# These follow `array.backend` once they are replaced.
+_CREATING = [
+    "array",
+    "asanyarray",
+    "asarray",
+    "eye",
+    "fft.fftfreq",
+    "fft.rfftfreq",
+    "from_array",
+    "from_npy_stack",
+    "from_zarr",
+    "fromfunction",
+    "indices",
+    "linspace",
+    "tri",
+]
+
+# These give NumPy arrays, in some chunks at least, of whatever they are given.
+_CONVERTING = [
+    "argwhere",
+    "flatnonzero",
+    "histogram2d",
+    "histogramdd",
+    "insert",
+    "linalg.cholesky",
+    "linalg.inv",
+    "linalg.lstsq",
+    "linalg.lu",
+    "linalg.solve",
+    "linalg.solve_triangular",
+    "ma.count",
+    "ma.filled",
+    "ma.getdata",
+    "ma.getmaskarray",
+    "ma.nonzero",
+    "nonzero",
+    "pad",
+    "push",
+    "union1d",
+    "unique",
+    "where",
+]
+
+
+def _is_backend() -> bool:
+    return bool(backends.array_creation_dispatch.backend == NAME)
+
+
+def _is_ours(x: Any) -> bool:
+    if isinstance(x, tuple | list):
+        return any(map(_is_ours, x))
+    return type(getattr(x, "_meta", None)) is ndarray
+
+
+def _creating(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        return to_mxnp(made) if _is_backend() else made
+
+    return create
+
+
+def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        is_ours = _is_backend() or _is_ours([*args, *kwargs.values()])
+        return to_mxnp(made) if is_ours else made
+
+    return convert
+
+
+def _from_array(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let each chunk of an mxnp array be in the graph, as dask does for NumPy's."""
+
+    @functools.wraps(function)
+    def from_array(
+        x: Any,
+        chunks: Any = "auto",
+        name: Any = None,
+        lock: Any = False,
+        **kwargs: Any,
+    ) -> Any:
+        if type(x) is not ndarray or lock:
+            return function(x, chunks, name, lock, **kwargs)
+        x = x.copy()
+        chunks = core.normalize_chunks(chunks, x.shape, dtype=x.dtype)
+        if name in (None, True):
+            name = f"array-{tokenize(x, chunks)}"
+        elif name is False:
+            name = f"array-{uuid.uuid1()}"
+        keys = itertools.product([name], *(range(len(sizes)) for sizes in chunks))
+        values = (x[key] for key in core.slices_from_chunks(chunks))
+        graph = dict(zip(keys, values, strict=True))
+        return core.Array(graph, name, chunks, meta=x, dtype=x.dtype)
+
+    return from_array
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let dask see the parameters of NumPy's functions behind ours."""
+
+    def originals(x: Any) -> Any:
+        return x.__wrapped__ if isinstance(x, Function) else x
+
+    @functools.wraps(function)
+    def reduction(*args: Any, **kwargs: Any) -> Any:
+        kwargs = {name: originals(value) for name, value in kwargs.items()}
+        return function(*map(originals, args), **kwargs)
+
+    return reduction
+
+
+def _to_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let `to_backend("numpy")` see that mxnp arrays are not NumPy's."""
+
+    def to_backend(data: Any, **kwargs: Any) -> Any:
+        if type(data._meta) is ndarray:
+            return data.map_blocks(as_numpy, meta=as_numpy(data._meta), **kwargs)
+        return function(data, **kwargs)
+
+    return to_backend
+
+
+def _replace(path: str, wrapper: Callable[..., Any], everywhere: bool = False) -> None:
+    """Put a wrapper around a public function, and around it where it is defined."""
+    *modules, name = path.split(".")
+    public = functools.reduce(getattr, modules, da)
+    original = getattr(public, name, None)
+    if original is None:
+        return
+    ours = wrapper(original)
+    setattr(public, name, ours)
+    if everywhere:
+        setattr(sys.modules[original.__module__], name, ours)
+
+
+def install(array: Any) -> None:
+    """Tell ``dask.array`` of mxnp's arrays."""
+    _fill_tables()
+    backends.array_creation_dispatch.register_backend(NAME, Backend())
+    numpy_backend: Any = backends.NumpyBackendEntrypoint
+    numpy_backend.to_backend = staticmethod(_to_numpy(numpy_backend.to_backend))
+    array.from_array = _from_array(array.from_array)
+    array.reduction = _reduction(array.reduction)
+    for path in _CREATING:
+        _replace(path, _creating)
+    for path in _CONVERTING:
+        _replace(path, _converting, everywhere=True)

@@ -1,0 +1,383 @@
+"""Kernels of a program's own, written in the Metal Shading Language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy
+
+from mxnp import _bridge
+from mxnp._engine import core
+
+# What a kernel may ask by its name alone, and how Metal declares it.
+_ATTRIBUTES = {
+    "thread_position_in_grid": "uint3",
+    "thread_position_in_threadgroup": "uint3",
+    "threadgroup_position_in_grid": "uint3",
+    "threads_per_grid": "uint3",
+    "threads_per_threadgroup": "uint3",
+    "threadgroups_per_grid": "uint3",
+    "thread_index_in_threadgroup": "uint",
+    "thread_index_in_simdgroup": "uint",
+    "simdgroup_index_in_threadgroup": "uint",
+    "simdgroups_per_threadgroup": "uint",
+    "threads_per_simdgroup": "uint",
+}
+
+_FEW = 8  # elements; an input of fewer is in the constant address space
+
+_MOST_ARGUMENTS = 4096  # bytes of shapes and strides together
+
+_HEAD = """\
+#include <metal_stdlib>
+using namespace metal;
+
+/* Where the element of this number, counted in C order, is: elements from the first. */
+inline long elem_to_loc(uint elem, constant const int *shape,
+                        constant const long *strides, int ndim)
+{
+    long location = 0;
+    for (int i = ndim - 1; i >= 0; i--) {
+        location += long(elem % uint(shape[i])) * strides[i];
+        elem /= uint(shape[i]);
+    }
+    return location;
+}
+"""
+
+_NO_DEVICE = (
+    "metal_kernel needs a Metal device, and there is none: one comes with macOS on "
+    "Apple silicon. On Linux the Metal host of mxnp's tests runs kernels, slowly: "
+    "install mxnp from its sources with `pip install . -Csetup-args=-Dmetal=host`"
+)
+
+
+def metal_kernel(
+    name: str,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    source: str,
+    header: str = "",
+    ensure_row_contiguous: bool = True,
+    atomic_outputs: bool = False,
+) -> Callable[..., list[Any]]:
+    """
+    Make a function that runs a kernel of your own on the GPU.
+
+    The head of the kernel is written for you, from the arrays that it is called with:
+    `source` is its body. There an input or output is a pointer to its elements, ``x``;
+    ``x_shape``, ``x_strides`` (in elements) and ``x_ndim`` are there if the body names
+    them, and so is every attribute of Metal's, as ``thread_position_in_grid``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the kernel, in reports and in the compiler's messages.
+    input_names, output_names : sequence of str
+        Names of its arrays; 12 together at most.
+    source : str
+        Body of the kernel, in the Metal Shading Language.
+    header : str, optional
+        What comes before the kernel: functions, constants, includes.
+    ensure_row_contiguous : bool, optional
+        Whether inputs that are not in C order are copied first. Otherwise the kernel
+        looks at ``x_strides``; the function ``elem_to_loc(i, x_shape, x_strides,
+        x_ndim)`` gives the place of element ``i``.
+    atomic_outputs : bool, optional
+        Whether outputs are declared as ``device atomic<T> *``.
+
+    Returns
+    -------
+    callable
+        ``kernel(*, inputs, grid, threadgroup, output_shapes, output_dtypes,
+        template=(), init_value=None, verbose=False, stream=None)``, which gives the
+        list of outputs:
+
+        inputs : sequence of array_like
+            Of any dtype that Metal has; Python's own numbers get 32 bits. An input
+            of no dimensions is a reference, one
+            of fewer than 8 elements is in the constant address space.
+        grid, threadgroup : tuple of three ints
+            Threads in all, and in a threadgroup.
+        output_shapes, output_dtypes : sequences
+            One for each output.
+        template : sequence of (str, dtype or bool or int)
+            Names that the header and the body can use: of types, or of constants.
+        init_value : scalar, optional
+            What the outputs hold at first; otherwise anything.
+        verbose : bool
+            Whether the text of the kernel is printed.
+        stream : None
+            There is one queue; for programs that were written for MLX.
+
+    Raises
+    ------
+    ValueError
+        If the kernel does not compile, with the compiler's words and the line of
+        `source`, or if its arguments do not fit.
+    TypeError
+        If an array has a dtype that Metal has not.
+    RuntimeError
+        If there is no Metal device. If the device fails: at the next wait.
+
+    Notes
+    -----
+    Unlike indexing by mxnp, a kernel is not checked: what it reads or writes out of
+    bounds is undefined.
+
+    Kernels with other text are other kernels, whatever their names: variants for
+    several dtypes live side by side.
+
+    Examples
+    --------
+    >>> import mxnp as np
+    >>> exp = np.metal_kernel(
+    ...     name="my_exp",
+    ...     input_names=["x"],
+    ...     output_names=["out"],
+    ...     source='''
+    ...         uint i = thread_position_in_grid.x;
+    ...         out[i] = metal::exp(x[i]);
+    ...     ''',
+    ... )
+    """
+    names = [*input_names, *output_names]
+    for each in [name, *names]:
+        if not each.isidentifier():
+            raise ValueError(f"{each!r} is no name for a kernel or its arrays")
+    if len(set(names)) < len(names):
+        raise ValueError(f"names of arrays are repeated: {names}")
+
+    def kernel(
+        *,
+        inputs: Sequence[Any],
+        grid: Sequence[int],
+        threadgroup: Sequence[int],
+        output_shapes: Sequence[Sequence[int]],
+        output_dtypes: Sequence[Any],
+        template: Iterable[tuple[str, Any]] = (),
+        init_value: Any = None,
+        verbose: bool = False,
+        stream: None = None,
+    ) -> list[Any]:
+        del stream
+        if not core.metal_devices():
+            raise RuntimeError(_NO_DEVICE)
+        _check_number("inputs", inputs, input_names)
+        _check_number("output_shapes", output_shapes, output_names)
+        _check_number("output_dtypes", output_dtypes, output_names)
+        arrays = [_array(each, ensure_row_contiguous) for each in inputs]
+        outputs = [
+            _new_output(shape, dtype, init_value)
+            for shape, dtype in zip(output_shapes, output_dtypes, strict=True)
+        ]
+        text, arguments = _write(
+            name,
+            list(zip(input_names, arrays, strict=True)),
+            list(zip(output_names, outputs, strict=True)),
+            source,
+            header,
+            list(template),
+            atomic_outputs,
+        )
+        if verbose:
+            print(text)
+        threads = _three("threadgroup", threadgroup)
+        counts = _three("grid", grid)
+        if min(threads) < 1:
+            raise ValueError(f"threadgroup must be positive, but is {threads}")
+        if min(counts) > 0:
+            _bridge.launch(
+                b"",
+                text.encode(),
+                name.encode(),
+                (*arrays, *outputs),
+                len(outputs),
+                arguments,
+                False,
+                counts,
+                threads,
+            )
+        return outputs
+
+    kernel.__name__ = kernel.__qualname__ = name
+    kernel.__doc__ = f"Run the kernel {name!r}: see `mxnp.metal_kernel`."
+    return kernel
+
+
+# -- Arrays ---------------------------------------------------------------------------
+
+
+def _check_number(what: str, given: Sequence[Any], names: Sequence[str]) -> None:
+    if len(given) != len(names):
+        raise ValueError(f"{what} must have {len(names)} items, but has {len(given)}")
+
+
+def _three(what: str, sizes: Sequence[int]) -> tuple[int, int, int]:
+    """Read a size along three axes."""
+    if len(sizes) != 3 or min(sizes) < 0 or max(sizes) >= 2**32:
+        raise ValueError(f"{what} must be three sizes below 2**32, but is {sizes!r}")
+    x, y, z = (int(size) for size in sizes)
+    return x, y, z
+
+
+def _array(x: Any, contiguous: bool) -> Any:
+    """Give an array of mxnp's, in C order if that is asked for."""
+    is_ours = isinstance(x, _bridge.Array)
+    array = x if is_ours else _bridge.wrap(numpy.asarray(x, _number_dtype(x)))
+    kind = array.dtype
+    own = _own_dtype(kind) if _has_msl_type(kind) else kind
+    if kind.num != own.num or not (kind.isnative and array.flags.aligned):
+        return _bridge.wrap(numpy.array(array, own))
+    # In the constant address space an offset must be aligned to more than an element.
+    is_inside = array.size < _FEW and array.base is not None
+    is_odd = contiguous and not array.flags.c_contiguous
+    return array.copy() if is_inside or is_odd else array
+
+
+def _own_dtype(kind: Any) -> Any:
+    """Give the core's dtype, of several of one name."""
+    return numpy.dtype(kind.name)
+
+
+def _number_dtype(x: Any) -> Any:
+    """Give the dtype that one of Python's numbers has on the device; None: its own."""
+    kinds = {bool: numpy.bool_, int: numpy.int32, float: numpy.float32}
+    return kinds.get(type(x), numpy.complex64 if type(x) is complex else None)
+
+
+def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
+    """Make an output, that holds a value if one is given."""
+    dims = tuple(int(n) for n in shape)
+    _msl_type(dtype)
+    kind = _own_dtype(numpy.dtype(dtype))
+    out = (
+        _bridge.empty(dims, kind.num)
+        if init_value is None
+        else _bridge.fill(dims, kind.num, init_value)
+    )
+    if out is NotImplemented:
+        empty = numpy.empty(dims, kind)
+        if init_value is not None:
+            empty[...] = init_value
+        out = _bridge.wrap(empty)
+    return out
+
+
+# -- Text -----------------------------------------------------------------------------
+
+
+def _has_msl_type(dtype: Any) -> bool:
+    return numpy.dtype(dtype).name in core.metal_types()
+
+
+def _msl_type(dtype: Any) -> str:
+    """Name a dtype in Metal's words."""
+    kind = numpy.dtype(dtype)
+    if not _has_msl_type(kind) or not kind.isnative:
+        name = kind.name if kind.isnative else kind.str
+        raise TypeError(f"{name} is not available on device 'metal'")
+    return core.metal_types()[kind.name]
+
+
+class _Arguments:
+    """64-bit numbers that a kernel is given, and how its body names them."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.lines: list[str] = []
+
+    def add(self, line: str, numbers: Sequence[int]) -> None:
+        """Add numbers; the line names the place of the first."""
+        self.lines.append(f"    {line.format(len(self.numbers))}\n")
+        self.numbers += [int(number) for number in numbers]
+
+    def describe(self, name: str, array: Any, body: str) -> None:
+        """Add what the body asks of an array."""
+        names = set(re.findall(rf"\b{name}_(?:shape|strides|ndim)\b", body))
+        place = "mxnp_arguments + {}"
+        if f"{name}_shape" in names:
+            shape = (
+                f"constant const int *{name}_shape = (constant const int *)({place});"
+            )
+            self.add(shape, _pairs(array.shape))
+        if f"{name}_strides" in names:
+            strides = [stride // array.itemsize for stride in array.strides]
+            self.add(f"constant const long *{name}_strides = {place};", strides)
+        if f"{name}_ndim" in names:
+            self.add(f"const int {name}_ndim = int(*({place}));", [array.ndim])
+
+
+def _pairs(numbers: Sequence[int]) -> list[int]:
+    """Put 32-bit numbers side by side in 64-bit ones."""
+    padded = [*numbers, 0]
+    both = zip(padded[::2], padded[1::2], strict=False)
+    return [low | high << 32 for low, high in both]
+
+
+def _input(name: str, array: Any, index: int) -> str:
+    """Declare an input."""
+    kind = _msl_type(array.dtype)
+    if array.ndim == 0:
+        return f"constant const {kind} &{name} [[buffer({index})]]"
+    space = "constant" if array.size < _FEW else "device"
+    return f"{space} const {kind} *{name} [[buffer({index})]]"
+
+
+def _output(name: str, array: Any, index: int, atomic: bool) -> str:
+    """Declare an output."""
+    kind = _msl_type(array.dtype)
+    if atomic and array.itemsize != 4:
+        raise TypeError(f"an atomic output must have 32 bits, not be {array.dtype}")
+    if atomic:
+        kind = f"atomic<{kind}>"
+    return f"device {kind} *{name} [[buffer({index})]]"
+
+
+def _define(name: str, value: Any) -> str:
+    """Define a type or a constant."""
+    if isinstance(value, bool | numpy.bool):
+        return f"constant constexpr bool {name} = {str(value).lower()};\n"
+    if isinstance(value, int | numpy.integer):
+        kind = "int" if -(2**31) < value < 2**31 else "long"
+        return f"constant constexpr {kind} {name} = {value};\n"
+    return f"using {name} = {_msl_type(value)};\n"
+
+
+def _write(
+    name: str,
+    inputs: list[tuple[str, Any]],
+    outputs: list[tuple[str, Any]],
+    source: str,
+    header: str,
+    template: list[tuple[str, Any]],
+    atomic: bool,
+) -> tuple[str, tuple[int, ...]]:
+    """Write a kernel for these arrays, and give the numbers that it is called with."""
+    arguments = _Arguments()
+    for each, array in [*inputs, *outputs]:
+        arguments.describe(each, array, source)
+    if 8 * len(arguments.numbers) > _MOST_ARGUMENTS:
+        raise ValueError(f"shapes and strides of kernel {name!r} are too many")
+    parameters = [_input(each, a, i) for i, (each, a) in enumerate(inputs)]
+    parameters += [
+        _output(each, a, i, atomic) for i, (each, a) in enumerate(outputs, len(inputs))
+    ]
+    parameters.append(
+        f"constant const long *mxnp_arguments [[buffer({len(parameters)})]]"
+    )
+    words = set(re.findall(r"\w+", source))
+    parameters += [
+        f"{kind} {each} [[{each}]]"
+        for each, kind in _ATTRIBUTES.items()
+        if each in words
+    ]
+    definitions = "".join(_define(*each) for each in template)
+    text = (
+        f"{_HEAD}{definitions}{header}\n"
+        f"kernel void {name}(\n    " + ",\n    ".join(parameters) + ")\n{\n"
+    )
+    text += "".join(arguments.lines)
+    return f'{text}#line 1 "{name}"\n{source}\n}}\n', tuple(arguments.numbers)

@@ -1,0 +1,355 @@
+"""Algorithms of several Metal kernels: sorting, selecting, products, random numbers.
+
+Each function only plans: it asks for memory, and appends dispatches that run in order.
+All arrays are contiguous; `launch` and `empty` come from whoever has the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+from mxnp._engine import core
+
+Array = Any  # memory of the device
+
+
+class Launch(Protocol):
+    """Appends one dispatch of `function`, a kernel of `source`."""
+
+    def __call__(
+        self,
+        source: str,
+        function: str,
+        buffers: Sequence[tuple[Array, bool]],
+        args: Sequence[int],
+        grid: tuple[int, int, int],
+        threads: tuple[int, int, int],
+        in_threadgroups: bool,
+    ) -> None:
+        """
+        Append a dispatch.
+
+        Parameters
+        ----------
+        source : str
+            What follows the text that all kernels begin with.
+        function : str
+            Name of the kernel.
+        buffers : sequence of (Array, bool)
+            Bound at index 0 and on; True if the kernel writes to it.
+        args : sequence of int
+            Signed numbers of 64 bits, bound as ``constant long *`` after the buffers.
+        grid : tuple of int
+            Threads, or threadgroups if `in_threadgroups` is true.
+        threads : tuple of int
+            Threads of a threadgroup.
+        in_threadgroups : bool
+            What `grid` counts.
+        """
+
+
+class Empty(Protocol):
+    """Gives memory of `size` elements of `dtype`, whatever is in it."""
+
+    def __call__(self, size: int, dtype: str) -> Array:
+        """Give memory."""
+
+
+_THREADS = 256  # of a threadgroup: MX_THREADS of reduce.metal
+
+_MSL_TYPES = core.metal_types()
+
+
+@cache
+def _source(name: str, operation: str = "", **types: str) -> str:
+    """Give a kernel's text after the types and the operation that it names."""
+    lines = [f"typedef {msl_type} {word};\n" for word, msl_type in types.items()]
+    return "".join([*lines, operation, core.kernel_text(name)])
+
+
+def _ceil_divide(a: int, b: int) -> int:
+    """Divide and round up."""
+    return -(-a // b)
+
+
+def _groups(n: int, size: int) -> tuple[int, int, int]:
+    """Give the threadgroups for n elements, each with so many."""
+    return (_ceil_divide(n, size), 1, 1)
+
+
+_GROUP = (_THREADS, 1, 1)
+
+
+# -- Sorting --------------------------------------------------------------------------
+
+_SHARE = 8  # items of a thread: MX_SHARE of sort.metal
+_TILE = _THREADS * _SHARE
+
+
+def _sort_grid(rows: int, n: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Give threadgroups and their threads: fewer for a row shorter than a tile."""
+    threads = min(_THREADS, 32 * _ceil_divide(n, 32 * _SHARE))
+    return (_ceil_divide(n, _TILE), rows, 1), (threads, 1, 1)
+
+
+def _run_lengths(n: int) -> list[int]:
+    """Give the lengths of the runs that merges begin with."""
+    lengths = []
+    length = _TILE
+    while length < n:
+        lengths.append(length)
+        length *= 2
+    return lengths
+
+
+def _sort_source(dtype: str) -> str:
+    """Give the kernels that sort items of a dtype."""
+    return _source("sort", mx_item=_MSL_TYPES["uint8" if dtype == "bool" else dtype])
+
+
+def sort(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> Array:
+    """Sort each row; keys and result: shape (rows, n)."""
+    result = empty(rows * n, dtype)
+    if rows == 0 or n == 0:
+        return result
+    source, (grid, threads) = _sort_source(dtype), _sort_grid(rows, n)
+    lengths = _run_lengths(n)
+    other = empty(rows * n, dtype) if lengths else None
+    to, spare = (other, result) if len(lengths) % 2 else (result, other)
+    launch(
+        source, "mx_sort_tiles", [(keys, False), (to, True)], [n], grid, threads, True
+    )
+    for length in lengths:
+        buffers = [(to, False), (spare, True)]
+        launch(source, "mx_sort_merge", buffers, [n, length], grid, threads, True)
+        to, spare = spare, to
+    return result
+
+
+def sort_with_places(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> tuple[Array, Array]:
+    """Sort each row; also give the place in its row of each item, as int64."""
+    to = (empty(rows * n, dtype), empty(rows * n, "int64"))
+    if rows == 0 or n == 0:
+        return to
+    source, (grid, threads) = _sort_source(dtype), _sort_grid(rows, n)
+    lengths = _run_lengths(n)
+    buffers = [(keys, False), (to[0], True), (to[1], True)]
+    launch(source, "mx_argsort_tiles", buffers, [n], grid, threads, True)
+    spare = (empty(rows * n, dtype), empty(rows * n, "int64")) if lengths else to
+    for length in lengths:
+        buffers = [(array, False) for array in to] + [(array, True) for array in spare]
+        launch(source, "mx_argsort_merge", buffers, [n, length], grid, threads, True)
+        to, spare = spare, to
+    return to
+
+
+def argsort(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> Array:
+    """Give the places that sort each row, as int64; equal keys keep their order."""
+    return sort_with_places(launch, empty, keys, rows, n, dtype)[1]
+
+
+# -- Selecting ------------------------------------------------------------------------
+
+_MASK_BLOCK = _THREADS * 16  # elements: MX_MASK_BLOCK of compact.metal
+
+
+def _compact_source(dtype: str = "bool") -> str:
+    """Give the kernels that find places, or items of a dtype."""
+    return _source("compact", mx_item=_MSL_TYPES[dtype])
+
+
+def count_true(launch: Launch, empty: Empty, mask: Array, n: int) -> Array:
+    """Count what is true before each block of a mask; the last number counts all."""
+    blocks = _ceil_divide(n, _MASK_BLOCK)
+    counts = empty(blocks + 1, "int64")
+    source, buffers = _compact_source(), [(mask, False), (counts, True)]
+    if n > 0:
+        grid = _groups(n, _MASK_BLOCK)
+        launch(source, "mx_count_blocks", buffers, [n], grid, _GROUP, True)
+    launch(source, "mx_sum_counts", [(counts, True)], [blocks], (1, 1, 1), _GROUP, True)
+    return counts
+
+
+def nonzero_positions(
+    launch: Launch, empty: Empty, mask: Array, n: int, counts: Array, total: int
+) -> Array:
+    """Give where a mask is true, as int64; `total` is the last of its `count_true`."""
+    positions = empty(total, "int64")
+    if total > 0:
+        buffers = [(mask, False), (counts, False), (positions, True)]
+        grid = _groups(n, _MASK_BLOCK)
+        launch(
+            _compact_source(), "mx_write_positions", buffers, [n], grid, _GROUP, True
+        )
+    return positions
+
+
+def select_items(
+    launch: Launch,
+    empty: Empty,
+    mask: Array,
+    n: int,
+    items: Array,
+    dtype: str,
+    counts: Array,
+    total: int,
+) -> Array:
+    """Give the items where a mask is true, likewise."""
+    result = empty(total, dtype)
+    if total > 0:
+        buffers = [(mask, False), (counts, False), (items, False), (result, True)]
+        source, grid = _compact_source(dtype), _groups(n, _MASK_BLOCK)
+        launch(source, "mx_write_items", buffers, [n], grid, _GROUP, True)
+    return result
+
+
+# -- Updates in order -----------------------------------------------------------------
+
+
+# Rounded as in NumPy's loop over indices; mx_multiply is as in its vector loop.
+MULTIPLY_COMPLEX = "float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)"
+
+
+def _operation(expression: str, dtype: str, value_dtype: str) -> str:
+    """Write the struct of an operation, whose words are a and b."""
+    item, value = _MSL_TYPES[dtype], _MSL_TYPES[value_dtype]
+    return (
+        "struct mx_update_op {\n"
+        f"    static {item} apply({item} a, {value} b) {{ return {expression}; }}\n"
+        "};\n"
+    )
+
+
+def update_segments(
+    launch: Launch,
+    empty: Empty,
+    target: Array,
+    slots: Array,
+    values: Array,
+    n: int,
+    dtype: str,
+    expression: str,
+    value_dtype: str | None = None,
+    is_one_value: bool = False,
+    row: int = 1,
+) -> None:
+    """Update target[slots[i]] by values[i] for each i in order, as numpy.ufunc.at does.
+
+    `expression` makes the new element of the old one, a, and the value, b. A slot is in
+    bounds, or negative: then its value is left out. It may be the first element of a
+    row, for which there is a row of values.
+    """
+    if n == 0:
+        return
+    value_dtype = value_dtype or dtype
+    source = _source(
+        "segments",
+        _operation(expression, dtype, value_dtype),
+        mx_item=_MSL_TYPES[dtype],
+        mx_update_value=_MSL_TYPES[value_dtype],
+    )
+    in_order, places = sort_with_places(launch, empty, slots, 1, n, "int64")
+    buffers = [(in_order, False), (places, False), (values, False), (target, True)]
+    args, grid = [n, int(not is_one_value), row], _groups(n * row, _THREADS)
+    launch(source, "mx_update_segments", buffers, args, grid, _GROUP, True)
+
+
+# -- Random numbers -------------------------------------------------------------------
+
+
+def _signed(word: int) -> int:
+    """Give a word of 64 bits as the signed number that an argument is."""
+    return word - 2**64 if word >= 2**63 else word
+
+
+class Draw(NamedTuple):
+    """What elements are made of the words of a stream."""
+
+    function: str
+    halves: bool  # of words, for an element each; or else whole words
+    least: int = 0  # what integers begin with
+    shift: int = 0  # bits of a half or word that they have not
+
+
+RAW = Draw("mx_random_word_integers", False)
+SINGLES = Draw("mx_random_singles", True)
+DOUBLES = Draw("mx_random_doubles", False)
+
+
+def integers(itemsize: int, least: int, bits: int) -> Draw:
+    """Make integers from `least` on, of so many random bits, as NumPy does."""
+    if bits > 32:
+        return Draw("mx_random_word_integers", False, least, 64 - bits)
+    function = "mx_random_long_integers" if itemsize == 8 else "mx_random_integers"
+    return Draw(function, True, least, 32 - bits)
+
+
+def philox(
+    launch: Launch,
+    to: Array,
+    n: int,
+    draw: Draw,
+    key: Sequence[int],
+    counter: Sequence[int],
+    left: Sequence[int] = (),
+) -> None:
+    """Fill n elements from what is left of earlier draws, then from the counter on.
+
+    Key and counter are the words of numpy.random.Philox's state; what is left are fewer
+    than n words, or halves of words.
+    """
+    args = [*key, *counter, n, draw.least % 2**64, draw.shift, len(left), *left]
+    in_block = 8 if draw.halves else 4
+    grid = _groups(_ceil_divide(n - len(left), in_block), _THREADS)
+    source = _source("random")
+    launch(
+        source, draw.function, [(to, True)], [*map(_signed, args)], grid, _GROUP, True
+    )
+
+
+# -- Products of matrices -------------------------------------------------------------
+
+_SIDE = 32  # of a tile: MX_SIDE of matmul.metal
+
+
+def _sum_type(dtype: str) -> str:
+    """Give the type that products are added in."""
+    if dtype in ("float16", "float32"):
+        return "float"
+    return "ulong" if dtype in ("int64", "uint64") else "uint"
+
+
+def matmul(
+    launch: Launch,
+    empty: Empty,
+    a: Array,
+    b: Array,
+    batch: int,
+    shape: tuple[int, int, int],
+    dtype: str,
+    is_one_a: bool = False,
+    is_one_b: bool = False,
+) -> Array:
+    """Multiply matrices; shape is m, k, n of a (batch, m, k) and b (batch, k, n).
+
+    With `is_one_a` or `is_one_b` there is one matrix for all of the batch.
+    """
+    m, k, n = shape
+    result = empty(batch * m * n, dtype)
+    if batch * m * n > 0:
+        if k == 0:  # all sums are of nothing, and there is no memory to bind
+            a = b = empty(1, dtype)
+        source = _source("matmul", mx_item=_MSL_TYPES[dtype], mx_sum=_sum_type(dtype))
+        args = [m, k, n, 0 if is_one_a else m * k, 0 if is_one_b else k * n]
+        grid = (_ceil_divide(n, _SIDE), _ceil_divide(m, _SIDE), batch)
+        buffers = [(a, False), (b, False), (result, True)]
+        launch(source, "mx_matmul", buffers, args, grid, _GROUP, True)
+    return result

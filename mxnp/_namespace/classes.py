@@ -1,0 +1,264 @@
+"""NumPy's classes that take or give arrays, in mxnp's terms."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from mxnp._array.methods import flatiter
+from mxnp._array.ndarray import host, ndarray, wrap
+from mxnp._array.ufunc import ufunc
+from mxnp._bridge import Function, Method, name_like
+
+from .mirror import crossed_function, replace
+
+
+class vectorize(numpy.vectorize):  # noqa: N801
+    __doc__ = numpy.vectorize.__doc__
+    __module__: Any = "mxnp"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function over the broadcast arguments: see `numpy.vectorize`."""
+        kwargs = {name: host(value) for name, value in kwargs.items()}
+        return wrap(super().__call__(*host(args), **kwargs))
+
+
+class IteratorType(type):
+    """The class of classes over NumPy's iterators: NumPy's own are instances too."""
+
+    _original: type
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls._original) or type(instance) is cls
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return inspect.signature(cls._original)
+
+
+class nditer(metaclass=IteratorType):  # noqa: N801
+    __doc__ = numpy.nditer.__doc__
+    _original = numpy.nditer
+    __module__ = "mxnp"
+    __slots__ = ("_given", "_iterator")
+    _given: Any
+    _iterator: Any  # numpy.nditer
+
+    def __init__(self, /, *args: Any, **kwargs: Any) -> None:
+        object.__setattr__(self, "_iterator", _nditer(*args, **kwargs))
+        given = args[0] if args else kwargs["op"]
+        given = given if isinstance(given, tuple | list) else (given,)
+        object.__setattr__(self, "_given", given)
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The arrays iterated over."""
+        given = {id(host(x)): x for x in self._given}
+        return tuple(given.get(id(x), wrap(x)) for x in self._iterator.operands)
+
+    def __getattr__(self, name: str) -> Any:
+        return wrap(getattr(self._iterator, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._iterator, name, host(value))
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._iterator, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return wrap(next(self._iterator))
+
+    def __len__(self) -> int:
+        return len(self._iterator)
+
+    def __getitem__(self, index: Any) -> Any:
+        return wrap(self._iterator[index])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._iterator[index] = host(value)
+
+    def __delitem__(self, index: Any) -> None:
+        del self._iterator[index]
+
+    def __enter__(self) -> nditer:
+        self._iterator.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> Any:
+        return self._iterator.__exit__(*exception)
+
+    def __copy__(self) -> nditer:
+        return self.copy()
+
+    def copy(self, /) -> nditer:
+        """Get a copy of the iterator in its current state."""
+        made = object.__new__(nditer)
+        object.__setattr__(made, "_iterator", self._iterator.copy())
+        object.__setattr__(made, "_given", [*self._given])
+        return made
+
+
+name_like(nditer, numpy.nditer)
+_nditer = Function(numpy.nditer, adopts=False)
+
+
+class broadcast(metaclass=IteratorType):  # noqa: N801
+    __doc__ = numpy.broadcast.__doc__
+    _original = numpy.broadcast
+    __module__ = "mxnp"
+    __slots__ = ("_given", "_iterator")
+    _given: dict[int, Any]
+    _iterator: Any  # numpy.broadcast
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> broadcast:
+        self = super().__new__(cls)
+        self._given = {}
+        operands: list[Any] = []
+        for x in args:
+            if type(x) is broadcast:
+                self._given |= x._given
+                operands.append(x._iterator)
+            else:
+                operands.append(host(x))
+                self._given[id(operands[-1])] = x
+        self._iterator = numpy.broadcast(*operands, **kwargs)
+        return self
+
+    @property
+    def iters(self) -> tuple[flatiter, ...]:
+        """The iterators over the operands."""
+        iterators = self._iterator.iters
+        arrays = (self._given.get(id(it.base), it.base) for it in iterators)
+        pairs = zip(arrays, iterators, strict=True)
+        return tuple(flatiter._over(wrap(array), it) for array, it in pairs)
+
+    def reset(self, /) -> None:
+        """Start the iteration again."""
+        self._iterator.reset()
+
+    def __iter__(self) -> broadcast:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        return next(self._iterator)
+
+
+for _name, _member in vars(numpy.broadcast).items():
+    if _name not in vars(broadcast):
+        _get = operator.attrgetter(f"_iterator.{_name}")
+        setattr(broadcast, _name, property(_get, doc=_member.__doc__))
+name_like(broadcast, numpy.broadcast)
+
+
+def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> ufunc:
+    """Make a ufunc of any Python function: see `numpy.frompyfunc`."""
+    return ufunc(numpy.frompyfunc(func, nin, nout, **kwargs))
+
+
+_frompyfunc: Any = numpy.frompyfunc
+vars(frompyfunc)["__text_signature__"] = _frompyfunc.__text_signature__
+
+
+class CallingBack(Method):
+    """A NumPy function that calls its first argument; it calls it with mxnp arrays."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call NumPy's function: see there."""
+        args = (*map(_called_back, args[:1]), *args[1:])
+        for name, value in kwargs.items():
+            if name.startswith("func"):
+                kwargs[name] = _called_back(value)
+        return super().__call__(*args, **kwargs)
+
+
+def _called_back(function: Any) -> Any:
+    """Let NumPy call a program's function, and that one see mxnp arrays."""
+    if not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        return host(function(*wrap(args), **wrap(kwargs)))
+
+    return inner
+
+
+for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
+    _function = getattr(numpy, _name)
+    replace(_function, crossed_function(_function, "numpy", CallingBack))
+
+
+class NpzFile(numpy.lib.npyio.NpzFile):
+    __doc__ = numpy.lib.npyio.NpzFile.__doc__
+    __module__ = "mxnp.lib.npyio"
+
+    def __getitem__(self, key: str) -> Any:
+        return wrap(super().__getitem__(key))
+
+
+@functools.wraps(numpy.load)
+def load(*args: Any, **kwargs: Any) -> Any:
+    """Load arrays from a file: see `numpy.load`."""
+    loaded = wrap(numpy.load(*args, **kwargs))
+    if type(loaded) is numpy.lib.npyio.NpzFile:
+        loaded.__class__ = NpzFile
+    return loaded
+
+
+load.__module__ = "mxnp"
+replace(numpy.load, load)
+replace(numpy.lib.npyio.NpzFile, NpzFile)
+
+
+def take_arrays(cls: type) -> None:
+    """
+    Let the methods of one of NumPy's subclasses take mxnp arrays where they must.
+
+    NumPy insists on its own class for ``out``, for the class to ``view`` as, and in
+    arrays of text.
+    """
+    cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
+    for name, method in list(vars(cls).items()):
+        if isinstance(method, types.FunctionType):
+            code = method.__code__
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            # Text is worked on by functions that would give mxnp's arrays for mxnp's.
+            is_text = cls is _chararray and not name.startswith("__array")
+            if "out" in names or is_text:
+                setattr(cls, name, _writing(method))
+
+
+def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of NumPy's write to an mxnp array, and give back that very array."""
+
+    @functools.wraps(method)
+    def writing(*args: Any, **kwargs: Any) -> Any:
+        hosts = {name: host(value) for name, value in kwargs.items()}
+        result = method(*map(host, args), **hosts)
+        for given in (*args, *kwargs.values()):
+            if isinstance(given, ndarray) and host(given) is result:
+                return given
+        return result
+
+    return writing
+
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    _chararray = getattr(numpy.char, "chararray", None)  # deprecated from NumPy 2.5 on
+
+for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, _chararray):
+    if _cls is not None:
+        take_arrays(_cls)
+
+for _ours in (vectorize, nditer, broadcast, flatiter, frompyfunc):
+    replace(getattr(numpy, _ours.__name__), _ours)

@@ -1,0 +1,1 @@
+"""`profile()`: the model, its collection, and output as text, html and trace."""

@@ -1,0 +1,210 @@
+"""A report as tables on a terminal, by rich."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from mxnp._engine import figures
+
+from .model import Line, Report, Row
+
+MISSING = (
+    "a report as text needs rich: `pip install 'mxnp[report]'`; "
+    "as json and html it needs nothing"
+)
+TITLES = {"metal": "GPU", "cpu": "engine", "numpy": "NumPy"}
+_STYLES = {"metal": "green", "cpu": "cyan", "numpy": "yellow"}
+_MOST_LINES = 20  # the slowest
+_LEAST_WIDTH = 120  # where it is not a terminal
+
+
+def is_possible() -> bool:
+    """Tell whether rich is installed."""
+    return importlib.util.find_spec("rich") is not None
+
+
+def lanes(report: Report) -> list[str]:
+    """Give the lanes worth a column: that of a GPU only if it ran something."""
+    used = {row.lane for row in report.rows}
+    return [lane for lane in TITLES if lane != "metal" or lane in used]
+
+
+def shown(file: str) -> str:
+    """Give a file as seen from here."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return file or "(unknown)"
+
+
+def summary(report: Report) -> str:
+    """Give the sentence that says it all."""
+    total = report.total
+    if total.array == 0:
+        return f"No array work in {figures.time(total.wall)}"
+    parts = [f"{percent(total.fused, total.array)} fused"]
+    parts += [
+        f"{percent(getattr(total, lane), total.array)} {TITLES[lane]}"
+        for lane in lanes(report)
+    ]
+    return (
+        f"{figures.time(total.array)} of {figures.time(total.wall)} "
+        f"in array work: {', '.join(parts)}"
+    )
+
+
+def percent(part: float, whole: float) -> str:
+    """Give a part of a whole."""
+    return f"{100 * part / whole:.0f}%" if whole else "0%"
+
+
+def _seconds(seconds: float) -> str:
+    return figures.time(seconds) if seconds else ""
+
+
+def _number(n: int) -> str:
+    return f"{n:,}" if n < 10**7 else f"{n:.2e}"
+
+
+def render(report: Report) -> Any:
+    """Give what rich prints."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[Any] = [_line_table(report)] if report.rows else []
+    if report.waits:
+        parts.append(_wait_table(report))
+    parts += [Text(sentence) for sentence in _sentences(report)]
+    parts.append(Text(summary(report), style="bold"))
+    return Group(*parts)
+
+
+def _table(title: str, *columns: tuple[str, dict[str, Any]]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        expand=True,
+    )
+    for name, options in columns:
+        table.add_column(name, **options)
+    return table
+
+
+def _right(width: int, **options: Any) -> dict[str, Any]:
+    return {"justify": "right", "no_wrap": True, "min_width": width, **options}
+
+
+def _line_table(report: Report) -> Any:
+    from rich.text import Text
+
+    columns = lanes(report)
+    table = _table(
+        "Lines and operations",
+        ("", {"overflow": "ellipsis", "no_wrap": True, "ratio": 1}),
+        ("calls", _right(5)),
+        ("elements", _right(9)),
+        *((TITLES[lane], _right(7, style=_STYLES[lane])) for lane in columns),
+        ("memory", _right(7)),
+        ("fused", _right(5)),
+    )
+    lines = [line for line in report.lines() if line.rows]
+    for line in lines[:_MOST_LINES]:
+        head = Text(f"{shown(line.file)}:{line.line}  ", style="bold")
+        head.append(line.source, style="not bold")
+        times = [_seconds(line.in_lane(lane)) for lane in columns]
+        table.add_row(head, "", "", *times, "", "", style="on grey11")
+        for row in line.rows:
+            times = [_seconds(row.seconds * (row.lane == lane)) for lane in columns]
+            table.add_row(*_row_cells(row, line, times))
+    rest = lines[_MOST_LINES:]
+    if rest:
+        times = [_seconds(sum(x.in_lane(lane) for x in rest)) for lane in columns]
+        more = figures.count(len(rest), "more line")
+        table.add_row(Text(more, style="italic"), "", "", *times, "", "")
+    return table
+
+
+def _row_cells(row: Row, line: Line, times: list[str]) -> list[Any]:
+    from rich.text import Text
+
+    name = Text(f"  {row.operation}")
+    if row.place.expression != line.source:
+        name.append(f"  {row.place.expression}", style="dim")
+    moved = row.bytes_read + row.bytes_written
+    return [
+        name,
+        _number(row.calls),
+        _number(row.elements),
+        *times,
+        figures.nbytes(moved) if moved else "",
+        percent(row.fused, row.calls) if row.fused else "",
+    ]
+
+
+def _wait_table(report: Report) -> Any:
+    from rich.text import Text
+
+    table = _table(
+        "Waits: all that was recorded had to run",
+        ("", {"overflow": "ellipsis", "no_wrap": True, "ratio": 1}),
+        ("times", _right(5)),
+        ("operations", _right(10)),
+        ("waited", _right(7)),
+    )
+    for wait in report.waits[:_MOST_LINES]:
+        where = Text(f"{shown(wait.place.file)}:{wait.place.line}  ", style="bold")
+        where.append(wait.place.expression, style="not bold")
+        where.append(f"\n  {wait.reason}", style="yellow")
+        table.add_row(
+            where,
+            _number(wait.count),
+            _number(wait.operations),
+            figures.time(wait.seconds),
+        )
+    rest = report.waits[_MOST_LINES:]
+    if rest:
+        table.add_row(
+            Text(figures.count(len(rest), "more line"), style="italic"),
+            _number(sum(wait.count for wait in rest)),
+            _number(sum(wait.operations for wait in rest)),
+            figures.time(sum(wait.seconds for wait in rest)),
+        )
+    return table
+
+
+def _sentences(report: Report) -> list[str]:
+    total = report.total
+    sentences = []
+    if report.checks:
+        looked = sum(check.count for check in report.checks)
+        spared = sum(check.spared for check in report.checks)
+        seconds = sum(check.seconds for check in report.checks)
+        sentences.append(
+            f"Index arrays checked: {looked} in {figures.time(seconds)}, "
+            f"{spared} more were known to be in bounds"
+        )
+    sentences += [
+        f"Waited {figures.time(total.waiting)} in "
+        f"{figures.count(total.waits, 'wait')}; "
+        f"recording took {figures.time(total.recording)}",
+        f"Peak memory: {figures.nbytes(total.pool_peak)} in mxnp's arrays, "
+        f"{figures.nbytes(total.process_peak)} in the process",
+    ]
+    return sentences
+
+
+def print_report(report: Report, file: Any = None) -> None:
+    """Print to a file, by default `sys.stdout`."""
+    from rich.console import Console
+
+    console = Console(file=file)
+    if not console.is_terminal:
+        console.width = max(console.width, _LEAST_WIDTH)
+    console.print(render(report))

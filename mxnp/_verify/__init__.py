@@ -1,0 +1,1 @@
+"""`verify()` and `trap_nan()`: hooks that look at what operations compute."""

@@ -1,0 +1,309 @@
+"""Operations that a program calls, told to whoever watches them.
+
+A watcher is asked before each public operation on arrays: operators, functions,
+methods, ufuncs and their methods, keys and assignments. It may give a function that is
+called afterwards, with the result or the exception. What an operation calls in turn is
+a part of it, and is not told. While nobody watches, the classes are as they were made:
+watching costs nothing then.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import operator
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from mxnp._array.ndarray import ndarray
+from mxnp._array.ufunc import ufunc
+from mxnp._bridge import Array, Function, Watched
+
+__all__ = ["Operation", "Watcher", "place"]
+
+End = Callable[[Any, BaseException | None], BaseException | None]
+_Make = Callable[[tuple[Any, ...], dict[str, Any]], "Operation"]
+
+
+@dataclass
+class Operation:
+    """
+    One call of the program's.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in messages: "add", "add.reduce", "ndarray.sort", "a[key]".
+    reference : callable
+        What does the same on NumPy's arrays.
+    args, kwargs : tuple, dict
+        As the program gave them.
+    ufunc : numpy.ufunc or None
+        What computes each element of the result from those at the same place.
+    module : str
+        The module of the function; "" for members of arrays.
+    """
+
+    name: str
+    reference: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    ufunc: numpy.ufunc | None = None
+    module: str = ""
+
+    @property
+    def verb(self) -> str:
+        """The name without that of a class: "sum" of ndarray.sum and numpy.sum."""
+        return self.name.removeprefix("ndarray.")
+
+
+# -- Operators -------------------------------------------------------------------------
+
+_BINARY: dict[str, tuple[Any, Any, numpy.ufunc]] = {
+    "add": (operator.add, operator.iadd, numpy.add),
+    "sub": (operator.sub, operator.isub, numpy.subtract),
+    "mul": (operator.mul, operator.imul, numpy.multiply),
+    "truediv": (operator.truediv, operator.itruediv, numpy.divide),
+    "floordiv": (operator.floordiv, operator.ifloordiv, numpy.floor_divide),
+    "mod": (operator.mod, operator.imod, numpy.remainder),
+    "divmod": (divmod, None, numpy.divmod),
+    "pow": (pow, operator.ipow, numpy.power),
+    "lshift": (operator.lshift, operator.ilshift, numpy.left_shift),
+    "rshift": (operator.rshift, operator.irshift, numpy.right_shift),
+    "and": (operator.and_, operator.iand, numpy.bitwise_and),
+    "or": (operator.or_, operator.ior, numpy.bitwise_or),
+    "xor": (operator.xor, operator.ixor, numpy.bitwise_xor),
+    "matmul": (operator.matmul, operator.imatmul, numpy.matmul),
+}
+_COMPARISONS = {
+    "lt": numpy.less,
+    "le": numpy.less_equal,
+    "eq": numpy.equal,
+    "ne": numpy.not_equal,
+    "gt": numpy.greater,
+    "ge": numpy.greater_equal,
+}
+_UNARY = {
+    "neg": numpy.negative,
+    "pos": numpy.positive,
+    "abs": numpy.absolute,
+    "invert": numpy.invert,
+}
+_READERS: dict[str, Callable[..., Any]] = {
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "index": operator.index,
+}
+
+
+def _slots() -> dict[str, tuple[str, Any, numpy.ufunc | None]]:
+    """Give name, reference and ufunc of each method of the array class in C."""
+    found: dict[str, tuple[str, Any, numpy.ufunc | None]] = {}
+    for name, (plain, inplace, op) in _BINARY.items():
+        found[f"__{name}__"] = (op.__name__, plain, op)
+        found[f"__r{name}__"] = (op.__name__, plain, op)
+        if inplace is not None:
+            found[f"__i{name}__"] = (f"in-place {op.__name__}", inplace, op)
+    for name, op in _COMPARISONS.items():
+        found[f"__{name}__"] = (op.__name__, getattr(operator, name), op)
+    for name, op in _UNARY.items():
+        found[f"__{name}__"] = (op.__name__, getattr(operator, name), op)
+    for name, reader in _READERS.items():
+        found[f"__{name}__"] = (f"{name}(a)", reader, None)
+    found["__getitem__"] = ("a[key]", operator.getitem, None)
+    found["__setitem__"] = ("a[key] = value", operator.setitem, None)
+    found["__contains__"] = ("x in a", operator.contains, None)
+    return found
+
+
+_SLOTS = _slots()
+
+
+def _of_slot(slot: str, args: tuple[Any, ...], _: dict[str, Any]) -> Operation:
+    name, reference, op = _SLOTS[slot]
+    if type(args[0]) is not ndarray:
+        raise TypeError
+    if slot[2:3] == "r" and slot[:2] + slot[3:] in _SLOTS:
+        args = (args[1], args[0], *args[2:])  # as the program has them
+    return Operation(name, reference, args, {}, op)
+
+
+# -- Functions -------------------------------------------------------------------------
+
+
+def _of_function(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
+    function, *rest = args
+    wrapped = function.__wrapped__
+    given = tuple(rest)
+    if isinstance(function, ufunc):
+        name, reference = wrapped.__name__, _chosen(function)
+        return Operation(name, reference, given, kwargs, wrapped, "numpy")
+    owner = getattr(wrapped, "__objclass__", None)
+    if owner is numpy.ufunc:
+        of = given[0].__name__ if given and isinstance(given[0], ufunc) else "ufunc"
+        return Operation(f"{of}.{wrapped.__name__}", wrapped, given, kwargs)
+    member: Any = getattr(wrapped, "__self__", None)
+    if wrapped.__name__ in ("__get__", "__set__", "__delete__"):
+        verb = (
+            "" if wrapped.__name__ == "__get__" else wrapped.__name__.strip("_") + " "
+        )
+        name = f"{verb}ndarray.{getattr(member, '__name__', 'attribute')}"
+        return Operation(name, wrapped, given, kwargs)
+    if owner is numpy.ndarray:
+        return Operation(f"ndarray.{wrapped.__name__}", wrapped, given, kwargs)
+    module = str(getattr(wrapped, "__module__", None) or type(member).__module__)
+    name, reference = function.__name__, _chosen(function)
+    return Operation(name, reference, given, kwargs, module=module)
+
+
+def _chosen(function: Function) -> Callable[..., Any]:
+    """Give what a function calls: NumPy's, or what it chooses for the arguments."""
+    choose = function.choose
+    if choose is None:
+        return function.__wrapped__  # type: ignore[no-any-return]
+    return lambda *args, **kwargs: choose(*args, **kwargs)(*args, **kwargs)
+
+
+def _of_ufunc_protocol(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
+    _, op, method, *inputs = args
+    if method == "__call__":
+        return Operation(op.__name__, op, tuple(inputs), kwargs, op, "numpy")
+    name = f"{op.__name__}.{method}"
+    return Operation(name, getattr(op, method), tuple(inputs), kwargs)
+
+
+def _of_function_protocol(args: tuple[Any, ...], _: dict[str, Any]) -> Operation:
+    _, function, _, given, kwargs = args
+    module = getattr(function, "__module__", "")
+    return Operation(function.__name__, function, tuple(given), kwargs, None, module)
+
+
+# -- Watching --------------------------------------------------------------------------
+
+
+class Watcher:
+    """
+    Somebody who is told of operations, as a context manager.
+
+    Parameters
+    ----------
+    everywhere : bool
+        Whether in all threads, and not in the thread or task that runs the block alone.
+    """
+
+    def __init__(self, everywhere: bool) -> None:
+        self._everywhere = everywhere
+        self._tokens: list[Token[tuple[Watcher, ...]] | None] = []
+
+    def begin(self, operation: Operation) -> End | None:
+        """Take note of a call; give what is to be called when it is over."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        global _of_all  # noqa: PLW0603
+        with _lock:
+            if self._everywhere:
+                _of_all = (*_of_all, self)
+                self._tokens.append(None)
+            else:
+                self._tokens.append(_of_context.set((*_of_context.get(), self)))
+            _blocks.append(self)
+            if len(_blocks) == 1:
+                _install()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        global _of_all  # noqa: PLW0603
+        with _lock:
+            token = self._tokens.pop()
+            if token is None:
+                _of_all = tuple(each for each in _of_all if each is not self)
+            else:
+                _of_context.reset(token)
+            _blocks.remove(self)
+            if not _blocks:
+                _uninstall()
+
+
+_lock = threading.Lock()
+_blocks: list[Watcher] = []  # those that watch, each as often as it was entered
+_of_all: tuple[Watcher, ...] = ()
+_of_context: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
+
+
+def _begin(
+    make: _Make,
+    original: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+) -> End | None:
+    watchers = (*_of_all, *_of_context.get())
+    if not watchers:
+        return None
+    try:
+        operation = make(args, kwargs or {})
+    except (TypeError, ValueError, IndexError, AttributeError):
+        return None  # called wrongly: the original says how
+    ends = [end for each in watchers if (end := each.begin(operation)) is not None]
+    if not ends:
+        return None
+    return ends[0] if len(ends) == 1 else functools.partial(_end, ends)
+
+
+def _end(
+    ends: list[End], result: Any, error: BaseException | None
+) -> BaseException | None:
+    answers = (end(result, error) for end in ends)
+    return next((answer for answer in answers if answer is not None), None)
+
+
+def _put(cls: type, name: str, original: Any, make: _Make) -> None:
+    setattr(cls, name, Watched(original, functools.partial(_begin, make)))
+
+
+def _install() -> None:
+    """Put watched methods in the place of the classes' own."""
+    _put(Function, "__call__", _call, _of_function)
+    for slot in _SLOTS:
+        make: _Make = functools.partial(_of_slot, slot)
+        _put(ndarray, slot, vars(Array)[slot], make)
+    for name, make in _PROTOCOLS.items():
+        _put(ndarray, name, vars(Array)[name], make)
+
+
+def _uninstall() -> None:
+    """Give the classes their own methods again: Python finds the slots in C then."""
+    Function.__call__ = _call  # type: ignore[method-assign]
+    for name in (*_SLOTS, *_PROTOCOLS):
+        delattr(ndarray, name)
+
+
+_call = vars(Function)["__call__"]
+_PROTOCOLS: dict[str, _Make] = {
+    "__array_ufunc__": _of_ufunc_protocol,
+    "__array_function__": _of_function_protocol,
+}
+
+
+# -- The program's line ----------------------------------------------------------------
+
+
+def _is_own(package: str | None) -> bool:
+    return package is not None and (package == "mxnp" or package.startswith("mxnp._"))
+
+
+def place() -> str:
+    """Give the file, line and text of the innermost frame that is not ours."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__package__")):
+        frame = frame.f_back
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(file, line, frame.f_globals).strip()
+    return f"{file}:{line}: {text}" if text else f"{file}:{line}"

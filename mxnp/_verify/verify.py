@@ -1,0 +1,535 @@
+"""NumPy beside mxnp: each operation is computed by both, and compared."""
+
+from __future__ import annotations
+
+import random
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from mxnp._array.ndarray import ndarray
+from mxnp._bridge import peek
+from mxnp._engine.core import synchronize
+from mxnp._engine.devices import devices, get_device, get_float64_policy
+from mxnp._engine.modes import get_mode
+
+from . import tolerances
+from .differences import EXACT, Rule, differences
+from .hooks import End, Operation, Watcher, place
+from .snapshots import NotComparable, Snapshot, is_writeable
+
+__all__ = ["VerificationError", "verify"]
+
+
+class VerificationError(AssertionError):
+    """
+    An operation gave something else than NumPy does.
+
+    It is raised at the line of the program, and says the operation, the line, dtypes
+    and shapes, the first element that differs, both values, how many ulp are between
+    them and how many may be, and how many elements differ.
+    """
+
+    __module__ = "mxnp"
+
+
+class verify(Watcher):  # noqa: N801
+    """
+    Context manager: check each operation of a block against NumPy.
+
+    Before an operation its arrays are copied, afterwards NumPy does the same with the
+    copies. Compared are results, arrays that were changed, and exceptions: classes,
+    messages, dtypes, shapes, strides and every element, to the last bit, or as near as
+    the operation promises. The first difference is raised. Operations of all threads
+    are checked, until the block ends.
+
+    Parameters
+    ----------
+    fraction : float, optional
+        How many of the operations are checked, from above 0 to 1, which is all of them.
+        Which ones is the same in each run.
+
+    Attributes
+    ----------
+    verified : int
+        How many operations were checked.
+    skipped : collections.Counter
+        How many were not, by the reason.
+    failure : VerificationError or None
+        The first difference.
+
+    Raises
+    ------
+    VerificationError
+        At the first operation that differs, from the line of the program.
+    ValueError
+        If `fraction` is not above 0 and at most 1.
+
+    Notes
+    -----
+    Operations run one at a time while they are checked, and not fused. What is not
+    checked is listed in docs/verify.md.
+
+    Examples
+    --------
+    >>> import mxnp as np
+    >>> with np.verify() as checks:
+    ...     y = np.sqrt(np.arange(10.0))
+    >>> checks.verified
+    2
+    """
+
+    __module__ = "mxnp"
+
+    def __init__(self, fraction: float = 1.0) -> None:
+        if not 0 < fraction <= 1:
+            raise ValueError(f"fraction must be above 0 and at most 1, not {fraction}")
+        super().__init__(everywhere=True)
+        self._fraction = fraction
+        self._random = random.Random(0)
+        self._lock = threading.Lock()
+        self.verified = 0
+        self.skipped: Counter[str] = Counter()
+        self.failure: VerificationError | None = None
+
+    def __enter__(self) -> verify:
+        synchronize()
+        super().__enter__()
+        return self
+
+    def __str__(self) -> str:
+        noun = "operation" if self.verified == 1 else "operations"
+        parts = [f"{self.verified} {noun} verified"]
+        if self.skipped:
+            reasons = (f"{why}: {n}" for why, n in self.skipped.most_common())
+            parts.append(f"{self.skipped.total()} not ({', '.join(reasons)})")
+        return ", ".join(parts)
+
+    def begin(self, operation: Operation) -> End | None:
+        """Copy what a call is given; give what compares its results."""
+        reason = _reason_against(operation)
+        if not reason and self._random.random() >= self._fraction:
+            reason = "left out"
+        try:
+            if not reason:
+                return _Check(self, operation)
+        except NotComparable as refusal:
+            reason = str(refusal)
+        self._count(reason)
+        return None
+
+    def _count(self, reason: str = "") -> None:
+        """Count an operation that was verified, or why it was not."""
+        with self._lock:
+            if reason:
+                self.skipped[reason] += 1
+            else:
+                self.verified += 1
+
+
+# -- What is not verified --------------------------------------------------------------
+
+_EXCLUDED = {
+    "files and printing": """
+        save savez savez_compressed savetxt load loadtxt genfromtxt fromfile fromregex
+        tofile dump dumps open_memmap info show_config show_runtime disp source""",
+    "settings": """
+        geterr seterr seterrcall setbufsize set_printoptions set_string_function
+        setflags __setstate__""",
+    "addresses and exports": """
+        __array__ __array_interface__ __array_struct__ __dlpack__ __dlpack_device__
+        __sizeof__ byte_bounds ctypes data flags from_dlpack""",
+    "names in frames": "bmat",
+}
+_REASONS = {
+    name: reason for reason, names in _EXCLUDED.items() for name in names.split()
+}
+
+
+def _reason_against(operation: Operation) -> str:
+    """Tell why a call is not made twice; "" if it can be."""
+    verb = operation.verb
+    if operation.module.startswith("numpy.random"):
+        return "random numbers"
+    if operation.module.startswith("numpy.testing"):
+        return "functions of numpy.testing"
+    if verb == "__getitem__" and any(isinstance(x, str) for x in operation.args):
+        return "names in frames"
+    if operation.ufunc is not None and operation.name.endswith("(vectorized)"):
+        return "functions of the program"
+    is_maker = bool(operation.module) and operation.ufunc is None
+    if is_maker and get_float64_policy() == "float32" and get_device() != "cpu":
+        return "functions under the float64 policy float32"
+    return _REASONS.get(verb, "")
+
+
+# -- NumPy's side ----------------------------------------------------------------------
+
+
+class _OfThread:
+    """The pattern of a filter for warnings that matches while one thread runs NumPy."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def match(self, text: str) -> bool:
+        return threading.get_ident() == self._thread
+
+
+@contextmanager
+def _in_silence(raises: bool) -> Iterator[None]:
+    """
+    Let nothing be heard of what NumPy warns: mxnp has warned of it.
+
+    The filters are changed without telling Python, which would forget what it has
+    shown.
+    """
+    before = numpy.geterr()
+    quiet: Any = {
+        kind: action if action == "raise" or raises else "ignore"
+        for kind, action in before.items()
+    }
+    entry: Any = ("error" if raises else "ignore", _OfThread(), Warning, None, 0)
+    warnings.filters.insert(0, entry)  # type: ignore[attr-defined]
+    try:
+        with numpy.errstate(**quiet):
+            yield
+    finally:
+        if entry in warnings.filters:
+            warnings.filters.remove(entry)  # type: ignore[attr-defined]
+
+
+def _call(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    raises: bool = False,
+) -> tuple[Any, Exception | None]:
+    """Call NumPy; give the result or the exception."""
+    try:
+        with _in_silence(raises):
+            return function(*args, **kwargs), None
+    except Exception as error:
+        return None, error
+
+
+# -- One operation ---------------------------------------------------------------------
+
+
+def _is_ours(error: BaseException | None) -> bool:
+    """Tell whether an exception is not NumPy's to raise."""
+    if error is None:
+        return False
+    return (
+        not isinstance(error, Exception)
+        or isinstance(error, MemoryError)
+        or type(error).__module__ == "mxnp"
+        or str(error).startswith("the Metal device failed")
+    )
+
+
+class _Check:
+    """One call: its arguments before it, and the comparison after it."""
+
+    def __init__(self, owner: verify, operation: Operation) -> None:
+        self._owner, self._operation = owner, operation
+        self._taken = None if operation.kwargs else _taken(operation)
+        self._assigned = None
+        if self._taken is None:
+            self._assigned = _assigned(operation)
+            called = self._assigned or operation
+            self._reference = called.reference
+            self._snapshot = Snapshot(called.args, called.kwargs)
+
+    def __call__(
+        self, result: Any, error: BaseException | None
+    ) -> BaseException | None:
+        if result is NotImplemented:
+            return None  # Python asks the other operand
+        try:
+            if error is None:
+                synchronize()
+        except Exception as late:
+            error = late
+            answer: BaseException | None = late
+        else:
+            answer = None
+        if _is_ours(error):
+            self._owner._count("exceptions of mxnp's own")
+            return answer
+        try:
+            difference = self._difference(result, error)
+        except NotComparable as refusal:
+            self._owner._count(str(refusal))
+            return answer
+        if difference is None:
+            self._owner._count()
+            return answer
+        return self._failure(difference)
+
+    def _failure(self, difference: str) -> VerificationError:
+        operation = self._operation
+        given = ", ".join(filter(None, map(_described, operation.args)))
+        lines = [f"{operation.name} differs from NumPy", f"at {place()}"]
+        lines += [f"arguments: {given}"] if given else []
+        text = "\n  ".join([*lines, *difference.splitlines()])
+        failure = VerificationError(text)
+        self._owner.failure = self._owner.failure or failure
+        return failure
+
+    def _difference(self, result: Any, error: BaseException | None) -> str | None:
+        if self._taken is not None:
+            return _difference_of_view(result, error, self._taken)
+        if error is not None and self._assigned is not None:
+            # Nothing was written: the whole array is there to do it with.
+            self._reference = self._operation.reference
+            self._snapshot = Snapshot(self._operation.args, {})
+        snapshot = self._snapshot
+        rule = _rule(self._operation, snapshot)
+        if error is not None and {"call", "log"} & set(numpy.geterr().values()):
+            raise NotComparable("errors that np.errstate may have called for")
+        raises = isinstance(error, Warning)
+        theirs, numpys = _call(self._reference, snapshot.args, snapshot.kwargs, raises)
+        if error is not None or numpys is not None:
+            return _difference_of_errors(error, numpys)
+        found = differences(result, theirs, rule, "result")
+        for number, (ours, copy) in enumerate(snapshot.pairs):
+            found = found or differences(ours, copy, rule, f"array {number} after it")
+        return found
+
+
+def _described(x: Any) -> str:
+    if isinstance(x, ndarray | numpy.ndarray | numpy.generic):
+        return f"{x.dtype} {x.shape}"
+    if isinstance(x, tuple | list) and len(x) <= 4:
+        return f"({', '.join(map(_described, x))})"
+    return type(x).__name__
+
+
+def _difference_of_errors(
+    ours: BaseException | None, numpys: Exception | None
+) -> str | None:
+    if ours is None and isinstance(numpys, IndexError) and get_mode() == "fast":
+        raise NotComparable("indices out of bounds in fast mode")
+    if type(ours) is type(numpys) and str(ours) == str(numpys):
+        return None
+    return f"it {_outcome(ours)}, and NumPy's {_outcome(numpys)}"
+
+
+def _outcome(error: BaseException | None) -> str:
+    return "gives a result" if error is None else f"raises {error!r}"
+
+
+# -- Views and elements: no need to copy the array -------------------------------------
+
+
+def _is_basic(key: Any) -> bool:
+    items = key if type(key) is tuple else (key,)
+    return all(
+        type(item) in (int, slice, type(...), type(None))
+        or (isinstance(item, numpy.integer))
+        for item in items
+    )
+
+
+def _taken(operation: Operation) -> tuple[Any, Any] | None:
+    """Give the host and the key of a[key], if that gives a view or an element."""
+    if operation.name != "a[key]" or not _is_basic(operation.args[1]):
+        return None
+    return peek(operation.args[0]), operation.args[1]
+
+
+def _difference_of_view(
+    result: Any, error: BaseException | None, taken: tuple[Any, Any]
+) -> str | None:
+    host, key = taken
+    theirs, numpys = _call(lambda: host[key], (), {})
+    if error is not None or numpys is not None:
+        return _difference_of_errors(error, numpys)
+    if type(theirs) is numpy.ndarray and type(result) is ndarray:
+        mine = peek(result)
+        where = [_address(mine), mine.shape, mine.strides, mine.dtype]
+        wanted = [_address(theirs), theirs.shape, theirs.strides, theirs.dtype]
+        return None if where == wanted else "result is another view than NumPy's"
+    if host.dtype.kind == "O":
+        return None if result is theirs else "result is another object than NumPy's"
+    return differences(result, theirs, EXACT, "result")
+
+
+def _address(array: Any) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _put(view: Any, value: Any) -> None:
+    view[...] = value
+
+
+def _assigned(operation: Operation) -> Operation | None:
+    """Give a[key] = value as an assignment to the view alone, if that is the same."""
+    if operation.name != "a[key] = value" or not _is_basic(operation.args[1]):
+        return None
+    array, key, value = operation.args
+    host = peek(array)
+    items = key if type(key) is tuple else (key,)
+    if host.dtype.kind not in "biufc" or not is_writeable(host):
+        return None
+    try:
+        view = host[key if ... in items else (*items, ...)]
+    except IndexError:
+        return None
+    is_scalar = type(value) in (bool, int, float, complex) or isinstance(
+        value, numpy.number
+    )
+    if view.ndim == 0 and not is_scalar:
+        return None
+    return Operation(operation.name, _put, (view, value), {})
+
+
+# -- What may differ -------------------------------------------------------------------
+
+_SUMS = {
+    *("sum", "nansum", "mean", "nanmean", "cumsum", "cumulative_sum"),
+    *("add.reduce", "add.accumulate"),
+}
+_PRODUCTS = {
+    *("prod", "nanprod", "cumprod", "cumulative_prod"),
+    *("multiply.reduce", "multiply.accumulate"),
+}
+_VARIANCES = {"var", "nanvar", "std", "nanstd"}
+
+
+def _rule(operation: Operation, snapshot: Snapshot) -> Rule:
+    """Give what may differ, of an operation that NumPy has not computed yet."""
+    verb = operation.verb
+    op = operation.ufunc
+    rule = Rule(
+        name=op.__name__ if op is not None else verb.partition(".")[0],
+        on_device=get_device() != "cpu" and "metal" in devices(),
+        takes_arrays=get_mode() == "fast",
+    )
+    if verb in ("empty", "empty_like"):
+        rule.is_defined = False
+    if op is not None:
+        _rule_of_ufunc(rule, op, operation, snapshot)
+    elif verb in _SUMS | _PRODUCTS | _VARIANCES:
+        rule.exact = _Exact(verb, operation.reference, snapshot, rule.on_device)
+    return rule
+
+
+def _rule_of_ufunc(
+    rule: Rule, op: numpy.ufunc, operation: Operation, snapshot: Snapshot
+) -> None:
+    where = snapshot.kwargs.get("where", True)
+    has_out = snapshot.kwargs.get("out") is not None or len(snapshot.args) > op.nin
+    arrays = [
+        x for x in snapshot.args[: op.nin] if isinstance(x, numpy.ndarray | float | int)
+    ]
+    if isinstance(where, numpy.ndarray) and not has_out:
+        shapes = (numpy.shape(x) for x in (where, *snapshot.args[: op.nin]))
+        try:
+            shape = numpy.broadcast_shapes(*shapes)
+            rule.is_defined = numpy.broadcast_to(where, shape)
+        except ValueError:
+            rule.is_defined = None  # NumPy's to refuse
+    if op.nout == 1 and len(arrays) == op.nin and op.signature is None:
+        inputs = [x.copy() if isinstance(x, numpy.ndarray) else x for x in arrays]
+        if any(isinstance(x, numpy.ndarray) and x.dtype.kind in "fc" for x in inputs):
+            rule.again = _OtherLoops(op, inputs)
+    dtypes = (x.dtype.name for x in arrays if isinstance(x, numpy.ndarray))
+    names = set(dtypes) | {"float64"}  # integers are computed with as float64
+    rule.ulp = max(tolerances.PROCESSOR.get((op.__name__, name), 0) for name in names)
+
+
+class _OtherLoops:
+    """
+    NumPy's results for the same numbers in other places.
+
+    Its loops have other last bits where numbers are apart, or few, than where they lie
+    side by side; recorded operations run over blocks that are packed.
+    """
+
+    def __init__(self, op: numpy.ufunc, inputs: list[Any]) -> None:
+        self._op, self._inputs = op, inputs
+
+    def __call__(self, wrong: Any) -> Iterator[Any]:
+        inputs = []
+        for x in self._inputs:
+            dtype = numpy.result_type(*self._inputs)
+            array = x if isinstance(x, numpy.ndarray) else numpy.asarray(x, dtype)
+            try:
+                each = numpy.broadcast_to(array, wrong.shape)[wrong]
+            except ValueError:
+                return
+            inputs.append(each.astype(each.dtype.newbyteorder("=")))
+        op: Any = self._op
+        yield op(*(numpy.repeat(x, 16) for x in inputs))[::16]
+        yield op(*(numpy.repeat(x, 3)[::3] for x in inputs))
+        yield op(*(x[::-1].copy()[::-1] for x in inputs))
+        if inputs[0].size <= 1000:
+            rows = zip(*(numpy.split(x, x.size) for x in inputs), strict=True)
+            yield numpy.concatenate([op(*row) for row in rows])
+
+
+class _Exact:
+    """A sum, product or variance in more precision, and how far off one may be."""
+
+    def __init__(
+        self,
+        verb: str,
+        reference: Callable[..., Any],
+        snapshot: Snapshot,
+        on_device: bool,
+    ) -> None:
+        self._verb, self._reference = verb, reference
+        out = snapshot.kwargs.get("out")
+        if isinstance(out, numpy.ndarray) and any(
+            numpy.may_share_memory(out, copy)
+            for _, copy in snapshot.pairs
+            if copy is not out
+        ):
+            raise NotComparable("sums into their own operand")
+        self._args = snapshot.args
+        self._kwargs = {
+            name: value
+            for name, value in snapshot.kwargs.items()
+            if name not in ("out", "dtype")
+        }
+        self._steps = tolerances.SUM_STEPS["metal" if on_device else "cpu"]
+
+    def __call__(self) -> tuple[Any, Any]:
+        wide = self._of(_widened)
+        arrays = [x for x in self._args if isinstance(x, numpy.ndarray)]
+        dtype = arrays[0].dtype if arrays else numpy.dtype(float)
+        eps = numpy.finfo(dtype if dtype.kind in "fc" else float).eps
+        n = max(x.size for x in arrays) if arrays else 1
+        if self._verb in _SUMS:
+            sizes = self._of(lambda x: abs(_widened(x)))
+            return wide, (numpy.log2(n) + self._steps) * eps * sizes
+        if self._verb in _PRODUCTS:
+            return wide, (n + 2) * eps * abs(wide)
+        # x - mean is off by eps of x at most, and the mean by that of a sum.
+        largest = max(abs(_widened(x)).max(initial=0) for x in arrays)
+        relative = (numpy.log2(n) + self._steps) * eps
+        if self._verb in ("std", "nanstd"):
+            return wide, relative * (abs(wide) + largest)
+        return wide, relative * (abs(wide) + numpy.sqrt(abs(wide)) * largest) + (
+            relative * largest
+        ) ** 2
+
+    def _of(self, change: Callable[[Any], Any]) -> Any:
+        """Compute with changed numbers."""
+        args = tuple(
+            change(x) if isinstance(x, numpy.ndarray) and x.dtype.kind in "fc" else x
+            for x in self._args
+        )
+        return numpy.asarray(self._reference(*args, **self._kwargs))
+
+
+def _widened(x: Any) -> Any:
+    return x.astype(numpy.clongdouble if x.dtype.kind == "c" else numpy.longdouble)
