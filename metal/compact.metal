@@ -4,7 +4,7 @@
  */
 
 #define MX_MASK_SHARE 16u                          /* elements of a thread */
-#define MX_MASK_BLOCK (MX_THREADS * MX_MASK_SHARE) /* elements; in _metal_kernels.py too */
+#define MX_MASK_BLOCK (MX_THREADS * MX_MASK_SHARE) /* elements; in _metal/kernels.py too */
 
 struct mx_count {
     template <typename T> static T apply(T a, T b) { return a + b; }

@@ -4,7 +4,7 @@
  * float for half, and unsigned for integers, which wrap.
  */
 
-#define MX_SIDE      32u /* of a tile; in _metal_kernels.py too */
+#define MX_SIDE      32u /* of a tile; in _metal/kernels.py too */
 #define MX_HALF_SIDE (MX_SIDE / 2)
 
 /* Copies a tile of a matrix whose element (0, 0) is at `from`; beyond its edges there are

@@ -6,7 +6,7 @@
  */
 
 #define MX_SHARE 8u                      /* items */
-#define MX_TILE  (MX_THREADS * MX_SHARE) /* items; a number of _metal_kernels.py too */
+#define MX_TILE  (MX_THREADS * MX_SHARE) /* items; a number of _metal/kernels.py too */
 
 /* -- The order ------------------------------------------------------------------------- *
  * NumPy's: NaN last, zeros of either sign equal.  Floats are compared by their bits, as a GPU

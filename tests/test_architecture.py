@@ -154,6 +154,19 @@ def test_python_imports_follow_the_rules(path):
         assert not refused(user, used)
 
 
+def test_the_page_has_the_same_rules():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (`_.*?) \| ?(.*?) ?\|$", text, re.MULTILINE)
+    said = {
+        name: set(re.findall(r"`(\w+)`", used))
+        for names, used in rows
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    private = {name: used.split() for name, used in PYTHON.items() if name[1] != "_"}
+    rules = {name: {*used} - {"__init__"} for name, used in private.items()}
+    assert said == {name: used for name, used in rules.items() if name[0] == "_"}
+
+
 def test_python_imports_have_no_circle():
     waiting = {module_of(path): imports(path) for path in MODULES}
     # A folder's own __init__ is entered before its modules, and imports them.

@@ -66,8 +66,8 @@ extern PyTypeObject *host_type;  /* numpy.ndarray */
 extern PyTypeObject *function_type;
 extern PyObject *method_class;     /* types.MethodType */
 extern PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
-extern PyObject *described;        /* _array.described */
-extern PyObject *is_from_package;  /* _runner.is_from_package */
+extern PyObject *described;        /* _array.ndarray.described */
+extern PyObject *is_from_package;  /* _cli.runner.is_from_package */
 
 static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }

@@ -7,8 +7,8 @@ PyTypeObject *host_type;  /* numpy.ndarray */
 PyTypeObject *function_type;
 PyObject *method_class;     /* types.MethodType */
 PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
-PyObject *described;        /* _array.described */
-PyObject *is_from_package;  /* _runner.is_from_package */
+PyObject *described;        /* _array.ndarray.described */
+PyObject *is_from_package;  /* _cli.runner.is_from_package */
 
 /* -- Unwrapping: the host in the place of an array ------------------------------- */
 

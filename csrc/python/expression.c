@@ -16,7 +16,7 @@ int64_t expression_last;
 /* Calls of mxnp that are under way in this thread and run no code from outside. */
 static _Thread_local int depth;
 
-static PyObject *goes_on, *temporaries; /* of _expressions.py */
+static PyObject *goes_on, *temporaries; /* of _routines/expressions.py */
 
 void expression_enter(void) { depth++; }
 
@@ -28,7 +28,7 @@ bool expression_defer(Py_ssize_t size)
     return can_wait;
 }
 
-/* What a function of _expressions.py says of the calling frame; 0, with an exception set or
+/* What a function of _routines/expressions.py says of the calling frame; 0, with an exception set or
  * not: nothing.  An exception is that of a handler of signals.  Python's own SystemError is
  * dropped: sys._getframe() sets no MemoryError where memory for a frame is refused. */
 static long ask(PyObject *question, PyObject *callee)

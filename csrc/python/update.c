@@ -104,7 +104,7 @@ static int record_scatter(const struct index *index, const struct source *value,
 
 /* -- On a device ------------------------------------------------------------------- *
  * Elements that Metal has no atomic operations for, and those to be updated in order, are
- * sorted by their places: see _metal_updates.py. */
+ * sorted by their places: see _metal/updates.py. */
 
 static bool is_for_device(PyObject *a, const struct update *update)
 {
