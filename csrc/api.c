@@ -12,7 +12,7 @@
 #include "cpu/own_loops.h"
 #include "cpu/ranges.h"
 #include "cpu/search.h"
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 #include "digest.h"
 #include "error.h"
 #include "loop.h"
@@ -33,14 +33,14 @@ static void before_fork(void)
 static void after_fork_in_parent(void)
 {
     mx_pool_after_fork(false);
-    mx_team_after_fork(false);
+    mx_thread_pool_after_fork(false);
     mx_stream_after_fork(false);
 }
 
 static void after_fork_in_child(void)
 {
     mx_pool_after_fork(true);
-    mx_team_after_fork(true);
+    mx_thread_pool_after_fork(true);
     mx_stream_after_fork(true);
 }
 
@@ -51,7 +51,7 @@ static void start(void)
     const char *fuse = getenv("MXNP_FUSE");
     mx_stream_set_fuse(!fuse || strcmp(fuse, "0") != 0);
     mx_stream_set_backends(&mx_metal_backend, &mx_cpu_backend);
-    mx_team_set_size(mx_team_default_size());
+    mx_thread_pool_set_size(mx_thread_pool_default_size());
     start_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -89,7 +89,7 @@ static const struct mx_recorder recorder = {
     .buffer_new = mx_buffer_new,
     .buffer_retain = mx_buffer_retain,
     .buffer_release = mx_buffer_release,
-    .buffer_place = mx_buffer_place,
+    .buffer_allocate = mx_buffer_allocate,
     .buffer_take_refused = mx_buffer_take_refused,
     .buffer_token = mx_buffer_token,
     .buffer_get = mx_buffer_get,
@@ -145,6 +145,6 @@ int mx_metal_set_kernel_limit(int limit)
 /* threadpoolctl finds these two in the file of the core. */
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED int mx_thread_count(void) { return mx_team_size(); }
+EXPORTED int mx_thread_count(void) { return mx_thread_pool_size(); }
 
-EXPORTED void mx_set_thread_count(int count) { mx_team_set_size(count); }
+EXPORTED void mx_set_thread_count(int count) { mx_thread_pool_set_size(count); }

@@ -49,7 +49,7 @@ struct mx_buffer *mx_buffer_take_refused(void)
     return buffer;
 }
 
-int mx_buffer_place(struct mx_buffer *buffer)
+int mx_buffer_allocate(struct mx_buffer *buffer)
 {
     if (buffer->data)
         return MX_OK;
@@ -66,7 +66,7 @@ int mx_buffer_place(struct mx_buffer *buffer)
 struct mx_buffer *mx_buffer_new_placed(size_t nbytes)
 {
     struct mx_buffer *buffer = mx_buffer_new(nbytes);
-    if (buffer && mx_buffer_place(buffer) != MX_OK) {
+    if (buffer && mx_buffer_allocate(buffer) != MX_OK) {
         mx_buffer_release(buffer);
         return NULL;
     }

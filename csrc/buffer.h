@@ -3,7 +3,7 @@
  *
  * The result of a recorded operation is a buffer without memory: if nobody can see it by the
  * time it is computed it never gets any.  Until then its array shows a token in the place of
- * the address; mx_buffer_place puts the address there.
+ * the address; mx_buffer_allocate puts the address there.
  */
 #include <stdatomic.h>
 
@@ -30,7 +30,7 @@ void mx_buffer_retain(struct mx_buffer *buffer);
 void mx_buffer_release(struct mx_buffer *buffer); /* back to the pool with the last count */
 
 /* Takes memory, unless it has it; what shows the buffer shows the address then.  Status. */
-int mx_buffer_place(struct mx_buffer *buffer);
+int mx_buffer_allocate(struct mx_buffer *buffer);
 
 /* The array's buffer that this thread was refused memory for last, with a count for the
  * caller; NULL if there was none, or it has been asked for. */

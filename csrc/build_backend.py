@@ -35,10 +35,12 @@ os.environ["PATH"] += os.pathsep + sysconfig.get_path("scripts")
 def get_requires_for_build_wheel(
     config_settings: dict[str, str | list[str]] | None = None,
 ) -> list[str]:
-    """List what a wheel is built with: the Metal host of the tests needs a clang."""
+    """List what a wheel is built with: the Metal emulator needs clang."""
     required = list(mesonpy.get_requires_for_build_wheel(config_settings))
-    has_host = "-Dmetal=host" in str((config_settings or {}).get("setup-args", ""))
-    if has_host and not os.environ.get("METAL_HOST_CLANG"):
+    has_emulator = "-Dmetal=emulator" in str(
+        (config_settings or {}).get("setup-args", "")
+    )
+    if has_emulator and not os.environ.get("METAL_EMULATOR_CLANG"):
         required.append("ziglang")
     return required
 

@@ -116,7 +116,7 @@ struct mx_instruction {
     const char *name;                            /* of the operation; lives for good */
     int wanted;        /* floating-point conditions the recorder wants to hear of */
     atomic_int raised; /* those of them that were met */
-    void *place;       /* the recorder's own: where in the program this was recorded */
+    void *call_site;   /* the recorder's own: where in the program this was recorded */
     int64_t sequence;  /* place in program order, from 1 */
     bool is_kept;      /* it ran, and a copy of it waits: see stream.h */
 

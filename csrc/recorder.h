@@ -8,7 +8,7 @@ struct mx_recorder {
     struct mx_buffer *(*buffer_new)(size_t nbytes);
     void (*buffer_retain)(struct mx_buffer *buffer);
     void (*buffer_release)(struct mx_buffer *buffer);
-    int (*buffer_place)(struct mx_buffer *buffer);
+    int (*buffer_allocate)(struct mx_buffer *buffer);
     struct mx_buffer *(*buffer_take_refused)(void);
     char *(*buffer_token)(struct mx_buffer *buffer);
     struct mx_buffer *(*buffer_get)(const char *token);

@@ -140,7 +140,7 @@ static int place_shown(void)
         const struct mx_instruction *in = &stream.taken.items[i];
         for (int k = 0; k < mx_operand_count(in) && status == MX_OK && !in->is_over; k++)
             if (needs_memory(in->operands[k].buffer))
-                status = mx_buffer_place(in->operands[k].buffer);
+                status = mx_buffer_allocate(in->operands[k].buffer);
     }
     return status;
 }

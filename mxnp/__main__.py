@@ -15,7 +15,7 @@ import numpy
 
 import mxnp
 from mxnp._cli import runner
-from mxnp._cli.report_options import Wishes
+from mxnp._cli.report_options import ReportOptions
 
 _NAME = "python -m mxnp"
 _HELP = f"""\
@@ -73,7 +73,7 @@ def main() -> None:
     args = sys.argv[1:]
     names = ("--include", "--exclude", "--mode", "--trace", "--allow")
     choice: dict[str, list[str]] = {name: [] for name in names}
-    wishes = Wishes()
+    options = ReportOptions()
     watchers: dict[str, Any] = {}
     while args:
         option, given, value = args[0].partition("=")
@@ -87,12 +87,12 @@ def main() -> None:
             for name, text in _info():
                 print(f"{name:<10}  {text}")
             return
-        if option in (*_WATCHERS, *_WISHES):
+        if option in (*_WATCHERS, *_REPORT_OPTIONS):
             del args[0]
             if option in _WATCHERS:
                 watchers[option] = _watcher(option, value if given else None)
             else:
-                _wish(wishes, option, value, args)
+                _set_report_option(options, option, value, args)
             continue
         if option not in choice:
             break
@@ -100,11 +100,11 @@ def main() -> None:
         choice[option].append(_value(option, given, value, args))
     if choice["--mode"]:
         _set_mode(choice["--mode"][-1])
-    wishes.allowed = choice["--allow"]
-    wishes.outputs += [("trace", file) for file in choice["--trace"]]
+    options.allowed = choice["--allow"]
+    options.outputs += [("trace", file) for file in choice["--trace"]]
     runner.install(choice["--include"], choice["--exclude"])
     with ExitStack() as stack:
-        stack.enter_context(_reporting_of(wishes, args))
+        stack.enter_context(_report_session(options, args))
         for watcher in watchers.values():
             stack.enter_context(watcher)
         stack.push(partial(_end, watchers.get("--verify")))
@@ -124,10 +124,12 @@ def _value(option: str, given: str, value: str, args: list[str]) -> str:
 
 
 _WATCHERS = ("--verify", "--trap-nan")
-_WISHES = ("--report", "--doctor", "--fail-on-fallback", "--fail-on-sync")
+_REPORT_OPTIONS = ("--report", "--doctor", "--fail-on-fallback", "--fail-on-sync")
 
 
-def _wish(wishes: Wishes, option: str, value: str, args: list[str]) -> None:
+def _set_report_option(
+    options: ReportOptions, option: str, value: str, args: list[str]
+) -> None:
     """Note what an option with a value that may be left out asks for."""
     if option == "--report":
         kind, colon, file = (value or "text").partition(":")
@@ -137,30 +139,32 @@ def _wish(wishes: Wishes, option: str, value: str, args: list[str]) -> None:
             if not args:
                 _refuse(f"argument --report={kind}: expected a file")
             file = args.pop(0)
-        wishes.outputs.append((kind, file))
+        options.outputs.append((kind, file))
         return
     if option == "--doctor":
         if value:
             _refuse(f"argument --doctor: expected nothing, not {value!r}")
-        wishes.is_doctor = True
+        options.is_doctor = True
         return
     if value and not value.isdecimal():
         _refuse(f"argument {option}: expected a number, not {value!r}")
     if option == "--fail-on-sync":
-        wishes.waits = int(value or 0)
+        options.waits = int(value or 0)
     else:
-        wishes.fallbacks = int(value or 0)
+        options.fallbacks = int(value or 0)
 
 
-def _reporting_of(wishes: Wishes, args: Sequence[str]) -> AbstractContextManager[None]:
-    if not wishes:
+def _report_session(
+    options: ReportOptions, args: Sequence[str]
+) -> AbstractContextManager[None]:
+    if not options:
         return nullcontext()
     if not args and sys.stdin.isatty():
         _refuse("a report is of a program, and none is given")
     from mxnp._cli import report_session  # for those who ask
 
     try:
-        return report_session.Reporting(wishes, _named(args))
+        return report_session.ReportSession(options, _named(args))
     except (ImportError, OSError) as error:
         _refuse(str(error))
 

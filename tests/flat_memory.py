@@ -36,7 +36,7 @@ EXAMPLES = {
 }
 # What may differ over thousands of rounds, which what is lost in each would pass by far: caches
 # fill, pages of the heap are touched. NumPy's own programs end with as much.
-# The Metal host of the tests keeps tens of thousands of dead objects, to tell of their use.
+# The Metal emulator of the tests keeps tens of thousands of dead objects, to tell of their use.
 _KEPT_BY_HOST = 32 << 20 if os.environ.get("MXNP_DEVICE") == "metal" else 0
 SLACK = {
     "resident": (8 << 20) + _KEPT_BY_HOST,

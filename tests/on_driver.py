@@ -1,6 +1,6 @@
-"""What tests of the Metal host share: the driver, and what is reported.
+"""What tests of the Metal emulator share: the driver, and what is reported.
 
-The host is test equipment (tests/metal_host), and these are the tests of the equipment:
+The host is test equipment (tests/metal_emulator), and these are the tests of the equipment:
 plain calls of Apple's API in driver.m, and kernels in driver.metal or written in a test.
 """
 
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metal_host import driver as module
+from metal_emulator import driver as module
 
-FOLDER = Path(__file__).parent / "metal_host"
+FOLDER = Path(__file__).parent / "metal_emulator"
 
 TIMEOUT, PAGE_FAULT, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 9, 11  # errors
 COMPLETED, ERROR = 4, 5  # of MTLCommandBufferStatus
@@ -30,14 +30,14 @@ def start() -> str:
     return f"""
 import os, sys
 sys.path.append({str(FOLDER.parent)!r})
-from metal_host import driver as module
+from metal_emulator import driver as module
 driver = module.Driver({str(module.build_driver())!r})
 """
 
 
 def _find_reason_to_skip() -> str:
     if not sys.platform.startswith("linux"):
-        return "the Metal host is for Linux"
+        return "the Metal emulator is for Linux"
     try:
         module.build.compiler()
     except FileNotFoundError as error:

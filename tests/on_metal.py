@@ -21,19 +21,19 @@ needs_metal = pytest.mark.skipif(
     "metal" not in mxnp.devices(), reason="this build or machine of mxnp has no Metal"
 )
 
-# By name: what is given back, what is passed; see metal_host.h.
+# By name: what is given back, what is passed; see metal_emulator.h.
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
-    "metal_host_report_count": (ctypes.c_int, []),
-    "metal_host_last_report": (ctypes.c_char_p, []),
-    "metal_host_configure": (None, [ctypes.c_char_p, ctypes.c_long]),
-    "metal_host_run_pending": (None, []),
-    "metal_host_dispatch_count": (ctypes.c_long, [ctypes.c_char_p]),
-    "metal_host_live_objects": (ctypes.c_long, []),
+    "metal_emulator_report_count": (ctypes.c_int, []),
+    "metal_emulator_last_report": (ctypes.c_char_p, []),
+    "metal_emulator_configure": (None, [ctypes.c_char_p, ctypes.c_long]),
+    "metal_emulator_run_pending": (None, []),
+    "metal_emulator_dispatch_count": (ctypes.c_long, [ctypes.c_char_p]),
+    "metal_emulator_live_objects": (ctypes.c_long, []),
 }
 
 
 class Host:
-    """The Metal host that mxnp was built with."""
+    """The Metal emulator that mxnp was built with."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
@@ -43,26 +43,26 @@ class Host:
 
     @property
     def report_count(self) -> int:
-        return self.library.metal_host_report_count()
+        return self.library.metal_emulator_report_count()
 
     @property
     def last_report(self) -> str:
-        return self.library.metal_host_last_report().decode()
+        return self.library.metal_emulator_last_report().decode()
 
     @property
     def live_objects(self) -> int:
-        return self.library.metal_host_live_objects()
+        return self.library.metal_emulator_live_objects()
 
     def dispatch_count(self, kernel: str | None = None) -> int:
         name = kernel.encode() if kernel else None
-        return self.library.metal_host_dispatch_count(name)
+        return self.library.metal_emulator_dispatch_count(name)
 
     def configure(self, **settings: int) -> None:
         for key, value in settings.items():
-            self.library.metal_host_configure(key.encode(), value)
+            self.library.metal_emulator_configure(key.encode(), value)
 
     def run_pending(self) -> None:
-        self.library.metal_host_run_pending()
+        self.library.metal_emulator_run_pending()
 
     @contextmanager
     def configured(self, **settings: int) -> Iterator[None]:
@@ -80,13 +80,13 @@ def _find_host() -> Host | None:
     assert spec
     assert spec.origin
     library = ctypes.CDLL(spec.origin)  # the one that is loaded
-    return Host(library) if hasattr(library, "metal_host_configure") else None
+    return Host(library) if hasattr(library, "metal_emulator_configure") else None
 
 
 HOST = _find_host()
 
 needs_host = pytest.mark.skipif(
-    HOST is None, reason="mxnp was built without the Metal host of the tests"
+    HOST is None, reason="mxnp was built without the Metal emulator of the tests"
 )
 
 

@@ -1,4 +1,4 @@
-"""What tests of the Metal host's compiler of MSL share: a check, and an engine that runs its libraries."""
+"""What tests of the Metal emulator's compiler of MSL share: a check, and an engine that runs its libraries."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from metal_host import toolchain
-from metal_host.msl import compiler, lint
+from metal_emulator import toolchain
+from metal_emulator.msl import compiler, lint
 
 ROOT = Path(__file__).parents[1]
 
@@ -232,9 +232,9 @@ class Library:
     def __init__(self, path):
         self.engine = Engine()
         self.code = ctypes.CDLL(str(path))
-        self.code.metal_host_load(ctypes.byref(self.engine.table))
-        count = ctypes.c_uint32.in_dll(self.code, "metal_host_kernel_count").value
-        kernels = (Kernel * count).in_dll(self.code, "metal_host_kernels")
+        self.code.metal_emulator_load(ctypes.byref(self.engine.table))
+        count = ctypes.c_uint32.in_dll(self.code, "metal_emulator_kernel_count").value
+        kernels = (Kernel * count).in_dll(self.code, "metal_emulator_kernels")
         self.kernels = {kernel.name.decode(): kernel for kernel in kernels}
 
     def run(self, name, *buffers, threads=1, together=False):

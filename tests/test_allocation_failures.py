@@ -106,7 +106,7 @@ def threaded(xp: Any, x: Any, y: Any) -> Any:
     return results
 
 
-def teamed(xp: Any, x: Any, y: Any) -> Any:
+def use_threads(xp: Any, x: Any, y: Any) -> Any:
     """With threads of the core that are still to be started, as in a new process."""
     if xp is numpy:
         return xp.sqrt(x * x) + y
@@ -191,7 +191,7 @@ PROGRAMS = [
     Program("matmul", lambda xp, x, y: (x + 1) @ y),
     Program("sort", lambda xp, x, y: xp.sort(x + y, axis=1)),
     Program("threads", threaded),
-    Program("team", teamed),
+    Program("thread pool", use_threads),
     Program("profile", profiled),
     Program("half", lambda xp, x, y: x.astype("float16") + y.astype("float16")),
     Program("complex", lambda xp, x, y: xp.abs(x.astype("complex64") * 1j)),
@@ -293,7 +293,7 @@ def heap_size() -> int:
     """
     Bytes that malloc has given out; 0 where the C library does not tell.
 
-    The Metal host keeps what is dead for a while, so what lives is counted there.
+    The Metal emulator keeps what is dead for a while, so what lives is counted there.
     """
     if METAL and HOST:
         return 64 * HOST.live_objects

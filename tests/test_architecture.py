@@ -51,7 +51,7 @@ C = [
 # Nouns of csrc/cpu. "x & y" are at home in one place: they may include each other.
 CPU = [
     "bfloat | conditions | copies | cores | half | isa",
-    "cast_runs | index_runs | own_runs | pair_runs | team",
+    "cast_runs | index_runs | own_runs | pair_runs | thread_pool",
     "casts | compact | indices | own_loops | ranges | search",
     "program & blocks & scratch & pairs & reduce & scan & find & gather & scatter",
     "backend",

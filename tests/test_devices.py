@@ -70,7 +70,7 @@ def test_devices() -> None:
 
 @needs_host
 def test_the_name_of_the_host() -> None:
-    assert core.metal_devices() == ("Metal host (CPU)",)
+    assert core.metal_devices() == ("Metal emulator (CPU)",)
 
 
 def test_no_metal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_a_kernel_without_metal(monkeypatch: pytest.MonkeyPatch) -> None:
             output_shapes=[(1,)],
             output_dtypes=["f4"],
         )
-    assert "-Csetup-args=-Dmetal=host" in str(caught.value)
+    assert "-Csetup-args=-Dmetal=emulator" in str(caught.value)
 
 
 # -- Which is chosen -------------------------------------------------------------------

@@ -271,7 +271,7 @@ def test_names_of_modules_are_numpys():
 
 @pytest.mark.skipif("metal" not in mxnp.devices(), reason="there is no Metal device")
 def test_the_column_of_metal():
-    """Or `python docs/extensions/measured_coverage.py` is to be run on the Metal host."""
+    """Or `python docs/extensions/measured_coverage.py` is to be run on the Metal emulator."""
     with mxnp.device("metal"):
         now = coverage.on_metal(coverage.measure())
     assert coverage.kept_of_metal() == now

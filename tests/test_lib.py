@@ -557,6 +557,6 @@ def test_child_of_fork_is_usable():
 def test_metal_devices():
     names = core.metal_devices()
     assert all(isinstance(name, str) and name for name in names)
-    host = ("Metal host (CPU)",)  # of a build with -Dmetal=host
+    host = ("Metal emulator (CPU)",)  # of a build with -Dmetal=emulator
     if sys.platform != "darwin":
         assert names in ((), host)

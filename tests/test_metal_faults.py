@@ -413,7 +413,7 @@ def test_no_device_at_the_start() -> None:
         import os
 
         host = ctypes.CDLL(os.environ["CORE"])
-        host.metal_host_configure(b"no_device", ctypes.c_long(1))
+        host.metal_emulator_configure(b"no_device", ctypes.c_long(1))
         import mxnp as np
 
         assert np.devices() == ("cpu",)
@@ -477,7 +477,7 @@ def run_fork(program: str) -> str:
     """
     text = "import signal; signal.alarm(60)\n" + textwrap.dedent(FORK)
     text += textwrap.dedent(program) + textwrap.dedent(end)
-    return run(text, MXNP_DEVICE="metal", MXNP_THRESHOLD="0", METAL_HOST_ABORT="1")
+    return run(text, MXNP_DEVICE="metal", MXNP_THRESHOLD="0", METAL_EMULATOR_ABORT="1")
 
 
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
@@ -541,7 +541,9 @@ def test_a_child_of_recorded_launches() -> None:
     """
     text = "import signal; signal.alarm(60)\n"
     text += textwrap.dedent(program) + textwrap.dedent(child)
-    printed = run(text, MXNP_DEVICE="metal", MXNP_THRESHOLD="0", METAL_HOST_ABORT="1")
+    printed = run(
+        text, MXNP_DEVICE="metal", MXNP_THRESHOLD="0", METAL_EMULATOR_ABORT="1"
+    )
     words = "there is no Metal device, or it is that of the process that forked"
     assert printed.splitlines() == [words, "parent"]
 

@@ -1,4 +1,4 @@
-"""The Metal host's headers against Apple's metadata.
+"""The Metal emulator's headers against Apple's metadata.
 
 Two packages for macOS carry it, and pip gives them to any machine: metal-cpp's headers
 (in mlx-metal) have selectors and types by name, PyObjC's metadata has the values of enums
@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from metal_host import toolchain
+from metal_emulator import toolchain
 
-HEADERS = Path(__file__).parent / "metal_host"
+HEADERS = Path(__file__).parent / "metal_emulator"
 WHEELS = {
     "pyobjc-framework-Metal": "macosx_10_9_universal2",
     "mlx-metal": "macosx_14_0_arm64",

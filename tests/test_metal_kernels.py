@@ -1,4 +1,4 @@
-"""Kernels of metal/ and what drives them, on the Metal host, against NumPy."""
+"""Kernels of metal/ and what drives them, on the Metal emulator, against NumPy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from metal_host import driver as host
+from metal_emulator import driver as host
 from on_driver import needs_host
 
 from mxnp._engine import core
 from mxnp._metal import kernels
 
 ROOT = Path(__file__).parents[1]
-HOST = Path(__file__).parent / "metal_host"
+HOST = Path(__file__).parent / "metal_emulator"
 
 PRELUDE = core.kernel_prelude().decode()
 
@@ -25,7 +25,7 @@ pytestmark = needs_host
 
 
 class Device:
-    """What drivers of kernels ask for, on the Metal host."""
+    """What drivers of kernels ask for, on the Metal emulator."""
 
     def __init__(self) -> None:
         self.driver = host.Driver(host.build_driver())

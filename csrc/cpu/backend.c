@@ -5,7 +5,7 @@
 #include "../backend.h"
 #include "../error.h"
 #include "program.h"
-#include "team.h"
+#include "thread_pool.h"
 
 /* Nanoseconds of work from which on it is shared: waking a thread takes some, and one that
  * loses its core over a chunk keeps all waiting. */
@@ -61,7 +61,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     if (instructions[group->steps[0].instruction].kind == MX_KERNEL)
         return mx_fail(MX_ERROR_DEVICE, "the device of a kernel is gone");
     struct mx_program *program = group->program;
-    int status = MX_OK, threads = mx_team_size();
+    int status = MX_OK, threads = mx_thread_pool_size();
     if (!program)
         status = mx_program_new(&program, group, instructions);
     if (status != MX_OK)
@@ -73,8 +73,9 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     bool is_in_parts = program->kind == MX_SCATTER; /* one for each thread */
     group->threads = is_in_parts ? (int)program->n_chunks : run_first_chunk(program, threads);
     struct job job = {program, interrupted};
-    program->next_chunk = mx_team_run(run_chunk, &job, program->next_chunk, program->n_chunks,
-                                      group->threads, interrupted ? is_interrupted : NULL);
+    program->next_chunk =
+        mx_thread_pool_run(run_chunk, &job, program->next_chunk, program->n_chunks,
+                           group->threads, interrupted ? is_interrupted : NULL);
     if (program->next_chunk < program->n_chunks)
         return MX_INTERRUPTED;
     mx_program_finish(program);

@@ -5,7 +5,7 @@
 
 #include "../alloc.h"
 #include "../error.h"
-#include "team.h"
+#include "thread_pool.h"
 
 #define CHUNK_ELEMENTS 65536
 #define MIN_SHARED     4   /* chunks: for fewer it is not worth to wake another thread */
@@ -23,8 +23,8 @@ static intptr_t end_of(const struct mx_compaction *c, size_t chunk)
 
 static void run(mx_chunk_function function, void *job, size_t n_chunks)
 {
-    int threads = n_chunks < MIN_SHARED ? 1 : mx_team_size();
-    mx_team_run(function, job, 0, n_chunks, threads, NULL);
+    int threads = n_chunks < MIN_SHARED ? 1 : mx_thread_pool_size();
+    mx_thread_pool_run(function, job, 0, n_chunks, threads, NULL);
 }
 
 /* -- Counting ---------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ static int place_views(const struct mx_group *group)
     int status = MX_OK;
     for (int v = 0; v < group->n_views && status == MX_OK; v++)
         if (group->views[v].buffer && !group->views[v].is_temporary)
-            status = mx_buffer_place(group->views[v].buffer);
+            status = mx_buffer_allocate(group->views[v].buffer);
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include "../error.h"
 #include "gather.h"
 #include "indices.h"
-#include "team.h"
+#include "thread_pool.h"
 
 #define SHARED_ELEMENTS 65536 /* updated: for fewer it is not worth to wake another thread */
 #define COLUMN_BYTES    2048  /* of a row, that a thread has at least */
@@ -215,7 +215,7 @@ int mx_scatter_plan(struct mx_program *program)
     plan.row = mx_index_runs()->rows[in->update][dtype_of(in)];
     plan.is_direct = is_direct(program, rows);
 
-    int n_parts = rows->n_points * rows->size < SHARED_ELEMENTS ? 1 : mx_team_size();
+    int n_parts = rows->n_points * rows->size < SHARED_ELEMENTS ? 1 : mx_thread_pool_size();
     intptr_t columns = rows->size * in->operands[in->nin].itemsize / COLUMN_BYTES;
     plan.copy_size = n_parts > 1 && plan.is_direct ? size_of_copy(program, rows) : 0;
     if (plan.copy_size)

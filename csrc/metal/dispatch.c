@@ -41,7 +41,7 @@ int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bi
         buffers[n_bound] = buffer;
         is_written[n_bound] = binding->is_written;
         offsets[n_bound] = binding->offset;
-        status = buffer ? mx_buffer_place(buffer) : MX_ERROR_MEMORY;
+        status = buffer ? mx_buffer_allocate(buffer) : MX_ERROR_MEMORY;
     }
     dispatch->buffers = buffers;
     dispatch->is_written = is_written;

@@ -15,7 +15,7 @@ int assignment_record(PyObject *a, PyObject *host, PyObject *value)
         return 0;
     if (is_complex_row(source_own_row(&from)) && !is_complex_row(to.code))
         return 0; /* NumPy warns that imaginary parts are discarded, or refuses */
-    int wanted = place_conditions();
+    int wanted = call_site_conditions();
     if (wanted < 0)
         return wanted == -1 ? 0 : -1;
     int from_row = from.code < NTYPES ? from.code : to.code;
@@ -32,12 +32,12 @@ int assignment_record(PyObject *a, PyObject *host, PyObject *value)
             return 0; /* the cast may warn, now */
         if (!source_value(&from, to.code, in.operands[0].value))
             return 0;
-        struct place *place = place_new();
-        if (!place)
+        struct call_site *site = call_site_new();
+        if (!site)
             return -1;
         record_begin(&in, &loop, MX_COPY, "fill", 1, 1, &shape, 0);
-        record_view(&in.operands[1], &to, &shape, place);
-        int64_t sequence = record_append(&in, place);
+        record_view(&in.operands[1], &to, &shape, site);
+        int64_t sequence = record_append(&in, site);
         if (sequence < 0)
             return -1;
         record_mark(&to, sequence, true);
@@ -91,7 +91,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
-    if (out && core->buffer_place(memory_of(as_array(out)->host)) != MX_OK) {
+    if (out && core->buffer_allocate(memory_of(as_array(out)->host)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
         Py_DECREF(out);
@@ -142,15 +142,15 @@ static PyObject *range(PyObject *module, PyObject *args)
     if (!fits || shape.dims[0] < 1 || shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
-    struct place *place = out ? place_new() : NULL;
-    if (!place) {
+    struct call_site *site = out ? call_site_new() : NULL;
+    if (!site) {
         Py_XDECREF(out);
         return NULL;
     }
     struct source to = {
         .array = out, .host = (PyArrayObject *)as_array(out)->host, .code = row};
-    record_view(&in.operands[1], &to, &shape, place);
-    int64_t sequence = record_append(&in, place);
+    record_view(&in.operands[1], &to, &shape, site);
+    int64_t sequence = record_append(&in, site);
     if (sequence >= 0)
         record_mark(&to, sequence, true);
     if (sequence < 0 || record_done(&to, 1) < 0)

@@ -178,7 +178,7 @@ static PyObject *start(PyObject *module, PyObject *address)
     core = PyLong_AsVoidPtr(address);
     queue_load();
     PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
-    if (!numpy || memory_load() < 0 || place_load(numpy) < 0 || signature_load(numpy) < 0 ||
+    if (!numpy || memory_load() < 0 || call_site_load(numpy) < 0 || signature_load(numpy) < 0 ||
         call_load() < 0 || failure_load() < 0 || settings_load() < 0) {
         Py_XDECREF(numpy);
         return NULL;

@@ -80,14 +80,14 @@ static int record_call(struct call *call, PyObject **results)
     struct mx_buffer *made[MX_MAX_OPERANDS] = {0};
     npy_intp strides[2][MX_MAX_NDIM];
     int status = -1, nin = call->nin;
-    struct place *place = place_new();
-    if (!place)
+    struct call_site *site = call_site_new();
+    if (!site)
         return -1;
     record_begin(&in, &call->signature->loop, call->op, call->name, nin, call->nout,
                  &call->shape, call->signature->is_silent ? 0 : call->wanted);
     for (int i = 0; i < nin; i++)
         if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
-                                   &call->shape, call->wanted, place, &made[i])) < 1)
+                                   &call->shape, call->wanted, site, &made[i])) < 1)
             goto done;
     status = -1;
     for (int j = 0; j < call->nout; j++) {
@@ -107,10 +107,10 @@ static int record_call(struct call *call, PyObject **results)
                              strides[j]);
             continue;
         }
-        record_view(&in.operands[nin + j], out, &call->shape, place);
+        record_view(&in.operands[nin + j], out, &call->shape, site);
     }
-    int64_t sequence = record_append(&in, place);
-    place = NULL;
+    int64_t sequence = record_append(&in, site);
+    site = NULL;
     if (sequence < 0)
         goto done;
     for (int i = 0; i < nin; i++)
@@ -131,8 +131,8 @@ done:
     for (int k = 0; k < MX_MAX_OPERANDS; k++)
         if (made[k])
             core->buffer_release(made[k]);
-    if (place)
-        place_free(place);
+    if (site)
+        call_site_free(site);
     return status;
 }
 
@@ -140,7 +140,7 @@ done:
 static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
 {
     results[0] = results[call->nout - 1] = NULL;
-    call->wanted = place_conditions();
+    call->wanted = call_site_conditions();
     if (call->wanted < 0)
         return call->wanted == -1 ? 0 : -1;
     if (!read_outputs(call, outs) || !has_good_values(call) ||

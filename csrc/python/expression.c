@@ -2,8 +2,8 @@
  *
  * Code outside of mxnp may write shared memory at any time, so an operation on it has to run
  * before any such code does.  A call that records one therefore runs it before it returns,
- * unless the program comes straight back: mxnp/_routines/expressions.py reads that from the bytecode
- * of the calling frame.
+ * unless the program comes straight back: mxnp/_routines/expressions.py reads that from the
+ * bytecode of the calling frame.
  */
 #include "python/profile.h"
 #include "python/record.h"
@@ -28,9 +28,9 @@ bool expression_defer(Py_ssize_t size)
     return can_wait;
 }
 
-/* What a function of _routines/expressions.py says of the calling frame; 0, with an exception set or
- * not: nothing.  An exception is that of a handler of signals.  Python's own SystemError is
- * dropped: sys._getframe() sets no MemoryError where memory for a frame is refused. */
+/* What a function of _routines/expressions.py says of the calling frame; 0, with an exception
+ * set or not: nothing.  An exception is that of a handler of signals.  Python's own SystemError
+ * is dropped: sys._getframe() sets no MemoryError where memory for a frame is refused. */
 static long ask(PyObject *question, PyObject *callee)
 {
     PyObject *answer = PyObject_CallFunctionObjArgs(question, callee ? callee : Py_None, NULL);

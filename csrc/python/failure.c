@@ -87,7 +87,7 @@ static struct failure *failure_new(const struct mx_instruction *in, PyObject *ty
     failure->thread = in->thread;
     failure->type = type;
     failure->message = message;
-    failure->note = place_text(in->place);
+    failure->note = call_site_text(in->call_site);
     PyErr_Clear();
     insert(failure);
     return failure;

@@ -60,9 +60,9 @@ void index_spread(struct mx_operand *operand, int own_ndim, int first, int end, 
 
 /* Index arrays as int64; copied if `target` is memory that they share and that is written. */
 int index_operands(struct mx_instruction *in, const struct index *index,
-                   const struct source *target, struct place *place, struct made *made);
+                   const struct source *target, struct call_site *site, struct made *made);
 
 /* What is indexed. */
-void index_table(struct mx_operand *operand, const struct index *index, struct place *place);
+void index_table(struct mx_operand *operand, const struct index *index, struct call_site *site);
 
 void index_mark(const struct index *index, int64_t sequence);

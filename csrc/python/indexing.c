@@ -11,8 +11,8 @@ static int record_check(const struct index *index, int j)
     struct shape shape = {0};
     const struct source *indices = &index->sources[j];
     struct mx_loop loop = {.function = core->check_loop(indices->code)};
-    struct place *place = place_new();
-    if (!place)
+    struct call_site *site = call_site_new();
+    if (!site)
         return -1;
     shape_broadcast(&shape, indices);
     record_begin(&in, &loop, MX_NO_OP, "check", 1, 0, &shape, 0);
@@ -20,8 +20,8 @@ static int record_check(const struct index *index, int j)
     in.indexing.n = 0;
     in.indexing.sizes[0] = index->indexing.sizes[j];
     in.indexing.axis = index->axes[j];
-    record_view(&in.operands[0], indices, &shape, place);
-    int64_t sequence = record_append(&in, place);
+    record_view(&in.operands[0], indices, &shape, site);
+    int64_t sequence = record_append(&in, site);
     if (sequence < 0)
         return -1;
     record_mark(indices, sequence, false);
@@ -95,14 +95,14 @@ void index_spread(struct mx_operand *operand, int own_ndim, int first, int end, 
 }
 
 int index_operands(struct mx_instruction *in, const struct index *index,
-                   const struct source *target, struct place *place, struct made *made)
+                   const struct source *target, struct call_site *site, struct made *made)
 {
     for (int j = 0; j < index->n; j++) {
         const struct source *indices = &index->sources[j];
         struct shape own = shape_of(indices->host);
         bool is_target = target && root_of(target->array) == root_of(indices->array);
         if (indices->code == ROW_int64 && !is_target)
-            record_view(&in->operands[j], indices, &own, place);
+            record_view(&in->operands[j], indices, &own, site);
         else if (index_copy(&in->operands[j], indices, ROW_int64, &own, 0, made) < 0)
             return -1;
         index_spread(&in->operands[j], own.ndim, index->block_at,
@@ -111,12 +111,12 @@ int index_operands(struct mx_instruction *in, const struct index *index,
     return 1;
 }
 
-void index_table(struct mx_operand *operand, const struct index *index, struct place *place)
+void index_table(struct mx_operand *operand, const struct index *index, struct call_site *site)
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[index->table.code];
     operand->dtype = index->table.code;
-    record_memory(operand, &index->table, place);
+    record_memory(operand, &index->table, site);
     memcpy(operand->strides, index->strides,
            (size_t)index->shape.ndim * sizeof *operand->strides);
 }
@@ -158,23 +158,23 @@ static int record_gather(const struct index *index, bool in_c_order, PyObject **
     struct mx_loop loop = {.function = core->gather_loop};
     int order[MX_MAX_NDIM], n = index->n;
     struct source to;
-    struct place *place = place_new();
-    if (!place)
+    struct call_site *site = call_site_new();
+    if (!site)
         return -1;
     record_begin(&in, &loop, MX_NO_OP, "take", n + 1, 1, &index->shape, 0);
     in.kind = MX_GATHER;
     in.indexing = index->indexing;
     order_result(index, order);
-    if (index_operands(&in, index, NULL, place, &made) < 0 ||
+    if (index_operands(&in, index, NULL, site, &made) < 0 ||
         !(*out = record_new(index->table.code, &index->shape, in_c_order ? NULL : order))) {
         index_release(&made);
-        place_free(place);
+        call_site_free(site);
         return -1;
     }
     source_read_array(*out, &to);
-    index_table(&in.operands[n], index, place);
-    record_view(&in.operands[n + 1], &to, &index->shape, place);
-    int64_t sequence = record_append(&in, place);
+    index_table(&in.operands[n], index, site);
+    record_view(&in.operands[n + 1], &to, &index->shape, site);
+    int64_t sequence = record_append(&in, site);
     index_release(&made);
     if (sequence < 0) {
         Py_CLEAR(*out);
@@ -241,11 +241,11 @@ static PyObject *search(PyObject *module, PyObject *args)
         !shape_broadcast(&shape, &from) || shape.ndim == 0 || shape_size(&shape) == 0 ||
         PyArray_SIZE(table.host) == 0 || shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
-    struct place *place = place_new();
-    PyObject *out = place ? record_new(ROW_int64, &shape, NULL) : NULL;
+    struct call_site *site = call_site_new();
+    PyObject *out = site ? record_new(ROW_int64, &shape, NULL) : NULL;
     if (!out) {
-        if (place)
-            place_free(place);
+        if (site)
+            call_site_free(site);
         return NULL;
     }
     struct mx_instruction in;
@@ -257,12 +257,12 @@ static PyObject *search(PyObject *module, PyObject *args)
     in.indexing = (struct mx_indexing){.n = 1,
                                        .strides = {PyArray_STRIDE(table.host, 0)},
                                        .sizes = {PyArray_SIZE(table.host)}};
-    record_view(&in.operands[0], &from, &shape, place);
+    record_view(&in.operands[0], &from, &shape, site);
     in.operands[1] =
         (struct mx_operand){.itemsize = itemsizes[table.code], .dtype = table.code};
-    record_memory(&in.operands[1], &table, place);
-    record_view(&in.operands[2], &to, &shape, place);
-    int64_t sequence = record_append(&in, place);
+    record_memory(&in.operands[1], &table, site);
+    record_view(&in.operands[2], &to, &shape, site);
+    int64_t sequence = record_append(&in, site);
     if (sequence < 0) {
         Py_DECREF(out);
         return NULL;

@@ -104,20 +104,20 @@ static int record(PyObject *capsule, struct launch *launch, const char *name,
     struct mx_instruction in;
     struct mx_loop loop = {0};
     struct shape none = {0};
-    struct place *place = place_new();
-    if (!place)
+    struct call_site *site = call_site_new();
+    if (!site)
         return -1;
-    place_keep(place, capsule);
+    call_site_keep(site, capsule);
     record_begin(&in, &loop, MX_NO_OP, name, nin, nout, &none, 0);
     in.kind = MX_KERNEL;
     in.launch = &launch->core;
     for (int k = 0; k < nin + nout; k++) {
         in.operands[k] = (struct mx_operand){.itemsize = itemsizes[sources[k].code],
                                              .dtype = sources[k].code};
-        record_memory(&in.operands[k], &sources[k], place);
+        record_memory(&in.operands[k], &sources[k], site);
         read_extent(&in.operands[k], sources[k].host);
     }
-    int64_t sequence = record_append(&in, place);
+    int64_t sequence = record_append(&in, site);
     if (sequence < 0)
         return -1;
     for (int k = 0; k < nin + nout; k++)

@@ -18,7 +18,7 @@ static void *handler_malloc(void *context, size_t size)
     struct mx_buffer *buffer = core->buffer_new(size);
     if (!buffer)
         return NULL;
-    if (core->buffer_place(buffer) != MX_OK) {
+    if (core->buffer_allocate(buffer) != MX_OK) {
         core->buffer_release(buffer);
         return NULL;
     }
@@ -119,7 +119,7 @@ PyObject *memory_pool(PyObject *host)
     PyObject *to = memory_new_host(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
                                    PyArray_STRIDES(from));
     struct mx_buffer *buffer = to ? memory_of(to) : NULL;
-    if (!to || core->buffer_place(buffer) != MX_OK) {
+    if (!to || core->buffer_allocate(buffer) != MX_OK) {
         PyErr_Clear();
         Py_XDECREF(to);
         return host;

@@ -183,8 +183,8 @@ static bool is_ours(PyObject *frame, PyObject *code)
     if (asked[slot].code == code)
         return asked[slot].is_ours;
     PyObject *globals = PyObject_GetAttr(frame, f_globals);
-    const char *name = place_package(globals);
-    bool is = place_is_own(name) ||
+    const char *name = call_site_package(globals);
+    bool is = call_site_is_own(name) ||
               (name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0));
     Py_XDECREF(globals);
     PyErr_Clear();
@@ -404,7 +404,7 @@ void profile_ran(const struct mx_instruction *in)
     struct key key = {.lane = cost->is_on_device ? LANE_METAL : LANE_CPU,
                       .kind = (int)in->kind,
                       .name.text = in->name};
-    key.code = Py_XNewRef(place_site(in->place, &key.instruction));
+    key.code = Py_XNewRef(call_site_code(in->call_site, &key.instruction));
     int64_t elements = mx_element_count(in);
     struct row *row = count(&key, cost->nanoseconds, elements);
     if (!row)
@@ -532,7 +532,7 @@ PyMethodDef profile_methods[] = {
     {"profile_stop", profile_stop, METH_NOARGS,
      "profile_stop()\n--\n\nForget what was counted, once nobody counts any more."},
     {"profile_rows", profile_rows, METH_NOARGS,
-     "profile_rows()\n--\n\nGive a tuple for each line, operation and place where it ran, in "
+     "profile_rows()\n--\n\nGive a tuple for each line, operation and site where it ran, in "
      "the order in which they were first seen."},
     {"profile_events", profile_events, METH_O,
      "profile_events(first)\n--\n\nGive a tuple for each event from this number on."},

@@ -126,7 +126,7 @@ static void count_costs(const struct outcome *out)
  * the instruction.  -1 with an exception set. */
 static int tell_warning(const struct mx_instruction *in)
 {
-    if (place_warn(in->place, atomic_load(&in->raised), name_of(in)) == 0)
+    if (call_site_warn(in->call_site, atomic_load(&in->raised), name_of(in)) == 0)
         return 0;
     if (in->thread == core->thread() || !PyErr_ExceptionMatches(PyExc_RuntimeWarning))
         return -1;
@@ -163,7 +163,7 @@ static void release_outcome(struct outcome *out)
     for (size_t i = 0; i < out->count; i++)
         if (!out->items[i].is_kept) {
             core->release(&out->items[i]);
-            place_free(out->items[i].place);
+            call_site_free(out->items[i].call_site);
         }
     core->free(out->items);
     Py_XDECREF(out->owner);
@@ -350,7 +350,7 @@ void queue_drop_kept(void)
     if (!atomic_load(&outcomes)) /* or arrays may have failures that they do not know of */
         queue_done = core->done();
     for (size_t i = 0; i < count; i++)
-        place_free(items[i].place);
+        call_site_free(items[i].call_site);
     core->free(items);
 }
 
@@ -359,7 +359,7 @@ int queue_before_view(PyObject *a)
     if (!is_unwritten(a))
         return 0;
     struct mx_buffer *buffer = memory_of(root_of(a)->host);
-    if (buffer && core->buffer_place(buffer) != MX_OK) {
+    if (buffer && core->buffer_allocate(buffer) != MX_OK) {
         memory_raise_error();
         return -1;
     }

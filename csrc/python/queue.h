@@ -7,6 +7,7 @@
 #pragma once
 #include "ops.h"
 #include "python/bridge.h"
+#include "python/call_site.h"
 #include "recorder.h"
 
 extern const struct mx_recorder *core;
@@ -256,26 +257,3 @@ void memory_disown(PyObject *a); /* and that it no longer does */
 void memory_raise_error(void);   /* what NumPy raises, after the core refused memory */
 
 int memory_load(void); /* -1 with an exception set */
-
-/* -- place.c ----------------------------------------------------------------------- */
-
-/* Where in the program an operation was recorded, and what must live until it has run. */
-struct place;
-
-/* Conditions that the program wants to be warned of, in NumPy's numbers; -1: it wants more
- * than warnings, which only NumPy can do; -2 with an exception set. */
-int place_conditions(void);
-
-/* Borrowed: the __package__ of a frame's globals, or NULL. */
-const char *place_package(PyObject *globals);
-/* Whether a package is mxnp itself or one of its private packages; false for NULL. */
-bool place_is_own(const char *package);
-struct place *place_new(void); /* NULL with an exception set */
-void place_keep(struct place *place, PyObject *object);
-
-/* Borrowed: the code object, and where in it; NULL: unknown. */
-PyObject *place_site(const struct place *place, int *instruction);
-PyObject *place_text(const struct place *place); /* new reference: in words; NULL: unknown */
-int place_warn(const struct place *place, int conditions, const char *name);
-void place_free(struct place *place);
-int place_load(PyObject *numpy);

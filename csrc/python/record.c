@@ -16,7 +16,8 @@ static int64_t held_since; /* operations that had run when the first of them was
 /* -- Operands ---------------------------------------------------------------------- */
 
 /* The memory of a source: counted, or kept by the place. */
-void record_memory(struct mx_operand *operand, const struct source *source, struct place *place)
+void record_memory(struct mx_operand *operand, const struct source *source,
+                   struct call_site *site)
 {
     struct array *root = root_of(source->array);
     struct mx_buffer *buffer = memory_of(root->host);
@@ -24,16 +25,16 @@ void record_memory(struct mx_operand *operand, const struct source *source, stru
     operand->buffer = buffer;
     operand->at = buffer ? data - PyArray_BYTES((PyArrayObject *)root->host) : (intptr_t)data;
     if (!buffer)
-        place_keep(place, (PyObject *)source->host);
+        call_site_keep(site, (PyObject *)source->host);
 }
 
 void record_view(struct mx_operand *operand, const struct source *source,
-                 const struct shape *shape, struct place *place)
+                 const struct shape *shape, struct call_site *site)
 {
     operand->is_value = false;
     operand->itemsize = itemsizes[source->code];
     operand->dtype = source->code;
-    record_memory(operand, source, place);
+    record_memory(operand, source, site);
     source_strides(source, shape, operand->strides);
 }
 
@@ -81,18 +82,18 @@ static bool check_doubles(const struct mx_instruction *in)
     return true;
 }
 
-int64_t record_append(struct mx_instruction *in, struct place *place)
+int64_t record_append(struct mx_instruction *in, struct call_site *site)
 {
     int64_t sequence;
-    in->place = place;
+    in->call_site = site;
     in->device = device_now();
     bool computes = in->op != MX_COPY || in->kind != MX_MAP;
     if (in->device == MX_DEVICE && computes && device_refuses_doubles() && !check_doubles(in)) {
-        place_free(place);
+        call_site_free(site);
         return -1;
     }
     if (core->append(in, &sequence) != MX_OK) {
-        place_free(place);
+        call_site_free(site);
         PyErr_SetString(PyExc_MemoryError, core->error_message());
         return -1;
     }
@@ -119,20 +120,20 @@ int record_copy(const struct source *from, struct mx_buffer *from_buffer,
 {
     struct mx_instruction in;
     struct mx_loop loop = {.function = core->cast_loop(from_row, to_row)};
-    struct place *place = place_new();
-    if (!place)
+    struct call_site *site = call_site_new();
+    if (!site)
         return -1;
     record_begin(&in, &loop, MX_COPY, from_row == to_row ? "copy" : "cast", 1, 1, shape,
                  from_row == to_row ? 0 : wanted);
     if (from_buffer)
         record_temporary(&in.operands[0], from_buffer, from_row, shape, from_strides);
     else
-        record_view(&in.operands[0], from, shape, place);
+        record_view(&in.operands[0], from, shape, site);
     if (to_buffer)
         record_temporary(&in.operands[1], to_buffer, to_row, shape, to_strides);
     else
-        record_view(&in.operands[1], to, shape, place);
-    int64_t sequence = record_append(&in, place);
+        record_view(&in.operands[1], to, shape, site);
+    int64_t sequence = record_append(&in, site);
     if (sequence < 0)
         return -1;
     if (!from_buffer)
@@ -173,7 +174,7 @@ struct mx_operand record_value(int row)
 }
 
 int record_input(struct mx_operand *operand, const struct source *source, int row,
-                 const struct shape *shape, int wanted, struct place *place,
+                 const struct shape *shape, int wanted, struct call_site *site,
                  struct mx_buffer **made)
 {
     if (source_is_value(source)) {
@@ -181,7 +182,7 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
         return source_value(source, row, operand->value);
     }
     if (source->code == row) {
-        record_view(operand, source, shape, place);
+        record_view(operand, source, shape, site);
         return 1;
     }
     if (!core->cast_loop(source->code, row))
@@ -314,15 +315,15 @@ PyObject *record_cast(PyObject *a, int row, const char *name, int wanted)
     shape_broadcast(&shape, &from);
     source_sort_axes(&from, order);
     PyObject *out = record_new(row, &shape, order);
-    struct place *place = out ? place_new() : NULL;
-    if (!place)
+    struct call_site *site = out ? call_site_new() : NULL;
+    if (!site)
         goto failed;
     source_read_array(out, &to);
     struct mx_loop loop = {.function = core->cast_loop(from.code, row)};
     record_begin(&in, &loop, MX_COPY, name, 1, 1, &shape, wanted);
-    record_view(&in.operands[0], &from, &shape, place);
-    record_view(&in.operands[1], &to, &shape, place);
-    int64_t sequence = record_append(&in, place);
+    record_view(&in.operands[0], &from, &shape, site);
+    record_view(&in.operands[1], &to, &shape, site);
+    int64_t sequence = record_append(&in, site);
     if (sequence < 0)
         goto failed;
     record_mark(&from, sequence, false);

@@ -107,7 +107,7 @@ bool record_is_shared(PyObject *a);
 
 /* The memory of a source: counted, or kept by the place. */
 void record_memory(struct mx_operand *operand, const struct source *source,
-                   struct place *place);
+                   struct call_site *site);
 
 /* An array is going whose memory the queue still needs. */
 void record_hold(PyObject *a);
@@ -121,7 +121,7 @@ struct mx_operand record_value(int row); /* one for all elements, still to be se
 /* An input of the instruction: a value, a view, or a temporary with the loop's dtype.  What
  * *made gets is to be released once the instruction is recorded.  1, 0 or -1. */
 int record_input(struct mx_operand *operand, const struct source *source, int row,
-                 const struct shape *shape, int wanted, struct place *place,
+                 const struct shape *shape, int wanted, struct call_site *site,
                  struct mx_buffer **made);
 
 /* An operand that is memory for an intermediate result, with the strides that suit the
@@ -133,10 +133,10 @@ void record_temporary(struct mx_operand *operand, struct mx_buffer *buffer, int 
 
 /* An operand that is a view with one axis of its own for each of the instruction's. */
 void record_view(struct mx_operand *operand, const struct source *source,
-                 const struct shape *shape, struct place *place);
+                 const struct shape *shape, struct call_site *site);
 
 /* Appends it; the place is taken.  The sequence number, or -1 with an exception set. */
-int64_t record_append(struct mx_instruction *in, struct place *place);
+int64_t record_append(struct mx_instruction *in, struct call_site *site);
 
 void record_mark(const struct source *source, int64_t sequence, bool is_written);
 

@@ -21,7 +21,7 @@ static int read_shape(struct reduction *r)
     shape_broadcast(&r->shape, &r->input);
     if (r->shape.ndim == 0 || shape_size(&r->shape) == 0 || shape_is_too_large(&r->shape))
         return 0;
-    r->wanted = place_conditions();
+    r->wanted = call_site_conditions();
     return r->wanted >= 0 ? 1 : r->wanted == -1 ? 0 : -1;
 }
 
@@ -76,8 +76,8 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     struct mx_instruction in;
     struct mx_buffer *made = NULL;
     struct source output;
-    struct place *place = place_new();
-    if (!place)
+    struct call_site *site = call_site_new();
+    if (!site)
         return -1;
     record_begin(&in, r->loop, r->op, r->name, 1, 1, &r->shape, r->wanted);
     in.kind = kind;
@@ -85,15 +85,15 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     in.begins_with_zero = r->begins_with_zero;
     int64_t sequence = -1;
     int status =
-        record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, place, &made);
+        record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, site, &made);
     if (status < 1) {
-        place_free(place);
+        call_site_free(site);
     } else {
         struct shape own = shape_of(host_of(out));
         source_read_array(out, &output);
-        record_view(&in.operands[1], &output, &own, place);
+        record_view(&in.operands[1], &output, &own, site);
         memcpy(in.operands[1].strides, strides, (size_t)r->shape.ndim * sizeof *strides);
-        sequence = record_append(&in, place);
+        sequence = record_append(&in, site);
     }
     if (made)
         core->buffer_release(made);

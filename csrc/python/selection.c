@@ -26,7 +26,7 @@ static PyObject *new_row(int row, intptr_t n)
     npy_intp shape[] = {n}, strides[] = {itemsizes[row]};
     PyObject *host = memory_new_host(source_type_number(row), 1, shape, strides);
     PyObject *out = host ? array_new(host) : NULL;
-    if (out && core->buffer_place(memory_of(host)) != MX_OK) {
+    if (out && core->buffer_allocate(memory_of(host)) != MX_OK) {
         memory_raise_error();
         Py_CLEAR(out);
     }

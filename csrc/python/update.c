@@ -50,7 +50,7 @@ static bool can_write(const struct index *index)
 /* The values: copied first if they share memory with the elements that are updated. */
 static int value_operand(struct mx_operand *operand, const struct index *index,
                          const struct source *value, const struct update *update,
-                         struct place *place, struct made *made)
+                         struct call_site *site, struct made *made)
 {
     struct mx_buffer *buffer = NULL;
     if (!value->scalar && !source_is_value(value) &&
@@ -61,8 +61,8 @@ static int value_operand(struct mx_operand *operand, const struct index *index,
         index_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
         return 1;
     }
-    int status = record_input(operand, value, update->row, &index->shape, update->wanted, place,
-                              &buffer);
+    int status =
+        record_input(operand, value, update->row, &index->shape, update->wanted, site, &buffer);
     if (buffer)
         made->buffers[made->n++] = buffer;
     return status;
@@ -74,24 +74,24 @@ static int record_scatter(const struct index *index, const struct source *value,
     struct mx_instruction in;
     struct made made = {0};
     int status, n = index->n;
-    struct place *place = place_new();
-    if (!place)
+    struct call_site *site = call_site_new();
+    if (!site)
         return -1;
     record_begin(&in, &update->loop, update->op, update->name, n + 1, 1, &index->shape,
                  update->wanted);
     in.kind = MX_SCATTER;
     in.update = update->kind;
     in.indexing = index->indexing;
-    status = value_operand(&in.operands[n], index, value, update, place, &made);
+    status = value_operand(&in.operands[n], index, value, update, site, &made);
     if (status > 0)
-        status = index_operands(&in, index, &index->table, place, &made);
+        status = index_operands(&in, index, &index->table, site, &made);
     if (status < 1) {
         index_release(&made);
-        place_free(place);
+        call_site_free(site);
         return status;
     }
-    index_table(&in.operands[n + 1], index, place);
-    int64_t sequence = record_append(&in, place);
+    index_table(&in.operands[n + 1], index, site);
+    int64_t sequence = record_append(&in, site);
     index_release(&made);
     if (sequence < 0)
         return -1;
@@ -276,7 +276,7 @@ int index_assign(PyObject *a, PyObject *key, PyObject *value)
     if (row < 0 || is_own_mask(a, key) || !source_read(value, &from) ||
         !read_assignment(&from, row, &update))
         return 0;
-    update.wanted = place_conditions();
+    update.wanted = call_site_conditions();
     if (update.wanted < 0)
         return update.wanted == -1 ? 0 : -1;
     return update_key(a, key, &from, &update, INDEX_IN_BOUNDS);
@@ -302,7 +302,7 @@ static PyObject *update(PyObject *module, PyObject *args)
     }
     kind.in_order = in_order;
     bool is_ordering = op == MX_OP_maximum || op == MX_OP_minimum;
-    kind.wanted = place_conditions();
+    kind.wanted = call_site_conditions();
     if (kind.wanted == -2)
         return NULL;
     int status = kind.wanted < 0 ? 0 : 1;

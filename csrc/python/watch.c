@@ -1,9 +1,9 @@
 /* watch.c -- calls that somebody is told of: before they are made, and after.
  *
  * While operations are watched, Python puts one of these into the place of each method that is
- * one (see mxnp/_verify/hooks.py); when nobody watches, there is nothing of it on any path.  It calls
- * the original from C: no frame of ours comes between the program and NumPy, whose warnings
- * and errors name the program's line as ever.
+ * one (see mxnp/_verify/hooks.py); when nobody watches, there is nothing of it on any path.  It
+ * calls the original from C: no frame of ours comes between the program and NumPy, whose
+ * warnings and errors name the program's line as ever.
  */
 #include "python/queue.h"
 

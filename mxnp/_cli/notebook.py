@@ -36,21 +36,21 @@ class Magic(Magics):
     def mxnp(self, line: str, cell: str | None = None) -> None:
         """Run a cell in which `import numpy` gives mxnp, or switch that on or off."""
         shell: Any = self.shell  # of IPython 9.18 the type says that it may be None
-        wishes = parse_argstring(self.mxnp, line)
+        options = parse_argstring(self.mxnp, line)
         if cell is None:
-            if wishes.mode:
-                modes.set_mode(wishes.mode)
-            (runner.uninstall if wishes.switch == "off" else runner.install)()
+            if options.mode:
+                modes.set_mode(options.mode)
+            (runner.uninstall if options.switch == "off" else runner.install)()
             return
-        measured = profile(trace=wishes.trace is not None)
-        mode = modes.mode(wishes.mode or modes.get_mode())
-        is_measured = any((wishes.report, wishes.html, wishes.json, wishes.trace))
+        measured = profile(trace=options.trace is not None)
+        mode = modes.mode(options.mode or modes.get_mode())
+        is_measured = any((options.report, options.html, options.json, options.trace))
         with _installed(), mode, measured if is_measured else contextlib.nullcontext():
             shell.run_cell(cell, store_history=False)
         for kind in ("html", "json", "trace"):
-            if getattr(wishes, kind):
-                getattr(measured, f"to_{kind}")(getattr(wishes, kind))
-        if wishes.report:
+            if getattr(options, kind):
+                getattr(measured, f"to_{kind}")(getattr(options, kind))
+        if options.report:
             _show(shell, measured)
 
 

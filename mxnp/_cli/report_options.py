@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Wishes:
+class ReportOptions:
     """
     What the command line asks for.
 

@@ -14,10 +14,10 @@ from mxnp._engine import core
 from mxnp._profiler import gate, text
 from mxnp._profiler.report import profile
 
-from .report_options import Wishes
+from .report_options import ReportOptions
 
 
-class Reporting:
+class ReportSession:
     """
     Context manager around a program: measures it, and writes what is asked for.
 
@@ -26,7 +26,7 @@ class Reporting:
 
     Parameters
     ----------
-    wishes : Wishes
+    options : ReportOptions
         What is asked for.
     program : str
         Its name.
@@ -39,13 +39,13 @@ class Reporting:
         If a file can't be written.
     """
 
-    def __init__(self, wishes: Wishes, program: str) -> None:
-        kinds = {kind for kind, _ in wishes.outputs}
+    def __init__(self, options: ReportOptions, program: str) -> None:
+        kinds = {kind for kind, _ in options.outputs}
         if "text" in kinds and not text.is_possible():
             raise ImportError(text.MISSING)
-        self._wishes = wishes
-        self._files = [(kind, _opened(file)) for kind, file in wishes.outputs]
-        measured = doctor if wishes.is_doctor else profile
+        self._wishes = options
+        self._files = [(kind, _opened(file)) for kind, file in options.outputs]
+        measured = doctor if options.is_doctor else profile
         self._profile = measured(trace="trace" in kinds)
         self._profile._program = program
         self._process = os.getpid()
@@ -91,16 +91,16 @@ class Reporting:
             print_findings(self._profile.report, sys.stderr)
 
     def _passes(self) -> bool:
-        report, wishes = self._profile.report, self._wishes
+        report, options = self._profile.report, self._wishes
         verdicts = []
-        if wishes.fallbacks is not None:
-            found = gate.fallbacks(report, wishes.allowed)
+        if options.fallbacks is not None:
+            found = gate.fallbacks(report, options.allowed)
             title = "mxnp: NumPy ran operations on large arrays"
-            verdicts.append(gate.verdict(title, found, wishes.fallbacks))
-        if wishes.waits is not None:
-            found = gate.waits(report, wishes.allowed)
+            verdicts.append(gate.verdict(title, found, options.fallbacks))
+        if options.waits is not None:
+            found = gate.waits(report, options.allowed)
             title = "mxnp: the program waited for what it had recorded"
-            verdicts.append(gate.verdict(title, found, wishes.waits))
+            verdicts.append(gate.verdict(title, found, options.waits))
         failed = [verdict for verdict in verdicts if verdict]
         for verdict in failed:
             print(verdict, file=sys.stderr)

@@ -49,8 +49,8 @@ inline long elem_to_loc(uint elem, constant const int *shape,
 
 _NO_DEVICE = (
     "metal_kernel needs a Metal device, and there is none: one comes with macOS on "
-    "Apple silicon. On Linux the Metal host of mxnp's tests runs kernels, slowly: "
-    "install mxnp from its sources with `pip install . -Csetup-args=-Dmetal=host`"
+    "Apple silicon. On Linux the Metal emulator of mxnp's tests runs kernels, slowly: "
+    "install mxnp from its sources with `pip install . -Csetup-args=-Dmetal=emulator`"
 )
 
 

@@ -11,7 +11,7 @@ static void test_counts(void)
     struct mx_buffer *buffer = mx_buffer_new(12345);
     CHECK(buffer->nbytes == 12345 && !buffer->data);
     CHECK(memory_info().in_use == 0);
-    CHECK(mx_buffer_place(buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(buffer) == MX_OK);
     CHECK((uintptr_t)buffer->data % mx_page_size() == 0);
     memset(buffer->data, 1, 12345);
     mx_buffer_retain(buffer);
@@ -34,10 +34,10 @@ static void test_never_placed(void)
 static void test_placed_once(void)
 {
     struct mx_buffer *buffer = mx_buffer_new(100);
-    CHECK(mx_buffer_place(buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(buffer) == MX_OK);
     char *data = buffer->data;
     size_t size = memory_info().in_use;
-    CHECK(mx_buffer_place(buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(buffer) == MX_OK);
     CHECK(buffer->data == data && memory_info().in_use == size);
     mx_buffer_release(buffer);
 }
@@ -53,7 +53,7 @@ static void test_tokens(void)
         struct mx_buffer *buffer = arrays[i].buffer;
         CHECK((uintptr_t)token % mx_page_size() != 0);
         CHECK(mx_buffer_token(buffer) == token && mx_buffer_get(token) == buffer);
-        CHECK(mx_buffer_place(buffer) == MX_OK);
+        CHECK(mx_buffer_allocate(buffer) == MX_OK);
         CHECK(arrays[i].data == buffer->data && arrays[i].data != token);
         CHECK(mx_buffer_token(buffer) == buffer->data);
         CHECK(mx_buffer_get(arrays[i].data) == buffer);
@@ -77,7 +77,7 @@ static void test_threads(void)
 {
     pthread_t threads[4];
     struct mx_buffer *buffer = mx_buffer_new(1 << 16);
-    CHECK(mx_buffer_place(buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(buffer) == MX_OK);
     for (int i = 0; i < 4; i++) {
         mx_buffer_retain(buffer);
         CHECK(pthread_create(&threads[i], NULL, retain_and_release, buffer) == 0);
@@ -109,7 +109,7 @@ static void test_last_count(void)
         pthread_t threads[4];
         struct part parts[4];
         struct mx_buffer *buffer = mx_buffer_new(4 * 4096);
-        CHECK(mx_buffer_place(buffer) == MX_OK);
+        CHECK(mx_buffer_allocate(buffer) == MX_OK);
         for (size_t i = 0; i < 4; i++) {
             parts[i] = (struct part){buffer, i * 4096};
             if (i > 0)
@@ -120,7 +120,7 @@ static void test_last_count(void)
         while (memory_info().in_use > 0)
             sched_yield();
         struct mx_buffer *next = mx_buffer_new(4 * 4096);
-        CHECK(mx_buffer_place(next) == MX_OK);
+        CHECK(mx_buffer_allocate(next) == MX_OK);
         memset(next->data, 2, 4 * 4096);
         for (int i = 0; i < 4; i++)
             CHECK(pthread_join(threads[i], NULL) == 0);
@@ -143,14 +143,14 @@ static void test_failure(void)
     array_init(&array, 100 << 20);
     char *token = array.data;
     mx_alloc_refuse(0, 2); /* the pool tries twice */
-    CHECK(mx_buffer_place(array.buffer) == MX_ERROR_MEMORY);
+    CHECK(mx_buffer_allocate(array.buffer) == MX_ERROR_MEMORY);
     mx_alloc_refuse(0, 0);
     CHECK(strcmp(mx_error_message(), "Unable to allocate 104857600 bytes") == 0);
     CHECK(array.data == token && mx_buffer_get(token) == array.buffer);
     CHECK(mx_buffer_take_refused() == array.buffer && !mx_buffer_take_refused());
     mx_buffer_release(array.buffer);
     CHECK(memory_info().in_use == 0);
-    CHECK(mx_buffer_place(array.buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(array.buffer) == MX_OK);
     array_drop(&array);
     CHECK(memory_info().in_use == 0);
 }

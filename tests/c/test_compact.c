@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "cpu/compact.h"
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 
 static uint32_t state = 1;
 
@@ -91,7 +91,7 @@ int main(void)
     const intptr_t sizes[] = {1, 7, 8, 9, 255, 256, 65535, 65536, 65537, 400003};
     const int percents[] = {0, 1, 50, 99, 100};
     for (int threads = 1; threads <= 3; threads += 2) {
-        mx_team_set_size(threads);
+        mx_thread_pool_set_size(threads);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (size_t p = 0; p < sizeof percents / sizeof *percents; p++)
                 check_mask(sizes[s], percents[p]);

@@ -5,7 +5,7 @@
 #include "cpu/gather.h"
 #include "cpu/indices.h"
 #include "cpu/search.h"
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 #include "dtypes.h"
 #include "instructions.h"
 
@@ -17,7 +17,7 @@ static uint64_t chance = 1;
 static int64_t *array_init_indices(struct array *array, intptr_t n, int64_t low, int64_t high)
 {
     array_init(array, (size_t)n * sizeof(int64_t));
-    CHECK(mx_buffer_place(array->buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(array->buffer) == MX_OK);
     int64_t *data = (int64_t *)(void *)array->data;
     for (intptr_t i = 0; i < n; i++)
         data[i] = low + (int64_t)(next_random(&chance) % (uint64_t)(high - low + 1));
@@ -402,7 +402,7 @@ int main(void)
 {
     mx_stream_set_backends(NULL, &mx_cpu_backend);
     for (int threads = 1; threads <= 3; threads++) {
-        mx_team_set_size(threads);
+        mx_thread_pool_set_size(threads);
         test_gathers(1, 1, 5);
         test_gathers(100, 1, 70001);
         test_gathers(30, 8, 5003);

@@ -5,7 +5,7 @@
 
 #include "cpu/copies.h"
 #include "cpu/program.h"
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 #include "instructions.h"
 
 enum { MOST = 40, MAX_ELEMENTS = 40000 };
@@ -249,7 +249,7 @@ static struct subject *new_subject(const struct mx_instruction *in, int itemsize
 
 static void fill_subject(struct subject *subject)
 {
-    CHECK(mx_buffer_place(subject->array.buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(subject->array.buffer) == MX_OK);
     for (size_t i = 0; i < subject->nbytes; i++)
         subject->array.data[i] = subject->shadow[i] = (char)next_random(&chance);
     memset(subject->written, 1, subject->nbytes);
@@ -581,7 +581,7 @@ static void test_scattered_truths(void)
     struct array a, b;
     double *numbers = array_init_doubles(&a, N, 0.0);
     array_init(&b, 3 * N);
-    CHECK(mx_buffer_place(b.buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(b.buffer) == MX_OK);
     memset(b.data, 7, 3 * N);
     for (int i = 0; i < N; i += 3)
         numbers[i] = i;
@@ -711,7 +711,7 @@ int main(void)
     test_conditions_cleared_by_a_loop();
     test_watch_begun_elsewhere();
     for (int threads = 1; threads <= 4; threads *= 2) {
-        mx_team_set_size(threads);
+        mx_thread_pool_set_size(threads);
         test_random_programs(70);
     }
     mx_pool_trim(0);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cpu/program.h"
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 #include "instructions.h"
 
 enum { MAX_ELEMENTS = 600000, MAX_THREADS = 3 };
@@ -126,7 +126,7 @@ static struct mx_operand lay_out(struct array *array, int itemsize, unsigned wit
         stride *= problem.shape[axis];
     }
     array_init(array, (size_t)stride);
-    CHECK(mx_buffer_place(array->buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(array->buffer) == MX_OK);
     operand.buffer = array->buffer;
     return operand;
 }
@@ -260,7 +260,7 @@ static void test_random_reductions(int rounds)
         begin_problem(&kinds[below(&chance, N_KINDS)], false);
         char *bits = NULL;
         for (int threads = 1; threads <= 4; threads++) {
-            mx_team_set_size(threads);
+            mx_thread_pool_set_size(threads);
             memset(problem.output.data, 0x55, problem.output.buffer->nbytes);
             record_reduction(squares);
             CHECK(flush() == MX_OK);
@@ -398,7 +398,8 @@ static void test_together(void)
     array_init(&bytes, N);
     array_init(&floats, N * sizeof(float));
     double *numbers = array_init_doubles(&doubles, N, 1.0);
-    CHECK(mx_buffer_place(bytes.buffer) == MX_OK && mx_buffer_place(floats.buffer) == MX_OK);
+    CHECK(mx_buffer_allocate(bytes.buffer) == MX_OK &&
+          mx_buffer_allocate(floats.buffer) == MX_OK);
     for (int i = 0; i < N; i++) {
         bytes.data[i] = (char)(i % 7 == 0);
         ((float *)(void *)floats.data)[i] = (float)(N - i);

@@ -1,5 +1,5 @@
 /* test_report.c -- the report says what the last flush ran, and only that. */
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 #include "instructions.h"
 #include "report.h"
 
@@ -48,7 +48,7 @@ static void test_one_group(void)
     CHECK(out.kinds[0] == 0 && out.kinds[1] == 0 && out.kinds[2] == 0);
     CHECK(out.n_temporaries == 1);
     CHECK(out.bytes_read == 2 * BYTES && out.bytes_written == BYTES);
-    CHECK(out.n_threads >= 1 && out.n_threads <= mx_team_size());
+    CHECK(out.n_threads >= 1 && out.n_threads <= mx_thread_pool_size());
     CHECK(out.nanoseconds > 0);
     CHECK(flush() == MX_OK && count_rows() == 1); /* nothing ran meanwhile */
 }

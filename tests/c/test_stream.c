@@ -1,6 +1,6 @@
 /* test_stream.c -- instructions run once, in order; buffers live until then and no longer; what
  * could not run waits for the next try. */
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 #include "error.h"
 #include "instructions.h"
 
@@ -288,7 +288,7 @@ static void test_interruption(int threads)
         record(binary("add", add, LARGE, row(&a), row(&a), row(&a)));
     record(sum(LARGE, row(&a), row(&total)));
     int interruptions = 0, status;
-    mx_team_set_size(threads);
+    mx_thread_pool_set_size(threads);
     do {
         size_t n, taken;
         mx_stream_enter();

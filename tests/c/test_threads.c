@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "cpu/team.h"
+#include "cpu/thread_pool.h"
 #include "instructions.h"
 
 enum { THREADS = 4, ROUNDS = 12, N = 20000 };
@@ -129,7 +129,7 @@ static void *allocate(void *argument)
         struct mx_buffer *buffers[8];
         for (int i = 0; i < 8; i++) {
             buffers[i] = mx_buffer_new(1 + (size_t)below(&chance, 500000));
-            CHECK(buffers[i] && mx_buffer_place(buffers[i]) == MX_OK);
+            CHECK(buffers[i] && mx_buffer_allocate(buffers[i]) == MX_OK);
             buffers[i]->data[0] = (char)i;
             buffers[i]->data[buffers[i]->nbytes - 1] = (char)i;
         }

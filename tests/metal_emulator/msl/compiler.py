@@ -1,0 +1,448 @@
+"""Compiles Metal programs to shared libraries of the host.
+
+What many compilations share is compiled once, to a cache folder: the library's headers,
+the runtime, and the beginning of a program up to the line ``/* -- end of prelude -- */``.
+"""
+# Without pathlib, which takes longer to import than a program to rewrite.
+# ruff: noqa: PTH100, PTH103, PTH105, PTH107, PTH110, PTH116, PTH118, PTH120, PTH208
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from _thread import get_ident
+
+from .. import toolchain  # noqa: TID252 - see compile.py
+from .rewrite import BUFFER, POSITIONS, SOURCE_NAME, THREADGROUP_MEMORY, Kernel, Program
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HEADERS = os.path.join(HERE, "include")
+END_OF_PRELUDE = "/* -- end of prelude -- */\n"
+
+LANGUAGE = [
+    "-std=c++14",  # as Metal has it until version 4
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-fno-math-errno",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-nostdlibinc",
+    f"-I{HEADERS}",
+    "-O1",
+    "-march=native",
+    "-Xclang",
+    "-cl-single-precision-constant",
+    "-ferror-limit=50",
+    "-fshow-overloads=best",
+    "-Werror=unknown-attributes",
+    "-Werror=vla-extension",
+    "-Werror=vla-cxx-extension",
+    "-Werror=return-type",
+    "-Wno-duplicate-decl-specifier",
+    "-Wno-nan-infinity-disabled",
+    "-Wno-psabi",
+    "-Wno-unused-value",
+]
+PRECISE_MATH = ["-ffp-contract=off"]
+FAST_MATH = ["-ffast-math", "-fno-associative-math", "-ffp-contract=fast"]
+INSTRUMENTED = [
+    "-fsanitize-coverage=edge,trace-pc-guard,trace-loads,trace-stores",
+]
+LINKED = ["-shared", "-Bsymbolic", "--build-id=none", "-z", "notext"]
+
+# What compilers say is read by these; as text, as most programs are right.
+HEADLINE = r"[^:]+:(?:\d+:\d+:)? (?:fatal )?(?:error|warning): "
+INCLUSION = r"In file included from |\d+ (?:error|warning)s? generated"
+CAUSE_IN_PROGRAM = rf"(?P<where>{SOURCE_NAME}:\d+:\d+): note: "
+
+# Metal takes these, C++ with address spaces does not: say so where they fail.
+UNSUPPORTED = {
+    r"no matching constructor for initialization of|no viable overloaded '='|"
+    r"no viable conversion from '.*(?:device|constant|threadgroup)": (
+        "if this is a structure: the Metal emulator copies none as a whole from or to "
+        "device, constant and threadgroup memory; copy its members"
+    ),
+    r"'this' argument to member function|cannot initialize object parameter": (
+        "the Metal emulator calls no member functions of objects in device, constant and "
+        "threadgroup memory: use a function of their members"
+    ),
+}
+
+
+class CompileError(Exception):
+    """A program is wrong; the text is what clang would print."""
+
+
+class Compiler:
+    """
+    Compiles programs with one set of options.
+
+    Parameters
+    ----------
+    fast_math : bool, optional
+        Whether NaN and infinities are taken not to occur, as with Metal's fast math.
+    instrumented : bool, optional
+        Whether the engine hears of each access and branch.
+    extra_flags : tuple of str, optional
+        For the compiler.
+
+    Raises
+    ------
+    MissingToolchainError
+        If there is no compiler.
+    """
+
+    def __init__(
+        self,
+        *,
+        fast_math: bool = False,
+        instrumented: bool = True,
+        extra_flags: tuple[str, ...] = (),
+    ) -> None:
+        self.tools = toolchain.find()
+        math = FAST_MATH if fast_math else PRECISE_MATH
+        instruments = INSTRUMENTED if instrumented else []
+        self.flags = [*LANGUAGE, *math, *instruments, *extra_flags]
+        identity = [self.tools.identity(), repr(self.flags), *_own_files()]
+        name = hashlib.sha1("\0".join(identity).encode()).hexdigest()[:20]
+        self.cache = os.path.join(toolchain.cache_folder(), name)
+        os.makedirs(self.cache, mode=0o700, exist_ok=True)
+
+    # -- Programs
+
+    def compile(self, text: str, out: str) -> None:
+        """Compile a program to the shared library `out`; raises `CompileError`."""
+        precompiled, code, program = self._prepare(text)
+        source, compiled, library = _own(f"{out}.cpp"), _own(f"{out}.o"), _own(out)
+        runtime = self._runtime()
+        try:
+            _write(source, code)
+            options = ["-include-pch", precompiled, "-g1", "-x", "c++"]
+            self._clang([*options, "-c", source, "-o", compiled])
+            _demand_whole(program)
+            linked = ["-o", library, compiled, runtime]
+            _run([*self.tools.linker, *LINKED, *linked], library)
+            os.replace(library, out)
+        finally:
+            for path in (source, compiled, library):
+                _remove(path)
+
+    def check(self, text: str) -> list[Kernel]:
+        """Check a program without compiling it; raises `CompileError`."""
+        program = _read(text)
+        self._look_at(_cxx(program))
+        _demand_whole(program)
+        return program.kernels
+
+    def syntax_tree(self, text: str) -> tuple[str, str]:
+        """Give a program in C++, and its syntax tree in JSON."""
+        code = _cxx(_read(text), with_table=False)
+        tree = _own(os.path.join(self.cache, "tree.json"))
+        try:
+            self._look_at(code, ["-Xclang", "-ast-dump=json"], tree)
+            with open(tree, encoding="utf-8") as file:
+                return code, file.read()
+        finally:
+            _remove(tree)
+
+    def _look_at(
+        self, code: str, options: list[str] | None = None, out: str | None = None
+    ) -> None:
+        """Let the compiler read C++ and write nothing but to `out`."""
+        source = _own(os.path.join(self.cache, "check.cpp"))
+        shared = ["-include-pch", self._library(), "-x", "c++", "-fsyntax-only"]
+        try:
+            _write(source, code)
+            self._clang([*(options or []), *shared, source], out)
+        finally:
+            _remove(source)
+
+    def _prepare(self, text: str) -> tuple[str, str, Program]:
+        """Precompiled header and C++ of a program, and what that is made from."""
+        precompiled = self._library()
+        first_line = 1
+        head, marker, rest = text.partition(END_OF_PRELUDE)
+        if marker:
+            prelude = self._prelude(head + marker)
+            if prelude:
+                precompiled, text = prelude, rest
+                first_line += (head + marker).count("\n")
+        program = _read(text, first_line)
+        return precompiled, _cxx(program), program
+
+    # -- What is compiled once
+
+    def _library(self) -> str:
+        """Path of the precompiled metal_stdlib."""
+        path = os.path.join(self.cache, "metal_stdlib.pch")
+        if not os.path.exists(path):
+            self._precompile('#include "metal_stdlib"\n', path, [])
+        return path
+
+    def _prelude(self, text: str) -> str | None:
+        """Path of a precompiled prelude; None of one that has kernels."""
+        name = hashlib.sha1(text.encode()).hexdigest()[:20]
+        path = os.path.join(self.cache, f"prelude-{name}.pch")
+        if not os.path.exists(path):
+            program = _read(text)
+            if program.kernels or program.unfinished:
+                return None
+            self._precompile(
+                _cxx(program, with_table=False), path, ["-include-pch", self._library()]
+            )
+        return path
+
+    def _precompile(self, code: str, path: str, options: list[str]) -> None:
+        """Make a precompiled header, unless another process is quicker."""
+        source = path.removesuffix("pch") + "h"
+        temporary = _own(path)
+        _write(_own(source), code)
+        _publish(_own(source), source)
+        stable = ["-Xclang", "-fno-pch-timestamp", "-g1", "-Wno-c++17-extensions"]
+        header = ["-x", "c++-header", source, "-o", temporary]
+        self._clang([*options, *stable, *header])
+        _publish(temporary, path)
+
+    def _runtime(self) -> str:
+        """Path of the compiled runtime."""
+        path = os.path.join(self.cache, "runtime.o")
+        if not os.path.exists(path):
+            temporary = _own(path)
+            source = ["-x", "c++", "-c", os.path.join(HERE, "runtime.cpp")]
+            plain = [
+                "-fno-sanitize-coverage=edge,trace-pc-guard,trace-loads,trace-stores"
+            ]
+            self._clang([*plain, *source, "-o", temporary])
+            _publish(temporary, path)
+        return path
+
+    def _clang(self, arguments: list[str], out: str | None = None) -> None:
+        """Run the compiler, its output to a file; raises `CompileError`."""
+        command = [*self.tools.clang, *self.flags, *arguments]
+        _run(command, arguments[-1], out)
+
+
+def _read(text: str, first_line: int = 1) -> Program:
+    """Read a program; raises `CompileError`."""
+    program = Program(text, first_line)
+    if program.problems:
+        raise CompileError("\n".join(str(problem) for problem in program.problems))
+    return program
+
+
+def _demand_whole(program: Program) -> None:
+    """Refuse a program that the compiler takes, but that was not read to its end."""
+    if program.unfinished:
+        raise CompileError(str(program.unfinished))
+
+
+def _cxx(program: Program, *, with_table: bool = True) -> str:
+    """C++ of a program."""
+    lines = [f'#line {program.first_line} "{SOURCE_NAME}"', program.cxx()]
+    if with_table:
+        lines += _table(program.kernels)
+    return "\n".join(lines)
+
+
+def _own_files() -> list[str]:
+    """Paths and versions of what kernel libraries are made from and by."""
+    names = [os.path.join(HEADERS, name) for name in sorted(os.listdir(HEADERS))]
+    names += [os.path.join(HERE, "kernel_abi.h"), os.path.join(HERE, "runtime.cpp")]
+    names += [os.path.join(HERE, "compiler.py"), os.path.join(HERE, "rewrite.py")]
+    parts = []
+    for name in names:
+        status = os.stat(name)
+        parts.append(f"{name} {status.st_size} {status.st_mtime_ns}")
+    return parts
+
+
+def _own(path: str) -> str:
+    """Name for a file that no other process or thread writes."""
+    return f"{path}.{os.getpid()}.{get_ident()}"
+
+
+def _write(path: str, text: str) -> None:
+    """Write a file."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _publish(temporary: str, path: str) -> None:
+    """Give a file its name, unless another process was quicker."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:  # the same, by the name of its folder
+        return
+    finally:
+        os.remove(temporary)
+
+
+def _remove(path: str) -> None:
+    """Remove a file that may not be there."""
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def _run(command: list[str], beside: str, out: str | None = None) -> None:
+    """Run a command, its output to a file; raises `CompileError` with what it says."""
+    said = _own(f"{beside}.log")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    into_files = [(os.POSIX_SPAWN_OPEN, 2, said, flags, 0o600)]
+    if out:
+        into_files.append((os.POSIX_SPAWN_OPEN, 1, out, flags, 0o600))
+    child = os.posix_spawn(command[0], command, os.environ, file_actions=into_files)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        with open(said, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    finally:
+        _remove(said)
+    if status != 0:
+        raise CompileError(_explained(text) or f"{command[0]} failed with {status}")
+    if text:
+        sys.stderr.write(f"{_explained(text)}\n")
+
+
+# -- What the compiler says
+
+
+def _explained(text: str) -> str:
+    """What the compiler says, in words of Metal and at lines of the program."""
+    for number, space in enumerate(("device", "constant", "threadgroup"), 1):
+        text = text.replace(f"__attribute__((address_space({number})))", space)
+    blocks = [_at_users_line(block) for block in _blocks(text)]
+    own = [block for block in blocks if not _is_of_table(block)]
+    # The table of kernels says little about a program that is wrong elsewhere.
+    wrong_elsewhere = any(": error: " in block[0] for block in own)
+    chosen = own if wrong_elsewhere else blocks
+    return "\n".join(line for block in chosen for line in block)
+
+
+def _blocks(text: str) -> list[list[str]]:
+    """Lines of each error or warning, with the notes that belong to it."""
+    blocks: list[list[str]] = []
+    for line in text.splitlines():
+        if re.match(HEADLINE, line):
+            blocks.append([line])
+        elif blocks and not re.match(INCLUSION, line):
+            blocks[-1].append(line)
+    return blocks
+
+
+def _at_users_line(block: list[str]) -> list[str]:
+    """An error where the program led to it, and a note if only the host is to blame."""
+    place, _, message = block[0].partition(" error: ")
+    if not message:
+        return block
+    if place.startswith(HEADERS):
+        causes = (re.match(CAUSE_IN_PROGRAM, line) for line in block)
+        cause = next(filter(None, causes), None)
+        if cause:
+            place = f"{cause['where']}:"
+            block = [f"{place} error: {message}", *block[1:]]
+    elif "static assertion failed" in message and "__msl::" in message:
+        return [f"{place} error: {message.rpartition(': ')[2]}"]
+    notes = [note for what, note in UNSUPPORTED.items() if re.search(what, message)]
+    return [block[0], *(f"{place} note: {note}" for note in notes), *block[1:]]
+
+
+def _is_of_table(block: list[str]) -> bool:
+    """Whether a block is about the table of kernels."""
+    return any(line.startswith("kernels:") or "__msl::param" in line for line in block)
+
+
+# -- The table of kernels
+
+
+def _table(kernels: list[Kernel]) -> list[str]:
+    """C++ of the table that a library exports, after checks of each parameter."""
+    lines = []
+    for kernel in kernels:
+        lines += _checks(kernel)
+    lines.append('#line 1 "kernels"')
+    for n, kernel in enumerate(kernels):
+        function = f"&::{kernel.function}"
+        attributes = "".join(
+            f", __msl::attribute<{parameter.kind}, {parameter.index}>"
+            for parameter in kernel.parameters
+        )
+        lines.append(
+            f"static constexpr msl_kernel __kernel_{n} = "
+            f"__msl::describe<decltype({function}), {function}{attributes}>"
+            f'("{kernel.name}");'
+        )
+    exported = 'extern "C" __attribute__((visibility("default"))) extern const'
+    names = ", ".join(f"__kernel_{n}" for n in range(len(kernels))) or "{}"
+    lines += [
+        f"{exported} msl_kernel metal_emulator_kernels[];",
+        f"{exported} uint32_t metal_emulator_kernel_count;",
+        f"const msl_kernel metal_emulator_kernels[] = {{{names}}};",
+        f"const uint32_t metal_emulator_kernel_count = {len(kernels)};\n",
+    ]
+    return lines
+
+
+def _checks(kernel: Kernel) -> list[str]:
+    """Checks of a kernel's parameters, at their places in the program."""
+    checks = []
+    position = None
+    function = f"decltype(&::{kernel.function})"
+    for n, parameter in enumerate(kernel.parameters):
+        this = f"__msl::parameter<{function}, {n}>"
+        attribute = parameter.attribute
+        conditions = []
+        if parameter.kind == BUFFER:
+            what = "a pointer or reference to device or constant memory"
+            conditions.append((f"is_buffer<{this}>", what))
+            conditions.append((f"is_one_level<{this}>", "no pointer to a pointer"))
+        elif parameter.kind == THREADGROUP_MEMORY:
+            what = "a pointer or reference to threadgroup memory"
+            conditions.append((f"is_threadgroup_memory<{this}>", what))
+        elif attribute in POSITIONS:
+            what = "ushort, uint or a vector of these"
+            conditions.append((f"is_position<{this}>", what))
+            if position is not None:
+                other, first = position
+                same = f"count_of<{this}> == __msl::count_of<{other}>"
+                conditions.append((same, f"as many components as '{first}'"))
+            position = position or (this, attribute)
+        else:
+            conditions.append((f"is_index<{this}>", "ushort or uint"))
+        indent = " " * (parameter.column - 1)
+        for condition, takes in conditions:
+            message = f"\"'{attribute}' takes {takes}\""
+            checks += [
+                f'#line {parameter.line} "{SOURCE_NAME}"',
+                f"{indent}static_assert(__msl::{condition}, {message});",
+            ]
+    return checks
+
+
+def main(arguments: list[str]) -> int:
+    """Compile as the command line says; gives the exit code."""
+    options = {argument for argument in arguments if argument.startswith("--")}
+    names = [argument for argument in arguments if argument not in options]
+    check = "--check" in options
+    if options - {"--fast-math", "--plain", "--check"} or len(names) != 2 - check:
+        usage = "usage: compile.py SOURCE.metal OUT.so [--fast-math] [--plain]\n"
+        sys.stderr.write(usage)
+        return 2
+    try:
+        compiler = Compiler(
+            fast_math="--fast-math" in options, instrumented="--plain" not in options
+        )
+        with open(names[0], encoding="utf-8") as file:
+            text = file.read()
+        if check:
+            compiler.check(text)
+        else:
+            compiler.compile(text, names[1])
+    except (CompileError, toolchain.MissingToolchainError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0

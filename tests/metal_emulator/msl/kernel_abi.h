@@ -1,0 +1,73 @@
+/* kernel_abi.h -- what a kernel library and the Metal emulator's engine know of each other.
+ *
+ * A library exports metal_emulator_kernels, metal_emulator_kernel_count and metal_emulator_load.
+ */
+#pragma once
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an attribute such as [[thread_position_in_grid]] gives a kernel. */
+enum msl_argument_kind {
+    MSL_BUFFER,
+    MSL_THREADGROUP_MEMORY,
+    MSL_THREAD_POSITION_IN_GRID,
+    MSL_THREAD_POSITION_IN_THREADGROUP,
+    MSL_THREADGROUP_POSITION_IN_GRID,
+    MSL_THREADS_PER_THREADGROUP,
+    MSL_THREADGROUPS_PER_GRID,
+    MSL_THREADS_PER_GRID,
+    MSL_THREAD_INDEX_IN_THREADGROUP,
+    MSL_THREAD_INDEX_IN_SIMDGROUP,
+    MSL_SIMDGROUP_INDEX_IN_THREADGROUP,
+    MSL_THREADS_PER_SIMDGROUP,
+    MSL_SIMDGROUPS_PER_THREADGROUP,
+};
+
+enum msl_space { MSL_THREAD, MSL_DEVICE, MSL_CONSTANT, MSL_THREADGROUP };
+
+struct msl_argument {
+    uint8_t kind, index, is_const, space;
+    uint32_t size; /* bytes of what it points to */
+};
+
+/* One GPU thread, as its kernel sees it. */
+struct msl_thread {
+    uint32_t position_in_grid[3], position_in_threadgroup[3];
+    uint32_t threadgroup_position[3], threads_per_threadgroup[3];
+    uint32_t threadgroups_per_grid[3], threads_per_grid[3];
+    uint32_t index_in_threadgroup, index_in_simdgroup, simdgroup_index;
+    uint32_t threads_per_simdgroup, simdgroups_per_threadgroup;
+    void **buffers;            /* addresses of what is bound, by index */
+    void **threadgroup_memory; /* of [[threadgroup(n)]] arguments */
+};
+
+struct msl_kernel {
+    const char *name;
+    void (*entry)(const struct msl_thread *thread);
+    const struct msl_argument *arguments;
+    uint32_t argument_count;
+};
+
+/* What the engine does for kernels. */
+struct msl_engine {
+    const struct msl_thread *(*self)(void);
+    void (*threadgroup_barrier)(void);
+    void (*simdgroup_barrier)(void);
+    /* Gives every active lane's value (32 of them) and which lanes are active. */
+    void (*simdgroup_exchange)(const void *mine, void *all, uint64_t *active, unsigned size);
+    /* Storage of the numbered threadgroup variable. */
+    void *(*threadgroup_variable)(unsigned number, unsigned size);
+    void (*access)(const volatile void *at, unsigned size, int is_write); /* before each */
+    void (*atomic)(const volatile void *at, unsigned size);
+    void (*branch)(void); /* at each, of an instrumented kernel */
+};
+
+extern const struct msl_kernel metal_emulator_kernels[];
+extern const uint32_t metal_emulator_kernel_count;
+void metal_emulator_load(const struct msl_engine *engine); /* once, before any kernel runs */
+
+#ifdef __cplusplus
+}
+#endif

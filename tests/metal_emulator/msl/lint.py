@@ -1,0 +1,303 @@
+"""Finds what Metal rejects and C++ accepts, in the compiler's syntax tree.
+
+Pointers without an address space, casts between address spaces, recursion, function
+pointers, lambdas, static locals, program-scope variables that are not constant, and
+vectors taken for what they are not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+from .compiler import Compiler
+from .rewrite import SOURCE_NAME
+
+Node = dict[str, Any]
+Message = tuple[int, str]
+
+FLAGS = ("-D__MSL_LINT", "-Wno-everything")
+
+LINE_DIRECTIVE = re.compile(rf'#line (\d+) "{SOURCE_NAME}"')
+ADDRESS_SPACE = re.compile(r"address_space\(\d\)|\b(?:device|constant|threadgroup)\b")
+CONSTANT_SPACE = re.compile(r"address_space\(2\)|\bconstant\b")
+VECTOR_TYPE = re.compile(
+    r"ext_vector_type|\b(?:u?(?:char|short|int|long)|b?half|bfloat|float)[234]$"
+)
+BOOL_VECTOR = re.compile(r"__msl::bools<|\bbool[234]\b|\bbools<\d>")
+
+FUNCTIONS = {"FunctionDecl", "CXXMethodDecl"}
+VARIABLES = {"VarDecl", "ParmVarDecl", "FieldDecl"}
+EXPLICIT_CASTS = {"CStyleCastExpr", "CXXFunctionalCastExpr", "CXXReinterpretCastExpr"}
+COMPARISONS = {"<", ">", "<=", ">=", "==", "!="}
+LOGIC = {"&&", "||", "&", "|", "^"}
+TRANSPARENT = {
+    "ParenExpr",
+    "ImplicitCastExpr",
+    "MaterializeTemporaryExpr",
+    "ExprWithCleanups",
+    "CXXBindTemporaryExpr",
+}
+
+
+def lint(path: str) -> list[Message]:
+    """
+    Look for what only Metal rejects.
+
+    Parameters
+    ----------
+    path : str
+        A Metal program.
+
+    Returns
+    -------
+    list of (int, str)
+        Line and message of each finding, in the order of lines.
+
+    Raises
+    ------
+    CompileError
+        If the program does not compile.
+    """
+    with open(path, encoding="utf-8") as file:
+        return lint_text(file.read())
+
+
+def lint_text(text: str) -> list[Message]:
+    """Look for what only Metal rejects in the text of a program; see `lint`."""
+    code, tree = Compiler(instrumented=False, extra_flags=FLAGS).syntax_tree(text)
+    return Lint(code, json.loads(tree)).messages()
+
+
+class Lint:
+    """
+    One look at a syntax tree.
+
+    Parameters
+    ----------
+    code : str
+        The C++ that the tree is of.
+    tree : dict
+        What clang dumps as JSON.
+    """
+
+    def __init__(self, code: str, tree: Node) -> None:
+        self._lines = _Lines(code)
+        self._code = code
+        self._found: set[Message] = set()
+        self._calls: dict[str, set[str]] = {}
+        self._functions: dict[str, tuple[str, int]] = {}
+        self._path: list[Node] = []  # from the tree's root to the current node
+        self._function: str | None = None
+        self._walk(tree)
+        self._find_recursion()
+
+    def messages(self) -> list[Message]:
+        """Line and message of each finding."""
+        return sorted(self._found)
+
+    def _report(self, node: Node, message: str) -> None:
+        """Note a finding at a node, or at what is around it."""
+        for candidate in [node, *reversed(self._path)]:
+            offset = _offset(candidate)
+            if offset is not None:
+                self._found.add((self._lines.line(offset), message))
+                return
+        self._found.add((0, message))
+
+    def _walk(self, node: Node) -> None:
+        """Check a node and all below it."""
+        if node.get("isImplicit"):
+            return
+        kind = node.get("kind", "")
+        outer = self._function
+        if kind in FUNCTIONS:
+            self._enter_function(node)
+        check = getattr(self, f"_check_{kind}", None)
+        if check:
+            check(node)
+        if kind in VARIABLES:
+            self._check_variable(node)
+        if kind in EXPLICIT_CASTS:
+            self._check_cast(node)
+        self._path.append(node)
+        for child in node.get("inner", ()):
+            if child:
+                self._walk(child)
+        self._path.pop()
+        self._function = outer
+
+    # -- Functions
+
+    def _enter_function(self, node: Node) -> None:
+        """Note a function, and look at what it returns."""
+        self._function = node["id"]
+        offset = _offset(node)
+        line = self._lines.line(offset) if offset is not None else 0
+        self._functions[node["id"]] = node.get("name", ""), line
+        self._calls.setdefault(node["id"], set())
+        if "previousDecl" in node:  # calls may name either declaration
+            self._calls.setdefault(node["previousDecl"], set()).add(node["id"])
+        result = _type(node).partition("(")[0]
+        if _is_unqualified(result) and not _is_marked(node):
+            name = node.get("name")
+            self._report(node, f"'{name}' returns '{result}' without an address space")
+
+    def _check_DeclRefExpr(self, node: Node) -> None:  # noqa: N802
+        """Note who calls whom."""
+        to = node.get("referencedDecl", {})
+        if self._function and to.get("kind") in FUNCTIONS:
+            self._calls[self._function].add(to["id"])
+
+    def _check_MemberExpr(self, node: Node) -> None:  # noqa: N802
+        """Note who calls whose method."""
+        to = node.get("referencedMemberDecl")
+        if self._function and to:
+            self._calls[self._function].add(to)
+
+    def _find_recursion(self) -> None:
+        """Report functions that call themselves, directly or not."""
+        for start in self._functions:
+            name, line = self._functions[start]
+            seen: set[str] = set()
+            ahead = list(self._calls[start])
+            while ahead:
+                function = ahead.pop()
+                if function == start:
+                    self._found.add((line, f"'{name}' calls itself: no recursion"))
+                    break
+                if function not in seen:
+                    seen.add(function)
+                    ahead += self._calls.get(function, ())
+
+    def _check_LambdaExpr(self, node: Node) -> None:  # noqa: N802
+        """Report a lambda."""
+        self._report(node, "lambda expressions are not supported in Metal")
+
+    # -- Variables
+
+    def _check_variable(self, node: Node) -> None:
+        """Report pointers to functions and those without an address space."""
+        name = node.get("name")
+        if not name or name.startswith("__"):
+            return
+        declared = _type(node)
+        if "(*" in declared and "[" not in declared:
+            self._report(node, f"'{name}' is a pointer to a function")
+        elif (
+            _is_unqualified(declared)
+            and not _is_marked(node)
+            and not self._is_auto(node)
+        ):
+            self._report(node, f"'{name}' ('{declared}') has no address space")
+
+    def _is_auto(self, node: Node) -> bool:
+        """Whether a variable's type is taken from its initialiser."""
+        begin = _place(node.get("range", {}).get("begin", {}))
+        end = _place(node.get("loc", {}))
+        if begin is None or end is None:
+            return False
+        return re.search(r"\bauto\b", self._code[begin:end]) is not None
+
+    def _check_VarDecl(self, node: Node) -> None:  # noqa: N802
+        """Report static locals and program-scope variables that can change."""
+        name = node.get("name", "")
+        is_static = node.get("storageClass") == "static"
+        if self._function:
+            if is_static:
+                self._report(node, f"static local variable '{name}'")
+        elif not CONSTANT_SPACE.search(_type(node)):
+            message = f"program-scope variable '{name}' is not in constant memory"
+            self._report(node, message)
+
+    # -- Expressions
+
+    def _check_cast(self, node: Node) -> None:
+        """Report casts between address spaces and vectors taken as other vectors."""
+        kind = node.get("castKind")
+        if kind == "AddressSpaceConversion":
+            self._report(node, f"cast between address spaces to '{_type(node)}'")
+        elif kind == "BitCast" and VECTOR_TYPE.search(_type(node)):
+            self._report(
+                node,
+                f"the Metal emulator would take the bits of a vector as '{_type(node)}': "
+                "convert it with the constructor, not with a name for it",
+            )
+
+    def _check_BinaryOperator(self, node: Node) -> None:  # noqa: N802
+        """Report compared vectors that are taken for vectors of numbers."""
+        if node.get("opcode") not in COMPARISONS or not VECTOR_TYPE.search(
+            _canonical(node)
+        ):
+            return
+        for outer in reversed(self._path):
+            if outer.get("kind") in TRANSPARENT or outer.get("opcode") in LOGIC | {"!"}:
+                continue
+            if not BOOL_VECTOR.search(_canonical(outer)):
+                self._report(
+                    node,
+                    "comparing vectors gives a bool vector in Metal, and numbers on "
+                    "the Metal emulator: make it a bool vector, or use it in select, any "
+                    "or all",
+                )
+            return
+
+
+class _Lines:
+    """The lines of a program, from offsets in its C++."""
+
+    def __init__(self, code: str) -> None:
+        self._starts: list[int] = []
+        self._numbers: list[int] = []
+        number, at = 1, 0
+        for text in code.splitlines(keepends=True):
+            directive = LINE_DIRECTIVE.match(text)
+            self._starts.append(at)
+            self._numbers.append(number)
+            number = int(directive[1]) if directive else number + 1
+            at += len(text)
+
+    def line(self, offset: int) -> int:
+        """Line in the program."""
+        return self._numbers[bisect_right(self._starts, offset) - 1]
+
+
+def _place(location: Node) -> int | None:
+    """Offset of a location in the program, which is where a macro is used."""
+    location = location.get("expansionLoc", location)
+    return None if "includedFrom" in location else location.get("offset")
+
+
+def _offset(node: Node) -> int | None:
+    """Offset of a node."""
+    place = _place(node.get("loc", {}))
+    return _place(node.get("range", {}).get("begin", {})) if place is None else place
+
+
+def _type(node: Node) -> str:
+    """Type of a node as it was written."""
+    return node.get("type", {}).get("qualType", "")
+
+
+def _canonical(node: Node) -> str:
+    """Type of a node without the names that it has."""
+    written = node.get("type", {})
+    return written.get("desugaredQualType", written.get("qualType", ""))
+
+
+def _is_unqualified(declared: str) -> bool:
+    """Whether a type is a pointer or reference that names no address space."""
+    return bool(re.search(r"[*&]", declared)) and not ADDRESS_SPACE.search(declared)
+
+
+def _is_marked(node: Node) -> bool:
+    """Whether a declaration has ``thread`` in it."""
+    return any(child.get("kind") == "AnnotateAttr" for child in _children(node))
+
+
+def _children(node: Node) -> Iterator[Node]:
+    """Nodes directly below a node."""
+    return (child for child in node.get("inner", ()) if child)

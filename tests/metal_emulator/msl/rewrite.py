@@ -1,0 +1,662 @@
+"""From the text of a Metal program to C++ with the same lines and columns.
+
+This is no parser: it finds what C++ would misread (attributes, ``host_name``,
+threadgroup variables), replaces it in place, lists the kernels, and refuses the words
+that C++ has and Metal has not. All else is left to the compiler. Macros and ``#if`` are
+not followed: a kernel in a macro is refused, and one in an ``#if 0`` is missed by the
+compiler.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+SOURCE_NAME = "program_source"
+
+# The attributes of a kernel's parameters, with their names in kernel_abi.h.
+BUFFER = "MSL_BUFFER"
+THREADGROUP_MEMORY = "MSL_THREADGROUP_MEMORY"
+INDEXED = {"buffer": (BUFFER, 31), "threadgroup": (THREADGROUP_MEMORY, 31)}
+POSITIONS = {
+    "thread_position_in_grid": "MSL_THREAD_POSITION_IN_GRID",
+    "thread_position_in_threadgroup": "MSL_THREAD_POSITION_IN_THREADGROUP",
+    "threadgroup_position_in_grid": "MSL_THREADGROUP_POSITION_IN_GRID",
+    "threads_per_threadgroup": "MSL_THREADS_PER_THREADGROUP",
+    "threadgroups_per_grid": "MSL_THREADGROUPS_PER_GRID",
+    "threads_per_grid": "MSL_THREADS_PER_GRID",
+}
+INDICES = {
+    "thread_index_in_threadgroup": "MSL_THREAD_INDEX_IN_THREADGROUP",
+    "thread_index_in_simdgroup": "MSL_THREAD_INDEX_IN_SIMDGROUP",
+    "simdgroup_index_in_threadgroup": "MSL_SIMDGROUP_INDEX_IN_THREADGROUP",
+    "threads_per_simdgroup": "MSL_THREADS_PER_SIMDGROUP",
+    "simdgroups_per_threadgroup": "MSL_SIMDGROUPS_PER_THREADGROUP",
+}
+OTHER_ATTRIBUTES = {"kernel", "host_name", "max_total_threads_per_threadgroup"}
+
+NOT_IN_METAL = {
+    "asm",
+    "catch",
+    "char16_t",
+    "char32_t",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "delete",
+    "double",
+    "dynamic_cast",
+    "free",
+    "goto",
+    "malloc",
+    "mutable",
+    "new",
+    "noexcept",
+    "printf",
+    "register",
+    "std",
+    "thread_local",
+    "throw",
+    "try",
+    "typeid",
+    "virtual",
+    "wchar_t",
+}
+# Names with two underscores that are Metal's.
+RESERVED = {
+    "__METAL__",
+    "__METAL_VERSION__",
+    "__METAL_EMULATOR__",
+    "__FAST_MATH__",
+    "__FILE__",
+    "__LINE__",
+    "__COUNTER__",
+    "__VA_ARGS__",
+    "__VA_OPT__",
+    "__func__",
+}
+
+TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
+    |(?P<directive>^[ \t]*\#(?:[^\n\\/]|\\\n|\\.|/\*.*?\*/|//[^\n]*|/)*)
+    |(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    |(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)
+    |(?P<word>[A-Za-z_]\w*)
+    |(?P<sign>::|.)""",
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+WORD_IN_DIRECTIVE = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|(?<![\w.])(?P<word>[A-Za-z_]\w*)",
+    re.DOTALL,
+)
+DEFINITION = re.compile(r"\s*#\s*define\b")
+INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*(?P<name>[^\s]*)")
+METAL_HEADER = re.compile(r"<(?:metal_\w+|simd/simd\.h)>$")
+HALF_LITERAL = re.compile(
+    r"(?:[0-9.]+(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F.]+[pP][+-]?[0-9]+)[hH]$"
+)
+BFLOAT_LITERAL = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?(?:bf|BF)$")
+LONG_DOUBLE_LITERAL = re.compile(r"(?!0[xX])[0-9.]*[.eE][0-9.eE+-]*[lL]$")
+
+OPENING = {"(": ")", "[": "]", "{": "}"}
+
+
+class Token:
+    """A word, number, string or sign, and where it is in the text."""
+
+    __slots__ = ("end", "kind", "start", "text")
+
+    def __init__(self, kind: str, text: str, start: int) -> None:
+        self.kind = kind
+        self.text = text
+        self.start = start
+        self.end = start + len(text)
+
+
+class Problem:
+    """Something that Metal does not take."""
+
+    __slots__ = ("column", "line", "message", "source")
+
+    def __init__(self, line: int, column: int, message: str, source: str) -> None:
+        self.line = line
+        self.column = column
+        self.message = message
+        self.source = source
+
+    def __str__(self) -> str:
+        """As clang writes it."""
+        where = f"{SOURCE_NAME}:{self.line}:{self.column}"
+        caret = " " * (self.column - 1) + "^"
+        return f"{where}: error: {self.message}\n{self.source}\n{caret}"
+
+
+class Parameter:
+    """A kernel's parameter: its attribute and its place in the text."""
+
+    __slots__ = ("attribute", "column", "index", "kind", "line")
+
+    def __init__(
+        self, kind: str, attribute: str, index: int, line: int, column: int
+    ) -> None:
+        self.kind = kind
+        self.attribute = attribute
+        self.index = index
+        self.line = line
+        self.column = column
+
+
+class Kernel:
+    """A kernel: its name for the host, and the function in C++."""
+
+    __slots__ = ("column", "function", "line", "name", "parameters")
+
+    def __init__(
+        self,
+        name: str,
+        function: str,
+        parameters: list[Parameter],
+        line: int,
+        column: int,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.parameters = parameters
+        self.line = line
+        self.column = column
+
+
+class MetalError(Exception):
+    """What ends the reading of a declaration."""
+
+    def __init__(self, start: int, message: str) -> None:
+        super().__init__(message)
+        self.start = start
+        self.message = message
+
+
+class UnbalancedError(MetalError):
+    """A bracket is not closed: the compiler says that better."""
+
+
+class Program:
+    """
+    A Metal program, read and rewritten.
+
+    Parameters
+    ----------
+    text : str
+        The program, or the end of one.
+    first_line : int, optional
+        The line in the whole program that `text` begins with.
+
+    Attributes
+    ----------
+    kernels : list of Kernel
+        In the order of the text.
+    problems : list of Problem
+        Empty if there are none.
+    unfinished : Problem or None
+        Why the text was not read to its end, if it was not.
+    """
+
+    def __init__(self, text: str, first_line: int = 1) -> None:
+        self.text = text
+        self.first_line = first_line
+        self.kernels: list[Kernel] = []
+        self.problems: list[Problem] = []
+        self.unfinished: Problem | None = None
+        self._parameters: dict[str, list[Parameter]] = {}  # of kernel templates
+        self._lines = [0, *(m.end() for m in re.finditer("\n", text))]
+        self._edits: list[tuple[int, int, str]] = []
+        self._tokens: list[Token] = []
+        self._includes_metal = first_line > 1
+        self._read_tokens()
+        self._read_declarations()
+        self.problems.sort(key=lambda problem: (problem.line, problem.column))
+
+    def cxx(self) -> str:
+        """Give the program as C++."""
+        parts, at = [], 0
+        for start, end, replacement in sorted(self._edits):
+            parts += self.text[at:start], replacement
+            at = end
+        return "".join([*parts, self.text[at:]])
+
+    # -- Places and changes
+
+    def place(self, start: int) -> tuple[int, int]:
+        """Line and column of an offset, both from one."""
+        row = bisect_right(self._lines, start) - 1
+        return row + self.first_line, start - self._lines[row] + 1
+
+    def _problem(self, start: int, message: str) -> Problem:
+        """A problem at an offset."""
+        line, column = self.place(start)
+        row = self._lines[line - self.first_line]
+        source = self.text[row:].split("\n", 1)[0]
+        return Problem(line, column, message, source)
+
+    def _refuse(self, start: int, message: str) -> None:
+        """Note a problem."""
+        self.problems.append(self._problem(start, message))
+
+    def _blank(self, start: int, end: int) -> None:
+        """Replace text by spaces, which keeps lines and columns."""
+        self._edits.append((start, end, re.sub(r"[^\n]", " ", self.text[start:end])))
+
+    # -- Words, numbers and directives
+
+    def _read_tokens(self) -> None:
+        """Collect what declarations are read from, and look at each token alone."""
+        for match in TOKEN.finditer(self.text):
+            kind, text, start = match.lastgroup or "", match.group(), match.start()
+            if kind == "space":
+                continue
+            if kind == "directive":
+                self._read_directive(text, start)
+                continue
+            if kind == "word":
+                self._check_word(text, start)
+            elif kind == "number":
+                self._read_number(text, start)
+            self._tokens.append(Token(kind, text, start))
+
+    def _check_word(self, word: str, start: int) -> None:
+        """Refuse words of C++ that Metal does not have, and those of the compiler."""
+        if word in NOT_IN_METAL:
+            self._refuse(start, f"'{word}' is not supported in Metal")
+        elif "__" in word and word not in RESERVED:
+            self._refuse(
+                start, f"'{word}': names with two underscores are the compiler's"
+            )
+        elif word == "metal" and not self._includes_metal:
+            self._refuse(start, "there is no #include <metal_stdlib> above")
+            self._includes_metal = True
+
+    def _read_number(self, number: str, start: int) -> None:
+        """Spell a number as the compiler does."""
+        if HALF_LITERAL.match(number):
+            self._edits.append((start, start + len(number), number[:-1] + "f16"))
+        elif BFLOAT_LITERAL.match(number):
+            cast = f"bfloat({number[:-2]}f)"
+            self._edits.append((start, start + len(number), cast))
+        elif LONG_DOUBLE_LITERAL.match(number):
+            self._refuse(start, "'long double' is not supported in Metal")
+
+    def _read_directive(self, directive: str, start: int) -> None:
+        """Check what a directive includes or defines."""
+        include = INCLUDE.match(directive)
+        if include:
+            if METAL_HEADER.match(include["name"]):
+                self._includes_metal = True
+                self._blank(start, start + len(directive))  # all of it is there
+            else:
+                at = start + include.start("name")
+                self._refuse(at, f"cannot include {include['name']} in a Metal program")
+            return
+        in_definition = DEFINITION.match(directive)
+        for match in WORD_IN_DIRECTIVE.finditer(directive):
+            word = match["word"]
+            if not word:
+                continue
+            at = start + match.start("word")
+            self._check_word(word, at)
+            if word == "kernel" and in_definition:
+                self._refuse(
+                    at,
+                    "the Metal emulator sees no kernels in macros: make it a template, "
+                    "with an instantiation for each host_name",
+                )
+
+    # -- Declarations
+
+    def _read_declarations(self) -> None:
+        """Find kernels, attributes and threadgroup variables."""
+        i = 0
+        while i < len(self._tokens):
+            try:
+                i = self._read_at(i)
+            except UnbalancedError as error:
+                self.unfinished = self._problem(error.start, error.message)
+                return
+            except MetalError as error:
+                self._refuse(error.start, error.message)
+                i += 1
+
+    def _read_at(self, i: int) -> int:
+        """Read what begins at a token; gives the token after it."""
+        token = self._tokens[i]
+        if self._is_attribute(i):
+            names = self._attribute_names(i)
+            if "kernel" in names or "host_name" in names:
+                return self._read_kernel(i)
+            return self._attribute_end(i)
+        if token.text == "kernel":
+            return self._read_kernel(i)
+        if token.text == "threadgroup" and self._begins_statement(i):
+            self._read_threadgroup_variables(i, None)
+        return i + 1
+
+    def _begins_statement(self, i: int) -> bool:
+        """Whether a token is the first of a statement or declaration."""
+        return i == 0 or self._tokens[i - 1].text in {"{", "}", ";"}
+
+    def _is(self, i: int, text: str) -> bool:
+        """Whether there is a token and it is this one."""
+        return i < len(self._tokens) and self._tokens[i].text == text
+
+    def _matching(self, i: int) -> int:
+        """Index of the bracket that closes the one at i."""
+        closing = [OPENING[self._tokens[i].text]]
+        for j in range(i + 1, len(self._tokens)):
+            text = self._tokens[j].text
+            if text in OPENING:
+                closing.append(OPENING[text])
+            elif text == closing[-1]:
+                closing.pop()
+                if not closing:
+                    return j
+        raise UnbalancedError(self._tokens[i].start, f"no closing {closing[0]!r}")
+
+    def _after_angles(self, i: int) -> int:
+        """Index after the ``>`` that closes the ``<`` at i."""
+        depth = 0
+        while i < len(self._tokens):
+            text = self._tokens[i].text
+            if text in OPENING:
+                i = self._matching(i)
+            elif text == "<":
+                depth += 1
+            elif text == ">":
+                depth -= 1
+                if depth == 0:
+                    return i + 1
+            i += 1
+        raise UnbalancedError(self._tokens[-1].start, "no closing '>'")
+
+    # -- Attributes
+
+    def _is_attribute(self, i: int) -> bool:
+        """Whether ``[[`` is at i."""
+        return (
+            self._is(i, "[")
+            and self._is(i + 1, "[")
+            and self._tokens[i].end == self._tokens[i + 1].start
+        )
+
+    def _attribute_end(self, i: int) -> int:
+        """Index after the ``]]`` that closes the ``[[`` at i."""
+        return self._matching(i) + 1
+
+    def _attributes(self, i: int) -> list[list[Token]]:
+        """Tokens of each attribute in the ``[[...]]`` at i."""
+        inner = self._tokens[i + 2 : self._attribute_end(i) - 2]
+        return _split(inner)
+
+    def _attribute_names(self, i: int) -> list[str]:
+        """Names of the attributes in the ``[[...]]`` at i."""
+        return [attribute[0].text for attribute in self._attributes(i) if attribute]
+
+    def _blank_attribute(self, i: int) -> None:
+        """Hide attributes that the compiler does not know."""
+        end = self._tokens[self._attribute_end(i) - 1].end
+        self._blank(self._tokens[i].start, end)
+
+    # -- Kernels
+
+    def _read_kernel(self, i: int) -> int:
+        """Read a kernel from the first of ``kernel`` and its attributes."""
+        first = i
+        host_name = ""
+        while self._is_attribute(i) or self._is(i, "kernel"):
+            if self._is(i, "kernel"):
+                i += 1
+            else:
+                host_name = self._read_kernel_attribute(i) or host_name
+                i = self._attribute_end(i)
+        before = self._tokens[first - 1].text if first else ""
+        i = self._after_result(i)
+        start = self._tokens[i].start
+        name = self._tokens[i].text
+        function, i = self._function_name(i)
+        if before == "template":
+            parameters = self._parameters.get(name)
+            if parameters is None:
+                raise MetalError(start, f"no kernel template '{name}' is above")
+            i = self._after_instance(i)
+        else:
+            if not self._is(i, "("):
+                raise MetalError(start, f"no parameters of kernel '{name}'")
+            closing = self._matching(i)
+            parameters = self._read_parameters(name, i, closing)
+            i = self._after_attributes(closing + 1)
+        if before == ">":  # a template: its instantiations are the kernels
+            self._parameters[name] = parameters
+        else:
+            line, column = self.place(start)
+            kernel = Kernel(host_name or name, function, parameters, line, column)
+            self._add_kernel(kernel, start)
+        return self._read_body(i) if self._is(i, "{") else i
+
+    def _add_kernel(self, kernel: Kernel, start: int) -> None:
+        """Take a kernel, if there is none of its name."""
+        if any(other.name == kernel.name for other in self.kernels):
+            self._refuse(start, f"there are two kernels named '{kernel.name}'")
+        self.kernels.append(kernel)
+
+    def _read_kernel_attribute(self, i: int) -> str | None:
+        """Read attributes before a kernel's result; gives the host_name, if it is one."""
+        host_name = None
+        is_kernel = False
+        for attribute in self._attributes(i):
+            word = attribute[0].text if attribute else ""
+            if word not in OTHER_ATTRIBUTES:
+                raise MetalError(
+                    self._tokens[i].start, f"unknown attribute '{word}' of a kernel"
+                )
+            is_kernel |= word == "kernel"
+            if word == "host_name":
+                host_name = next(
+                    (t.text[1:-1] for t in attribute if t.kind == "string"), None
+                )
+                if not host_name:
+                    raise MetalError(attribute[0].start, "host_name takes a string")
+        start, end = self._tokens[i].start, self._tokens[self._attribute_end(i) - 1].end
+        if is_kernel:
+            hidden = re.sub(r"[^\n]", " ", self.text[start + 6 : end])
+            self._edits.append((start, end, "kernel" + hidden))
+        else:
+            self._blank(start, end)
+        return host_name
+
+    def _after_result(self, i: int) -> int:
+        """Index after ``void``, which is what kernels return."""
+        if self._is(i, "void"):
+            return i + 1
+        if self._is(i, "decltype") and self._is(i + 1, "("):
+            return self._matching(i + 1) + 1
+        at = self._tokens[min(i, len(self._tokens) - 1)].start
+        raise MetalError(at, "a kernel must return void")
+
+    def _function_name(self, i: int) -> tuple[str, int]:
+        """Name of a function with its template arguments, and the index after it."""
+        end = i + 1
+        while self._is(end, "::"):
+            end += 2
+        if self._is(end, "<"):
+            end = self._after_angles(end)
+        return self.text[self._tokens[i].start : self._tokens[end - 1].end], end
+
+    def _after_instance(self, i: int) -> int:
+        """Index after an instantiation; attributes in it repeat those of the template."""
+        while i < len(self._tokens) and not self._is(i, ";"):
+            if self._is_attribute(i):
+                self._blank_attribute(i)
+                i = self._attribute_end(i)
+            else:
+                i += 1
+        return i
+
+    def _after_attributes(self, i: int) -> int:
+        """Index after attributes that follow a function's parameters, which it hides."""
+        while self._is_attribute(i):
+            self._blank_attribute(i)
+            i = self._attribute_end(i)
+        return i
+
+    def _read_parameters(
+        self, name: str, opening: int, closing: int
+    ) -> list[Parameter]:
+        """Read the parameters of a kernel between two parentheses."""
+        parameters = []
+        seen: set[tuple[str, int]] = set()
+        for part in _split(self._tokens[opening + 1 : closing]):
+            if len(part) == 1 and part[0].text == "void":
+                continue
+            try:
+                parameter = self._read_parameter(part)
+                key = parameter.kind, parameter.index
+                if key in seen:
+                    what = parameter.attribute
+                    raise MetalError(part[0].start, f"'{what}' is given twice")
+                seen.add(key)
+                parameters.append(parameter)
+            except MetalError as error:
+                self._refuse(error.start, f"kernel '{name}': {error.message}")
+        return parameters
+
+    def _read_parameter(self, part: list[Token]) -> Parameter:
+        """Read the attribute of a kernel's parameter."""
+        line, column = self.place(part[0].start)
+        for n, token in enumerate(part[:-2]):
+            if token.text == part[n + 1].text == "[" and token.end == part[n + 1].start:
+                kind, index, text = self._attribute_of(part[n + 2 :])
+                self._blank(token.start, part[-1].end)
+                return Parameter(kind, text, index, line, column)
+        raise MetalError(
+            part[0].start,
+            f"parameter '{part[-1].text}' has no attribute such as [[buffer(0)]]",
+        )
+
+    def _attribute_of(self, tokens: list[Token]) -> tuple[str, int, str]:
+        """Kind, index and text of a parameter's attribute, from what follows ``[[``."""
+        word = tokens[0].text
+        if word in POSITIONS or word in INDICES:
+            if not all(token.text == "]" for token in tokens[1:]):
+                raise MetalError(tokens[1].start, f"'{word}' takes nothing")
+            return POSITIONS.get(word) or INDICES[word], 0, word
+        if word not in INDEXED:
+            raise MetalError(tokens[0].start, f"unknown attribute '{word}'")
+        kind, limit = INDEXED[word]
+        texts = [token.text for token in tokens[1:]]
+        if texts[:1] != ["("] or texts[2:] != [")", "]", "]"] or not texts[1].isdigit():
+            raise MetalError(tokens[0].start, f"'{word}' takes a number")
+        index = int(texts[1])
+        if index >= limit:
+            raise MetalError(
+                tokens[2].start, f"'{word}' index {index} is above {limit - 1}"
+            )
+        return kind, index, f"{word}({index})"
+
+    # -- Threadgroup variables
+
+    def _read_body(self, opening: int) -> int:
+        """Read the body of a kernel; gives the index after it."""
+        closing = self._matching(opening)
+        count = 0
+        for i in range(opening + 1, closing):
+            if self._is(i, "threadgroup") and self._begins_statement(i):
+                count = self._read_threadgroup_variables(i, count)
+        return closing + 1
+
+    def _read_threadgroup_variables(self, i: int, number: int | None) -> int:
+        """
+        Give threadgroup variables their storage.
+
+        `number` is that of the first in its kernel, or None outside of kernels; gives
+        the number after the last.
+        """
+        end = i
+        while not self._is(end, ";"):
+            if end >= len(self._tokens):
+                raise UnbalancedError(self._tokens[i].start, "no ';' after it")
+            end = (
+                self._matching(end) + 1
+                if self._tokens[end].text in OPENING
+                else end + 1
+            )
+        tokens = self._tokens[i + 1 : end]
+        if any(token.text in {"*", "&"} for token in _outside_brackets(tokens)):
+            return number or 0  # a pointer, which is an ordinary variable
+        parts = _split(tokens)
+        if not parts:
+            raise MetalError(self._tokens[i].start, "a declaration of nothing")
+        names = [_declared_name(part) for part in parts]
+        if number is None:
+            raise MetalError(
+                self._tokens[i].start,
+                f"threadgroup variable '{names[0].text}' outside of a kernel function",
+            )
+        type_text = self.text[self._tokens[i].end : names[0].start]
+        storage = []
+        for part, name in zip(parts, names, strict=True):
+            sizes = self.text[name.end : part[-1].end]
+            alias = f"__type_of_{name.text}"
+            storage.append(
+                f"typedef {type_text} {alias} {sizes}; threadgroup {alias} &{name.text}"
+                f" = __msl::threadgroup_variable<{alias}>({number})"
+            )
+            number += 1
+        line, column = self.place(self._tokens[end].start)
+        resume = f'\n#line {line} "{SOURCE_NAME}"\n' + " " * (column - 1)
+        code = re.sub(r"\s+", " ", "; ".join(storage)) + resume
+        self._edits.append((self._tokens[i].start, self._tokens[end].start, code))
+        return number
+
+
+def _split(tokens: list[Token]) -> list[list[Token]]:
+    """Split at commas outside of brackets; empty parts at the end are dropped."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        if token.kind == "sign":
+            depth += (token.text in "([{<") - (token.text in ")]}>")
+        if token.text == "," and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def _outside_brackets(tokens: list[Token]) -> list[Token]:
+    """Tokens outside of all brackets, and before an initialiser."""
+    outside = []
+    depth = 0
+    for token in tokens:
+        if token.text == "=":
+            break
+        if token.kind == "sign":
+            depth += (token.text in "([{<") - (token.text in ")]}>")
+        if depth == 0:
+            outside.append(token)
+    return outside
+
+
+def _declared_name(part: list[Token]) -> Token:
+    """Name in a declarator, which has no initialiser."""
+    name = None
+    depth = 0
+    for token in part:
+        if token.text == "=" or (token.text == "{" and depth == 0):
+            named = name.text if name else ""
+            raise MetalError(
+                token.start, f"threadgroup variable '{named}' cannot be initialised"
+            )
+        if token.kind == "sign":
+            depth += (token.text in "([<") - (token.text in ")]>")
+        elif token.kind == "word" and depth == 0:
+            name = token
+    if name is None:
+        raise MetalError(part[0].start, "a threadgroup variable without a name")
+    return name

@@ -1,0 +1,105 @@
+"""The words of metal/scalar.metal and the expressions of csrc/ops.def, compiled for every type."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import numpy as np
+import pytest
+from metal_emulator.msl import lint
+from on_msl import INTEGER_TYPES, ROOT, checker, evaluate, kernel_of, needs_compiler
+
+pytestmark = needs_compiler
+pytest_plugins = ["on_msl"]
+
+SCALAR = (ROOT / "metal" / "scalar.metal").read_text()
+
+OPS = (ROOT / "csrc" / "ops.def").read_text()
+ROW = re.compile(
+    r'^OP\((\w+),\s*(\d), (\d), (\w+),\s*(\w+),\s*[^,]+,\s*(.*?),\s*"', re.MULTILINE
+)
+KINDS = {
+    "bool": ["bool"],
+    "integer": INTEGER_TYPES,
+    "real_floating": ["float", "half"],
+    "complex": ["float2"],
+}
+KINDS["floating"] = KINDS["real_floating"] + KINDS["complex"]
+KINDS["real"] = KINDS["integer"] + KINDS["real_floating"]
+KINDS["numeric"] = KINDS["integer"] + KINDS["floating"]
+KINDS["any"] = KINDS["bool"] + KINDS["numeric"]
+KINDS["real_or_bool"] = KINDS["bool"] + KINDS["real"]
+KINDS["integer_or_bool"] = KINDS["bool"] + KINDS["integer"]
+KINDS["scaled"] = KINDS["real_floating"]
+KINDS["double"] = []
+
+
+@functools.cache
+def word_program():
+    """A kernel for each operation and each of its types."""
+    kernels = []
+    for name, inputs, outputs, types, result, expression in ROW.findall(OPS):
+        for t in KINDS[types]:
+            second = "int" if types == "scaled" else t
+            given = {"truth": "bool", "count": "uchar"}.get(result, t)
+            if result == "magnitude" and t == "float2":
+                given = "float"
+            other = {"same_int": "int"}.get(result, t)
+            setup = f"{other} c;" if outputs == "2" else ""
+            types_in = [t, second][: int(inputs)]
+            kernels.append(kernel_of(f"{name}_{t}", given, types_in, expression, setup))
+    return SCALAR + "\n" + "".join(kernels), len(kernels)
+
+
+def test_scalar_arithmetic_compiles_for_every_type():
+    text, count = word_program()
+    assert count > 500
+    assert len(checker().check(text)) == count
+
+
+def test_scalar_arithmetic_has_no_lint():
+    assert lint.lint_text(word_program()[0]) == []
+
+
+A = np.array([3.5, -2.25, 7.0, 0.5], np.float32)
+B = np.array([2.0, 1.5, -3.0, 0.25], np.float32)
+Z, W = (A + 1j * B).astype(np.complex64), (B - 0.5j * A).astype(np.complex64)
+M, N = np.array([-7, 12, -128], np.int8), np.array([3, 5, 6], np.int8)
+
+# type, tolerance, inputs, words
+AGREEING = [
+    (
+        "float",
+        3e-7,
+        (A, B),
+        ["add", "subtract", "multiply", "divide", "remainder", "hypot", "fmod"],
+    ),
+    (
+        "float",
+        1e-6,
+        (abs(A),),
+        ["exp", "cbrt", "log1p", "expm1", "sqrt", "tanh", "arcsinh"],
+    ),
+    ("float2", 2e-5, (Z, W), ["multiply", "divide", "power"]),
+    (
+        "char",
+        0,
+        (M, N),
+        ["floor_divide", "remainder", "gcd", "lcm", "power", "left_shift"],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("t", "tolerance", "inputs", "name"),
+    [
+        pytest.param(t, tolerance, inputs, name, id=f"{name}-{t}")
+        for t, tolerance, inputs, names in AGREEING
+        for name in names
+    ],
+)
+def test_scalar_arithmetic_agrees_with_numpy(t, tolerance, inputs, name, build):
+    library = build(word_program()[0])
+    result = evaluate(library, f"{name}_{t}", inputs[0].dtype, *inputs)
+    np.testing.assert_allclose(result, getattr(np, name)(*inputs), rtol=tolerance)
