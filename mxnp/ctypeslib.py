@@ -6,7 +6,7 @@ from typing import Any as _Any
 
 import numpy.ctypeslib as _ctypeslib
 
-from ._array.ndarray import host as _host
+from ._array.ndarray import unwrap as _unwrap
 from ._array.ndarray import wrap as _wrap
 from ._namespace import mirror as _mirror
 
@@ -22,7 +22,7 @@ def _taking_arrays(pointer: _Any) -> type:
     """Derive a pointer type that takes and gives mxnp arrays."""
 
     def from_param(cls: type, obj: _Any) -> _Any:
-        return pointer.from_param(_host(obj))
+        return pointer.from_param(_unwrap(obj))
 
     body: dict[str, _Any] = {"from_param": classmethod(from_param)}
     if hasattr(pointer, "contents"):

@@ -10,7 +10,7 @@ from typing import Any as _Any
 import numpy as _numpy
 from numpy import random as _random
 
-from ._array.ndarray import host as _host
+from ._array.ndarray import unwrap as _unwrap
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
 from ._bridge import name_like as _name_like
@@ -76,7 +76,7 @@ class RandomState(_random.RandomState, metaclass=_OwnType):  # noqa: D101
     __module__ = "mxnp.random"
 
     def __init__(self, seed: _Any = None) -> None:
-        super().__init__(_host(seed))
+        super().__init__(_unwrap(seed))
         self._original = _random.RandomState(self._bit_generator)
         # The cached half of a pair of normal deviates is the original's.
         for name in ("__setstate__", "__getstate__"):
@@ -110,7 +110,7 @@ def _named(bit_generator: _Any) -> _Any:
 def default_rng(seed: _Any = None) -> _random.Generator:
     """Make a new `Generator` with the default bit generator: see NumPy's."""
     _adapt(seed)
-    made = _random.default_rng(_host(seed))
+    made = _random.default_rng(_unwrap(seed))
     return made if made is seed else Generator(made.bit_generator)
 
 
@@ -122,7 +122,7 @@ def _adapt(seed: _Any) -> None:
 
     @_wraps(generate)
     def generate_state(self: _Any, *args: _Any, **kwargs: _Any) -> _Any:
-        return _host(generate(self, *args, **kwargs))
+        return _unwrap(generate(self, *args, **kwargs))
 
     type(seed).generate_state = generate_state  # type: ignore[method-assign]
 
@@ -133,8 +133,8 @@ def _seeded(original: type) -> type:
     def __init__(self: _Any, *args: _Any, **kwargs: _Any) -> None:  # noqa: N807
         for given in (*args, *kwargs.values()):
             _adapt(given)
-        kwargs = {name: _host(value) for name, value in kwargs.items()}
-        original.__init__(self, *_host(args), **kwargs)  # type: ignore[misc]
+        kwargs = {name: _unwrap(value) for name, value in kwargs.items()}
+        original.__init__(self, *_unwrap(args), **kwargs)  # type: ignore[misc]
 
     body = {"__init__": __init__, "__doc__": original.__doc__, "__module__": __name__}
     if issubclass(original, _random.BitGenerator):

@@ -6,7 +6,7 @@ from typing import Any as _Any
 
 import numpy.testing as _testing
 
-from ._array.ndarray import host as _host
+from ._array.ndarray import unwrap as _unwrap
 from ._namespace import mirror as _mirror
 
 # These call what they are given: the arguments stay as they are.
@@ -21,20 +21,20 @@ for _name in (
         globals()[_name] = getattr(_testing, _name)
 
 
-def _hosts(x: _Any) -> _Any:
+def _np_arrays(x: _Any) -> _Any:
     """Give x with NumPy arrays for mxnp arrays, also in dicts."""
     if type(x) is dict:
-        return {key: _hosts(value) for key, value in x.items()}
+        return {key: _np_arrays(value) for key, value in x.items()}
     if type(x) in (list, tuple):
-        return type(x)(_hosts(value) for value in x)
-    return _host(x)
+        return type(x)(_np_arrays(value) for value in x)
+    return _unwrap(x)
 
 
 @_functools.wraps(_testing.assert_equal)
 def assert_equal(actual: _Any, desired: _Any, *args: _Any, **kwargs: _Any) -> None:
     """Raise an AssertionError if two objects are not equal: see NumPy's."""
     __tracebackhide__ = True
-    _testing.assert_equal(_hosts(actual), _hosts(desired), *args, **kwargs)
+    _testing.assert_equal(_np_arrays(actual), _np_arrays(desired), *args, **kwargs)
 
 
 assert_equal.__module__ = __name__

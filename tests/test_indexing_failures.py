@@ -367,7 +367,7 @@ WRITES: dict[str, Callable[[Any], Any]] = {
     "nditer": lambda i: [
         x.__setitem__(..., 9) for x in np.nditer(i, [], ["readwrite"])
     ],
-    "numpy": lambda i: numpy.ndarray.__setitem__(i._host, 3, 9),
+    "numpy": lambda i: numpy.ndarray.__setitem__(i._np_array, 3, 9),
 }
 
 

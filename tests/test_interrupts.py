@@ -139,4 +139,4 @@ def test_an_error_that_was_told_does_not_come_again() -> None:
         with pytest.raises(RuntimeWarning, match="divide by zero"):
             memoryview(y)
         assert y.__array__()[3] == numpy.inf
-        assert y._host[3] == numpy.inf
+        assert y._np_array[3] == numpy.inf

@@ -85,7 +85,7 @@ def test_classes_constants_and_types_are_numpys_own(name):
         value = getattr(theirs, each)
         mine = getattr(ours, each)
         if type(value) is numpy.ndarray:
-            assert mine._host is value
+            assert mine._np_array is value
         elif isinstance(value, type):
             assert (mine is not value) == (value in DIFFERENT), (name, each)
         elif not callable(value) and type(value).__name__ not in INDEXING:
@@ -111,7 +111,7 @@ def test_signatures(name):
 
 # Attributes of numpy.ndarray that ndarray has not, and the reverse, with the reason.
 ATTRIBUTES = {
-    "_host": "the NumPy array inside",
+    "_np_array": "the NumPy array inside",
     "_buffer": "the memory under it",
     "_base": "the array it is a view of",
     "_is_standard": "whether results are arrays, never NumPy scalars",

@@ -65,11 +65,11 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def copied(x: Any, *args: Any, **kwargs: Any) -> Any:
-    return _bridge.wrap(numpy.array(x._host))
+    return _bridge.wrap(numpy.array(x._np_array))
 
 
 def with_wrong(x: Any, value: Any) -> Any:
-    out = numpy.array(x._host)
+    out = numpy.array(x._np_array)
     out.flat[5] = value
     return _bridge.wrap(out)
 
@@ -142,7 +142,7 @@ def test_an_exception_that_only_numpy_raises() -> None:
 
 def test_an_operand_that_is_changed() -> None:
     def wrong(a: Any, *args: Any) -> Any:
-        out = numpy.array(a._host)
+        out = numpy.array(a._np_array)
         a[7] = 9
         return _bridge.wrap(out)
 
@@ -166,7 +166,7 @@ def test_an_array_that_is_not_changed() -> None:
 
 def test_a_sum_that_is_off() -> None:
     x = mxnp.linspace(0, 1, LARGE)
-    exact = float(numpy.sum(x._host))
+    exact = float(numpy.sum(x._np_array))
     with (
         fault(mxnp.sum, lambda a: numpy.float64(exact * (1 + 1e-11))),
         mxnp.verify(),
@@ -326,7 +326,7 @@ def test_a_small_and_a_large_sine() -> None:
     x = mxnp.linspace(0, 100, LARGE)
     with mxnp.verify() as checks:
         y = mxnp.sin(x)
-    different = numpy.sin(x._host) != y._host
+    different = numpy.sin(x._np_array) != y._np_array
     assert different.any()  # its own loop has other last bits, as its ulp allow
     assert checks.verified == 1
 

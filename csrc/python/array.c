@@ -18,7 +18,7 @@
 static struct array *spare[NSPARE + 1];
 static int nspare;
 
-PyObject *array_new(PyObject *host)
+PyObject *array_new(PyObject *np_array)
 {
     struct array *out;
     if (nspare > 0) {
@@ -28,12 +28,12 @@ PyObject *array_new(PyObject *host)
         out = (struct array *)PyType_GenericAlloc(array_type, 0);
     }
     if (!out) {
-        Py_DECREF(host);
+        Py_DECREF(np_array);
         return NULL;
     }
-    out->host = memory_pool(host);
-    out->is_exported = Py_REFCNT(out->host) > 1;
-    if (out->host != host)
+    out->np_array = memory_pool(np_array);
+    out->is_exported = Py_REFCNT(out->np_array) > 1;
+    if (out->np_array != np_array)
         memory_own((PyObject *)out);
     return (PyObject *)out;
 }
@@ -65,28 +65,30 @@ static struct {
     richcmpfunc richcompare;
 } numpy_slots;
 
-#define LOAD_UNARY(name) numpy_slots.name = (unaryfunc)PyType_GetSlot(host_type, Py_nb_##name);
-#define LOAD_BINARY(name, Name, reflected, op)                              \
-    numpy_slots.name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_##name); \
-    numpy_slots.inplace_##name = (binaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_##name);
+#define LOAD_UNARY(name) \
+    numpy_slots.name = (unaryfunc)PyType_GetSlot(np_array_type, Py_nb_##name);
+#define LOAD_BINARY(name, Name, reflected, op)                                  \
+    numpy_slots.name = (binaryfunc)PyType_GetSlot(np_array_type, Py_nb_##name); \
+    numpy_slots.inplace_##name =                                                \
+        (binaryfunc)PyType_GetSlot(np_array_type, Py_nb_inplace_##name);
 
 void array_load_slots(void)
 {
     UNARY_OPERATORS(LOAD_UNARY)
     BINARY_OPERATORS(LOAD_BINARY)
-    numpy_slots.divmod = (binaryfunc)PyType_GetSlot(host_type, Py_nb_divmod);
-    numpy_slots.power = (ternaryfunc)PyType_GetSlot(host_type, Py_nb_power);
-    numpy_slots.inplace_power = (ternaryfunc)PyType_GetSlot(host_type, Py_nb_inplace_power);
-    numpy_slots.richcompare = (richcmpfunc)PyType_GetSlot(host_type, Py_tp_richcompare);
+    numpy_slots.divmod = (binaryfunc)PyType_GetSlot(np_array_type, Py_nb_divmod);
+    numpy_slots.power = (ternaryfunc)PyType_GetSlot(np_array_type, Py_nb_power);
+    numpy_slots.inplace_power = (ternaryfunc)PyType_GetSlot(np_array_type, Py_nb_inplace_power);
+    numpy_slots.richcompare = (richcmpfunc)PyType_GetSlot(np_array_type, Py_tp_richcompare);
 }
 
-/* Borrowed: the host of an array, anything else itself. */
-static inline PyObject *operand(PyObject *x) { return is_array(x) ? as_array(x)->host : x; }
+/* Borrowed: the NumPy array of an array, anything else itself. */
+static inline PyObject *operand(PyObject *x) { return is_array(x) ? as_array(x)->np_array : x; }
 
 static bool is_subclass(PyObject *x)
 {
     PyTypeObject *type = Py_TYPE(x);
-    return type != host_type && PyType_IsSubtype(type, host_type);
+    return type != np_array_type && PyType_IsSubtype(type, np_array_type);
 }
 
 /* Whether an operator is to be recorded: an operand is large, or waits itself. */
@@ -96,7 +98,7 @@ static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
            ((is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)));
 }
 
-/* Before NumPy's slot gets the hosts. */
+/* Before NumPy's slot gets the NumPy arrays. */
 static inline int prepare(PyObject *a, PyObject *b)
 {
     span_note_numpy();
@@ -109,7 +111,7 @@ static inline int prepare(PyObject *a, PyObject *b)
     return b && is_array(b) ? queue_before_read(b) : 0;
 }
 
-/* Whether it is of a class that cannot keep the host of the other operand. */
+/* Whether it is of a class that cannot keep the NumPy array of the other operand. */
 static inline bool is_harmless(PyObject *x)
 {
     return is_array(x) || PyFloat_CheckExact(x) || PyLong_CheckExact(x) ||
@@ -157,7 +159,7 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
         note(&given, is_array(a) ? a : b);
     PyObject *result = how->slot(operand(a), operand(b));
     if (is_left_to_package(&result, a, b, how->reflected))
-        result = cross_adopt(how->call(as_array(a)->host, b), &given, 0);
+        result = cross_adopt(how->call(as_array(a)->np_array, b), &given, 0);
     cross_watch(&given);
     return result;
 }
@@ -185,10 +187,10 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
     return adopt_fresh(call_slot(&how, a, b));
 }
 
-/* An in-place operator gives back the array itself when NumPy gives back its host. */
+/* An in-place operator gives back the array itself when NumPy gives back its NumPy array. */
 static PyObject *keep_identity(PyObject *a, PyObject *result)
 {
-    if (result && result == as_array(a)->host) {
+    if (result && result == as_array(a)->np_array) {
         Py_DECREF(result);
         Py_INCREF(a);
         return a;
@@ -216,7 +218,7 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     PyObject *result;
     if (queue_takes(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
         return result;
-    return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->host));
+    return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->np_array));
 }
 
 static const char *name_of(int op)
@@ -282,7 +284,7 @@ static int power_row(PyObject *a, PyObject *b)
     bool is_integer = PyLong_CheckExact(b);
     if (!is_array(a) || (!is_integer && !PyFloat_CheckExact(b)))
         return MX_OP_power;
-    int row = source_row(PyArray_TYPE(host_of(a)));
+    int row = source_row(PyArray_TYPE(np_array_of(a)));
     double exponent = is_integer ? PyLong_AsDouble(b) : PyFloat_AsDouble(b);
     PyErr_Clear();
     if (is_integer && exponent == 2.0 && row != ROW_bool)
@@ -342,7 +344,7 @@ static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     static const struct operation how = {MX_OP_power, numpy_inplace_power, raise_inplace_to,
                                          "__rpow__"};
-    PyObject *result, *host = as_array(a)->host;
+    PyObject *result, *np_array = as_array(a)->np_array;
     if (modulus == Py_None && record_power(a, b, a, &result) != 0)
         return result;
     root_of(a)->version++;
@@ -350,7 +352,7 @@ static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
         return keep_identity(a, call_slot(&how, a, b));
     if (prepare(a, b) < 0)
         return NULL;
-    return keep_identity(a, numpy_slots.inplace_power(host, operand(b), modulus));
+    return keep_identity(a, numpy_slots.inplace_power(np_array, operand(b), modulus));
 }
 
 static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -371,7 +373,7 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
     given_begin(&given);
     if (!is_harmless(b))
         note(&given, a);
-    PyObject *x = as_array(a)->host, *y = operand(b);
+    PyObject *x = as_array(a)->np_array, *y = operand(b);
     bool is_asked = y == b && is_subclass(y);
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
     if (is_left_to_package(&result, a, b, reflected[op]))
@@ -389,15 +391,15 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
 }
 
 /* Functions of the elements, which are read now. */
-#define DEFINE_READER(name, call)                                                 \
-    static PyObject *array_##name(PyObject *a)                                    \
-    {                                                                             \
-        struct span span;                                                         \
-        span_begin(&span, SPAN_READ, #name);                                      \
-        PyObject *result = prepare(a, NULL) < 0 ? NULL : call(as_array(a)->host); \
-        if (!result) /* somebody only tried */                                    \
-            span_note_nothing();                                                  \
-        return span_end(&span, a, NULL, result);                                  \
+#define DEFINE_READER(name, call)                                                     \
+    static PyObject *array_##name(PyObject *a)                                        \
+    {                                                                                 \
+        struct span span;                                                             \
+        span_begin(&span, SPAN_READ, #name);                                          \
+        PyObject *result = prepare(a, NULL) < 0 ? NULL : call(as_array(a)->np_array); \
+        if (!result) /* somebody only tried */                                        \
+            span_note_nothing();                                                      \
+        return span_end(&span, a, NULL, result);                                      \
     }
 DEFINE_READER(int, PyNumber_Long)
 DEFINE_READER(float, PyNumber_Float)
@@ -409,14 +411,14 @@ static int array_bool(PyObject *a)
 {
     struct span span;
     span_begin(&span, SPAN_READ, "bool");
-    int is_true = prepare(a, NULL) < 0 ? -1 : PyObject_IsTrue(as_array(a)->host);
+    int is_true = prepare(a, NULL) < 0 ? -1 : PyObject_IsTrue(as_array(a)->np_array);
     span_end(&span, a, NULL, NULL);
     return is_true;
 }
 
 /* -- Array: indexing and iteration ------------------------------------------------ */
 
-static Py_ssize_t array_length(PyObject *a) { return PyObject_Size(as_array(a)->host); }
+static Py_ssize_t array_length(PyObject *a) { return PyObject_Size(as_array(a)->np_array); }
 
 static int array_contains(PyObject *a, PyObject *x)
 {
@@ -424,7 +426,7 @@ static int array_contains(PyObject *a, PyObject *x)
     PyObject *value = unwrap(x, &given);
     struct span span;
     span_begin(&span, SPAN_READ, "in");
-    int is_in = prepare(a, x) < 0 ? -1 : PySequence_Contains(as_array(a)->host, value);
+    int is_in = prepare(a, x) < 0 ? -1 : PySequence_Contains(as_array(a)->np_array, value);
     span_end(&span, a, NULL, NULL);
     return is_in;
 }
@@ -433,17 +435,17 @@ static int array_contains(PyObject *a, PyObject *x)
 static PyObject *adopt_item(PyObject *a, PyObject *item)
 {
     struct given given = {.n = 1, .arrays = {a}};
-    if (!item || Py_TYPE(item) != host_type)
+    if (!item || Py_TYPE(item) != np_array_type)
         return item;
     return cross_adopt_host(item, &given);
 }
 
 static inline bool is_view_of(PyObject *item, PyObject *a)
 {
-    if (Py_TYPE(item) != host_type)
+    if (Py_TYPE(item) != np_array_type)
         return false;
     PyObject *base = PyArray_BASE((PyArrayObject *)item);
-    return base && (base == as_array(a)->host || base == root_of(a)->host);
+    return base && (base == as_array(a)->np_array || base == root_of(a)->np_array);
 }
 
 /* Whether an index has arrays or lists in it, so that elements are copied. */
@@ -460,11 +462,11 @@ static bool is_advanced(PyObject *key)
 /* Takes an item.  A view needs no element to be written yet, only an address. */
 static PyObject *take_item(PyObject *a, PyObject *index)
 {
-    PyObject *host = as_array(a)->host;
+    PyObject *np_array = as_array(a)->np_array;
     if (is_unwritten(a)) {
         if (is_advanced(index) ? queue_wait(a) < 0 : queue_before_view(a) < 0)
             return NULL;
-        PyObject *item = PyObject_GetItem(host, index);
+        PyObject *item = PyObject_GetItem(np_array, index);
         if (!item || !is_unwritten(a) || is_view_of(item, a))
             return item;
         Py_DECREF(item);
@@ -472,7 +474,7 @@ static PyObject *take_item(PyObject *a, PyObject *index)
             return NULL;
     }
     span_note_numpy();
-    return PyObject_GetItem(host, index);
+    return PyObject_GetItem(np_array, index);
 }
 
 /* By a key without arrays.  Apart, so that objects whose __index__ takes items in turn go as
@@ -486,7 +488,7 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
 {
     struct given given;
     PyObject *selected;
-    if (is_array(key) && PyArray_TYPE(host_of(key)) == NPY_BOOL) {
+    if (is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL) {
         int status = selection_take(a, key, &selected);
         if (status != 0)
             return status < 0 ? NULL : selected;
@@ -509,7 +511,7 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
 static PyObject *subscript(PyObject *a, PyObject *key)
 {
     bool has_arrays = is_array(key) || PyTuple_CheckExact(key) || PyList_CheckExact(key) ||
-                      Py_TYPE(key) == host_type;
+                      Py_TYPE(key) == np_array_type;
     return has_arrays ? take_by_any(a, key) : take_by_scalar(a, key);
 }
 
@@ -541,7 +543,7 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
         return 0;
     if (queue_before_view(a) < 0)
         return -1;
-    PyObject *view = PyObject_GetItem(as_array(a)->host, key);
+    PyObject *view = PyObject_GetItem(as_array(a)->np_array, key);
     if (!view)
         return cross_drop_refusal();
     int status = 0;
@@ -552,16 +554,16 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
     return status;
 }
 
-static int assign(PyObject *host, PyObject *index, PyObject *value)
+static int assign(PyObject *np_array, PyObject *index, PyObject *value)
 {
-    return value ? PyObject_SetItem(host, index, value) : PyObject_DelItem(host, index);
+    return value ? PyObject_SetItem(np_array, index, value) : PyObject_DelItem(np_array, index);
 }
 
 static int assign_item(PyObject *a, PyObject *key, PyObject *value)
 {
     struct given given;
     given_begin(&given);
-    PyObject *host = as_array(a)->host;
+    PyObject *np_array = as_array(a)->np_array;
     int status = value ? record_item(a, key, value) : 0;
     if (status == 0 && value && index_may_be_worth_it(a, key, is_in_use(a)))
         status = index_assign(a, key, value);
@@ -572,12 +574,12 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     if (!index)
         return -1;
     /* An array that becomes an element of an object array keeps its identity. */
-    bool as_it_is = !value || PyArray_DESCR((PyArrayObject *)host)->kind == 'O';
+    bool as_it_is = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
     PyObject *source = as_it_is ? value : cross_unwrap(value, &given, MAX_DEPTH);
     if ((value && !source) || cross_prepare(&given, true) < 0 || prepare(a, NULL) < 0)
         status = -1;
     else
-        status = assign(host, index, source);
+        status = assign(np_array, index, source);
     if (!as_it_is)
         Py_XDECREF(source);
     Py_DECREF(index);
@@ -587,7 +589,7 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
 /* How many elements a key of integers selects; 0: it is another key. */
 static Py_ssize_t count_selected(PyObject *a, PyObject *key)
 {
-    PyArrayObject *host = host_of(a);
+    PyArrayObject *np_array = np_array_of(a);
     bool is_tuple = PyTuple_CheckExact(key);
     Py_ssize_t n = is_tuple ? PyTuple_Size(key) : 1, size = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -595,8 +597,8 @@ static Py_ssize_t count_selected(PyObject *a, PyObject *key)
         if (PyBool_Check(one) || !(PyLong_Check(one) || PyArray_IsScalar(one, Integer)))
             return 0;
     }
-    for (Py_ssize_t axis = n; axis < PyArray_NDIM(host); axis++)
-        size *= PyArray_DIM(host, (int)axis);
+    for (Py_ssize_t axis = n; axis < PyArray_NDIM(np_array); axis++)
+        size *= PyArray_DIM(np_array, (int)axis);
     return size;
 }
 
@@ -616,12 +618,12 @@ static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 static PyObject *take_row(PyObject *a, Py_ssize_t i)
 {
     if (is_unwritten(a)) {
-        bool is_row = PyArray_NDIM(host_of(a)) > 1;
+        bool is_row = PyArray_NDIM(np_array_of(a)) > 1;
         if (is_row ? queue_before_view(a) < 0 : queue_wait(a) < 0)
             return NULL;
     }
     span_note_numpy();
-    return adopt_item(a, PySequence_GetItem(as_array(a)->host, i));
+    return adopt_item(a, PySequence_GetItem(as_array(a)->np_array, i));
 }
 
 static PyObject *array_item(PyObject *a, Py_ssize_t i)
@@ -635,21 +637,22 @@ static PyObject *array_item(PyObject *a, Py_ssize_t i)
 
 static PyObject *array_iter(PyObject *a)
 {
-    PyArrayObject *host = host_of(a);
+    PyArrayObject *np_array = np_array_of(a);
     /* An IndexError of an item would be taken for the end. */
     struct span span;
     span_begin(&span, SPAN_READ, "iter");
-    int status = PyArray_NDIM(host) == 1 ? queue_before_read(a) : 0;
+    int status = PyArray_NDIM(np_array) == 1 ? queue_before_read(a) : 0;
     span_pop(&span);
     if (status < 0)
         return NULL;
-    return PyArray_NDIM(host) == 0 ? PyObject_GetIter((PyObject *)host) : PySeqIter_New(a);
+    return PyArray_NDIM(np_array) == 0 ? PyObject_GetIter((PyObject *)np_array)
+                                       : PySeqIter_New(a);
 }
 
 /* Whether a buffer's format says all there is to the dtype; -1 with an exception set. */
-static int is_described(PyObject *host)
+static int is_described(PyObject *np_array)
 {
-    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)host);
+    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)np_array);
     if (dtype->kind != 'V' && dtype->kind != 'T')
         return 1;
     PyObject *answer = PyObject_CallFunctionObjArgs(described, dtype, NULL);
@@ -706,9 +709,9 @@ static int raise_dropped(PyObject *a)
  * describe is offered as plain bytes only. */
 static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 {
-    PyObject *host = as_array(a)->host;
+    PyObject *np_array = as_array(a)->np_array;
     view->obj = NULL;
-    int status = flags & PyBUF_FORMAT ? is_described(host) : 1;
+    int status = flags & PyBUF_FORMAT ? is_described(np_array) : 1;
     struct span span;
     span_begin(&span, SPAN_EXPORT, "buffer");
     forget_dropped();
@@ -716,7 +719,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
         keep_dropped(a);
         status = -1;
     }
-    if (status < 0 || PyObject_GetBuffer(host, view, flags) < 0)
+    if (status < 0 || PyObject_GetBuffer(np_array, view, flags) < 0)
         status = -1;
     span_pop(&span);
     if (status < 0)
@@ -818,7 +821,7 @@ static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
         return result;
     }
     /* NumPy's own answers NotImplemented when another operand is to be asked. */
-    PyObject *call = PyObject_GetAttrString(as_array(a)->host, "__array_ufunc__");
+    PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_ufunc__");
     if (call)
         result = cross_call(&plain, call, args, kwargs);
     Py_XDECREF(call);
@@ -846,17 +849,17 @@ static bool are_arrays(PyObject *types)
     bool are = PyTuple_Check(types);
     for (Py_ssize_t i = 0; are && i < PyTuple_Size(types); i++) {
         PyObject *type = PyTuple_GetItem(types, i);
-        are = type == (PyObject *)array_type || type == (PyObject *)host_type;
+        are = type == (PyObject *)array_type || type == (PyObject *)np_array_type;
     }
     return are;
 }
 
-/* New reference: what NumPy makes of the hosts of arrays among the arguments. */
+/* New reference: what NumPy makes of the NumPy arrays of arrays among the arguments. */
 static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
                                PyObject *positional, PyObject *named)
 {
     struct given given = {0};
-    PyObject *call = PyObject_GetAttrString(as_array(a)->host, "__array_function__");
+    PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_function__");
     PyObject *kinds = cross_unwrap(types, &given, 1);
     PyObject *values = cross_unwrap(positional, &given, MAX_DEPTH);
     PyObject *items =
@@ -899,37 +902,37 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
 static PyObject *get_dtype(PyObject *a, void *name)
 {
     (void)name;
-    return Py_NewRef((PyObject *)PyArray_DESCR(host_of(a)));
+    return Py_NewRef((PyObject *)PyArray_DESCR(np_array_of(a)));
 }
 
 static PyObject *get_ndim(PyObject *a, void *name)
 {
     (void)name;
-    return PyLong_FromLong(PyArray_NDIM(host_of(a)));
+    return PyLong_FromLong(PyArray_NDIM(np_array_of(a)));
 }
 
 static PyObject *get_shape(PyObject *a, void *name)
 {
     (void)name;
-    return PyArray_IntTupleFromIntp(PyArray_NDIM(host_of(a)), PyArray_DIMS(host_of(a)));
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(np_array_of(a)), PyArray_DIMS(np_array_of(a)));
 }
 
 static PyObject *get_size(PyObject *a, void *name)
 {
     (void)name;
-    return PyLong_FromSsize_t(PyArray_SIZE(host_of(a)));
+    return PyLong_FromSsize_t(PyArray_SIZE(np_array_of(a)));
 }
 
 static PyObject *get_of_host(PyObject *a, void *name)
 {
-    return PyObject_GetAttr(as_array(a)->host, name);
+    return PyObject_GetAttr(as_array(a)->np_array, name);
 }
 
 static int set_of_host(PyObject *a, PyObject *value, void *name)
 {
     if (value && is_array(value))
-        value = as_array(value)->host; /* which NumPy refuses, or reads as a shape */
-    return PyObject_SetAttr(as_array(a)->host, name, value);
+        value = as_array(value)->np_array; /* which NumPy refuses, or reads as a shape */
+    return PyObject_SetAttr(as_array(a)->np_array, name, value);
 }
 
 /* NumPy's class: `isinstance(a, numpy.ndarray)` asks for it, in every package.  Compiled code
@@ -938,16 +941,17 @@ static PyObject *get_class(PyObject *a, void *unused)
 {
     (void)a;
     (void)unused;
-    return Py_NewRef((PyObject *)host_type);
+    return Py_NewRef((PyObject *)np_array_type);
 }
 
 static int set_class(PyObject *a, PyObject *value, void *unused)
 {
     (void)unused;
-    return PyObject_SetAttrString(as_array(a)->host, "__class__", value); /* which refuses */
+    return PyObject_SetAttrString(as_array(a)->np_array, "__class__",
+                                  value); /* which refuses */
 }
 
-/* Whoever takes the host may do with it what he likes. */
+/* Whoever takes the NumPy array may do with it what he likes. */
 static PyObject *get_host(PyObject *a, void *unused)
 {
     (void)unused;
@@ -958,7 +962,7 @@ static PyObject *get_host(PyObject *a, void *unused)
     if (status < 0)
         return NULL;
     queue_export(a);
-    return Py_NewRef(as_array(a)->host);
+    return Py_NewRef(as_array(a)->np_array);
 }
 
 static PyGetSetDef array_getset[] = {
@@ -971,7 +975,7 @@ static PyGetSetDef array_getset[] = {
     {"itemsize", get_of_host, set_of_host, NULL, NULL},
     {"nbytes", get_of_host, set_of_host, NULL, NULL},
     {"__class__", get_class, set_class, "numpy.ndarray.", NULL},
-    {"_host", get_host, NULL, "The numpy.ndarray.", NULL},
+    {"_np_array", get_host, NULL, "The numpy.ndarray.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -1010,7 +1014,7 @@ static void array_dealloc(PyObject *self)
     if (a->range)
         index_forget(a);
     memory_disown(self);
-    Py_CLEAR(a->host);
+    Py_CLEAR(a->np_array);
     Py_CLEAR(a->base);
     if (queue_kept > 0)
         queue_drop_kept();

@@ -1,15 +1,15 @@
 /* assignment.c -- values given to views, and arrays that begin with some. */
 #include "python/record.h"
 
-int assignment_record(PyObject *a, PyObject *host, PyObject *value)
+int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
 {
-    struct source from, to = {.array = a, .host = (PyArrayObject *)host};
+    struct source from, to = {.array = a, .np_array = (PyArrayObject *)np_array};
     struct shape shape;
-    to.code = source_row(PyArray_TYPE(to.host));
-    if (to.code < 0 || !PyArray_ISALIGNED(to.host) || !PyArray_ISNOTSWAPPED(to.host) ||
-        PyArray_NDIM(to.host) > MX_MAX_NDIM || !source_read(value, &from))
+    to.code = source_row(PyArray_TYPE(to.np_array));
+    if (to.code < 0 || !PyArray_ISALIGNED(to.np_array) || !PyArray_ISNOTSWAPPED(to.np_array) ||
+        PyArray_NDIM(to.np_array) > MX_MAX_NDIM || !source_read(value, &from))
         return 0;
-    shape = shape_of(to.host);
+    shape = shape_of(to.np_array);
     if (!shape_takes(&shape, &from) || !record_can_write(&to, &shape) ||
         shape_size(&shape) == 0 || shape.ndim == 0)
         return 0;
@@ -91,7 +91,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
-    if (out && core->buffer_allocate(memory_of(as_array(out)->host)) != MX_OK) {
+    if (out && core->buffer_allocate(memory_of(as_array(out)->np_array)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
         Py_DECREF(out);
@@ -103,7 +103,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
 /* Takes out, a new array: gives it with the value assigned, or NotImplemented. */
 static PyObject *assigned(PyObject *out, PyObject *value)
 {
-    int status = out ? assignment_record(out, as_array(out)->host, value) : -1;
+    int status = out ? assignment_record(out, as_array(out)->np_array, value) : -1;
     return record_result(status, out);
 }
 
@@ -148,7 +148,7 @@ static PyObject *range(PyObject *module, PyObject *args)
         return NULL;
     }
     struct source to = {
-        .array = out, .host = (PyArrayObject *)as_array(out)->host, .code = row};
+        .array = out, .np_array = (PyArrayObject *)as_array(out)->np_array, .code = row};
     record_view(&in.operands[1], &to, &shape, site);
     int64_t sequence = record_append(&in, site);
     if (sequence >= 0)

@@ -7,22 +7,22 @@
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
-    PyTypeObject *array, *ufunc, *host, *object;
+    PyTypeObject *array, *ufunc, *np_array, *object;
     PyObject *describer;
     (void)module;
     if (!PyArg_ParseTuple(args, "O!O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type,
-                          &ufunc, &PyType_Type, &host, &PyType_Type, &object, &describer))
+                          &ufunc, &PyType_Type, &np_array, &PyType_Type, &object, &describer))
         return NULL;
     Py_INCREF(describer);
     described = describer;
     Py_INCREF((PyObject *)array);
     Py_INCREF((PyObject *)ufunc);
-    Py_INCREF((PyObject *)host);
+    Py_INCREF((PyObject *)np_array);
     Py_INCREF((PyObject *)object);
     object_dtype = object;
     array_type = array;
     ufunc_type = ufunc;
-    host_type = host;
+    np_array_type = np_array;
     array_load_slots();
     if (boundary_load() < 0)
         return NULL;
@@ -67,7 +67,7 @@ static PyObject *standard(PyObject *module, PyObject *x)
                                                 : cross_standard(Py_NewRef(x), MAX_DEPTH);
 }
 
-static PyObject *host(PyObject *module, PyObject *x)
+static PyObject *unwrap_all(PyObject *module, PyObject *x)
 {
     struct given given = {0};
     (void)module;
@@ -100,17 +100,17 @@ static PyObject *pin(PyObject *module, PyObject *x)
 static PyObject *exact_interface(PyObject *module, PyObject *x)
 {
     (void)module;
-    if (!PyObject_TypeCheck(x, host_type)) {
+    if (!PyObject_TypeCheck(x, np_array_type)) {
         PyErr_SetString(PyExc_TypeError, "exact_interface() takes a numpy.ndarray");
         return NULL;
     }
     PyObject *capsule = PyObject_GetAttrString(x, "__array_struct__");
     PyArrayInterface *is = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (is && is->descr) {
-        PyArrayObject *host_array = (PyArrayObject *)x;
+        PyArrayObject *array = (PyArrayObject *)x;
         Py_DECREF(is->descr);
-        is->descr = Py_NewRef((PyObject *)PyArray_DESCR(host_array));
-        is->flags = (PyArray_FLAGS(host_array) & LAYOUT) | HAS_DESCR;
+        is->descr = Py_NewRef((PyObject *)PyArray_DESCR(array));
+        is->flags = (PyArray_FLAGS(array) & LAYOUT) | HAS_DESCR;
     }
     return capsule;
 }
@@ -120,10 +120,10 @@ static PyObject *start(PyObject *module, PyObject *address);
 static PyMethodDef module_methods[] = {
     {"start", start, METH_O, "start(address)\n--\n\nName the core's table of functions."},
     {"exact_interface", exact_interface, METH_O,
-     "exact_interface(host)\n--\n\nGive __array_struct__ of a NumPy array, with its very "
+     "exact_interface(np_array)\n--\n\nGive __array_struct__ of a NumPy array, with its very "
      "dtype."},
     {"set_types", set_types, METH_VARARGS,
-     "set_types(array, ufunc, host, object_dtype, described)\n--\n\n"
+     "set_types(array, ufunc, np_array, object_dtype, described)\n--\n\n"
      "Name the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, "
      "and two helpers."},
     {"set_package_test", set_package_test, METH_O,
@@ -139,8 +139,8 @@ static PyMethodDef module_methods[] = {
      "wrap(x)\n--\n\n"
      "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp "
      "arrays."},
-    {"host", host, METH_O,
-     "host(x)\n--\n\n"
+    {"unwrap", unwrap_all, METH_O,
+     "unwrap(x)\n--\n\n"
      "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
     {"standard", standard, METH_O,
      "standard(x)\n--\n\n"

@@ -1,8 +1,8 @@
 /* bridge.h -- what the files of the bridge share.
  *
- * An mxnp array holds a numpy.ndarray, its host.  Every operator, method and function does
- * the same three things: put the host in the place of each array argument, call NumPy, and
- * adopt what comes back.  The prefix of a name is the file that defines it.
+ * An mxnp array holds a numpy.ndarray, np_array.  Every operator, method and function
+ * does the same three things: put the NumPy array in the place of each array argument, call
+ * NumPy, and adopt what comes back.  The prefix of a name is the file that defines it.
  */
 #pragma once
 #include <Python.h>
@@ -27,8 +27,9 @@
 #define MAX_DEPTH 8  /* nested lists and tuples searched for arrays */
 
 struct array {
-    PyObject_HEAD PyObject *host; /* the numpy.ndarray; never NULL in an array that escaped */
-    PyObject *base;               /* the array this one is a view of, or NULL */
+    PyObject_HEAD PyObject
+        *np_array;  /* the numpy.ndarray; never NULL in an array that escaped */
+    PyObject *base; /* the array this one is a view of, or NULL */
     PyObject *weakrefs;
 
     /* Of an array that is no view: the last recorded operations that use and that write its
@@ -38,7 +39,7 @@ struct array {
     struct failure *failure;   /* why it was never written; NULL */
     struct index_range *range; /* of its elements as indices, if that was asked for */
     int n_exports;             /* buffers */
-    bool is_exported;          /* the host was handed out */
+    bool is_exported;          /* the NumPy array was handed out */
     bool is_pinned;            /* its address was handed out */
     bool is_standard;          /* what is computed from it are arrays, never NumPy scalars */
 };
@@ -60,9 +61,9 @@ struct function {
     PyObject *weakrefs;
 };
 
-extern PyTypeObject *array_type; /* mxnp.ndarray */
-extern PyTypeObject *ufunc_type; /* mxnp.ufunc */
-extern PyTypeObject *host_type;  /* numpy.ndarray */
+extern PyTypeObject *array_type;    /* mxnp.ndarray */
+extern PyTypeObject *ufunc_type;    /* mxnp.ufunc */
+extern PyTypeObject *np_array_type; /* numpy.ndarray */
 extern PyTypeObject *function_type;
 extern PyObject *method_class;     /* types.MethodType */
 extern PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
@@ -85,7 +86,7 @@ struct given {
     bool is_inside;   /* a result was a tuple, list or dict, which holds what is in it */
     PyObject *failed; /* one of them that was never written, or NULL */
     PyObject *arrays[MAX_GIVEN];
-    Py_ssize_t holders[MAX_GIVEN]; /* references to their hosts before the call */
+    Py_ssize_t holders[MAX_GIVEN]; /* references to their NumPy arrays before the call */
     int nout;
     PyObject *outs[MAX_OUT]; /* NumPy arrays given as out: they are given back as such */
 };
@@ -97,12 +98,12 @@ static inline struct array *root_of(PyObject *a)
     return as_array(base ? base : a);
 }
 
-/* References to the host, and to that of the array it is a view of. */
+/* References to the NumPy array, and to that of the array it is a view of. */
 static inline Py_ssize_t count_holders(PyObject *a)
 {
     struct array *root = root_of(a);
-    Py_ssize_t count = Py_REFCNT(as_array(a)->host);
-    return root == as_array(a) ? count : count + Py_REFCNT(root->host);
+    Py_ssize_t count = Py_REFCNT(as_array(a)->np_array);
+    return root == as_array(a) ? count : count + Py_REFCNT(root->np_array);
 }
 
 /* The arrays are many: only what says how many there are is set. */
@@ -132,12 +133,12 @@ static inline PyObject *unwrap(PyObject *x, struct given *given)
     PyTypeObject *type = Py_TYPE(x);
     if (type == array_type) {
         note(given, x);
-        return as_array(x)->host;
+        return as_array(x)->np_array;
     }
     if (type == ufunc_type)
         return ((struct function *)x)->wrapped;
     if (x == (PyObject *)array_type)
-        return (PyObject *)host_type;
+        return (PyObject *)np_array_type;
     return x;
 }
 
@@ -147,8 +148,10 @@ PyObject *cross_unwrap(PyObject *x, struct given *given, int depth);
 /* New reference: keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
 PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth);
 
-/* Takes host: the array that was given and has this host, or a new array over it. */
-PyObject *cross_adopt_host(PyObject *host, struct given *given);
+/* Takes a NumPy array: the array that was given and has this NumPy array, or a new array over
+ * it.
+ */
+PyObject *cross_adopt_host(PyObject *np_array, struct given *given);
 
 /* Takes result (NULL passes through): numpy arrays become mxnp arrays, also inside
  * tuples, lists and dicts. */
@@ -164,11 +167,12 @@ PyObject *cross_standard(PyObject *result, int depth);
  * another one stays set, as that of a handler of signals, which comes once. */
 int cross_drop_refusal(void);
 
-/* Before NumPy gets the hosts of the given arrays: what is recorded for their memory runs, or
- * only their addresses are settled when nothing reads them.  -1 with an exception set. */
+/* Before NumPy gets the arrays inside the given ones: what is recorded for their memory
+ * runs, or only their addresses are settled when nothing reads them.  -1 with an exception set.
+ */
 int cross_prepare(struct given *given, bool reads);
 
-/* After NumPy had them: those whose host somebody still has are marked as exported. */
+/* After NumPy had them: those whose NumPy array somebody still has are marked as exported. */
 void cross_watch(const struct given *given);
 
 /* Call a NumPy callable with args and kwargs unwrapped. */
@@ -188,8 +192,8 @@ PyObject *function_set_counterparts(PyObject *module, PyObject *dict);
 
 /* -- array.c ----------------------------------------------------------------------- */
 
-/* New reference to an array over host, which is taken. */
-PyObject *array_new(PyObject *host);
+/* New reference to an array over a NumPy array, which is taken. */
+PyObject *array_new(PyObject *np_array);
 
 /* Borrowed: a keyword argument, or NULL.  *key keeps the name, which is made once. */
 static inline PyObject *get_keyword(PyObject *kwargs, PyObject **key, const char *name)
@@ -202,12 +206,15 @@ static inline PyObject *get_keyword(PyObject *kwargs, PyObject **key, const char
     return value;
 }
 
-static inline PyArrayObject *host_of(PyObject *x) { return (PyArrayObject *)as_array(x)->host; }
+static inline PyArrayObject *np_array_of(PyObject *x)
+{
+    return (PyArrayObject *)as_array(x)->np_array;
+}
 
 /* A fresh result of an operator: an array, unless it is a scalar or another class's. */
 static inline PyObject *adopt_fresh(PyObject *result)
 {
-    return result && Py_TYPE(result) == host_type ? array_new(result) : result;
+    return result && Py_TYPE(result) == np_array_type ? array_new(result) : result;
 }
 
 /* A TypeError that is not NumPy's to say: a device has no such numbers. */

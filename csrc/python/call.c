@@ -298,9 +298,9 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
     PyObject *inputs[] = {mask, value, a}, *result;
     const struct source *all = call.inputs;
     if (!read_three(&call, inputs) || all[0].code != ROW_bool || !all[1].scalar ||
-        PyArray_NDIM(all[0].host) != PyArray_NDIM(all[2].host) ||
-        !PyArray_SAMESHAPE(all[0].host, all[2].host) || record_collides(&all[2], &all[0]) ||
-        !source_fits(&all[1], all[2].code))
+        PyArray_NDIM(all[0].np_array) != PyArray_NDIM(all[2].np_array) ||
+        !PyArray_SAMESHAPE(all[0].np_array, all[2].np_array) ||
+        record_collides(&all[2], &all[0]) || !source_fits(&all[1], all[2].code))
         return 0;
     signed char row = (signed char)all[2].code;
     struct signature signature = {.in = {ROW_bool, row, row},

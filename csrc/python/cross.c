@@ -1,16 +1,16 @@
 /* cross.c -- arguments on their way to NumPy, and results on their way back. */
 #include "python/profile.h"
 
-PyTypeObject *array_type; /* mxnp.ndarray */
-PyTypeObject *ufunc_type; /* mxnp.ufunc */
-PyTypeObject *host_type;  /* numpy.ndarray */
+PyTypeObject *array_type;    /* mxnp.ndarray */
+PyTypeObject *ufunc_type;    /* mxnp.ufunc */
+PyTypeObject *np_array_type; /* numpy.ndarray */
 PyTypeObject *function_type;
 PyObject *method_class;     /* types.MethodType */
 PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
 PyObject *described;        /* _array.ndarray.described */
 PyObject *is_from_package;  /* _cli.runner.is_from_package */
 
-/* -- Unwrapping: the host in the place of an array ------------------------------- */
+/* -- Unwrapping: the NumPy array in the place of an array ------------------------------- */
 
 /* New reference: the tuple or list with its items unwrapped; the very same object when
  * none of them is an array. */
@@ -106,7 +106,7 @@ static void note_out(struct given *given, PyObject *out)
     if (PyTuple_CheckExact(out)) {
         for (Py_ssize_t i = 0; i < PyTuple_Size(out); i++)
             note_out(given, PyTuple_GetItem(out, i));
-    } else if (Py_TYPE(out) == host_type && given->nout < MAX_OUT) {
+    } else if (Py_TYPE(out) == np_array_type && given->nout < MAX_OUT) {
         given->outs[given->nout++] = out;
     }
 }
@@ -128,13 +128,13 @@ PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
     return out;
 }
 
-/* -- Adopting: an array in the place of a host ----------------------------------- */
+/* -- Adopting: an array in the place of a NumPy array ----------------------------------- */
 
 /* A view that NumPy made of an array which nothing else refers to, as linspace does: that
  * becomes the root, or its memory would count as somebody else's. */
 static void adopt_base(struct array *out, PyObject *base)
 {
-    if (Py_TYPE(base) != host_type || Py_REFCNT(base) != 1)
+    if (Py_TYPE(base) != np_array_type || Py_REFCNT(base) != 1)
         return;
     out->base = array_new(Py_NewRef(base));
     if (out->base)
@@ -143,24 +143,24 @@ static void adopt_base(struct array *out, PyObject *base)
         PyErr_Clear(); /* it is somebody else's, then */
 }
 
-PyObject *cross_adopt_host(PyObject *host, struct given *given)
+PyObject *cross_adopt_host(PyObject *np_array, struct given *given)
 {
     for (int i = 0; i < given->nout; i++)
-        if (given->outs[i] == host)
-            return host;
+        if (given->outs[i] == np_array)
+            return np_array;
     for (int i = 0; i < given->n; i++) {
-        if (as_array(given->arrays[i])->host == host) {
+        if (as_array(given->arrays[i])->np_array == np_array) {
             Py_INCREF(given->arrays[i]);
-            Py_DECREF(host);
+            Py_DECREF(np_array);
             return given->arrays[i];
         }
     }
-    PyObject *base = PyArray_BASE((PyArrayObject *)host);
-    PyObject *out = array_new(host);
+    PyObject *base = PyArray_BASE((PyArrayObject *)np_array);
+    PyObject *out = array_new(np_array);
     for (int i = 0; out && base && i < given->n; i++) {
         struct array *x = as_array(given->arrays[i]);
-        bool direct = x->host == base;
-        if (!direct && PyArray_BASE((PyArrayObject *)x->host) != base)
+        bool direct = x->np_array == base;
+        if (!direct && PyArray_BASE((PyArrayObject *)x->np_array) != base)
             continue;
         as_array(out)->base = Py_XNewRef(direct ? (PyObject *)x : x->base);
         given->holders[i]++;
@@ -290,7 +290,8 @@ static PyObject *mark_standard(PyObject *a, bool is_inside)
         return a;
     if (Py_REFCNT(a) > 1 + is_inside) {
         struct given given = {.n = 1, .arrays = {a}};
-        PyObject *view = queue_before_view(a) < 0 ? NULL : PyArray_View(host_of(a), NULL, NULL);
+        PyObject *view =
+            queue_before_view(a) < 0 ? NULL : PyArray_View(np_array_of(a), NULL, NULL);
         PyObject *other = view ? cross_adopt_host(view, &given) : NULL;
         Py_DECREF(a);
         a = other;
@@ -303,9 +304,9 @@ static PyObject *mark_standard(PyObject *a, bool is_inside)
 /* Takes a NumPy scalar: an array without dimensions. */
 static PyObject *without_dimensions(PyObject *scalar)
 {
-    PyObject *host = PyArray_FromScalar(scalar, NULL);
+    PyObject *np_array = PyArray_FromScalar(scalar, NULL);
     Py_DECREF(scalar);
-    PyObject *a = host ? array_new(host) : NULL;
+    PyObject *a = np_array ? array_new(np_array) : NULL;
     return a ? mark_standard(a, false) : NULL;
 }
 
@@ -323,7 +324,7 @@ PyObject *cross_adopt(PyObject *result, struct given *given, int depth)
         return mark_standard(result, given->is_inside);
     if (given->is_standard && PyArray_IsScalar(result, Generic))
         return without_dimensions(result);
-    if (Py_TYPE(result) == host_type) {
+    if (Py_TYPE(result) == np_array_type) {
         result = cross_adopt_host(result, given);
         return result && given->is_standard ? mark_standard(result, false) : result;
     }
@@ -383,13 +384,13 @@ static bool has_read(PyObject *result, const struct given *given)
                              given);
         return reads;
     }
-    if (Py_TYPE(result) != host_type)
+    if (Py_TYPE(result) != np_array_type)
         return PyArray_CheckScalar(result) || PyArray_Check(result);
     PyObject *base = PyArray_BASE((PyArrayObject *)result);
     for (int i = 0; i < given->n; i++) {
-        PyObject *host = as_array(given->arrays[i])->host;
-        if (host == result || host == base ||
-            (PyObject *)root_of(given->arrays[i])->host == base)
+        PyObject *np_array = as_array(given->arrays[i])->np_array;
+        if (np_array == result || np_array == base ||
+            (PyObject *)root_of(given->arrays[i])->np_array == base)
             return false;
     }
     return true;
@@ -408,8 +409,8 @@ static bool is_view(PyObject *result)
         return are_views;
     }
     PyObject *base =
-        Py_TYPE(result) == host_type ? PyArray_BASE((PyArrayObject *)result) : NULL;
-    return base && Py_TYPE(base) == host_type && Py_REFCNT(base) > 1;
+        Py_TYPE(result) == np_array_type ? PyArray_BASE((PyArrayObject *)result) : NULL;
+    return base && Py_TYPE(base) == np_array_type && Py_REFCNT(base) > 1;
 }
 
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,

@@ -57,7 +57,7 @@ PyObject *crossing_end(struct given *given, PyObject *result)
 {
     cross_watch(given);
     for (int i = 0; result && i < given->n; i++)
-        if (as_array(given->arrays[i])->host == result) {
+        if (as_array(given->arrays[i])->np_array == result) {
             Py_DECREF(result);
             return Py_NewRef(given->arrays[i]);
         }

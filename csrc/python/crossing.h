@@ -10,7 +10,8 @@ bool crossing_is_needed(PyObject *const *args, Py_ssize_t n);
  * or -1 with an exception set and nothing to release. */
 int crossing_begin(PyObject *const *args, Py_ssize_t n, PyObject **out, struct given *given);
 
-/* Takes the result of the call (NULL passes through): the array if it is the host of one. */
+/* Takes the result of the call (NULL passes through): the array if it is the NumPy array of
+ * one. */
 PyObject *crossing_end(struct given *given, PyObject *result);
 
 void crossing_release(PyObject **args, Py_ssize_t n);

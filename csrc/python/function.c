@@ -47,7 +47,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static bool is_large(PyObject *a, int worth)
 {
     return is_unwritten(a) ||
-           queue_weight((PyArrayObject *)as_array(a)->host) / worth >= queue_threshold;
+           queue_weight((PyArrayObject *)as_array(a)->np_array) / worth >= queue_threshold;
 }
 
 /* Whether one of the arguments, or of those in a first list or tuple, is for the queue. */
@@ -72,8 +72,8 @@ static bool has_costly(int op, PyObject *args)
     if ((op != MX_OP_sin && op != MX_OP_cos) || PyTuple_Size(args) < 1)
         return false;
     PyObject *x = PyTuple_GetItem(args, 0);
-    return is_array(x) && PyArray_TYPE(host_of(x)) == NPY_DOUBLE &&
-           PyArray_SIZE(host_of(x)) >= queue_threshold / 32;
+    return is_array(x) && PyArray_TYPE(np_array_of(x)) == NPY_DOUBLE &&
+           PyArray_SIZE(np_array_of(x)) >= queue_threshold / 32;
 }
 
 /* Whether the first argument is the shape of a large array. */

@@ -14,13 +14,13 @@ void index_forget(struct array *array)
 static struct index_range find_range(const struct source *indices)
 {
     struct index_range range;
-    const PyArrayObject *host = indices->host;
+    const PyArrayObject *np_array = indices->np_array;
     int64_t begin = profile_is_on ? mx_now() : 0;
-    core->index_range(PyArray_BYTES(indices->host), indices->code, PyArray_NDIM(host),
-                      PyArray_DIMS(indices->host), PyArray_STRIDES(indices->host), &range.least,
-                      &range.most);
+    core->index_range(PyArray_BYTES(indices->np_array), indices->code, PyArray_NDIM(np_array),
+                      PyArray_DIMS(indices->np_array), PyArray_STRIDES(indices->np_array),
+                      &range.least, &range.most);
     if (profile_is_on)
-        profile_checked(begin, PyArray_SIZE(indices->host), false);
+        profile_checked(begin, PyArray_SIZE(indices->np_array), false);
     return range;
 }
 
@@ -34,7 +34,7 @@ struct index_range index_range_of(const struct source *indices)
         array->range = PyMem_Calloc(1, sizeof *array->range);
     else if (array->range->version == version) {
         if (profile_is_on)
-            profile_checked(0, PyArray_SIZE(indices->host), true);
+            profile_checked(0, PyArray_SIZE(indices->np_array), true);
         return *array->range;
     }
     struct index_range range = find_range(indices);
@@ -60,7 +60,7 @@ static bool is_integer_scalar(PyObject *x)
 
 static bool is_index_array(PyObject *x)
 {
-    return (is_array(x) || Py_TYPE(x) == host_type || PyList_CheckExact(x));
+    return (is_array(x) || Py_TYPE(x) == np_array_type || PyList_CheckExact(x));
 }
 
 /* New reference: index arrays as arrays of mxnp's; NULL, with an exception set or not. */
@@ -68,17 +68,17 @@ static PyObject *as_index_array(PyObject *x)
 {
     if (is_array(x))
         return Py_NewRef(x);
-    if (Py_TYPE(x) == host_type)
+    if (Py_TYPE(x) == np_array_type)
         return array_new(Py_NewRef(x));
-    PyObject *host = PyArray_FROM_O(x);
-    return host ? array_new(host) : NULL;
+    PyObject *np_array = PyArray_FROM_O(x);
+    return np_array ? array_new(np_array) : NULL;
 }
 
 static bool add_array(struct index *index, PyObject *array, int axis)
 {
     struct source *source = &index->sources[index->n];
     if (index->n == MX_MAX_INDICES || !source_read(array, source) ||
-        !is_integer_row(source->code) || PyArray_NDIM(source->host) == 0)
+        !is_integer_row(source->code) || PyArray_NDIM(source->np_array) == 0)
         return false;
     index->arrays[index->n] = Py_NewRef(array);
     index->axes[index->n++] = axis;
@@ -104,7 +104,7 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
     PyObject *array = as_index_array(item);
     if (!array)
         cross_drop_refusal();
-    bool is_mask = array && PyArray_TYPE(host_of(array)) == NPY_BOOL, fits = false;
+    bool is_mask = array && PyArray_TYPE(np_array_of(array)) == NPY_BOOL, fits = false;
     if (is_mask) /* one that is a list is of no length that was looked at */
         fits = !PyList_CheckExact(item) && add_mask(index, array, axis);
     else if (array)
@@ -113,13 +113,13 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
     return fits;
 }
 
-/* Borrowed: the host of a mask in a key; NULL for anything else. */
+/* Borrowed: the NumPy array of a mask in a key; NULL for anything else. */
 static PyArrayObject *mask_of(PyObject *item)
 {
-    PyArrayObject *host = is_array(item)               ? host_of(item)
-                          : Py_TYPE(item) == host_type ? (PyArrayObject *)item
-                                                       : NULL;
-    return host && PyArray_TYPE(host) == NPY_BOOL ? host : NULL;
+    PyArrayObject *np_array = is_array(item)                   ? np_array_of(item)
+                              : Py_TYPE(item) == np_array_type ? (PyArrayObject *)item
+                                                               : NULL;
+    return np_array && PyArray_TYPE(np_array) == NPY_BOOL ? np_array : NULL;
 }
 
 /* The axes that an array in a key indexes. */
@@ -254,14 +254,14 @@ static bool settle_shape(struct index *index)
 /* A mask of all axes selects of the flat array, where both are in C order. */
 static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
 {
-    PyArrayObject *host = host_of(a), *mask = is_array(key) ? mask_of(key) : NULL;
-    if (!mask || PyArray_NDIM(host) < 2 || PyArray_NDIM(mask) != PyArray_NDIM(host) ||
-        !PyArray_SAMESHAPE(mask, host) || !PyArray_IS_C_CONTIGUOUS(host))
+    PyArrayObject *np_array = np_array_of(a), *mask = is_array(key) ? mask_of(key) : NULL;
+    if (!mask || PyArray_NDIM(np_array) < 2 || PyArray_NDIM(mask) != PyArray_NDIM(np_array) ||
+        !PyArray_SAMESHAPE(mask, np_array) || !PyArray_IS_C_CONTIGUOUS(np_array))
         return false;
     PyObject *places = selection_places(key);
     bool is_read = places && add_array(index, places, 0);
     if (is_read)
-        index->view = PyObject_CallMethod((PyObject *)host, "reshape", "i", -1);
+        index->view = PyObject_CallMethod((PyObject *)np_array, "reshape", "i", -1);
     Py_XDECREF(places);
     return is_read && index->view;
 }
@@ -269,8 +269,8 @@ static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
 static void read_key(struct index *index, PyObject *a, PyObject *key)
 {
     PyObject *items = PyTuple_CheckExact(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
-    PyObject *basic = items ? read_items(index, items, host_of(a)) : NULL;
-    index->view = basic ? PyObject_GetItem(as_array(a)->host, basic) : NULL;
+    PyObject *basic = items ? read_items(index, items, np_array_of(a)) : NULL;
+    index->view = basic ? PyObject_GetItem(as_array(a)->np_array, basic) : NULL;
     if (basic && !index->view)
         cross_drop_refusal();
     Py_XDECREF(basic);
@@ -286,10 +286,10 @@ int index_read(PyObject *a, PyObject *key, struct index *index)
         read_key(index, a, key);
     if (PyErr_Occurred())
         return -1;
-    if (!index->view || Py_TYPE(index->view) != host_type)
+    if (!index->view || Py_TYPE(index->view) != np_array_type)
         return 0;
     index->indexing.n = index->n;
-    index->table.host = (PyArrayObject *)index->view;
+    index->table.np_array = (PyArrayObject *)index->view;
     return settle_shape(index);
 }
 
@@ -298,7 +298,7 @@ int index_read(PyObject *a, PyObject *key, struct index *index)
 bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting)
 {
     bool is_tuple = PyTuple_CheckExact(key), has_arrays = false;
-    double most = (double)PyArray_SIZE(host_of(a));
+    double most = (double)PyArray_SIZE(np_array_of(a));
     for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_Size(key) : 1); i++) {
         PyObject *item = is_tuple ? PyTuple_GetItem(key, i) : key;
         if (!is_index_array(item))
@@ -308,8 +308,8 @@ bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting)
         if (PyList_CheckExact(item))
             most *= (double)PyList_Size(item);
         else
-            most *=
-                (double)PyArray_SIZE(is_array(item) ? host_of(item) : (PyArrayObject *)item);
+            most *= (double)PyArray_SIZE(is_array(item) ? np_array_of(item)
+                                                        : (PyArrayObject *)item);
     }
     return has_arrays && (is_waiting || most >= (double)queue_threshold);
 }

@@ -20,7 +20,7 @@ struct index {
     struct source sources[MX_MAX_INDICES];
     int axes[MX_MAX_INDICES]; /* of the array that is indexed */
     struct mx_indexing indexing;
-    PyObject *view; /* a reference: the host of the view */
+    PyObject *view; /* a reference: the NumPy array of the view */
     struct source table;
     struct shape block, shape; /* of the indices together; of the result */
     int block_at, n_rest;

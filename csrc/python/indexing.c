@@ -99,7 +99,7 @@ int index_operands(struct mx_instruction *in, const struct index *index,
 {
     for (int j = 0; j < index->n; j++) {
         const struct source *indices = &index->sources[j];
-        struct shape own = shape_of(indices->host);
+        struct shape own = shape_of(indices->np_array);
         bool is_target = target && root_of(target->array) == root_of(indices->array);
         if (indices->code == ROW_int64 && !is_target)
             record_view(&in->operands[j], indices, &own, site);
@@ -138,7 +138,7 @@ static void order_result(const struct index *index, int *order)
         source_order_axes(index->sources, index->n, &index->block, order);
     for (int i = 0; i < n; i++)
         order[i] += index->block_at;
-    const npy_intp *strides = PyArray_STRIDES(index->table.host);
+    const npy_intp *strides = PyArray_STRIDES(index->table.np_array);
     for (int i = 0; i < index->n_rest; i++) {
         int j = i;
         for (; j > 0 && Py_ABS(strides[index->rest[rest_order[j - 1]]]) <
@@ -237,9 +237,9 @@ static PyObject *search(PyObject *module, PyObject *args)
         return NULL;
     if (!is_array(sorted) || !is_array(values) || !source_read_array(sorted, &table) ||
         !source_read_array(values, &from) || from.code != table.code ||
-        PyArray_NDIM(table.host) != 1 || !core->search_loop(from.code, is_right) ||
+        PyArray_NDIM(table.np_array) != 1 || !core->search_loop(from.code, is_right) ||
         !shape_broadcast(&shape, &from) || shape.ndim == 0 || shape_size(&shape) == 0 ||
-        PyArray_SIZE(table.host) == 0 || shape_is_too_large(&shape))
+        PyArray_SIZE(table.np_array) == 0 || shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
     struct call_site *site = call_site_new();
     PyObject *out = site ? record_new(ROW_int64, &shape, NULL) : NULL;
@@ -255,8 +255,8 @@ static PyObject *search(PyObject *module, PyObject *args)
                  &shape, 0);
     in.kind = MX_GATHER;
     in.indexing = (struct mx_indexing){.n = 1,
-                                       .strides = {PyArray_STRIDE(table.host, 0)},
-                                       .sizes = {PyArray_SIZE(table.host)}};
+                                       .strides = {PyArray_STRIDE(table.np_array, 0)},
+                                       .sizes = {PyArray_SIZE(table.np_array)}};
     record_view(&in.operands[0], &from, &shape, site);
     in.operands[1] =
         (struct mx_operand){.itemsize = itemsizes[table.code], .dtype = table.code};
@@ -280,7 +280,7 @@ static PyObject *index_range(PyObject *module, PyObject *a)
     (void)module;
     struct source source;
     if (!is_array(a) || !source_read_array(a, &source) || !is_integer_row(source.code) ||
-        PyArray_SIZE(source.host) == 0)
+        PyArray_SIZE(source.np_array) == 0)
         Py_RETURN_NOTIMPLEMENTED;
     struct span span;
     span_begin(&span, SPAN_RANGE, NULL);

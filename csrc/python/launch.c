@@ -88,12 +88,13 @@ static bool read_arrays(PyObject *arrays, int n, struct source *sources)
 }
 
 /* All bytes that belong to an array. */
-static void read_extent(struct mx_operand *operand, const PyArrayObject *host)
+static void read_extent(struct mx_operand *operand, const PyArrayObject *np_array)
 {
     operand->strides[0] = 0;
-    operand->strides[1] = PyArray_SIZE((PyArrayObject *)host) ? PyArray_ITEMSIZE(host) : 0;
-    for (int i = 0; i < PyArray_NDIM(host) && operand->strides[1]; i++) {
-        npy_intp reach = (PyArray_DIM(host, i) - 1) * PyArray_STRIDE(host, i);
+    operand->strides[1] =
+        PyArray_SIZE((PyArrayObject *)np_array) ? PyArray_ITEMSIZE(np_array) : 0;
+    for (int i = 0; i < PyArray_NDIM(np_array) && operand->strides[1]; i++) {
+        npy_intp reach = (PyArray_DIM(np_array, i) - 1) * PyArray_STRIDE(np_array, i);
         operand->strides[reach < 0 ? 0 : 1] += reach < 0 ? -reach : reach;
     }
 }
@@ -115,7 +116,7 @@ static int record(PyObject *capsule, struct launch *launch, const char *name,
         in.operands[k] = (struct mx_operand){.itemsize = itemsizes[sources[k].code],
                                              .dtype = sources[k].code};
         record_memory(&in.operands[k], &sources[k], site);
-        read_extent(&in.operands[k], sources[k].host);
+        read_extent(&in.operands[k], sources[k].np_array);
     }
     int64_t sequence = record_append(&in, site);
     if (sequence < 0)

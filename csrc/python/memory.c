@@ -1,13 +1,13 @@
-/* memory.c -- hosts over the core's memory, by NumPy's memory handlers (NEP 49).
+/* memory.c -- NumPy arrays over the core's memory, by NumPy's memory handlers (NEP 49).
  *
- * Such a host owns its data, as any array of NumPy's: NumPy calls the handler here when it
- * is gone.
+ * Such a NumPy array owns its data, as any array of NumPy's: NumPy calls the handler here when
+ * it is gone.
  */
 #include "python/record.h"
 
 #define HANDLER_NAME "mem_handler"
 
-static PyObject *handler; /* the capsule that marks our hosts */
+static PyObject *handler; /* the capsule that marks our NumPy arrays */
 
 /* What shows memory that NumPy itself has asked for. */
 static char *somewhere;
@@ -71,23 +71,23 @@ PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_i
         Py_DECREF(dtype);
         return PyErr_NoMemory();
     }
-    PyObject *host = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides,
-                                          core->buffer_token(buffer),
-                                          NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
-    if (!host) {
+    PyObject *np_array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides,
+                                              core->buffer_token(buffer),
+                                              NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
+    if (!np_array) {
         core->buffer_release(buffer);
         return NULL;
     }
-    PyArrayObject_fields *fields = (PyArrayObject_fields *)host;
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
     fields->flags |= NPY_ARRAY_OWNDATA;
     fields->mem_handler = Py_NewRef(handler);
     buffer->shown = &fields->data;
-    return host;
+    return np_array;
 }
 
-struct mx_buffer *memory_of(PyObject *host)
+struct mx_buffer *memory_of(PyObject *np_array)
 {
-    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)host;
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
     bool is_ours = fields->mem_handler == handler && fields->flags & NPY_ARRAY_OWNDATA;
     return is_ours ? core->buffer_get(fields->data) : NULL;
 }
@@ -96,45 +96,46 @@ struct mx_buffer *memory_of(PyObject *host)
 
 /* Whether it is an array that a device may be asked to compute with, in memory of NumPy's that
  * nobody else knows. */
-static bool is_to_be_pooled(PyArrayObject *host)
+static bool is_to_be_pooled(PyArrayObject *np_array)
 {
-    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)host;
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
     int row = source_row(fields->descr->type_num);
     npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
-    if (Py_REFCNT((PyObject *)host) != 1 || fields->weakreflist || fields->base || row < 0 ||
-        row == ROW_float64 || row == ROW_complex128 || PyArray_NBYTES(host) < least ||
-        !(fields->flags & NPY_ARRAY_OWNDATA) || fields->mem_handler == handler ||
-        !PyArray_ISONESEGMENT(host) || !PyArray_ISBEHAVED(host))
+    if (Py_REFCNT((PyObject *)np_array) != 1 || fields->weakreflist || fields->base ||
+        row < 0 || row == ROW_float64 || row == ROW_complex128 ||
+        PyArray_NBYTES(np_array) < least || !(fields->flags & NPY_ARRAY_OWNDATA) ||
+        fields->mem_handler == handler || !PyArray_ISONESEGMENT(np_array) ||
+        !PyArray_ISBEHAVED(np_array))
         return false;
     PyArray_Descr *plain = PyArray_DescrFromType(fields->descr->type_num);
     Py_DECREF(plain);
     return plain == fields->descr;
 }
 
-PyObject *memory_pool(PyObject *host)
+PyObject *memory_pool(PyObject *np_array)
 {
-    PyArrayObject *from = (PyArrayObject *)host;
+    PyArrayObject *from = (PyArrayObject *)np_array;
     if (!core->metal_is_used() || device_now() == MX_PROCESSOR || !is_to_be_pooled(from))
-        return host;
+        return np_array;
     PyObject *to = memory_new_host(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
                                    PyArray_STRIDES(from));
     struct mx_buffer *buffer = to ? memory_of(to) : NULL;
     if (!to || core->buffer_allocate(buffer) != MX_OK) {
         PyErr_Clear();
         Py_XDECREF(to);
-        return host;
+        return np_array;
     }
     memcpy(buffer->data, PyArray_BYTES(from), (size_t)PyArray_NBYTES(from));
     buffer->is_whole = true;
-    Py_DECREF(host);
+    Py_DECREF(np_array);
     return to;
 }
 
-void memory_own(PyObject *a) { memory_of(as_array(a)->host)->owner = a; }
+void memory_own(PyObject *a) { memory_of(as_array(a)->np_array)->owner = a; }
 
 void memory_disown(PyObject *a)
 {
-    struct mx_buffer *buffer = as_array(a)->host ? memory_of(as_array(a)->host) : NULL;
+    struct mx_buffer *buffer = as_array(a)->np_array ? memory_of(as_array(a)->np_array) : NULL;
     if (buffer && buffer->owner == a)
         buffer->owner = NULL;
 }
@@ -143,12 +144,12 @@ void memory_disown(PyObject *a)
 static PyObject *exception_of(const struct mx_buffer *buffer)
 {
     size_t offset = offsetof(PyArrayObject_fields, data);
-    const PyArrayObject_fields *host = (const void *)((char *)buffer->shown - offset);
-    PyObject *shape = PyArray_IntTupleFromIntp(host->nd, host->dimensions);
+    const PyArrayObject_fields *np_array = (const void *)((char *)buffer->shown - offset);
+    PyObject *shape = PyArray_IntTupleFromIntp(np_array->nd, np_array->dimensions);
     PyObject *module = PyImport_ImportModule("numpy._core._exceptions");
     PyObject *type = module ? PyObject_GetAttrString(module, "_ArrayMemoryError") : NULL;
     PyObject *exception =
-        type && shape ? PyObject_CallFunctionObjArgs(type, shape, host->descr, NULL) : NULL;
+        type && shape ? PyObject_CallFunctionObjArgs(type, shape, np_array->descr, NULL) : NULL;
     Py_XDECREF(type);
     Py_XDECREF(module);
     Py_XDECREF(shape);

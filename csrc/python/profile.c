@@ -257,14 +257,14 @@ struct extent {
 
 static void measure(PyObject *x, int depth, struct extent *extent)
 {
-    PyArrayObject *host = x && is_array(x)               ? host_of(x)
-                          : x && Py_TYPE(x) == host_type ? (PyArrayObject *)x
-                                                         : NULL;
-    if (host) {
-        Py_ssize_t size = PyArray_SIZE(host), weight = queue_weight(host);
+    PyArrayObject *np_array = x && is_array(x)                   ? np_array_of(x)
+                              : x && Py_TYPE(x) == np_array_type ? (PyArrayObject *)x
+                                                                 : NULL;
+    if (np_array) {
+        Py_ssize_t size = PyArray_SIZE(np_array), weight = queue_weight(np_array);
         extent->elements = size > extent->elements ? size : extent->elements;
         extent->weight = weight > extent->weight ? weight : extent->weight;
-        extent->bytes += PyArray_NBYTES(host);
+        extent->bytes += PyArray_NBYTES(np_array);
     } else if (x && depth > 0 && (PyTuple_Check(x) || PyList_CheckExact(x))) {
         bool is_list = PyList_CheckExact(x);
         Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x);

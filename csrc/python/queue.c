@@ -321,7 +321,7 @@ struct mx_buffer *queue_lend_array(PyObject *a)
     const struct array *array = as_array(a);
     if (array->base || array->is_exported || array->n_exports > 0 || array->is_pinned)
         return NULL;
-    struct mx_buffer *buffer = memory_of(array->host);
+    struct mx_buffer *buffer = memory_of(array->np_array);
     if (buffer)
         buffer->lender = a;
     return buffer;
@@ -329,14 +329,14 @@ struct mx_buffer *queue_lend_array(PyObject *a)
 
 int queue_write(PyObject *a)
 {
-    queue_end_lending(memory_of(root_of(a)->host));
+    queue_end_lending(memory_of(root_of(a)->np_array));
     return queue_before_read(a);
 }
 
 bool queue_is_kept_for(PyObject *a)
 {
     const struct array *root = root_of(a);
-    struct mx_buffer *buffer = root->is_exported ? NULL : memory_of(root->host);
+    struct mx_buffer *buffer = root->is_exported ? NULL : memory_of(root->np_array);
     return !buffer || core->keeps(buffer);
 }
 
@@ -358,7 +358,7 @@ int queue_before_view(PyObject *a)
 {
     if (!is_unwritten(a))
         return 0;
-    struct mx_buffer *buffer = memory_of(root_of(a)->host);
+    struct mx_buffer *buffer = memory_of(root_of(a)->np_array);
     if (buffer && core->buffer_allocate(buffer) != MX_OK) {
         memory_raise_error();
         return -1;

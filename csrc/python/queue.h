@@ -1,7 +1,7 @@
 /* queue.h -- operations that are recorded now and run later, as the bridge sees them.
  *
  * The array at the root of a chain of views stands for their memory: it knows the last
- * recorded operations that use and that write it.  Whoever reads memory through a host
+ * recorded operations that use and that write it.  Whoever reads memory through a NumPy array
  * waits until what writes it has run, whoever writes waits for all that uses it.
  */
 #pragma once
@@ -45,7 +45,7 @@ int queue_flush(void);
 /* Run what an array waits for; -1 with an exception set, that of its failure if it has one. */
 int queue_wait(PyObject *a);
 
-/* Before memory is read or written through the host; -1 with an exception set. */
+/* Before memory is read or written through the NumPy array; -1 with an exception set. */
 static inline int queue_before_read(PyObject *a) { return is_unwritten(a) ? queue_wait(a) : 0; }
 static inline int queue_before_write(PyObject *a) { return is_in_use(a) ? queue_wait(a) : 0; }
 
@@ -71,37 +71,37 @@ void queue_drop_kept(void);
 /* Before a view of it is made: it gets its address; -1 with an exception set. */
 int queue_before_view(PyObject *a);
 
-/* Somebody outside has the host now: an operation on its memory runs at once. */
+/* Somebody outside has the NumPy array now: an operation on its memory runs at once. */
 static inline void queue_export(PyObject *a)
 {
     root_of(a)->is_exported = true;
     root_of(a)->version++;
 }
 
-/* Whoever had the host may have let go: of an array, or of its only view.  To be asked before
- * a recorded operation holds it. */
+/* Whoever had the NumPy array may have let go: of an array, or of its only view.  To be asked
+ * before a recorded operation holds it. */
 static inline void queue_settle_export(PyObject *a)
 {
     struct array *root = root_of(a);
     bool is_view = (PyObject *)root != a;
-    if (root->is_exported && Py_REFCNT(root->host) == 1 + is_view &&
-        (!is_view || Py_REFCNT(as_array(a)->host) == 1))
+    if (root->is_exported && Py_REFCNT(root->np_array) == 1 + is_view &&
+        (!is_view || Py_REFCNT(as_array(a)->np_array) == 1))
         root->is_exported = false;
     root->version += root->is_exported;
 }
 
 /* What is compared with the threshold: its elements, but bytes count an eighth, because NumPy
  * takes many at once. */
-static inline Py_ssize_t queue_weight(const PyArrayObject *host)
+static inline Py_ssize_t queue_weight(const PyArrayObject *np_array)
 {
-    Py_ssize_t size = PyArray_SIZE((PyArrayObject *)host);
-    return PyArray_ITEMSIZE(host) == 1 ? size / 8 : size;
+    Py_ssize_t size = PyArray_SIZE((PyArrayObject *)np_array);
+    return PyArray_ITEMSIZE(np_array) == 1 ? size / 8 : size;
 }
 
 /* Whether an operation on it is to be recorded rather than to run in NumPy at once. */
 static inline bool queue_takes(PyObject *a)
 {
-    return queue_weight((PyArrayObject *)as_array(a)->host) >= queue_threshold ||
+    return queue_weight((PyArrayObject *)as_array(a)->np_array) >= queue_threshold ||
            is_unwritten(a);
 }
 
@@ -125,8 +125,8 @@ int call_ufunc(PyObject *callee, int op, PyObject *const *inputs, int nin,
 /* Records a[mask] = value for a mask of a's shape and a scalar. */
 int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value);
 
-/* Records an assignment to all elements of the view `host` of array a. */
-int assignment_record(PyObject *a, PyObject *host, PyObject *value);
+/* Records an assignment to all elements of the view `NumPy array` of array a. */
+int assignment_record(PyObject *a, PyObject *np_array, PyObject *value);
 
 /* New reference: the places in a flat mask, which is worth it and in C order; NULL, with an
  * exception set or not. */
@@ -246,13 +246,15 @@ enum setting_name { SETTING_FAST, SETTING_DEVICE, SETTING_DOUBLES, N_SETTINGS };
 /* New reference to a numpy.ndarray whose memory is still to be taken. */
 PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_intp *strides);
 
-/* The counted memory that a host at the root of views owns; NULL if NumPy allocated it. */
-struct mx_buffer *memory_of(PyObject *host);
+/* The counted memory that a NumPy array at the root of views owns; NULL if NumPy allocated it.
+ */
+struct mx_buffer *memory_of(PyObject *np_array);
 void memory_own(PyObject *a); /* notes in it that the array stands for it */
 
-/* Takes a host and gives one: the same elements in counted memory, which a device can use, if
- * it is an array that only the caller knows and a device may be asked for; else itself. */
-PyObject *memory_pool(PyObject *host);
+/* Takes a NumPy array and gives one: the same elements in counted memory, which a device can
+ * use, if it is an array that only the caller knows and a device may be asked for; else itself.
+ */
+PyObject *memory_pool(PyObject *np_array);
 void memory_disown(PyObject *a); /* and that it no longer does */
 void memory_raise_error(void);   /* what NumPy raises, after the core refused memory */
 

@@ -20,12 +20,13 @@ void record_memory(struct mx_operand *operand, const struct source *source,
                    struct call_site *site)
 {
     struct array *root = root_of(source->array);
-    struct mx_buffer *buffer = memory_of(root->host);
-    char *data = PyArray_BYTES(source->host);
+    struct mx_buffer *buffer = memory_of(root->np_array);
+    char *data = PyArray_BYTES(source->np_array);
     operand->buffer = buffer;
-    operand->at = buffer ? data - PyArray_BYTES((PyArrayObject *)root->host) : (intptr_t)data;
+    operand->at =
+        buffer ? data - PyArray_BYTES((PyArrayObject *)root->np_array) : (intptr_t)data;
     if (!buffer)
-        call_site_keep(site, (PyObject *)source->host);
+        call_site_keep(site, (PyObject *)source->np_array);
 }
 
 void record_view(struct mx_operand *operand, const struct source *source,
@@ -160,9 +161,9 @@ PyObject *record_new(int row, const struct shape *shape, const int *order)
 {
     npy_intp strides[MX_MAX_NDIM];
     shape_strides(shape, order, itemsizes[row], strides);
-    PyObject *host =
+    PyObject *np_array =
         memory_new_host(source_type_number(row), shape->ndim, shape->dims, strides);
-    PyObject *out = host ? array_new(host) : NULL;
+    PyObject *out = np_array ? array_new(np_array) : NULL;
     if (out)
         memory_own(out);
     return out;
@@ -187,7 +188,7 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
     }
     if (!core->cast_loop(source->code, row))
         return 0;
-    struct shape own = shape_of(source->host);
+    struct shape own = shape_of(source->np_array);
     npy_intp strides[MX_MAX_NDIM] = {0};
     *made = record_new_temporary(source, 1, row, &own, strides);
     if (!*made || record_copy(source, NULL, NULL, source->code, NULL, *made, strides, row, &own,
@@ -206,8 +207,8 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
 
 static bool is_foreign(PyObject *a)
 {
-    const PyArrayObject *host = (const PyArrayObject *)root_of(a)->host;
-    return PyArray_BASE(host) || !(PyArray_FLAGS(host) & NPY_ARRAY_OWNDATA);
+    const PyArrayObject *np_array = (const PyArrayObject *)root_of(a)->np_array;
+    return PyArray_BASE(np_array) || !(PyArray_FLAGS(np_array) & NPY_ARRAY_OWNDATA);
 }
 
 /* Whether somebody outside may read or write its memory at any time. */
@@ -217,14 +218,14 @@ bool record_is_shared(PyObject *a)
     return is_foreign(a) || root->is_pinned || root->n_exports > 0 || root->is_exported;
 }
 
-static void find_extent(const PyArrayObject *host, char **low, char **high)
+static void find_extent(const PyArrayObject *np_array, char **low, char **high)
 {
-    *low = *high = PyArray_BYTES(host);
-    for (int i = 0; i < PyArray_NDIM(host); i++) {
-        npy_intp reach = (PyArray_DIM(host, i) - 1) * PyArray_STRIDE(host, i);
+    *low = *high = PyArray_BYTES(np_array);
+    for (int i = 0; i < PyArray_NDIM(np_array); i++) {
+        npy_intp reach = (PyArray_DIM(np_array, i) - 1) * PyArray_STRIDE(np_array, i);
         *(reach < 0 ? low : high) += reach;
     }
-    *high += PyArray_ITEMSIZE(host);
+    *high += PyArray_ITEMSIZE(np_array);
 }
 
 bool record_collides(const struct source *out, const struct source *source)
@@ -233,28 +234,28 @@ bool record_collides(const struct source *out, const struct source *source)
         (root_of(out->array) != root_of(source->array) && !is_foreign(source->array)))
         return false;
     char *low, *high, *source_low, *source_high;
-    find_extent(out->host, &low, &high);
-    find_extent(source->host, &source_low, &source_high);
+    find_extent(out->np_array, &low, &high);
+    find_extent(source->np_array, &source_low, &source_high);
     if (source_high <= low || high <= source_low)
         return false;
-    bool is_same = PyArray_BYTES(out->host) == PyArray_BYTES(source->host) &&
-                   PyArray_NDIM(out->host) == PyArray_NDIM(source->host) &&
-                   PyArray_ITEMSIZE(out->host) == PyArray_ITEMSIZE(source->host);
-    for (int i = 0; is_same && i < PyArray_NDIM(out->host); i++)
-        is_same = PyArray_DIM(out->host, i) == PyArray_DIM(source->host, i) &&
-                  (PyArray_DIM(out->host, i) == 1 ||
-                   PyArray_STRIDE(out->host, i) == PyArray_STRIDE(source->host, i));
+    bool is_same = PyArray_BYTES(out->np_array) == PyArray_BYTES(source->np_array) &&
+                   PyArray_NDIM(out->np_array) == PyArray_NDIM(source->np_array) &&
+                   PyArray_ITEMSIZE(out->np_array) == PyArray_ITEMSIZE(source->np_array);
+    for (int i = 0; is_same && i < PyArray_NDIM(out->np_array); i++)
+        is_same = PyArray_DIM(out->np_array, i) == PyArray_DIM(source->np_array, i) &&
+                  (PyArray_DIM(out->np_array, i) == 1 ||
+                   PyArray_STRIDE(out->np_array, i) == PyArray_STRIDE(source->np_array, i));
     return !is_same;
 }
 
 bool record_can_write(const struct source *out, const struct shape *shape)
 {
-    if (is_foreign(out->array) || !PyArray_ISWRITEABLE(out->host) ||
-        PyArray_NDIM(out->host) != shape->ndim)
+    if (is_foreign(out->array) || !PyArray_ISWRITEABLE(out->np_array) ||
+        PyArray_NDIM(out->np_array) != shape->ndim)
         return false;
     for (int i = 0; i < shape->ndim; i++)
-        if (PyArray_DIM(out->host, i) != shape->dims[i] ||
-            (shape->dims[i] > 1 && PyArray_STRIDE(out->host, i) == 0))
+        if (PyArray_DIM(out->np_array, i) != shape->dims[i] ||
+            (shape->dims[i] > 1 && PyArray_STRIDE(out->np_array, i) == 0))
             return false;
     return true;
 }
@@ -263,12 +264,12 @@ bool record_can_write(const struct source *out, const struct shape *shape)
 
 void record_hold(PyObject *a)
 {
-    const struct mx_buffer *buffer = memory_of(as_array(a)->host);
+    const struct mx_buffer *buffer = memory_of(as_array(a)->np_array);
     if (held_since != queue_done)
         held = 0;
     held_since = queue_done;
     if (!buffer || buffer->data)
-        held += PyArray_NBYTES(host_of(a));
+        held += PyArray_NBYTES(np_array_of(a));
 }
 
 int record_done(const struct source *sources, int n)
@@ -280,7 +281,7 @@ int record_done(const struct source *sources, int n)
     Py_ssize_t size = 0;
     for (int s = 0; s < n && why == SPAN_OPERATION; s++)
         if (sources[s].array && record_is_shared(sources[s].array)) {
-            size = queue_weight(sources[s].host);
+            size = queue_weight(sources[s].np_array);
             why = SPAN_SHARED;
         }
     if (why == SPAN_OPERATION || (why == SPAN_SHARED && expression_defer(size)))

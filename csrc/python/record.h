@@ -23,10 +23,10 @@ extern const int itemsizes[NTYPES];
 
 /* An argument: an array, or a scalar. */
 struct source {
-    int code;            /* row of its dtype, or the kind of a weak number */
-    PyObject *array;     /* borrowed; NULL for a scalar */
-    PyArrayObject *host; /* the array's, or that of a view of it */
-    PyObject *scalar;    /* borrowed; NULL for an array */
+    int code;                /* row of its dtype, or the kind of a weak number */
+    PyObject *array;         /* borrowed; NULL for a scalar */
+    PyArrayObject *np_array; /* the array's, or that of a view of it */
+    PyObject *scalar;        /* borrowed; NULL for an array */
 };
 
 struct shape {
@@ -70,7 +70,7 @@ bool shape_broadcast(struct shape *shape, const struct source *source);
 /* Whether the source can be broadcast to the shape as it is. */
 bool shape_takes(const struct shape *shape, const struct source *source);
 
-struct shape shape_of(const PyArrayObject *host);
+struct shape shape_of(const PyArrayObject *np_array);
 npy_intp shape_size(const struct shape *shape);
 /* With axes in this order in memory; NULL: C order. */
 void shape_strides(const struct shape *shape, const int *order, int itemsize,

@@ -65,7 +65,7 @@ static PyObject *new_output(const struct reduction *r, bool keeps_axes, const in
     for (int i = 0; out && i < r->shape.ndim; i++)
         strides[i] = r->axes >> i & 1 || r->shape.dims[i] == 1
                          ? 0
-                         : PyArray_STRIDE(host_of(out), number[i]);
+                         : PyArray_STRIDE(np_array_of(out), number[i]);
     return out;
 }
 
@@ -89,7 +89,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     if (status < 1) {
         call_site_free(site);
     } else {
-        struct shape own = shape_of(host_of(out));
+        struct shape own = shape_of(np_array_of(out));
         source_read_array(out, &output);
         record_view(&in.operands[1], &output, &own, site);
         memcpy(in.operands[1].strides, strides, (size_t)r->shape.ndim * sizeof *strides);
@@ -172,7 +172,7 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
         status = (out = record_new(r.row, &r.shape, order)) ? 1 : -1;
     }
     for (int i = 0; status > 0 && i < r.shape.ndim; i++)
-        strides[i] = PyArray_STRIDE(host_of(out), i);
+        strides[i] = PyArray_STRIDE(np_array_of(out), i);
     if (status > 0)
         status = record(&r, MX_SCAN, axis, out, strides);
     return record_result(status, out);

@@ -8,25 +8,26 @@
 
 static bool is_worth_it(PyObject *mask)
 {
-    return PyArray_SIZE(host_of(mask)) >= queue_threshold / WORTH_DIVISOR;
+    return PyArray_SIZE(np_array_of(mask)) >= queue_threshold / WORTH_DIVISOR;
 }
 
 /* Elements whose dtype has nothing but its number. */
 static bool is_plain(const struct source *source)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(source_type_number(source->code));
-    bool is_same = dtype == PyArray_DESCR(source->host) && PyArray_CheckExact(source->host);
+    bool is_same =
+        dtype == PyArray_DESCR(source->np_array) && PyArray_CheckExact(source->np_array);
     Py_DECREF(dtype);
-    return is_same && PyArray_NDIM(source->host) > 0;
+    return is_same && PyArray_NDIM(source->np_array) > 0;
 }
 
 /* New reference: an array in memory for n elements; NULL with an exception set. */
 static PyObject *new_row(int row, intptr_t n)
 {
     npy_intp shape[] = {n}, strides[] = {itemsizes[row]};
-    PyObject *host = memory_new_host(source_type_number(row), 1, shape, strides);
-    PyObject *out = host ? array_new(host) : NULL;
-    if (out && core->buffer_allocate(memory_of(host)) != MX_OK) {
+    PyObject *np_array = memory_new_host(source_type_number(row), 1, shape, strides);
+    PyObject *out = np_array ? array_new(np_array) : NULL;
+    if (out && core->buffer_allocate(memory_of(np_array)) != MX_OK) {
         memory_raise_error();
         Py_CLEAR(out);
     }
@@ -38,8 +39,8 @@ static bool is_for_device(const struct source *mask, const struct source *from)
 {
     if (!queue_takes(mask->array) && !(from && queue_takes(from->array)))
         return false;
-    return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->host) &&
-           (!from || memory_of(root_of(from->array)->host));
+    return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->np_array) &&
+           (!from || memory_of(root_of(from->array)->np_array));
 }
 
 /* The same as select_elements. */
@@ -71,13 +72,14 @@ static int select_elements(const struct source *mask, const struct source *from,
     int done = is_for_device(mask, from) ? select_on_device(mask, from, out) : 0;
     if (done != 0)
         return done;
-    if (!PyArray_IS_C_CONTIGUOUS(mask->host) || (from && !PyArray_IS_C_CONTIGUOUS(from->host)))
+    if (!PyArray_IS_C_CONTIGUOUS(mask->np_array) ||
+        (from && !PyArray_IS_C_CONTIGUOUS(from->np_array)))
         return 0;
     if (wait_for(mask, from) < 0 || queue_enter() < 0)
         return -1;
     int64_t begin = profile_is_on ? mx_now() : 0;
-    const uint8_t *is_true = PyArray_DATA(mask->host);
-    int status = core->compact_count(&c, is_true, PyArray_SIZE(mask->host));
+    const uint8_t *is_true = PyArray_DATA(mask->np_array);
+    int status = core->compact_count(&c, is_true, PyArray_SIZE(mask->np_array));
     queue_leave();
     if (status != MX_OK)
         return 0;
@@ -86,16 +88,16 @@ static int select_elements(const struct source *mask, const struct source *from,
         *out = new_row(row, n);
     status = n == 0 ? 0 : *out && queue_enter() == 0 ? 1 : -1;
     if (status > 0) {
-        core->compact_write(&c, from ? PyArray_BYTES(from->host) : NULL, itemsizes[row],
-                            PyArray_BYTES(host_of(*out)));
+        core->compact_write(&c, from ? PyArray_BYTES(from->np_array) : NULL, itemsizes[row],
+                            PyArray_BYTES(np_array_of(*out)));
         queue_leave();
     }
     if (status < 0)
         Py_CLEAR(*out);
     core->compact_free(&c);
     if (profile_is_on && status > 0)
-        profile_selected(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->host),
-                         PyArray_NBYTES(host_of(*out)));
+        profile_selected(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->np_array),
+                         PyArray_NBYTES(np_array_of(*out)));
     return status;
 }
 
@@ -103,8 +105,9 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out)
 {
     struct source from, where;
     if (!is_worth_it(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
-        !source_read(a, &from) || PyArray_NDIM(from.host) != PyArray_NDIM(where.host) ||
-        !PyArray_SAMESHAPE(from.host, where.host) || !is_plain(&from) || !is_plain(&where))
+        !source_read(a, &from) || PyArray_NDIM(from.np_array) != PyArray_NDIM(where.np_array) ||
+        !PyArray_SAMESHAPE(from.np_array, where.np_array) || !is_plain(&from) ||
+        !is_plain(&where))
         return 0;
     return select_elements(&where, &from, from.code, out);
 }
@@ -128,12 +131,12 @@ PyObject *selection_places(PyObject *mask)
 PyObject *selection_nonzero(PyObject *mask)
 {
     PyObject *places = NULL;
-    int status = PyArray_NDIM(host_of(mask)) == 1 ? find_places(mask, &places) : 0;
+    int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_places(mask, &places) : 0;
     if (status < 0 || (status == 0 && queue_write(mask) < 0))
         return NULL;
     if (status == 0) {
         struct given given = {0};
-        return cross_adopt(PyArray_Nonzero(host_of(mask)), &given, 1);
+        return cross_adopt(PyArray_Nonzero(np_array_of(mask)), &given, 1);
     }
     PyObject *all = PyTuple_Pack(1, places);
     Py_DECREF(places);

@@ -71,11 +71,13 @@ bool source_can_cast(int from, int to, NPY_CASTING casting)
 
 bool source_read_array(PyObject *x, struct source *source)
 {
-    PyArrayObject *host = (PyArrayObject *)as_array(x)->host;
+    PyArrayObject *np_array = (PyArrayObject *)as_array(x)->np_array;
     queue_settle_export(x);
-    *source = (struct source){.code = source_row(PyArray_TYPE(host)), .array = x, .host = host};
-    return source->code >= 0 && PyArray_NDIM(host) <= MX_MAX_NDIM && PyArray_ISALIGNED(host) &&
-           PyArray_ISNOTSWAPPED(host) && !root_of(x)->failure;
+    *source = (struct source){
+        .code = source_row(PyArray_TYPE(np_array)), .array = x, .np_array = np_array};
+    return source->code >= 0 && PyArray_NDIM(np_array) <= MX_MAX_NDIM &&
+           PyArray_ISALIGNED(np_array) && PyArray_ISNOTSWAPPED(np_array) &&
+           !root_of(x)->failure;
 }
 
 bool source_read(PyObject *x, struct source *source)
@@ -172,7 +174,8 @@ static bool pack_number(PyObject *number, int row, char *value)
 
 bool source_is_value(const struct source *source)
 {
-    return source->scalar || (PyArray_SIZE(source->host) == 1 && !is_unwritten(source->array));
+    return source->scalar ||
+           (PyArray_SIZE(source->np_array) == 1 && !is_unwritten(source->array));
 }
 
 bool source_value(const struct source *source, int row, char *value)
@@ -181,7 +184,7 @@ bool source_value(const struct source *source, int row, char *value)
     if (source->scalar && source->code >= NTYPES)
         return pack_number(source->scalar, row, value);
     if (!source->scalar)
-        memcpy(own, PyArray_DATA(source->host), (size_t)itemsizes[source->code]);
+        memcpy(own, PyArray_DATA(source->np_array), (size_t)itemsizes[source->code]);
     else if (PyBool_Check(source->scalar))
         own[0] = source->scalar == Py_True;
     else if (source->code != ROW_bfloat16)
@@ -216,8 +219,8 @@ bool shape_broadcast(struct shape *shape, const struct source *source)
 {
     if (source->scalar)
         return true;
-    int ndim = PyArray_NDIM(source->host);
-    const npy_intp *dims = PyArray_DIMS(source->host);
+    int ndim = PyArray_NDIM(source->np_array);
+    const npy_intp *dims = PyArray_DIMS(source->np_array);
     if (ndim > shape->ndim) {
         int more = ndim - shape->ndim;
         memmove(shape->dims + more, shape->dims, (size_t)shape->ndim * sizeof *shape->dims);
@@ -243,10 +246,10 @@ bool shape_takes(const struct shape *shape, const struct source *source)
                0;
 }
 
-struct shape shape_of(const PyArrayObject *host)
+struct shape shape_of(const PyArrayObject *np_array)
 {
-    struct shape shape = {.ndim = PyArray_NDIM(host)};
-    const npy_intp *dims = PyArray_DIMS((PyArrayObject *)(uintptr_t)host);
+    struct shape shape = {.ndim = PyArray_NDIM(np_array)};
+    const npy_intp *dims = PyArray_DIMS((PyArrayObject *)(uintptr_t)np_array);
     for (int i = 0; i < shape.ndim; i++)
         shape.dims[i] = dims[i];
     return shape;
@@ -262,10 +265,10 @@ npy_intp shape_size(const struct shape *shape)
 
 void source_strides(const struct source *source, const struct shape *shape, intptr_t *strides)
 {
-    int ndim = source->scalar ? 0 : PyArray_NDIM(source->host), before = shape->ndim - ndim;
+    int ndim = source->scalar ? 0 : PyArray_NDIM(source->np_array), before = shape->ndim - ndim;
     for (int i = 0; i < shape->ndim; i++) {
-        bool is_broadcast = i < before || PyArray_DIM(source->host, i - before) == 1;
-        strides[i] = is_broadcast ? 0 : PyArray_STRIDE(source->host, i - before);
+        bool is_broadcast = i < before || PyArray_DIM(source->np_array, i - before) == 1;
+        strides[i] = is_broadcast ? 0 : PyArray_STRIDE(source->np_array, i - before);
     }
 }
 
@@ -275,12 +278,12 @@ static bool are_fortran(const struct source *sources, int n, const struct shape 
 {
     bool is_any = false;
     for (int s = 0; s < n; s++) {
-        if (sources[s].scalar || PyArray_NDIM(sources[s].host) == 0)
+        if (sources[s].scalar || PyArray_NDIM(sources[s].np_array) == 0)
             continue;
-        if (!PyArray_IS_F_CONTIGUOUS(sources[s].host) ||
-            PyArray_IS_C_CONTIGUOUS(sources[s].host) ||
-            PyArray_NDIM(sources[s].host) != shape->ndim ||
-            !PyArray_CompareLists(PyArray_DIMS(sources[s].host), shape->dims, shape->ndim))
+        if (!PyArray_IS_F_CONTIGUOUS(sources[s].np_array) ||
+            PyArray_IS_C_CONTIGUOUS(sources[s].np_array) ||
+            PyArray_NDIM(sources[s].np_array) != shape->ndim ||
+            !PyArray_CompareLists(PyArray_DIMS(sources[s].np_array), shape->dims, shape->ndim))
             return false;
         is_any = true;
     }
@@ -339,13 +342,13 @@ void source_order_axes(const struct source *sources, int n, const struct shape *
 
 void source_sort_axes(const struct source *source, int *order)
 {
-    const npy_intp *strides = PyArray_STRIDES(source->host);
-    int ndim = PyArray_NDIM(source->host);
+    const npy_intp *strides = PyArray_STRIDES(source->np_array);
+    int ndim = PyArray_NDIM(source->np_array);
     for (int i = 0; i < ndim; i++)
         order[i] = i;
-    if (PyArray_IS_C_CONTIGUOUS(source->host))
+    if (PyArray_IS_C_CONTIGUOUS(source->np_array))
         return;
-    if (PyArray_IS_F_CONTIGUOUS(source->host)) {
+    if (PyArray_IS_F_CONTIGUOUS(source->np_array)) {
         reverse_axes(ndim, order);
         return;
     }

@@ -22,9 +22,9 @@ static bool is_in_order(const struct source *source, const struct shape *block)
     if (source->scalar)
         return true;
     intptr_t before = INTPTR_MAX;
-    for (int i = 0; i < PyArray_NDIM(source->host) && block->ndim > 0; i++) {
-        intptr_t stride = PyArray_STRIDE(source->host, i);
-        if (PyArray_DIM(source->host, i) == 1 || stride == 0)
+    for (int i = 0; i < PyArray_NDIM(source->np_array) && block->ndim > 0; i++) {
+        intptr_t stride = PyArray_STRIDE(source->np_array, i);
+        if (PyArray_DIM(source->np_array, i) == 1 || stride == 0)
             continue;
         if (stride < 0 || stride > before)
             return false;
@@ -43,7 +43,7 @@ static bool are_in_order(const struct index *index, const struct source *value)
 
 static bool can_write(const struct index *index)
 {
-    struct shape view = shape_of(index->table.host);
+    struct shape view = shape_of(index->table.np_array);
     return record_can_write(&index->table, &view);
 }
 
@@ -55,7 +55,7 @@ static int value_operand(struct mx_operand *operand, const struct index *index,
     struct mx_buffer *buffer = NULL;
     if (!value->scalar && !source_is_value(value) &&
         root_of(value->array) == root_of(index->table.array)) {
-        struct shape own = shape_of(value->host);
+        struct shape own = shape_of(value->np_array);
         if (index_copy(operand, value, update->row, &own, update->wanted, made) < 0)
             return -1;
         index_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
@@ -108,12 +108,12 @@ static int record_scatter(const struct index *index, const struct source *value,
 
 static bool is_for_device(PyObject *a, const struct update *update)
 {
-    int code = source_row(PyArray_TYPE(host_of(a)));
+    int code = source_row(PyArray_TYPE(np_array_of(a)));
     if (code == ROW_float64 || code == ROW_complex128) /* which Metal has not */
         return false;
     return update->kind != MX_SET && (update->in_order || itemsizes[code] == 8) &&
            update->row == code && device_has(DEVICE_UPDATE) &&
-           PyArray_IS_C_CONTIGUOUS(host_of(a)) && memory_of(root_of(a)->host);
+           PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->np_array);
 }
 
 /* New reference: a tuple of (array, size, stride in elements) for each array of indices. */
@@ -144,14 +144,14 @@ static PyObject *describe_axes(const struct index *index, intptr_t itemsize)
 static int update_on_device(PyObject *a, const struct index *index, const struct source *value,
                             const struct update *update)
 {
-    intptr_t itemsize = PyArray_ITEMSIZE(host_of(a));
+    intptr_t itemsize = PyArray_ITEMSIZE(np_array_of(a));
     bool is_own = value->array && root_of(value->array) == root_of(a);
-    PyObject *args =
-        Py_BuildValue("iOOiiinNiiN", update->op, a, value->array ? value->array : value->scalar,
-                      is_own, update->is_truth, (int)index->indexing.bounds,
-                      (PyArray_BYTES(index->table.host) - PyArray_BYTES(host_of(a))) / itemsize,
-                      describe_axes(index, itemsize), index->block_at, index->block.ndim,
-                      describe_indices(index, itemsize));
+    PyObject *args = Py_BuildValue(
+        "iOOiiinNiiN", update->op, a, value->array ? value->array : value->scalar, is_own,
+        update->is_truth, (int)index->indexing.bounds,
+        (PyArray_BYTES(index->table.np_array) - PyArray_BYTES(np_array_of(a))) / itemsize,
+        describe_axes(index, itemsize), index->block_at, index->block.ndim,
+        describe_indices(index, itemsize));
     PyObject *done;
     int status = device_call(DEVICE_UPDATE, args, &done);
     if (status > 0)
@@ -264,7 +264,7 @@ static bool read_update(int op, const struct source *target, const struct source
  * order. */
 static bool is_own_mask(PyObject *a, PyObject *key)
 {
-    return is_array(key) && PyArray_TYPE(host_of(key)) == NPY_BOOL &&
+    return is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL &&
            root_of(key) == root_of(a);
 }
 
@@ -272,7 +272,7 @@ int index_assign(PyObject *a, PyObject *key, PyObject *value)
 {
     struct source from;
     struct update update;
-    int row = source_row(PyArray_TYPE(host_of(a)));
+    int row = source_row(PyArray_TYPE(np_array_of(a)));
     if (row < 0 || is_own_mask(a, key) || !source_read(value, &from) ||
         !read_assignment(&from, row, &update))
         return 0;

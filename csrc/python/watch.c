@@ -131,8 +131,8 @@ PyType_Spec watched_spec = {
     .slots = watched_slots,
 };
 
-/* The host of an array whose elements are there.  It does not count as exported: the caller
- * lets go of it before the program goes on. */
+/* The NumPy array of an array whose elements are there.  It does not count as exported: the
+ * caller lets go of it before the program goes on. */
 static PyObject *peek(PyObject *module, PyObject *a)
 {
     (void)module;
@@ -140,7 +140,7 @@ static PyObject *peek(PyObject *module, PyObject *a)
         PyErr_SetString(PyExc_TypeError, "an mxnp array is needed");
         return NULL;
     }
-    return queue_before_write(a) < 0 ? NULL : Py_NewRef(as_array(a)->host);
+    return queue_before_write(a) < 0 ? NULL : Py_NewRef(as_array(a)->np_array);
 }
 
 PyMethodDef watch_methods[] = {

@@ -16,7 +16,7 @@ import numpy
 from mxnp._bridge import Array, exact_interface, name_like, pin, standard
 
 from .members import add_members, attribute
-from .ndarray import Subclass, host, ndarray, wrap
+from .ndarray import Subclass, ndarray, unwrap, wrap
 from .pickles import reduced
 
 # The version of the Array API standard that mxnp follows; NumPy knows the earlier ones.
@@ -68,12 +68,14 @@ name_like(ndarray, numpy.ndarray)
 
 @_member
 def __reduce_ex__(self: ndarray, protocol: int, /) -> tuple[Any, ...]:  # noqa: N807
-    return (standard, (self._host,)) if self._is_standard else reduced(self, protocol)
+    return (
+        (standard, (self._np_array,)) if self._is_standard else reduced(self, protocol)
+    )
 
 
 @_member
 def __reduce__(self: ndarray, /) -> tuple[Any, ...]:  # noqa: N807
-    return (standard, (self._host,)) if self._is_standard else reduced(self, 0)
+    return (standard, (self._np_array,)) if self._is_standard else reduced(self, 0)
 
 
 @_member
@@ -91,19 +93,20 @@ def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
 
 @_member
 def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
-    # NumPy counts the references to the array it is given: the host's are ours, so
+    # NumPy counts the references to the array it is given: those to the array
+    # inside are ours, so
     # the program's are counted here.
     if operator.index(kwargs.get("refcheck", True)):
         others = sys.getrefcount(self) - _ALONE
-        if others > 0 and self._host.flags.owndata:
+        if others > 0 and self._np_array.flags.owndata:
             # NumPy sees as many of an array like it, and says what it says. The call
             # below has a reference too; from Python 3.14 on a plain one borrows it.
-            like = numpy.empty_like(self._host)
+            like = numpy.empty_like(self._np_array)
             _keep = [like] * (others - (sys.version_info >= (3, 14)))
-            like.resize(*host(new_shape), **kwargs)
+            like.resize(*unwrap(new_shape), **kwargs)
         if kwargs.keys() <= {"refcheck"}:
             kwargs["refcheck"] = False
-    self._host.resize(*host(new_shape), **kwargs)
+    self._np_array.resize(*unwrap(new_shape), **kwargs)
 
 
 def _alone() -> int:
@@ -122,8 +125,8 @@ _ALONE = _alone()
 
 
 def _base(self: ndarray) -> Any:
-    base, parent = self._host.base, self._base
-    return parent if parent is not None and parent._host is base else wrap(base)
+    base, parent = self._np_array.base, self._base
+    return parent if parent is not None and parent._np_array is base else wrap(base)
 
 
 ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore[attr-defined]
@@ -132,14 +135,15 @@ ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore
 @_member
 def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
     if args or kwargs != {"api_version": STANDARD}:
-        self._host.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
+        self._np_array.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
     return importlib.import_module("mxnp.array_namespace")
 
 
 def _ctypes(self: ndarray) -> Any:
-    # What is made of it holds on to the array: to this one, not to its host.
+    # What is made of it holds on to the array: to this one, not to the NumPy array
+    # inside.
     pin(self)
-    made = self._host.ctypes
+    made = self._np_array.ctypes
     made._arr = self  # type: ignore[attr-defined]
     return made
 
@@ -158,7 +162,7 @@ def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
         if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
             raise AttributeError(f"{name} does not describe {dtype} exactly")
         pin(self)
-        return get(self._host)
+        return get(self._np_array)
 
     doc = getattr(numpy.ndarray, name).__doc__
     setattr(ndarray, name, property(offered, doc=doc))
@@ -216,10 +220,10 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
         return len(self._iterator)
 
     def __getitem__(self, index: Any) -> Any:
-        return wrap(self._iterator[host(index)])
+        return wrap(self._iterator[unwrap(index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._iterator[host(index)] = host(value)
+        self._iterator[unwrap(index)] = unwrap(value)
 
     def __delitem__(self, index: Any) -> None:
         del self._iterator[index]
@@ -235,13 +239,13 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
 for _operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
 
     def _compare(self: flatiter, other: Any, operator: str = _operator) -> Any:
-        return wrap(getattr(self._iterator, operator)(host(other)))
+        return wrap(getattr(self._iterator, operator)(unwrap(other)))
 
     setattr(flatiter, _operator, _compare)
 
 
 def _get_flat(self: ndarray) -> flatiter:
-    return flatiter._over(self, self._host.flat)
+    return flatiter._over(self, self._np_array.flat)
 
 
 _flat = attribute(vars(numpy.ndarray)["flat"], get=_get_flat)

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import numpy
 
-from mxnp._bridge import Array, host, wrap
+from mxnp._bridge import Array, unwrap, wrap
 
-__all__ = ["described", "host", "ndarray", "wrap"]
+__all__ = ["described", "ndarray", "unwrap", "wrap"]
 
 
 class ArrayType(type):
@@ -91,8 +91,8 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
         kind = numpy.ndarray if cls is ndarray else cls
         made = numpy.ndarray.__new__(
             cast("type[numpy.ndarray[Any, Any]]", kind),
-            *host(args),
-            **{name: host(value) for name, value in kwargs.items()},
+            *unwrap(args),
+            **{name: unwrap(value) for name, value in kwargs.items()},
         )
         return wrap(made)
 
@@ -136,18 +136,18 @@ class Subclass(numpy.ndarray):
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """View the memory as another dtype or class: see `numpy.ndarray.view`."""
-        kwargs = {name: host(value) for name, value in kwargs.items()}
-        return wrap(super().view(*host(args), **kwargs))
+        kwargs = {name: unwrap(value) for name, value in kwargs.items()}
+        return wrap(super().view(*unwrap(args), **kwargs))
 
     def __array_wrap__(self, array: Any, *args: Any) -> Any:
         """Give the result of a function this class: see `numpy.ndarray`."""
-        return wrap(super().__array_wrap__(host(array), *host(args)))
+        return wrap(super().__array_wrap__(unwrap(array), *unwrap(args)))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Call a function with the hosts of mxnp arrays among its arguments."""
+        """Call a function with NumPy arrays in the place of mxnp arrays."""
         kinds = tuple(numpy.ndarray if kind is ndarray else kind for kind in types)
-        kwargs = {name: host(value) for name, value in kwargs.items()}
-        return super().__array_function__(func, kinds, host(args), kwargs)
+        kwargs = {name: unwrap(value) for name, value in kwargs.items()}
+        return super().__array_function__(func, kinds, unwrap(args), kwargs)
 
 
 class OverridingSubclass(Subclass):
@@ -158,7 +158,7 @@ class OverridingSubclass(Subclass):
     def __array_ufunc__(
         self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any
     ) -> Any:
-        """Call a ufunc with the hosts of mxnp arrays among its operands."""
-        kwargs = {name: host(value) for name, value in kwargs.items()}
+        """Call a ufunc with NumPy arrays in the place of mxnp arrays."""
+        kwargs = {name: unwrap(value) for name, value in kwargs.items()}
         call = super().__array_ufunc__
-        return wrap(call(host(ufunc), method, *host(inputs), **kwargs))
+        return wrap(call(unwrap(ufunc), method, *unwrap(inputs), **kwargs))

@@ -35,6 +35,6 @@ def reduced(array: ndarray, protocol: int) -> tuple[Any, ...]:
     objects may contain itself, so it is made first and gets its elements afterwards.
     """
     if not array.dtype.hasobject:
-        return (asanyarray, (array._host,))
-    state = array._host.__reduce_ex__(protocol)[2]
+        return (asanyarray, (array._np_array,))
+    state = array._np_array.__reduce_ex__(protocol)[2]
     return (asanyarray, ((),), state)

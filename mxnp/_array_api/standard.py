@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.methods import STANDARD
-from mxnp._array.ndarray import host, ndarray
+from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function
 from mxnp._engine import core
 from mxnp._engine.devices import check_known, devices, get_device
@@ -280,7 +280,7 @@ def _has_limits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Tell whether the operand of a ufunc is complex and has such numbers."""
     if not args or type(args[0]) not in _OPERANDS:
         return False
-    z = numpy.asarray(host(args[0]))
+    z = numpy.asarray(unwrap(args[0]))
     return z.dtype.kind == "c" and bool(_is_limit(z).any())
 
 

@@ -16,7 +16,7 @@ from dask.array import backends, chunk_types, core, dispatch
 from dask.base import tokenize
 
 import mxnp
-from mxnp._array.ndarray import host, ndarray
+from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function
 
 NAME = "mxnp"
@@ -95,7 +95,7 @@ class Backend(backends.ArrayBackendEntrypoint):  # type: ignore[misc]
 
 def _percentile(a: Any, q: Any, method: str = "linear") -> Any:
     values, count = dispatch.percentile_lookup.dispatch(numpy.ndarray)(
-        host(a), host(q), method
+        unwrap(a), unwrap(q), method
     )
     return as_chunk(values), count
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.methods import flatiter
-from mxnp._array.ndarray import host, ndarray, wrap
+from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import ufunc
 from mxnp._bridge import Function, Method, name_like
 
@@ -26,8 +26,8 @@ class vectorize(numpy.vectorize):  # noqa: N801
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function over the broadcast arguments: see `numpy.vectorize`."""
-        kwargs = {name: host(value) for name, value in kwargs.items()}
-        return wrap(super().__call__(*host(args), **kwargs))
+        kwargs = {name: unwrap(value) for name, value in kwargs.items()}
+        return wrap(super().__call__(*unwrap(args), **kwargs))
 
 
 class IteratorType(type):
@@ -60,14 +60,14 @@ class nditer(metaclass=IteratorType):  # noqa: N801
     @property
     def operands(self) -> tuple[Any, ...]:
         """The arrays iterated over."""
-        given = {id(host(x)): x for x in self._given}
+        given = {id(unwrap(x)): x for x in self._given}
         return tuple(given.get(id(x), wrap(x)) for x in self._iterator.operands)
 
     def __getattr__(self, name: str) -> Any:
         return wrap(getattr(self._iterator, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._iterator, name, host(value))
+        setattr(self._iterator, name, unwrap(value))
 
     def __delattr__(self, name: str) -> None:
         delattr(self._iterator, name)
@@ -85,7 +85,7 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         return wrap(self._iterator[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._iterator[index] = host(value)
+        self._iterator[index] = unwrap(value)
 
     def __delitem__(self, index: Any) -> None:
         del self._iterator[index]
@@ -129,7 +129,7 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
                 self._given |= x._given
                 operands.append(x._iterator)
             else:
-                operands.append(host(x))
+                operands.append(unwrap(x))
                 self._given[id(operands[-1])] = x
         self._iterator = numpy.broadcast(*operands, **kwargs)
         return self
@@ -188,7 +188,7 @@ def _called_back(function: Any) -> Any:
 
     @functools.wraps(function)
     def inner(*args: Any, **kwargs: Any) -> Any:
-        return host(function(*wrap(args), **wrap(kwargs)))
+        return unwrap(function(*wrap(args), **wrap(kwargs)))
 
     return inner
 
@@ -243,10 +243,10 @@ def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def writing(*args: Any, **kwargs: Any) -> Any:
-        hosts = {name: host(value) for name, value in kwargs.items()}
-        result = method(*map(host, args), **hosts)
+        plain = {name: unwrap(value) for name, value in kwargs.items()}
+        result = method(*map(unwrap, args), **plain)
         for given in (*args, *kwargs.values()):
-            if isinstance(given, ndarray) and host(given) is result:
+            if isinstance(given, ndarray) and unwrap(given) is result:
                 return given
         return result
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from mxnp._array.ndarray import host, ndarray, wrap
+from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import Function, Lookup, Method, set_counterparts
 
@@ -78,7 +78,7 @@ def original_of(value: Any) -> Any:
     if isinstance(value, types.ModuleType):
         top, dot, rest = value.__name__.partition(".")
         return sys.modules.get(f"numpy{dot}{rest}", value) if top == "mxnp" else value
-    return value.__wrapped__ if isinstance(value, Function) else host(value)
+    return value.__wrapped__ if isinstance(value, Function) else unwrap(value)
 
 
 def _mirrored_name(name: str) -> str:

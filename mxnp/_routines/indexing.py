@@ -254,7 +254,7 @@ def _bin_edges(a: Any, bins: Any, range: Any) -> Any:
         range = (a.min(), a.max())
     if type(range) is not tuple or len(range) != 2:
         return None
-    low, high = (numpy.asarray(_bridge.host(edge)) for edge in range)
+    low, high = (numpy.asarray(_bridge.unwrap(edge)) for edge in range)
     if low.ndim > 0 or high.ndim > 0 or not numpy.isfinite(high - low):
         return None
     outer: Any = low[()], high[()]

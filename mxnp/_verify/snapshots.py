@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 from numpy.lib.array_utils import byte_bounds
 
-from mxnp._array.ndarray import host, ndarray
+from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function, peek
 
 __all__ = ["NotComparable", "Snapshot", "is_writeable"]
@@ -73,7 +73,7 @@ class Snapshot:
             id(original): self._copied(original, copy)
             for original, copy in _copies(list(arrays.values()))
         }
-        self._hosts = {key: id(original) for key, original in arrays.items()}
+        self._np_arrays = {key: id(original) for key, original in arrays.items()}
         self.args = self._replaced(args)
         self.kwargs = self._replaced(kwargs)
 
@@ -89,9 +89,9 @@ class Snapshot:
             return {key: self._replaced(value) for key, value in x.items()}
         if kind is slice:
             return slice(*map(self._replaced, (x.start, x.stop, x.step)))
-        if id(x) in self._hosts:
-            return self._copies[self._hosts[id(x)]]
-        return host(x) if isinstance(x, Function) or x is ndarray else x
+        if id(x) in self._np_arrays:
+            return self._copies[self._np_arrays[id(x)]]
+        return unwrap(x) if isinstance(x, Function) or x is ndarray else x
 
 
 def _each(x: Any, visit: Callable[[Any], None]) -> None:

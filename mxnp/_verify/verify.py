@@ -338,7 +338,7 @@ def _is_basic(key: Any) -> bool:
 
 
 def _taken(operation: Operation) -> tuple[Any, Any] | None:
-    """Give the host and the key of a[key], if that gives a view or an element."""
+    """Give the np_array and the key of a[key], if that gives a view or an element."""
     if operation.name != "a[key]" or not _is_basic(operation.args[1]):
         return None
     return peek(operation.args[0]), operation.args[1]
@@ -347,8 +347,8 @@ def _taken(operation: Operation) -> tuple[Any, Any] | None:
 def _difference_of_view(
     result: Any, error: BaseException | None, taken: tuple[Any, Any]
 ) -> str | None:
-    host, key = taken
-    theirs, numpys = _call(lambda: host[key], (), {})
+    np_array, key = taken
+    theirs, numpys = _call(lambda: np_array[key], (), {})
     if error is not None or numpys is not None:
         return _difference_of_errors(error, numpys)
     if type(theirs) is numpy.ndarray and type(result) is ndarray:
@@ -356,7 +356,7 @@ def _difference_of_view(
         where = [_address(mine), mine.shape, mine.strides, mine.dtype]
         wanted = [_address(theirs), theirs.shape, theirs.strides, theirs.dtype]
         return None if where == wanted else "result is another view than NumPy's"
-    if host.dtype.kind == "O":
+    if np_array.dtype.kind == "O":
         return None if result is theirs else "result is another object than NumPy's"
     return differences(result, theirs, EXACT, "result")
 
@@ -375,12 +375,12 @@ def _assigned(operation: Operation) -> Operation | None:
     if operation.name != "a[key] = value" or not _is_basic(operation.args[1]):
         return None
     array, key, value = operation.args
-    host = peek(array)
+    np_array = peek(array)
     items = key if type(key) is tuple else (key,)
-    if host.dtype.kind not in "biufc" or not is_writeable(host):
+    if np_array.dtype.kind not in "biufc" or not is_writeable(np_array):
         return None
     try:
-        view = host[key if ... in items else (*items, ...)]
+        view = np_array[key if ... in items else (*items, ...)]
     except IndexError:
         return None
     is_scalar = type(value) in (bool, int, float, complex) or isinstance(
