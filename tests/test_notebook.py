@@ -63,7 +63,7 @@ def test_a_report_of_a_cell(shell, capsys, tmp_path):
 
 def test_a_report_is_a_page_where_there_is_one(shell, monkeypatch):
     shown = []
-    monkeypatch.setattr("mxnp._notebook.display", shown.append)
+    monkeypatch.setattr("mxnp._cli.notebook.display", shown.append)
     shell.kernel = object()
     shell.run_cell("%%mxnp --report\nimport numpy as np\nmade = np.ones(3) + 1")
     assert [type(each) for each in shown] == [mxnp.profile]
@@ -94,5 +94,5 @@ def test_wrong_words(shell, capsys):
 def test_an_error_in_a_cell_is_shown_and_leaves_nothing_on(shell, capsys):
     shell.run_cell("%%mxnp --report\nimport numpy as np\nnp.ones(3) + np.ones(4)")
     assert "ValueError" in capsys.readouterr().out
-    assert not mxnp._runner.is_installed()
+    assert not mxnp._cli.runner.is_installed()
     assert _bridge.profile_rows() == []

@@ -218,7 +218,7 @@ bool device_refuses_doubles(void);
 /* Whether new arrays get float32 and complex64 by default. */
 bool device_narrows_doubles(void);
 
-/* In the order of the words of mxnp._devices. */
+/* In the order of the words of mxnp._engine.devices. */
 enum { DOUBLES_ARE_THE_PROCESSORS, DOUBLES_ARE_REFUSED, DOUBLES_ARE_NARROWED };
 
 /* What is Python's to do on a device: products of large matrices (a, b); what a mask selects

@@ -88,8 +88,8 @@ with tempfile.TemporaryDirectory() as name:
     library = compile_loops(Path(name))
 library.time_loop.restype = ctypes.c_double
 library.mx_own_loop.restype = ctypes.c_bool
-lib = mxnp._lib.lib
-ffi = mxnp._lib.ffi
+lib = mxnp._engine.core.lib
+ffi = mxnp._engine.core.ffi
 DTYPES = [
     ffi.string(lib.mx_dtype_get(k).name).decode() for k in range(lib.mx_dtype_count())
 ]

@@ -31,7 +31,7 @@ class At:
 
     See Also
     --------
-    mxnp._at.Selection : The methods.
+    mxnp._array.at.Selection : The methods.
 
     Examples
     --------
