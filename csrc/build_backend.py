@@ -3,7 +3,7 @@
 meson-python's own editable install rebuilds at import, with the very tools of its
 build, and pip deletes these when it builds in isolation. Here it is the compiled
 modules and a path to the checkout, so it works however pip is called; when the C
-sources change, mxnp._lib asks for a new install.
+sources change, mxnp._engine.core asks for a new install.
 """
 
 import base64

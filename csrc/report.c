@@ -43,6 +43,8 @@ void mx_report_add(const struct mx_group *group, const struct mx_instruction *in
                                      .n_threads = group->threads,
                                      .nanoseconds = nanoseconds};
         memcpy(row->shape, group->shape, (size_t)group->ndim * sizeof *row->shape);
+        _Static_assert(sizeof row->names / sizeof *row->names == MX_MAX_STEPS,
+                       "rows of mxnp.h");
         for (int s = 0; s < group->n_steps; s++) {
             const struct mx_instruction *in = &instructions[group->steps[s].instruction];
             row->names[s] = in->name;

@@ -277,7 +277,7 @@ def test_child_processes_write_nothing(folder):
         if __name__ == "__main__":
             for method in ("fork", "spawn"):
                 with multiprocessing.get_context(method).Pool(2) as pool:
-                    print(pool.map(work, [1, 2]))
+                    print(pool.map(work, [1, 2]), flush=True)
             if os.fork() == 0:
                 print((np.ones(20_000) * 3).sum(), flush=True)
                 sys.exit(0)

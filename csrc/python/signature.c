@@ -14,8 +14,11 @@ int signature_load(PyObject *numpy)
     kinds[WEAK_COMPLEX] = (PyObject *)&PyComplex_Type;
     for (int op = 0; op < MX_OP_COUNT; op++) {
         ufuncs[op] = PyObject_GetAttrString(numpy, core->op_get(op)->name);
-        if (!ufuncs[op])
+        if (ufuncs[op])
+            continue;
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
             return -1;
+        PyErr_Clear(); /* an older NumPy has no such ufunc, and nobody can call it */
     }
     return 0;
 }

@@ -306,7 +306,7 @@ def _method(op: Any, name: str) -> Callable[..., ndarray]:
 
 
 for _op in core.ops():
-    if _op.nin == 2 and _op.nout == 1:
+    if _op.nin == 2 and _op.nout == 1 and hasattr(numpy, _op.name):
         setattr(Selection, _op.name, _method(named(getattr(numpy, _op.name)), _op.name))
 Selection.max, Selection.min = Selection.maximum, Selection.minimum  # type: ignore[attr-defined]
 

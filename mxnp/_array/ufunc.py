@@ -79,7 +79,12 @@ def named(wrapped: numpy.ufunc) -> ufunc:
 
 
 _known: dict[numpy.ufunc, ufunc] = {}
-_rows = {getattr(numpy, op.name): row for row, op in enumerate(core.ops())}
+# A row of a ufunc that this NumPy lacks is never called.
+_rows = {
+    getattr(numpy, op.name): row
+    for row, op in enumerate(core.ops())
+    if hasattr(numpy, op.name)
+}
 
 
 ufunc.__doc__ = _Documentation(ufunc.__doc__)  # type: ignore[assignment]

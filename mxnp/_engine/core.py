@@ -371,7 +371,7 @@ _KERNELS = ("scalar", "element", "reduce", "scatter")
 @cache
 def kernel_text(name: str) -> str:
     """Read a file of metal/, from the package or from the checkout."""
-    folders = (Path(__file__).parent / "metal", _ROOT / "metal")
+    folders = (Path(__file__).parents[1] / "metal", _ROOT / "metal")
     folder = next(folder for folder in folders if folder.is_dir())
     return (folder / f"{name}.metal").read_text()
 

@@ -95,7 +95,7 @@ def _tell_threadpoolctl(threadpoolctl: Any) -> None:
 # -- Packages that ask for the class itself --------------------------------------------
 #
 # Most packages take mxnp arrays as they are: `isinstance` finds NumPy's class, and
-# compiled code gets the NumPy array inside (see _boundary). Those below look a class up
+# compiled code gets the NumPy array inside (see boundary). Those below look a class up
 # in a table of their own, or read the global names of a program.
 
 
