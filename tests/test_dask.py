@@ -520,3 +520,15 @@ def test_dataframes_are_made_of_arrays():
     made = frames.from_array(mxnp.arange(6.0).reshape(3, 2), columns=["a", "b"])
     assert made.compute().to_numpy().tolist() == [[0, 1], [2, 3], [4, 5]]
     assert made.a.to_dask_array(lengths=True).sum().compute() == 6.0
+
+
+def test_the_namespace_converts_dask_arrays_lazily():
+    xp = mxnp.ones(1).__array_namespace__()
+    lazy = dask.array.from_array(mxnp.arange(6), chunks=3)
+    made = xp.astype(lazy, "float64")
+    assert type(made) is type(lazy)
+    assert made.compute().dtype == "float64"
+    xarray = pytest.importorskip("xarray")
+    chosen = xarray.DataArray(mxnp.arange(6)).where(lazy > 2)
+    assert type(chosen.data) is type(lazy)
+    assert chosen.values.tolist()[3:] == [3, 4, 5]

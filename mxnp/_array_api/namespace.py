@@ -87,14 +87,23 @@ def _asarray(original: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
     return made
 
 
+def _astype(original: Any, x: Any, dtype: Any, /, **kwargs: Any) -> Any:
+    """Convert to a dtype; other libraries' arrays do it themselves, as Dask's must."""
+    if isinstance(x, numpy.ndarray) or not hasattr(x, "__array_function__"):
+        return original(x, dtype, **kwargs)
+    kwargs.pop("device", None)
+    return x.astype(dtype, **kwargs)
+
+
 def _unique_values(original: Any, x: Any, /) -> Any:
     """Give the unique elements in order: NumPy's are in any order from 2.3 on."""
     return numpy.unique(x, equal_nan=False)
 
 
 _EXTENSIONS = {"fft", "linalg"}
-_CHANGES = {
+_CHANGES: dict[str, Callable[..., Any]] = {
     "argsort": _argsort,
     "asarray": _asarray,
+    "astype": _astype,
     "unique_values": _unique_values,
 }
