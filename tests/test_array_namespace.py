@@ -247,3 +247,14 @@ def test_tests_of_packages(package, file, selection):
     assert counts.startswith("mxnp: ")
     assert " 0 failed, " in counts
     assert int(counts.split()[1]) > 5
+
+
+@pytest.mark.parametrize("kind", ["m8[D]", "M8[D]", "U5", "S5", "O"])
+def test_what_the_standard_lacks_stays_numpys(kind):
+    a = np.array([3, 1, 2]).astype(kind)
+    for made in (xp.astype(a, a.dtype), xp.asarray(a), xp.concat([a, a]), xp.flip(a)):
+        assert not made._is_standard
+        assert type(made[0]) is type(numpy.asarray(made)[0])
+    if kind[0] not in "US":  # which NumPy finds no largest of
+        assert type(xp.max(a)) is type(numpy.max(numpy.asarray(a)))
+    assert [type(x) for x in xp.astype(a, a.dtype)] == [type(x) for x in a]

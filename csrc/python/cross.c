@@ -283,10 +283,17 @@ done:
     return out;
 }
 
+/* The standard has numbers and bools.  Dates, strings and objects stay NumPy's: a library that
+ * asks an array of dates for its namespace, as xarray does, expects scalars from it. */
+static bool is_of_standard(int type)
+{
+    return PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type) || PyTypeNum_ISUSERDEF(type);
+}
+
 /* Takes a: the array itself if nobody else has it, or a view of it. */
 static PyObject *mark_standard(PyObject *a, bool is_inside)
 {
-    if (as_array(a)->is_standard)
+    if (as_array(a)->is_standard || !is_of_standard(PyArray_TYPE(np_array_of(a))))
         return a;
     if (Py_REFCNT(a) > 1 + is_inside) {
         struct given given = {.n = 1, .arrays = {a}};
@@ -304,6 +311,11 @@ static PyObject *mark_standard(PyObject *a, bool is_inside)
 /* Takes a NumPy scalar: an array without dimensions. */
 static PyObject *without_dimensions(PyObject *scalar)
 {
+    PyArray_Descr *dtype = PyArray_DescrFromScalar(scalar);
+    bool is_left = dtype && !is_of_standard(dtype->type_num);
+    Py_XDECREF((PyObject *)dtype);
+    if (is_left)
+        return scalar;
     PyObject *np_array = PyArray_FromScalar(scalar, NULL);
     Py_DECREF(scalar);
     PyObject *a = np_array ? array_new(np_array) : NULL;

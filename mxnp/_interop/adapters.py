@@ -181,6 +181,26 @@ def _tell_torch_pickles(unpickler: Any) -> None:
     unpickler._add_safe_globals([pickles.asanyarray])
 
 
+def _tell_xarray(variable: Any) -> None:
+    """Let xarray convert dates and objects as it converts those of NumPy's arrays.
+
+    It asks whether `type(x)` is NumPy's class, and keeps arrays of other classes as
+    they are. For numbers that is right: the operations on them are recorded.
+    """
+    convert = variable.as_compatible_data
+
+    @functools.wraps(convert)
+    def as_compatible_data(data: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(data) is ndarray and data.dtype.kind in "OMm":
+            data = numpy.asarray(data)
+        return convert(data, *args, **kwargs)
+
+    for name, module in list(sys.modules.items()):
+        is_users = name.startswith("xarray.")
+        if is_users and getattr(module, "as_compatible_data", None) is convert:
+            module.as_compatible_data = as_compatible_data  # type: ignore[attr-defined]
+
+
 def _tell(adapter: str, function: str) -> Callable[[ModuleType], None]:
     """Give what imports an adapter of ours and calls a function of it."""
 
@@ -204,6 +224,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "threadpoolctl": _tell_threadpoolctl,
     "torch._weights_only_unpickler": _tell_torch_pickles,
     "torch.utils.data._utils.collate": _tell_torch,
+    "xarray.core.variable": _tell_xarray,
     "dask.array": _tell("dask_backend", "install"),
     "dask.dataframe.backends": _tell("dask_protocols", "tell_frames"),
     "dask.sizeof": _tell("dask_protocols", "tell_sizes"),

@@ -72,6 +72,19 @@ def strings(small):
     )
 
 
+def dates(x):
+    days = (x * 100).astype("i8").astype("timedelta64[D]")
+    data = xr.Dataset({"d": ("n", days)}, coords={"n": np.arange(x.size)})
+    moments = np.array([np.datetime64("2000-01-01T18:00:00"), None], dtype=object)
+    return (
+        data.interp(n=[0.5, 1.5]).d.values,
+        data.d.dtype.str,
+        xr.DataArray(days).max().values,
+        xr.DataArray(moments).dtype.str,
+        repr(xr.DataArray(days[:3]))[:200],
+    )
+
+
 def shared_values(x):
     a = _array(x)
     y = x * 2
