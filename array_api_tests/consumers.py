@@ -46,7 +46,7 @@ def add_to_sklearn(library: str) -> None:
 
 
 def add_to_scipy(library: str) -> None:
-    """Let SciPy's fixture `xp` give a library."""
+    """Let SciPy's fixture `xp` return a library."""
     conftest = importlib.import_module("scipy.conftest")
     module = importlib.import_module(library)
     marks = pytest.mark.array_api_backends
@@ -57,7 +57,7 @@ def add_to_scipy(library: str) -> None:
 
 
 def add_to_array_api_extra(library: str) -> None:
-    """Let the fixture `library` of array-api-extra give a library."""
+    """Let the fixture `library` of array-api-extra return a library."""
     backends = importlib.import_module("array_api_extra._lib._backends").Backend
     conftest = importlib.import_module("array_api_extra.tests.main.conftest")
     if library not in [each.value for each in backends]:
@@ -143,7 +143,7 @@ class Selection:
 
 
 def name_of(parameter: object) -> str | None:
-    """Give the name of a library that is a string, a module or a member of an Enum."""
+    """Return the name of a library: a string, a module or a member of an Enum."""
     if isinstance(parameter, ModuleType):
         return parameter.__name__
     value = parameter.value if isinstance(parameter, Enum) else parameter

@@ -16,7 +16,7 @@ typedef void (*mx_chunk_function)(void *job, size_t chunk, int thread);
  * handed out is done.  A worker that has not taken a chunk is never waited for.
  *
  * interrupted (NULL: never) is asked by the caller between its chunks; once it says yes, no
- * more are handed out.  Gives the first chunk that was not handed out: n if all were. */
+ * more are handed out.  Returns the first chunk that was not handed out: n if all were. */
 size_t mx_thread_pool_run(mx_chunk_function function, void *job, size_t first, size_t n,
                           int threads, bool (*interrupted)(void *job));
 

@@ -951,7 +951,7 @@ static int set_class(PyObject *a, PyObject *value, void *unused)
                                   value); /* which refuses */
 }
 
-/* Whoever takes the NumPy array may do with it what he likes. */
+/* Code that takes the NumPy array may read and write it at any time. */
 static PyObject *get_host(PyObject *a, void *unused)
 {
     (void)unused;

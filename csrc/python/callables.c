@@ -69,14 +69,6 @@ static bool is_compiled(PyObject *x)
     return false;
 }
 
-/* Where an object has what is called first; NULL: its class has none for each object. */
-static vector_call *vectorcall_of(PyObject *x)
-{
-    struct type_struct *type = (struct type_struct *)Py_TYPE(x);
-    bool has_one = (type->flags & HAS_VECTORCALL) && type->vectorcall_offset > 0;
-    return has_one ? (vector_call *)((char *)x + type->vectorcall_offset) : NULL;
-}
-
 static int patch_vectorcall(PyObject *function, vector_call *call)
 {
     if (*call == function_crossed)
@@ -303,7 +295,7 @@ static bool is_wrapper(PyObject *x)
  * those of any arguments.  They are called through their class. */
 static int patch_compiled(PyObject *function)
 {
-    vector_call *call = vectorcall_of(function);
+    vector_call *call = layout_vectorcall(function);
     if (call && *call)
         return patch_vectorcall(function, call);
     slot_patch_call(Py_TYPE(function));
@@ -312,7 +304,7 @@ static int patch_compiled(PyObject *function)
 
 int callable_patch_class(PyTypeObject *type)
 {
-    vector_call *call = vectorcall_of((PyObject *)type);
+    vector_call *call = layout_vectorcall((PyObject *)type);
     return call && *call ? patch_vectorcall((PyObject *)type, call) : 0;
 }
 

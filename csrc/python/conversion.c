@@ -13,12 +13,6 @@ static PyObject *method_name, *build_class;
 static PyTypeObject *function_class; /* of functions that are written in Python */
 static vector_call call_function;    /* what C code calls them through */
 
-static vector_call *vectorcall_of(PyObject *function)
-{
-    struct type_struct *type = (struct type_struct *)Py_TYPE(function);
-    return (vector_call *)((char *)function + type->vectorcall_offset);
-}
-
 static PyObject *call_crossed(PyObject *function, PyObject *const *args, size_t flags,
                               PyObject *names)
 {
@@ -36,7 +30,7 @@ static void patch_class(PyObject *class)
     PyObject *method = dict ? PyDict_GetItemWithError(dict, method_name) : NULL;
     if (!method || Py_TYPE(method) != function_class)
         return;
-    vector_call *call = vectorcall_of(method);
+    vector_call *call = layout_vectorcall(method);
     if (*call == call_function)
         *call = call_crossed;
 }
@@ -73,11 +67,11 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "OO:patch_conversions", &original, &function))
         return NULL;
-    if (!layout_is_known() ||
-        !(((struct type_struct *)Py_TYPE(function))->flags & HAS_VECTORCALL))
+    vector_call *call = layout_is_known() ? layout_vectorcall(function) : NULL;
+    if (!call)
         return Py_NewRef(original);
     function_class = Py_TYPE(function);
-    call_function = *vectorcall_of(function);
+    call_function = *call;
     build_class = Py_NewRef(original);
     method_name = PyUnicode_InternFromString("__array__");
     if (!method_name || patch_subclasses((PyObject *)&PyBaseObject_Type) < 0)

@@ -70,7 +70,17 @@ static bool types_are_known(void)
 
 bool layout_is_known(void)
 {
-    bool known = functions_are_known() && descriptors_are_known() && types_are_known();
-    PyErr_Clear();
-    return known;
+    static enum { UNKNOWN, KNOWN, UNTRIED } layout = UNTRIED;
+    if (layout == UNTRIED) {
+        layout = functions_are_known() && descriptors_are_known() && types_are_known();
+        PyErr_Clear();
+    }
+    return layout == KNOWN;
+}
+
+vector_call *layout_vectorcall(PyObject *x)
+{
+    struct type_struct *type = (struct type_struct *)Py_TYPE(x);
+    bool has_one = (type->flags & HAS_VECTORCALL) && type->vectorcall_offset > 0;
+    return has_one ? (vector_call *)((char *)x + type->vectorcall_offset) : NULL;
 }

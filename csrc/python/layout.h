@@ -67,3 +67,6 @@ struct type_struct { /* PyTypeObject */
 enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3 };
 
 bool layout_is_known(void);
+
+/* Where an object has the function that C code calls it through; NULL: its class has none. */
+vector_call *layout_vectorcall(PyObject *x);

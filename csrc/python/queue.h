@@ -1,8 +1,8 @@
 /* queue.h -- operations that are recorded now and run later, as the bridge sees them.
  *
  * The array at the root of a chain of views stands for their memory: it knows the last
- * recorded operations that use and that write it.  Whoever reads memory through a NumPy array
- * waits until what writes it has run, whoever writes waits for all that uses it.
+ * recorded operations that use it and that write it.  A read through a NumPy array waits until
+ * the operations that write the memory have run; a write waits for all that use it.
  */
 #pragma once
 #include "ops.h"
@@ -78,8 +78,8 @@ static inline void queue_export(PyObject *a)
     root_of(a)->version++;
 }
 
-/* Whoever had the NumPy array may have let go: of an array, or of its only view.  To be asked
- * before a recorded operation holds it. */
+/* Other code that had the NumPy array may have released it: of an array, or of its only view.
+ * To be asked before a recorded operation holds it. */
 static inline void queue_settle_export(PyObject *a)
 {
     struct array *root = root_of(a);

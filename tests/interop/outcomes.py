@@ -13,26 +13,27 @@ import re
 from pathlib import Path
 from typing import Any
 
-FILE = Path(os.environ["MXNP_OUTCOMES"])
 _OF_FAILURE = {"setup": "error", "call": "failed", "teardown": "error"}
 
 
-def read() -> dict[str, tuple[str, str]]:
-    """Return the outcome and message of each test in the file; "crashed" without one."""
-    found: dict[str, tuple[str, str]] = {}
-    if not FILE.exists():
-        return found
-    for line in FILE.read_text().splitlines():
+Outcomes = dict[str, tuple[str, str]]  # test: outcome, and a failure's message
+
+
+def read(file: Path) -> Outcomes:
+    """Return the outcome of each test that a file names; "crashed" if it has no end."""
+    found: Outcomes = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
         outcome, test, *message = json.loads(line)
-        if outcome == "begins":
-            found[test] = "crashed", ""
-        else:
-            found[test] = outcome, message[0]
+        found[test] = (outcome if message else "crashed"), "".join(message)
     return found
 
 
+def _file() -> Path:
+    return Path(os.environ["MXNP_OUTCOMES"])
+
+
 def _write(*entry: str) -> None:
-    with FILE.open("a") as file:
+    with _file().open("a") as file:
         file.write(json.dumps(entry) + "\n")
 
 
@@ -46,7 +47,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    done = read()
+    done = read(_file())
     items[:] = [item for item in items if _name(item.nodeid) not in done]
 
 

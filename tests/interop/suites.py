@@ -10,7 +10,6 @@ outcomes are kept in FOLDER, where a second call continues.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -18,11 +17,11 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from .outcomes import Outcomes, read
+
 HERE = Path(__file__).parent
 WAYS = ("numpy", "runner")
 ATTEMPTS = 50  # each ends with a crash, and the next one omits the test that crashed
-
-Outcomes = dict[str, tuple[str, str]]  # test: outcome, and a failure's message
 
 
 def _command(way: str, include: list[str], arguments: list[str]) -> list[str]:
@@ -49,15 +48,6 @@ def _run(folder: Path, way: str, include: list[str], arguments: list[str]) -> No
             )
             if done.returncode >= 0:
                 return
-
-
-def read(file: Path) -> Outcomes:
-    """Return the outcome of each test in a file that the plugin `outcomes` wrote."""
-    found: Outcomes = {}
-    for line in file.read_text().splitlines():
-        outcome, test, *message = json.loads(line)
-        found[test] = outcome, "".join(message)
-    return found
 
 
 def differences(numpys: Outcomes, ours: Outcomes) -> dict[str, str]:
