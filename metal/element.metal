@@ -205,7 +205,7 @@ template <typename T> inline uint mx_met_number(T a, T b, T)
 
 /* -- Indices ------------------------------------------------------------------------------- */
 
-/* enum mx_bounds of csrc/instruction.h */
+/* enum mx_bounds of csrc/ir/instruction.h */
 #define MX_PLAIN    0
 #define MX_NEGATIVE 1
 #define MX_CLAMP    2

@@ -1,6 +1,6 @@
 /* reduce.metal -- what the threads of a threadgroup found becomes one result. */
 
-#define MX_THREADS 256u /* of a threadgroup: MX_KERNEL_THREADS of csrc/metal/kernel.h */
+#define MX_THREADS 256u /* of a threadgroup: MX_KERNEL_THREADS of csrc/gpu/kernel.h */
 
 /* Op::apply over the values of the `height` threads of a column, of which the first n have one;
  * `width` columns lie side by side.  All threads call it; the first of a column gets the

@@ -1,4 +1,5 @@
-/* scalar.metal -- the mx_ words of csrc/ops.def: arithmetic on one element, as NumPy does it.
+/* scalar.metal -- the mx_ words of csrc/ir/ops.def: arithmetic on one element, as NumPy does
+ * it.
  *
  * - a and b of one word have the same type; a complex number is a float2.
  * - Signed integers wrap: sums and products go through the unsigned type, as overflow of a

@@ -1,4 +1,4 @@
-"""Every row of csrc/ops.def over large arrays: each dtype, layout and way to call it.
+"""Every row of csrc/ir/ops.def over large arrays: each dtype, layout and way to call it.
 
 Results are NumPy's bit for bit. NumPy's own loops give other last bits, and maximum of
 zeros another sign, where they run over negative or wide strides: then any of the results

@@ -1,4 +1,4 @@
-"""The words of metal/scalar.metal and the expressions of csrc/ops.def, compiled for every type."""
+"""The words of metal/scalar.metal and the expressions of csrc/ir/ops.def, compiled for every type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytest_plugins = ["on_msl"]
 
 SCALAR = (ROOT / "metal" / "scalar.metal").read_text()
 
-OPS = (ROOT / "csrc" / "ops.def").read_text()
+OPS = (ROOT / "csrc" / "ir" / "ops.def").read_text()
 ROW = re.compile(
     r'^OP\((\w+),\s*(\d), (\d), (\w+),\s*(\w+),\s*[^,]+,\s*(.*?),\s*"', re.MULTILINE
 )

@@ -1,4 +1,4 @@
-"""The rows of csrc/ops.def and csrc/dtypes.def against NumPy and metal/scalar.metal."""
+"""The rows of csrc/ir/ops.def and csrc/ir/dtypes.def against NumPy and metal/scalar.metal."""
 
 import re
 from pathlib import Path

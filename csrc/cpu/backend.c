@@ -1,11 +1,11 @@
 /* backend.c -- runs a group on the cores of this machine. */
 #include <string.h>
 
-#include "../alloc.h"
-#include "../backend.h"
-#include "../error.h"
-#include "program.h"
-#include "thread_pool.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cpu/plan/program.h"
+#include "cpu/threads/thread_pool.h"
+#include "scheduler/backend.h"
 
 /* Nanoseconds of work from which on it is shared: waking a thread takes some, and one that
  * loses its core over a chunk keeps all waiting. */

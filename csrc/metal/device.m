@@ -10,16 +10,16 @@
 #import <Foundation/Foundation.h>
 #import <Metal/Metal.h>
 
-#include "device.h"
+#include "gpu/device.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../alloc.h"
-#include "../error.h"
-#include "../pool.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "memory/pool.h"
 
 #define MOST_DISPATCHES 40                 /* of a command buffer, before it is committed */
 #define MOST_BYTES      ((size_t)40 << 20) /* of buffers that it uses */

@@ -1,6 +1,6 @@
 /* none.c -- the Metal backend of a machine that has none. */
-#include "../error.h"
-#include "device.h"
+#include "base/error.h"
+#include "gpu/device.h"
 
 int mx_metal_device_count(void) { return 0; }
 

@@ -64,7 +64,7 @@ def compile_loops(folder: Path) -> ctypes.CDLL:
     objects = []
     for name, flags in sets.items():
         target = folder / f"{name}.o"
-        source = CSRC / "cpu/own_runs.c"
+        source = CSRC / "cpu/kernels/native_kernels.c"
         flags += [f"-DMX_ISA={name}", "-ffp-contract=off", "-fno-math-errno"]
         subprocess.run([*common, *flags, "-c", source, "-o", target], check=True)
         objects.append(target)

@@ -1,6 +1,6 @@
 """The array class: a NumPy view over a block of memory, and nothing else.
 
-Operators, indexing and iteration are in the core (``csrc/python/array.c``);
+Operators, indexing and iteration are in the core (``csrc/python/object/array.c``);
 methods and attributes are put on the class from above, by ``methods``.
 """
 

@@ -72,7 +72,7 @@ check(lib.mx_start())
 
 
 class DType(NamedTuple):
-    """One row of csrc/dtypes.def."""
+    """One row of csrc/ir/dtypes.def."""
 
     name: str
     c_type: str
@@ -82,7 +82,7 @@ class DType(NamedTuple):
 
 
 class Op(NamedTuple):
-    """One row of csrc/ops.def, which explains the words."""
+    """One row of csrc/ir/ops.def, which explains the words."""
 
     name: str
     nin: int
@@ -96,7 +96,7 @@ class Op(NamedTuple):
 
 @cache
 def dtypes() -> tuple[DType, ...]:
-    """Return the rows of csrc/dtypes.def, in their order."""
+    """Return the rows of csrc/ir/dtypes.def, in their order."""
     rows = (lib.mx_dtype_get(number) for number in range(lib.mx_dtype_count()))
     return tuple(
         DType(
@@ -112,7 +112,7 @@ def dtypes() -> tuple[DType, ...]:
 
 @cache
 def ops() -> tuple[Op, ...]:
-    """Return the rows of csrc/ops.def, in their order."""
+    """Return the rows of csrc/ir/ops.def, in their order."""
     rows = (lib.mx_op_get(number) for number in range(lib.mx_op_count()))
     return tuple(
         Op(

@@ -3,7 +3,7 @@
 Compiled code that was built against NumPy reads the struct of `numpy.ndarray`. When
 such a module has been imported, its functions and types are changed in place, so that
 mxnp arrays among the arguments become the NumPy arrays inside them.
-See csrc/python/boundary.c and docs/design/12-packages.md.
+See csrc/python/packages/boundary.c and docs/design/12-packages.md.
 """
 
 from __future__ import annotations

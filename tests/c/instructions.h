@@ -3,12 +3,12 @@
  */
 #include <string.h>
 
-#include "alloc.h"
-#include "buffer.h"
+#include "base/alloc.h"
 #include "check.h"
-#include "dtypes.h"
-#include "ops.h"
-#include "stream.h"
+#include "ir/dtypes.h"
+#include "ir/ops.h"
+#include "memory/buffer.h"
+#include "scheduler/stream.h"
 
 static inline struct mx_memory_info memory_info(void)
 {

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "instructions.h"
 
 static void test_counts(void)

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cgroup.h"
+#include "base/cgroup.h"
 #include "check.h"
 
 static char root[64];

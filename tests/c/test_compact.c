@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "cpu/compact.h"
-#include "cpu/thread_pool.h"
+#include "cpu/kernels/compact.h"
+#include "cpu/threads/thread_pool.h"
 
 static uint32_t state = 1;
 

@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "check.h"
-#include "error.h"
 
 static void *fail_elsewhere(void *unused)
 {

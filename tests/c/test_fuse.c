@@ -1,8 +1,8 @@
 /* test_fuse.c -- what runs as one pass and what must not; only what is independent changes
  * places, and only what nobody else sees is a temporary. */
-#include "error.h"
-#include "fuse.h"
+#include "base/error.h"
 #include "instructions.h"
+#include "scheduler/fuse.h"
 
 enum { N = 1000, MOST = 128 };
 

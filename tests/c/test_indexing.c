@@ -2,12 +2,12 @@
  * bounds and for any number of threads; checks that fail leave memory as it was. */
 #include <stdlib.h>
 
-#include "cpu/gather.h"
-#include "cpu/indices.h"
-#include "cpu/search.h"
-#include "cpu/thread_pool.h"
-#include "dtypes.h"
+#include "cpu/kernels/indices.h"
+#include "cpu/kernels/search.h"
+#include "cpu/plan/gather.h"
+#include "cpu/threads/thread_pool.h"
 #include "instructions.h"
+#include "ir/dtypes.h"
 
 BINARY_LOOP(subtract, double, double, x - y)
 

@@ -2,9 +2,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "check.h"
-#include "pool.h"
+#include "memory/pool.h"
 
 static struct mx_memory_info info(void)
 {

@@ -3,9 +3,9 @@
 #include <fenv.h>
 #include <stdlib.h>
 
-#include "cpu/copies.h"
-#include "cpu/program.h"
-#include "cpu/thread_pool.h"
+#include "cpu/kernels/copies.h"
+#include "cpu/plan/program.h"
+#include "cpu/threads/thread_pool.h"
 #include "instructions.h"
 
 enum { MOST = 40, MAX_ELEMENTS = 40000 };

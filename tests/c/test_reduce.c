@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "cpu/program.h"
-#include "cpu/thread_pool.h"
+#include "cpu/plan/program.h"
+#include "cpu/threads/thread_pool.h"
 #include "instructions.h"
 
 enum { MAX_ELEMENTS = 600000, MAX_THREADS = 3 };

@@ -1,7 +1,7 @@
 /* test_stream.c -- instructions run once, in order; buffers live until then and no longer; what
  * could not run waits for the next try. */
-#include "cpu/thread_pool.h"
-#include "error.h"
+#include "base/error.h"
+#include "cpu/threads/thread_pool.h"
 #include "instructions.h"
 
 enum { N = 5000 };

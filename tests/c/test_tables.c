@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "dtypes.h"
-#include "ops.h"
+#include "ir/dtypes.h"
+#include "ir/ops.h"
 
 int main(void)
 {

@@ -7,7 +7,7 @@ static int start_or_refuse(pthread_t *thread, const pthread_attr_t *attributes,
                            void *(*function)(void *), void *argument);
 
 #define pthread_create start_or_refuse
-#include "../../csrc/cpu/thread_pool.c"
+#include "../../csrc/cpu/threads/thread_pool.c"
 #undef pthread_create
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "cpu/thread_pool.h"
+#include "cpu/threads/thread_pool.h"
 #include "instructions.h"
 
 enum { THREADS = 4, ROUNDS = 12, N = 20000 };

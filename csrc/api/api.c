@@ -1,0 +1,150 @@
+/* api.c -- the C API: checks its arguments and calls down. */
+#include <pthread.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/recorder.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cpu/kernels/casts.h"
+#include "cpu/kernels/copies.h"
+#include "cpu/kernels/indices.h"
+#include "cpu/kernels/native_loops.h"
+#include "cpu/kernels/ranges.h"
+#include "cpu/kernels/search.h"
+#include "cpu/plan/gather.h"
+#include "cpu/threads/thread_pool.h"
+#include "digest.h"
+#include "gpu/gpu.h"
+#include "gpu/launch.h"
+#include "gpu/pipelines.h"
+#include "ir/loop.h"
+
+/* -- Start and fork --------------------------------------------------------------- */
+
+/* The stream calls the pool, so its lock comes first. */
+static void before_fork(void)
+{
+    mx_stream_before_fork();
+    mx_pool_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+    mx_pool_after_fork(false);
+    mx_thread_pool_after_fork(false);
+    mx_stream_after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+    mx_pool_after_fork(true);
+    mx_thread_pool_after_fork(true);
+    mx_stream_after_fork(true);
+}
+
+static int start_error;
+
+static void start(void)
+{
+    const char *fuse = getenv("MXNP_FUSE");
+    mx_stream_set_fuse(!fuse || strcmp(fuse, "0") != 0);
+    mx_stream_set_backends(&mx_metal_backend, &mx_cpu_backend);
+    mx_thread_pool_set_size(mx_thread_pool_default_size());
+    start_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+int mx_start(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
+    return start_error ? mx_fail(MX_ERROR_MEMORY, "unable to register what fork calls") : MX_OK;
+}
+
+const char *mx_version(void) { return MX_VERSION; }
+
+const char *mx_digest(void) { return MX_DIGEST; }
+
+/* -- Memory ----------------------------------------------------------------------- */
+
+void mx_memory_info(struct mx_memory_info *out) { mx_pool_info(out); }
+
+void mx_memory_set_limit(size_t nbytes) { mx_pool_set_limit(nbytes); }
+
+void mx_memory_trim(size_t nbytes) { mx_pool_trim(nbytes); }
+
+/* -- Recording and running --------------------------------------------------------- */
+
+int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
+                 const char *types)
+{
+    if (nin < 0 || nout < 0 || nin + nout > MX_MAX_OPERANDS)
+        return mx_fail(MX_ERROR_VALUE, "%d inputs and %d outputs are more than %d operands",
+                       nin, nout, MX_MAX_OPERANDS);
+    return mx_loop_read(out, ufunc_fields, nin, nout, ntypes, types);
+}
+
+static const struct mx_recorder recorder = {
+    .buffer_new = mx_buffer_new,
+    .buffer_retain = mx_buffer_retain,
+    .buffer_release = mx_buffer_release,
+    .buffer_allocate = mx_buffer_allocate,
+    .buffer_take_refused = mx_buffer_take_refused,
+    .buffer_token = mx_buffer_token,
+    .buffer_get = mx_buffer_get,
+    .append = mx_stream_append,
+    .recorded = mx_stream_recorded,
+    .done = mx_stream_done,
+    .enter = mx_stream_enter,
+    .try_enter = mx_stream_try_enter,
+    .leave = mx_stream_leave,
+    .set_measured = mx_stream_set_measured,
+    .prepare = mx_stream_prepare,
+    .run = mx_stream_run,
+    .take_back = mx_stream_take_back,
+    .release = mx_stream_release,
+    .thread = mx_stream_thread,
+    .device_words = mx_stream_device_words,
+    .lender = mx_stream_lender,
+    .kept = mx_stream_kept,
+    .keeps = mx_stream_keeps,
+    .drop_kept = mx_stream_drop_kept,
+    .free = mx_free,
+    .loop_find = mx_loop_find,
+    .own_loop = mx_own_loop,
+    .cast_loop = mx_cast_loop,
+    .range_loop = mx_range_loop,
+    .copy_loop = mx_copy_loop,
+    .select_loop = mx_select_loop,
+    .check_loop = mx_check_loop,
+    .gather_loop = mx_gather_loop,
+    .search_loop = mx_search_loop,
+    .index_range = mx_index_range,
+    .check_find = mx_check_find,
+    .has_update = mx_has_update,
+    .compact_count = mx_compact_count,
+    .compact_write = mx_compact_write,
+    .compact_free = mx_compact_free,
+    .metal_is_used = mx_metal_is_used,
+    .metal_check = mx_launch_check,
+    .op_get = mx_op_get,
+    .error_message = mx_error_message,
+};
+
+const void *mx_recorder_table(void) { return &recorder; }
+
+int mx_metal_set_kernel_limit(int limit)
+{
+    mx_stream_enter();
+    int before = mx_pipelines_set_limit(limit < 0 ? 0 : limit);
+    mx_stream_leave();
+    return before;
+}
+
+/* threadpoolctl finds these two in the file of the core. */
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int mx_thread_count(void) { return mx_thread_pool_size(); }
+
+EXPORTED void mx_set_thread_count(int count) { mx_thread_pool_set_size(count); }

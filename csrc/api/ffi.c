@@ -1,0 +1,2 @@
+/* ffi.c -- what the generated module mxnp._core begins with. */
+#include "base/base.h"

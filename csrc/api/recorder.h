@@ -1,0 +1,57 @@
+#pragma once
+/* recorder.h -- what the bridge, which is a module of its own, calls in the core. */
+#include "cpu/kernels/compact.h"
+#include "memory/buffer.h"
+#include "scheduler/stream.h"
+
+struct mx_recorder {
+    struct mx_buffer *(*buffer_new)(size_t nbytes);
+    void (*buffer_retain)(struct mx_buffer *buffer);
+    void (*buffer_release)(struct mx_buffer *buffer);
+    int (*buffer_allocate)(struct mx_buffer *buffer);
+    struct mx_buffer *(*buffer_take_refused)(void);
+    char *(*buffer_token)(struct mx_buffer *buffer);
+    struct mx_buffer *(*buffer_get)(const char *token);
+
+    int (*append)(const struct mx_instruction *in, int64_t *sequence);
+    int64_t (*recorded)(void);
+    int64_t (*done)(void);
+    void (*enter)(void);
+    bool (*try_enter)(void);
+    void (*leave)(void);
+    void (*set_measured)(bool is_measured);
+    int (*prepare)(size_t *n_taken);
+    int (*run)(bool (*interrupted)(void));
+    struct mx_instruction *(*take_back)(size_t *count);
+    void (*release)(struct mx_instruction *in);
+    uintptr_t (*thread)(void);
+    const char *(*device_words)(void);
+    void *(*lender)(void);
+    size_t (*kept)(void);
+    bool (*keeps)(const struct mx_buffer *buffer);
+    struct mx_instruction *(*drop_kept)(size_t *count);
+    void (*free)(void *memory);
+
+    int (*loop_find)(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
+                     const char *types);
+    bool (*own_loop)(struct mx_loop *out, int op, const int *dtypes);
+    mx_loop_function (*cast_loop)(int from, int to);
+    mx_loop_function (*range_loop)(int dtype);
+    mx_loop_function (*copy_loop)(int itemsize);
+    mx_loop_function (*select_loop)(int itemsize);
+    mx_loop_function (*check_loop)(int dtype);
+    mx_loop_function gather_loop;
+    mx_loop_function (*search_loop)(int dtype, bool is_right);
+    void (*index_range)(const char *data, int dtype, int ndim, const intptr_t *shape,
+                        const intptr_t *strides, int64_t *least, int64_t *most);
+    bool (*check_find)(const struct mx_instruction *check, int64_t *index);
+    bool (*has_update)(enum mx_update update, int dtype);
+    int (*compact_count)(struct mx_compaction *out, const uint8_t *mask, intptr_t n);
+    void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
+                          char *to);
+    void (*compact_free)(struct mx_compaction *c);
+    bool (*metal_is_used)(void);
+    int (*metal_check)(const struct mx_launch *launch);
+    const struct mx_op_row *(*op_get)(int op);
+    const char *(*error_message)(void);
+};

@@ -1,0 +1,154 @@
+/* casts.c -- loops over any strides, of steps over contiguous elements. */
+#include "cpu/kernels/casts.h"
+
+#include "cpu/kernels/cast_kernels.h"
+
+#if defined(__x86_64__)
+#define HAS_DETOUR true
+#else
+#define HAS_DETOUR false
+#endif
+
+#define BLOCK 256 /* elements, of a step's result in scratch */
+
+static const struct mx_cast_runs *const tables[] = {
+#define TABLE(isa) &mx_cast_runs_##isa,
+    MX_ISAS(TABLE)
+#undef TABLE
+};
+
+static const uint8_t itemsizes[] = {
+#define DTYPE(name, c_type, msl_type, itemsize, kind) itemsize,
+#include "ir/dtypes.def"
+#undef DTYPE
+};
+
+static bool is_float(int dtype)
+{
+    return dtype >= MX_DTYPE_float16 && dtype <= MX_DTYPE_float64;
+}
+
+/* Of 16 bits: from and to others by way of float32. */
+static bool is_half(int dtype)
+{
+    return dtype == MX_DTYPE_float16 || dtype == MX_DTYPE_bfloat16;
+}
+
+/* The dtype of a complex number's parts, or the dtype itself. */
+static int part_of(int dtype)
+{
+    return dtype == MX_DTYPE_complex64    ? MX_DTYPE_float32
+           : dtype == MX_DTYPE_complex128 ? MX_DTYPE_float64
+                                          : dtype;
+}
+
+/* What to convert to next on the way. */
+static int next_step(const struct mx_cast_runs *table, int from, int to)
+{
+    if (table->runs[from][to])
+        return to;
+    return is_half(from) || is_half(to) ? MX_DTYPE_float32 : part_of(to);
+}
+
+/* The dtypes on the way from one to the other, both included. */
+static int find_path(int path[], const struct mx_cast_runs *table, int from, int to,
+                     bool contiguous)
+{
+    /* Only contiguous loops take a float to uint32 in one step: see cast_kernels.c. */
+    bool detour =
+        HAS_DETOUR && to == MX_DTYPE_uint32 && (!contiguous || from == MX_DTYPE_float16);
+    int length = 0;
+    path[length++] = table->runs[from][to] ? from : part_of(from); /* the real part is first */
+    while (from = path[length - 1], from != to)
+        path[length++] = next_step(table, from, detour && is_float(from) ? MX_DTYPE_int64 : to);
+    return length;
+}
+
+static void cast(char **args, const intptr_t *dimensions, const intptr_t *strides, int from,
+                 int to)
+{
+    const struct mx_cast_runs *table = tables[mx_isa()];
+    char *x = args[0], *y = args[1];
+    intptr_t n = dimensions[0], x_stride = strides[0], y_stride = strides[1];
+    bool contiguous = x_stride == itemsizes[from] && y_stride == itemsizes[to];
+    if (contiguous && table->runs[from][to]) {
+        table->runs[from][to](x, y, n);
+        return;
+    }
+    if (x_stride == 0 && n > 1) {
+        _Alignas(16) char one[16];
+        cast((char *[]){x, one}, &(intptr_t){1}, (intptr_t[]){0, 0}, from, to);
+        mx_copy_loop(itemsizes[to])((char *[]){one, y}, &n, strides, NULL);
+        return;
+    }
+
+    int path[MX_DTYPE_COUNT];
+    int length = find_path(path, table, from, to, contiguous);
+    int x_size = itemsizes[path[0]], y_size = itemsizes[to];
+    _Alignas(64) char scratch[2][BLOCK * 16];
+    for (intptr_t i = 0; i < n; i += BLOCK) {
+        intptr_t size = n - i < BLOCK ? n - i : BLOCK;
+        char *now = x + i * x_stride, *out = y + i * y_stride;
+        int other = 0;
+        if (x_stride != x_size) {
+            mx_copy_loop(x_size)((char *[]){now, scratch[0]}, &size,
+                                 (intptr_t[]){x_stride, x_size}, NULL);
+            now = scratch[0];
+            other = 1;
+        }
+        for (int k = 1; k < length; k++, other = !other) {
+            bool last = k == length - 1 && y_stride == y_size;
+            char *next = last ? out : scratch[other];
+            table->runs[path[k - 1]][path[k]](now, next, size);
+            now = next;
+        }
+        if (y_stride != y_size)
+            mx_copy_loop(y_size)((char *[]){now, out}, &size, (intptr_t[]){y_size, y_stride},
+                                 NULL);
+    }
+}
+
+#undef bool /* the name of a dtype from here on */
+
+/* A loop for each pair: its numbers are all that they differ in. */
+#define PAIR(from, to)                                                   \
+    static void from##_to_##to(char **args, const intptr_t *dimensions,  \
+                               const intptr_t *strides, void *data)      \
+    {                                                                    \
+        (void)data;                                                      \
+        cast(args, dimensions, strides, MX_DTYPE_##from, MX_DTYPE_##to); \
+    }
+
+#define EACH_TO(X, from) \
+    X(from, bool)        \
+    X(from, int8)        \
+    X(from, int16)       \
+    X(from, int32)       \
+    X(from, int64)       \
+    X(from, uint8)       \
+    X(from, uint16)      \
+    X(from, uint32)      \
+    X(from, uint64)      \
+    X(from, float16)     \
+    X(from, bfloat16)    \
+    X(from, float32) X(from, float64) X(from, complex64) X(from, complex128)
+#define ONE(from, to) +1
+_Static_assert(EACH_TO(ONE, ) == MX_DTYPE_COUNT, "EACH_TO has the rows of dtypes.def");
+
+#define DTYPE(name, ...) EACH_TO(PAIR, name)
+#include "ir/dtypes.def"
+#undef DTYPE
+
+static const mx_loop_function loops[MX_DTYPE_COUNT][MX_DTYPE_COUNT] = {
+#define ENTRY(from, to)  [MX_DTYPE_##to] = from##_to_##to,
+#define DTYPE(name, ...) [MX_DTYPE_##name] = {EACH_TO(ENTRY, name)},
+#include "ir/dtypes.def"
+#undef DTYPE
+};
+
+mx_loop_function mx_cast_loop(int from, int to)
+{
+    if (from < 0 || from >= MX_DTYPE_COUNT || to < 0 || to >= MX_DTYPE_COUNT)
+        return NULL;
+    return from == to ? mx_copy_loop(itemsizes[from]) : loops[from][to];
+}

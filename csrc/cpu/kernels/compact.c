@@ -1,0 +1,158 @@
+/* compact.c -- the elements where a mask is true, in their order. */
+#include "cpu/kernels/compact.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cpu/threads/thread_pool.h"
+
+#define CHUNK_ELEMENTS 65536
+#define MIN_SHARED     4   /* chunks: for fewer it is not worth to wake another thread */
+#define BYTES_TOGETHER 240 /* of a mask: their number fits a byte */
+#define WORD           8   /* elements of a mask that are looked at together */
+#define ALL_TRUE       0x0101010101010101u
+
+static intptr_t begin_of(size_t chunk) { return (intptr_t)chunk * CHUNK_ELEMENTS; }
+
+static intptr_t end_of(const struct mx_compaction *c, size_t chunk)
+{
+    intptr_t end = begin_of(chunk + 1);
+    return end < c->n ? end : c->n;
+}
+
+static void run(mx_chunk_function function, void *job, size_t n_chunks)
+{
+    int threads = n_chunks < MIN_SHARED ? 1 : mx_thread_pool_size();
+    mx_thread_pool_run(function, job, 0, n_chunks, threads, NULL);
+}
+
+/* -- Counting ---------------------------------------------------------------------- */
+
+/* In bytes as long as they can't overflow, so that many are taken at once. */
+intptr_t mx_count_true(const uint8_t *mask, intptr_t n)
+{
+    intptr_t count = 0, at = 0;
+    for (; at + BYTES_TOGETHER <= n; at += BYTES_TOGETHER) {
+        uint8_t here = 0;
+        for (int i = 0; i < BYTES_TOGETHER; i++)
+            here = (uint8_t)(here + (mask[at + i] != 0));
+        count += here;
+    }
+    for (; at < n; at++)
+        count += mask[at] != 0;
+    return count;
+}
+
+static void count_chunk(void *job, size_t chunk, int thread)
+{
+    (void)thread;
+    struct mx_compaction *c = job;
+    intptr_t begin = begin_of(chunk);
+    c->begins[chunk] = mx_count_true(c->mask + begin, end_of(c, chunk) - begin);
+}
+
+int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n)
+{
+    *out = (struct mx_compaction){.mask = mask, .n = n};
+    out->n_chunks = (size_t)((n + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS);
+    out->begins = mx_alloc((out->n_chunks + 1) * sizeof *out->begins);
+    if (!out->begins)
+        return mx_fail(MX_ERROR_MEMORY, "unable to count in %zu chunks", out->n_chunks);
+    run(count_chunk, out, out->n_chunks);
+    intptr_t total = 0;
+    for (size_t chunk = 0; chunk < out->n_chunks; chunk++) {
+        intptr_t count = out->begins[chunk];
+        out->begins[chunk] = total;
+        total += count;
+    }
+    out->begins[out->n_chunks] = total;
+    return MX_OK;
+}
+
+void mx_compact_free(struct mx_compaction *c)
+{
+    mx_free(c->begins);
+    c->begins = NULL;
+}
+
+/* -- Moving ------------------------------------------------------------------------ */
+
+typedef struct {
+    uint64_t parts[2];
+} uint128;
+
+struct job {
+    const struct mx_compaction *compaction;
+    const char *from;
+    char *to;
+};
+
+/* Every element of a word is written, and the next one over it unless it counts: no branches.
+ * That is one too many at most, so not for the last ones, behind which the next chunk's are. */
+#define WRITE(type, value)                                              \
+    static void write_##type(void *job, size_t chunk, int thread)       \
+    {                                                                   \
+        (void)thread;                                                   \
+        const struct job *j = job;                                      \
+        const uint8_t *mask = j->compaction->mask;                      \
+        const type *from = (const type *)(const void *)j->from;         \
+        type *to = (type *)(void *)j->to;                               \
+        intptr_t i = begin_of(chunk), n = end_of(j->compaction, chunk); \
+        intptr_t k = j->compaction->begins[chunk];                      \
+        const intptr_t end = j->compaction->begins[chunk + 1];          \
+        (void)from;                                                     \
+        for (; i + WORD <= n && k + WORD <= end; i += WORD) {           \
+            uint64_t word;                                              \
+            memcpy(&word, mask + i, sizeof word);                       \
+            if (word == 0)                                              \
+                continue;                                               \
+            if (word == ALL_TRUE) {                                     \
+                for (int b = 0; b < WORD; b++)                          \
+                    to[k + b] = value(i + b);                           \
+                k += WORD;                                              \
+                continue;                                               \
+            }                                                           \
+            for (int b = 0; b < WORD; b++) {                            \
+                to[k] = value(i + b);                                   \
+                k += mask[i + b] != 0;                                  \
+            }                                                           \
+        }                                                               \
+        for (; i < n && k < end; i++)                                   \
+            if (mask[i] != 0)                                           \
+                to[k++] = value(i);                                     \
+    }
+
+#define PLACE(i)   (i)
+#define ELEMENT(i) from[i]
+
+WRITE(int64_t, PLACE)
+WRITE(uint8_t, ELEMENT)
+WRITE(uint16_t, ELEMENT)
+WRITE(uint32_t, ELEMENT)
+WRITE(uint64_t, ELEMENT)
+WRITE(uint128, ELEMENT)
+
+static mx_chunk_function writer(const char *from, int itemsize)
+{
+    if (!from)
+        return write_int64_t;
+    switch (itemsize) {
+    case 1:
+        return write_uint8_t;
+    case 2:
+        return write_uint16_t;
+    case 4:
+        return write_uint32_t;
+    case 8:
+        return write_uint64_t;
+    default:
+        return write_uint128;
+    }
+}
+
+void mx_compact_write(const struct mx_compaction *c, const char *from, int itemsize, char *to)
+{
+    struct job job = {c, from, to};
+    run(writer(from, itemsize), &job, c->n_chunks);
+}

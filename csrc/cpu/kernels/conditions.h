@@ -1,0 +1,32 @@
+#pragma once
+/* conditions.h -- floating-point conditions of the calling thread, in NumPy's numbers:
+ * 1 divide by zero, 2 overflow, 4 underflow, 8 invalid. */
+#include <fenv.h>
+
+#include "ir/instruction.h"
+
+static inline int mx_conditions_met(void)
+{
+    int met = fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
+    if (!met)
+        return 0;
+    return (met & FE_DIVBYZERO ? 1 : 0) | (met & FE_OVERFLOW ? 2 : 0) |
+           (met & FE_UNDERFLOW ? 4 : 0) | (met & FE_INVALID ? 8 : 0);
+}
+
+static inline void mx_conditions_clear(void)
+{
+    if (fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID))
+        feclearexcept(FE_ALL_EXCEPT);
+}
+
+/* Notes what the instruction met since the last look. */
+static inline void mx_conditions_tell(struct mx_instruction *in)
+{
+    int met = mx_conditions_met();
+    if (!met)
+        return;
+    mx_conditions_clear();
+    if ((met & in->wanted) & ~atomic_load_explicit(&in->raised, memory_order_relaxed))
+        atomic_fetch_or(&in->raised, met & in->wanted);
+}

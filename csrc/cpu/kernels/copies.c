@@ -1,0 +1,217 @@
+/* copies.c -- elements moved as they are, by their sizes. */
+#include "cpu/kernels/copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+typedef struct {
+    uint64_t parts[2];
+} uint128;
+
+#define SIZES(X) X(uint8_t) X(uint16_t) X(uint32_t) X(uint64_t) X(uint128)
+
+#define EACH(n) \
+    INDEPENDENT \
+    for (intptr_t i = 0; i < (n); i++)
+
+#define AT(type, base, stride) (*(type *)((base) + i * (stride)))
+
+/* In the first cases the compiler knows the strides, and so takes many elements at once. */
+#define COPY(type)                                                                            \
+    static void copy_##type(char **args, const intptr_t *dimensions, const intptr_t *strides, \
+                            void *data)                                                       \
+    {                                                                                         \
+        const intptr_t size = sizeof(type), n = dimensions[0];                                \
+        const intptr_t x_stride = strides[0], y_stride = strides[1];                          \
+        char *x = args[0], *y = args[1];                                                      \
+        (void)data;                                                                           \
+        if (x_stride == size && y_stride == size)                                             \
+            memmove(y, x, (size_t)n * sizeof(type));                                          \
+        else if (x_stride == 0 && y_stride == size && n > 0) {                                \
+            type value = *(type *)x;                                                          \
+            EACH(n) AT(type, y, size) = value;                                                \
+        } else if (y_stride == size)                                                          \
+            EACH(n) AT(type, y, size) = AT(type, x, x_stride);                                \
+        else if (x_stride == size)                                                            \
+            EACH(n) AT(type, y, y_stride) = AT(type, x, size);                                \
+        else                                                                                  \
+            for (intptr_t i = 0; i < n; i++)                                                  \
+                AT(type, y, y_stride) = AT(type, x, x_stride);                                \
+    }
+SIZES(COPY)
+
+/* By masks: of `?:` compilers make branches, which choices that follow no pattern make slow. */
+#define PICK_NUMBER(type)                                        \
+    static inline type pick_##type(uint8_t is_x, type x, type y) \
+    {                                                            \
+        type mask = (type) - (type)(is_x != 0);                  \
+        return (type)((x & mask) | (y & (type)~mask));           \
+    }
+PICK_NUMBER(uint8_t)
+PICK_NUMBER(uint16_t)
+PICK_NUMBER(uint32_t)
+PICK_NUMBER(uint64_t)
+
+static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
+{
+    return (uint128){{pick_uint64_t(is_x, x.parts[0], y.parts[0]),
+                      pick_uint64_t(is_x, x.parts[1], y.parts[1])}};
+}
+
+/* One side of a choice is often a scalar. */
+#define SELECT(type)                                                                      \
+    static void select_##type(char **args, const intptr_t *dimensions,                    \
+                              const intptr_t *strides, void *data)                        \
+    {                                                                                     \
+        const intptr_t size = sizeof(type), n = dimensions[0];                            \
+        const intptr_t x_stride = strides[1], y_stride = strides[2];                      \
+        const uint8_t *is_x = (const uint8_t *)args[0];                                   \
+        char *x = args[1], *y = args[2], *out = args[3];                                  \
+        (void)data;                                                                       \
+        if (n == 0)                                                                       \
+            return;                                                                       \
+        type x0 = *(type *)x, y0 = *(type *)y;                                            \
+        if (strides[0] != 1 || strides[3] != size || (x_stride && x_stride != size) ||    \
+            (y_stride && y_stride != size))                                               \
+            for (intptr_t i = 0; i < n; i++)                                              \
+                AT(type, out, strides[3]) = pick_##type(                                  \
+                    is_x[i * strides[0]], AT(type, x, x_stride), AT(type, y, y_stride));  \
+        else if (x_stride && y_stride)                                                    \
+            EACH(n)                                                                       \
+        AT(type, out, size) = pick_##type(is_x[i], AT(type, x, size), AT(type, y, size)); \
+        else if (x_stride) EACH(n) AT(type, out, size) =                                  \
+            pick_##type(is_x[i], AT(type, x, size), y0);                                  \
+        else if (y_stride) EACH(n) AT(type, out, size) =                                  \
+            pick_##type(is_x[i], x0, AT(type, y, size));                                  \
+        else EACH(n) AT(type, out, size) = pick_##type(is_x[i], x0, y0);                  \
+    }
+SIZES(SELECT)
+
+#define PICK(name)              \
+    switch (itemsize) {         \
+    case 1:                     \
+        return name##_uint8_t;  \
+    case 2:                     \
+        return name##_uint16_t; \
+    case 4:                     \
+        return name##_uint32_t; \
+    case 8:                     \
+        return name##_uint64_t; \
+    case 16:                    \
+        return name##_uint128;  \
+    default:                    \
+        return NULL;            \
+    }
+
+mx_loop_function mx_copy_loop(int itemsize){PICK(copy)}
+
+mx_loop_function mx_select_loop(int itemsize){PICK(select)}
+
+/* -- Blocks ---------------------------------------------------------------------------- */
+
+#define TILE 32      /* elements on each side: both sides of a tile fit the first-level cache */
+#define SHORT_AXIS 8 /* elements that a loop of their own does not pay for */
+
+struct axis {
+    intptr_t n, to, from; /* elements, and the distance from one to the next */
+};
+
+/* Axes of more than one element, the slowest in `to` first, merged where they can be; gives
+ * their number, or -1 if there is nothing to do. */
+static int order_axes(struct axis *axes, const intptr_t *to, const intptr_t *from,
+                      const intptr_t *shape, int ndim)
+{
+    int count = 0;
+    for (int k = 0; k < ndim; k++) {
+        struct axis axis = {shape[k], to[k], from[k]};
+        int at = count;
+        if (axis.n == 0)
+            return -1;
+        if (axis.n == 1)
+            continue;
+        for (; at > 0 && labs(axes[at - 1].to) < labs(axis.to); at--)
+            axes[at] = axes[at - 1];
+        axes[at] = axis;
+        count++;
+    }
+    int merged = 0;
+    for (int k = 1; k < count; k++) {
+        struct axis *outer = &axes[merged];
+        if (outer->to == axes[k].to * axes[k].n && outer->from == axes[k].from * axes[k].n) {
+            axes[k].n *= outer->n;
+            *outer = axes[k];
+        } else {
+            axes[++merged] = axes[k];
+        }
+    }
+    return count ? merged + 1 : 0;
+}
+
+static struct axis piece(struct axis axis, intptr_t begin)
+{
+    intptr_t left = axis.n - begin;
+    axis.n = left < TILE ? left : TILE;
+    return axis;
+}
+
+/* Rows of `outer`, each of `inner` elements. */
+static void copy_rows(mx_loop_function copy, char *to, const char *from, struct axis outer,
+                      struct axis inner)
+{
+    intptr_t strides[] = {inner.from, inner.to};
+    for (intptr_t i = 0; i < outer.n; i++) {
+        char *args[] = {(char *)(uintptr_t)from + i * outer.from, to + i * outer.to};
+        copy(args, &inner.n, strides, NULL);
+    }
+}
+
+/* Elements that are neighbours in one layout and far apart in the other share cache lines, so
+ * they are taken in tiles. */
+static void copy_plane(mx_loop_function copy, char *to, const char *from, struct axis outer,
+                       struct axis inner)
+{
+    if (inner.n < SHORT_AXIS && outer.n > inner.n) {
+        copy_rows(copy, to, from, inner, outer);
+        return;
+    }
+    if (labs(outer.from) >= labs(inner.from)) {
+        copy_rows(copy, to, from, outer, inner);
+        return;
+    }
+    for (intptr_t i = 0; i < outer.n; i += TILE)
+        for (intptr_t j = 0; j < inner.n; j += TILE)
+            copy_rows(copy, to + i * outer.to + j * inner.to,
+                      from + i * outer.from + j * inner.from, piece(outer, i), piece(inner, j));
+}
+
+static void copy_axes(mx_loop_function copy, char *to, const char *from,
+                      const struct axis *axes, int count)
+{
+    if (count == 2) {
+        copy_plane(copy, to, from, axes[0], axes[1]);
+        return;
+    }
+    for (intptr_t i = 0; i < axes[0].n; i++)
+        copy_axes(copy, to + i * axes[0].to, from + i * axes[0].from, axes + 1, count - 1);
+}
+
+void mx_copy_block(char *to, const intptr_t *to_strides, const char *from,
+                   const intptr_t *from_strides, const intptr_t *shape, int ndim, int itemsize)
+{
+    static const struct axis single = {.n = 1};
+    struct axis axes[MX_MAX_NDIM + 1];
+    mx_loop_function copy = mx_copy_loop(itemsize);
+    int count = order_axes(axes, to_strides, from_strides, shape, ndim);
+    if (count < 0)
+        return;
+    if (count < 2)
+        copy_rows(copy, to, from, single, count == 0 ? single : axes[0]);
+    else
+        copy_axes(copy, to, from, axes, count);
+}

@@ -1,0 +1,267 @@
+/* index_kernels.c -- compiled for each instruction set: see isa.h.
+ *
+ * What an update gives is what NumPy's loops give for one element after the other: the larger
+ * and the smaller of two numbers are the second where they are equal (zeros have signs), and
+ * NaN if one of them is.
+ */
+#include "cpu/kernels/index_kernels.h"
+
+#include "cpu/kernels/half.h"
+
+#undef bool /* the name of a dtype here */
+
+/* -- Ranges ------------------------------------------------------------------------ */
+
+#define RANGE(name, type)                                                                    \
+    static void range_##name(const void *indices, intptr_t n, int64_t *least, int64_t *most) \
+    {                                                                                        \
+        const type *at = indices;                                                            \
+        type low = at[0], high = at[0];                                                      \
+        for (intptr_t i = 1; i < n; i++) {                                                   \
+            low = at[i] < low ? at[i] : low;                                                 \
+            high = at[i] > high ? at[i] : high;                                              \
+        }                                                                                    \
+        *least = (int64_t)low < *least ? (int64_t)low : *least;                              \
+        *most = (int64_t)high > *most ? (int64_t)high : *most;                               \
+    }
+
+/* uint64 is read as int64. */
+#define INDICES(X)      \
+    X(int8, int8_t)     \
+    X(int16, int16_t)   \
+    X(int32, int32_t)   \
+    X(int64, int64_t)   \
+    X(uint8, uint8_t)   \
+    X(uint16, uint16_t) \
+    X(uint32, uint32_t) \
+    X(uint64, int64_t)
+
+INDICES(RANGE)
+
+/* -- Takes ------------------------------------------------------------------------- */
+
+typedef double _Complex uint128_t; /* moved, and never computed with */
+
+#define PLAIN(i)    (i)
+#define NEGATIVE(i) mx_index_from_end(i, size)
+#define CLAMP(i)    mx_index_nearest(NEGATIVE(i), size)
+
+#define TAKE(bounds, BOUNDS, type)                                                        \
+    static void take_##bounds##_##type(const char *table, intptr_t stride, intptr_t size, \
+                                       const int64_t *indices, char *out, intptr_t n)     \
+    {                                                                                     \
+        type *to = (type *)(void *)out;                                                   \
+        (void)size;                                                                       \
+        for (intptr_t i = 0; i < n; i++) {                                                \
+            int64_t index = indices[i];                                                   \
+            to[i] = *(const type *)(const void *)(table + BOUNDS(index) * stride);        \
+        }                                                                                 \
+    }
+#define TAKES(bounds, BOUNDS)      \
+    TAKE(bounds, BOUNDS, uint8_t)  \
+    TAKE(bounds, BOUNDS, uint16_t) \
+    TAKE(bounds, BOUNDS, uint32_t) \
+    TAKE(bounds, BOUNDS, uint64_t) \
+    TAKE(bounds, BOUNDS, uint128_t)
+
+TAKES(plain, PLAIN)
+TAKES(negative, NEGATIVE)
+TAKES(clamp, CLAMP)
+
+/* Every one is put down, and the next one over it unless it is kept: no branches. */
+#define KEEP(type)                                                                             \
+    static intptr_t keep_##type(const int64_t *indices, intptr_t n, int64_t low, int64_t high, \
+                                const char *values, intptr_t value_stride, int64_t *kept,      \
+                                char *kept_values)                                             \
+    {                                                                                          \
+        type *to = (type *)(void *)kept_values;                                                \
+        const uint64_t size = (uint64_t)(high - low);                                          \
+        intptr_t count = 0;                                                                    \
+        for (intptr_t i = 0; i < n; i++) {                                                     \
+            kept[count] = indices[i];                                                          \
+            to[count] = *(const type *)(const void *)(values + i * value_stride);              \
+            count += (uint64_t)(indices[i] - low) < size;                                      \
+        }                                                                                      \
+        return count;                                                                          \
+    }
+KEEP(uint8_t)
+KEEP(uint16_t)
+KEEP(uint32_t)
+KEEP(uint64_t)
+KEEP(uint128_t)
+
+/* -- Updates ----------------------------------------------------------------------- */
+
+#define SET(a, b)           (b)
+#define ADD(a, b)           ((a) + (b))
+#define SUBTRACT(a, b)      ((a) - (b))
+#define MULTIPLY(a, b)      ((a) * (b))
+#define DIVIDE(a, b)        ((a) / (b))
+#define MAXIMUM(a, b)       ((a) > (b) ? (a) : (b))
+#define MINIMUM(a, b)       ((a) < (b) ? (a) : (b))
+#define FLOAT_MAXIMUM(a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
+#define FLOAT_MINIMUM(a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
+
+#define BLOCK   1024
+#define REPEATS 4 /* of so many neighbours, all but one are the same: one element is busy */
+
+static int is_busy(const int64_t *places, intptr_t n)
+{
+    intptr_t same = 0;
+    for (intptr_t i = 1; i < n; i++)
+        same += places[i] == places[i - 1];
+    return same > n - n / REPEATS;
+}
+
+#define ELEMENT(i) (*(type *)(void *)(target + (intptr_t)places[i] * step))
+#define VALUE(i)   (*(const type *)(const void *)(values + (i) * value_stride))
+
+/* Repeated updates of one element are made in a register: else each waits for the store of
+ * the one before. */
+#define UPDATE(name, OPERATION, dtype, element)                                             \
+    static void name##_##dtype(char *target, intptr_t step, const int64_t *places,          \
+                               const char *values, intptr_t value_stride, intptr_t n)       \
+    {                                                                                       \
+        typedef element type;                                                               \
+        for (; n > 0; n -= BLOCK, places += BLOCK, values += BLOCK * value_stride) {        \
+            const intptr_t end = n < BLOCK ? n : BLOCK;                                     \
+            if (!is_busy(places, end)) {                                                    \
+                for (intptr_t i = 0; i < end; i++)                                          \
+                    ELEMENT(i) = (type)OPERATION(ELEMENT(i), VALUE(i));                     \
+                continue;                                                                   \
+            }                                                                               \
+            for (intptr_t i = 0; i < end;) {                                                \
+                const int64_t place = places[i];                                            \
+                const intptr_t first = i;                                                   \
+                type value = ELEMENT(i);                                                    \
+                for (; i < end && places[i] == place; i++)                                  \
+                    value = (type)OPERATION(value, VALUE(i));                               \
+                ELEMENT(first) = value;                                                     \
+            }                                                                               \
+        }                                                                                   \
+    }                                                                                       \
+    static void name##_row_##dtype(char *target, const char *values, intptr_t value_stride, \
+                                   intptr_t n)                                              \
+    {                                                                                       \
+        typedef element type;                                                               \
+        type *at = (type *)(void *)target;                                                  \
+        const type *from = (const type *)(const void *)values;                              \
+        if (value_stride == sizeof(type))                                                   \
+            for (intptr_t i = 0; i < n; i++)                                                \
+                at[i] = (type)OPERATION(at[i], from[i]);                                    \
+        else                                                                                \
+            for (intptr_t i = 0; i < n; i++)                                                \
+                at[i] = (type)OPERATION(at[i], VALUE(i));                                   \
+    }
+
+static inline float of_half(uint16_t half)
+{
+    return mx_float_of_bits(mx_half_to_float_bits(half));
+}
+
+static inline uint16_t half_of(float x)
+{
+    uint32_t raised = 0;
+    uint16_t half = mx_half_of_float_bits(mx_float_bits(x), &raised);
+    if (raised)
+        mx_half_raise(raised);
+    return half;
+}
+
+/* Of equal ones the first, here: NumPy's loop of float16 is another one. */
+static inline uint16_t half_maximum(uint16_t a, uint16_t b)
+{
+    return of_half(a) != of_half(a) || of_half(a) >= of_half(b) ? a : b;
+}
+
+static inline uint16_t half_minimum(uint16_t a, uint16_t b)
+{
+    return of_half(a) != of_half(a) || of_half(a) <= of_half(b) ? a : b;
+}
+
+#define HALF_ADD(a, b)      half_of(of_half(a) + of_half(b))
+#define HALF_SUBTRACT(a, b) half_of(of_half(a) - of_half(b))
+#define HALF_MULTIPLY(a, b) half_of(of_half(a) * of_half(b))
+#define HALF_DIVIDE(a, b)   half_of(of_half(a) / of_half(b))
+
+/* Integers wrap around, which only unsigned ones may in C; narrow ones become int. */
+#define INTEGER_MULTIPLY(a, b) (1u * (a) * (b))
+
+/* Operations on integers: on their bits, or on what they are. */
+#define BITS(X, name, OPERATION)         \
+    X(name, OPERATION, int8, uint8_t)    \
+    X(name, OPERATION, int16, uint16_t)  \
+    X(name, OPERATION, int32, uint32_t)  \
+    X(name, OPERATION, int64, uint64_t)  \
+    X(name, OPERATION, uint8, uint8_t)   \
+    X(name, OPERATION, uint16, uint16_t) \
+    X(name, OPERATION, uint32, uint32_t) \
+    X(name, OPERATION, uint64, uint64_t)
+#define INTEGERS(X, name, OPERATION)     \
+    X(name, OPERATION, int8, int8_t)     \
+    X(name, OPERATION, int16, int16_t)   \
+    X(name, OPERATION, int32, int32_t)   \
+    X(name, OPERATION, int64, int64_t)   \
+    X(name, OPERATION, uint8, uint8_t)   \
+    X(name, OPERATION, uint16, uint16_t) \
+    X(name, OPERATION, uint32, uint32_t) \
+    X(name, OPERATION, uint64, uint64_t)
+#define FLOATS(X, name, HALF_OPERATION, OPERATION) \
+    X(name, HALF_OPERATION, float16, uint16_t)     \
+    X(name, OPERATION, float32, float)             \
+    X(name, OPERATION, float64, double)
+
+#define SETS(X)                      \
+    BITS(X, set, SET)                \
+    X(set, SET, bool, uint8_t)       \
+    X(set, SET, float16, uint16_t)   \
+    X(set, SET, bfloat16, uint16_t)  \
+    X(set, SET, float32, uint32_t)   \
+    X(set, SET, float64, uint64_t)   \
+    X(set, SET, complex64, uint64_t) \
+    X(set, SET, complex128, uint128_t)
+#define SUMS(X)        BITS(X, add, ADD) FLOATS(X, add, HALF_ADD, ADD)
+#define DIFFERENCES(X) BITS(X, subtract, SUBTRACT) FLOATS(X, subtract, HALF_SUBTRACT, SUBTRACT)
+#define PRODUCTS(X) \
+    BITS(X, multiply, INTEGER_MULTIPLY) FLOATS(X, multiply, HALF_MULTIPLY, MULTIPLY)
+#define QUOTIENTS(X) FLOATS(X, divide, HALF_DIVIDE, DIVIDE)
+#define MAXIMA(X) INTEGERS(X, maximum, MAXIMUM) FLOATS(X, maximum, half_maximum, FLOAT_MAXIMUM)
+#define MINIMA(X) INTEGERS(X, minimum, MINIMUM) FLOATS(X, minimum, half_minimum, FLOAT_MINIMUM)
+
+SETS(UPDATE)
+SUMS(UPDATE)
+DIFFERENCES(UPDATE)
+PRODUCTS(UPDATE)
+QUOTIENTS(UPDATE)
+MAXIMA(UPDATE)
+MINIMA(UPDATE)
+
+/* -- The table --------------------------------------------------------------------- */
+
+#define RANGE_OF(name, type) [MX_DTYPE_##name] = range_##name,
+#define TAKES_OF(bounds)                                                          \
+    {take_##bounds##_uint8_t, take_##bounds##_uint16_t, take_##bounds##_uint32_t, \
+     take_##bounds##_uint64_t, take_##bounds##_uint128_t}
+
+#define ELEMENTS(name, OPERATION, dtype, type) [MX_DTYPE_##dtype] = name##_##dtype,
+#define ROWS(name, OPERATION, dtype, type)     [MX_DTYPE_##dtype] = name##_row_##dtype,
+#define UPDATES(X)                               \
+    {                                            \
+        [MX_SET] = {SETS(X)},                    \
+        [MX_UPDATE_ADD] = {SUMS(X)},             \
+        [MX_UPDATE_SUBTRACT] = {DIFFERENCES(X)}, \
+        [MX_UPDATE_MULTIPLY] = {PRODUCTS(X)},    \
+        [MX_UPDATE_DIVIDE] = {QUOTIENTS(X)},     \
+        [MX_UPDATE_MAXIMUM] = {MAXIMA(X)},       \
+        [MX_UPDATE_MINIMUM] = {MINIMA(X)},       \
+    }
+
+const struct mx_index_runs MX_ISA_NAME(mx_index_runs) = {
+    .ranges = {INDICES(RANGE_OF)},
+    .takes = {[MX_PLAIN] = TAKES_OF(plain),
+              [MX_NEGATIVE] = TAKES_OF(negative),
+              [MX_CLAMP] = TAKES_OF(clamp)},
+    .keeps = {keep_uint8_t, keep_uint16_t, keep_uint32_t, keep_uint64_t, keep_uint128_t},
+    .updates = UPDATES(ELEMENTS),
+    .rows = UPDATES(ROWS),
+};

@@ -1,0 +1,41 @@
+/* isa.c -- which instruction set the processor has. */
+#include "cpu/kernels/isa.h"
+
+#include <stdatomic.h>
+
+static atomic_int used = -1;
+
+static int detect(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    /* Whatever has AVX2 also has F16C and BMI: x86-64-v3. */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return MX_ISA_base;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return MX_ISA_v3;
+    return MX_ISA_v4;
+#else
+    return MX_ISA_base;
+#endif
+}
+
+int mx_isa(void)
+{
+    int isa = atomic_load_explicit(&used, memory_order_relaxed);
+    if (isa < 0) {
+        isa = detect();
+        atomic_store_explicit(&used, isa, memory_order_relaxed);
+    }
+    return isa;
+}
+
+int mx_isa_limit(int isa)
+{
+    int widest = detect();
+    isa = isa < widest ? isa : widest;
+    atomic_store_explicit(&used, isa, memory_order_relaxed);
+    return isa;
+}

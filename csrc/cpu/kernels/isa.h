@@ -1,0 +1,30 @@
+#pragma once
+/* isa.h -- instruction sets: some sources are compiled once for each of them.
+ *
+ * The build defines MX_ISA as one of the names below; MX_ISA_NAME(f) is then the name that
+ * a source gives its function or table f for that set.  What they compute never depends
+ * on the set.
+ */
+#include "base/base.h"
+
+#define MX_ISA_PASTE(name, isa)  name##_##isa
+#define MX_ISA_EXPAND(name, isa) MX_ISA_PASTE(name, isa)
+#define MX_ISA_NAME(name)        MX_ISA_EXPAND(name, MX_ISA)
+
+#if defined(__x86_64__)
+#define MX_ISAS(X) X(base) X(v3) X(v4)
+#else
+#define MX_ISAS(X) X(base)
+#endif
+
+enum mx_isa {
+#define ISA(name) MX_ISA_##name,
+    MX_ISAS(ISA)
+#undef ISA
+        MX_ISA_COUNT
+};
+
+int mx_isa(void); /* the widest that this processor has */
+
+/* For tests: use this one at most; gives what is used now. */
+int mx_isa_limit(int isa);

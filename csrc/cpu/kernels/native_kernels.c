@@ -1,0 +1,438 @@
+/* native_kernels.c -- compiled for each instruction set: see isa.h. */
+#include "cpu/kernels/native_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu/kernels/bfloat.h"
+#include "cpu/kernels/half.h"
+
+#define BLOCK 256
+
+/* No iteration needs another, also where the result takes the place of its operand. */
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+static intptr_t smaller(intptr_t x, intptr_t y) { return x < y ? x : y; }
+
+/* -- Sine and cosine of float64 ---------------------------------------------------------- */
+
+#if defined(__FMA__) || defined(__aarch64__)
+
+/* Sizes of numbers, as their bits: these compare NaN without a condition.  Beyond LARGEST, 1e5,
+ * the quotient by pi/2 takes more bits than the reduction below keeps; below TINY, 2**-27,
+ * sin(x) is x and cos(x) is 1; NEAR, 2**-36, is what cancellation may leave of x. */
+#define LARGEST 0x40f86a0000000000
+#define TINY    0x3e40000000000000
+#define NEAR    0x3db0000000000000
+#define NORMAL  0x0010000000000000
+
+static inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+static inline int64_t bits_of(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double of_bits(int64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline int64_t size_of(double x) { return bits_of(x) & INT64_MAX; }
+
+/* Negative for all but the numbers from TINY to LARGEST. */
+static inline int64_t margin_of(double x)
+{
+    return (size_of(x) - TINY) | (LARGEST - size_of(x));
+}
+
+/* x where the mask has all bits, y where it has none.  Not `?:`, of which compilers make
+ * branches around the computation of x and y, and then no vectors. */
+static inline double choose(int64_t mask, double x, double y)
+{
+    return of_bits((bits_of(x) & mask) | (bits_of(y) & ~mask));
+}
+
+/* x as q pi/2 + r + low with |r| <= pi/4; sum holds the last bits of q. */
+struct reduced {
+    double sum, first, r, low;
+};
+
+/* pi/2 in three parts of 53 bits.  q times the first is taken from x without an error: both
+ * are multiples of 2**-53 that differ by less than 1.  q times the second is less than 2**-38,
+ * so where NEAR <= |first|, `first - r` has no error either. */
+static inline struct reduced reduce(double x)
+{
+    const double magic = 0x1.8p52; /* its sum with a number is rounded to an integer */
+    struct reduced out;
+    out.sum = fused(x, 0x1.45f306dc9c883p-1, magic);
+    double q = out.sum - magic;
+    out.first = fused(-q, 0x1.921fb54442d18p+0, x);
+    out.r = fused(-q, 0x1.1a62633145c07p-54, out.first);
+    out.low = fused(-q, 0x1.1a62633145c07p-54, out.first - out.r);
+    out.low = fused(-q, -0x1.f1976b7ed8fbcp-110, out.low);
+    return out;
+}
+
+/* sin(x) for quarter 0, cos(x) for quarter 1, of a plain x.  Makes *near negative if x is too
+ * near a multiple of pi/2.  The coefficients are those of Chebyshev interpolation in r**2,
+ * computed with 50 digits; together they are off by less than 6e-18 of the result. */
+static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
+{
+    struct reduced reduced = reduce(x);
+    *near |= size_of(reduced.first) - NEAR;
+    double r = reduced.r, low = reduced.low;
+
+    /* z + z_low is r**2, cube + cube_low is r**3: without the low parts they would cost a
+     * quarter of an ulp. */
+    double z = r * r, z_low = fused(r, r, -z);
+    double cube = r * z, cube_low = fused(r, z_low, fused(r, z, -cube));
+    double s = -0x1.ab0f25d21fd31p-41;
+    s = fused(s, z, 0x1.6121703ee57b0p-33);
+    s = fused(s, z, -0x1.ae64540000f84p-26);
+    s = fused(s, z, 0x1.71de3a5455b9ap-19);
+    s = fused(s, z, -0x1.a01a01a0198dep-13);
+    s = fused(s, z, 0x1.1111111111110p-7);
+    s = fused(s, z, -0x1.5555555555555p-3);
+    double half_z = 0.5 * z;
+    double sine = r + fused(cube, s, fused(cube_low, s, fused(-half_z, low, low)));
+
+    double c = -0x1.9075bb66967d4p-37;
+    c = fused(c, z, 0x1.1eeb5de1e2b95p-29);
+    c = fused(c, z, -0x1.27e4fa0d3726cp-22);
+    c = fused(c, z, 0x1.a01a019f4671dp-16);
+    c = fused(c, z, -0x1.6c16c16c16944p-10);
+    c = fused(c, z, 0x1.5555555555555p-5);
+    double nearly = 1 - half_z, rest = fused(-r, low, (1 - nearly) - half_z);
+    double cosine = nearly + fused(z * z, c, fused(-0.5, z_low, rest));
+
+    uint64_t turn = (uint64_t)(bits_of(reduced.sum) + quarter);
+    double value = choose(-(int64_t)(turn & 1), cosine, sine);
+    return of_bits(bits_of(value) ^ (int64_t)(turn >> 1 << 63));
+}
+
+/* Whether it is left to the C library: NaN and infinity, the large, those too near a multiple
+ * of pi/2, and for the sine the subnormal, which underflow. */
+static bool is_special(double x, int64_t quarter)
+{
+    int64_t size = size_of(x), near = 0;
+    if (size < TINY)
+        return quarter == 0 && size != 0 && size < NORMAL;
+    if (size <= LARGEST)
+        sine_or_cosine(x, quarter, &near);
+    return size > LARGEST || near < 0;
+}
+
+/* The first loop over the numbers sees whether the second, which is faster, may be used. */
+#define CIRCULAR(name, quarter, of_tiny)                                                  \
+    static void name(const void *from, const void *none, void *to, intptr_t n)            \
+    {                                                                                     \
+        double block[BLOCK];                                                              \
+        (void)none;                                                                       \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
+            const double *x = (const double *)from + at;                                  \
+            intptr_t count = smaller(n - at, BLOCK);                                      \
+            int64_t other = 0, near = 0;                                                  \
+            for (intptr_t i = 0; i < count; i++)                                          \
+                other |= margin_of(x[i]);                                                 \
+            if (other >= 0)                                                               \
+                for (intptr_t i = 0; i < count; i++)                                      \
+                    block[i] = sine_or_cosine(x[i], quarter, &near);                      \
+            else                                                                          \
+                for (intptr_t i = 0; i < count; i++) {                                    \
+                    int64_t mask = -(int64_t)(margin_of(x[i]) >= 0);                      \
+                    double value = sine_or_cosine(choose(mask, x[i], 1), quarter, &near); \
+                    block[i] = choose(mask, value, of_tiny);                              \
+                }                                                                         \
+            for (intptr_t i = 0; i < count && (other | near) < 0; i++)                    \
+                if (is_special(x[i], quarter))                                            \
+                    block[i] = quarter ? cos(x[i]) : sin(x[i]);                           \
+            memcpy((double *)to + at, block, (size_t)count * sizeof *block);              \
+        }                                                                                 \
+    }
+
+CIRCULAR(float64_sin, 0, x[i])
+CIRCULAR(float64_cos, 1, 1)
+
+#define CIRCULAR_RUNS [MX_OP_sin] = float64_sin, [MX_OP_cos] = float64_cos,
+#else
+#define CIRCULAR_RUNS
+#endif
+
+/* -- Square roots, for which NumPy takes 16 bytes at a time -------------------------------- */
+
+#if defined(__AVX__)
+
+#define ROOTS(type, element, root)                                                    \
+    static void type##_sqrt(const void *from, const void *none, void *to, intptr_t n) \
+    {                                                                                 \
+        const element *x = from;                                                      \
+        element *y = to;                                                              \
+        (void)none;                                                                   \
+        INDEPENDENT                                                                   \
+        for (intptr_t i = 0; i < n; i++)                                              \
+            y[i] = root(x[i]);                                                        \
+    }
+
+ROOTS(float32, float, sqrtf)
+ROOTS(float64, double, sqrt)
+
+#define ROOT(type) [MX_OP_sqrt] = type##_sqrt,
+#else
+#define ROOT(type)
+#endif
+
+/* -- float16 and bfloat16, computed in float32 as in NumPy and ml_dtypes ------------------ */
+
+#define NARROW(function, nin, value, to_float, of_float)                            \
+    static void function(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                               \
+        float a[BLOCK], b[BLOCK];                                                   \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                \
+            intptr_t count = smaller(n - at, BLOCK);                                \
+            to_float((const uint16_t *)from + at, a, count);                        \
+            if (nin == 2)                                                           \
+                to_float((const uint16_t *)other + at, b, count);                   \
+            INDEPENDENT                                                             \
+            for (intptr_t i = 0; i < count; i++)                                    \
+                a[i] = value;                                                       \
+            of_float(a, (uint16_t *)to + at, count);                                \
+        }                                                                           \
+    }
+
+#define HALVES(name, nin, value) \
+    NARROW(float16_##name, nin, value, mx_half_to_float, mx_half_of_float)
+#define BFLOATS(name, nin, value) \
+    NARROW(bfloat16_##name, nin, value, mx_bfloat_to_float, mx_bfloat_of_float)
+
+/* Of two NaN the second, as ml_dtypes was compiled. */
+BFLOATS(add, 2, b[i] != b[i] ? b[i] : a[i] + b[i])
+BFLOATS(subtract, 2, a[i] - b[i])
+BFLOATS(multiply, 2, b[i] != b[i] ? b[i] : a[i] * b[i])
+BFLOATS(divide, 2, a[i] / b[i])
+BFLOATS(reciprocal, 1, 1.0f / a[i])
+BFLOATS(sqrt, 1, sqrtf(a[i]))
+
+/* NaN meets a condition in these. */
+#define ORDERS(name, is_ordered)                                                           \
+    static void bfloat16_##name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                                      \
+        float a[BLOCK], b[BLOCK];                                                          \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                       \
+            intptr_t count = smaller(n - at, BLOCK);                                       \
+            uint8_t *out = (uint8_t *)to + at;                                             \
+            mx_bfloat_to_float((const uint16_t *)from + at, a, count);                     \
+            mx_bfloat_to_float((const uint16_t *)other + at, b, count);                    \
+            INDEPENDENT                                                                    \
+            for (intptr_t i = 0; i < count; i++)                                           \
+                out[i] = a[i] is_ordered b[i];                                             \
+        }                                                                                  \
+    }
+
+ORDERS(less, <)
+ORDERS(less_equal, <=)
+ORDERS(greater, >)
+ORDERS(greater_equal, >=)
+
+HALVES(add, 2, a[i] + b[i])
+HALVES(subtract, 2, a[i] - b[i])
+HALVES(multiply, 2, a[i] * b[i])
+HALVES(divide, 2, a[i] / b[i])
+HALVES(square, 1, a[i] * a[i])
+HALVES(reciprocal, 1, 1.0f / a[i])
+HALVES(sqrt, 1, sqrtf(a[i]))
+HALVES(deg2rad, 1, a[i] * (3.14159265f / 180))
+HALVES(rad2deg, 1, a[i] * (180 / 3.14159265f))
+
+/* Where one instruction rounds, also a signalling NaN. */
+#if defined(__SSE4_1__) || defined(__aarch64__)
+HALVES(rint, 1, rintf(a[i]))
+HALVES(floor, 1, floorf(a[i]))
+HALVES(ceil, 1, ceilf(a[i]))
+HALVES(trunc, 1, truncf(a[i]))
+#define ROUNDED FLOAT16(rint), FLOAT16(floor), FLOAT16(ceil), FLOAT16(trunc)
+#else
+#define ROUNDED
+#endif
+
+/* -- Quotients of float16 ---------------------------------------------------------------- */
+
+static inline bool is_below_zero(float x) { return __builtin_isless(x, 0.0f); }
+
+/* Exact: whole numbers of 2**-24 have at most 40 bits.  x is finite, y neither zero nor NaN. */
+static inline float half_fmod(float x, float y)
+{
+    double quotient = trunc((double)x / (double)y);
+    return copysignf((float)((double)x - quotient * (double)y), x);
+}
+
+/* From the remainder with the sign of the dividend, rounded as NumPy does. */
+static inline float half_remainder(float y, float rest)
+{
+    float moved = is_below_zero(y) != is_below_zero(rest) ? rest + y : rest;
+    return rest == 0 ? copysignf(0, y) : moved;
+}
+
+static inline float half_floor_divide(float x, float y, float rest)
+{
+    float quotient = (x - rest) / y;
+    bool is_moved = rest != 0 && is_below_zero(y) != is_below_zero(rest);
+    quotient = is_moved ? quotient - 1 : quotient;
+    float whole = floorf(quotient);
+    whole = __builtin_isgreater(quotient - whole, 0.5f) ? whole + 1 : whole;
+    return quotient == 0 ? copysignf(0, x / y) : whole;
+}
+
+/* What raises conditions on its way goes one by one, through the C library. */
+#define QUOTIENTS(name, value, value_of_zero)                                             \
+    static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                                     \
+        float a[BLOCK], b[BLOCK];                                                         \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
+            intptr_t count = smaller(n - at, BLOCK);                                      \
+            const uint16_t *x = (const uint16_t *)from + at;                              \
+            const uint16_t *y = (const uint16_t *)other + at;                             \
+            int special = 0;                                                              \
+            for (intptr_t i = 0; i < count; i++)                                          \
+                special |= ((x[i] & 0x7fff) >= 0x7c00) | ((y[i] & 0x7fff) >= 0x7c00) |    \
+                           ((y[i] & 0x7fff) == 0);                                        \
+            mx_half_to_float(x, a, count);                                                \
+            mx_half_to_float(y, b, count);                                                \
+            if (special) {                                                                \
+                for (intptr_t i = 0; i < count; i++) {                                    \
+                    float rest = fmodf(a[i], b[i]);                                       \
+                    a[i] = b[i] == 0 ? (value_of_zero) : (value);                         \
+                }                                                                         \
+            } else {                                                                      \
+                INDEPENDENT                                                               \
+                for (intptr_t i = 0; i < count; i++) {                                    \
+                    float rest = half_fmod(a[i], b[i]);                                   \
+                    a[i] = value;                                                         \
+                }                                                                         \
+            }                                                                             \
+            mx_half_of_float(a, (uint16_t *)to + at, count);                              \
+        }                                                                                 \
+    }
+
+QUOTIENTS(fmod, rest, rest)
+QUOTIENTS(remainder, half_remainder(b[i], rest), rest)
+QUOTIENTS(floor_divide, half_floor_divide(a[i], b[i], rest), a[i] / b[i])
+
+/* -- float16, by its bits ------------------------------------------------------------------ */
+
+static inline int16_t size_of_half(uint16_t half) { return (int16_t)(half & 0x7fff); }
+
+/* Integers in the order of the numbers; the two zeros are one. */
+static inline int16_t rank(uint16_t half)
+{
+    int16_t size = size_of_half(half);
+    return half & 0x8000 ? (int16_t)-size : size;
+}
+
+static inline bool is_nan(uint16_t half) { return size_of_half(half) > 0x7c00; }
+
+static inline bool is_true(uint16_t half) { return size_of_half(half) != 0; }
+
+static inline bool is_ordered(uint16_t x, uint16_t y) { return !is_nan(x) & !is_nan(y); }
+
+#define BITS(name, type, value)                                                           \
+    static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                                     \
+        const uint16_t *x = from, *y = other;                                             \
+        (void)y;                                                                          \
+        type *out = to;                                                                   \
+        INDEPENDENT                                                                       \
+        for (intptr_t i = 0; i < n; i++)                                                  \
+            out[i] = (type)(value);                                                       \
+    }
+
+static inline uint16_t heaviside(uint16_t half, uint16_t at_zero)
+{
+    uint16_t step = half & 0x8000 ? 0 : 0x3c00;
+    return is_nan(half) ? half : is_true(half) ? step : at_zero;
+}
+
+BITS(less, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) < rank(y[i])))
+BITS(less_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) <= rank(y[i])))
+BITS(greater, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) > rank(y[i])))
+BITS(greater_equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) >= rank(y[i])))
+BITS(equal, uint8_t, is_ordered(x[i], y[i]) & (rank(x[i]) == rank(y[i])))
+BITS(not_equal, uint8_t, !is_ordered(x[i], y[i]) | (rank(x[i]) != rank(y[i])))
+BITS(maximum, uint16_t,
+     is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
+BITS(minimum, uint16_t,
+     is_nan(x[i]) | (!is_nan(y[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+BITS(fmax, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) >= rank(y[i]))) ? x[i] : y[i])
+BITS(fmin, uint16_t, is_nan(y[i]) | (!is_nan(x[i]) & (rank(x[i]) <= rank(y[i]))) ? x[i] : y[i])
+
+BITS(heaviside, uint16_t, heaviside(x[i], y[i]))
+BITS(negative, uint16_t, x[i] ^ 0x8000)
+BITS(fabs, uint16_t, size_of_half(x[i]))
+BITS(copysign, uint16_t, size_of_half(x[i]) | (y[i] & 0x8000))
+BITS(sign, uint16_t, is_nan(x[i]) ? x[i] : is_true(x[i]) ? (x[i] & 0x8000) | 0x3c00 : 0)
+BITS(signbit, uint8_t, x[i] >> 15)
+BITS(isnan, uint8_t, is_nan(x[i]))
+BITS(isinf, uint8_t, size_of_half(x[i]) == 0x7c00)
+BITS(isfinite, uint8_t, size_of_half(x[i]) < 0x7c00)
+BITS(logical_and, uint8_t, is_true(x[i]) & is_true(y[i]))
+BITS(logical_or, uint8_t, is_true(x[i]) | is_true(y[i]))
+BITS(logical_xor, uint8_t, is_true(x[i]) ^ is_true(y[i]))
+BITS(logical_not, uint8_t, !is_true(x[i]))
+
+#define FLOAT16(name) [MX_OP_##name] = float16_##name
+
+#define BFLOAT16(name) [MX_OP_##name] = bfloat16_##name
+
+const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
+    .float16 = {FLOAT16(add),
+                FLOAT16(subtract),
+                FLOAT16(multiply),
+                FLOAT16(divide),
+                FLOAT16(square),
+                FLOAT16(reciprocal),
+                FLOAT16(sqrt),
+                FLOAT16(deg2rad),
+                FLOAT16(rad2deg),
+                [MX_OP_radians] = float16_deg2rad,
+                [MX_OP_degrees] = float16_rad2deg,
+                FLOAT16(fmod),
+                FLOAT16(remainder),
+                FLOAT16(floor_divide),
+                FLOAT16(less),
+                FLOAT16(less_equal),
+                FLOAT16(greater),
+                FLOAT16(greater_equal),
+                FLOAT16(equal),
+                FLOAT16(not_equal),
+                FLOAT16(maximum),
+                FLOAT16(minimum),
+                FLOAT16(fmax),
+                FLOAT16(fmin),
+                FLOAT16(heaviside),
+                FLOAT16(negative),
+                FLOAT16(fabs),
+                FLOAT16(copysign),
+                FLOAT16(sign),
+                FLOAT16(signbit),
+                FLOAT16(isnan),
+                FLOAT16(isinf),
+                FLOAT16(isfinite),
+                FLOAT16(logical_and),
+                FLOAT16(logical_or),
+                FLOAT16(logical_xor),
+                FLOAT16(logical_not),
+                ROUNDED},
+    .bfloat16 = {BFLOAT16(add), BFLOAT16(subtract), BFLOAT16(multiply), BFLOAT16(divide),
+                 BFLOAT16(reciprocal), BFLOAT16(sqrt), BFLOAT16(less), BFLOAT16(less_equal),
+                 BFLOAT16(greater), BFLOAT16(greater_equal)},
+    .float32 = {[0] = NULL, ROOT(float32)},
+    .float64 = {[0] = NULL, ROOT(float64) CIRCULAR_RUNS},
+};

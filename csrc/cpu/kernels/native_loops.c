@@ -1,0 +1,91 @@
+/* native_loops.c -- loops over elements at any distance from runs over contiguous ones. */
+#include "cpu/kernels/native_loops.h"
+
+#include "cpu/kernels/copies.h"
+#include "cpu/kernels/native_kernels.h"
+#include "ir/dtypes.h"
+
+#define BLOCK 256
+
+/* What a loop is called with. */
+struct own {
+    mx_own_run *run;
+    int nin, itemsize, out_itemsize;
+};
+
+/* Only what is not contiguous is packed, what is the same for all elements once. */
+static void run_loop(char **args, const intptr_t *dimensions, const intptr_t *strides,
+                     void *data)
+{
+    const struct own *own = data;
+    const int nin = own->nin;
+    const intptr_t steps[3] = {own->itemsize, nin == 2 ? own->itemsize : own->out_itemsize,
+                               own->out_itemsize};
+    _Alignas(64) char scratch[3][BLOCK * 8];
+    intptr_t length = dimensions[0];
+    bool is_packed[3];
+    for (int k = 0; k <= nin; k++)
+        if ((is_packed[k] = strides[k] != steps[k]))
+            length = BLOCK;
+    for (intptr_t at = 0; at < dimensions[0]; at += length) {
+        intptr_t n = dimensions[0] - at < length ? dimensions[0] - at : length;
+        char *now[3];
+        for (int k = 0; k <= nin; k++) {
+            char *there = args[k] + at * strides[k];
+            now[k] = is_packed[k] ? scratch[k] : there;
+            if (is_packed[k] && k < nin && (strides[k] != 0 || at == 0))
+                mx_copy_loop(own->itemsize)((char *[]){there, now[k]}, &n,
+                                            (intptr_t[]){strides[k], steps[k]}, NULL);
+        }
+        own->run(now[0], now[1], now[nin], n);
+        if (is_packed[nin])
+            mx_copy_loop(own->out_itemsize)((char *[]){now[nin], args[nin] + at * strides[nin]},
+                                            &n, (intptr_t[]){steps[nin], strides[nin]}, NULL);
+    }
+}
+
+static const struct mx_own_runs *runs(void)
+{
+    static const struct mx_own_runs *const tables[] = {
+#define ISA(name) &mx_own_runs_##name,
+        MX_ISAS(ISA)
+#undef ISA
+    };
+    return tables[mx_isa()];
+}
+
+static mx_own_run *run_of(int op, int dtype)
+{
+    switch (dtype) {
+    case MX_DTYPE_float16:
+        return runs()->float16[op];
+    case MX_DTYPE_bfloat16:
+        return runs()->bfloat16[op];
+    case MX_DTYPE_float32:
+        return runs()->float32[op];
+    case MX_DTYPE_float64:
+        return runs()->float64[op];
+    default:
+        return NULL;
+    }
+}
+
+bool mx_own_loop(struct mx_loop *out, int op, const int *dtypes)
+{
+    static struct own owns[MX_DTYPE_COUNT][MX_OP_COUNT];
+    const struct mx_op_row *row = mx_op_get(op);
+    if (!row || !run_of(op, dtypes[0]))
+        return false;
+    for (int k = 1; k < row->nin; k++)
+        if (dtypes[k] != dtypes[0])
+            return false;
+    struct own *own = &owns[dtypes[0]][op];
+    *own = (struct own){
+        .run = run_of(op, dtypes[0]),
+        .nin = row->nin,
+        .itemsize = mx_dtype_get(dtypes[0])->itemsize,
+        .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
+    };
+    *out = (struct mx_loop){.function = run_loop, .data = own};
+    return true;
+}

@@ -1,0 +1,101 @@
+/* scan.c -- running results along an axis: lines, or rows of them. */
+#include "cpu/plan/scan.h"
+
+#include "cpu/kernels/copies.h"
+
+#define ROW_PIECE      1024 /* elements of a row, which stay in the cache from step to step */
+#define CHUNK_ELEMENTS 16384
+
+static intptr_t magnitude(intptr_t x) { return x < 0 ? -x : x; }
+
+/* The axis across which memory moves least; -1 where that is the axis of the scan. */
+static int find_row(const struct mx_program *program, int axis)
+{
+    const intptr_t *strides = program->accesses[1].strides;
+    int row = -1;
+    for (int i = 0; i < program->ndim; i++) {
+        intptr_t least = magnitude(strides[row < 0 ? axis : row]);
+        if (i != axis && program->shape[i] > 1 && magnitude(strides[i]) < least)
+            row = i;
+    }
+    return row;
+}
+
+void mx_scan_plan(struct mx_program *program)
+{
+    int axis = program->calls[0].instruction->axis, row = find_row(program, axis);
+    intptr_t unit = program->shape[axis], n_units = 1;
+    program->split = row;
+    program->length = 1;
+    program->n_pieces = 1;
+    if (row >= 0) {
+        intptr_t n = program->shape[row];
+        program->length = n < ROW_PIECE ? n : ROW_PIECE;
+        program->n_pieces = (n + program->length - 1) / program->length;
+        unit *= program->length;
+    }
+    for (int i = 0; i < program->ndim; i++)
+        n_units *= i == axis ? 1 : i == row ? program->n_pieces : program->shape[i];
+    program->n_blocks = n_units;
+    program->blocks_per_chunk = unit < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / unit : 1;
+    program->n_chunks =
+        (size_t)((n_units + program->blocks_per_chunk - 1) / program->blocks_per_chunk);
+}
+
+/* The first elements of a unit in the input and in the output, and the length of its row. */
+static intptr_t find_unit(const struct mx_program *program, int axis, intptr_t number,
+                          char **data)
+{
+    intptr_t length = 1;
+    data[0] = program->accesses[0].data;
+    data[1] = program->accesses[1].data;
+    for (int i = program->ndim - 1; i >= 0; i--) {
+        if (i == axis)
+            continue;
+        intptr_t n = i == program->split ? program->n_pieces : program->shape[i];
+        intptr_t at = number % n;
+        number /= n;
+        if (i == program->split) {
+            at *= program->length;
+            length = program->shape[i] - at;
+            length = length < program->length ? length : program->length;
+        }
+        data[0] += at * program->accesses[0].strides[i];
+        data[1] += at * program->accesses[1].strides[i];
+    }
+    return length;
+}
+
+static void run_unit(const struct mx_program *program, intptr_t number)
+{
+    const struct mx_instruction *in = program->calls[0].instruction;
+    const struct mx_access *from = &program->accesses[0], *to = &program->accesses[1];
+    int axis = in->axis, row = program->split;
+    intptr_t n = program->shape[axis], step = from->strides[axis], out_step = to->strides[axis];
+    char *data[2];
+    intptr_t length = find_unit(program, axis, number, data);
+    intptr_t across = row < 0 ? 0 : from->strides[row],
+             out_across = row < 0 ? 0 : to->strides[row];
+    mx_copy_block(data[1], &out_across, data[0], &across, &length, 1, to->itemsize);
+    if (row < 0) {
+        char *args[] = {data[1], data[0] + step, data[1] + out_step};
+        intptr_t count = n - 1, strides[] = {out_step, step, out_step};
+        if (count > 0)
+            in->loop.function(args, &count, strides, in->loop.data);
+        return;
+    }
+    for (intptr_t i = 1; i < n; i++) {
+        char *args[] = {data[1] + (i - 1) * out_step, data[0] + i * step,
+                        data[1] + i * out_step};
+        intptr_t strides[] = {out_across, across, out_across};
+        in->loop.function(args, &length, strides, in->loop.data);
+    }
+}
+
+void mx_scan_run_chunk(const struct mx_program *program, size_t chunk)
+{
+    intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
+    intptr_t end = begin + program->blocks_per_chunk;
+    for (intptr_t unit = begin; unit < end && unit < program->n_blocks; unit++)
+        run_unit(program, unit);
+}

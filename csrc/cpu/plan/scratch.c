@@ -1,0 +1,98 @@
+/* scratch.c -- the slots of scratch memory that temporaries and packed operands have. */
+#include "cpu/plan/scratch.h"
+
+struct slots {
+    size_t size; /* of the whole so far */
+    struct {
+        size_t offset, size;
+    } unused[MX_MAX_STEPS * 2];
+    int n_unused;
+};
+
+static size_t take_slot(struct slots *slots, size_t size)
+{
+    for (int i = slots->n_unused - 1; i >= 0; i--) {
+        if (slots->unused[i].size != size)
+            continue;
+        size_t offset = slots->unused[i].offset;
+        slots->unused[i] = slots->unused[--slots->n_unused];
+        return offset;
+    }
+    size_t offset = slots->size;
+    slots->size += size;
+    return offset;
+}
+
+static void give_slot(struct slots *slots, size_t offset, size_t size)
+{
+    if (slots->n_unused < MX_MAX_STEPS * 2) {
+        slots->unused[slots->n_unused].offset = offset;
+        slots->unused[slots->n_unused++].size = size;
+    }
+}
+
+/* Room for one block, and a line more so that blocks do not fall on the same lines. */
+static size_t slot_size(const struct mx_program *program, const struct mx_access *access)
+{
+    size_t n = (size_t)(program->length * program->inner);
+    return (n * (size_t)access->itemsize + MX_CACHE_LINE - 1) / MX_CACHE_LINE * MX_CACHE_LINE +
+           MX_CACHE_LINE;
+}
+
+static int last_use(const struct mx_program *program, int access)
+{
+    for (int c = program->n_calls - 1; c >= 0; c--) {
+        const struct mx_instruction *in = program->calls[c].instruction;
+        for (int k = 0; k < mx_operand_count(in); k++)
+            if (program->calls[c].accesses[k] == access)
+                return c;
+    }
+    return -1;
+}
+
+static bool is_first_use(const struct mx_program *program, int call, int access)
+{
+    for (int c = 0; c < call; c++)
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
+            if (program->calls[c].accesses[k] == access)
+                return false;
+    return true;
+}
+
+/* A temporary takes over the slot of one that is used for the last time, as its loop would
+ * work in place. */
+void mx_scratch_plan(struct mx_program *program)
+{
+    struct slots slots = {0};
+    for (int a = 0; a < program->n_accesses; a++) {
+        struct mx_access *access = &program->accesses[a];
+        if (access->place == MX_PACKED)
+            access->offset = take_slot(&slots, slot_size(program, access));
+        if (access->place != MX_DIRECT)
+            access->stride = access->itemsize;
+    }
+    for (int c = 0; c < program->n_calls; c++) {
+        const struct mx_instruction *in = program->calls[c].instruction;
+        const int *accesses = program->calls[c].accesses;
+        for (int pass = 0; pass < 2; pass++) {
+            /* Before the outputs take slots, the slots of inputs of their size are free. */
+            for (int k = 0; k < mx_operand_count(in); k++) {
+                struct mx_access *access = &program->accesses[accesses[k]];
+                bool is_seen = false;
+                for (int j = 0; j < k; j++)
+                    is_seen |= accesses[j] == accesses[k];
+                bool in_place = k < in->nin && in->nout == 1 &&
+                                access->itemsize == in->operands[in->nin].itemsize;
+                if (access->place == MX_SCRATCH && !is_seen && in_place == (pass == 0) &&
+                    last_use(program, accesses[k]) == c)
+                    give_slot(&slots, access->offset, slot_size(program, access));
+            }
+            for (int k = in->nin; k < mx_operand_count(in) && pass == 0; k++) {
+                struct mx_access *access = &program->accesses[accesses[k]];
+                if (access->place == MX_SCRATCH && is_first_use(program, c, accesses[k]))
+                    access->offset = take_slot(&slots, slot_size(program, access));
+            }
+        }
+    }
+    program->scratch_size = slots.size;
+}

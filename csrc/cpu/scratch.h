@@ -1,6 +1,0 @@
-#pragma once
-/* scratch.h -- scratch memory, in which a block has its temporaries and packed operands. */
-#include "program.h"
-
-/* Gives each of them a slot for one block, once the blocks are cut. */
-void mx_scratch_plan(struct mx_program *program);

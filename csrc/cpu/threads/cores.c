@@ -1,0 +1,51 @@
+/* cores.c -- counts the cores that this process may use. */
+#ifdef __linux__
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <sched.h>
+#endif
+#ifdef __APPLE__
+#include <sys/sysctl.h>
+#endif
+#include "cpu/threads/cores.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/cgroup.h"
+
+static long online_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? n : 1;
+}
+
+#if defined(__linux__)
+static long allowed_cores(void)
+{
+    cpu_set_t allowed[16]; /* 16384 cores: the call fails where the kernel has more */
+    if (sched_getaffinity(0, sizeof allowed, allowed) == 0)
+        return CPU_COUNT_S(sizeof allowed, allowed);
+    return online_cores();
+}
+#elif defined(__APPLE__)
+/* The fast ones: a slow core would still be at its chunk when the others are done. */
+static long allowed_cores(void)
+{
+    int n = 0;
+    size_t size = sizeof n;
+    if (sysctlbyname("hw.perflevel0.physicalcpu", &n, &size, NULL, 0) == 0 && n > 0)
+        return n;
+    return online_cores();
+}
+#else
+static long allowed_cores(void) { return online_cores(); }
+#endif
+
+int mx_cores_count(void)
+{
+    long cores = allowed_cores();
+    uint64_t limit = mx_cgroup_cpus("");
+    if (limit < (uint64_t)cores)
+        cores = (long)limit;
+    return cores < 1 ? 1 : cores < INT_MAX ? (int)cores : INT_MAX;
+}

@@ -1,2 +1,0 @@
-/* ffi.c -- what the generated module mxnp._core begins with. */
-#include "base.h"

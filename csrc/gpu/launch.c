@@ -1,0 +1,63 @@
+/* launch.c -- kernels of a program's own text, which find each operand where it begins. */
+#include "gpu/launch.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "gpu/dispatch.h"
+#include "gpu/pipelines.h"
+
+/* A copy, also of no elements, since something must be bound, is of the view alone. */
+static struct mx_binding binding_of(const struct mx_view *view)
+{
+    bool is_copy = view->low == view->high || !view->buffer;
+    return (struct mx_binding){
+        .buffer = is_copy ? NULL : view->buffer,
+        .data = (const char *)view->low,
+        .size = (size_t)(view->high - view->low),
+        .is_written = view->is_written,
+        .offset = (size_t)(is_copy ? view->at - view->low : view->at),
+    };
+}
+
+int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in)
+{
+    const struct mx_launch *launch = in->launch;
+    struct mx_binding bindings[MX_MAX_OPERANDS];
+    int n = mx_operand_count(in);
+    if (!mx_dispatch_can_bind(group, SIZE_MAX))
+        return mx_fail(MX_ERROR_DEVICE, "memory that kernel '%s' writes is not the pool's",
+                       launch->function);
+    for (int k = 0; k < n; k++)
+        bindings[k] = binding_of(&group->views[group->steps[0].views[k]]);
+    struct mx_dispatch dispatch = {
+        .args = launch->args,
+        .args_size = (size_t)launch->n_args * sizeof *launch->args,
+        .is_in_threadgroups = launch->is_in_threadgroups,
+    };
+    int status =
+        mx_pipeline_get(&dispatch.compiled, launch->prelude, launch->source, launch->function);
+    if (status != MX_OK)
+        return status == MX_ERROR_MEMORY ? status : MX_ERROR_DEVICE;
+    memcpy(dispatch.grid, launch->grid, sizeof dispatch.grid);
+    memcpy(dispatch.threads, launch->threads, sizeof dispatch.threads);
+    return mx_dispatch_encode(&dispatch, bindings, n, NULL);
+}
+
+int mx_launch_check(const struct mx_launch *launch)
+{
+    if (!mx_metal_is_there())
+        return mx_fail(MX_ERROR_DEVICE,
+                       "there is no Metal device, or it is that of the process that forked");
+    const void *compiled;
+    int status = mx_pipeline_get(&compiled, launch->prelude, launch->source, launch->function);
+    const size_t *asked = launch->threads;
+    if (status != MX_OK)
+        return status == MX_ERROR_MEMORY ? status : MX_ERROR_VALUE;
+    size_t most = mx_metal_threads(compiled);
+    if (asked[0] > most || asked[1] > most / asked[0] || asked[2] > most / asked[0] / asked[1])
+        return mx_fail(MX_ERROR_VALUE,
+                       "threadgroups of kernel '%s' may have %zu threads, not %zu * %zu * %zu",
+                       launch->function, most, asked[0], asked[1], asked[2]);
+    return MX_OK;
+}

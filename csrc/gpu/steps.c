@@ -1,0 +1,369 @@
+/* steps.c -- what one thread does with one element, step by step. */
+#include <string.h>
+
+#include "gpu/kernel.h"
+
+/* -- What Metal can do ------------------------------------------------------------- */
+
+static bool has_type(int dtype) { return mx_msl_type(dtype)[0] != 0; }
+
+static bool is_complex(int dtype) { return mx_dtype_get(dtype)->kind == 'c'; }
+
+/* What an integer divided by zero gives is the processor's affair; the error of a complex power
+ * grows with the exponent. */
+static bool is_exact_enough(int op, char kind)
+{
+    return op == MX_OP_reciprocal ? kind == 'f' || kind == 'c'
+                                  : op != MX_OP_power || kind != 'c';
+}
+
+bool mx_step_is_possible(const struct mx_instruction *in)
+{
+    for (int k = 0; k < mx_operand_count(in); k++)
+        if (!has_type(in->operands[k].dtype))
+            return false;
+    switch (in->kind) {
+    case MX_MAP:
+        return is_exact_enough(in->op, mx_dtype_get(in->operands[0].dtype)->kind);
+    case MX_RANGE:
+        return !is_complex(in->operands[1].dtype);
+    case MX_SCATTER: /* Metal changes words of 32 bits at once; what is set has one writer */
+        return in->op == MX_COPY || in->operands[in->nin].itemsize <= 4;
+    default:
+        return true;
+    }
+}
+
+/* -- Conditions -------------------------------------------------------------------- */
+
+/* Which floating-point conditions a row can meet, and how they are told from its operands and
+ * its result: by functions of metal/element.metal. */
+enum conditions { NONE, ARITHMETIC, QUOTIENT, POLE, POWER, DIVMOD, ORDER, EXTREME, NUMBER };
+
+static const unsigned char conditions[MX_OP_COUNT] = {
+    [MX_OP_add] = ARITHMETIC,
+    [MX_OP_subtract] = ARITHMETIC,
+    [MX_OP_multiply] = ARITHMETIC,
+    [MX_OP_divide] = QUOTIENT,
+    [MX_OP_floor_divide] = DIVMOD,
+    [MX_OP_remainder] = DIVMOD,
+    [MX_OP_fmod] = DIVMOD,
+    [MX_OP_divmod] = DIVMOD,
+    [MX_OP_power] = POWER,
+    [MX_OP_square] = ARITHMETIC,
+    [MX_OP_reciprocal] = POLE,
+    [MX_OP_absolute] = ARITHMETIC,
+    [MX_OP_sqrt] = ARITHMETIC,
+    [MX_OP_exp] = ARITHMETIC,
+    [MX_OP_exp2] = ARITHMETIC,
+    [MX_OP_expm1] = ARITHMETIC,
+    [MX_OP_log] = POLE,
+    [MX_OP_log2] = POLE,
+    [MX_OP_log10] = POLE,
+    [MX_OP_log1p] = POLE,
+    [MX_OP_logaddexp] = ARITHMETIC,
+    [MX_OP_logaddexp2] = ARITHMETIC,
+    [MX_OP_sin] = ARITHMETIC,
+    [MX_OP_cos] = ARITHMETIC,
+    [MX_OP_tan] = ARITHMETIC,
+    [MX_OP_arcsin] = ARITHMETIC,
+    [MX_OP_arccos] = ARITHMETIC,
+    [MX_OP_hypot] = ARITHMETIC,
+    [MX_OP_sinh] = ARITHMETIC,
+    [MX_OP_cosh] = ARITHMETIC,
+    [MX_OP_arccosh] = ARITHMETIC,
+    [MX_OP_arctanh] = POLE,
+    [MX_OP_rad2deg] = ARITHMETIC,
+    [MX_OP_degrees] = ARITHMETIC,
+    [MX_OP_ldexp] = ARITHMETIC,
+};
+
+/* Loops of ml_dtypes compare floats as C does, which is invalid with NaN. */
+static const unsigned char bfloat16_conditions[MX_OP_COUNT] = {
+    [MX_OP_less] = ORDER,      [MX_OP_less_equal] = ORDER,    [MX_OP_greater] = ORDER,
+    [MX_OP_maximum] = EXTREME, [MX_OP_minimum] = EXTREME,     [MX_OP_fmax] = NUMBER,
+    [MX_OP_fmin] = NUMBER,     [MX_OP_greater_equal] = ORDER,
+};
+
+static enum conditions conditions_of(const struct mx_instruction *in)
+{
+    int from = in->operands[0].dtype, to = in->operands[in->nin].dtype;
+    bool is_real = mx_dtype_get(from)->kind == 'f' || is_complex(from);
+    bool is_silent =
+        from == MX_DTYPE_bfloat16 ? mx_dtype_get(to)->kind == 'f' : to == MX_DTYPE_bfloat16;
+    if (in->op == MX_COPY) /* a float that becomes an integer or a smaller float */
+        return is_real && from != to && mx_dtype_get(to)->kind != 'b' && !is_silent &&
+                       in->kind == MX_MAP
+                   ? ARITHMETIC
+                   : NONE;
+    if (in->op >= MX_OP_COUNT || in->kind == MX_SCATTER)
+        return NONE;
+    enum conditions found = (enum conditions)conditions[in->op];
+    if (from == MX_DTYPE_bfloat16 && in->kind == MX_MAP && found == NONE)
+        return (enum conditions)bfloat16_conditions[in->op];
+    return is_real || found == DIVMOD ? found : NONE;
+}
+
+bool mx_step_tells(const struct mx_instruction *in)
+{
+    return in->kind == MX_CHECK || (in->wanted && conditions_of(in) != NONE);
+}
+
+/* -- Operands ---------------------------------------------------------------------- */
+
+static void print_value(struct mx_kernel *kernel, const struct mx_operand *operand,
+                        const char *bytes)
+{
+    int64_t bits = 0;
+    memcpy(&bits, bytes,
+           (size_t)operand->itemsize < sizeof bits ? (size_t)operand->itemsize : sizeof bits);
+    mx_text_print(&kernel->text, "mx_value<%s>(args[%d])", mx_msl_type(operand->dtype),
+                  mx_kernel_arg(kernel, bits));
+}
+
+void mx_step_print_operand(struct mx_kernel *kernel, int step, int k)
+{
+    const struct mx_operand *operand = &mx_kernel_instruction(kernel, step)->operands[k];
+    int view = kernel->group->steps[step].views[k];
+    if (view < 0)
+        print_value(kernel, operand, operand->value);
+    else if (kernel->group->views[view].dtype == operand->dtype)
+        mx_text_print(&kernel->text, "v%d", view);
+    else
+        mx_text_print(&kernel->text, "mx_bits<%s>(v%d)", mx_msl_type(operand->dtype), view);
+}
+
+/* Gives a result to its view's variable. */
+static void print_result(struct mx_kernel *kernel, int step, int k, const char *variable)
+{
+    const struct mx_operand *operand = &mx_kernel_instruction(kernel, step)->operands[k];
+    int view = kernel->group->steps[step].views[k];
+    if (kernel->group->views[view].dtype == operand->dtype)
+        mx_text_print(&kernel->text, "        v%d = %s;\n", view, variable);
+    else
+        mx_text_print(&kernel->text, "        v%d = mx_bits<%s>(%s);\n", view,
+                      mx_msl_type(kernel->group->views[view].dtype), variable);
+}
+
+/* -- Indices ----------------------------------------------------------------------- */
+
+/* Adds to `offset` what the indices of a step stand for; `is_there` is false where one of them
+ * is left out. */
+static void print_indices(struct mx_kernel *kernel, int step)
+{
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    for (int j = 0; j < in->indexing.n; j++) {
+        mx_text_print(&kernel->text, "        is_there = mx_index<%d>(",
+                      (int)in->indexing.bounds);
+        mx_step_print_operand(kernel, step, j);
+        mx_text_print(&kernel->text, ", args[%d], args[%d], &offset) && is_there;\n",
+                      mx_kernel_arg(kernel, in->indexing.sizes[j]),
+                      mx_kernel_arg(kernel, in->indexing.strides[j]));
+    }
+}
+
+void mx_step_print_place(struct mx_kernel *kernel, int step, int k)
+{
+    const struct mx_group *group = kernel->group;
+    int view = group->steps[step].views[k];
+    mx_text_print(&kernel->text, "        bool is_there = true;\n        long offset = 0;\n");
+    print_indices(kernel, step);
+    mx_text_print(&kernel->text, "        long place = offset + ");
+    mx_kernel_print_offset(kernel, view);
+    mx_text_print(&kernel->text, ";\n");
+}
+
+static void print_gather(struct mx_kernel *kernel, int step)
+{
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    const char *type = mx_msl_type(in->operands[in->nin - 1].dtype);
+    int view = kernel->group->steps[step].views[in->nin - 1];
+    mx_step_print_place(kernel, step, in->nin - 1);
+    mx_text_print(&kernel->text,
+                  "        %s r = mx_cast<%s>(0);\n        if (is_there)\n"
+                  "            r = mx_load<%s>(m%d + place);\n",
+                  type, type, type, kernel->buffers[view]);
+    print_result(kernel, step, in->nin, "r");
+}
+
+static void print_search(struct mx_kernel *kernel, int step)
+{
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    mx_text_print(&kernel->text, "        long r = mx_search<%s, %s>(",
+                  mx_msl_type(in->operands[0].dtype),
+                  in->op == MX_SEARCH_RIGHT ? "true" : "false");
+    mx_kernel_print_address(kernel, kernel->group->steps[step].views[1]);
+    mx_text_print(&kernel->text, ", args[%d], args[%d], ",
+                  mx_kernel_arg(kernel, in->indexing.sizes[0]),
+                  mx_kernel_arg(kernel, in->indexing.strides[0]));
+    mx_step_print_operand(kernel, step, 0);
+    mx_text_print(&kernel->text, ");\n");
+    print_result(kernel, step, 2, "r");
+}
+
+static void print_check(struct mx_kernel *kernel, int step)
+{
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    mx_text_print(&kernel->text, "        if (mx_is_outside(long(");
+    mx_step_print_operand(kernel, step, 0);
+    mx_text_print(&kernel->text, "), args[%d]))\n            told%d = MX_FAILED;\n",
+                  mx_kernel_arg(kernel, in->indexing.sizes[0]), step);
+}
+
+/* -- Maps -------------------------------------------------------------------------- */
+
+static void print_range(struct mx_kernel *kernel, int step)
+{
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    const struct mx_operand *first = &in->operands[0];
+    int itemsize = in->operands[1].itemsize;
+    struct mx_operand one = {.itemsize = itemsize, .dtype = in->operands[1].dtype};
+    mx_text_print(&kernel->text, "        %s r = mx_range(", mx_msl_type(one.dtype));
+    print_value(kernel, &one, first->value);
+    mx_text_print(&kernel->text, ", ");
+    print_value(kernel, &one, first->value + itemsize);
+    mx_text_print(&kernel->text, ", long(i0));\n");
+    print_result(kernel, step, 1, "r");
+}
+
+static const char *expression_of(int op)
+{
+    switch (op) {
+    case MX_SELECT:
+        return "a ? b : d";
+    case MX_CLIP:
+        return "mx_minimum(mx_maximum(a, b), d)";
+    default:
+        return mx_op_get(op)->expression;
+    }
+}
+
+static void print_conditions(struct mx_kernel *kernel, int step)
+{
+    static const char *const names[] = {"",       "arithmetic", "quotient", "pole",  "power",
+                                        "divmod", "order",      "extreme",  "number"};
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    const char *name = names[conditions_of(in)];
+    mx_text_print(&kernel->text, "        told%d |= mx_met_%s(a%s, r);\n", step, name,
+                  in->nin > 1 ? ", b" : "");
+    if (in->nout > 1 && in->operands[in->nin + 1].dtype == in->operands[in->nin].dtype)
+        mx_text_print(&kernel->text, "        told%d |= mx_met_%s(a%s, c);\n", step, name,
+                      in->nin > 1 ? ", b" : "");
+}
+
+static void print_map(struct mx_kernel *kernel, int step)
+{
+    static const char *const names[] = {"a", "b", "d"};
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    struct mx_text *text = &kernel->text;
+    const char *type = mx_msl_type(in->operands[in->nin].dtype);
+    for (int k = 0; k < in->nin; k++) {
+        mx_text_print(text, "        %s %s = ", mx_msl_type(in->operands[k].dtype), names[k]);
+        mx_step_print_operand(kernel, step, k);
+        mx_text_print(text, ";\n");
+    }
+    if (in->nout > 1)
+        mx_text_print(text, "        %s c;\n", mx_msl_type(in->operands[in->nin + 1].dtype));
+    if (in->op == MX_COPY)
+        mx_text_print(text, "        %s r = mx_cast<%s>(a);\n", type, type);
+    else
+        mx_text_print(text, "        %s r = %s;\n", type, expression_of(in->op));
+    if (mx_step_tells(in))
+        print_conditions(kernel, step);
+    print_result(kernel, step, in->nin, "r");
+    if (in->nout > 1)
+        print_result(kernel, step, in->nin + 1, "c");
+}
+
+void mx_step_print_operation(struct mx_kernel *kernel, int op, const char *name,
+                             const char *type, const char *second_type)
+{
+    mx_text_print(&kernel->text,
+                  "struct %s {\n    static %s apply(%s a, %s b) { return %s; }\n};\n", name,
+                  type, type, second_type, expression_of(op));
+}
+
+/* -- All of a group ---------------------------------------------------------------- */
+
+void mx_steps_declare(struct mx_kernel *kernel, const struct mx_words *words)
+{
+    const struct mx_group *group = kernel->group;
+    for (int s = 0; s < group->n_steps; s++)
+        if (words->of_steps[s])
+            mx_text_print(&kernel->text, "    uint told%d = 0;\n", s);
+}
+
+void mx_steps_load(struct mx_kernel *kernel)
+{
+    const struct mx_group *group = kernel->group;
+    for (int v = 0; v < group->n_views; v++) {
+        const struct mx_view *view = &group->views[v];
+        const char *type = mx_msl_type(view->dtype);
+        if (view->is_indexed || view->is_reduced)
+            continue;
+        mx_text_print(&kernel->text, "    %s v%d", type, v);
+        if (view->is_read && !view->begins_empty) {
+            mx_text_print(&kernel->text, " = mx_load<%s>(", type);
+            mx_kernel_print_address(kernel, v);
+            mx_text_print(&kernel->text, ")");
+        }
+        mx_text_print(&kernel->text, ";\n");
+    }
+}
+
+static void store_views(struct mx_kernel *kernel)
+{
+    const struct mx_group *group = kernel->group;
+    for (int v = 0; v < group->n_views; v++) {
+        const struct mx_view *view = &group->views[v];
+        if (!view->is_written || view->is_temporary || view->is_reduced || view->is_indexed)
+            continue;
+        mx_text_print(&kernel->text, "    mx_store(");
+        mx_kernel_print_address(kernel, v);
+        mx_text_print(&kernel->text, ", v%d);\n", v);
+    }
+}
+
+static void print_step(struct mx_kernel *kernel, int step,
+                       void (*print_reduction)(struct mx_kernel *kernel, int step))
+{
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    mx_text_print(&kernel->text, "    { /* %s */\n", in->name);
+    switch (in->kind) {
+    case MX_CHECK:
+        print_check(kernel, step);
+        break;
+    case MX_RANGE:
+        print_range(kernel, step);
+        break;
+    case MX_GATHER:
+        (in->op == MX_NO_OP ? print_gather : print_search)(kernel, step);
+        break;
+    case MX_MAP:
+        print_map(kernel, step);
+        break;
+    default:
+        print_reduction(kernel, step);
+    }
+    mx_text_print(&kernel->text, "    }\n");
+}
+
+void mx_steps_print(struct mx_kernel *kernel,
+                    void (*print_reduction)(struct mx_kernel *kernel, int step))
+{
+    mx_steps_load(kernel);
+    for (int s = 0; s < kernel->group->n_steps; s++)
+        print_step(kernel, s, print_reduction);
+    store_views(kernel);
+}
+
+void mx_steps_tell(struct mx_kernel *kernel, const struct mx_words *words)
+{
+    for (int s = 0; s < kernel->group->n_steps; s++) {
+        if (!words->of_steps[s])
+            continue;
+        mx_text_print(
+            &kernel->text, "    mx_tell(words, uint(args[%d]), uint(args[%d]), told%d);\n",
+            mx_kernel_arg(kernel, words->of_steps[s]), mx_kernel_arg(kernel, words->group), s);
+    }
+}

@@ -1,0 +1,256 @@
+/* pool.c -- page-aligned blocks of memory, kept for the next request of their size.
+ *
+ * Asking the system for memory is cheap; touching it for the first time is not: each page
+ * costs a fault, which takes longer than an addition over the page.  So blocks that are
+ * given back are handed out again, the youngest first, as it is likeliest to be in cache.
+ *
+ * Sizes are classes: eight to each doubling, so that a block wastes at most an eighth.
+ */
+#include "memory/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cgroup.h"
+
+#define CLASS_BITS        3 /* eight classes to each doubling */
+#define MAX_CLASSES       (64 << CLASS_BITS)
+#define MAX_DEFAULT_LIMIT ((size_t)8 << 30)
+
+/* The blocks of one class that nobody holds. */
+struct kept {
+    struct mx_block *newest, *oldest;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct kept kept[MAX_CLASSES];
+    int n_classes; /* no block was ever kept in a class beyond */
+    uint64_t clock;
+    bool limit_known;
+    struct mx_memory_info info;
+    void (*forget)(void *device_memory);
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* -- Size classes ----------------------------------------------------------------- */
+
+static int highest_bit(size_t n)
+{
+    int bit = 0;
+    while (n >>= 1)
+        bit++;
+    return bit;
+}
+
+/* The least number from n on in which only the CLASS_BITS + 1 leading bits are set. */
+static size_t round_to_class(size_t n)
+{
+    int bit = highest_bit(n);
+    if (bit <= CLASS_BITS)
+        return n;
+    size_t step = (size_t)1 << (bit - CLASS_BITS);
+    return (n + step - 1) & ~(step - 1);
+}
+
+static int class_of(size_t n_pages)
+{
+    int bit = highest_bit(n_pages);
+    if (bit <= CLASS_BITS)
+        return (int)n_pages;
+    return (bit - CLASS_BITS) * (1 << CLASS_BITS) + (int)(n_pages >> (bit - CLASS_BITS));
+}
+
+size_t mx_pool_data_size(size_t nbytes)
+{
+    size_t page = mx_page_size();
+    size_t n_pages = nbytes / page + (nbytes % page != 0);
+    n_pages = round_to_class(n_pages > 0 ? n_pages : 1);
+    return n_pages < SIZE_MAX / page ? n_pages * page : 0;
+}
+
+static struct kept *kept_for(size_t data_size)
+{
+    return &pool.kept[class_of(data_size / mx_page_size())];
+}
+
+/* -- Blocks ------------------------------------------------------------------------ */
+
+char *mx_block_data(struct mx_block *block) { return (char *)block + mx_page_size(); }
+
+struct mx_block *mx_block_get(const char *data)
+{
+    return (struct mx_block *)((uintptr_t)data - mx_page_size());
+}
+
+void mx_pool_set_forget(void (*forget)(void *device_memory)) { pool.forget = forget; }
+
+/* -- Lists ------------------------------------------------------------------------ */
+
+static void append(struct kept *kept, struct mx_block *block)
+{
+    block->newer = NULL;
+    block->older = kept->newest;
+    *(kept->newest ? &kept->newest->newer : &kept->oldest) = block;
+    kept->newest = block;
+}
+
+static void unlink_block(struct kept *kept, struct mx_block *block)
+{
+    *(block->newer ? &block->newer->older : &kept->newest) = block->older;
+    *(block->older ? &block->older->newer : &kept->oldest) = block->newer;
+}
+
+/* Unlinks the blocks that lay longest until at most limit bytes are cached; gives them as
+ * a chain through older, to be unmapped when the lock is free. */
+static struct mx_block *evict(size_t limit)
+{
+    struct mx_block *evicted = NULL;
+    while (pool.info.cached > limit) {
+        struct kept *from = NULL;
+        for (int i = 0; i < pool.n_classes; i++) {
+            struct mx_block *oldest = pool.kept[i].oldest;
+            if (oldest && (!from || oldest->freed_at < from->oldest->freed_at))
+                from = &pool.kept[i];
+        }
+        struct mx_block *block = from->oldest;
+        unlink_block(from, block);
+        pool.info.cached -= block->size;
+        block->older = evicted;
+        evicted = block;
+    }
+    return evicted;
+}
+
+static void unmap_chain(struct mx_block *block)
+{
+    while (block) {
+        struct mx_block *next = block->older;
+        if (block->device_memory)
+            pool.forget(block->device_memory);
+        mx_unmap(block, block->size);
+        block = next;
+    }
+}
+
+/* -- Taking and putting ------------------------------------------------------------ */
+
+static void count_taken(size_t size)
+{
+    pool.info.in_use += size;
+    if (pool.info.peak < pool.info.in_use)
+        pool.info.peak = pool.info.in_use;
+}
+
+struct mx_block *mx_pool_take(size_t nbytes)
+{
+    size_t data_size = mx_pool_data_size(nbytes);
+    if (data_size == 0)
+        return NULL;
+    size_t size = data_size + mx_page_size();
+    struct kept *kept = kept_for(data_size);
+
+    pthread_mutex_lock(&pool.lock);
+    struct mx_block *block = kept->newest;
+    if (block) {
+        unlink_block(kept, block);
+        pool.info.cached -= size;
+        count_taken(size);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    if (block)
+        return block;
+
+    block = mx_map(size);
+    if (!block) {
+        mx_pool_trim(0);
+        block = mx_map(size);
+    }
+    if (!block)
+        return NULL;
+    block->size = size;
+    pthread_mutex_lock(&pool.lock);
+    pool.info.n_system_calls++;
+    count_taken(size);
+    pthread_mutex_unlock(&pool.lock);
+    return block;
+}
+
+static size_t limit(void)
+{
+    if (!pool.limit_known) {
+        pool.info.limit = mx_pool_default_limit();
+        pool.limit_known = true;
+    }
+    return pool.info.limit;
+}
+
+void mx_pool_put(struct mx_block *block)
+{
+    struct kept *kept = kept_for(block->size - mx_page_size());
+    pthread_mutex_lock(&pool.lock);
+    append(kept, block);
+    if (pool.n_classes <= kept - pool.kept)
+        pool.n_classes = (int)(kept - pool.kept) + 1;
+    block->freed_at = pool.clock++;
+    pool.info.in_use -= block->size;
+    pool.info.cached += block->size;
+    struct mx_block *evicted = evict(limit());
+    pthread_mutex_unlock(&pool.lock);
+    unmap_chain(evicted);
+}
+
+void mx_pool_trim(size_t nbytes)
+{
+    pthread_mutex_lock(&pool.lock);
+    struct mx_block *evicted = evict(nbytes);
+    pthread_mutex_unlock(&pool.lock);
+    unmap_chain(evicted);
+}
+
+void mx_pool_set_limit(size_t nbytes)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.info.limit = nbytes;
+    pool.limit_known = true;
+    struct mx_block *evicted = evict(nbytes);
+    pthread_mutex_unlock(&pool.lock);
+    unmap_chain(evicted);
+}
+
+void mx_pool_info(struct mx_memory_info *out)
+{
+    pthread_mutex_lock(&pool.lock);
+    limit();
+    *out = pool.info;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* -- How much memory there is ------------------------------------------------------ */
+
+static size_t physical_memory(void)
+{
+    long n_pages = sysconf(_SC_PHYS_PAGES);
+    return n_pages > 0 ? (size_t)n_pages * mx_page_size() : SIZE_MAX;
+}
+
+size_t mx_pool_default_limit(void)
+{
+    size_t memory = physical_memory();
+    uint64_t group = mx_cgroup_memory("");
+    size_t quarter = (group < memory ? (size_t)group : memory) / 4;
+    return quarter < MAX_DEFAULT_LIMIT ? quarter : MAX_DEFAULT_LIMIT;
+}
+
+/* -- Fork ------------------------------------------------------------------------- */
+
+void mx_pool_before_fork(void) { pthread_mutex_lock(&pool.lock); }
+
+void mx_pool_after_fork(bool in_child)
+{
+    if (in_child)
+        pthread_mutex_init(&pool.lock, NULL);
+    else
+        pthread_mutex_unlock(&pool.lock);
+}

@@ -1,0 +1,470 @@
+/* cross.c -- arguments on their way to NumPy, and results on their way back. */
+#include "python/profile/profile.h"
+
+PyTypeObject *array_type;    /* mxnp.ndarray */
+PyTypeObject *ufunc_type;    /* mxnp.ufunc */
+PyTypeObject *np_array_type; /* numpy.ndarray */
+PyTypeObject *function_type;
+PyObject *method_class;     /* types.MethodType */
+PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
+PyObject *described;        /* _array.ndarray.described */
+PyObject *is_from_package;  /* _cli.runner.is_from_package */
+
+/* -- Unwrapping: the NumPy array in the place of an array ------------------------------- */
+
+/* New reference: the tuple or list with its items unwrapped; the very same object when
+ * none of them is an array. */
+static PyObject *unwrap_items(PyObject *items, struct given *given, int depth)
+{
+    bool is_list = PyList_CheckExact(items);
+    Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
+    PyObject *copy = NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = is_list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+        PyObject *value = cross_unwrap(item, given, depth);
+        if (!value) {
+            Py_XDECREF(copy);
+            return NULL;
+        }
+        if (value != item && !copy) {
+            copy = is_list ? PyList_GetSlice(items, 0, n) : PyTuple_New(n);
+            if (!copy) {
+                Py_DECREF(value);
+                return NULL;
+            }
+            for (Py_ssize_t j = 0; !is_list && j < i; j++) {
+                PyObject *earlier = PyTuple_GetItem(items, j);
+                Py_INCREF(earlier);
+                PyTuple_SetItem(copy, j, earlier);
+            }
+        }
+        if (!copy)
+            Py_DECREF(value);
+        else if (is_list)
+            PyList_SetItem(copy, i, value);
+        else
+            PyTuple_SetItem(copy, i, value);
+    }
+    if (!copy) {
+        Py_INCREF(items);
+        copy = items;
+    }
+    return copy;
+}
+
+/* New reference: the dict with its values unwrapped; itself when none of them is an array. */
+static PyObject *unwrap_values(PyObject *dict, struct given *given, int depth)
+{
+    PyObject *key, *item, *copy = NULL;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dict, &at, &key, &item)) {
+        PyObject *value = cross_unwrap(item, given, depth);
+        if (value && value != item && !copy)
+            copy = PyDict_Copy(dict);
+        bool is_done =
+            value && (value == item || (copy && PyDict_SetItem(copy, key, value) == 0));
+        Py_XDECREF(value);
+        if (!is_done) {
+            Py_XDECREF(copy);
+            return NULL;
+        }
+    }
+    return copy ? copy : Py_NewRef(dict);
+}
+
+PyObject *cross_unwrap(PyObject *x, struct given *given, int depth)
+{
+    if (depth > 0 && given->into_dicts && PyDict_CheckExact(x))
+        return unwrap_values(x, given, depth - 1);
+    if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))
+        return unwrap_items(x, given, depth - 1);
+    x = unwrap(x, given);
+    Py_INCREF(x);
+    return x;
+}
+
+/* New reference: a tuple of arguments, unwrapped. */
+static PyObject *unwrap_args(PyObject *args, struct given *given, int depth)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    PyObject *out = PyTuple_New(n);
+    if (!out)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *value = cross_unwrap(PyTuple_GetItem(args, i), given, depth);
+        if (!value) {
+            Py_DECREF(out);
+            return NULL;
+        }
+        PyTuple_SetItem(out, i, value);
+    }
+    return out;
+}
+
+static void note_out(struct given *given, PyObject *out)
+{
+    if (PyTuple_CheckExact(out)) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(out); i++)
+            note_out(given, PyTuple_GetItem(out, i));
+    } else if (Py_TYPE(out) == np_array_type && given->nout < MAX_OUT) {
+        given->outs[given->nout++] = out;
+    }
+}
+
+PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
+{
+    PyObject *out = PyDict_Copy(kwargs);
+    PyObject *key, *item;
+    Py_ssize_t at = 0;
+    while (out && PyDict_Next(kwargs, &at, &key, &item)) {
+        int level = depth == 0 && PyTuple_CheckExact(item) ? 1 : depth;
+        if (PyUnicode_CompareWithASCIIString(key, "out") == 0)
+            note_out(given, item);
+        PyObject *value = cross_unwrap(item, given, level);
+        if (!value || (value != item && PyDict_SetItem(out, key, value) < 0))
+            Py_CLEAR(out);
+        Py_XDECREF(value);
+    }
+    return out;
+}
+
+/* -- Adopting: an array in the place of a NumPy array ----------------------------------- */
+
+/* A view that NumPy made of an array which nothing else refers to, as linspace does: that
+ * becomes the root, or its memory would count as somebody else's. */
+static void adopt_base(struct array *out, PyObject *base)
+{
+    if (Py_TYPE(base) != np_array_type || Py_REFCNT(base) != 1)
+        return;
+    out->base = array_new(Py_NewRef(base));
+    if (out->base)
+        as_array(out->base)->is_exported = out->is_exported;
+    else
+        PyErr_Clear(); /* it is somebody else's, then */
+}
+
+PyObject *cross_adopt_host(PyObject *np_array, struct given *given)
+{
+    for (int i = 0; i < given->nout; i++)
+        if (given->outs[i] == np_array)
+            return np_array;
+    for (int i = 0; i < given->n; i++) {
+        if (as_array(given->arrays[i])->np_array == np_array) {
+            Py_INCREF(given->arrays[i]);
+            Py_DECREF(np_array);
+            return given->arrays[i];
+        }
+    }
+    PyObject *base = PyArray_BASE((PyArrayObject *)np_array);
+    PyObject *out = array_new(np_array);
+    for (int i = 0; out && base && i < given->n; i++) {
+        struct array *x = as_array(given->arrays[i]);
+        bool direct = x->np_array == base;
+        if (!direct && PyArray_BASE((PyArrayObject *)x->np_array) != base)
+            continue;
+        as_array(out)->base = Py_XNewRef(direct ? (PyObject *)x : x->base);
+        given->holders[i]++;
+        break;
+    }
+    if (out && base && !as_array(out)->base)
+        adopt_base(as_array(out), base);
+    return out;
+}
+
+/* -- What is recorded, and what NumPy keeps ----------------------------------------- */
+
+static int wait_for(struct given *given, bool reads)
+{
+    int status = given->is_full ? queue_flush() : expression_close();
+    if (given->failed && status == 0)
+        status = failure_raise(given->failed);
+    for (int i = 0; i < given->n && status == 0; i++)
+        status =
+            reads ? queue_before_write(given->arrays[i]) : queue_before_view(given->arrays[i]);
+    return status;
+}
+
+int cross_prepare(struct given *given, bool reads)
+{
+    Py_ssize_t before[MAX_GIVEN];
+    if (reads)
+        span_note_numpy();
+    if (queue_is_idle())
+        return 0;
+    for (int i = 0; i < given->n; i++)
+        before[i] = count_holders(given->arrays[i]);
+    int status = wait_for(given, reads);
+    for (int i = 0; i < given->n; i++) /* the queue lets go of what it has run */
+        given->holders[i] -= before[i] - count_holders(given->arrays[i]);
+    return status;
+}
+
+void cross_watch(const struct given *given)
+{
+    for (int i = 0; i < given->n; i++)
+        if (count_holders(given->arrays[i]) > given->holders[i])
+            queue_export(given->arrays[i]);
+}
+
+/* Adopt the values of a list or dict in place: NumPy has just made it. */
+static PyObject *adopt_list(PyObject *list, struct given *given, int depth)
+{
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        PyObject *item = PyList_GetItem(list, i);
+        Py_INCREF(item);
+        PyObject *value = cross_adopt(item, given, depth);
+        if (!value) {
+            Py_DECREF(list);
+            return NULL;
+        }
+        PyList_SetItem(list, i, value);
+    }
+    return list;
+}
+
+static PyObject *adopt_dict(PyObject *dict, struct given *given, int depth)
+{
+    PyObject *items = PyDict_Items(dict);
+    for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
+        PyObject *pair = PyList_GetItem(items, i);
+        PyObject *item = PyTuple_GetItem(pair, 1);
+        Py_INCREF(item);
+        PyObject *value = cross_adopt(item, given, depth);
+        if (!value || PyDict_SetItem(dict, PyTuple_GetItem(pair, 0), value) < 0)
+            Py_CLEAR(items);
+        Py_XDECREF(value);
+    }
+    if (!items) {
+        Py_DECREF(dict);
+        return NULL;
+    }
+    Py_DECREF(items);
+    return dict;
+}
+
+/* Tuples, and named tuples such as linalg's SVDResult, are made anew. */
+static PyObject *adopt_tuple(PyObject *tuple, struct given *given, int depth)
+{
+    Py_ssize_t n = PyTuple_Size(tuple);
+    PyObject *items = PyTuple_New(n), *out = NULL;
+    bool changed = false;
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        PyObject *item = PyTuple_GetItem(tuple, i);
+        Py_INCREF(item);
+        PyObject *value = cross_adopt(item, given, depth);
+        if (!value) {
+            Py_CLEAR(items);
+            break;
+        }
+        changed |= value != item;
+        PyTuple_SetItem(items, i, value);
+    }
+    if (!items)
+        goto done;
+    if (!changed) {
+        out = tuple;
+        Py_INCREF(out);
+    } else if (PyTuple_CheckExact(tuple)) {
+        out = items;
+        Py_INCREF(out);
+    } else {
+        PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(tuple), "_make");
+        if (make) {
+            out = PyObject_CallFunctionObjArgs(make, items, NULL);
+            Py_DECREF(make);
+        } else if (cross_drop_refusal() == 0) {
+            out = tuple; /* some other one of its own class: leave it alone */
+            Py_INCREF(out);
+        }
+    }
+done:
+    Py_XDECREF(items);
+    Py_DECREF(tuple);
+    return out;
+}
+
+/* The standard has numbers and bools.  Dates, strings and objects stay NumPy's: a library that
+ * asks an array of dates for its namespace, as xarray does, expects scalars from it. */
+static bool is_of_standard(int type)
+{
+    return PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type) || PyTypeNum_ISUSERDEF(type);
+}
+
+/* Takes a: the array itself if nobody else has it, or a view of it. */
+static PyObject *mark_standard(PyObject *a, bool is_inside)
+{
+    if (as_array(a)->is_standard || !is_of_standard(PyArray_TYPE(np_array_of(a))))
+        return a;
+    if (Py_REFCNT(a) > 1 + is_inside) {
+        struct given given = {.n = 1, .arrays = {a}};
+        PyObject *view =
+            queue_before_view(a) < 0 ? NULL : PyArray_View(np_array_of(a), NULL, NULL);
+        PyObject *other = view ? cross_adopt_host(view, &given) : NULL;
+        Py_DECREF(a);
+        a = other;
+    }
+    if (a)
+        as_array(a)->is_standard = true;
+    return a;
+}
+
+/* Takes a NumPy scalar: an array without dimensions. */
+static PyObject *without_dimensions(PyObject *scalar)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromScalar(scalar);
+    bool is_left = dtype && !is_of_standard(dtype->type_num);
+    Py_XDECREF((PyObject *)dtype);
+    if (is_left)
+        return scalar;
+    PyObject *np_array = PyArray_FromScalar(scalar, NULL);
+    Py_DECREF(scalar);
+    PyObject *a = np_array ? array_new(np_array) : NULL;
+    return a ? mark_standard(a, false) : NULL;
+}
+
+PyObject *cross_standard(PyObject *result, int depth)
+{
+    struct given given = {.is_standard = true};
+    return cross_adopt(result, &given, depth);
+}
+
+PyObject *cross_adopt(PyObject *result, struct given *given, int depth)
+{
+    if (!result)
+        return NULL;
+    if (given->is_standard && is_array(result))
+        return mark_standard(result, given->is_inside);
+    if (given->is_standard && PyArray_IsScalar(result, Generic))
+        return without_dimensions(result);
+    if (Py_TYPE(result) == np_array_type) {
+        result = cross_adopt_host(result, given);
+        return result && given->is_standard ? mark_standard(result, false) : result;
+    }
+    if (depth == 0)
+        return result;
+    given->is_inside = true;
+    if (PyTuple_Check(result))
+        return adopt_tuple(result, given, depth - 1);
+    if (PyList_CheckExact(result))
+        return adopt_list(result, given, depth - 1);
+    if (PyDict_CheckExact(result))
+        return adopt_dict(result, given, depth - 1);
+    return result;
+}
+
+int cross_drop_refusal(void)
+{
+    PyObject *const refusals[] = {
+        PyExc_TypeError,      PyExc_ValueError,   PyExc_LookupError, PyExc_ArithmeticError,
+        PyExc_AttributeError, PyExc_RuntimeError, PyExc_MemoryError};
+    if (!PyErr_Occurred())
+        return 0;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (PyErr_ExceptionMatches(refusals[i])) {
+            PyErr_Clear();
+            return 0;
+        }
+    return -1;
+}
+
+static bool is_object_dtype(PyObject *x)
+{
+    return x == (PyObject *)&PyBaseObject_Type ||
+           (Py_TYPE(x) == object_dtype && ((PyArray_Descr *)x)->kind == 'O') ||
+           (PyUnicode_Check(x) && (PyUnicode_CompareWithASCIIString(x, "O") == 0 ||
+                                   PyUnicode_CompareWithASCIIString(x, "object") == 0));
+}
+
+/* With dtype=object the items of a list become elements, and keep their identity. */
+static bool makes_objects(PyObject *args, PyObject *kwargs)
+{
+    static PyObject *name;
+    PyObject *dtype = kwargs ? get_keyword(kwargs, &name, "dtype") : NULL;
+    if (!dtype && PyTuple_Size(args) > 1)
+        dtype = PyTuple_GetItem(args, 1);
+    return dtype && is_object_dtype(dtype);
+}
+
+/* Whether a function that gives views where it can had to read elements after all. */
+static bool has_read(PyObject *result, const struct given *given)
+{
+    if (PyTuple_CheckExact(result) || PyList_CheckExact(result)) {
+        bool is_list = PyList_CheckExact(result), reads = false;
+        Py_ssize_t n = is_list ? PyList_Size(result) : PyTuple_Size(result);
+        for (Py_ssize_t i = 0; i < n && !reads; i++)
+            reads = has_read(is_list ? PyList_GetItem(result, i) : PyTuple_GetItem(result, i),
+                             given);
+        return reads;
+    }
+    if (Py_TYPE(result) != np_array_type)
+        return PyArray_CheckScalar(result) || PyArray_Check(result);
+    PyObject *base = PyArray_BASE((PyArrayObject *)result);
+    for (int i = 0; i < given->n; i++) {
+        PyObject *np_array = as_array(given->arrays[i])->np_array;
+        if (np_array == result || np_array == base ||
+            (PyObject *)root_of(given->arrays[i])->np_array == base)
+            return false;
+    }
+    return true;
+}
+
+/* Whether it is a view of something, or several: for these elements were not computed. */
+static bool is_view(PyObject *result)
+{
+    if (PyTuple_CheckExact(result) || PyList_CheckExact(result)) {
+        bool is_list = PyList_CheckExact(result);
+        Py_ssize_t n = is_list ? PyList_Size(result) : PyTuple_Size(result);
+        bool are_views = n > 0;
+        for (Py_ssize_t i = 0; i < n && are_views; i++)
+            are_views =
+                is_view(is_list ? PyList_GetItem(result, i) : PyTuple_GetItem(result, i));
+        return are_views;
+    }
+    PyObject *base =
+        Py_TYPE(result) == np_array_type ? PyArray_BASE((PyArrayObject *)result) : NULL;
+    return base && Py_TYPE(base) == np_array_type && Py_REFCNT(base) > 1;
+}
+
+static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
+                      PyObject *named, struct given *given)
+{
+    bool reads = !f->is_view || queue_is_idle();
+    if (cross_prepare(given, reads) < 0)
+        return NULL;
+    PyObject *result = PyObject_Call(callable, positional, named);
+    if (!reads && (!result || has_read(result, given))) {
+        Py_CLEAR(result);
+        if (cross_drop_refusal() < 0 || cross_prepare(given, true) < 0)
+            return NULL;
+        result = PyObject_Call(callable, positional, named);
+    }
+    if (profile_is_on && result && (f->is_view ? !has_read(result, given) : is_view(result)))
+        span_note_nothing();
+    return result;
+}
+
+PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *args,
+                     PyObject *kwargs)
+{
+    struct given given;
+    given_begin(&given);
+    int depth = f->depth > 0 && makes_objects(args, kwargs) ? 0 : f->depth;
+    PyObject *positional = unwrap_args(args, &given, depth);
+    PyObject *named = NULL, *result = NULL;
+    if (!positional)
+        return NULL;
+    if (kwargs && PyDict_Size(kwargs) > 0) {
+        named = cross_unwrap_kwargs(kwargs, &given, depth);
+        if (!named) {
+            Py_DECREF(positional);
+            return NULL;
+        }
+    }
+    result = call(f, callable, positional, named, &given);
+    if (f->adopts)
+        result = cross_adopt(result, &given, MAX_DEPTH);
+    Py_XDECREF(named);
+    Py_DECREF(positional);
+    cross_watch(&given);
+    return result;
+}

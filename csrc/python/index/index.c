@@ -1,0 +1,324 @@
+/* index.c -- keys with arrays in them: what they select, and its elements taken or updated. */
+#include "python/index/index.h"
+
+#include "python/profile/profile.h"
+
+/* -- Ranges ------------------------------------------------------------------------ */
+
+void index_forget(struct array *array)
+{
+    PyMem_Free(array->range);
+    array->range = NULL;
+}
+
+static struct index_range find_range(const struct source *indices)
+{
+    struct index_range range;
+    const PyArrayObject *np_array = indices->np_array;
+    int64_t begin = profile_is_on ? mx_now() : 0;
+    core->index_range(PyArray_BYTES(indices->np_array), indices->code, PyArray_NDIM(np_array),
+                      PyArray_DIMS(indices->np_array), PyArray_STRIDES(indices->np_array),
+                      &range.least, &range.most);
+    if (profile_is_on)
+        profile_checked(begin, PyArray_SIZE(indices->np_array), false);
+    return range;
+}
+
+struct index_range index_range_of(const struct source *indices)
+{
+    struct array *array = as_array(indices->array);
+    int64_t version = root_of(indices->array)->version;
+    if (record_is_shared(indices->array))
+        return find_range(indices);
+    if (!array->range)
+        array->range = PyMem_Calloc(1, sizeof *array->range);
+    else if (array->range->version == version) {
+        if (profile_is_on)
+            profile_checked(0, PyArray_SIZE(indices->np_array), true);
+        return *array->range;
+    }
+    struct index_range range = find_range(indices);
+    range.version = version;
+    if (array->range)
+        *array->range = range;
+    return range;
+}
+
+/* -- What a key selects ------------------------------------------------------------ */
+
+void index_clear(struct index *index)
+{
+    for (int j = 0; j < index->n; j++)
+        Py_CLEAR(index->arrays[j]);
+    Py_CLEAR(index->view);
+}
+
+static bool is_integer_scalar(PyObject *x)
+{
+    return PyLong_CheckExact(x) || PyArray_IsScalar(x, Integer);
+}
+
+static bool is_index_array(PyObject *x)
+{
+    return (is_array(x) || Py_TYPE(x) == np_array_type || PyList_CheckExact(x));
+}
+
+/* New reference: index arrays as arrays of mxnp's; NULL, with an exception set or not. */
+static PyObject *as_index_array(PyObject *x)
+{
+    if (is_array(x))
+        return Py_NewRef(x);
+    if (Py_TYPE(x) == np_array_type)
+        return array_new(Py_NewRef(x));
+    PyObject *np_array = PyArray_FROM_O(x);
+    return np_array ? array_new(np_array) : NULL;
+}
+
+static bool add_array(struct index *index, PyObject *array, int axis)
+{
+    struct source *source = &index->sources[index->n];
+    if (index->n == MX_MAX_INDICES || !source_read(array, source) ||
+        !is_integer_row(source->code) || PyArray_NDIM(source->np_array) == 0)
+        return false;
+    index->arrays[index->n] = Py_NewRef(array);
+    index->axes[index->n++] = axis;
+    return true;
+}
+
+/* Adds the places where a mask is true, an index array for each of its axes. */
+static bool add_mask(struct index *index, PyObject *mask, int axis)
+{
+    PyObject *places = selection_nonzero(mask);
+    Py_ssize_t n = places ? PyTuple_Size(places) : 0;
+    bool fits = n > 0;
+    for (Py_ssize_t i = 0; i < n && fits; i++)
+        fits = add_array(index, PyTuple_GetItem(places, i), axis + (int)i);
+    Py_XDECREF(places);
+    return fits;
+}
+
+/* Adds the index arrays that an item of the key is.  False: the key is NumPy's, or an exception
+ * is set. */
+static bool add_arrays(struct index *index, PyObject *item, int axis)
+{
+    PyObject *array = as_index_array(item);
+    if (!array)
+        cross_drop_refusal();
+    bool is_mask = array && PyArray_TYPE(np_array_of(array)) == NPY_BOOL, fits = false;
+    if (is_mask) /* one that is a list is of no length that was looked at */
+        fits = !PyList_CheckExact(item) && add_mask(index, array, axis);
+    else if (array)
+        fits = add_array(index, array, axis);
+    Py_XDECREF(array);
+    return fits;
+}
+
+/* Borrowed: the NumPy array of a mask in a key; NULL for anything else. */
+static PyArrayObject *mask_of(PyObject *item)
+{
+    PyArrayObject *np_array = is_array(item)                   ? np_array_of(item)
+                              : Py_TYPE(item) == np_array_type ? (PyArrayObject *)item
+                                                               : NULL;
+    return np_array && PyArray_TYPE(np_array) == NPY_BOOL ? np_array : NULL;
+}
+
+/* The axes that an array in a key indexes. */
+static int axes_of(PyObject *item)
+{
+    const PyArrayObject *mask = mask_of(item);
+    return mask ? PyArray_NDIM(mask) : 1;
+}
+
+/* Whether a mask is as large as the axes that it indexes. */
+static bool fits_axes(PyObject *item, const PyArrayObject *indexed, int axis)
+{
+    int n = axes_of(item);
+    if (axis + n > PyArray_NDIM(indexed) || n == 0)
+        return false;
+    PyArrayObject *mask = mask_of(item);
+    return !mask ||
+           PyArray_CompareLists(PyArray_DIMS(mask),
+                                PyArray_DIMS((PyArrayObject *)(uintptr_t)indexed) + axis, n);
+}
+
+/* The axes that the items of a key stand for, without an Ellipsis; -1: the key is NumPy's. */
+static int count_axes(PyObject *key, int *n_arrays)
+{
+    int axes = 0, n_ellipses = 0;
+    *n_arrays = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++) {
+        PyObject *item = PyTuple_GetItem(key, i);
+        if (item == Py_Ellipsis) {
+            n_ellipses++;
+            continue;
+        }
+        if (item == Py_None)
+            continue;
+        if (is_index_array(item))
+            ++*n_arrays;
+        else if (!PySlice_Check(item) && !is_integer_scalar(item))
+            return -1;
+        axes += is_index_array(item) ? axes_of(item) : 1;
+    }
+    return n_ellipses > 1 ? -1 : axes;
+}
+
+/* Where the block goes is NumPy's rule: in the place of arrays and integers that stand next to
+ * each other, else first. */
+struct placing {
+    bool has_begun, has_ended, is_apart;
+    int before; /* axes of the view in front of it */
+};
+
+static void place_item(struct placing *placing, bool is_advanced, int axes_before)
+{
+    if (is_advanced) {
+        if (!placing->has_begun)
+            placing->before = axes_before;
+        placing->is_apart |= placing->has_ended;
+        placing->has_begun = true;
+    } else {
+        placing->has_ended = placing->has_begun;
+    }
+}
+
+/* Reads a key, a tuple.  New reference: the basic key, with a whole axis in the place of each
+ * that is indexed; NULL: the key is NumPy's, or an exception is set. */
+static PyObject *read_items(struct index *index, PyObject *key, const PyArrayObject *indexed)
+{
+    int n_arrays, axes = count_axes(key, &n_arrays), axis = 0, at = 0;
+    int ndim = PyArray_NDIM(indexed);
+    struct placing placing = {0};
+    if (axes < 0 || axes > ndim || n_arrays == 0 || n_arrays > MX_MAX_INDICES)
+        return NULL;
+    PyObject *basic = PyList_New(0);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(key) && basic; i++) {
+        PyObject *item = PyTuple_GetItem(key, i);
+        bool is_advanced = is_index_array(item), is_integer = is_integer_scalar(item);
+        place_item(&placing, is_advanced || is_integer, index->n_rest);
+        int first = index->n, failed = 0;
+        if (is_advanced) {
+            failed = !fits_axes(item, indexed, axis) || !add_arrays(index, item, axis);
+            for (int j = first; j < index->n && !failed; j++, axis++) {
+                index->indexing.sizes[j] = at++; /* the axis of the view, until it is there */
+                PyObject *whole = PySlice_New(NULL, NULL, NULL);
+                failed = !whole || PyList_Append(basic, whole) < 0;
+                Py_XDECREF(whole);
+            }
+        } else {
+            failed = PyList_Append(basic, item) < 0;
+            int n = item == Py_Ellipsis ? ndim - axes : !is_integer;
+            axis += item == Py_Ellipsis ? n : item != Py_None;
+            for (; n > 0 && index->n_rest < MX_MAX_NDIM; n--)
+                index->rest[index->n_rest++] = at++;
+        }
+        if (failed)
+            Py_CLEAR(basic);
+    }
+    for (; axis < ndim && index->n_rest < MX_MAX_NDIM; axis++)
+        index->rest[index->n_rest++] = at++;
+    index->block_at = placing.is_apart ? 0 : placing.before;
+    PyObject *tuple = basic ? PyList_AsTuple(basic) : NULL;
+    Py_XDECREF(basic);
+    return tuple;
+}
+
+static bool settle_shape(struct index *index)
+{
+    const PyArrayObject *view = (const PyArrayObject *)index->view;
+    for (int j = 0; j < index->n; j++)
+        if (!shape_broadcast(&index->block, &index->sources[j]))
+            return false;
+    int ndim = index->block.ndim + index->n_rest;
+    if (ndim > MX_MAX_NDIM || PyArray_NDIM(view) != index->n_rest + index->n)
+        return false;
+    index->shape.ndim = ndim;
+    for (int i = 0, rest = 0; i < ndim; i++) {
+        int in_block = i - index->block_at;
+        bool is_block = in_block >= 0 && in_block < index->block.ndim;
+        int axis = is_block ? 0 : index->rest[rest++];
+        index->shape.dims[i] = is_block ? index->block.dims[in_block] : PyArray_DIM(view, axis);
+        index->strides[i] =
+            is_block || index->shape.dims[i] == 1 ? 0 : PyArray_STRIDE(view, axis);
+    }
+    for (int j = 0; j < index->n; j++) {
+        int axis = (int)index->indexing.sizes[j];
+        index->indexing.sizes[j] = PyArray_DIM(view, axis);
+        index->indexing.strides[j] = PyArray_STRIDE(view, axis);
+        if (index->indexing.sizes[j] == 0)
+            return false;
+    }
+    return shape_size(&index->shape) > 0 && !shape_is_too_large(&index->shape);
+}
+
+/* A mask of all axes selects of the flat array, where both are in C order. */
+static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
+{
+    PyArrayObject *np_array = np_array_of(a), *mask = is_array(key) ? mask_of(key) : NULL;
+    if (!mask || PyArray_NDIM(np_array) < 2 || PyArray_NDIM(mask) != PyArray_NDIM(np_array) ||
+        !PyArray_SAMESHAPE(mask, np_array) || !PyArray_IS_C_CONTIGUOUS(np_array))
+        return false;
+    PyObject *places = selection_places(key);
+    bool is_read = places && add_array(index, places, 0);
+    if (is_read)
+        index->view = PyObject_CallMethod((PyObject *)np_array, "reshape", "i", -1);
+    Py_XDECREF(places);
+    return is_read && index->view;
+}
+
+static void read_key(struct index *index, PyObject *a, PyObject *key)
+{
+    PyObject *items = PyTuple_CheckExact(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
+    PyObject *basic = items ? read_items(index, items, np_array_of(a)) : NULL;
+    index->view = basic ? PyObject_GetItem(as_array(a)->np_array, basic) : NULL;
+    if (basic && !index->view)
+        cross_drop_refusal();
+    Py_XDECREF(basic);
+    Py_XDECREF(items);
+}
+
+int index_read(PyObject *a, PyObject *key, struct index *index)
+{
+    memset(index, 0, offsetof(struct index, strides));
+    if (!source_read_array(a, &index->table))
+        return 0;
+    if (!read_whole_mask(index, a, key) && index->n == 0 && !PyErr_Occurred())
+        read_key(index, a, key);
+    if (PyErr_Occurred())
+        return -1;
+    if (!index->view || Py_TYPE(index->view) != np_array_type)
+        return 0;
+    index->indexing.n = index->n;
+    index->table.np_array = (PyArrayObject *)index->view;
+    return settle_shape(index);
+}
+
+/* -- Whether it is for the queue ---------------------------------------------------- */
+
+bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting)
+{
+    bool is_tuple = PyTuple_CheckExact(key), has_arrays = false;
+    double most = (double)PyArray_SIZE(np_array_of(a));
+    for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_Size(key) : 1); i++) {
+        PyObject *item = is_tuple ? PyTuple_GetItem(key, i) : key;
+        if (!is_index_array(item))
+            continue;
+        has_arrays = true;
+        is_waiting |= is_array(item) && is_unwritten(item);
+        if (PyList_CheckExact(item))
+            most *= (double)PyList_Size(item);
+        else
+            most *= (double)PyArray_SIZE(is_array(item) ? np_array_of(item)
+                                                        : (PyArrayObject *)item);
+    }
+    return has_arrays && (is_waiting || most >= (double)queue_threshold);
+}
+
+bool index_is_worth_it(const struct index *index)
+{
+    npy_intp size = shape_size(&index->shape);
+    bool is_waiting = is_unwritten(index->table.array);
+    for (int j = 0; j < index->n; j++)
+        is_waiting |= is_unwritten(index->arrays[j]);
+    return is_waiting || size >= queue_threshold;
+}

@@ -1,0 +1,161 @@
+/* selection.c -- the elements that a mask selects.  How many is known only once the mask is
+ * computed, so nothing of it is recorded. */
+#include "python/profile/profile.h"
+#include "python/record/record.h"
+
+/* NumPy does less than this sooner than it takes to begin. */
+#define WORTH_DIVISOR 16
+
+static bool is_worth_it(PyObject *mask)
+{
+    return PyArray_SIZE(np_array_of(mask)) >= queue_threshold / WORTH_DIVISOR;
+}
+
+/* Elements whose dtype has nothing but its number. */
+static bool is_plain(const struct source *source)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(source_type_number(source->code));
+    bool is_same =
+        dtype == PyArray_DESCR(source->np_array) && PyArray_CheckExact(source->np_array);
+    Py_DECREF(dtype);
+    return is_same && PyArray_NDIM(source->np_array) > 0;
+}
+
+/* New reference: an array in memory for n elements; NULL with an exception set. */
+static PyObject *new_row(int row, intptr_t n)
+{
+    npy_intp shape[] = {n}, strides[] = {itemsizes[row]};
+    PyObject *np_array = memory_new_host(source_type_number(row), 1, shape, strides);
+    PyObject *out = np_array ? array_new(np_array) : NULL;
+    if (out && core->buffer_allocate(memory_of(np_array)) != MX_OK) {
+        memory_raise_error();
+        Py_CLEAR(out);
+    }
+    return out;
+}
+
+/* Whether a device is to select, of memory that it can use as it is. */
+static bool is_for_device(const struct source *mask, const struct source *from)
+{
+    if (!queue_takes(mask->array) && !(from && queue_takes(from->array)))
+        return false;
+    return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->np_array) &&
+           (!from || memory_of(root_of(from->array)->np_array));
+}
+
+/* The same as select_elements. */
+static int select_on_device(const struct source *mask, const struct source *from,
+                            PyObject **out)
+{
+    PyObject *items = from ? from->array : Py_None;
+    return device_call(DEVICE_SELECT, PyTuple_Pack(2, mask->array, items), out);
+}
+
+static int wait_for(const struct source *mask, const struct source *from)
+{
+    struct span span;
+    span_begin(&span, SPAN_MASK, NULL);
+    int status = queue_write(mask->array);
+    if (status == 0 && from)
+        status = queue_write(from->array);
+    span_pop(&span);
+    return status;
+}
+
+/* The elements of `from`, or the places where there is no from.  1; 0: that is for NumPy; -1
+ * with an exception set. */
+static int select_elements(const struct source *mask, const struct source *from, int row,
+                           PyObject **out)
+{
+    struct mx_compaction c;
+    *out = NULL;
+    int done = is_for_device(mask, from) ? select_on_device(mask, from, out) : 0;
+    if (done != 0)
+        return done;
+    if (!PyArray_IS_C_CONTIGUOUS(mask->np_array) ||
+        (from && !PyArray_IS_C_CONTIGUOUS(from->np_array)))
+        return 0;
+    if (wait_for(mask, from) < 0 || queue_enter() < 0)
+        return -1;
+    int64_t begin = profile_is_on ? mx_now() : 0;
+    const uint8_t *is_true = PyArray_DATA(mask->np_array);
+    int status = core->compact_count(&c, is_true, PyArray_SIZE(mask->np_array));
+    queue_leave();
+    if (status != MX_OK)
+        return 0;
+    intptr_t n = c.begins[c.n_chunks];
+    if (n > 0)
+        *out = new_row(row, n);
+    status = n == 0 ? 0 : *out && queue_enter() == 0 ? 1 : -1;
+    if (status > 0) {
+        core->compact_write(&c, from ? PyArray_BYTES(from->np_array) : NULL, itemsizes[row],
+                            PyArray_BYTES(np_array_of(*out)));
+        queue_leave();
+    }
+    if (status < 0)
+        Py_CLEAR(*out);
+    core->compact_free(&c);
+    if (profile_is_on && status > 0)
+        profile_selected(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->np_array),
+                         PyArray_NBYTES(np_array_of(*out)));
+    return status;
+}
+
+int selection_take(PyObject *a, PyObject *mask, PyObject **out)
+{
+    struct source from, where;
+    if (!is_worth_it(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
+        !source_read(a, &from) || PyArray_NDIM(from.np_array) != PyArray_NDIM(where.np_array) ||
+        !PyArray_SAMESHAPE(from.np_array, where.np_array) || !is_plain(&from) ||
+        !is_plain(&where))
+        return 0;
+    return select_elements(&where, &from, from.code, out);
+}
+
+/* The places in a flat mask, in *out.  1, 0 or -1. */
+static int find_places(PyObject *mask, PyObject **out)
+{
+    struct source where;
+    if (!is_worth_it(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
+        !is_plain(&where))
+        return 0;
+    return select_elements(&where, NULL, ROW_int64, out);
+}
+
+PyObject *selection_places(PyObject *mask)
+{
+    PyObject *places;
+    return find_places(mask, &places) > 0 ? places : NULL;
+}
+
+PyObject *selection_nonzero(PyObject *mask)
+{
+    PyObject *places = NULL;
+    int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_places(mask, &places) : 0;
+    if (status < 0 || (status == 0 && queue_write(mask) < 0))
+        return NULL;
+    if (status == 0) {
+        struct given given = {0};
+        return cross_adopt(PyArray_Nonzero(np_array_of(mask)), &given, 1);
+    }
+    PyObject *all = PyTuple_Pack(1, places);
+    Py_DECREF(places);
+    return all;
+}
+
+static PyObject *places(PyObject *module, PyObject *mask)
+{
+    (void)module;
+    PyObject *out;
+    int status = is_array(mask) ? find_places(mask, &out) : 0;
+    if (status == 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    return status < 0 ? NULL : out;
+}
+
+PyMethodDef selection_methods[] = {
+    {"places", places, METH_O,
+     "places(mask)\n--\n\nGive the places in the flat mask where it is true; or give "
+     "NotImplemented."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,326 @@
+/* update.c -- elements that a key with arrays selects are set, or updated by a ufunc. */
+#include "python/index/index.h"
+
+/* -- Instructions ------------------------------------------------------------------ */
+
+/* What is done to the elements that indices select. */
+struct update {
+    enum mx_update kind;
+    int op;
+    struct mx_loop loop;
+    const char *name;
+    int row;       /* dtype that the loop wants of values */
+    int wanted;    /* conditions */
+    bool is_truth; /* the loop gives bool, which is cast: on a device only */
+    bool in_order; /* also there; else floats may be updated in any order */
+};
+
+/* Whether an operand's elements come in the order of the block's axes, forwards: else NumPy's
+ * iterator may have another order, which is that of the updates. */
+static bool is_in_order(const struct source *source, const struct shape *block)
+{
+    if (source->scalar)
+        return true;
+    intptr_t before = INTPTR_MAX;
+    for (int i = 0; i < PyArray_NDIM(source->np_array) && block->ndim > 0; i++) {
+        intptr_t stride = PyArray_STRIDE(source->np_array, i);
+        if (PyArray_DIM(source->np_array, i) == 1 || stride == 0)
+            continue;
+        if (stride < 0 || stride > before)
+            return false;
+        before = stride;
+    }
+    return true;
+}
+
+static bool are_in_order(const struct index *index, const struct source *value)
+{
+    for (int j = 0; j < index->n; j++)
+        if (!is_in_order(&index->sources[j], &index->block))
+            return false;
+    return index->block.ndim < 2 || is_in_order(value, &index->block);
+}
+
+static bool can_write(const struct index *index)
+{
+    struct shape view = shape_of(index->table.np_array);
+    return record_can_write(&index->table, &view);
+}
+
+/* The values: copied first if they share memory with the elements that are updated. */
+static int value_operand(struct mx_operand *operand, const struct index *index,
+                         const struct source *value, const struct update *update,
+                         struct call_site *site, struct made *made)
+{
+    struct mx_buffer *buffer = NULL;
+    if (!value->scalar && !source_is_value(value) &&
+        root_of(value->array) == root_of(index->table.array)) {
+        struct shape own = shape_of(value->np_array);
+        if (index_copy(operand, value, update->row, &own, update->wanted, made) < 0)
+            return -1;
+        index_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
+        return 1;
+    }
+    int status =
+        record_input(operand, value, update->row, &index->shape, update->wanted, site, &buffer);
+    if (buffer)
+        made->buffers[made->n++] = buffer;
+    return status;
+}
+
+static int record_scatter(const struct index *index, const struct source *value,
+                          const struct update *update)
+{
+    struct mx_instruction in;
+    struct made made = {0};
+    int status, n = index->n;
+    struct call_site *site = call_site_new();
+    if (!site)
+        return -1;
+    record_begin(&in, &update->loop, update->op, update->name, n + 1, 1, &index->shape,
+                 update->wanted);
+    in.kind = MX_SCATTER;
+    in.update = update->kind;
+    in.indexing = index->indexing;
+    status = value_operand(&in.operands[n], index, value, update, site, &made);
+    if (status > 0)
+        status = index_operands(&in, index, &index->table, site, &made);
+    if (status < 1) {
+        index_release(&made);
+        call_site_free(site);
+        return status;
+    }
+    index_table(&in.operands[n + 1], index, site);
+    int64_t sequence = record_append(&in, site);
+    index_release(&made);
+    if (sequence < 0)
+        return -1;
+    index_mark(index, sequence);
+    if (value->array && !in.operands[n].is_value)
+        record_mark(value, sequence, false);
+    record_mark(&index->table, sequence, true);
+    return 1;
+}
+
+/* -- On a device ------------------------------------------------------------------- *
+ * Elements that Metal has no atomic operations for, and those to be updated in order, are
+ * sorted by their places: see _metal/updates.py. */
+
+static bool is_for_device(PyObject *a, const struct update *update)
+{
+    int code = source_row(PyArray_TYPE(np_array_of(a)));
+    if (code == ROW_float64 || code == ROW_complex128) /* which Metal has not */
+        return false;
+    return update->kind != MX_SET && (update->in_order || itemsizes[code] == 8) &&
+           update->row == code && device_has(DEVICE_UPDATE) &&
+           PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->np_array);
+}
+
+/* New reference: a tuple of (array, size, stride in elements) for each array of indices. */
+static PyObject *describe_indices(const struct index *index, intptr_t itemsize)
+{
+    PyObject *all = PyTuple_New(index->n);
+    for (int j = 0; j < index->n && all; j++) {
+        PyObject *one = Py_BuildValue("Onn", index->arrays[j], index->indexing.sizes[j],
+                                      index->indexing.strides[j] / itemsize);
+        if (!one || PyTuple_SetItem(all, j, one) < 0)
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+/* New reference: a tuple of (length, stride in elements) for each axis of the result. */
+static PyObject *describe_axes(const struct index *index, intptr_t itemsize)
+{
+    PyObject *all = PyTuple_New(index->shape.ndim);
+    for (int i = 0; i < index->shape.ndim && all; i++) {
+        PyObject *one = Py_BuildValue("nn", index->shape.dims[i], index->strides[i] / itemsize);
+        if (!one || PyTuple_SetItem(all, i, one) < 0)
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+static int update_on_device(PyObject *a, const struct index *index, const struct source *value,
+                            const struct update *update)
+{
+    intptr_t itemsize = PyArray_ITEMSIZE(np_array_of(a));
+    bool is_own = value->array && root_of(value->array) == root_of(a);
+    PyObject *args = Py_BuildValue(
+        "iOOiiinNiiN", update->op, a, value->array ? value->array : value->scalar, is_own,
+        update->is_truth, (int)index->indexing.bounds,
+        (PyArray_BYTES(index->table.np_array) - PyArray_BYTES(np_array_of(a))) / itemsize,
+        describe_axes(index, itemsize), index->block_at, index->block.ndim,
+        describe_indices(index, itemsize));
+    PyObject *done;
+    int status = device_call(DEVICE_UPDATE, args, &done);
+    if (status > 0)
+        Py_DECREF(done);
+    return status;
+}
+
+/* Records an update of a[key]; bounds: what is asked for. */
+static int update_key(PyObject *a, PyObject *key, const struct source *value,
+                      const struct update *update, int bounds)
+{
+    struct index index;
+    int status = index_read(a, key, &index);
+    if (status > 0)
+        status = (index_is_worth_it(&index) || is_in_use(a) ||
+                  (value->array && is_unwritten(value->array))) &&
+                 can_write(&index) && shape_takes(&index.shape, value) &&
+                 are_in_order(&index, value);
+    bool on_device = is_for_device(a, update),
+         only_there = update->is_truth || update->in_order;
+    if (status > 0)
+        status = !only_there || on_device;
+    if (status > 0)
+        status = index_settle_bounds(&index, bounds, MX_DROP);
+    int done = status > 0 && on_device ? update_on_device(a, &index, value, update) : 0;
+    if (status > 0)
+        status = done != 0 ? done : only_there ? 0 : record_scatter(&index, value, update);
+    if (status > 0)
+        status = record_done(index.sources, index.n);
+    if (status > 0)
+        status = record_done(value, 1);
+    if (status > 0)
+        status = record_done(&index.table, 1);
+    index_clear(&index);
+    return status;
+}
+
+/* The assignment of values as they are; false where NumPy would warn or refuse. */
+static bool read_assignment(const struct source *value, int row, struct update *update)
+{
+    *update = (struct update){.kind = MX_SET, .op = MX_COPY, .name = "put", .row = row};
+    if (is_complex_row(source_own_row(value)) && !is_complex_row(row))
+        return false;
+    if (value->scalar)
+        return source_fits(value, row);
+    return value->code == row || !source_is_value(value);
+}
+
+/* Whether an update with a number of Python's, which ufunc.at takes for an array of int64,
+ * float64 or complex128, gives the same in the dtype of the elements: if the number is one of
+ * that dtype, where the result is rounded once more (a float64 has more than twice the bits of
+ * a float32), or of no more bits. */
+static bool is_same_in(int row, int op, const struct source *number)
+{
+    _Alignas(16) char value[16], back[16], own[16];
+    int own_row = source_own_row(number);
+    bool is_sum = op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply;
+    bool is_order = op == MX_OP_maximum || op == MX_OP_minimum;
+    bool is_bits = op == MX_OP_bitwise_and || op == MX_OP_bitwise_or || op == MX_OP_bitwise_xor;
+    if (own_row == row)
+        return true;
+    if (is_complex_row(row) || is_complex_row(own_row) || row == ROW_bool ||
+        (is_integer_row(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
+                             : !(is_sum || is_order || op == MX_OP_divide)))
+        return false;
+    mx_loop_function cast = core->cast_loop(row, own_row);
+    if (!cast || !source_value(number, row, value) || !source_value(number, own_row, own))
+        return false;
+    char *args[] = {value, back};
+    cast(args, (intptr_t[]){1}, (intptr_t[]){0, 0}, NULL);
+    return memcmp(back, own, (size_t)itemsizes[own_row]) == 0;
+}
+
+/* The update by a ufunc, if its loop gives the dtype of the elements; false also with an
+ * exception set. */
+static bool read_update(int op, const struct source *target, const struct source *value,
+                        struct update *update)
+{
+    static const enum mx_update kinds[MX_OP_COUNT] = {
+        [MX_OP_add] = MX_UPDATE_ADD,           [MX_OP_subtract] = MX_UPDATE_SUBTRACT,
+        [MX_OP_multiply] = MX_UPDATE_MULTIPLY, [MX_OP_divide] = MX_UPDATE_DIVIDE,
+        [MX_OP_maximum] = MX_UPDATE_MAXIMUM,   [MX_OP_minimum] = MX_UPDATE_MINIMUM,
+    };
+    struct source inputs[] = {*target, *value};
+    if (value->code >= NTYPES && !is_same_in(target->code, op, value))
+        return false;
+    const struct signature *signature = signature_of(op, inputs, 2);
+    bool is_truth = signature && signature->out[0] == ROW_bool && target->code != ROW_bool;
+    if (!signature || signature->in[0] != target->code ||
+        (signature->out[0] != target->code && !is_truth) ||
+        itemsizes[(int)signature->in[1]] != itemsizes[target->code])
+        return false;
+    *update = (struct update){.kind = kinds[op],
+                              .op = op,
+                              .loop = target->code == ROW_float16 ? signature->loop
+                                                                  : signature->numpys,
+                              .name = core->op_get(op)->name,
+                              .row = signature->in[1],
+                              .is_truth = is_truth};
+    if (target->code == ROW_bfloat16)
+        update->name = "at"; /* as NumPy's warnings, where a ufunc has no loop over indices */
+    if (signature->in[1] != target->code || !core->has_update(update->kind, target->code))
+        update->kind = MX_BY_LOOP;
+    return true;
+}
+
+/* -- Keys -------------------------------------------------------------------------- */
+
+/* Whether it is a mask in the memory that is assigned to: what is true then depends on NumPy's
+ * order. */
+static bool is_own_mask(PyObject *a, PyObject *key)
+{
+    return is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL &&
+           root_of(key) == root_of(a);
+}
+
+int index_assign(PyObject *a, PyObject *key, PyObject *value)
+{
+    struct source from;
+    struct update update;
+    int row = source_row(PyArray_TYPE(np_array_of(a)));
+    if (row < 0 || is_own_mask(a, key) || !source_read(value, &from) ||
+        !read_assignment(&from, row, &update))
+        return 0;
+    update.wanted = call_site_conditions();
+    if (update.wanted < 0)
+        return update.wanted == -1 ? 0 : -1;
+    return update_key(a, key, &from, &update, INDEX_IN_BOUNDS);
+}
+
+/* -- Methods of the module --------------------------------------------------------- */
+
+static PyObject *update(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *a, *key, *operand;
+    int op, bounds, in_order = 0;
+    struct source target, value;
+    struct update kind;
+    if (!PyArg_ParseTuple(args, "iOOOi|p", &op, &a, &key, &operand, &bounds, &in_order))
+        return NULL;
+    if (!is_array(a) || !source_read_array(a, &target) || !source_read(operand, &value) ||
+        (op == MX_COPY ? !read_assignment(&value, target.code, &kind)
+                       : !read_update(op, &target, &value, &kind))) {
+        if (PyErr_Occurred())
+            return NULL;
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    kind.in_order = in_order;
+    bool is_ordering = op == MX_OP_maximum || op == MX_OP_minimum;
+    kind.wanted = call_site_conditions();
+    if (kind.wanted == -2)
+        return NULL;
+    int status = kind.wanted < 0 ? 0 : 1;
+    if (is_ordering && kind.kind != MX_BY_LOOP)
+        kind.wanted = 0; /* comparisons with NaN are no condition */
+    if (status > 0)
+        status = update_key(a, key, &value, &kind, bounds);
+    if (status == 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (status < 0)
+        return NULL;
+    Py_RETURN_TRUE;
+}
+
+PyMethodDef update_methods[] = {
+    {"update", update, METH_VARARGS,
+     "update(operation, array, key, value, bounds, in_order=False)\n--\n\nRecord that they "
+     "are updated by a row of ops.def, or assigned for ASSIGN, and give True; or give "
+     "NotImplemented. In order: also on a device, or else not at all."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,1089 @@
+/* array.c -- the array object: operators, indexing, iteration, NumPy's protocols.
+ *
+ * It is written against Python's C API and not in Python for two reasons: a Python frame
+ * between the program and NumPy would be named in every warning and traceback in place of
+ * the program's own line, and it costs as much again as a NumPy call on a small array.
+ */
+#include "python/profile/profile.h"
+#include "python/record/record.h"
+
+/* Arrays whose memory is used again.  A loop that makes and drops one array would else take
+ * a block from Python's allocator and give it back each time, which costs more than the
+ * operation when it is the only block of its arena.  The GIL guards them. */
+#ifdef Py_GIL_DISABLED
+#define NSPARE 0
+#else
+#define NSPARE 16
+#endif
+static struct array *spare[NSPARE + 1];
+static int nspare;
+
+PyObject *array_new(PyObject *np_array)
+{
+    struct array *out;
+    if (nspare > 0) {
+        out = spare[--nspare];
+        PyObject_Init((PyObject *)out, array_type);
+    } else {
+        out = (struct array *)PyType_GenericAlloc(array_type, 0);
+    }
+    if (!out) {
+        Py_DECREF(np_array);
+        return NULL;
+    }
+    out->np_array = memory_pool(np_array);
+    out->is_exported = Py_REFCNT(out->np_array) > 1;
+    if (out->np_array != np_array)
+        memory_own((PyObject *)out);
+    return (PyObject *)out;
+}
+
+/* -- Array: operators ------------------------------------------------------------- */
+
+/* NumPy's own slots are called, not the operators: they may answer NotImplemented, and
+ * then it is for Python to ask the other operand.  A subclass of NumPy's array goes
+ * first, so with one of these it is the operator. */
+/* clang-format off */
+#define BINARY_OPERATORS(M) \
+    M(add, Add, radd, MX_OP_add) M(subtract, Subtract, rsub, MX_OP_subtract) \
+    M(multiply, Multiply, rmul, MX_OP_multiply) M(true_divide, TrueDivide, rtruediv, MX_OP_divide) \
+    M(floor_divide, FloorDivide, rfloordiv, MX_OP_floor_divide) \
+    M(remainder, Remainder, rmod, MX_OP_remainder) M(lshift, Lshift, rlshift, MX_OP_left_shift) \
+    M(rshift, Rshift, rrshift, MX_OP_right_shift) M(and, And, rand, MX_OP_bitwise_and) \
+    M(or, Or, ror, MX_OP_bitwise_or) M(xor, Xor, rxor, MX_OP_bitwise_xor) \
+    M(matrix_multiply, MatrixMultiply, rmatmul, MX_NO_OP)
+/* clang-format on */
+#define UNARY_OPERATORS(M) M(negative) M(positive) M(absolute) M(invert)
+
+#define DECLARE_UNARY(name)                       unaryfunc name;
+#define DECLARE_BINARY(name, Name, reflected, op) binaryfunc name, inplace_##name;
+static struct {
+    UNARY_OPERATORS(DECLARE_UNARY)
+    BINARY_OPERATORS(DECLARE_BINARY)
+    binaryfunc divmod;
+    ternaryfunc power, inplace_power;
+    richcmpfunc richcompare;
+} numpy_slots;
+
+#define LOAD_UNARY(name) \
+    numpy_slots.name = (unaryfunc)PyType_GetSlot(np_array_type, Py_nb_##name);
+#define LOAD_BINARY(name, Name, reflected, op)                                  \
+    numpy_slots.name = (binaryfunc)PyType_GetSlot(np_array_type, Py_nb_##name); \
+    numpy_slots.inplace_##name =                                                \
+        (binaryfunc)PyType_GetSlot(np_array_type, Py_nb_inplace_##name);
+
+void array_load_slots(void)
+{
+    UNARY_OPERATORS(LOAD_UNARY)
+    BINARY_OPERATORS(LOAD_BINARY)
+    numpy_slots.divmod = (binaryfunc)PyType_GetSlot(np_array_type, Py_nb_divmod);
+    numpy_slots.power = (ternaryfunc)PyType_GetSlot(np_array_type, Py_nb_power);
+    numpy_slots.inplace_power = (ternaryfunc)PyType_GetSlot(np_array_type, Py_nb_inplace_power);
+    numpy_slots.richcompare = (richcmpfunc)PyType_GetSlot(np_array_type, Py_tp_richcompare);
+}
+
+/* Borrowed: the NumPy array of an array, anything else itself. */
+static inline PyObject *operand(PyObject *x) { return is_array(x) ? as_array(x)->np_array : x; }
+
+static bool is_subclass(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    return type != np_array_type && PyType_IsSubtype(type, np_array_type);
+}
+
+/* Whether an operator is to be recorded: an operand is large, or waits itself. */
+static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
+{
+    return op != MX_NO_OP &&
+           ((is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)));
+}
+
+/* Before NumPy's slot gets the NumPy arrays. */
+static inline int prepare(PyObject *a, PyObject *b)
+{
+    span_note_numpy();
+    if (queue_is_idle())
+        return 0;
+    if (expression_close() < 0)
+        return -1;
+    if (is_array(a) && queue_before_write(a) < 0)
+        return -1;
+    return b && is_array(b) ? queue_before_read(b) : 0;
+}
+
+/* Whether it is of a class that cannot keep the NumPy array of the other operand. */
+static inline bool is_harmless(PyObject *x)
+{
+    return is_array(x) || PyFloat_CheckExact(x) || PyLong_CheckExact(x) ||
+           PyArray_IsScalar(x, Generic);
+}
+
+/* Whether the class of an object has a method from a package; -1 with an exception set. */
+static int has_from_package(PyObject *x, const char *method)
+{
+    if (!is_from_package)
+        return 0;
+    PyObject *answer = PyObject_CallFunction(is_from_package, "Os", Py_TYPE(x), method);
+    int has = answer ? answer == Py_True : -1;
+    Py_XDECREF(answer);
+    return has;
+}
+
+/* Whether NumPy has left an operator of the array to a method that b has from a package, whose
+ * code knows NumPy's arrays: then the operator is called anew with one.  What NumPy answered is
+ * dropped, also where an exception is set. */
+static bool is_left_to_package(PyObject **result, PyObject *a, PyObject *b, const char *method)
+{
+    if (*result != Py_NotImplemented || !is_array(a) || is_array(b))
+        return false;
+    int is_left = has_from_package(b, method);
+    if (is_left != 0)
+        Py_CLEAR(*result);
+    return is_left > 0;
+}
+
+/* An operator: NumPy's slot, Python's function for it, the method of the other operand. */
+struct operation {
+    int op;
+    binaryfunc slot, call;
+    const char *reflected;
+};
+
+static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
+{
+    struct given given;
+    given_begin(&given);
+    if (prepare(a, b) < 0)
+        return NULL;
+    if (!is_harmless(a) || !is_harmless(b))
+        note(&given, is_array(a) ? a : b);
+    PyObject *result = how->slot(operand(a), operand(b));
+    if (is_left_to_package(&result, a, b, how->reflected))
+        result = cross_adopt(how->call(as_array(a)->np_array, b), &given, 0);
+    cross_watch(&given);
+    return result;
+}
+
+/* False: it is NumPy's to multiply them. */
+static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
+{
+    bool is_large = (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
+    return is_large && device_has(DEVICE_MATMUL) &&
+           device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
+}
+
+static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
+{
+    PyObject *result, *inputs[] = {a, b};
+    if (is_for_queue(how.op, a, b) &&
+        call_ufunc(NULL, how.op, inputs, 2, NULL, 1, &result) != 0)
+        return result;
+    if (how.op == MX_NO_OP && call_matmul(a, b, &result))
+        return result;
+    PyObject *x = operand(a), *y = operand(b);
+    bool is_between_arrays = x != a && y != b;
+    if (!is_between_arrays && (is_subclass(x) || is_subclass(y)))
+        how.slot = how.call;
+    return adopt_fresh(call_slot(&how, a, b));
+}
+
+/* An in-place operator gives back the array itself when NumPy gives back its NumPy array. */
+static PyObject *keep_identity(PyObject *a, PyObject *result)
+{
+    if (result && result == as_array(a)->np_array) {
+        Py_DECREF(result);
+        Py_INCREF(a);
+        return a;
+    }
+    return adopt_fresh(result);
+}
+
+static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
+{
+    PyObject *result, *inputs[] = {a, b};
+    if (is_for_queue(how.op, a, b) && call_ufunc(NULL, how.op, inputs, 2, &a, 1, &result) != 0)
+        return result;
+    root_of(a)->version++;
+    result = call_slot(&how, a, b);
+    /* Python asks this slot again as that of sequences, and returns what it answers. */
+    if (result == Py_NotImplemented && how.op == MX_OP_add) {
+        Py_DECREF(result);
+        return PyNumber_Add(a, b);
+    }
+    return keep_identity(a, result);
+}
+
+static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
+{
+    PyObject *result;
+    if (queue_takes(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
+        return result;
+    return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->np_array));
+}
+
+static const char *name_of(int op)
+{
+    return op == MX_NO_OP ? "matmul" : core->op_get(op)->name;
+}
+
+/* Takes the result of an operation: an array, not a scalar, if that is so of an operand. */
+static inline PyObject *as_operands(PyObject *a, PyObject *b, PyObject *result)
+{
+    return is_standard(a) || is_standard(b) ? cross_standard(result, 0) : result;
+}
+
+#define DEFINE_UNARY(name)                                                                \
+    static PyObject *array_##name(PyObject *a)                                            \
+    {                                                                                     \
+        RETURN_COUNTED(SPAN_OPERATION, #name, a, NULL,                                    \
+                       as_operands(a, a, call_unary(MX_OP_##name, numpy_slots.name, a))); \
+    }
+#define OPERATOR(op, slot, call, reflected) \
+    ((struct operation){op, numpy_slots.slot, call, "__" #reflected "__"})
+#define DEFINE_BINARY(name, Name, reflected, op)                                    \
+    static PyObject *array_##name(PyObject *a, PyObject *b)                         \
+    {                                                                               \
+        struct operation how = OPERATOR(op, name, PyNumber_##Name, reflected);      \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b,                           \
+                       as_operands(a, b, call_binary(how, a, b)));                  \
+    }                                                                               \
+    static PyObject *array_inplace_##name(PyObject *a, PyObject *b)                 \
+    {                                                                               \
+        struct operation how =                                                      \
+            OPERATOR(op, inplace_##name, PyNumber_InPlace##Name, reflected);        \
+        RETURN_COUNTED(SPAN_OPERATION, name_of(op), a, b, call_inplace(how, a, b)); \
+    }
+UNARY_OPERATORS(DEFINE_UNARY)
+BINARY_OPERATORS(DEFINE_BINARY)
+
+static PyObject *call_divmod(PyObject *a, PyObject *b)
+{
+    struct operation how = OPERATOR(MX_OP_divmod, divmod, PyNumber_Divmod, rdivmod);
+    struct given given = {.is_standard = is_standard(a) || is_standard(b)};
+    PyObject *results[2], *inputs[] = {a, b};
+    int status = 0;
+    if (is_for_queue(MX_OP_divmod, a, b))
+        status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
+    if (status == 0)
+        return cross_adopt(call_slot(&how, a, b), &given, 1);
+    PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
+    Py_XDECREF(results[0]);
+    Py_XDECREF(results[1]);
+    return cross_adopt(both, &given, 1);
+}
+
+static PyObject *array_divmod(PyObject *a, PyObject *b)
+{
+    RETURN_COUNTED(SPAN_OPERATION, "divmod", a, b, call_divmod(a, b));
+}
+
+/* NumPy computes some powers in other ways: roots and, where the exponent is an integer,
+ * squares and reciprocals. */
+static int power_row(PyObject *a, PyObject *b)
+{
+    bool is_integer = PyLong_CheckExact(b);
+    if (!is_array(a) || (!is_integer && !PyFloat_CheckExact(b)))
+        return MX_OP_power;
+    int row = source_row(PyArray_TYPE(np_array_of(a)));
+    double exponent = is_integer ? PyLong_AsDouble(b) : PyFloat_AsDouble(b);
+    PyErr_Clear();
+    if (is_integer && exponent == 2.0 && row != ROW_bool)
+        return MX_OP_square;
+    if (row == ROW_bfloat16)
+        return MX_OP_power;
+    if (is_integer && exponent == -1.0 && row >= ROW_float16)
+        return MX_OP_reciprocal;
+    return exponent == 0.5 && row >= ROW_float16 ? MX_OP_sqrt : MX_OP_power;
+}
+
+static int record_power(PyObject *a, PyObject *b, PyObject *out, PyObject **result)
+{
+    PyObject *inputs[] = {a, b};
+    int row = is_for_queue(MX_OP_power, a, b) ? power_row(a, b) : MX_NO_OP;
+    if (row == MX_NO_OP)
+        return 0;
+    return call_ufunc(NULL, row, inputs, row == MX_OP_power ? 2 : 1, &out, 1, result);
+}
+
+static PyObject *numpy_power(PyObject *a, PyObject *b)
+{
+    return numpy_slots.power(a, b, Py_None);
+}
+
+static PyObject *numpy_inplace_power(PyObject *a, PyObject *b)
+{
+    return numpy_slots.inplace_power(a, b, Py_None);
+}
+
+static PyObject *raise_to(PyObject *a, PyObject *b) { return PyNumber_Power(a, b, Py_None); }
+
+static PyObject *raise_inplace_to(PyObject *a, PyObject *b)
+{
+    return PyNumber_InPlacePower(a, b, Py_None);
+}
+
+static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    static const struct operation how = {MX_OP_power, numpy_power, raise_to, "__rpow__"};
+    PyObject *result;
+    if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
+        return result;
+    if (modulus == Py_None)
+        return adopt_fresh(call_slot(&how, a, b));
+    if (prepare(a, b) < 0)
+        return NULL;
+    return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
+}
+
+static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    RETURN_COUNTED(SPAN_OPERATION, "power", a, b, as_operands(a, b, call_power(a, b, modulus)));
+}
+
+static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    static const struct operation how = {MX_OP_power, numpy_inplace_power, raise_inplace_to,
+                                         "__rpow__"};
+    PyObject *result, *np_array = as_array(a)->np_array;
+    if (modulus == Py_None && record_power(a, b, a, &result) != 0)
+        return result;
+    root_of(a)->version++;
+    if (modulus == Py_None)
+        return keep_identity(a, call_slot(&how, a, b));
+    if (prepare(a, b) < 0)
+        return NULL;
+    return keep_identity(a, numpy_slots.inplace_power(np_array, operand(b), modulus));
+}
+
+static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    RETURN_COUNTED(SPAN_OPERATION, "power", a, b, call_inplace_power(a, b, modulus));
+}
+
+static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
+{
+    static const char *const reflected[] = {"__gt__", "__ge__", "__eq__",
+                                            "__ne__", "__lt__", "__le__"};
+    PyObject *result, *inputs[] = {a, b};
+    if (is_for_queue(row, a, b) && call_ufunc(NULL, row, inputs, 2, NULL, 1, &result) != 0)
+        return result;
+    if (prepare(a, b) < 0)
+        return NULL;
+    struct given given;
+    given_begin(&given);
+    if (!is_harmless(b))
+        note(&given, a);
+    PyObject *x = as_array(a)->np_array, *y = operand(b);
+    bool is_asked = y == b && is_subclass(y);
+    result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
+    if (is_left_to_package(&result, a, b, reflected[op]))
+        result = cross_adopt(PyObject_RichCompare(x, y, op), &given, 0);
+    cross_watch(&given);
+    return adopt_fresh(result);
+}
+
+static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
+{
+    static const int rows[] = {MX_OP_less,      MX_OP_less_equal, MX_OP_equal,
+                               MX_OP_not_equal, MX_OP_greater,    MX_OP_greater_equal};
+    RETURN_COUNTED(SPAN_OPERATION, name_of(rows[op]), a, b,
+                   as_operands(a, b, compare(a, b, rows[op], op)));
+}
+
+/* Functions of the elements, which are read now. */
+#define DEFINE_READER(name, call)                                                     \
+    static PyObject *array_##name(PyObject *a)                                        \
+    {                                                                                 \
+        struct span span;                                                             \
+        span_begin(&span, SPAN_READ, #name);                                          \
+        PyObject *result = prepare(a, NULL) < 0 ? NULL : call(as_array(a)->np_array); \
+        if (!result) /* somebody only tried */                                        \
+            span_note_nothing();                                                      \
+        return span_end(&span, a, NULL, result);                                      \
+    }
+DEFINE_READER(int, PyNumber_Long)
+DEFINE_READER(float, PyNumber_Float)
+DEFINE_READER(index, PyNumber_Index)
+DEFINE_READER(repr, PyObject_Repr)
+DEFINE_READER(str, PyObject_Str)
+
+static int array_bool(PyObject *a)
+{
+    struct span span;
+    span_begin(&span, SPAN_READ, "bool");
+    int is_true = prepare(a, NULL) < 0 ? -1 : PyObject_IsTrue(as_array(a)->np_array);
+    span_end(&span, a, NULL, NULL);
+    return is_true;
+}
+
+/* -- Array: indexing and iteration ------------------------------------------------ */
+
+static Py_ssize_t array_length(PyObject *a) { return PyObject_Size(as_array(a)->np_array); }
+
+static int array_contains(PyObject *a, PyObject *x)
+{
+    struct given given = {0};
+    PyObject *value = unwrap(x, &given);
+    struct span span;
+    span_begin(&span, SPAN_READ, "in");
+    int is_in = prepare(a, x) < 0 ? -1 : PySequence_Contains(as_array(a)->np_array, value);
+    span_end(&span, a, NULL, NULL);
+    return is_in;
+}
+
+/* A view taken from a; anything else is a copy or an element. */
+static PyObject *adopt_item(PyObject *a, PyObject *item)
+{
+    struct given given = {.n = 1, .arrays = {a}};
+    if (!item || Py_TYPE(item) != np_array_type)
+        return item;
+    return cross_adopt_host(item, &given);
+}
+
+static inline bool is_view_of(PyObject *item, PyObject *a)
+{
+    if (Py_TYPE(item) != np_array_type)
+        return false;
+    PyObject *base = PyArray_BASE((PyArrayObject *)item);
+    return base && (base == as_array(a)->np_array || base == root_of(a)->np_array);
+}
+
+/* Whether an index has arrays or lists in it, so that elements are copied. */
+static bool is_advanced(PyObject *key)
+{
+    if (!PyTuple_CheckExact(key))
+        return is_array(key) || PyList_CheckExact(key) || PyArray_Check(key);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
+        if (is_advanced(PyTuple_GetItem(key, i)))
+            return true;
+    return false;
+}
+
+/* Takes an item.  A view needs no element to be written yet, only an address. */
+static PyObject *take_item(PyObject *a, PyObject *index)
+{
+    PyObject *np_array = as_array(a)->np_array;
+    if (is_unwritten(a)) {
+        if (is_advanced(index) ? queue_wait(a) < 0 : queue_before_view(a) < 0)
+            return NULL;
+        PyObject *item = PyObject_GetItem(np_array, index);
+        if (!item || !is_unwritten(a) || is_view_of(item, a))
+            return item;
+        Py_DECREF(item);
+        if (queue_wait(a) < 0)
+            return NULL;
+    }
+    span_note_numpy();
+    return PyObject_GetItem(np_array, index);
+}
+
+/* By a key without arrays.  Apart, so that objects whose __index__ takes items in turn go as
+ * deep as with NumPy's arrays: a `struct given` is large. */
+static PyObject *take_by_scalar(PyObject *a, PyObject *key)
+{
+    return adopt_item(a, take_item(a, key));
+}
+
+__attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *key)
+{
+    struct given given;
+    PyObject *selected;
+    if (is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL) {
+        int status = selection_take(a, key, &selected);
+        if (status != 0)
+            return status < 0 ? NULL : selected;
+    }
+    int status =
+        index_may_be_worth_it(a, key, is_unwritten(a)) ? index_take(a, key, &selected) : 0;
+    if (status != 0)
+        return status < 0 ? NULL : selected;
+    given_begin(&given);
+    PyObject *index = cross_unwrap(key, &given, 1);
+    if (!index || cross_prepare(&given, true) < 0) {
+        Py_XDECREF(index);
+        return NULL;
+    }
+    PyObject *item = take_item(a, index);
+    Py_DECREF(index);
+    return adopt_item(a, item);
+}
+
+static PyObject *subscript(PyObject *a, PyObject *key)
+{
+    bool has_arrays = is_array(key) || PyTuple_CheckExact(key) || PyList_CheckExact(key) ||
+                      Py_TYPE(key) == np_array_type;
+    return has_arrays ? take_by_any(a, key) : take_by_scalar(a, key);
+}
+
+/* Counts an item that was taken: only what is copied is, not views nor the end of a loop. */
+static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
+{
+    if (span->is_on && (!item || (is_array(item) && as_array(item)->base)))
+        span->is_numpys = false;
+    return span_end(span, item, key, item);
+}
+
+static PyObject *array_subscript(PyObject *a, PyObject *key)
+{
+    if (!profile_is_on)
+        return as_operands(a, a, subscript(a, key));
+    struct span span;
+    span_begin(&span, SPAN_ELEMENT, "getitem");
+    return end_item(&span, key, as_operands(a, a, subscript(a, key)));
+}
+
+/* Records a[key] = value when key selects a large view, or NumPy would have to wait for what
+ * uses the memory, and value is simple; 1, 0 or -1. */
+static int record_item(PyObject *a, PyObject *key, PyObject *value)
+{
+    bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
+    if (is_large && is_array(key))
+        return call_masked_fill(a, key, value);
+    if (!is_large || is_advanced(key))
+        return 0;
+    if (queue_before_view(a) < 0)
+        return -1;
+    PyObject *view = PyObject_GetItem(as_array(a)->np_array, key);
+    if (!view)
+        return cross_drop_refusal();
+    int status = 0;
+    if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
+                                is_in_use(a) || (is_array(value) && is_in_use(value))))
+        status = assignment_record(a, view, value);
+    Py_DECREF(view);
+    return status;
+}
+
+static int assign(PyObject *np_array, PyObject *index, PyObject *value)
+{
+    return value ? PyObject_SetItem(np_array, index, value) : PyObject_DelItem(np_array, index);
+}
+
+static int assign_item(PyObject *a, PyObject *key, PyObject *value)
+{
+    struct given given;
+    given_begin(&given);
+    PyObject *np_array = as_array(a)->np_array;
+    int status = value ? record_item(a, key, value) : 0;
+    if (status == 0 && value && index_may_be_worth_it(a, key, is_in_use(a)))
+        status = index_assign(a, key, value);
+    root_of(a)->version++;
+    if (status != 0)
+        return status < 0 ? -1 : 0;
+    PyObject *index = cross_unwrap(key, &given, 1);
+    if (!index)
+        return -1;
+    /* An array that becomes an element of an object array keeps its identity. */
+    bool as_it_is = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
+    PyObject *source = as_it_is ? value : cross_unwrap(value, &given, MAX_DEPTH);
+    if ((value && !source) || cross_prepare(&given, true) < 0 || prepare(a, NULL) < 0)
+        status = -1;
+    else
+        status = assign(np_array, index, source);
+    if (!as_it_is)
+        Py_XDECREF(source);
+    Py_DECREF(index);
+    return status;
+}
+
+/* How many elements a key of integers selects; 0: it is another key. */
+static Py_ssize_t count_selected(PyObject *a, PyObject *key)
+{
+    PyArrayObject *np_array = np_array_of(a);
+    bool is_tuple = PyTuple_CheckExact(key);
+    Py_ssize_t n = is_tuple ? PyTuple_Size(key) : 1, size = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = is_tuple ? PyTuple_GetItem(key, i) : key;
+        if (PyBool_Check(one) || !(PyLong_Check(one) || PyArray_IsScalar(one, Integer)))
+            return 0;
+    }
+    for (Py_ssize_t axis = n; axis < PyArray_NDIM(np_array); axis++)
+        size *= PyArray_DIM(np_array, (int)axis);
+    return size;
+}
+
+static int array_assign(PyObject *a, PyObject *key, PyObject *value)
+{
+    if (!profile_is_on)
+        return assign_item(a, key, value);
+    struct span span;
+    span_begin(&span, SPAN_OPERATION, "setitem");
+    int status = assign_item(a, key, value);
+    if (span.is_on)
+        span.elements = count_selected(a, key);
+    span_end(&span, value, key, NULL);
+    return status;
+}
+
+static PyObject *take_row(PyObject *a, Py_ssize_t i)
+{
+    if (is_unwritten(a)) {
+        bool is_row = PyArray_NDIM(np_array_of(a)) > 1;
+        if (is_row ? queue_before_view(a) < 0 : queue_wait(a) < 0)
+            return NULL;
+    }
+    span_note_numpy();
+    return adopt_item(a, PySequence_GetItem(as_array(a)->np_array, i));
+}
+
+static PyObject *array_item(PyObject *a, Py_ssize_t i)
+{
+    if (!profile_is_on)
+        return as_operands(a, a, take_row(a, i));
+    struct span span;
+    span_begin(&span, SPAN_ELEMENT, "getitem");
+    return end_item(&span, NULL, as_operands(a, a, take_row(a, i)));
+}
+
+static PyObject *array_iter(PyObject *a)
+{
+    PyArrayObject *np_array = np_array_of(a);
+    /* An IndexError of an item would be taken for the end. */
+    struct span span;
+    span_begin(&span, SPAN_READ, "iter");
+    int status = PyArray_NDIM(np_array) == 1 ? queue_before_read(a) : 0;
+    span_pop(&span);
+    if (status < 0)
+        return NULL;
+    return PyArray_NDIM(np_array) == 0 ? PyObject_GetIter((PyObject *)np_array)
+                                       : PySeqIter_New(a);
+}
+
+/* Whether a buffer's format says all there is to the dtype; -1 with an exception set. */
+static int is_described(PyObject *np_array)
+{
+    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)np_array);
+    if (dtype->kind != 'V' && dtype->kind != 'T')
+        return 1;
+    PyObject *answer = PyObject_CallFunctionObjArgs(described, dtype, NULL);
+    int is_true = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return is_true;
+}
+
+/* What a handler of signals or a filter of warnings raised while a buffer was asked for: NumPy
+ * drops it, and then asks for the same array in other ways. */
+static _Thread_local struct {
+    PyObject *array; /* borrowed, and only compared */
+    PyObject *error, *traceback;
+} dropped;
+
+static void forget_dropped(void)
+{
+    Py_CLEAR(dropped.error);
+    Py_CLEAR(dropped.traceback);
+}
+
+static void keep_dropped(PyObject *a)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    bool comes_again = PyErr_GivenExceptionMatches(value, PyExc_MemoryError) ||
+                       PyErr_GivenExceptionMatches(value, PyExc_LookupError) ||
+                       PyErr_GivenExceptionMatches(value, PyExc_RuntimeError);
+    if (!comes_again) {
+        dropped.array = a;
+        dropped.error = Py_NewRef(value);
+        dropped.traceback = PyException_GetTraceback(value);
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Raises it again, unless it has come to the program, whose frames are in its traceback then.
+ */
+static int raise_dropped(PyObject *a)
+{
+    PyObject *error = dropped.array == a ? Py_XNewRef(dropped.error) : NULL;
+    PyObject *traceback = error ? PyException_GetTraceback(error) : NULL;
+    bool is_told = traceback != dropped.traceback;
+    forget_dropped();
+    if (error && !is_told)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(traceback);
+    Py_XDECREF(error);
+    return error && !is_told ? -1 : 0;
+}
+
+/* NumPy asks for a buffer before it asks __array__: what a buffer's format cannot
+ * describe is offered as plain bytes only. */
+static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
+{
+    PyObject *np_array = as_array(a)->np_array;
+    view->obj = NULL;
+    int status = flags & PyBUF_FORMAT ? is_described(np_array) : 1;
+    struct span span;
+    span_begin(&span, SPAN_EXPORT, "buffer");
+    forget_dropped();
+    if (status >= 0 && prepare(a, NULL) < 0) {
+        keep_dropped(a);
+        status = -1;
+    }
+    if (status < 0 || PyObject_GetBuffer(np_array, view, flags) < 0)
+        status = -1;
+    span_pop(&span);
+    if (status < 0)
+        return -1;
+    if (status == 0) {
+        PyBuffer_Release(view);
+        PyErr_SetString(PyExc_BufferError, "the dtype has no exact buffer format");
+        return -1;
+    }
+    /* NumPy needs no call at the release of a buffer, so the array can be its owner. */
+    Py_INCREF(a);
+    Py_DECREF(view->obj);
+    view->obj = a;
+    root_of(a)->n_exports++;
+    root_of(a)->version++;
+    return 0;
+}
+
+static void array_releasebuffer(PyObject *a, Py_buffer *view)
+{
+    (void)view;
+    root_of(a)->n_exports--;
+}
+
+/* -- Array: NumPy's protocols ----------------------------------------------------- */
+
+/* Whether a ufunc is just called, with operands none of which may ask to be asked:
+ * classes made in Python may, those of NumPy's scalars and Python's numbers do not. */
+static bool is_plain_call(PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    if (n < 3 || (kwargs && PyDict_Size(kwargs) > 0))
+        return false;
+    if (!PyCallable_Check(PyTuple_GetItem(args, 0)))
+        return false;
+    PyObject *method = PyTuple_GetItem(args, 1);
+    if (!PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "__call__") != 0)
+        return false;
+    for (Py_ssize_t i = 2; i < n; i++) {
+        PyTypeObject *type = Py_TYPE(PyTuple_GetItem(args, i));
+        if (type != array_type && PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE)
+            return false;
+    }
+    return true;
+}
+
+/* Records what NumPy was asked to do with an array among the operands: 1, 0 or -1. */
+static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
+{
+    PyObject *inputs[3], *results[2];
+    bool is_large = false;
+    int n = (int)PyTuple_Size(operands);
+    for (int i = 0; i < n && i < 3; i++) {
+        inputs[i] = PyTuple_GetItem(operands, i);
+        is_large |= is_array(inputs[i]) && queue_takes(inputs[i]);
+    }
+    int op = is_large ? signature_op(ufunc) : MX_NO_OP;
+    if (op == MX_NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
+        return 0;
+    int status = call_ufunc(NULL, op, inputs, n, NULL, 1, results);
+    *result = status > 0 ? results[0] : NULL;
+    return status;
+}
+
+/* Whether the first operand was asked before, by a method of a package that does not know mxnp
+ * arrays: then it is asked anew with NumPy's.  Dropped is as in is_left_to_package. */
+static bool is_refused_by_package(PyObject **result, PyObject *args)
+{
+    if (*result != Py_NotImplemented || PyTuple_Size(args) < 4)
+        return false;
+    for (Py_ssize_t i = 3; i < PyTuple_Size(args); i++)
+        if (!is_array(PyTuple_GetItem(args, i)))
+            return false;
+    PyObject *first = PyTuple_GetItem(args, 2);
+    return !is_array(first) &&
+           is_left_to_package(result, PyTuple_GetItem(args, 3), first, "__array_ufunc__");
+}
+
+static PyObject *call_with_hosts(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *method = PyObject_GetAttr(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
+    PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
+    PyObject *result = method && operands ? cross_call(f, method, operands, kwargs) : NULL;
+    Py_XDECREF(operands);
+    Py_XDECREF(method);
+    return result;
+}
+
+static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
+{
+    static const struct function plain = {.adopts = true};
+    PyObject *result = NULL;
+    if (is_plain_call(args, kwargs)) {
+        PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
+        PyObject *ufunc = PyTuple_GetItem(args, 0);
+        if (operands && record_plain(ufunc, operands, &result) == 0)
+            result = cross_call(&plain, ufunc, operands, NULL);
+        Py_XDECREF(operands);
+        return result;
+    }
+    /* NumPy's own answers NotImplemented when another operand is to be asked. */
+    PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_ufunc__");
+    if (call)
+        result = cross_call(&plain, call, args, kwargs);
+    Py_XDECREF(call);
+    if (is_refused_by_package(&result, args))
+        result = call_with_hosts(&plain, args, kwargs);
+    return result;
+}
+
+static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs)
+{
+    struct span span;
+    PyObject *ufunc = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+    span.is_on = profile_is_on && ufunc;
+    if (span.is_on)
+        profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = ufunc});
+    PyObject *result = as_operands(a, a, call_for_numpy(a, args, kwargs));
+    if (span.is_on)
+        profile_end_call(&span, args, 1, result);
+    return result;
+}
+
+/* Whether NumPy asks on behalf of its own arrays and of ours alone. */
+static bool are_arrays(PyObject *types)
+{
+    bool are = PyTuple_Check(types);
+    for (Py_ssize_t i = 0; are && i < PyTuple_Size(types); i++) {
+        PyObject *type = PyTuple_GetItem(types, i);
+        are = type == (PyObject *)array_type || type == (PyObject *)np_array_type;
+    }
+    return are;
+}
+
+/* New reference: what NumPy makes of the NumPy arrays of arrays among the arguments. */
+static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
+                               PyObject *positional, PyObject *named)
+{
+    struct given given = {0};
+    PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_function__");
+    PyObject *kinds = cross_unwrap(types, &given, 1);
+    PyObject *values = cross_unwrap(positional, &given, MAX_DEPTH);
+    PyObject *items =
+        PyDict_Check(named) ? cross_unwrap_kwargs(named, &given, MAX_DEPTH) : Py_NewRef(named);
+    PyObject *result = NULL;
+    if (call && kinds && values && items && cross_prepare(&given, true) == 0)
+        result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
+    result = cross_adopt(result, &given, MAX_DEPTH);
+    Py_XDECREF(items);
+    Py_XDECREF(values);
+    Py_XDECREF(kinds);
+    Py_XDECREF(call);
+    cross_watch(&given);
+    return result;
+}
+
+static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"func", "types", "args", "kwargs", NULL};
+    PyObject *function, *types, *positional, *named;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO:__array_function__", names, &function,
+                                     &types, &positional, &named))
+        return NULL;
+    struct function *ours = NULL;
+    if (PyTuple_Check(positional) && PyDict_Check(named) && are_arrays(types))
+        ours = function_that_records(function);
+    struct span span = {.is_on = profile_is_on};
+    if (span.is_on)
+        profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = function});
+    PyObject *result = ours ? function_run(ours, positional, named)
+                            : call_protocol(a, function, types, positional, named);
+    if (span.is_on)
+        profile_end_call(&span, positional, 1, result);
+    return result;
+}
+
+/* -- Array: the attributes that describe it ---------------------------------------- */
+
+/* The most frequent ones without NumPy's way to them. */
+static PyObject *get_dtype(PyObject *a, void *name)
+{
+    (void)name;
+    return Py_NewRef((PyObject *)PyArray_DESCR(np_array_of(a)));
+}
+
+static PyObject *get_ndim(PyObject *a, void *name)
+{
+    (void)name;
+    return PyLong_FromLong(PyArray_NDIM(np_array_of(a)));
+}
+
+static PyObject *get_shape(PyObject *a, void *name)
+{
+    (void)name;
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(np_array_of(a)), PyArray_DIMS(np_array_of(a)));
+}
+
+static PyObject *get_size(PyObject *a, void *name)
+{
+    (void)name;
+    return PyLong_FromSsize_t(PyArray_SIZE(np_array_of(a)));
+}
+
+static PyObject *get_of_host(PyObject *a, void *name)
+{
+    return PyObject_GetAttr(as_array(a)->np_array, name);
+}
+
+static int set_of_host(PyObject *a, PyObject *value, void *name)
+{
+    if (value && is_array(value))
+        value = as_array(value)->np_array; /* which NumPy refuses, or reads as a shape */
+    return PyObject_SetAttr(as_array(a)->np_array, name, value);
+}
+
+/* NumPy's class: `isinstance(a, numpy.ndarray)` asks for it, in every package.  Compiled code
+ * looks at the type instead, and never takes an mxnp array for a struct of NumPy's. */
+static PyObject *get_class(PyObject *a, void *unused)
+{
+    (void)a;
+    (void)unused;
+    return Py_NewRef((PyObject *)np_array_type);
+}
+
+static int set_class(PyObject *a, PyObject *value, void *unused)
+{
+    (void)unused;
+    return PyObject_SetAttrString(as_array(a)->np_array, "__class__",
+                                  value); /* which refuses */
+}
+
+/* Code that takes the NumPy array may read and write it at any time. */
+static PyObject *get_host(PyObject *a, void *unused)
+{
+    (void)unused;
+    struct span span;
+    span_begin(&span, SPAN_EXPORT, NULL);
+    int status = raise_dropped(a) < 0 ? -1 : prepare(a, NULL);
+    span_pop(&span);
+    if (status < 0)
+        return NULL;
+    queue_export(a);
+    return Py_NewRef(as_array(a)->np_array);
+}
+
+static PyGetSetDef array_getset[] = {
+    {"shape", get_shape, set_of_host, NULL, NULL},
+    {"dtype", get_dtype, set_of_host, NULL, NULL},
+    {"ndim", get_ndim, set_of_host, NULL, NULL},
+    {"size", get_size, set_of_host, NULL, NULL},
+    {"strides", get_of_host, set_of_host, NULL, NULL},
+    {"flags", get_of_host, set_of_host, NULL, NULL},
+    {"itemsize", get_of_host, set_of_host, NULL, NULL},
+    {"nbytes", get_of_host, set_of_host, NULL, NULL},
+    {"__class__", get_class, set_class, "numpy.ndarray.", NULL},
+    {"_np_array", get_host, NULL, "The numpy.ndarray.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* Py_TPFLAGS_SEQUENCE, which Python's limited API leaves out. */
+#define MATCHES_AS_SEQUENCE (1ul << 5)
+
+/* The texts are NumPy's; they live as long as its class, which is for good.  From NumPy 2.5 on
+ * a pattern such as `case [x, y]` takes arrays apart. */
+int array_load(PyObject *numpy_class)
+{
+    unsigned long flags = PyType_GetFlags((PyTypeObject *)numpy_class);
+    array_spec.flags |= (unsigned)(flags & MATCHES_AS_SEQUENCE);
+    for (PyGetSetDef *each = array_getset; each->set == set_of_host; each++) {
+        if (!(each->closure = PyUnicode_InternFromString(each->name)))
+            return -1;
+        PyObject *member = PyObject_GetAttrString(numpy_class, each->name);
+        PyObject *doc = member ? PyObject_GetAttrString(member, "__doc__") : NULL;
+        each->doc = doc && PyUnicode_Check(doc) ? PyUnicode_AsUTF8AndSize(doc, NULL) : NULL;
+        Py_XDECREF(member);
+        if (!doc)
+            return -1; /* else kept: the text is in it */
+    }
+    return 0;
+}
+
+static void array_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct array *a = as_array(self);
+    if (a->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    if (a->failure)
+        failure_forget(a);
+    if (a->used > queue_done)
+        record_hold(self);
+    if (a->range)
+        index_forget(a);
+    memory_disown(self);
+    Py_CLEAR(a->np_array);
+    Py_CLEAR(a->base);
+    if (queue_kept > 0)
+        queue_drop_kept();
+    if (nspare < NSPARE && type == array_type) {
+        memset(&a->weakrefs, 0, sizeof *a - offsetof(struct array, weakrefs));
+        spare[nspare++] = a;
+    } else {
+        freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+        release(self);
+    }
+    Py_DECREF(type);
+}
+
+static PyMemberDef array_members[] = {
+    {"_base", T_OBJECT, offsetof(struct array, base), READONLY,
+     "The array this one is a view of, or None."},
+    {"_is_standard", T_BOOL, offsetof(struct array, is_standard), READONLY,
+     "Whether items and results are arrays, never NumPy scalars."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct array, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef array_methods[] = {
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))array_array_ufunc,
+     METH_VARARGS | METH_KEYWORDS,
+     "__array_ufunc__($self, ufunc, method, /, *inputs, **kwargs)\n--\n\n"
+     "See numpy.ndarray.__array_ufunc__."},
+    {"__array_function__", (PyCFunction)(void (*)(void))array_array_function,
+     METH_VARARGS | METH_KEYWORDS,
+     "__array_function__($self, /, func, types, args, kwargs)\n--\n\n"
+     "See numpy.ndarray.__array_function__."},
+    {NULL, NULL, 0, NULL},
+};
+
+#define UNARY_SLOT(name) {Py_nb_##name, array_##name},
+#define BINARY_SLOTS(name, Name, reflected, op) \
+    {Py_nb_##name, array_##name}, {Py_nb_inplace_##name, array_inplace_##name},
+
+static PyType_Slot array_slots[] = {
+    {Py_tp_dealloc, array_dealloc},
+    {Py_tp_members, array_members},
+    {Py_tp_methods, array_methods},
+    {Py_tp_getset, array_getset},
+    {Py_tp_repr, array_repr},
+    {Py_tp_str, array_str},
+    {Py_tp_richcompare, array_richcompare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_iter, array_iter},
+    UNARY_OPERATORS(UNARY_SLOT) BINARY_OPERATORS(BINARY_SLOTS){Py_nb_divmod, array_divmod},
+    {Py_nb_power, array_power},
+    {Py_nb_inplace_power, array_inplace_power},
+    {Py_nb_bool, array_bool},
+    {Py_nb_int, array_int},
+    {Py_nb_float, array_float},
+    {Py_nb_index, array_index},
+    {Py_mp_length, array_length},
+    {Py_mp_subscript, array_subscript},
+    {Py_mp_ass_subscript, array_assign},
+    {Py_sq_length, array_length},
+    {Py_sq_item, array_item},
+    {Py_sq_contains, array_contains},
+    {Py_bf_getbuffer, array_getbuffer},
+    {Py_bf_releasebuffer, array_releasebuffer},
+    {0, NULL},
+};
+
+PyType_Spec array_spec = {
+    .name = "mxnp._bridge.Array",
+    .basicsize = sizeof(struct array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = array_slots,
+};

@@ -1,0 +1,477 @@
+/* function.c -- a NumPy callable that takes and gives mxnp arrays. */
+#include "python/profile/profile.h"
+
+static PyObject *out_name;
+static PyObject *counterparts; /* a dict: NumPy's objects, and what they are in mxnp */
+
+PyObject *function_set_counterparts(PyObject *module, PyObject *dict)
+{
+    (void)module;
+    Py_XDECREF(counterparts);
+    counterparts = Py_NewRef(dict);
+    Py_RETURN_NONE;
+}
+
+struct function *function_that_records(PyObject *original)
+{
+    PyObject *ours = counterparts ? PyDict_GetItemWithError(counterparts, original) : NULL;
+    if (!ours) {
+        PyErr_Clear();
+        return NULL;
+    }
+    struct function *f = (struct function *)ours;
+    bool records = PyObject_TypeCheck(ours, function_type) && f->queued && f->queued != Py_None;
+    return records ? f : NULL;
+}
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"", "adopts", "depth", NULL};
+    PyObject *wrapped;
+    int adopts = 1, depth = MAX_DEPTH;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pi:Function", names, &wrapped, &adopts,
+                                     &depth))
+        return NULL;
+    struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    Py_INCREF(wrapped);
+    self->wrapped = wrapped;
+    self->adopts = adopts;
+    self->operation = -1;
+    self->worth = 1;
+    self->depth = depth;
+    return (PyObject *)self;
+}
+
+static bool is_large(PyObject *a, int worth)
+{
+    return is_unwritten(a) ||
+           queue_weight((PyArrayObject *)as_array(a)->np_array) / worth >= queue_threshold;
+}
+
+/* Whether one of the arguments, or of those in a first list or tuple, is for the queue. */
+static bool has_large(PyObject *args, int depth, int worth)
+{
+    bool is_list = PyList_CheckExact(args);
+    Py_ssize_t n = is_list ? PyList_Size(args) : PyTuple_Size(args);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = is_list ? PyList_GetItem(args, i) : PyTuple_GetItem(args, i);
+        if (is_array(x) ? is_large(x, worth)
+                        : depth > 0 && (PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
+                              has_large(x, depth - 1, worth))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it is a sine or cosine that takes NumPy longer than recording, though it is short:
+ * 8.8 ns for an element, of which our own loops take a sixth. */
+static bool has_costly(int op, PyObject *args)
+{
+    if ((op != MX_OP_sin && op != MX_OP_cos) || PyTuple_Size(args) < 1)
+        return false;
+    PyObject *x = PyTuple_GetItem(args, 0);
+    return is_array(x) && PyArray_TYPE(np_array_of(x)) == NPY_DOUBLE &&
+           PyArray_SIZE(np_array_of(x)) >= queue_threshold / 32;
+}
+
+/* Whether the first argument is the shape of a large array. */
+static bool has_large_shape(PyObject *args)
+{
+    PyObject *shape = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+    bool is_tuple = shape && PyTuple_CheckExact(shape);
+    double size = 1;
+    for (Py_ssize_t i = 0; shape && i < (is_tuple ? PyTuple_Size(shape) : 1); i++) {
+        PyObject *n = is_tuple ? PyTuple_GetItem(shape, i) : shape;
+        if (!PyLong_CheckExact(n))
+            return false;
+        size *= (double)PyLong_AsLongLong(n);
+    }
+    PyErr_Clear();
+    return shape && size >= (double)queue_threshold;
+}
+
+/* Whether the arguments are the numbers of a large range: [start,] stop[, step]. */
+static bool has_large_range(PyObject *args)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    double given[3] = {0, 0, 1};
+    for (Py_ssize_t i = 0; i < n && i < 3; i++) {
+        PyObject *number = PyTuple_GetItem(args, i);
+        if (!PyLong_CheckExact(number) && !PyFloat_CheckExact(number))
+            return false;
+        given[i] = PyFloat_AsDouble(number);
+    }
+    PyErr_Clear();
+    double length = n == 1 ? given[0] : (given[1] - given[0]) / given[2];
+    return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
+}
+
+static bool is_for_queue(const struct function *f, PyObject *args)
+{
+    switch (f->sized_by) {
+    case 's':
+        return has_large_shape(args);
+    case 'r':
+        return has_large_range(args);
+    case 'q':
+        return true;
+    default:
+        return has_large(args, 1, f->worth);
+    }
+}
+
+/* Outputs given by position or as out=; false when there are other keywords. */
+static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nout,
+                      PyObject **outs)
+{
+    Py_ssize_t n = PyTuple_Size(args);
+    if (n > nin && (op == MX_OP_maximum || op == MX_OP_minimum))
+        return false; /* NumPy warns of what may be meant as an axis */
+    for (int j = 0; j < nout; j++)
+        outs[j] = nin + j < n ? PyTuple_GetItem(args, nin + j) : NULL;
+    if (n < nin || n > nin + nout)
+        return false;
+    if (!kwargs || PyDict_Size(kwargs) == 0)
+        return true;
+    PyObject *out = get_keyword(kwargs, &out_name, "out");
+    if (!out || PyDict_Size(kwargs) > 1 || n > nin)
+        return false;
+    if (PyTuple_CheckExact(out)) {
+        for (int j = 0; j < nout && PyTuple_Size(out) == nout; j++)
+            outs[j] = PyTuple_GetItem(out, j);
+        if (PyTuple_Size(out) != nout)
+            return false;
+    } else if (nout == 1) {
+        outs[0] = out;
+    } else {
+        return false;
+    }
+    for (int j = 0; j < nout; j++)
+        if (outs[j] == Py_None)
+            outs[j] = NULL;
+    return true;
+}
+
+/* 1 with the result, 0, or -1 with an exception set. */
+static int record(const struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
+{
+    const struct mx_op_row *row = core->op_get(f->operation);
+    PyObject *inputs[3], *outs[2], *results[2];
+    if (!read_outs(f->operation, args, kwargs, row->nin, row->nout, outs))
+        return 0;
+    for (int i = 0; i < row->nin; i++)
+        inputs[i] = PyTuple_GetItem(args, i);
+    int status =
+        call_ufunc((PyObject *)f, f->operation, inputs, row->nin, outs, row->nout, results);
+    if (status < 1)
+        return status;
+    *result = row->nout == 1 ? results[0] : PyTuple_Pack(2, results[0], results[1]);
+    if (row->nout == 2) {
+        Py_DECREF(results[0]);
+        Py_DECREF(results[1]);
+    }
+    return *result ? 1 : -1;
+}
+
+/* New reference: the arguments of a ufunc with `out`, its only keyword, behind the inputs,
+ * which spares a dict; NULL where that is not the same. */
+static PyObject *with_out_last(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    if (f->operation < 0 || f->operation == MX_OP_maximum || f->operation == MX_OP_minimum ||
+        PyDict_Size(kwargs) != 1)
+        return NULL;
+    const struct mx_op_row *row = core->op_get(f->operation);
+    PyObject *out = get_keyword(kwargs, &out_name, "out");
+    if (!out || !is_array(out) || row->nout != 1 || PyTuple_Size(args) != row->nin)
+        return NULL;
+    if (row->nin == 1)
+        return PyTuple_Pack(2, PyTuple_GetItem(args, 0), out);
+    return PyTuple_Pack(3, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), out);
+}
+
+static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *self = (PyObject *)f;
+    bool is_plain = expression_takes(args, kwargs);
+    if (!is_plain && expression_close() < 0)
+        return NULL;
+    struct mx_buffer *lent = queue_lend(self, args);
+    if (!lent && PyErr_Occurred()) /* of a handler of signals */
+        return NULL;
+    if (is_plain)
+        expression_enter();
+    PyObject *result = PyObject_Call(f->queued, args, kwargs);
+    if (is_plain && expression_leave(self, result, NULL, 0) < 0)
+        Py_CLEAR(result);
+    queue_end_lending(lent);
+    return result;
+}
+
+PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *result = NULL;
+    if (f->operation >= 0 && (has_large(args, 0, 1) || has_costly(f->operation, args))) {
+        if (record(f, args, kwargs, &result) != 0)
+            return result;
+    } else if (f->queued && f->queued != Py_None && is_for_queue(f, args)) {
+        result = call_queued(f, args, kwargs);
+        /* What is wrong with the arguments is for NumPy to say. */
+        bool is_refused = result ? result == Py_NotImplemented
+                                 : PyErr_ExceptionMatches(PyExc_TypeError) &&
+                                       !PyErr_ExceptionMatches(device_type_error);
+        if (!is_refused)
+            return result;
+        Py_CLEAR(result);
+        PyErr_Clear();
+    }
+    if (!f->choose || f->choose == Py_None) {
+        PyObject *all = kwargs ? with_out_last(f, args, kwargs) : NULL;
+        result = all ? cross_call(f, f->wrapped, all, NULL)
+                     : cross_call(f, f->wrapped, args, kwargs);
+        Py_XDECREF(all);
+        return result;
+    }
+    PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
+    if (!chosen)
+        return NULL;
+    result = cross_call(f, chosen, args, kwargs);
+    Py_DECREF(chosen);
+    return result;
+}
+
+/* Takes the result of a call that makes numbers; gives it in a dtype that the device has. */
+static PyObject *narrowed(PyObject *result, PyObject *args, PyObject *kwargs)
+{
+    PyObject *narrow, *given = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+    PyObject *all = given ? PyTuple_Pack(3, result, args, given) : NULL;
+    Py_XDECREF(given);
+    int status = device_call(DEVICE_NARROW, all, &narrow);
+    if (status == 0)
+        return result;
+    Py_DECREF(result);
+    return narrow;
+}
+
+/* As function_run; what it takes is counted.  A function of a program's object, such as its
+ * generator of random numbers, may be gone soon: it is known by its name alone. */
+static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwargs)
+{
+    struct span span;
+    struct span_name name = {.function = (PyObject *)f};
+    PyObject *own = f->dict ? NULL : PyObject_GetAttrString(f->wrapped, "__name__");
+    if (own && PyUnicode_CheckExact(own)) {
+        PyUnicode_InternInPlace(&own);
+        name.function = own;
+    }
+    PyErr_Clear();
+    profile_begin(&span, SPAN_OPERATION, name);
+    PyObject *result = function_run(f, args, kwargs);
+    profile_end_call(&span, args, f->worth, result);
+    Py_XDECREF(own);
+    return result;
+}
+
+/* Whether results are arrays, never NumPy scalars. */
+static bool gives_standard(const struct function *f, PyObject *args)
+{
+    if (!f->adopts || !f->is_member)
+        return f->is_standard;
+    return PyTuple_Size(args) > 0 && is_standard(PyTuple_GetItem(args, 0));
+}
+
+static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct function *f = (struct function *)self;
+    PyObject *result =
+        profile_is_on ? call_counted(f, args, kwargs) : function_run(f, args, kwargs);
+    if (result && f->is_maker && device_narrows_doubles() && device_has(DEVICE_NARROW))
+        result = narrowed(result, args, kwargs);
+    return gives_standard(f, args) ? cross_standard(result, MAX_DEPTH) : result;
+}
+
+PyObject *function_standard(PyObject *function)
+{
+    struct function *copy = (struct function *)PyType_GenericAlloc(Py_TYPE(function), 0);
+    const struct function *f = (struct function *)function;
+    if (!copy)
+        return NULL;
+    copy->wrapped = Py_NewRef(f->wrapped);
+    copy->choose = Py_XNewRef(f->choose);
+    copy->queued = Py_XNewRef(f->queued);
+    copy->worth = f->worth;
+    copy->sized_by = f->sized_by;
+    copy->operation = f->operation;
+    copy->adopts = f->adopts;
+    copy->is_maker = f->is_maker;
+    copy->is_view = f->is_view;
+    copy->depth = f->depth;
+    copy->is_standard = true;
+    copy->dict = f->dict ? PyDict_Copy(f->dict) : NULL;
+    if (f->dict && !copy->dict)
+        Py_CLEAR(copy);
+    return (PyObject *)copy;
+}
+
+/* The same hash and equality as the NumPy function: a program's table of overrides,
+ * keyed by np.add or np.concatenate, finds its entry when NumPy itself asks. */
+static PyObject *function_richcompare(PyObject *a, PyObject *b, int op)
+{
+    if (op != Py_EQ && op != Py_NE)
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *y = b;
+    if (PyObject_TypeCheck(b, function_type))
+        y = ((struct function *)b)->wrapped;
+    return PyObject_RichCompare(((struct function *)a)->wrapped, y, op);
+}
+
+static Py_hash_t function_hash(PyObject *self)
+{
+    return PyObject_Hash(((struct function *)self)->wrapped);
+}
+
+static PyObject *function_repr(PyObject *self)
+{
+    return PyObject_Repr(((struct function *)self)->wrapped);
+}
+
+/* Pickled and copied by name, as functions are. */
+static PyObject *function_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_GetAttrString(self, "__qualname__");
+}
+
+/* What the wrapper has not, such as a signature, is NumPy's. */
+static PyObject *function_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *value = PyObject_GenericGetAttr(self, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        value = PyObject_GetAttr(((struct function *)self)->wrapped, name);
+    }
+    return value;
+}
+
+static int function_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    struct function *f = (struct function *)self;
+    Py_VISIT(f->wrapped);
+    Py_VISIT(f->choose);
+    Py_VISIT(f->queued);
+    Py_VISIT(f->dict);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static int function_clear(PyObject *self)
+{
+    struct function *f = (struct function *)self;
+    Py_CLEAR(f->choose);
+    Py_CLEAR(f->queued);
+    Py_CLEAR(f->dict);
+    return 0;
+}
+
+static void function_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct function *f = (struct function *)self;
+    PyObject_GC_UnTrack(self);
+    if (f->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    Py_XDECREF(f->wrapped);
+    Py_XDECREF(f->choose);
+    Py_XDECREF(f->queued);
+    Py_XDECREF(f->dict);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef function_members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(struct function, wrapped), READONLY,
+     "The NumPy callable."},
+    {"choose", T_OBJECT, offsetof(struct function, choose), 0,
+     "None, or a function of a call's arguments that gives the NumPy callable for it."},
+    {"queued", T_OBJECT, offsetof(struct function, queued), 0,
+     "None, or what is called first when an array is large: it records the operation, or "
+     "gives NotImplemented."},
+    {"worth", T_INT, offsetof(struct function, worth), 0,
+     "Times the threshold: from that size on an array is large for `queued`."},
+    {"sized_by", T_CHAR, offsetof(struct function, sized_by), 0,
+     "What is large: \"a\", an argument; \"s\", the shape that comes first; \"r\", a range; "
+     "\"q\", what `queued` says."},
+    {"operation", T_INT, offsetof(struct function, operation), 0,
+     "Of a ufunc: its row in ops.def, or -1."},
+    {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,
+     "Whether results are new numbers, whose dtype is a default unless the call names one."},
+    {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
+     "Whether results are views where the elements need not be read."},
+    {"is_member", T_BOOL, offsetof(struct function, is_member), 0,
+     "Whether it is a method or an attribute of its first argument."},
+    {"is_standard", T_BOOL, offsetof(struct function, is_standard), READONLY,
+     "Whether results are arrays, never NumPy scalars."},
+    {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef function_methods[] = {
+    {"__reduce__", function_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The class of the NumPy callable, for isinstance: numpy.ufunc, for instance. */
+static PyObject *function_class(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef((PyObject *)Py_TYPE(((struct function *)self)->wrapped));
+}
+
+static PyGetSetDef function_getset[] = {
+    {"__class__", function_class, NULL, NULL, NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot function_slots[] = {
+    {Py_tp_new, function_new},           {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse}, {Py_tp_clear, function_clear},
+    {Py_tp_call, function_call},         {Py_tp_repr, function_repr},
+    {Py_tp_hash, function_hash},         {Py_tp_richcompare, function_richcompare},
+    {Py_tp_getattro, function_getattr},  {Py_tp_setattro, PyObject_GenericSetAttr},
+    {Py_tp_members, function_members},   {Py_tp_methods, function_methods},
+    {Py_tp_getset, function_getset},     {0, NULL},
+};
+
+PyType_Spec function_spec = {
+    .name = "mxnp._bridge.Function",
+    .basicsize = sizeof(struct function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = function_slots,
+};
+
+/* Method: a Function that binds, as functions written in Python do. */
+static PyObject *method_get(PyObject *self, PyObject *instance, PyObject *owner)
+{
+    (void)owner;
+    if (!instance || instance == Py_None) {
+        Py_INCREF(self);
+        return self;
+    }
+    return PyObject_CallFunctionObjArgs(method_class, self, instance, NULL);
+}
+
+static PyType_Slot method_slots[] = {
+    {Py_tp_descr_get, method_get},
+    {0, NULL},
+};
+
+PyType_Spec method_spec = {
+    .name = "mxnp._bridge.Method",
+    .basicsize = sizeof(struct function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .slots = method_slots,
+};

@@ -1,0 +1,89 @@
+/* lookup.c -- the __getattr__ of a mirrored module. */
+#include "python/base/bridge.h"
+
+struct lookup {
+    PyObject_HEAD PyObject *original; /* NumPy's module */
+    PyObject *cross; /* called with the module's name, the name and what it means */
+    PyObject *module;
+    PyObject *later; /* names of ours: the modules that have them, imported when asked for */
+};
+
+static PyObject *lookup_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"module", "original", "cross", "later", NULL};
+    PyObject *module, *original, *call, *later;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!:Lookup", names, &module, &original,
+                                     &call, &PyDict_Type, &later))
+        return NULL;
+    struct lookup *self = (struct lookup *)PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    Py_INCREF(module);
+    Py_INCREF(original);
+    Py_INCREF(call);
+    Py_INCREF(later);
+    self->later = later;
+    self->module = module;
+    self->original = original;
+    self->cross = call;
+    return (PyObject *)self;
+}
+
+static PyObject *import_from(PyObject *module, PyObject *name)
+{
+    PyObject *found = PyImport_Import(module);
+    PyObject *value = found ? PyObject_GetAttr(found, name) : NULL;
+    Py_XDECREF(found);
+    return value;
+}
+
+/* In C so that NumPy's warning about a deprecated name names the program's line. */
+static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct lookup *lookup = (struct lookup *)self;
+    PyObject *name;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "U:__getattr__", &name))
+        return NULL;
+    PyObject *later = PyDict_GetItemWithError(lookup->later, name);
+    if (later) {
+        PyObject *own = import_from(later, name);
+        if (own && PyObject_SetAttr(lookup->module, name, own) < 0)
+            Py_CLEAR(own);
+        return own;
+    }
+    PyObject *value = PyObject_GetAttr(lookup->original, name);
+    if (!value)
+        return NULL;
+    PyObject *out =
+        PyObject_CallFunctionObjArgs(lookup->cross, lookup->module, name, value, NULL);
+    Py_DECREF(value);
+    return out;
+}
+
+static void lookup_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct lookup *lookup = (struct lookup *)self;
+    Py_XDECREF(lookup->module);
+    Py_XDECREF(lookup->original);
+    Py_XDECREF(lookup->cross);
+    Py_XDECREF(lookup->later);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot lookup_slots[] = {
+    {Py_tp_new, lookup_new},
+    {Py_tp_dealloc, lookup_dealloc},
+    {Py_tp_call, lookup_call},
+    {0, NULL},
+};
+
+PyType_Spec lookup_spec = {
+    .name = "mxnp._bridge.Lookup",
+    .basicsize = sizeof(struct lookup),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = lookup_slots,
+};

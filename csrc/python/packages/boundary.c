@@ -1,0 +1,165 @@
+/* boundary.c -- compiled functions of other packages get NumPy's arrays.
+ *
+ * An extension module that was compiled against NumPy reads the struct of numpy.ndarray, and
+ * refuses what is of another type.  Its callables are changed in place, when the module has
+ * been imported: an array of mxnp among the arguments, also in tuples, lists and dicts,
+ * becomes the NumPy array inside.  The objects stay the same ones, with their types, names,
+ * documentation and signatures.
+ */
+#include "python/packages/boundary.h"
+#include "python/packages/callables.h"
+
+static PyObject *dot;
+static bool is_known; /* this Python: see layout.h */
+
+static int patch_type(PyTypeObject *type)
+{
+    PyObject *dict = PyObject_GetAttrString((PyObject *)type, "__dict__");
+    PyObject *items = dict ? PyMapping_Items(dict) : NULL;
+    int status = items ? callable_patch_class(type) : -1;
+    for (Py_ssize_t i = 0; items && i < PyList_Size(items) && status == 0; i++) {
+        PyObject *item = PyList_GetItem(items, i);
+        status =
+            callable_patch_member(type, PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1));
+    }
+    Py_XDECREF(items);
+    Py_XDECREF(dict);
+    return status;
+}
+
+/* New reference: the first part of a module's name; NULL.  Takes the name. */
+static PyObject *package_of_name(PyObject *name)
+{
+    PyObject *parts = name && PyUnicode_Check(name) ? PyUnicode_Partition(name, dot) : NULL;
+    PyObject *first = parts ? Py_NewRef(PyTuple_GetItem(parts, 0)) : NULL;
+    Py_XDECREF(parts);
+    Py_XDECREF(name);
+    return first;
+}
+
+static PyObject *package_of(PyObject *x)
+{
+    PyObject *package = package_of_name(PyObject_GetAttrString(x, "__module__"));
+    PyErr_Clear();
+    return package;
+}
+
+/* Whether it is one of Python's own types, rather than one that names no module. */
+static bool is_builtin(PyObject *x)
+{
+    PyObject *name = PyObject_GetAttrString(x, "__name__");
+    PyObject *found = name ? PyDict_GetItemWithError(PyEval_GetBuiltins(), name) : NULL;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found == x;
+}
+
+/* A module whose values are changed. */
+struct owner {
+    PyObject *module, *package; /* the first part of its name */
+    const char *name;
+};
+
+/* Whether another module than this one has a name. */
+static bool is_other_module(PyObject *name, PyObject *module)
+{
+    PyObject *found = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+    return found && found != module;
+}
+
+/* Whether a module's value was made by its package, rather than imported from another one.
+ * Some name no module, one that cannot be imported, or the module without its package. */
+static bool is_made_by(PyObject *x, const struct owner *owner)
+{
+    PyObject *package = package_of(x);
+    bool is_made = !package || PyUnicode_Compare(package, owner->package) == 0 ||
+                   (PyUnicode_CompareWithASCIIString(package, "builtins") == 0
+                        ? !is_builtin(x)
+                        : !is_other_module(package, owner->module));
+    Py_XDECREF(package);
+    PyErr_Clear();
+    return is_made;
+}
+
+static bool is_submodule(PyObject *x, const struct owner *owner)
+{
+    const char *name = PyModule_Check(x) ? PyModule_GetName(x) : NULL;
+    size_t length = strlen(owner->name);
+    PyErr_Clear();
+    return name && strncmp(name, owner->name, length) == 0 && name[length] == '.';
+}
+
+static int patch_module(PyObject *module);
+
+static int patch_value(PyObject *x, const struct owner *owner)
+{
+    if (is_submodule(x, owner))
+        return patch_module(x);
+    if (PyType_Check(x))
+        return is_made_by(x, owner) ? patch_type((PyTypeObject *)x) : 0;
+    return callable_is_function(x) && is_made_by(x, owner) ? callable_patch(x) : 0;
+}
+
+static int patch_values(PyObject *values, const struct owner *owner)
+{
+    int status = 0;
+    for (Py_ssize_t i = 0; i < PyList_Size(values) && status == 0; i++)
+        status = patch_value(PyList_GetItem(values, i), owner);
+    return status;
+}
+
+static int patch_module(PyObject *module)
+{
+    struct owner owner = {module, package_of_name(PyModule_GetNameObject(module)),
+                          PyModule_GetName(module)};
+    PyObject *values = owner.package ? PyDict_Values(PyModule_GetDict(module)) : NULL;
+    int status = values ? patch_values(values, &owner) : -1;
+    Py_XDECREF(values);
+    Py_XDECREF(owner.package);
+    return status;
+}
+
+static PyObject *cross_module(PyObject *self, PyObject *module)
+{
+    (void)self;
+    if (!PyModule_Check(module))
+        return PyErr_Format(PyExc_TypeError, "cross_module() takes a module");
+    if (is_known && patch_module(module) < 0)
+        return NULL;
+    return PyBool_FromLong(is_known);
+}
+
+static PyObject *cross_method(PyObject *self, PyObject *args)
+{
+    PyObject *type, *name;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!U:cross_method", &PyType_Type, &type, &name))
+        return NULL;
+    PyObject *dict = PyObject_GetAttrString(type, "__dict__");
+    PyObject *method = dict ? PyObject_GetItem(dict, name) : NULL;
+    int status = method ? 0 : -1;
+    if (method && is_known)
+        status = callable_patch_member((PyTypeObject *)type, name, method);
+    Py_XDECREF(method);
+    Py_XDECREF(dict);
+    return status < 0 ? NULL : PyBool_FromLong(is_known);
+}
+
+PyMethodDef boundary_methods[] = {
+    {"cross_module", cross_module, METH_O,
+     "cross_module(module)\n--\n\n"
+     "Let the compiled functions and types of an extension module get NumPy's arrays in the "
+     "place of mxnp's. False: this Python's structs are not known, and nothing was done."},
+    {"cross_method", cross_method, METH_VARARGS,
+     "cross_method(type, name)\n--\n\n"
+     "The same for one method of a compiled type."},
+    {NULL, NULL, 0, NULL},
+};
+
+int boundary_load(void)
+{
+    int status = callables_load();
+    is_known = status > 0;
+    dot = PyUnicode_InternFromString(".");
+    return status < 0 || !dot ? -1 : 0;
+}

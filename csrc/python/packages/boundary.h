@@ -1,0 +1,8 @@
+/* boundary.h -- compiled functions of other packages get NumPy's arrays: see boundary.c. */
+#pragma once
+#include "python/base/bridge.h"
+
+int boundary_load(void); /* -1 with an exception set */
+
+/* Methods of the module. */
+extern PyMethodDef boundary_methods[];

@@ -1,0 +1,411 @@
+/* callables.c -- functions, methods and attributes of compiled code, changed in place. */
+#include "python/packages/callables.h"
+#include "python/packages/crossing.h"
+#include "python/packages/layout.h"
+#include "python/packages/slots.h"
+
+/* -- Functions: what is called through a vectorcall --------------------------------- */
+
+/* Functions compiled by Cython and nanobind, by their addresses: an open hash table.  A
+ * function that was changed lives for good, as modules do. */
+static struct crossed_function {
+    PyObject *function;
+    vector_call call;
+} *known_functions;
+static size_t n_functions, n_places;
+
+static struct crossed_function *find_function(PyObject *function)
+{
+    size_t at = ((size_t)function >> 4) * 0x9E3779B97F4A7C15u;
+    for (at >>= 20;; at++) {
+        struct crossed_function *place = &known_functions[at & (n_places - 1)];
+        if (place->function == function || !place->function)
+            return place;
+    }
+}
+
+static int grow_functions(void)
+{
+    struct crossed_function *before = known_functions;
+    size_t n = n_places, larger = n ? 2 * n : 1024;
+    struct crossed_function *made = PyMem_Calloc(larger, sizeof *made);
+    if (!made)
+        return -1;
+    known_functions = made;
+    n_places = larger;
+    for (size_t i = 0; i < n; i++)
+        if (before[i].function)
+            *find_function(before[i].function) = before[i];
+    PyMem_Free(before);
+    return 0;
+}
+
+struct vector_context {
+    PyObject *function;
+    vector_call call;
+};
+
+static PyObject *call_vector(const void *context, PyObject *const *args, size_t flags,
+                             PyObject *names)
+{
+    const struct vector_context *c = context;
+    return c->call(c->function, args, flags, names);
+}
+
+static PyObject *function_crossed(PyObject *function, PyObject *const *args, size_t flags,
+                                  PyObject *names)
+{
+    struct vector_context c = {function, find_function(function)->call};
+    return crossing_call(call_vector, &c, args, flags, names);
+}
+
+/* Whether it is a function that Cython or nanobind compiled. */
+static bool is_compiled(PyObject *x)
+{
+    static const char *const names[] = {"cython_function", "nb_func", "nb_method"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(((struct type_struct *)Py_TYPE(x))->name, names[i]))
+            return true;
+    return false;
+}
+
+static int patch_vectorcall(PyObject *function, vector_call *call)
+{
+    if (*call == function_crossed)
+        return 0;
+    if (2 * n_functions >= n_places && grow_functions() < 0)
+        return -1;
+    *find_function(function) = (struct crossed_function){Py_NewRef(function), *call};
+    n_functions++;
+    *call = function_crossed;
+    return 0;
+}
+
+/* -- Definitions: what is called through a PyMethodDef ------------------------------ */
+
+/* Functions and methods that are defined by a struct get a copy of it, behind which is what
+ * they called before.  One flag more, which means nothing here, keeps the interpreter from
+ * calling the C function by itself, as it does for definitions that it knows. */
+struct definition {
+    PyMethodDef crossed;
+    vector_call function, method; /* of builtin functions, bound ones too; of descriptors */
+};
+
+#define NOT_BY_INTERPRETER METH_COEXIST
+
+static struct definition *definition_of(PyObject *function)
+{
+    return (struct definition *)((struct c_function *)function)->def;
+}
+
+static struct definition *new_definition(PyMethodDef *original)
+{
+    if (original->ml_flags & METH_NOARGS)
+        return NULL;
+    struct definition *d = PyMem_Calloc(1, sizeof *d);
+    if (!d)
+        return NULL;
+    d->crossed = *original;
+    d->crossed.ml_flags |= NOT_BY_INTERPRETER;
+    return d;
+}
+
+static PyObject *pack(PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++)
+        PyTuple_SetItem(tuple, i, Py_NewRef(args[i]));
+    return tuple;
+}
+
+/* *dict is NULL where there are no names.  0, or -1 with an exception set. */
+static int pack_named(PyObject *const *args, PyObject *names, PyObject **dict)
+{
+    *dict = crossing_count(names) ? PyDict_New() : NULL;
+    if (crossing_count(names) && !*dict)
+        return -1;
+    for (Py_ssize_t i = 0; i < crossing_count(names); i++)
+        if (PyDict_SetItem(*dict, PyTuple_GetItem(names, i), args[i]) < 0) {
+            Py_CLEAR(*dict);
+            return -1;
+        }
+    return 0;
+}
+
+/* A function that takes a tuple and a dict, as Python calls it. */
+static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
+                             PyObject *names)
+{
+    ternaryfunc call = (ternaryfunc)((struct type_struct *)Py_TYPE(function))->call;
+    PyObject *named, *result = NULL, *tuple = pack(args, n);
+    if (tuple && pack_named(args + n, names, &named) == 0) {
+        result = call(function, tuple, named);
+        Py_XDECREF(named);
+    }
+    Py_XDECREF(tuple);
+    return result;
+}
+
+static PyObject *call_builtin(const void *function, PyObject *const *args, size_t flags,
+                              PyObject *names)
+{
+    PyObject *f = (PyObject *)function;
+    vector_call call = definition_of(f)->function;
+    Py_ssize_t n = crossing_number(flags);
+    return call ? call(f, args, flags, names) : call_packed(f, args, n, names);
+}
+
+static PyObject *builtin_crossed(PyObject *function, PyObject *const *args, size_t flags,
+                                 PyObject *names)
+{
+    return crossing_call(call_builtin, function, args, flags, names);
+}
+
+static PyObject *call_method(const void *descriptor, PyObject *const *args, size_t flags,
+                             PyObject *names)
+{
+    struct method_descriptor *m = (struct method_descriptor *)descriptor;
+    return ((struct definition *)m->def)->method((PyObject *)m, args, flags, names);
+}
+
+static PyObject *method_crossed(PyObject *descriptor, PyObject *const *args, size_t flags,
+                                PyObject *names)
+{
+    return crossing_call(call_method, descriptor, args, flags, names);
+}
+
+/* A method that was got from an object or class, as a builtin function. */
+static PyObject *bound(PyObject *function)
+{
+    struct c_function *f = (struct c_function *)function;
+    if (function && Py_TYPE(function) == &PyCFunction_Type) {
+        definition_of(function)->function = f->call;
+        f->call = builtin_crossed;
+    }
+    return function;
+}
+
+/* -- Attributes --------------------------------------------------------------------- */
+
+struct attribute {
+    PyGetSetDef *original, crossed;
+};
+
+static PyObject *attribute_get(PyObject *self, void *closure)
+{
+    PyGetSetDef *original = ((struct attribute *)closure)->original;
+    return original->get(self, original->closure);
+}
+
+static int attribute_set(PyObject *self, PyObject *value, void *closure)
+{
+    PyGetSetDef *original = ((struct attribute *)closure)->original;
+    PyObject *row[1];
+    struct given given;
+    if (!value || !crossing_is_needed(&value, 1))
+        return original->set(self, value, original->closure);
+    if (crossing_begin(&value, 1, row, &given) < 0)
+        return -1;
+    int status = original->set(self, row[0], original->closure);
+    cross_watch(&given);
+    crossing_release(row, 1);
+    return status;
+}
+
+/* -- Changing definitions ------------------------------------------------------------- */
+
+static PyTypeObject *method_type, *class_method_type, *attribute_type, *slot_type;
+static PyObject *static_method, *class_method;
+static PyTypeObject *crossed_method_type, *crossed_class_method_type;
+
+static PyObject *get_method(PyObject *descriptor, PyObject *object, PyObject *class)
+{
+    descrgetfunc get = (descrgetfunc)((struct type_struct *)method_type)->descr_get;
+    PyObject *function = get(descriptor, object, class);
+    return function == descriptor ? function : bound(function);
+}
+
+static PyObject *get_class_method(PyObject *descriptor, PyObject *object, PyObject *class)
+{
+    descrgetfunc get = (descrgetfunc)((struct type_struct *)class_method_type)->descr_get;
+    return bound(get(descriptor, object, class));
+}
+
+static int patch_builtin(PyObject *function)
+{
+    struct c_function *f = (struct c_function *)function;
+    struct definition *d = f->call == builtin_crossed ? NULL : new_definition(f->def);
+    if (!d)
+        return 0;
+    d->function = f->call;
+    Py_INCREF(function); /* for good: so the definition may stay */
+    f->def = &d->crossed;
+    f->call = builtin_crossed;
+    return 0;
+}
+
+static int patch_method(PyObject *method)
+{
+    struct method_descriptor *m = (struct method_descriptor *)method;
+    struct definition *d = new_definition(m->def);
+    if (!d)
+        return 0;
+    bool is_of_class = Py_TYPE(method) == class_method_type;
+    Py_INCREF(method);
+    m->def = &d->crossed;
+    PyTypeObject *type = is_of_class ? crossed_class_method_type : crossed_method_type;
+    Py_INCREF((PyObject *)type);
+    Py_SET_TYPE(method, type);
+    if (is_of_class)
+        return 0;
+    d->method = m->call;
+    m->call = method_crossed;
+    return 0;
+}
+
+static int patch_attribute(PyObject *descriptor)
+{
+    struct attribute_descriptor *a = (struct attribute_descriptor *)descriptor;
+    if (!a->def->set || !a->def->get || a->def->set == attribute_set)
+        return 0;
+    struct attribute *made = PyMem_Malloc(sizeof *made);
+    if (!made)
+        return -1;
+    made->original = a->def;
+    made->crossed = *a->def;
+    made->crossed.get = attribute_get;
+    made->crossed.set = attribute_set;
+    made->crossed.closure = made;
+    a->def = &made->crossed;
+    return 0;
+}
+
+static bool is_instance_method(PyObject *x)
+{
+    return strcmp(((struct type_struct *)Py_TYPE(x))->name, "instancemethod") == 0;
+}
+
+static bool is_wrapper(PyObject *x)
+{
+    return (PyObject *)Py_TYPE(x) == static_method || (PyObject *)Py_TYPE(x) == class_method ||
+           is_instance_method(x);
+}
+
+/* Some of Cython's functions have no vectorcall of their own: those for several types, and
+ * those of any arguments.  They are called through their class. */
+static int patch_compiled(PyObject *function)
+{
+    vector_call *call = layout_vectorcall(function);
+    if (call && *call)
+        return patch_vectorcall(function, call);
+    slot_patch_call(Py_TYPE(function));
+    return 0;
+}
+
+int callable_patch_class(PyTypeObject *type)
+{
+    vector_call *call = layout_vectorcall((PyObject *)type);
+    return call && *call ? patch_vectorcall((PyObject *)type, call) : 0;
+}
+
+bool callable_is_function(PyObject *x)
+{
+    return Py_TYPE(x) == &PyCFunction_Type || is_compiled(x) || is_wrapper(x);
+}
+
+int callable_patch(PyObject *x)
+{
+    if (is_wrapper(x)) {
+        PyObject *function = PyObject_GetAttrString(x, "__func__");
+        int status = function ? callable_patch(function) : -1;
+        Py_XDECREF(function);
+        return status;
+    }
+    if (Py_TYPE(x) == &PyCFunction_Type)
+        return patch_builtin(x);
+    return is_compiled(x) ? patch_compiled(x) : 0;
+}
+
+int callable_patch_member(PyTypeObject *type, PyObject *name, PyObject *member)
+{
+    PyTypeObject *kind = Py_TYPE(member);
+    if (kind == slot_type)
+        return slot_patch(type, name, member);
+    if (kind == attribute_type)
+        return patch_attribute(member);
+    if (kind == method_type || kind == class_method_type)
+        return patch_method(member);
+    if (kind == &PyCFunction_Type && ((struct c_function *)member)->self == (PyObject *)type)
+        return slot_patch_new(type); /* Python's function that calls the slot */
+    return callable_patch(member);
+}
+
+static PyTypeObject *type_of_member(PyTypeObject *type, const char *name)
+{
+    PyObject *dict = PyObject_GetAttrString((PyObject *)type, "__dict__");
+    PyObject *member = dict ? PyMapping_GetItemString(dict, name) : NULL;
+    PyTypeObject *kind = member ? Py_TYPE(member) : NULL;
+    Py_XDECREF(member);
+    Py_XDECREF(dict);
+    return kind;
+}
+
+/* A type of descriptors like another, which Python declares final. */
+static PyTypeObject *derive(PyTypeObject *final, const char *name, descrgetfunc get)
+{
+    struct type_struct *type = (struct type_struct *) final;
+    unsigned long flags = type->flags;
+    PyType_Slot own[] = {{Py_tp_descr_get, get}, {0, NULL}};
+    PyType_Spec spec = {
+        .name = name,
+        .basicsize = (int)type->basicsize,
+        .flags = (unsigned)(Py_TPFLAGS_DEFAULT | (flags & METHOD_FLAGS)),
+        .slots = own,
+    };
+    PyObject *bases = PyTuple_Pack(1, final);
+    type->flags |= Py_TPFLAGS_BASETYPE;
+    PyObject *made = bases ? PyType_FromSpecWithBases(&spec, bases) : NULL;
+    type->flags = flags;
+    Py_XDECREF(bases);
+    /* Descriptors have a text of their own, and name no module. */
+    PyObject *dict = made ? ((struct type_struct *)made)->dict : NULL;
+    if (dict && (PyDict_DelItemString(dict, "__doc__") < 0 ||
+                 PyDict_DelItemString(dict, "__module__") < 0))
+        Py_CLEAR(made);
+    if (made)
+        ((struct type_struct *)made)->name = type->name;
+    PyType_Modified(final);
+    return (PyTypeObject *)made;
+}
+
+static int derive_types(void)
+{
+    crossed_method_type = derive(method_type, "builtins.method_descriptor", get_method);
+    crossed_class_method_type =
+        derive(class_method_type, "builtins.classmethod_descriptor", get_class_method);
+    return crossed_method_type && crossed_class_method_type ? 0 : -1;
+}
+
+static int load_kinds(void)
+{
+    PyObject *builtins = PyImport_ImportModule("builtins");
+    if (!builtins)
+        return -1;
+    static_method = PyObject_GetAttrString(builtins, "staticmethod");
+    class_method = PyObject_GetAttrString(builtins, "classmethod");
+    Py_DECREF(builtins);
+    method_type = type_of_member(&PyList_Type, "append");
+    class_method_type = type_of_member(&PyDict_Type, "fromkeys");
+    attribute_type = type_of_member(&PyLong_Type, "real");
+    slot_type = type_of_member(&PyLong_Type, "__add__");
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+int callables_load(void)
+{
+    if (load_kinds() < 0)
+        return -1;
+    if (!layout_is_known())
+        return 0;
+    return grow_functions() < 0 || derive_types() < 0 ? -1 : 1;
+}

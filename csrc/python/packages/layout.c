@@ -1,0 +1,86 @@
+/* layout.c -- whether this Python's structs are as layout.h says. */
+#include "python/packages/layout.h"
+#include <stddef.h>
+#include <string.h>
+
+static PyObject *probe(PyObject *self, PyObject *argument)
+{
+    (void)self;
+    return Py_NewRef(argument);
+}
+
+static bool functions_are_known(void)
+{
+    static PyMethodDef def = {"probe", probe, METH_O, NULL};
+    PyObject *module = PyUnicode_FromString("mxnp");
+    PyObject *function = module ? PyCFunction_NewEx(&def, module, module) : NULL;
+    struct c_function *f = (struct c_function *)function;
+    struct type_struct *type = (struct type_struct *)&PyCFunction_Type;
+    bool known = f && f->def == &def && f->self == module && f->module == module && f->call &&
+                 (type->flags & HAS_VECTORCALL) &&
+                 type->vectorcall_offset == offsetof(struct c_function, call);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    return known;
+}
+
+static bool descriptors_are_known(void)
+{
+    PyObject *append = PyObject_GetAttrString((PyObject *)&PyList_Type, "append");
+    PyObject *add = PyObject_GetAttrString((PyObject *)&PyLong_Type, "__add__");
+    PyObject *real = PyObject_GetAttrString((PyObject *)&PyLong_Type, "real");
+    struct method_descriptor *method = (struct method_descriptor *)append;
+    struct slot_descriptor *slot = (struct slot_descriptor *)add;
+    struct attribute_descriptor *attribute = (struct attribute_descriptor *)real;
+    bool known = method && slot && attribute && method->common.type == &PyList_Type &&
+                 strcmp(method->def->ml_name, "append") == 0 && method->call &&
+                 slot->wrapped == PyType_GetSlot(&PyLong_Type, Py_nb_add) &&
+                 strcmp(attribute->def->name, "real") == 0;
+    Py_XDECREF(append);
+    Py_XDECREF(add);
+    Py_XDECREF(real);
+    return known;
+}
+
+/* Whether a slot that the limited API gives is among the functions of a struct. */
+static bool has_slot(PyTypeObject *type, int id, void *const *functions, int n)
+{
+    void *slot = PyType_GetSlot(type, id);
+    bool found = false;
+    for (int i = 0; functions && i < n; i++)
+        found |= functions[i] == slot;
+    return slot && found;
+}
+
+static bool types_are_known(void)
+{
+    PyTypeObject *dict = &PyDict_Type;
+    struct type_struct *type = (struct type_struct *)dict;
+    struct type_struct *number = (struct type_struct *)&PyLong_Type;
+    struct type_struct *class = (struct type_struct *)&PyType_Type;
+    return type->new == PyType_GetSlot(dict, Py_tp_new) &&
+           type->init == PyType_GetSlot(dict, Py_tp_init) &&
+           type->richcompare == PyType_GetSlot(dict, Py_tp_richcompare) &&
+           class->call == PyType_GetSlot(&PyType_Type, Py_tp_call) &&
+           type->base == &PyBaseObject_Type &&
+           has_slot(dict, Py_mp_subscript, type->as_mapping, N_MAPPING_SLOTS) &&
+           has_slot(dict, Py_sq_contains, type->as_sequence, N_SEQUENCE_SLOTS) &&
+           has_slot(&PyLong_Type, Py_nb_index, number->as_number, N_NUMBER_SLOTS);
+}
+
+bool layout_is_known(void)
+{
+    static enum { UNKNOWN, KNOWN, UNTRIED } layout = UNTRIED;
+    if (layout == UNTRIED) {
+        layout = functions_are_known() && descriptors_are_known() && types_are_known();
+        PyErr_Clear();
+    }
+    return layout == KNOWN;
+}
+
+vector_call *layout_vectorcall(PyObject *x)
+{
+    struct type_struct *type = (struct type_struct *)Py_TYPE(x);
+    bool has_one = (type->flags & HAS_VECTORCALL) && type->vectorcall_offset > 0;
+    return has_one ? (vector_call *)((char *)x + type->vectorcall_offset) : NULL;
+}

@@ -1,0 +1,542 @@
+/* profile.c -- calls, elements, time and bytes by line, operation and where it ran.
+ *
+ * The table is one for the process and the GIL guards it.  It only grows while somebody has it
+ * on, so that a part of the program is the difference between two readings.
+ */
+#include "python/profile/profile.h"
+
+#include "ir/dtypes.h"
+
+bool profile_is_on;
+
+static _Thread_local struct span *innermost;
+
+struct span *profile_innermost(void) { return innermost; }
+
+/* -- The table --------------------------------------------------------------------- */
+
+/* Where an operation ran, or what else a row counts. */
+/* clang-format off */
+#define LANES(M)                                                           \
+    M(CPU, "cpu") M(METAL, "metal") M(NUMPY, "numpy") M(RECORD, "record")  \
+    M(WAIT, "wait") M(CHECK, "check") M(SPARED, "spared")
+/* clang-format on */
+
+#define DEFINE_LANE(name, word) LANE_##name,
+enum lane { LANES(DEFINE_LANE) };
+#undef DEFINE_LANE
+#define DEFINE_WORD(name, word) word,
+static const char *const lane_words[] = {LANES(DEFINE_WORD)};
+static const char *const kind_words[] = {SPAN_KINDS(DEFINE_WORD)};
+
+struct key {
+    PyObject *code; /* NULL: unknown */
+    int instruction;
+    enum lane lane;
+    int kind; /* of a wait: an enum span_kind; of what was recorded: an enum mx_kind */
+    struct span_name name;
+};
+
+struct row {
+    struct key key; /* references */
+    int64_t calls, elements, nanoseconds, bytes_read, bytes_written;
+    int64_t n_fused, fused_nanoseconds; /* calls together with others */
+    int64_t n_unwritten;                /* results that never were in memory */
+    int64_t n_large;                    /* calls of NumPy with arrays that are recorded else */
+    int64_t n_doubles;                  /* calls with operands that no GPU takes */
+};
+
+struct event {
+    int32_t row;
+    int64_t begin, nanoseconds, group, elements;
+    unsigned long thread;
+};
+
+static struct {
+    int n_users;
+    struct row *rows;
+    Py_ssize_t n, capacity;
+    int32_t *slots; /* of a hash table with open addresses: a row's number + 1, or 0 */
+    Py_ssize_t n_slots;
+    struct event *events;
+    Py_ssize_t n_events, event_capacity, event_limit;
+    int64_t n_dropped;
+} table;
+
+static size_t hash(const struct key *key)
+{
+    uintptr_t parts[] = {
+        (uintptr_t)key->code, (uintptr_t)key->name.function, (uintptr_t)key->name.text,
+        (uintptr_t)(key->instruction * 16 + (int)key->lane), (uintptr_t)key->kind};
+    size_t value = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        value = (value ^ parts[i]) * 0x9E3779B97F4A7C15u + (value >> 29);
+    return value ^ value >> 32;
+}
+
+static bool is_same(const struct key *a, const struct key *b)
+{
+    return a->code == b->code && a->instruction == b->instruction && a->lane == b->lane &&
+           a->kind == b->kind && a->name.function == b->name.function &&
+           a->name.text == b->name.text;
+}
+
+static int32_t *slot_of(const struct key *key)
+{
+    size_t mask = (size_t)table.n_slots - 1, at = hash(key) & mask;
+    while (table.slots[at] && !is_same(&table.rows[table.slots[at] - 1].key, key))
+        at = (at + 1) & mask;
+    return &table.slots[at];
+}
+
+static bool grow(void)
+{
+    Py_ssize_t capacity = table.capacity ? 2 * table.capacity : 512;
+    struct row *rows = PyMem_Realloc(table.rows, (size_t)capacity * sizeof *rows);
+    if (rows)
+        table.rows = rows;
+    int32_t *slots = rows ? PyMem_Calloc((size_t)capacity * 2, sizeof *slots) : NULL;
+    if (!slots)
+        return false;
+    PyMem_Free(table.slots);
+    table.slots = slots;
+    table.n_slots = capacity * 2;
+    table.capacity = capacity;
+    for (Py_ssize_t i = 0; i < table.n; i++)
+        *slot_of(&table.rows[i].key) = (int32_t)(i + 1);
+    return true;
+}
+
+/* The row of a key; NULL where there is no memory for it. */
+static struct row *row_of(const struct key *key)
+{
+    if (table.n == table.capacity && !grow())
+        return NULL;
+    int32_t *slot = slot_of(key);
+    if (*slot == 0) {
+        table.rows[table.n] = (struct row){.key = *key};
+        Py_XINCREF(key->code);
+        Py_XINCREF(key->name.function);
+        *slot = (int32_t)++table.n;
+    }
+    return &table.rows[*slot - 1];
+}
+
+static void add_event(const struct row *row, int64_t begin, int64_t nanoseconds, int64_t group,
+                      int64_t elements)
+{
+    if (table.event_limit == 0)
+        return;
+    if (table.n_events == table.event_capacity && table.n_events < table.event_limit) {
+        Py_ssize_t capacity = table.event_capacity ? 2 * table.event_capacity : 4096;
+        struct event *events = PyMem_Realloc(table.events, (size_t)capacity * sizeof *events);
+        if (events) {
+            table.events = events;
+            table.event_capacity = capacity;
+        }
+    }
+    if (table.n_events >= table.event_capacity || table.n_events >= table.event_limit) {
+        table.n_dropped++;
+        return;
+    }
+    table.events[table.n_events++] =
+        (struct event){(int32_t)(row - table.rows), begin, nanoseconds, group, elements,
+                       PyThread_get_thread_ident()};
+}
+
+static void clear(void)
+{
+    for (Py_ssize_t i = 0; i < table.n; i++) {
+        Py_XDECREF(table.rows[i].key.code);
+        Py_XDECREF(table.rows[i].key.name.function);
+    }
+    PyMem_Free(table.rows);
+    PyMem_Free(table.slots);
+    PyMem_Free(table.events);
+    memset(&table, 0, sizeof table);
+}
+
+/* -- Lines of the program ----------------------------------------------------------- */
+
+static PyObject *f_globals, *f_back, *f_lasti;
+
+static bool load_names(void)
+{
+    if (f_lasti)
+        return true;
+    f_globals = PyUnicode_InternFromString("f_globals");
+    f_back = PyUnicode_InternFromString("f_back");
+    f_lasti = PyUnicode_InternFromString("f_lasti");
+    return f_globals && f_back && f_lasti;
+}
+
+/* What was asked before, by code object: a reference each. */
+static struct {
+    PyObject *code;
+    bool is_ours;
+} asked[256];
+
+/* Whether a frame is mxnp's own or NumPy's: the line that called them is the program's. */
+static bool is_ours(PyObject *frame, PyObject *code)
+{
+    size_t slot = ((uintptr_t)code >> 4) % (sizeof asked / sizeof *asked);
+    if (asked[slot].code == code)
+        return asked[slot].is_ours;
+    PyObject *globals = PyObject_GetAttr(frame, f_globals);
+    const char *name = call_site_package(globals);
+    bool is = call_site_is_own(name) ||
+              (name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0));
+    Py_XDECREF(globals);
+    PyErr_Clear();
+    PyObject *before = asked[slot].code;
+    asked[slot].code = Py_NewRef(code);
+    asked[slot].is_ours = is;
+    Py_XDECREF(before);
+    return is;
+}
+
+/* The innermost frame that is the program's, borrowed; with a reference to its code, and the
+ * instruction. */
+static PyObject *find_site(struct key *key)
+{
+    PyObject *found = NULL, *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+    while (frame && frame != Py_None && !found) {
+        PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+        if (!is_ours(frame, code)) {
+            PyObject *instruction = PyObject_GetAttr(frame, f_lasti);
+            key->code = code;
+            key->instruction = instruction ? (int)PyLong_AsLong(instruction) : -1;
+            Py_XDECREF(instruction);
+            found = frame;
+            continue;
+        }
+        Py_DECREF(code);
+        PyObject *back = PyObject_GetAttr(frame, f_back);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    PyErr_Clear();
+    return found;
+}
+
+/* Adds to the row of the program's line; takes the reference to the code. */
+static struct row *count(struct key *key, int64_t nanoseconds, int64_t elements)
+{
+    struct row *row = row_of(key);
+    Py_XDECREF(key->code);
+    if (!row)
+        return NULL;
+    row->calls++;
+    row->nanoseconds += nanoseconds;
+    row->elements += elements;
+    return row;
+}
+
+/* -- Spans -------------------------------------------------------------------------- */
+
+void profile_begin(struct span *span, enum span_kind kind, struct span_name name)
+{
+    *span = (struct span){.is_on = true, .kind = kind, .name = name, .outer = innermost};
+    span->frame = (PyObject *)PyEval_GetFrame();
+    innermost = span;
+    span->begin = mx_now();
+}
+
+void profile_pop(struct span *span)
+{
+    innermost = span->outer;
+    if (span->outer)
+        span->outer->counted += span->counted;
+}
+
+struct extent {
+    Py_ssize_t elements, weight;
+    int64_t bytes;
+};
+
+static void measure(PyObject *x, int depth, struct extent *extent)
+{
+    PyArrayObject *np_array = x && is_array(x)                   ? np_array_of(x)
+                              : x && Py_TYPE(x) == np_array_type ? (PyArrayObject *)x
+                                                                 : NULL;
+    if (np_array) {
+        Py_ssize_t size = PyArray_SIZE(np_array), weight = queue_weight(np_array);
+        extent->elements = size > extent->elements ? size : extent->elements;
+        extent->weight = weight > extent->weight ? weight : extent->weight;
+        extent->bytes += PyArray_NBYTES(np_array);
+    } else if (x && depth > 0 && (PyTuple_Check(x) || PyList_CheckExact(x))) {
+        bool is_list = PyList_CheckExact(x);
+        Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x);
+        for (Py_ssize_t i = 0; i < n && i < 64; i++)
+            measure(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), depth - 1, extent);
+    }
+}
+
+static void end(struct span *span, struct extent *extent, int worth, PyObject *result)
+{
+    int64_t total = mx_now() - span->begin;
+    /* What reads an element for another operation is a part of that. */
+    bool is_part = span->outer && span->kind != SPAN_OPERATION;
+    innermost = span->outer;
+    if (span->outer)
+        span->outer->counted += is_part ? span->counted : total;
+    if (!profile_is_on || is_part)
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    struct key key = {.lane = span->is_numpys ? LANE_NUMPY : LANE_RECORD, .name = span->name};
+    int64_t read = extent->bytes;
+    measure(result, 1, extent);
+    find_site(&key);
+    int64_t elements = span->elements                             ? span->elements
+                       : span->is_numpys && extent->elements == 0 ? 1
+                                                                  : extent->elements;
+    struct row *row = count(&key, total - span->counted, span->is_numpys ? elements : 0);
+    if (row && span->is_numpys) {
+        row->bytes_read += read;
+        row->bytes_written += extent->bytes - read;
+        row->n_large += span->kind != SPAN_READ && extent->weight / worth >= queue_threshold;
+        add_event(row, span->begin, total, 0, elements);
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+void profile_end(struct span *span, PyObject *const *operands, Py_ssize_t n, int worth,
+                 PyObject *result)
+{
+    struct extent extent = {0};
+    for (Py_ssize_t i = 0; i < n && span->is_numpys; i++)
+        measure(operands[i], 0, &extent);
+    end(span, &extent, worth, result);
+}
+
+void profile_end_call(struct span *span, PyObject *args, int worth, PyObject *result)
+{
+    struct extent extent = {0};
+    if (span->is_numpys)
+        measure(args, 2, &extent);
+    end(span, &extent, worth, result);
+}
+
+/* -- What the spans are not ---------------------------------------------------------- */
+
+/* Why the program waits, as the line that does sees it: what it called, the outermost span of
+ * its frame, unless there is a reason inside. */
+static void find_reason(const PyObject *frame, struct key *key)
+{
+    const struct span *reason = innermost;
+    bool is_numpys = false, has_errstate = false, is_own = false;
+    for (const struct span *at = innermost; at; at = at->outer) {
+        if (is_own && at->frame != frame)
+            break;
+        is_own |= at->frame == frame;
+        is_numpys |= at->is_numpys && at->kind == SPAN_OPERATION;
+        has_errstate |= at->has_errstate;
+        reason = at;
+        if (at->kind >= SPAN_FULL)
+            break;
+    }
+    key->kind = N_SPAN_KINDS;
+    if (!reason)
+        return;
+    key->name = reason->name;
+    key->kind = reason->kind != SPAN_OPERATION ? (int)reason->kind
+                : has_errstate                 ? SPAN_ERRSTATE
+                : is_numpys                    ? SPAN_NUMPY
+                                               : SPAN_RESULT;
+}
+
+void profile_waited(int64_t begin, int64_t operations)
+{
+    int64_t waited = mx_now() - begin;
+    struct key key = {.lane = LANE_WAIT};
+    PyObject *type, *value, *traceback;
+    if (innermost)
+        innermost->counted += waited;
+    PyErr_Fetch(&type, &value, &traceback);
+    find_reason(find_site(&key), &key);
+    const struct row *row = count(&key, waited, operations);
+    if (row)
+        add_event(row, begin, waited, 0, operations);
+    PyErr_Restore(type, value, traceback);
+}
+
+void profile_checked(int64_t begin, Py_ssize_t elements, bool is_spared)
+{
+    int64_t taken = is_spared ? 0 : mx_now() - begin;
+    struct key key = {.lane = is_spared ? LANE_SPARED : LANE_CHECK, .name.text = "check"};
+    if (innermost)
+        innermost->counted += taken;
+    find_site(&key);
+    const struct row *row = count(&key, taken, elements);
+    if (row && !is_spared)
+        add_event(row, begin, taken, 0, elements);
+}
+
+void profile_selected(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes)
+{
+    int64_t taken = mx_now() - begin;
+    struct key key = {.lane = LANE_CPU, .kind = MX_GATHER, .name.text = name};
+    if (innermost)
+        innermost->counted += taken;
+    find_site(&key);
+    struct row *row = count(&key, taken, elements);
+    if (!row)
+        return;
+    row->bytes_read += elements;
+    row->bytes_written += bytes;
+    add_event(row, begin, taken, 0, elements);
+}
+
+static bool has_doubles(const struct mx_instruction *in)
+{
+    bool has = false;
+    for (int k = 0; k < mx_operand_count(in); k++)
+        has |= in->operands[k].dtype == MX_DTYPE_float64 ||
+               in->operands[k].dtype == MX_DTYPE_complex128;
+    return has;
+}
+
+void profile_ran(const struct mx_instruction *in)
+{
+    const struct mx_cost *cost = &in->cost;
+    struct key key = {.lane = cost->is_on_device ? LANE_METAL : LANE_CPU,
+                      .kind = (int)in->kind,
+                      .name.text = in->name};
+    key.code = Py_XNewRef(call_site_code(in->call_site, &key.instruction));
+    int64_t elements = mx_element_count(in);
+    struct row *row = count(&key, cost->nanoseconds, elements);
+    if (!row)
+        return;
+    if (cost->is_again) /* it was counted when it ran first */
+        row->calls--;
+    else
+        row->n_doubles += has_doubles(in);
+    row->bytes_read += (int64_t)cost->bytes_read;
+    row->bytes_written += (int64_t)cost->bytes_written;
+    row->n_unwritten += cost->n_unwritten;
+    if (cost->n_together > 1) {
+        row->n_fused += !cost->is_again;
+        row->fused_nanoseconds += cost->nanoseconds;
+    }
+    add_event(row, cost->begin, cost->nanoseconds, cost->group, elements);
+}
+
+enum span_kind profile_kind(const char *word)
+{
+    for (int kind = 0; kind < N_SPAN_KINDS; kind++)
+        if (strcmp(kind_words[kind], word) == 0)
+            return (enum span_kind)kind;
+    return SPAN_OPERATION;
+}
+
+/* -- Methods of the module ---------------------------------------------------------- */
+
+static PyObject *profile_start(PyObject *module, PyObject *limit)
+{
+    (void)module;
+    Py_ssize_t events = PyNumber_AsSsize_t(limit, NULL);
+    if ((events == -1 && PyErr_Occurred()) || !load_names())
+        return NULL;
+    if (!table.rows && !grow())
+        return PyErr_NoMemory();
+    table.event_limit = events > table.event_limit ? events : table.event_limit;
+    table.n_users++;
+    profile_is_on = true;
+    core->set_measured(true);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_stop(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (table.n_users > 0 && --table.n_users == 0) {
+        profile_is_on = false;
+        core->set_measured(false);
+        clear();
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *name_object(const struct span_name *name)
+{
+    if (name->text)
+        return PyUnicode_FromString(name->text);
+    return Py_NewRef(name->function ? name->function : Py_None);
+}
+
+static PyObject *row_object(const struct row *row)
+{
+    const struct key *key = &row->key;
+    PyObject *name = name_object(&key->name), *kind;
+    if (key->lane == LANE_WAIT)
+        kind = PyUnicode_FromString(key->kind < N_SPAN_KINDS ? kind_words[key->kind] : "");
+    else
+        kind = PyLong_FromLong(key->kind);
+    if (!name || !kind) {
+        Py_XDECREF(name);
+        Py_XDECREF(kind);
+        return NULL;
+    }
+    return Py_BuildValue(
+        "(OisNNLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
+        lane_words[key->lane], kind, name, (long long)row->calls, (long long)row->elements,
+        (long long)row->nanoseconds, (long long)row->bytes_read, (long long)row->bytes_written,
+        (long long)row->n_fused, (long long)row->fused_nanoseconds, (long long)row->n_unwritten,
+        (long long)row->n_large, (long long)row->n_doubles);
+}
+
+static PyObject *profile_rows(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; list && i < table.n; i++) {
+        PyObject *row = row_object(&table.rows[i]);
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyObject *profile_events(PyObject *module, PyObject *first)
+{
+    (void)module;
+    Py_ssize_t begin = PyNumber_AsSsize_t(first, NULL);
+    if (begin == -1 && PyErr_Occurred())
+        return NULL;
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = begin < 0 ? 0 : begin; list && i < table.n_events; i++) {
+        const struct event *event = &table.events[i];
+        PyObject *one = Py_BuildValue("(iLLLLk)", (int)event->row, (long long)event->begin,
+                                      (long long)event->nanoseconds, (long long)event->group,
+                                      (long long)event->elements, event->thread);
+        if (!one || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+static PyObject *profile_event_count(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return Py_BuildValue("(nL)", table.n_events, (long long)table.n_dropped);
+}
+
+PyMethodDef profile_methods[] = {
+    {"profile_start", profile_start, METH_O,
+     "profile_start(n_events)\n--\n\nCount what lines cost, and note at most so many single "
+     "events, until profile_stop has been called as often."},
+    {"profile_stop", profile_stop, METH_NOARGS,
+     "profile_stop()\n--\n\nForget what was counted, once nobody counts any more."},
+    {"profile_rows", profile_rows, METH_NOARGS,
+     "profile_rows()\n--\n\nGive a tuple for each line, operation and site where it ran, in "
+     "the order in which they were first seen."},
+    {"profile_events", profile_events, METH_O,
+     "profile_events(first)\n--\n\nGive a tuple for each event from this number on."},
+    {"profile_event_count", profile_event_count, METH_NOARGS,
+     "profile_event_count()\n--\n\nGive how many events were noted, and how many were not."},
+    {NULL, NULL, 0, NULL},
+};

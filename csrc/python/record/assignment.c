@@ -1,0 +1,214 @@
+/* assignment.c -- values given to views, and arrays that begin with some. */
+#include "python/record/record.h"
+
+int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
+{
+    struct source from, to = {.array = a, .np_array = (PyArrayObject *)np_array};
+    struct shape shape;
+    to.code = source_row(PyArray_TYPE(to.np_array));
+    if (to.code < 0 || !PyArray_ISALIGNED(to.np_array) || !PyArray_ISNOTSWAPPED(to.np_array) ||
+        PyArray_NDIM(to.np_array) > MX_MAX_NDIM || !source_read(value, &from))
+        return 0;
+    shape = shape_of(to.np_array);
+    if (!shape_takes(&shape, &from) || !record_can_write(&to, &shape) ||
+        shape_size(&shape) == 0 || shape.ndim == 0)
+        return 0;
+    if (is_complex_row(source_own_row(&from)) && !is_complex_row(to.code))
+        return 0; /* NumPy warns that imaginary parts are discarded, or refuses */
+    int wanted = call_site_conditions();
+    if (wanted < 0)
+        return wanted == -1 ? 0 : -1;
+    int from_row = from.code < NTYPES ? from.code : to.code;
+    struct mx_loop loop = {.function = core->cast_loop(from_row, to.code)};
+    if (!loop.function)
+        return 0;
+
+    int status = 1;
+    if (source_is_value(&from)) {
+        struct mx_instruction in;
+        loop.function = core->cast_loop(to.code, to.code);
+        in.operands[0] = record_value(to.code);
+        if (from.scalar ? !source_fits(&from, to.code) : from.code != to.code)
+            return 0; /* the cast may warn, now */
+        if (!source_value(&from, to.code, in.operands[0].value))
+            return 0;
+        struct call_site *site = call_site_new();
+        if (!site)
+            return -1;
+        record_begin(&in, &loop, MX_COPY, "fill", 1, 1, &shape, 0);
+        record_view(&in.operands[1], &to, &shape, site);
+        int64_t sequence = record_append(&in, site);
+        if (sequence < 0)
+            return -1;
+        record_mark(&to, sequence, true);
+    } else if (record_collides(&to, &from)) {
+        npy_intp strides[MX_MAX_NDIM];
+        struct mx_buffer *made = record_new_temporary(&from, 1, from.code, &shape, strides);
+        status = made ? record_copy(&from, NULL, NULL, from.code, NULL, made, strides,
+                                    from.code, &shape, wanted)
+                      : -1;
+        if (status > 0)
+            status = record_copy(NULL, made, strides, from.code, &to, NULL, NULL, to.code,
+                                 &shape, wanted);
+        if (made)
+            core->buffer_release(made);
+    } else {
+        status =
+            record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape, wanted);
+    }
+    if (status > 0)
+        status = record_done(&from, 1);
+    return status > 0 ? record_done(&to, 1) : status;
+}
+
+/* -- Methods of the module --------------------------------------------------------- */
+
+/* False when it is not for the queue. */
+static bool read_shape(PyObject *dims, struct shape *shape)
+{
+    shape->ndim = (int)PyTuple_Size(dims);
+    if (shape->ndim > MX_MAX_NDIM)
+        return false;
+    for (int i = 0; i < shape->ndim; i++) {
+        shape->dims[i] = PyNumber_AsSsize_t(PyTuple_GetItem(dims, i), PyExc_OverflowError);
+        if (shape->dims[i] <= 0) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    return !shape_is_too_large(shape);
+}
+
+static PyObject *empty(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    PyObject *dims;
+    int type_number;
+    if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &dims, &type_number))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !read_shape(dims, &shape))
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *out = record_new(row, &shape, NULL);
+    if (out && core->buffer_allocate(memory_of(as_array(out)->np_array)) != MX_OK) {
+        memory_raise_error();
+        PyErr_Clear();
+        Py_DECREF(out);
+        Py_RETURN_NOTIMPLEMENTED; /* NumPy says it again, from the line of the call */
+    }
+    return out;
+}
+
+/* Takes out, a new array: gives it with the value assigned, or NotImplemented. */
+static PyObject *assigned(PyObject *out, PyObject *value)
+{
+    int status = out ? assignment_record(out, as_array(out)->np_array, value) : -1;
+    return record_result(status, out);
+}
+
+static PyObject *fill(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    PyObject *dims, *value;
+    int type_number;
+    if (!PyArg_ParseTuple(args, "O!iO", &PyTuple_Type, &dims, &type_number, &value))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !read_shape(dims, &shape))
+        Py_RETURN_NOTIMPLEMENTED;
+    return assigned(record_new(row, &shape, NULL), value);
+}
+
+static PyObject *range(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {.ndim = 1};
+    Py_buffer first_two;
+    int type_number;
+    if (!PyArg_ParseTuple(args, "niy*", &shape.dims[0], &type_number, &first_two))
+        return NULL;
+    int row = source_row(type_number);
+    struct mx_loop loop = {.function = row < 0 ? NULL : core->range_loop(row)};
+    struct mx_instruction in;
+    record_begin(&in, &loop, MX_NO_OP, "arange", 1, 1, &shape, 0);
+    in.kind = MX_RANGE;
+    in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = (int)first_two.len};
+    bool fits = loop.function && first_two.len == 2 * itemsizes[row];
+    if (fits)
+        memcpy(in.operands[0].value, first_two.buf, (size_t)first_two.len);
+    PyBuffer_Release(&first_two);
+    if (!fits || shape.dims[0] < 1 || shape_is_too_large(&shape))
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *out = record_new(row, &shape, NULL);
+    struct call_site *site = out ? call_site_new() : NULL;
+    if (!site) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    struct source to = {
+        .array = out, .np_array = (PyArrayObject *)as_array(out)->np_array, .code = row};
+    record_view(&in.operands[1], &to, &shape, site);
+    int64_t sequence = record_append(&in, site);
+    if (sequence >= 0)
+        record_mark(&to, sequence, true);
+    if (sequence < 0 || record_done(&to, 1) < 0)
+        Py_CLEAR(out);
+    return out;
+}
+
+static PyObject *cast(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct shape shape = {0};
+    struct source from;
+    PyObject *a;
+    int type_number, keeps_order, order[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "Oip", &a, &type_number, &keeps_order))
+        return NULL;
+    int row = source_row(type_number);
+    if (row < 0 || !is_array(a) || !source_read(a, &from) || !shape_broadcast(&shape, &from) ||
+        shape.ndim == 0 || shape_size(&shape) == 0 || source_is_value(&from) ||
+        shape_is_too_large(&shape))
+        Py_RETURN_NOTIMPLEMENTED;
+    if (keeps_order)
+        source_sort_axes(&from, order);
+    return assigned(record_new(row, &shape, keeps_order ? order : NULL), a);
+}
+
+static PyObject *has_dtype(PyObject *module, PyObject *type_number)
+{
+    (void)module;
+    Py_ssize_t number = PyNumber_AsSsize_t(type_number, PyExc_OverflowError);
+    if (number == -1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(source_row((int)number) >= 0);
+}
+
+static PyObject *takes(PyObject *module, PyObject *a)
+{
+    (void)module;
+    return PyBool_FromLong(is_array(a) && queue_takes(a));
+}
+
+PyMethodDef assignment_methods[] = {
+    {"empty", empty, METH_VARARGS,
+     "empty(shape, type_number)\n--\n\nGive an array over memory that is not written; "
+     "NotImplemented for what the queue does not take."},
+    {"fill", fill, METH_VARARGS,
+     "fill(shape, type_number, value)\n--\n\nRecord an array of one value; or give "
+     "NotImplemented."},
+    {"range", range, METH_VARARGS,
+     "range(length, type_number, first_two)\n--\n\nRecord an array of numbers at equal "
+     "distances, of which the first two are given as bytes; or give NotImplemented."},
+    {"cast", cast, METH_VARARGS,
+     "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this "
+     "number, with its axes in memory as in the array or in C order; or give NotImplemented."},
+    {"has_dtype", has_dtype, METH_O,
+     "has_dtype(type_number)\n--\n\nTell whether the dtype of this number is one of the "
+     "queue's."},
+    {"takes", takes, METH_O,
+     "takes(array)\n--\n\nTell whether an operation on the array is to be recorded."},
+    {NULL, NULL, 0, NULL},
+};

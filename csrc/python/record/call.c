@@ -1,0 +1,332 @@
+/* call.c -- ufuncs, and functions of three arguments, as instructions. */
+#include "python/record/record.h"
+
+/* -- Ufuncs ------------------------------------------------------------------------ */
+
+/* One ufunc with inputs read and outputs settled. */
+struct call {
+    const struct signature *signature;
+    int op;
+    const char *name;
+    int nin, nout, wanted;
+    struct shape shape;
+    struct source inputs[3], outputs[2];
+    bool has_output[2];
+};
+
+static bool read_outputs(struct call *call, PyObject *const *outs)
+{
+    for (int j = 0; j < call->nout; j++) {
+        call->has_output[j] = outs && outs[j];
+        if (!call->has_output[j])
+            continue;
+        if (!is_array(outs[j]) || !source_read(outs[j], &call->outputs[j]) ||
+            !shape_broadcast(&call->shape, &call->outputs[j]))
+            return false;
+    }
+    for (int j = 0; j < call->nout; j++)
+        if (call->has_output[j] &&
+            (!record_can_write(&call->outputs[j], &call->shape) ||
+             !source_can_cast(call->signature->out[j], call->outputs[j].code,
+                              NPY_SAME_KIND_CASTING)))
+            return false;
+    /* What they share is NumPy's to order. */
+    return call->nout < 2 || !call->has_output[0] || !call->has_output[1] ||
+           root_of(call->outputs[0].array) != root_of(call->outputs[1].array);
+}
+
+static bool needs_temporary(const struct call *call, int j)
+{
+    const struct source *out = &call->outputs[j];
+    bool needs = out->code != call->signature->out[j];
+    for (int i = 0; i < call->nin && !needs; i++)
+        needs = record_collides(out, &call->inputs[i]);
+    return needs;
+}
+
+static PyObject *new_result(const struct source *sources, int n, int row,
+                            const struct shape *shape)
+{
+    int order[MX_MAX_NDIM];
+    source_order_axes(sources, n, shape, order);
+    return record_new(row, shape, order);
+}
+
+/* The dtype that a scalar must fit: that of the loop or, where this only wants to know whether
+ * it is true, that of what it meets. */
+static int row_to_fit(const struct call *call, int i)
+{
+    int row = call->signature->in[i];
+    if (row != ROW_bool || call->nin != 2)
+        return row;
+    row = source_own_row(&call->inputs[1 - i]);
+    return is_integer_row(row) || call->inputs[i].code != WEAK_INT ? row : ROW_int64;
+}
+
+/* Whether scalars become values of the loop's dtypes without an error or a warning. */
+static bool has_good_values(const struct call *call)
+{
+    char value[16];
+    for (int i = 0; i < call->nin; i++)
+        if (call->inputs[i].scalar &&
+            !source_value(&call->inputs[i], row_to_fit(call, i), value))
+            return false;
+    return true;
+}
+
+static int record_call(struct call *call, PyObject **results)
+{
+    struct mx_instruction in;
+    struct mx_buffer *made[MX_MAX_OPERANDS] = {0};
+    npy_intp strides[2][MX_MAX_NDIM];
+    int status = -1, nin = call->nin;
+    struct call_site *site = call_site_new();
+    if (!site)
+        return -1;
+    record_begin(&in, &call->signature->loop, call->op, call->name, nin, call->nout,
+                 &call->shape, call->signature->is_silent ? 0 : call->wanted);
+    for (int i = 0; i < nin; i++)
+        if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
+                                   &call->shape, call->wanted, site, &made[i])) < 1)
+            goto done;
+    status = -1;
+    for (int j = 0; j < call->nout; j++) {
+        struct source *out = &call->outputs[j];
+        int row = call->signature->out[j];
+        if (!call->has_output[j]) {
+            results[j] = new_result(call->inputs, nin, row, &call->shape);
+            if (!results[j])
+                goto done;
+            source_read_array(results[j], out);
+        } else if (needs_temporary(call, j)) {
+            made[nin + j] =
+                record_new_temporary(call->inputs, nin, row, &call->shape, strides[j]);
+            if (!made[nin + j])
+                goto done;
+            record_temporary(&in.operands[nin + j], made[nin + j], row, &call->shape,
+                             strides[j]);
+            continue;
+        }
+        record_view(&in.operands[nin + j], out, &call->shape, site);
+    }
+    int64_t sequence = record_append(&in, site);
+    site = NULL;
+    if (sequence < 0)
+        goto done;
+    for (int i = 0; i < nin; i++)
+        if (call->inputs[i].array && in.operands[i].is_value == false)
+            record_mark(&call->inputs[i], sequence, false);
+    status = 1;
+    for (int j = 0; j < call->nout && status > 0; j++) {
+        if (made[nin + j])
+            status = record_copy(NULL, made[nin + j], strides[j], call->signature->out[j],
+                                 &call->outputs[j], NULL, NULL, call->outputs[j].code,
+                                 &call->shape, call->wanted);
+        else
+            record_mark(&call->outputs[j], sequence, true);
+        if (status > 0 && call->has_output[j])
+            results[j] = Py_NewRef(call->outputs[j].array);
+    }
+done:
+    for (int k = 0; k < MX_MAX_OPERANDS; k++)
+        if (made[k])
+            core->buffer_release(made[k]);
+    if (site)
+        call_site_free(site);
+    return status;
+}
+
+/* 1, 0 or -1: runs what has been read. */
+static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
+{
+    results[0] = results[call->nout - 1] = NULL;
+    call->wanted = call_site_conditions();
+    if (call->wanted < 0)
+        return call->wanted == -1 ? 0 : -1;
+    if (!read_outputs(call, outs) || !has_good_values(call) ||
+        (call->shape.ndim == 0 && !mode_is_fast()) || shape_size(&call->shape) == 0 ||
+        shape_is_too_large(&call->shape))
+        return 0;
+    int status = record_call(call, results);
+    if (status > 0)
+        status = record_done(call->inputs, call->nin);
+    if (status > 0)
+        status = record_done(call->outputs, call->nout);
+    if (status < 0)
+        for (int j = 0; j < call->nout; j++)
+            Py_CLEAR(results[j]);
+    return status;
+}
+
+/* Whether an array is repeated along some axes but not along all. */
+static bool is_partly_broadcast(const struct source *source, const struct shape *shape)
+{
+    intptr_t strides[MX_MAX_NDIM];
+    bool repeats = false, moves = false;
+    if (source_is_value(source))
+        return false;
+    source_strides(source, shape, strides);
+    for (int i = 0; i < shape->ndim; i++) {
+        repeats |= shape->dims[i] > 1 && strides[i] == 0;
+        moves |= strides[i] != 0;
+    }
+    return repeats && moves;
+}
+
+static int call(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
+                PyObject **results)
+{
+    struct call call = {.op = op, .nin = nin, .nout = nout};
+    results[0] = results[nout - 1] = NULL;
+    for (int i = 0; i < nin; i++)
+        if (!source_read(inputs[i], &call.inputs[i]) ||
+            !shape_broadcast(&call.shape, &call.inputs[i]))
+            return 0;
+    call.signature = signature_of(op, call.inputs, nin);
+    if (!call.signature)
+        return PyErr_Occurred() ? -1 : 0;
+    call.name = core->op_get(op)->name;
+    /* NumPy's loop takes one exponent for all for a square, a root and so on, which have other
+     * last bits; NumPy chooses when it sees one. */
+    if (op == MX_OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
+        return 0;
+    return record_read_call(&call, outs, results);
+}
+
+int call_ufunc(PyObject *callee, int op, PyObject *const *inputs, int nin,
+               PyObject *const *outs, int nout, PyObject **results)
+{
+    expression_enter();
+    int status = call(op, inputs, nin, outs, nout, results);
+    if (expression_leave(callee, status > 0 ? results[0] : NULL, inputs, nin) == 0 ||
+        status < 0)
+        return status;
+    for (int j = 0; j < nout && status > 0; j++)
+        Py_CLEAR(results[j]);
+    return -1;
+}
+
+/* -- Functions of three arguments ---------------------------------------------------- */
+
+/* The dtype that two arguments have together, as numpy.result_type; -1: that is for NumPy, as
+ * for bfloat16 and most others, where ufuncs have rules of their own; or an exception is set.
+ */
+static int promote(const struct source *x, const struct source *y)
+{
+    struct source inputs[] = {*x, *y};
+    if ((x->code == ROW_bfloat16) != (y->code == ROW_bfloat16) && x->code != WEAK_INT &&
+        y->code != WEAK_INT)
+        return -1;
+    const struct signature *signature = signature_of(MX_OP_add, inputs, 2);
+    return signature ? signature->out[0] : -1;
+}
+
+static int read_three(struct call *call, PyObject *const *inputs)
+{
+    call->nin = 3;
+    call->nout = 1;
+    for (int i = 0; i < 3; i++)
+        if (!source_read(inputs[i], &call->inputs[i]) ||
+            !shape_broadcast(&call->shape, &call->inputs[i]))
+            return false;
+    return true;
+}
+
+static PyObject *refuse(void)
+{
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *record_or_refuse(struct call *call, PyObject *out)
+{
+    PyObject *result;
+    int status = record_read_call(call, &out, &result);
+    if (status < 0)
+        return NULL;
+    if (status > 0)
+        return result;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *choose(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct call call = {.op = MX_SELECT, .name = "where"};
+    PyObject *inputs[3];
+    if (!PyArg_ParseTuple(args, "OOO", &inputs[0], &inputs[1], &inputs[2]))
+        return NULL;
+    int row = read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
+    if (row < 0)
+        return refuse();
+    struct signature signature = {.in = {ROW_bool, (signed char)row, (signed char)row},
+                                  .out = {(signed char)row},
+                                  .loop = {.function = core->select_loop(itemsizes[row])}};
+    call.signature = &signature;
+    return record_or_refuse(&call, NULL);
+}
+
+/* NumPy's clip is a ufunc too, with three inputs. */
+static PyObject *clip_ufunc;
+
+static PyObject *clip(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct call call = {.op = MX_CLIP, .name = "clip"};
+    PyObject *inputs[3], *out;
+    if (!PyArg_ParseTuple(args, "OOOO", &inputs[0], &inputs[1], &inputs[2], &out))
+        return NULL;
+    int row = read_three(&call, inputs) ? promote(&call.inputs[0], &call.inputs[1]) : -1;
+    if (row >= 0)
+        row = promote(&(struct source){.code = row}, &call.inputs[2]);
+    if (row < 0)
+        return refuse();
+    signed char code = (signed char)row;
+    struct signature signature = {.in = {code, code, code}, .out = {code}};
+    if (!signature_loop(&signature.loop, clip_ufunc, (int[]){row, row, row, row}))
+        Py_RETURN_NOTIMPLEMENTED;
+    call.signature = &signature;
+    if (out == Py_None)
+        out = NULL;
+    return record_or_refuse(&call, out);
+}
+
+int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
+{
+    struct call call = {.op = MX_SELECT, .name = "where"};
+    PyObject *inputs[] = {mask, value, a}, *result;
+    const struct source *all = call.inputs;
+    if (!read_three(&call, inputs) || all[0].code != ROW_bool || !all[1].scalar ||
+        PyArray_NDIM(all[0].np_array) != PyArray_NDIM(all[2].np_array) ||
+        !PyArray_SAMESHAPE(all[0].np_array, all[2].np_array) ||
+        record_collides(&all[2], &all[0]) || !source_fits(&all[1], all[2].code))
+        return 0;
+    signed char row = (signed char)all[2].code;
+    struct signature signature = {.in = {ROW_bool, row, row},
+                                  .out = {row},
+                                  .loop = {.function = core->select_loop(itemsizes[row])}};
+    call.signature = &signature;
+    int status = record_read_call(&call, &a, &result);
+    if (status > 0)
+        Py_DECREF(result);
+    return status;
+}
+
+PyMethodDef call_methods[] = {
+    {"select", choose, METH_VARARGS,
+     "select(condition, x, y)\n--\n\nRecord a choice of x where true, y elsewhere; or give "
+     "NotImplemented."},
+    {"clip", clip, METH_VARARGS,
+     "clip(x, least, most, out)\n--\n\nRecord that values are limited; or give "
+     "NotImplemented."},
+    {NULL, NULL, 0, NULL},
+};
+
+int call_load(void)
+{
+    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    clip_ufunc = umath ? PyObject_GetAttrString(umath, "clip") : NULL;
+    Py_XDECREF(umath);
+    return clip_ufunc ? 0 : -1;
+}

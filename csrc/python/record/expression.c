@@ -1,0 +1,146 @@
+/* expression.c -- operations on shared memory wait for the rest of their expression.
+ *
+ * Code outside of mxnp may write shared memory at any time, so an operation on it has to run
+ * before any such code does.  A call that records one therefore runs it before it returns,
+ * unless the program comes straight back: mxnp/_routines/expressions.py reads that from the
+ * bytecode of the calling frame.
+ */
+#include "python/profile/profile.h"
+#include "python/record/record.h"
+
+/* Times the threshold: to read a frame costs more than what a smaller array spares. */
+#define WORTH 8
+
+int64_t expression_last;
+
+/* Calls of mxnp that are under way in this thread and run no code from outside. */
+static _Thread_local int depth;
+
+static PyObject *goes_on, *temporaries; /* of _routines/expressions.py */
+
+void expression_enter(void) { depth++; }
+
+bool expression_defer(Py_ssize_t size)
+{
+    bool can_wait = depth > 0 && size / WORTH >= queue_threshold;
+    if (can_wait)
+        expression_last = queue_recorded;
+    return can_wait;
+}
+
+/* What a function of _routines/expressions.py says of the calling frame; 0, with an exception
+ * set or not: nothing.  An exception is that of a handler of signals.  Python's own SystemError
+ * is dropped: sys._getframe() sets no MemoryError where memory for a frame is refused. */
+static long ask(PyObject *question, PyObject *callee)
+{
+    PyObject *answer = PyObject_CallFunctionObjArgs(question, callee ? callee : Py_None, NULL);
+    long number = answer ? PyLong_AsLong(answer) : 0;
+    Py_XDECREF(answer);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_SystemError))
+        PyErr_Clear();
+    return cross_drop_refusal() < 0 ? 0 : number;
+}
+
+int expression_close(void)
+{
+    if (!expression_is_open())
+        return 0;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    struct span span;
+    span_begin(&span, SPAN_SHARED, NULL);
+    int status = queue_flush();
+    span_pop(&span);
+    if (type)
+        PyErr_Restore(type, value, traceback);
+    return status;
+}
+
+bool expression_may_lend(PyObject *callee, int argument)
+{
+    return !expression_is_open() || ask(temporaries, callee) >> argument & 1;
+}
+
+/* The first input that is gone once the call is over lends its memory, so that it need not be
+ * written.  The interpreter refers to it and, for a function, so does the tuple of arguments.
+ */
+static struct mx_buffer *lend_input(PyObject *callee, PyObject *const *inputs, int n)
+{
+    struct mx_buffer *lent = NULL;
+    for (int i = 0; i < n && !lent && !PyErr_Occurred(); i++)
+        if (is_array(inputs[i]) && Py_REFCNT(inputs[i]) == 1 + (callee != NULL) &&
+            is_unwritten(inputs[i]) && expression_may_lend(callee, i))
+            lent = queue_lend_array(inputs[i]);
+    return lent;
+}
+
+int expression_leave(PyObject *callee, PyObject *result, PyObject *const *inputs, int n)
+{
+    if (--depth > 0 || !expression_is_open())
+        return 0;
+    if (result && is_array(result) && ask(goes_on, callee) > 0)
+        return 0;
+    struct mx_buffer *lent = result && !PyErr_Occurred() ? lend_input(callee, inputs, n) : NULL;
+    int status = expression_close();
+    queue_end_lending(lent);
+    return result && PyErr_Occurred() ? -1 : status;
+}
+
+/* Whether a class was not written in Python. */
+static bool is_static(PyTypeObject *type)
+{
+    return !(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE);
+}
+
+static bool is_plain(PyObject *x, int levels);
+
+static bool are_plain(PyObject *items, bool is_list, int levels)
+{
+    Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_plain(is_list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i), levels))
+            return false;
+    return true;
+}
+
+/* Whether using it as an argument runs no code from outside.  A list may contain itself: it is
+ * searched to a depth only, and taken for another object below. */
+static bool is_plain(PyObject *x, int levels)
+{
+    if (PyTuple_CheckExact(x) || PyList_CheckExact(x))
+        return levels > 0 && are_plain(x, PyList_CheckExact(x), levels - 1);
+    if (PyType_Check(x)) /* as a dtype */
+        return is_static((PyTypeObject *)x);
+    return is_array(x) || x == Py_None || PyBool_Check(x) || PyLong_CheckExact(x) ||
+           PyFloat_CheckExact(x) || PyComplex_CheckExact(x) || PyUnicode_CheckExact(x) ||
+           PyArray_DescrCheck(x) || (PyArray_IsScalar(x, Generic) && is_static(Py_TYPE(x)));
+}
+
+bool expression_takes(PyObject *args, PyObject *kwargs)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
+        if (!is_plain(value, MAX_DEPTH))
+            return false;
+    return is_plain(args, MAX_DEPTH);
+}
+
+static PyObject *set_expressions(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *first, *second;
+    if (!PyArg_ParseTuple(args, "OO:set_expressions", &first, &second))
+        return NULL;
+    goes_on = Py_NewRef(first);
+    temporaries = Py_NewRef(second);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef expression_methods[] = {
+    {"set_expressions", set_expressions, METH_VARARGS,
+     "set_expressions(goes_on, temporaries)\n--\n\nName the functions that tell of a call "
+     "whether the calling frame comes straight back to mxnp, and which arguments are "
+     "intermediate results."},
+    {NULL, NULL, 0, NULL},
+};

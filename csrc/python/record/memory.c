@@ -1,0 +1,176 @@
+/* memory.c -- NumPy arrays over the core's memory, by NumPy's memory handlers (NEP 49).
+ *
+ * Such a NumPy array owns its data, as any array of NumPy's: NumPy calls the handler here when
+ * it is gone.
+ */
+#include "python/record/record.h"
+
+#define HANDLER_NAME "mem_handler"
+
+static PyObject *handler; /* the capsule that marks our NumPy arrays */
+
+/* What shows memory that NumPy itself has asked for. */
+static char *somewhere;
+
+static void *handler_malloc(void *context, size_t size)
+{
+    (void)context;
+    struct mx_buffer *buffer = core->buffer_new(size);
+    if (!buffer)
+        return NULL;
+    if (core->buffer_allocate(buffer) != MX_OK) {
+        core->buffer_release(buffer);
+        return NULL;
+    }
+    buffer->shown = &somewhere;
+    buffer->is_whole = true; /* by NumPy */
+    return buffer->data;
+}
+
+static void *handler_calloc(void *context, size_t n, size_t itemsize)
+{
+    void *memory = handler_malloc(context, n * itemsize);
+    if (memory)
+        memset(memory, 0, n * itemsize);
+    return memory;
+}
+
+static void handler_free(void *context, void *memory, size_t size)
+{
+    (void)context, (void)size;
+    struct mx_buffer *buffer = core->buffer_get(memory);
+    buffer->shown = NULL;
+    core->buffer_release(buffer);
+}
+
+static void *handler_realloc(void *context, void *memory, size_t size)
+{
+    struct mx_buffer *old = core->buffer_get(memory);
+    char *grown = handler_malloc(context, size);
+    if (!grown)
+        return NULL;
+    memcpy(grown, memory, old->nbytes < size ? old->nbytes : size);
+    handler_free(context, memory, old->nbytes);
+    return grown;
+}
+
+static PyDataMem_Handler the_handler = {
+    .name = "mxnp",
+    .version = 1,
+    .allocator = {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free},
+};
+
+PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_intp *strides)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
+    size_t nbytes = (size_t)PyDataType_ELSIZE(dtype);
+    for (int i = 0; i < ndim; i++)
+        nbytes *= (size_t)shape[i];
+    struct mx_buffer *buffer = core->buffer_new(nbytes);
+    if (!buffer) {
+        Py_DECREF(dtype);
+        return PyErr_NoMemory();
+    }
+    PyObject *np_array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides,
+                                              core->buffer_token(buffer),
+                                              NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
+    if (!np_array) {
+        core->buffer_release(buffer);
+        return NULL;
+    }
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
+    fields->flags |= NPY_ARRAY_OWNDATA;
+    fields->mem_handler = Py_NewRef(handler);
+    buffer->shown = &fields->data;
+    return np_array;
+}
+
+struct mx_buffer *memory_of(PyObject *np_array)
+{
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
+    bool is_ours = fields->mem_handler == handler && fields->flags & NPY_ARRAY_OWNDATA;
+    return is_ours ? core->buffer_get(fields->data) : NULL;
+}
+
+#define POOLED_BYTES 65536 /* of an array, from which on it is moved */
+
+/* Whether it is an array that a device may be asked to compute with, in memory of NumPy's that
+ * nobody else knows. */
+static bool is_to_be_pooled(PyArrayObject *np_array)
+{
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
+    int row = source_row(fields->descr->type_num);
+    npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
+    if (Py_REFCNT((PyObject *)np_array) != 1 || fields->weakreflist || fields->base ||
+        row < 0 || row == ROW_float64 || row == ROW_complex128 ||
+        PyArray_NBYTES(np_array) < least || !(fields->flags & NPY_ARRAY_OWNDATA) ||
+        fields->mem_handler == handler || !PyArray_ISONESEGMENT(np_array) ||
+        !PyArray_ISBEHAVED(np_array))
+        return false;
+    PyArray_Descr *plain = PyArray_DescrFromType(fields->descr->type_num);
+    Py_DECREF(plain);
+    return plain == fields->descr;
+}
+
+PyObject *memory_pool(PyObject *np_array)
+{
+    PyArrayObject *from = (PyArrayObject *)np_array;
+    if (!core->metal_is_used() || device_now() == MX_PROCESSOR || !is_to_be_pooled(from))
+        return np_array;
+    PyObject *to = memory_new_host(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
+                                   PyArray_STRIDES(from));
+    struct mx_buffer *buffer = to ? memory_of(to) : NULL;
+    if (!to || core->buffer_allocate(buffer) != MX_OK) {
+        PyErr_Clear();
+        Py_XDECREF(to);
+        return np_array;
+    }
+    memcpy(buffer->data, PyArray_BYTES(from), (size_t)PyArray_NBYTES(from));
+    buffer->is_whole = true;
+    Py_DECREF(np_array);
+    return to;
+}
+
+void memory_own(PyObject *a) { memory_of(as_array(a)->np_array)->owner = a; }
+
+void memory_disown(PyObject *a)
+{
+    struct mx_buffer *buffer = as_array(a)->np_array ? memory_of(as_array(a)->np_array) : NULL;
+    if (buffer && buffer->owner == a)
+        buffer->owner = NULL;
+}
+
+/* NumPy's own exception, with the shape and dtype of the array. */
+static PyObject *exception_of(const struct mx_buffer *buffer)
+{
+    size_t offset = offsetof(PyArrayObject_fields, data);
+    const PyArrayObject_fields *np_array = (const void *)((char *)buffer->shown - offset);
+    PyObject *shape = PyArray_IntTupleFromIntp(np_array->nd, np_array->dimensions);
+    PyObject *module = PyImport_ImportModule("numpy._core._exceptions");
+    PyObject *type = module ? PyObject_GetAttrString(module, "_ArrayMemoryError") : NULL;
+    PyObject *exception =
+        type && shape ? PyObject_CallFunctionObjArgs(type, shape, np_array->descr, NULL) : NULL;
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    Py_XDECREF(shape);
+    return exception;
+}
+
+void memory_raise_error(void)
+{
+    struct mx_buffer *buffer = core->buffer_take_refused();
+    PyObject *exception = buffer && buffer->shown ? exception_of(buffer) : NULL;
+    if (exception)
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    else
+        PyErr_SetString(PyExc_MemoryError, core->error_message());
+    Py_XDECREF(exception);
+    if (buffer)
+        core->buffer_release(buffer);
+}
+
+int memory_load(void)
+{
+    handler = PyCapsule_New(&the_handler, HANDLER_NAME, NULL);
+    return handler ? 0 : -1;
+}

@@ -1,0 +1,253 @@
+/* reduction.c -- reductions, scans and searches along axes as instructions for the core. */
+#include "python/record/record.h"
+
+#define LONG_LINE 64 /* elements */
+
+struct reduction {
+    const struct mx_loop *loop;
+    int op;
+    const char *name;
+    int row, result, wanted; /* rows of the input as the loop takes it, and of the result */
+    bool begins_with_zero;
+    unsigned axes; /* reduced over, one bit each */
+    struct source input;
+    struct shape shape;
+};
+
+/* 1, 0 or -1 with an exception set. */
+static int read_shape(struct reduction *r)
+{
+    r->shape = (struct shape){0};
+    shape_broadcast(&r->shape, &r->input);
+    if (r->shape.ndim == 0 || shape_size(&r->shape) == 0 || shape_is_too_large(&r->shape))
+        return 0;
+    r->wanted = call_site_conditions();
+    return r->wanted >= 0 ? 1 : r->wanted == -1 ? 0 : -1;
+}
+
+static int read_reduction(struct reduction *r, int op, PyObject *a, int type_number)
+{
+    if (!is_array(a) || !source_read(a, &r->input))
+        return 0;
+    r->row = r->result = source_row(type_number);
+    if (r->row < 0 || (is_complex_row(r->input.code) && !is_complex_row(r->row)))
+        return 0;
+    struct source inputs[2] = {{.code = r->row}, {.code = r->row}};
+    const struct signature *signature = signature_of(op, inputs, 2);
+    if (!signature)
+        return PyErr_Occurred() ? -1 : 0;
+    if (signature->in[0] != r->row || signature->out[0] != r->row)
+        return 0;
+    r->loop = &signature->numpys;
+    r->op = op;
+    r->name = core->op_get(op)->name;
+    r->begins_with_zero = strcmp(core->op_get(op)->identity, "0") == 0;
+    return read_shape(r);
+}
+
+/* New reference: the array for the results, whose strides along the axes of the input are 0
+ * on those reduced over. */
+static PyObject *new_output(const struct reduction *r, bool keeps_axes, const int *order,
+                            intptr_t *strides)
+{
+    int kept_order[MX_MAX_NDIM], number[MX_MAX_NDIM], n = 0;
+    struct shape kept = {0};
+    for (int i = 0; i < r->shape.ndim; i++) {
+        bool is_reduced = r->axes >> i & 1;
+        number[i] = kept.ndim;
+        if (!is_reduced || keeps_axes)
+            kept.dims[kept.ndim++] = is_reduced ? 1 : r->shape.dims[i];
+    }
+    for (int i = 0; i < r->shape.ndim; i++)
+        if (!(r->axes >> order[i] & 1) || keeps_axes)
+            kept_order[n++] = number[order[i]];
+    PyObject *out = record_new(r->result, &kept, kept_order);
+    for (int i = 0; out && i < r->shape.ndim; i++)
+        strides[i] = r->axes >> i & 1 || r->shape.dims[i] == 1
+                         ? 0
+                         : PyArray_STRIDE(np_array_of(out), number[i]);
+    return out;
+}
+
+/* Records it into `out`, whose strides along the axes of the input are given; 1 or -1. */
+static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *out,
+                  const intptr_t *strides)
+{
+    struct mx_instruction in;
+    struct mx_buffer *made = NULL;
+    struct source output;
+    struct call_site *site = call_site_new();
+    if (!site)
+        return -1;
+    record_begin(&in, r->loop, r->op, r->name, 1, 1, &r->shape, r->wanted);
+    in.kind = kind;
+    in.axis = axis;
+    in.begins_with_zero = r->begins_with_zero;
+    int64_t sequence = -1;
+    int status =
+        record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, site, &made);
+    if (status < 1) {
+        call_site_free(site);
+    } else {
+        struct shape own = shape_of(np_array_of(out));
+        source_read_array(out, &output);
+        record_view(&in.operands[1], &output, &own, site);
+        memcpy(in.operands[1].strides, strides, (size_t)r->shape.ndim * sizeof *strides);
+        sequence = record_append(&in, site);
+    }
+    if (made)
+        core->buffer_release(made);
+    if (sequence < 0)
+        return status == 0 ? 0 : -1;
+    if (!made)
+        record_mark(&r->input, sequence, false);
+    record_mark(&output, sequence, true);
+    return record_done(&r->input, 1);
+}
+
+/* Whether NumPy would look at the first few elements of each line only: it stops at the first
+ * that settles the result, where truth lies in memory. */
+static bool stops_early(const struct reduction *r, int op)
+{
+    int order[MX_MAX_NDIM];
+    if (r->input.code != ROW_bool || is_unwritten(r->input.array))
+        return false;
+    if (op != MX_OP_logical_or && op != MX_OP_logical_and && op != MX_OP_maximum &&
+        op != MX_OP_minimum)
+        return false;
+    source_order_axes(&r->input, 1, &r->shape, order);
+    int inner = order[r->shape.ndim - 1];
+    if (r->axes == (1u << r->shape.ndim) - 1)
+        return true;
+    return r->axes >> inner & 1 && r->shape.dims[inner] >= LONG_LINE;
+}
+
+static PyObject *reduce(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct reduction r = {0};
+    int op, type_number, result_number, keeps_axes, has_initial;
+    PyObject *a, *out = NULL;
+    int order[MX_MAX_NDIM];
+    intptr_t strides[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "iOIppii", &op, &a, &r.axes, &keeps_axes, &has_initial,
+                          &type_number, &result_number))
+        return NULL;
+    int status = read_reduction(&r, op, a, type_number);
+    r.begins_with_zero &= !has_initial;
+    npy_intp n = 1;
+    for (int i = 0; i < r.shape.ndim; i++)
+        n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
+    if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
+        status = 0; /* little or nothing to reduce */
+    if (status > 0) {
+        source_order_axes(&r.input, 1, &r.shape, order);
+        status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
+    }
+    if (status > 0)
+        status = record(&r, MX_REDUCE, 0, out, strides);
+    if (status > 0 && result_number != type_number) {
+        PyObject *total = out;
+        out = record_cast(total, source_row(result_number), "reduce", r.wanted);
+        Py_DECREF(total);
+        status = out ? 1 : -1;
+    }
+    return record_result(status, out);
+}
+
+static PyObject *accumulate(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct reduction r = {0};
+    int op, type_number, axis, order[MX_MAX_NDIM];
+    PyObject *a, *out = NULL;
+    intptr_t strides[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "iOii", &op, &a, &axis, &type_number))
+        return NULL;
+    int status = read_reduction(&r, op, a, type_number);
+    if (status > 0 && source_is_value(&r.input))
+        status = 0;
+    if (status > 0) {
+        source_order_axes(&r.input, 1, &r.shape, order);
+        status = (out = record_new(r.row, &r.shape, order)) ? 1 : -1;
+    }
+    for (int i = 0; status > 0 && i < r.shape.ndim; i++)
+        strides[i] = PyArray_STRIDE(np_array_of(out), i);
+    if (status > 0)
+        status = record(&r, MX_SCAN, axis, out, strides);
+    return record_result(status, out);
+}
+
+/* -- Searches ---------------------------------------------------------------------- */
+
+/* What NumPy searches with: argmax and argmin of each row of dtypes.def. */
+static struct search {
+    PyArray_ArgFunc *find;
+    struct mx_loop loop;
+} searches[NTYPES][2];
+
+/* It takes elements that lie next to each other, and looks at nothing else of an array. */
+static void run_search(char **args, const intptr_t *n, const intptr_t *strides, void *data)
+{
+    const struct search *search = data;
+    (void)strides;
+    search->find(args[0], *n, (npy_intp *)(void *)args[1], NULL);
+}
+
+static const struct mx_loop *search_loop(int row, bool is_least)
+{
+    struct search *search = &searches[row][is_least];
+    if (!search->find) {
+        PyArray_Descr *dtype = PyArray_DescrFromType(source_type_number(row));
+        const PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(dtype);
+        search->find = is_least ? functions->argmin : functions->argmax;
+        search->loop = (struct mx_loop){.function = run_search, .data = search};
+        Py_DECREF(dtype);
+    }
+    return &search->loop;
+}
+
+static PyObject *find(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct reduction r = {0};
+    int is_least, axis, keeps_axes;
+    PyObject *a, *out = NULL;
+    int order[MX_MAX_NDIM];
+    intptr_t strides[MX_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "pOip", &is_least, &a, &axis, &keeps_axes))
+        return NULL;
+    int status = is_array(a) && source_read(a, &r.input) && !source_is_value(&r.input);
+    if (status > 0)
+        status = read_shape(&r);
+    if (status > 0) {
+        r.wanted = 0; /* NumPy tells of none here */
+        r.row = r.input.code;
+        r.result = source_row(NPY_INTP);
+        r.loop = search_loop(r.row, is_least);
+        r.op = is_least ? MX_ARGMIN : MX_ARGMAX;
+        r.name = is_least ? "argmin" : "argmax";
+        r.axes = 1u << axis;
+        for (int i = 0; i < r.shape.ndim; i++)
+            order[i] = i; /* as NumPy, which gives results in C order here */
+        status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
+    }
+    if (status > 0)
+        status = record(&r, MX_FIND, axis, out, strides);
+    return record_result(status, out);
+}
+
+PyMethodDef reduction_methods[] = {
+    {"reduce", reduce, METH_VARARGS,
+     "reduce(op, array, axes, keepdims, has_initial, type_number, result_number)\n--\n\n"
+     "Record the reduction of an array over axes (one bit each) with a row of ops.def, in the "
+     "dtype of a number, into that of another; NotImplemented when it is not for the queue. "
+     "What a sum begins with is left to the caller who has something else than 0."},
+    {"accumulate", accumulate, METH_VARARGS,
+     "accumulate(op, array, axis, type_number)\n--\n\nRecord the running results along an "
+     "axis, as reduce does."},
+    {"find", find, METH_VARARGS,
+     "find(least, array, axis, keepdims)\n--\n\nRecord a search for the first least or "
+     "greatest elements along an axis, as NumPy's argmin and argmax."},
+    {NULL, NULL, 0, NULL},
+};

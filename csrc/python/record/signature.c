@@ -1,0 +1,148 @@
+/* signature.c -- which loop a ufunc has for some dtypes: NumPy is asked once for each. */
+#include "python/record/record.h"
+
+static struct signature signatures[MX_OP_COUNT][NCODES][NCODES];
+static PyObject *ufuncs[MX_OP_COUNT];
+
+/* What ufunc.resolve_dtypes takes: dtypes, and the classes of Python's numbers. */
+static PyObject *kinds[NCODES];
+
+int signature_load(PyObject *numpy)
+{
+    kinds[WEAK_INT] = (PyObject *)&PyLong_Type;
+    kinds[WEAK_FLOAT] = (PyObject *)&PyFloat_Type;
+    kinds[WEAK_COMPLEX] = (PyObject *)&PyComplex_Type;
+    for (int op = 0; op < MX_OP_COUNT; op++) {
+        ufuncs[op] = PyObject_GetAttrString(numpy, core->op_get(op)->name);
+        if (ufuncs[op])
+            continue;
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+            return -1;
+        PyErr_Clear(); /* an older NumPy has no such ufunc, and nobody can call it */
+    }
+    return 0;
+}
+
+/* Borrowed. */
+static PyObject *kind_of(int code)
+{
+    if (!kinds[code])
+        kinds[code] = (PyObject *)PyArray_DescrFromType(source_type_number(code));
+    return kinds[code];
+}
+
+/* New reference: the dtypes of the loop; NULL when there is none, with an exception set only
+ * where it was not found out. */
+static PyObject *resolve(int op, const int *codes, int nin, int nout)
+{
+    PyObject *given = PyTuple_New(nin + nout);
+    for (int i = 0; given && i < nin + nout; i++)
+        PyTuple_SetItem(given, i, Py_NewRef(i < nin ? kind_of(codes[i]) : Py_None));
+    PyObject *resolved =
+        given ? PyObject_CallMethod(ufuncs[op], "resolve_dtypes", "(O)", given) : NULL;
+    Py_XDECREF(given);
+    if (!resolved && PyErr_ExceptionMatches(PyExc_TypeError)) /* NumPy's, of no such loop */
+        PyErr_Clear();
+    return resolved;
+}
+
+/* Integer powers raise when an exponent is negative, which a loop cannot do later; and expm1 of
+ * complex limits is not NumPy's. */
+static bool is_special(int op, const struct signature *signature)
+{
+    return (op == MX_OP_power && signature->in[0] < ROW_float16) ||
+           (op == MX_OP_expm1 && is_complex_row(signature->in[0]));
+}
+
+/* The loop that was registered with a ufunc for bfloat16: of C++ functions of floats, which
+ * need no lock of Python's and leave all conditions. */
+static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, const int *types)
+{
+    PyObject *number = PyLong_FromLong(source_type_number(ROW_bfloat16));
+    if (!number)
+        return false; /* with an exception set: it was not found out */
+    PyObject *capsule = ufunc->userloops ? PyDict_GetItem(ufunc->userloops, number) : NULL;
+    const PyUFunc_Loop1d *each = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    Py_DECREF(number);
+    size_t size = (size_t)ufunc->nargs * sizeof *types;
+    while (each && memcmp(each->arg_types, types, size) != 0)
+        each = each->next;
+    if (each)
+        *out = (struct mx_loop){.function = (mx_loop_function)each->func, .data = each->data};
+    return each != NULL;
+}
+
+/* From NumPy 2.5 on it does not look for conditions after operations that can have none, whose
+ * loop it may be; those of ml_dtypes compare NaN as C does, which is one. */
+static bool is_silent(int op, const int *rows)
+{
+    bool is_extreme = op == MX_OP_maximum || op == MX_OP_minimum || op == MX_OP_fmax ||
+                      op == MX_OP_fmin || op == MX_OP_sign;
+    return rows[0] == ROW_bfloat16 && PyArray_RUNTIME_VERSION >= 0x16 &&
+           (is_extreme || strcmp(core->op_get(op)->result, "truth") == 0);
+}
+
+bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
+{
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)object;
+    int numbers[MX_MAX_OPERANDS];
+    char types[MX_MAX_OPERANDS];
+    bool is_numpys = true;
+    for (int i = 0; i < ufunc->nargs; i++) {
+        numbers[i] = source_type_number(rows[i]);
+        types[i] = (char)numbers[i];
+        is_numpys = is_numpys && rows[i] != ROW_bfloat16;
+    }
+    if (!is_numpys)
+        return find_registered(out, ufunc, numbers);
+    uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
+    return core->loop_find(out, fields, ufunc->nin, ufunc->nout, ufunc->ntypes, types) == MX_OK;
+}
+
+static void find(int op, const int *codes, int nin, struct signature *signature)
+{
+    const struct mx_op_row *row = core->op_get(op);
+    int nargs = nin + row->nout, rows[MX_MAX_OPERANDS];
+    PyObject *resolved = resolve(op, codes, nin, row->nout);
+    if (!resolved)
+        return;
+    bool is_known = true;
+    for (int i = 0; i < nargs; i++) {
+        PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(resolved, i);
+        rows[i] = source_row(dtype->type_num);
+        is_known = is_known && rows[i] >= 0;
+    }
+    Py_DECREF(resolved);
+    if (!is_known || !signature_loop(&signature->numpys, ufuncs[op], rows))
+        return;
+    if (!core->own_loop(&signature->loop, op, rows))
+        signature->loop = signature->numpys;
+    for (int i = 0; i < nin; i++)
+        signature->in[i] = (signed char)rows[i];
+    for (int j = 0; j < row->nout; j++)
+        signature->out[j] = (signed char)rows[nin + j];
+    signature->is_silent = is_silent(op, rows);
+    signature->exists = !is_special(op, signature);
+}
+
+const struct signature *signature_of(int op, const struct source *inputs, int nin)
+{
+    int codes[2] = {inputs[0].code, nin > 1 ? inputs[1].code : 0};
+    struct signature *signature = &signatures[op][codes[0]][codes[1]];
+    if (!signature->is_known) {
+        find(op, codes, nin, signature);
+        signature->is_known = !PyErr_Occurred();
+        /* At the limit of recursion NumPy may still do it; the next call looks again. */
+        if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))
+            cross_drop_refusal();
+    }
+    return signature->exists ? signature : NULL;
+}
+
+int signature_op(PyObject *ufunc)
+{
+    for (int op = 0; op < MX_OP_COUNT; op++)
+        if (ufuncs[op] == ufunc)
+            return op;
+    return MX_NO_OP;
+}

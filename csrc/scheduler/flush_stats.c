@@ -1,0 +1,132 @@
+/* flush_stats.c -- what the last flush did. */
+#include "scheduler/flush_stats.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_ROWS 256
+
+static struct {
+    pthread_mutex_t lock;
+    int count;
+    struct mx_group_row rows[MAX_ROWS];
+} report = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void mx_report_begin(void)
+{
+    pthread_mutex_lock(&report.lock);
+    report.count = 0;
+    pthread_mutex_unlock(&report.lock);
+}
+
+/* Bytes that a view covers in memory; of what indices go into, those that they name. */
+static size_t view_size(const struct mx_group *group, const struct mx_view *view)
+{
+    if (view->is_indexed && group->ndim == 0)
+        return (size_t)(view->high - view->low);
+    size_t size = (size_t)view->itemsize;
+    for (int i = 0; i < group->ndim; i++)
+        if (view->strides[i] != 0 || view->is_indexed)
+            size *= (size_t)group->shape[i];
+    return size;
+}
+
+void mx_report_add(const struct mx_group *group, const struct mx_instruction *instructions,
+                   int64_t nanoseconds)
+{
+    pthread_mutex_lock(&report.lock);
+    if (report.count < MAX_ROWS) {
+        struct mx_group_row *row = &report.rows[report.count++];
+        *row = (struct mx_group_row){.n_operations = group->n_steps,
+                                     .ndim = group->ndim,
+                                     .n_threads = group->threads,
+                                     .nanoseconds = nanoseconds};
+        memcpy(row->shape, group->shape, (size_t)group->ndim * sizeof *row->shape);
+        _Static_assert(sizeof row->names / sizeof *row->names == MX_MAX_STEPS,
+                       "rows of mxnp.h");
+        for (int s = 0; s < group->n_steps; s++) {
+            const struct mx_instruction *in = &instructions[group->steps[s].instruction];
+            row->names[s] = in->name;
+            row->kinds[s] = (unsigned char)in->kind;
+        }
+        for (int v = 0; v < group->n_views; v++) {
+            const struct mx_view *view = &group->views[v];
+            if (view->is_temporary) {
+                row->n_temporaries++;
+                continue;
+            }
+            row->bytes_read +=
+                view->is_read && !view->begins_empty ? view_size(group, view) : 0;
+            row->bytes_written += view->is_written ? view_size(group, view) : 0;
+        }
+    }
+    pthread_mutex_unlock(&report.lock);
+}
+
+int mx_report_get(int number, struct mx_group_row *out)
+{
+    pthread_mutex_lock(&report.lock);
+    bool exists = number >= 0 && number < report.count;
+    if (exists)
+        *out = report.rows[number];
+    pthread_mutex_unlock(&report.lock);
+    return exists;
+}
+
+/* -- What each instruction took ------------------------------------------------------ */
+
+/* The bytes of a view that is in memory are those of the first step that reads it and of the
+ * last one that writes it. */
+static void share_bytes(const struct mx_group *group, struct mx_instruction *instructions)
+{
+    for (int v = 0; v < group->n_views; v++) {
+        const struct mx_view *view = &group->views[v];
+        struct mx_cost *reader = NULL, *writer = NULL;
+        for (int s = 0; s < group->n_steps; s++) {
+            struct mx_instruction *in = &instructions[group->steps[s].instruction];
+            for (int k = 0; k < mx_operand_count(in); k++) {
+                if (group->steps[s].views[k] != v)
+                    continue;
+                if (k < in->nin && !reader)
+                    reader = &in->cost;
+                else if (k >= in->nin)
+                    writer = &in->cost;
+            }
+        }
+        if (writer && view->is_temporary)
+            writer->n_unwritten++;
+        if (reader && !view->is_temporary && !view->begins_empty)
+            reader->bytes_read += view_size(group, view);
+        if (writer && !view->is_temporary)
+            writer->bytes_written += view_size(group, view);
+    }
+}
+
+void mx_report_share(const struct mx_group *group, struct mx_instruction *instructions,
+                     int64_t begin, int64_t nanoseconds, bool is_on_device)
+{
+    static int64_t last; /* whoever is inside the stream counts */
+    int64_t given = 0;
+    double sampled = 0, all = 0;
+    last++;
+    for (int s = 0; s < group->n_steps; s++)
+        all += (double)instructions[group->steps[s].instruction].cost.nanoseconds;
+    for (int s = 0; s < group->n_steps; s++) {
+        struct mx_cost *cost = &instructions[group->steps[s].instruction].cost;
+        sampled += (double)cost->nanoseconds;
+        double part = all > 0 ? sampled / all : (s + 1.0) / group->n_steps;
+        int64_t until =
+            s + 1 < group->n_steps ? (int64_t)((double)nanoseconds * part) : nanoseconds;
+        *cost = (struct mx_cost){
+            .group = last,
+            .begin = begin,
+            .nanoseconds = until - given,
+            .n_together = group->n_steps,
+            .is_on_device = is_on_device,
+            .is_again = cost->is_again,
+        };
+        given = until;
+    }
+    share_bytes(group, instructions);
+}

@@ -1,0 +1,405 @@
+/* fuse.c -- which instructions run as one pass. */
+#include "scheduler/fuse.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "memory/buffer.h"
+
+#define LOOK_BACK 12 /* groups that an instruction may move in front of */
+
+/* -- Views ------------------------------------------------------------------------ */
+
+static struct mx_view view_of(const struct mx_instruction *in, int k)
+{
+    const struct mx_operand *operand = &in->operands[k];
+    struct mx_view view = {
+        .buffer = operand->buffer,
+        .at = operand->at,
+        .itemsize = operand->itemsize,
+        .dtype = operand->dtype,
+        .low = operand->at,
+        .high = operand->at + operand->itemsize,
+        .is_reduced = (in->kind == MX_REDUCE || in->kind == MX_FIND) && k >= in->nin,
+        .is_indexed = k == mx_indexed_operand(in) || in->kind == MX_KERNEL,
+        .is_checked = in->kind == MX_CHECK,
+    };
+    if (in->kind == MX_KERNEL) {
+        view.low = operand->at - operand->strides[0];
+        view.high = operand->at + operand->strides[1];
+    }
+    for (int i = 0; i < in->ndim; i++) {
+        intptr_t reach = (in->shape[i] - 1) * operand->strides[i];
+        view.strides[i] = operand->strides[i];
+        *(reach < 0 ? &view.low : &view.high) += reach;
+    }
+    for (int i = 0; i < in->indexing.n && k == mx_indexed_operand(in); i++) {
+        intptr_t reach = (in->indexing.sizes[i] - 1) * in->indexing.strides[i];
+        *(reach < 0 ? &view.low : &view.high) += reach;
+    }
+    return view;
+}
+
+static bool have_same_strides(const struct mx_view *a, const struct mx_view *b, int ndim)
+{
+    return a->itemsize == b->itemsize &&
+           memcmp(a->strides, b->strides, (size_t)ndim * sizeof *a->strides) == 0;
+}
+
+/* The same elements in the same order. */
+static bool are_same(const struct mx_view *a, const struct mx_view *b, int ndim)
+{
+    return a->buffer == b->buffer && a->at == b->at && !a->is_indexed && !b->is_indexed &&
+           have_same_strides(a, b, ndim);
+}
+
+/* Whether steps along the axes can lead from one element to bytes of another that begins
+ * `distance` further on.  Axes are tried from the longest stride down, each only with the
+ * numbers of steps that the shorter ones can still make up for. */
+static bool can_reach(intptr_t distance, const intptr_t *strides, const intptr_t *shape,
+                      int ndim, unsigned tried, int itemsize)
+{
+    int longest = -1;
+    intptr_t stride = 0, rest = 0;
+    for (int i = 0; i < ndim; i++) {
+        if (tried >> i & 1 || shape[i] == 1 || strides[i] == 0)
+            continue;
+        intptr_t length = strides[i] < 0 ? -strides[i] : strides[i];
+        if (length > stride) {
+            rest += stride ? (shape[longest] - 1) * stride : 0;
+            longest = i;
+            stride = length;
+        } else {
+            rest += (shape[i] - 1) * length;
+        }
+    }
+    if (longest < 0)
+        return distance > -itemsize && distance < itemsize;
+    rest += itemsize - 1;
+    intptr_t most = shape[longest] - 1;
+    intptr_t first = (distance - rest) / stride - 1, last = (distance + rest) / stride + 1;
+    first = first < -most ? -most : first;
+    last = last > most ? most : last;
+    if (last - first > 8)
+        return true;
+    for (intptr_t steps = first; steps <= last; steps++) {
+        intptr_t left = distance - steps * stride;
+        if (left >= -rest && left <= rest &&
+            can_reach(left, strides, shape, ndim, tried | 1u << longest, itemsize))
+            return true;
+    }
+    return false;
+}
+
+/* False only if no byte is in both. */
+static bool overlap(const struct mx_view *a, const struct mx_view *b, const intptr_t *shape,
+                    int ndim)
+{
+    if (a->buffer != b->buffer || a->high <= b->low || b->high <= a->low)
+        return false;
+    if (!shape || a->is_indexed || b->is_indexed || !have_same_strides(a, b, ndim))
+        return true;
+    return can_reach(b->at - a->at, a->strides, shape, ndim, 0, a->itemsize);
+}
+
+/* -- Groups ----------------------------------------------------------------------- */
+
+enum relation { INDEPENDENT, COMPATIBLE, DEPENDENT };
+
+static unsigned reduced_axes(const struct mx_instruction *in)
+{
+    unsigned axes = 0;
+    const struct mx_operand *out = &in->operands[in->nin];
+    for (int i = 0; i < in->ndim; i++)
+        if (out->strides[i] == 0 && in->shape[i] > 1)
+            axes |= 1u << i;
+    return axes;
+}
+
+/* The axis along which an instruction moves least in memory; -1 when there is none. */
+static int inner_axis(const struct mx_instruction *in, const struct mx_view *views)
+{
+    const struct mx_view *view =
+        &views[in->kind == MX_REDUCE || in->kind == MX_CHECK ? 0 : in->nin];
+    int inner = -1;
+    intptr_t least = 0;
+    for (int i = 0; i < in->ndim; i++) {
+        intptr_t length = view->strides[i] < 0 ? -view->strides[i] : view->strides[i];
+        if (in->shape[i] == 1 || length == 0 || (inner >= 0 && length > least))
+            continue;
+        inner = i;
+        least = length;
+    }
+    return inner;
+}
+
+/* Whether what a gather takes with each index is more than an element. */
+static bool takes_rows(const struct mx_instruction *in)
+{
+    for (int i = 0; i < in->ndim; i++)
+        if (in->shape[i] > 1 && in->operands[in->nin - 1].strides[i] != 0)
+            return true;
+    return false;
+}
+
+static bool runs_alone(const struct mx_instruction *in)
+{
+    return in->kind == MX_SCAN || in->kind == MX_FIND || in->kind == MX_SCATTER ||
+           in->kind == MX_KERNEL || (in->kind == MX_GATHER && takes_rows(in));
+}
+
+/* Whether it changes memory that was there before the group's first check. */
+static bool must_wait(const struct mx_group *group, const struct mx_instruction *in)
+{
+    if (group->birth < 0 || group->thread != in->thread)
+        return false;
+    for (int k = in->nin; k < mx_operand_count(in); k++)
+        if (!in->operands[k].buffer || in->operands[k].buffer->number <= group->birth)
+            return true;
+    return false;
+}
+
+/* Whether an instruction may run as a step of the group, only after it, or even before.  One
+ * that has no view in common with it gains nothing when it goes across memory. */
+static enum relation relate(const struct mx_group *group, const struct mx_instruction *in,
+                            const struct mx_view *views)
+{
+    bool same_shape =
+        group->ndim == in->ndim &&
+        memcmp(group->shape, in->shape, (size_t)in->ndim * sizeof *in->shape) == 0;
+    const intptr_t *shape = same_shape ? in->shape : NULL;
+    bool joins = same_shape && group->n_steps < MX_MAX_STEPS, depends = false;
+    bool shares = false;
+    if (must_wait(group, in))
+        return DEPENDENT;
+    if (runs_alone(in) || group->is_alone || (group->birth >= 0 && group->thread != in->thread))
+        joins = false;
+    if (group->is_for_device && !in->is_for_device)
+        joins = false;
+    if (in->kind == MX_REDUCE && group->has_reductions && group->reduced != reduced_axes(in))
+        joins = false;
+    for (int k = 0; k < mx_operand_count(in) && (joins || !depends); k++) {
+        if (in->operands[k].is_value)
+            continue;
+        for (int v = 0; v < group->n_views; v++) {
+            const struct mx_view *view = &group->views[v];
+            bool conflicts = k >= in->nin || view->is_written;
+            shares = shares || (same_shape && are_same(view, &views[k], in->ndim));
+            if (!conflicts || !overlap(view, &views[k], shape, in->ndim))
+                continue;
+            depends = true;
+            if (!same_shape || view->is_reduced || views[k].is_reduced ||
+                !are_same(view, &views[k], in->ndim))
+                joins = false;
+        }
+    }
+    /* Only what needs results of the processor's joins it rather than a device. */
+    if (in->is_for_device && !group->is_for_device && !depends)
+        joins = false;
+    if (joins && !shares)
+        joins = group->inner == inner_axis(in, views);
+    bool is_after_check = group->birth >= 0 && group->thread == in->thread;
+    return joins ? COMPATIBLE : depends || is_after_check ? DEPENDENT : INDEPENDENT;
+}
+
+/* Makes room for one more item of `size` bytes; array is the address of a pointer.  Status. */
+static int reserve(void *array, int count, int *capacity, size_t size)
+{
+    if (count < *capacity)
+        return MX_OK;
+    int more = *capacity ? 2 * *capacity : 8;
+    void *grown;
+    memcpy(&grown, array, sizeof grown);
+    grown = mx_realloc(grown, (size_t)more * size);
+    if (!grown)
+        return mx_fail(MX_ERROR_MEMORY, "unable to plan %d operations", count);
+    memcpy(array, &grown, sizeof grown);
+    *capacity = more;
+    return MX_OK;
+}
+
+static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
+{
+    int status = reserve(&plan->groups, plan->n_groups, &plan->capacity, sizeof *plan->groups);
+    if (status != MX_OK)
+        return status;
+    struct mx_group *group = &plan->groups[plan->n_groups++];
+    memset(group, 0, sizeof *group);
+    group->ndim = in->ndim;
+    group->birth = -1;
+    group->is_for_device = in->is_for_device;
+    memcpy(group->shape, in->shape, sizeof group->shape);
+    return MX_OK;
+}
+
+static int add_step(struct mx_group *group, const struct mx_instruction *in, int number,
+                    const struct mx_view *views)
+{
+    int status =
+        reserve(&group->steps, group->n_steps, &group->step_capacity, sizeof *group->steps);
+    struct mx_step step = {.instruction = number};
+    for (int k = 0; k < mx_operand_count(in) && status == MX_OK; k++) {
+        int v = 0;
+        if (in->operands[k].is_value) {
+            step.views[k] = -1;
+            continue;
+        }
+        while (v < group->n_views && !are_same(&group->views[v], &views[k], in->ndim))
+            v++;
+        if (v == group->n_views) {
+            status = reserve(&group->views, v, &group->view_capacity, sizeof *group->views);
+            if (status != MX_OK)
+                break;
+            group->views[group->n_views++] = views[k];
+            group->views[v].begins_empty =
+                k >= in->nin && in->kind != MX_REDUCE && !group->views[v].is_indexed;
+        }
+        group->views[v].is_checked |= views[k].is_checked;
+        *(k < in->nin ? &group->views[v].is_read : &group->views[v].is_written) = true;
+        group->views[v].n_uses++;
+        step.views[k] = v;
+    }
+    if (status == MX_OK) {
+        if (group->n_steps == 0)
+            group->inner = inner_axis(in, views);
+        group->steps[group->n_steps++] = step;
+        group->is_alone = runs_alone(in);
+        if (in->kind == MX_REDUCE) {
+            group->has_reductions = true;
+            group->reduced = reduced_axes(in);
+        }
+        if (in->kind == MX_CHECK && group->birth < 0) {
+            group->birth = in->birth;
+            group->thread = in->thread;
+        }
+    }
+    return status;
+}
+
+/* The latest group that the instruction can join without overtaking what it depends on. */
+static struct mx_group *find_group(const struct mx_plan *plan, const struct mx_instruction *in,
+                                   const struct mx_view *views)
+{
+    int first = plan->n_groups > LOOK_BACK ? plan->n_groups - LOOK_BACK : 0;
+    for (int g = plan->n_groups - 1; g >= first; g--) {
+        enum relation relation = relate(&plan->groups[g], in, views);
+        if (relation == COMPATIBLE)
+            return &plan->groups[g];
+        if (relation == DEPENDENT)
+            break;
+    }
+    return NULL;
+}
+
+int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
+                 bool fuse)
+{
+    int status = MX_OK;
+    for (int i = 0; i < count && status == MX_OK; i++) {
+        const struct mx_instruction *in = &instructions[i];
+        struct mx_view views[MX_MAX_OPERANDS];
+        if (in->is_over)
+            continue;
+        for (int k = 0; k < mx_operand_count(in); k++)
+            if (!in->operands[k].is_value)
+                views[k] = view_of(in, k);
+        struct mx_group *group = fuse ? find_group(plan, in, views) : NULL;
+        if (!group && (status = add_group(plan, in)) == MX_OK)
+            group = &plan->groups[plan->n_groups - 1];
+        if (status == MX_OK)
+            status = add_step(group, in, i, views);
+    }
+    if (status != MX_OK)
+        mx_plan_clear(plan);
+    return status;
+}
+
+static void clear_uses(struct mx_buffer *buffer)
+{
+    buffer->n_views = 0;
+    buffer->n_uses = 0;
+}
+
+static bool overwrites(const struct mx_group *group)
+{
+    for (int v = 0; v < group->n_views; v++) {
+        const struct mx_view *view = &group->views[v];
+        if (view->is_written && !view->begins_empty && !view->is_reduced && !view->is_temporary)
+            return true;
+    }
+    return false;
+}
+
+static void lend_view(struct mx_plan *plan)
+{
+    struct mx_group *last = plan->n_groups ? &plan->groups[plan->n_groups - 1] : NULL;
+    plan->lender = NULL;
+    if (!last || last->is_alone || overwrites(last))
+        return;
+    for (int v = 0; v < last->n_views && !plan->lender; v++) {
+        struct mx_view *view = &last->views[v];
+        if (!view->buffer || !view->buffer->lender || !view->begins_empty || view->is_reduced ||
+            view->buffer->n_views != 1 || view->is_checked ||
+            atomic_load(&view->buffer->count) != view->buffer->n_uses + 1)
+            continue;
+        view->is_temporary = view->is_lent = true;
+        plan->lender = view->buffer->lender;
+    }
+}
+
+void mx_plan_find_temporaries(struct mx_plan *plan)
+{
+    for (int g = 0; g < plan->n_groups; g++)
+        for (int v = 0; v < plan->groups[g].n_views; v++)
+            if (plan->groups[g].views[v].buffer)
+                clear_uses(plan->groups[g].views[v].buffer);
+    for (int g = 0; g < plan->n_groups; g++) {
+        for (int v = 0; v < plan->groups[g].n_views; v++) {
+            const struct mx_view *view = &plan->groups[g].views[v];
+            if (!view->buffer)
+                continue;
+            view->buffer->n_views++;
+            view->buffer->n_uses += view->n_uses;
+        }
+    }
+    for (int g = 0; g < plan->n_groups; g++) {
+        for (int v = 0; v < plan->groups[g].n_views; v++) {
+            struct mx_view *view = &plan->groups[g].views[v];
+            view->is_lent = false;
+            view->is_temporary = !plan->groups[g].is_alone && view->buffer &&
+                                 view->begins_empty && !view->is_checked &&
+                                 view->buffer->n_views == 1 &&
+                                 atomic_load(&view->buffer->count) == view->buffer->n_uses;
+        }
+    }
+    lend_view(plan);
+}
+
+void mx_group_find_lent_steps(const struct mx_group *group,
+                              const struct mx_instruction *instructions, bool *is_marked)
+{
+    bool is_needed[group->n_views];
+    for (int v = 0; v < group->n_views; v++)
+        is_needed[v] = group->views[v].is_lent;
+    for (int s = group->n_steps - 1; s >= 0; s--) {
+        const struct mx_instruction *in = &instructions[group->steps[s].instruction];
+        const int *views = group->steps[s].views;
+        is_marked[s] = false;
+        for (int k = in->nin; k < mx_operand_count(in); k++)
+            is_marked[s] |= views[k] >= 0 && is_needed[views[k]];
+        for (int k = 0; k < in->nin && is_marked[s]; k++)
+            if (views[k] >= 0 && group->views[views[k]].is_temporary)
+                is_needed[views[k]] = true;
+    }
+}
+
+void mx_plan_clear(struct mx_plan *plan)
+{
+    for (int g = 0; g < plan->n_groups; g++) {
+        mx_free(plan->groups[g].steps);
+        mx_free(plan->groups[g].views);
+    }
+    mx_free(plan->groups);
+    *plan = (struct mx_plan){0};
+}

@@ -1,0 +1,529 @@
+/* stream.c -- the recorded instructions that have not run yet. */
+#include "scheduler/stream.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "memory/buffer.h"
+#include "scheduler/flush_stats.h"
+
+/* Instructions in program order. */
+struct list {
+    struct mx_instruction *items;
+    size_t size, capacity;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of what is recorded */
+    struct list recorded;
+    size_t n_kept; /* the first of them */
+    _Atomic int64_t sequence, done;
+
+    pthread_mutex_t running; /* held from enter to leave; taken before the other */
+    const struct mx_backend *device, *processor;
+    bool fuse;
+    atomic_bool is_measured;
+    struct list taken;
+    struct mx_plan plan;
+    bool is_planned, is_prepared;
+    bool is_begun;           /* some of it may have run */
+    bool has_failed;         /* a check, ever */
+    int n_run;               /* groups of the plan that have run */
+    int n_begun;             /* ... and those that the device has still to finish */
+    int64_t begin;           /* when the first of these was begun */
+    char device_words[1024]; /* of the last failure of the device */
+} stream = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .running = PTHREAD_MUTEX_INITIALIZER, .fuse = true};
+
+void mx_stream_set_backends(const struct mx_backend *device, const struct mx_backend *processor)
+{
+    stream.device = device;
+    stream.processor = processor;
+}
+
+void mx_stream_set_fuse(bool fuse) { stream.fuse = fuse; }
+
+void mx_stream_set_measured(bool is_measured)
+{
+    atomic_store(&stream.is_measured, is_measured);
+}
+
+int64_t mx_stream_recorded(void) { return atomic_load(&stream.sequence); }
+
+int64_t mx_stream_done(void) { return atomic_load(&stream.done); }
+
+size_t mx_stream_size(void) { return (size_t)(mx_stream_recorded() - mx_stream_done()); }
+
+uintptr_t mx_stream_thread(void)
+{
+    static _Atomic uintptr_t last;
+    static _Thread_local uintptr_t own;
+    if (own == 0)
+        own = atomic_fetch_add(&last, 1) + 1;
+    return own;
+}
+
+/* -- Recording --------------------------------------------------------------------- */
+
+static int reserve_one(struct list *list)
+{
+    if (list->size < list->capacity)
+        return MX_OK;
+    size_t capacity = list->capacity ? 2 * list->capacity : 32;
+    struct mx_instruction *more = mx_realloc(list->items, capacity * sizeof *list->items);
+    if (!more)
+        return mx_fail(MX_ERROR_MEMORY, "unable to record one more instruction after %zu",
+                       list->size);
+    list->items = more;
+    list->capacity = capacity;
+    return MX_OK;
+}
+
+static void copy_instruction(struct mx_instruction *to, const struct mx_instruction *from)
+{
+    size_t head = offsetof(struct mx_instruction, operands);
+    size_t tail = offsetof(struct mx_instruction, name);
+    memcpy(to, from, head);
+    for (int k = 0; k < mx_operand_count(from); k++)
+        to->operands[k] = from->operands[k];
+    memcpy((char *)to + tail, (const char *)from + tail, sizeof *from - tail);
+}
+
+int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
+{
+    pthread_mutex_lock(&stream.lock);
+    int status = reserve_one(&stream.recorded);
+    if (status == MX_OK) {
+        struct mx_instruction *copy = &stream.recorded.items[stream.recorded.size++];
+        copy_instruction(copy, in);
+        for (int k = 0; k < mx_operand_count(in); k++)
+            if (in->operands[k].buffer)
+                mx_buffer_retain(in->operands[k].buffer);
+        copy->cost = (struct mx_cost){0};
+        copy->is_kept = copy->is_over = false;
+        copy->thread = mx_stream_thread();
+        copy->birth = mx_buffer_made();
+        atomic_init(&copy->is_failed, false);
+        copy->failed_by = 0;
+        copy->sequence = atomic_load(&stream.sequence) + 1;
+        atomic_store(&stream.sequence, copy->sequence);
+        *sequence = copy->sequence;
+    }
+    pthread_mutex_unlock(&stream.lock);
+    return status;
+}
+
+/* -- Running ----------------------------------------------------------------------- */
+
+void mx_stream_enter(void) { pthread_mutex_lock(&stream.running); }
+
+bool mx_stream_try_enter(void) { return pthread_mutex_trylock(&stream.running) == 0; }
+
+void mx_stream_leave(void) { pthread_mutex_unlock(&stream.running); }
+
+static void fail_dependents(bool has_check);
+
+/* A lent buffer gets memory when its owner comes back to it. */
+static bool needs_memory(const struct mx_buffer *buffer)
+{
+    return buffer && buffer->shown &&
+           !(stream.plan.lender && buffer->lender == stream.plan.lender);
+}
+
+static int place_shown(void)
+{
+    int status = MX_OK;
+    for (size_t i = 0; i < stream.taken.size && status == MX_OK; i++) {
+        const struct mx_instruction *in = &stream.taken.items[i];
+        for (int k = 0; k < mx_operand_count(in) && status == MX_OK && !in->is_over; k++)
+            if (needs_memory(in->operands[k].buffer))
+                status = mx_buffer_allocate(in->operands[k].buffer);
+    }
+    return status;
+}
+
+static void choose_devices(void)
+{
+    for (size_t i = 0; i < stream.taken.size; i++)
+        stream.taken.items[i].is_for_device =
+            stream.device && stream.device->suits(&stream.taken.items[i]);
+}
+
+int mx_stream_prepare(size_t *n_taken)
+{
+    int status = MX_OK;
+    if (stream.taken.size == 0) {
+        pthread_mutex_lock(&stream.lock);
+        struct list empty = stream.taken;
+        stream.taken = stream.recorded;
+        stream.recorded = empty;
+        stream.n_kept = 0;
+        pthread_mutex_unlock(&stream.lock);
+        stream.is_planned = stream.is_prepared = stream.is_begun = false;
+        stream.n_run = stream.n_begun = 0;
+        if (stream.has_failed)
+            fail_dependents(false);
+    }
+    if (!stream.is_planned && stream.taken.size > 0) {
+        choose_devices();
+        status =
+            mx_plan_make(&stream.plan, stream.taken.items, (int)stream.taken.size, stream.fuse);
+    }
+    stream.is_planned = status == MX_OK;
+    if (stream.is_planned && !stream.is_prepared) {
+        mx_plan_find_temporaries(&stream.plan);
+        status = place_shown();
+        if (status == MX_OK && stream.taken.size > 0 && !stream.is_begun)
+            mx_report_begin();
+        stream.is_begun = status == MX_OK;
+        stream.is_prepared = status == MX_OK;
+    }
+    *n_taken = stream.taken.size;
+    return status;
+}
+
+/* Notes which buffers an instruction has written, or has not, from end to end. */
+static void note_whole(const struct mx_instruction *in, bool is_written)
+{
+    for (int k = in->nin; k < mx_operand_count(in) && in->kind != MX_SCATTER; k++) {
+        struct mx_buffer *buffer = in->operands[k].buffer;
+        size_t size = (size_t)in->operands[k].itemsize;
+        for (int i = 0; i < in->ndim; i++)
+            size *= in->operands[k].strides[i] ? (size_t)in->shape[i] : 1;
+        if (in->kind == MX_KERNEL)
+            size = (size_t)in->operands[k].strides[1];
+        if (buffer && size == buffer->nbytes)
+            buffer->is_whole = is_written;
+    }
+}
+
+void mx_stream_release(struct mx_instruction *in)
+{
+    for (int k = 0; k < mx_operand_count(in); k++) {
+        if (in->operands[k].buffer)
+            mx_buffer_release(in->operands[k].buffer);
+        in->operands[k].buffer = NULL;
+    }
+}
+
+static void release_group(const struct mx_group *group)
+{
+    for (int s = 0; s < group->n_steps; s++) {
+        struct mx_instruction *in = &stream.taken.items[group->steps[s].instruction];
+        in->is_over = true;
+        if (!in->failed_by)
+            note_whole(in, true);
+        if (!in->is_kept && !in->failed_by)
+            mx_stream_release(in);
+    }
+}
+
+/* -- Failure ----------------------------------------------------------------------- */
+
+/* What a device failed to run, rather than a check that found something. */
+static bool is_lost(const struct mx_instruction *in)
+{
+    return atomic_load(&in->is_failed) && in->kind != MX_CHECK;
+}
+
+/* The failed check that an instruction comes after in its thread or, if it is lost itself, the
+ * first one of its thread that is; NULL. */
+static const struct mx_instruction *failure_before(const struct mx_instruction *in)
+{
+    for (const struct mx_instruction *first = stream.taken.items; first <= in; first++)
+        if (first->thread == in->thread && atomic_load(&first->is_failed) &&
+            (first->kind == MX_CHECK || is_lost(in)))
+            return first;
+    return NULL;
+}
+
+/* A buffer that would have been written but for a failed check; NULL. */
+static const struct mx_buffer *failed_operand(const struct mx_instruction *in)
+{
+    for (int k = 0; k < mx_operand_count(in); k++)
+        if (in->operands[k].buffer && in->operands[k].buffer->failed_by)
+            return in->operands[k].buffer;
+    return NULL;
+}
+
+/* Settles what is not to run: what the thread of a failed check recorded after it, if there is
+ * one now, and what needs results of that or of an earlier one.  Buffers that the thread made
+ * since are never written; no more are those of others that had nothing in them.  An
+ * instruction that a device failed to run is as a check, but what it writes is lost too. */
+static void fail_dependents(bool has_check)
+{
+    for (size_t i = 0; i < stream.taken.size; i++) {
+        struct mx_instruction *in = &stream.taken.items[i];
+        const struct mx_instruction *check = has_check ? failure_before(in) : NULL;
+        const struct mx_buffer *operand = check ? NULL : failed_operand(in);
+        if (!check && !operand && !in->is_over)
+            note_whole(in, true); /* for those after it */
+        if (in->failed_by || (!check && !operand))
+            continue;
+        in->failed_by = check ? check->sequence : operand->failed_by;
+        in->is_over = true;
+        for (int k = in->nin; k < mx_operand_count(in); k++) {
+            struct mx_buffer *buffer = in->operands[k].buffer;
+            if (!buffer)
+                continue;
+            bool is_unwritten =
+                check ? is_lost(in) || buffer->number > check->birth : !buffer->is_whole;
+            if (is_unwritten)
+                buffer->failed_by = in->failed_by;
+        }
+    }
+    for (size_t i = 0; i < stream.taken.size; i++)
+        if (!stream.taken.items[i].is_over)
+            note_whole(&stream.taken.items[i], false); /* it may still fail */
+}
+
+static bool has_failed(const struct mx_group *group)
+{
+    for (int s = 0; s < group->n_steps; s++)
+        if (atomic_load(&stream.taken.items[group->steps[s].instruction].is_failed))
+            return true;
+    return false;
+}
+
+/* What is left is planned anew. */
+static void leave_out_failed(const struct mx_group *group)
+{
+    stream.has_failed = true;
+    fail_dependents(true);
+    release_group(group);
+    mx_plan_clear(&stream.plan);
+    stream.is_planned = stream.is_prepared = false;
+    stream.n_run = stream.n_begun = 0;
+}
+
+/* Copies of the steps that computed the lent view go to the front of what is recorded, and
+ * take their counts of buffers along. */
+static int keep_lent_steps(const struct mx_group *group)
+{
+    bool is_marked[MX_MAX_STEPS];
+    size_t n = 0;
+    int status = MX_OK;
+    mx_group_find_lent_steps(group, stream.taken.items, is_marked);
+    pthread_mutex_lock(&stream.lock);
+    for (int s = 0; s < group->n_steps && status == MX_OK; s++) {
+        status = is_marked[s] ? reserve_one(&stream.recorded) : MX_OK;
+        if (!is_marked[s] || status != MX_OK)
+            continue;
+        struct mx_instruction *items = stream.recorded.items;
+        memmove(items + n + 1, items + n, (stream.recorded.size++ - n) * sizeof *items);
+        items[n] = stream.taken.items[group->steps[s].instruction];
+        items[n].wanted = 0; /* it has told */
+        items[n].is_over = false;
+        items[n].cost = (struct mx_cost){.is_again = true};
+        atomic_init(&items[n].raised, 0);
+        items[n].sequence = atomic_fetch_add(&stream.sequence, 1) + 1;
+        n++;
+    }
+    if (status != MX_OK) {
+        memmove(stream.recorded.items, stream.recorded.items + n,
+                (stream.recorded.size -= n) * sizeof *stream.recorded.items);
+        n = 0;
+    }
+    stream.n_kept = n;
+    pthread_mutex_unlock(&stream.lock);
+    for (int s = 0; s < group->n_steps && n > 0; s++)
+        stream.taken.items[group->steps[s].instruction].is_kept = is_marked[s];
+    return status;
+}
+
+/* What follows on a group that has run. */
+static int end_group(struct mx_group *group, int64_t begin, int64_t nanoseconds,
+                     bool is_on_device)
+{
+    int status = MX_OK;
+    mx_report_add(group, stream.taken.items, nanoseconds);
+    if (group->is_measured)
+        mx_report_share(group, stream.taken.items, begin, nanoseconds, is_on_device);
+    if (has_failed(group)) {
+        leave_out_failed(group);
+        return MX_INTERRUPTED;
+    }
+    if (stream.plan.lender && stream.n_run == stream.plan.n_groups - 1)
+        status = keep_lent_steps(group);
+    if (status != MX_OK)
+        return status;
+    release_group(group);
+    stream.n_run++;
+    return MX_OK;
+}
+
+/* None of them may be taken to have run, nor to have not. */
+static void fail_begun(void)
+{
+    for (int g = stream.n_run; g < stream.n_begun; g++)
+        for (int s = 0; s < stream.plan.groups[g].n_steps; s++) {
+            int number = stream.plan.groups[g].steps[s].instruction;
+            atomic_store(&stream.taken.items[number].is_failed, true);
+        }
+}
+
+/* Waits for the groups that the device has begun.  What it failed to run is not tried again. */
+static int finish_begun(void)
+{
+    int n = stream.n_begun - stream.n_run, status = MX_OK;
+    if (n <= 0)
+        return MX_OK;
+    if (stream.device->finish() != MX_OK)
+        fail_begun();
+    snprintf(stream.device_words, sizeof stream.device_words, "%s", mx_error_message());
+    int64_t begin = stream.begin, each = (mx_now() - begin) / n;
+    for (; stream.n_run < stream.n_begun && status == MX_OK; begin += each)
+        status = end_group(&stream.plan.groups[stream.n_run], begin, each, true);
+    return status;
+}
+
+/* Has one group run, or begun. */
+static int run_group(struct mx_group *group, bool (*interrupted)(void))
+{
+    int64_t begin = mx_now();
+    int status = MX_DECLINED;
+    group->is_measured = atomic_load_explicit(&stream.is_measured, memory_order_relaxed);
+    if (stream.device && !group->program)
+        status = stream.device->run(group, stream.taken.items, interrupted);
+    if (status == MX_OK && stream.n_begun == stream.n_run)
+        stream.begin = begin;
+    if (status != MX_DECLINED) {
+        stream.n_begun += status == MX_OK;
+        return status;
+    }
+    status = finish_begun();
+    if (status != MX_OK)
+        return status;
+    begin = mx_now();
+    status = stream.processor->run(group, stream.taken.items, interrupted);
+    group->nanoseconds += mx_now() - begin;
+    if (status != MX_OK)
+        return status;
+    stream.n_begun++;
+    return end_group(group, begin, group->nanoseconds, false);
+}
+
+/* Everything before what waits is done.  What is kept is numbered after instructions that other
+ * threads recorded meanwhile and that stand behind it.  Under the lock of what is recorded. */
+static void settle_done(void)
+{
+    const struct list *recorded = &stream.recorded;
+    size_t first = recorded->size > stream.n_kept ? stream.n_kept : 0;
+    atomic_store(&stream.done, recorded->size ? recorded->items[first].sequence - 1
+                                              : atomic_load(&stream.sequence));
+}
+
+int mx_stream_run(bool (*interrupted)(void))
+{
+    int status = MX_OK;
+    stream.n_begun = stream.n_run;
+    while (stream.n_begun < stream.plan.n_groups && status == MX_OK)
+        status = run_group(&stream.plan.groups[stream.n_begun], interrupted);
+    int finished = finish_begun();
+    if (status != MX_OK || finished != MX_OK)
+        return status != MX_OK ? status : finished;
+    pthread_mutex_lock(&stream.lock);
+    settle_done();
+    pthread_mutex_unlock(&stream.lock);
+    mx_plan_clear(&stream.plan);
+    return MX_OK;
+}
+
+const char *mx_stream_device_words(void) { return stream.device_words; }
+
+void *mx_stream_lender(void) { return stream.plan.lender; }
+
+struct mx_instruction *mx_stream_take_back(size_t *count)
+{
+    struct mx_instruction *items = stream.taken.items;
+    *count = stream.taken.size;
+    stream.taken = (struct list){0};
+    return items;
+}
+
+/* -- What is kept ------------------------------------------------------------------ */
+
+size_t mx_stream_kept(void)
+{
+    pthread_mutex_lock(&stream.lock);
+    size_t n = stream.n_kept;
+    pthread_mutex_unlock(&stream.lock);
+    return n;
+}
+
+static long count_kept_uses(const struct mx_buffer *buffer)
+{
+    long n = 0;
+    for (size_t i = 0; i < stream.n_kept; i++) {
+        const struct mx_instruction *in = &stream.recorded.items[i];
+        for (int k = 0; k < mx_operand_count(in); k++)
+            n += in->operands[k].buffer == buffer;
+    }
+    return n;
+}
+
+bool mx_stream_keeps(const struct mx_buffer *buffer)
+{
+    pthread_mutex_lock(&stream.lock);
+    bool may_run = stream.n_kept == 0; /* it was taken, by whoever is inside */
+    bool is_used = may_run || count_kept_uses(buffer) > 0;
+    pthread_mutex_unlock(&stream.lock);
+    return is_used;
+}
+
+/* Whether nothing but the kept instructions holds the buffer. */
+static bool is_dropped(const struct mx_buffer *buffer)
+{
+    return atomic_load(&buffer->count) == count_kept_uses(buffer);
+}
+
+static bool are_results_dropped(void)
+{
+    for (size_t i = 0; i < stream.n_kept; i++) {
+        const struct mx_instruction *in = &stream.recorded.items[i];
+        for (int k = in->nin; k < mx_operand_count(in); k++)
+            if (!is_dropped(in->operands[k].buffer))
+                return false;
+    }
+    return true;
+}
+
+struct mx_instruction *mx_stream_drop_kept(size_t *count)
+{
+    struct mx_instruction *dropped = NULL;
+    if (!mx_stream_try_enter())
+        return NULL;
+    pthread_mutex_lock(&stream.lock);
+    *count = stream.n_kept;
+    if (stream.n_kept > 0 && are_results_dropped())
+        dropped = mx_alloc(stream.n_kept * sizeof *dropped);
+    if (dropped) {
+        struct list *recorded = &stream.recorded;
+        memcpy(dropped, recorded->items, stream.n_kept * sizeof *dropped);
+        recorded->size -= stream.n_kept;
+        memmove(recorded->items, recorded->items + stream.n_kept,
+                recorded->size * sizeof *recorded->items);
+        stream.n_kept = 0;
+        settle_done();
+        for (size_t i = 0; i < *count; i++)
+            mx_stream_release(&dropped[i]);
+    }
+    pthread_mutex_unlock(&stream.lock);
+    mx_stream_leave();
+    return dropped;
+}
+
+/* -- Fork -------------------------------------------------------------------------- */
+
+void mx_stream_before_fork(void) { pthread_mutex_lock(&stream.lock); }
+
+void mx_stream_after_fork(bool in_child)
+{
+    if (in_child)
+        pthread_mutex_init(&stream.lock, NULL);
+    else
+        pthread_mutex_unlock(&stream.lock);
+}
