@@ -93,7 +93,7 @@ struct mx_group_row {
     int64_t nanoseconds;
 };
 
-int mx_report_get(int number, struct mx_group_row *out); /* whether there is one */
+int mx_flush_stats_get(int number, struct mx_group_row *out); /* whether there is one */
 
 int mx_thread_count(void); /* threads that run groups, with the caller */
 void mx_set_thread_count(int count);

@@ -24,9 +24,9 @@ class Function:
     @property
     def __wrapped__(self) -> Any: ...
     choose: Callable[..., Callable[..., Any]] | None
-    queued: Callable[..., Any] | None
-    worth: int
-    sized_by: str  # one character: arrays, shape, range, or queued itself says
+    implementation: Callable[..., Any] | None
+    threshold_factor: int
+    size_rule: str  # one character: arrays, shape, range, or queued itself says
     operation: int
     is_maker: bool
     is_view: bool

@@ -42,12 +42,12 @@ def everything_is_recorded() -> Iterator[None]:
 @contextlib.contextmanager
 def fault(function: Any, wrong: Callable[..., Any]) -> Iterator[None]:
     """Let a function of mxnp's have a wrong counterpart."""
-    before, worth = function.queued, function.worth
-    function.queued, function.worth = wrong, 1
+    before, threshold_factor = function.implementation, function.threshold_factor
+    function.implementation, function.threshold_factor = wrong, 1
     try:
         yield
     finally:
-        function.queued, function.worth = before, worth
+        function.implementation, function.threshold_factor = before, threshold_factor
 
 
 def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -631,8 +631,8 @@ def test_the_status_of_a_program_stays(tmp_path: Path) -> None:
 FAULTY = """
 import numpy as np, sys
 ours = sys.modules["mxnp"]
-ours.clip.queued = lambda a, *_: a + 1
-ours.clip.worth = 1
+ours.clip.implementation = lambda a, *_: a + 1
+ours.clip.threshold_factor = 1
 x = np.zeros(50)
 try:
     y = np.clip(x, 0, 1)

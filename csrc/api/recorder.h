@@ -25,16 +25,16 @@ struct mx_recorder {
     struct mx_instruction *(*take_back)(size_t *count);
     void (*release)(struct mx_instruction *in);
     uintptr_t (*thread)(void);
-    const char *(*device_words)(void);
-    void *(*lender)(void);
-    size_t (*kept)(void);
-    bool (*keeps)(const struct mx_buffer *buffer);
-    struct mx_instruction *(*drop_kept)(size_t *count);
+    const char *(*device_message)(void);
+    void *(*elision_owner)(void);
+    size_t (*rematerializable)(void);
+    bool (*may_reread)(const struct mx_buffer *buffer);
+    struct mx_instruction *(*drop_rematerializable)(size_t *count);
     void (*free)(void *memory);
 
     int (*loop_find)(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                      const char *types);
-    bool (*own_loop)(struct mx_loop *out, int op, const int *dtypes);
+    bool (*native_loop)(struct mx_loop *out, int op, const int *dtypes);
     mx_loop_function (*cast_loop)(int from, int to);
     mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);

@@ -77,8 +77,8 @@ void mx_batch_read(void)
         int told = (int)words()[w];
         if (told & FAILED)
             atomic_store(&in->is_failed, true);
-        if (told & in->wanted)
-            atomic_fetch_or(&in->raised, told & in->wanted);
+        if (told & in->fpe_mask)
+            atomic_fetch_or(&in->fpe_flags, told & in->fpe_mask);
     }
 }
 

@@ -181,9 +181,9 @@ static int run(const struct mx_words *given, const struct mx_group *group,
         return run_scan(given);
     if (in->kind == MX_SCATTER)
         return run_scatter(given, group, instructions);
-    if (in->kind == MX_FIND && mx_pass_has_long_lines(&kernel))
+    if (in->kind == MX_ARGREDUCE && mx_pass_has_long_lines(&kernel))
         return MX_DECLINED;
-    if (group->has_reductions || in->kind == MX_FIND)
+    if (group->has_reductions || in->kind == MX_ARGREDUCE)
         return run_reduce(given, group, instructions);
     return run_map(given);
 }

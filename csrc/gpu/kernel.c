@@ -101,7 +101,7 @@ void mx_kernel_begin(struct mx_kernel *kernel, const struct mx_group *group,
     kernel->kind = MX_THREADS;
     kernel->ndim = group->ndim;
     const struct mx_instruction *in = &instructions[group->steps[0].instruction];
-    bool has_axis = in->kind == MX_SCAN || in->kind == MX_FIND;
+    bool has_axis = in->kind == MX_SCAN || in->kind == MX_ARGREDUCE;
     kernel->reduced = has_axis ? 1u << in->axis : group->reduced;
     memcpy(kernel->shape, group->shape, sizeof kernel->shape);
     settle_axes(kernel, sorts);

@@ -68,7 +68,7 @@ const char *mx_pass_partial_type(const struct mx_instruction *in, int *itemsize)
 
 static bool reduces(const struct mx_instruction *in)
 {
-    return in->kind == MX_REDUCE || in->kind == MX_FIND;
+    return in->kind == MX_REDUCE || in->kind == MX_ARGREDUCE;
 }
 
 /* A struct for the operation of each reduction, before the kernel. */
@@ -99,7 +99,7 @@ static void declare_partials(struct mx_kernel *kernel)
         mx_text_print(&kernel->text,
                       "    threadgroup %s shared%d[%d];\n    %s partial%d = mx_cast<%s>(0);\n",
                       type, s, MX_KERNEL_THREADS, type, s, type);
-        if (in->kind == MX_FIND)
+        if (in->kind == MX_ARGREDUCE)
             mx_text_print(&kernel->text,
                           "    threadgroup long places%d[%d];\n    long place%d = 0;\n", s,
                           MX_KERNEL_THREADS, s);
@@ -116,7 +116,7 @@ static void print_reduction(struct mx_kernel *kernel, int step)
     mx_text_print(text, "        %s a = partial%d, b = mx_cast<%s>(", type, step, type);
     mx_step_print_operand(kernel, step, 0);
     mx_text_print(text, ");\n");
-    if (in->kind == MX_FIND) {
+    if (in->kind == MX_ARGREDUCE) {
         mx_text_print(text,
                       "        if (r == first + y || mx_is_%s(b, a)) {\n"
                       "            partial%d = b;\n            place%d = r;\n        }\n",
@@ -148,7 +148,7 @@ static void print_joins(struct mx_kernel *kernel, const struct mx_reduce_shape *
                           "partial%d, thread_index, y, "
                           "%du, %du, end - first, &met%d);\n%s",
                           s, s, s, s, s, shape->width, height, s, told);
-        if (in->kind == MX_FIND)
+        if (in->kind == MX_ARGREDUCE)
             mx_text_print(&kernel->text,
                           "    place%d = mx_join_places<%s>(shared%d, places%d, partial%d, "
                           "place%d, thread_index, y, %du, %du, end - first);\n",
@@ -175,7 +175,7 @@ static void print_results(struct mx_kernel *kernel, const struct mx_reduce_shape
         }
         mx_text_print(&kernel->text, "        mx_store(");
         mx_kernel_print_address(kernel, group->steps[s].views[1]);
-        if (in->kind == MX_FIND)
+        if (in->kind == MX_ARGREDUCE)
             mx_text_print(&kernel->text, ", place%d);\n", s);
         else
             mx_text_print(&kernel->text, ", mx_cast<%s>(%s", mx_msl_type(in->operands[1].dtype),

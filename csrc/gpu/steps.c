@@ -25,7 +25,7 @@ bool mx_step_is_possible(const struct mx_instruction *in)
     switch (in->kind) {
     case MX_MAP:
         return is_exact_enough(in->op, mx_dtype_get(in->operands[0].dtype)->kind);
-    case MX_RANGE:
+    case MX_ARANGE:
         return !is_complex(in->operands[1].dtype);
     case MX_SCATTER: /* Metal changes words of 32 bits at once; what is set has one writer */
         return in->op == MX_COPY || in->operands[in->nin].itemsize <= 4;
@@ -106,7 +106,7 @@ static enum conditions conditions_of(const struct mx_instruction *in)
 
 bool mx_step_tells(const struct mx_instruction *in)
 {
-    return in->kind == MX_CHECK || (in->wanted && conditions_of(in) != NONE);
+    return in->kind == MX_BOUNDS_CHECK || (in->fpe_mask && conditions_of(in) != NONE);
 }
 
 /* -- Operands ---------------------------------------------------------------------- */
@@ -330,10 +330,10 @@ static void print_step(struct mx_kernel *kernel, int step,
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     mx_text_print(&kernel->text, "    { /* %s */\n", in->name);
     switch (in->kind) {
-    case MX_CHECK:
+    case MX_BOUNDS_CHECK:
         print_check(kernel, step);
         break;
-    case MX_RANGE:
+    case MX_ARANGE:
         print_range(kernel, step);
         break;
     case MX_GATHER:

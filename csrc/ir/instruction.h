@@ -29,12 +29,12 @@ enum mx_device {
 };
 
 enum mx_kind {
-    MX_MAP,     /* loop(inputs, outputs) for each element */
-    MX_REDUCE,  /* output = loop(output, input) over the axes where the output's stride is 0 */
-    MX_SCAN,    /* output[i] = loop(output[i - 1], input[i]) along an axis */
-    MX_FIND,    /* output = the index along an axis that loop(input) gives */
-    MX_RANGE,   /* a map over one axis; the loop's data tells where on it a block begins */
-    MX_CHECK,   /* fails if an element of its input is no index of an axis; no output */
+    MX_MAP,    /* loop(inputs, outputs) for each element */
+    MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
+    MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
+    MX_ARGREDUCE,    /* output = the index along an axis that loop(input) gives */
+    MX_ARANGE,       /* a map over one axis; the loop's data tells where on it a block begins */
+    MX_BOUNDS_CHECK, /* fails if an element of its input is no index of an axis; no output */
     MX_GATHER,  /* output = the elements of the last input that the others are indices of */
     MX_SCATTER, /* the elements of the output that the first inputs are indices of =
                    loop(themselves, last input), or the last input */
@@ -91,10 +91,10 @@ struct mx_cost {
     int64_t begin;       /* of the group: nanoseconds of the monotonic clock */
     int64_t nanoseconds; /* shares of a group add up to its time; before, a sample of it */
     size_t bytes_read, bytes_written;
-    int n_together;    /* steps of the group */
-    int n_unwritten;   /* outputs that never were in memory */
-    bool is_on_device; /* rather than on the processor */
-    bool is_again;     /* it computes once more what had not been in memory */
+    int n_together;         /* steps of the group */
+    int n_elided;           /* outputs that never were in memory */
+    bool is_on_device;      /* rather than on the processor */
+    bool is_rematerialized; /* it computes once more what had not been in memory */
 };
 
 struct mx_instruction {
@@ -114,18 +114,18 @@ struct mx_instruction {
     struct mx_operand operands[MX_MAX_OPERANDS]; /* inputs, then outputs */
     struct mx_cost cost;                         /* the stream's; what is above is copied */
     const char *name;                            /* of the operation; lives for good */
-    int wanted;        /* floating-point conditions the recorder wants to hear of */
-    atomic_int raised; /* those of them that were met */
-    void *call_site;   /* the recorder's own: where in the program this was recorded */
-    int64_t sequence;  /* place in program order, from 1 */
-    bool is_kept;      /* it ran, and a copy of it waits: see stream.h */
+    int fpe_mask;             /* floating-point conditions the recorder wants to hear of */
+    atomic_int fpe_flags;     /* those of them that were met */
+    void *call_site;          /* the recorder's own: where in the program this was recorded */
+    int64_t sequence;         /* place in program order, from 1 */
+    bool is_rematerializable; /* it ran, and a copy of it waits: see stream.h */
 
     uintptr_t thread; /* that recorded it: mx_stream_thread */
     int64_t birth;    /* buffers that there had been by then */
     atomic_bool
         is_failed;     /* a check that found an index which is none, or a device's failure */
     int64_t failed_by; /* sequence of the check that it is not to run after, or 0 */
-    bool is_over;      /* it ran, or it is not to run */
+    bool is_finished;  /* it ran, or it is not to run */
 };
 
 /* The operand that indices go into, or -1. */

@@ -23,7 +23,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->nbytes = nbytes;
     buffer->data = NULL;
     buffer->shown = NULL;
-    buffer->lender = buffer->owner = NULL;
+    buffer->elision_owner = buffer->owner = NULL;
     buffer->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
     buffer->is_whole = false;

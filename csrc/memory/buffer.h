@@ -11,16 +11,17 @@
 
 struct mx_buffer {
     atomic_long count;
-    size_t nbytes;  /* as asked for */
-    char *data;     /* page-aligned; NULL until placed */
-    int n_views;    /* distinct views of it in the plan that is being made */
-    long n_uses;    /* operands in it */
-    char **shown;   /* where the owner's array keeps its address; NULL once it is gone */
-    void *lender;   /* the owner, while its only user may be what is being computed; or NULL */
-    void *owner;    /* the array that stands for it, or NULL */
-    int64_t number; /* in the order they were made, from 1 */
-    bool is_whole;  /* all of it has been written, once */
-    int64_t failed_by; /* sequence of the check but for which it would have been written */
+    size_t nbytes;       /* as asked for */
+    char *data;          /* page-aligned; NULL until placed */
+    int n_views;         /* distinct views of it in the plan that is being made */
+    long n_uses;         /* operands in it */
+    char **shown;        /* where the owner's array keeps its address; NULL once it is gone */
+    void *elision_owner; /* the owner, while its only user may be what is being computed; or
+                            NULL */
+    void *owner;         /* the array that stands for it, or NULL */
+    int64_t number;      /* in the order they were made, from 1 */
+    bool is_whole;       /* all of it has been written, once */
+    int64_t failed_by;   /* sequence of the check but for which it would have been written */
 };
 
 struct mx_buffer *mx_buffer_new(size_t nbytes); /* with a count of one; NULL after mx_fail */

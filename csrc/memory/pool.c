@@ -70,7 +70,7 @@ size_t mx_pool_data_size(size_t nbytes)
     return n_pages < SIZE_MAX / page ? n_pages * page : 0;
 }
 
-static struct kept *kept_for(size_t data_size)
+static struct kept *rematerializable_for(size_t data_size)
 {
     return &pool.kept[class_of(data_size / mx_page_size())];
 }
@@ -149,7 +149,7 @@ struct mx_block *mx_pool_take(size_t nbytes)
     if (data_size == 0)
         return NULL;
     size_t size = data_size + mx_page_size();
-    struct kept *kept = kept_for(data_size);
+    struct kept *kept = rematerializable_for(data_size);
 
     pthread_mutex_lock(&pool.lock);
     struct mx_block *block = kept->newest;
@@ -188,7 +188,7 @@ static size_t limit(void)
 
 void mx_pool_put(struct mx_block *block)
 {
-    struct kept *kept = kept_for(block->size - mx_page_size());
+    struct kept *kept = rematerializable_for(block->size - mx_page_size());
     pthread_mutex_lock(&pool.lock);
     append(kept, block);
     if (pool.n_classes <= kept - pool.kept)

@@ -54,31 +54,31 @@ static PyObject *name_like(PyObject *module, PyObject *args)
 
 static PyObject *wrap(PyObject *module, PyObject *x)
 {
-    struct given given = {0};
+    struct call_args call_args = {0};
     (void)module;
     Py_INCREF(x);
-    return cross_adopt(x, &given, MAX_DEPTH);
+    return convert_adopt(x, &call_args, MAX_DEPTH);
 }
 
 static PyObject *standard(PyObject *module, PyObject *x)
 {
     (void)module;
     return PyObject_TypeCheck(x, function_type) ? function_standard(x)
-                                                : cross_standard(Py_NewRef(x), MAX_DEPTH);
+                                                : convert_standard(Py_NewRef(x), MAX_DEPTH);
 }
 
 static PyObject *unwrap_all(PyObject *module, PyObject *x)
 {
-    struct given given = {0};
+    struct call_args call_args = {0};
     (void)module;
-    PyObject *out = cross_unwrap(x, &given, MAX_DEPTH);
+    PyObject *out = convert_unwrap(x, &call_args, MAX_DEPTH);
     struct span span;
     span_begin(&span, SPAN_EXPORT, NULL);
-    if (out && cross_prepare(&given, true) < 0)
+    if (out && convert_prepare(&call_args, true) < 0)
         Py_CLEAR(out);
     span_pop(&span);
-    for (int i = 0; i < given.n; i++)
-        queue_export(given.arrays[i]);
+    for (int i = 0; i < call_args.n; i++)
+        queue_export(call_args.arrays[i]);
     return out;
 }
 

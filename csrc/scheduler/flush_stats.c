@@ -13,7 +13,7 @@ static struct {
     struct mx_group_row rows[MAX_ROWS];
 } report = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void mx_report_begin(void)
+void mx_flush_stats_begin(void)
 {
     pthread_mutex_lock(&report.lock);
     report.count = 0;
@@ -32,8 +32,8 @@ static size_t view_size(const struct mx_group *group, const struct mx_view *view
     return size;
 }
 
-void mx_report_add(const struct mx_group *group, const struct mx_instruction *instructions,
-                   int64_t nanoseconds)
+void mx_flush_stats_add(const struct mx_group *group, const struct mx_instruction *instructions,
+                        int64_t nanoseconds)
 {
     pthread_mutex_lock(&report.lock);
     if (report.count < MAX_ROWS) {
@@ -64,7 +64,7 @@ void mx_report_add(const struct mx_group *group, const struct mx_instruction *in
     pthread_mutex_unlock(&report.lock);
 }
 
-int mx_report_get(int number, struct mx_group_row *out)
+int mx_flush_stats_get(int number, struct mx_group_row *out)
 {
     pthread_mutex_lock(&report.lock);
     bool exists = number >= 0 && number < report.count;
@@ -95,7 +95,7 @@ static void share_bytes(const struct mx_group *group, struct mx_instruction *ins
             }
         }
         if (writer && view->is_temporary)
-            writer->n_unwritten++;
+            writer->n_elided++;
         if (reader && !view->is_temporary && !view->begins_empty)
             reader->bytes_read += view_size(group, view);
         if (writer && !view->is_temporary)
@@ -103,8 +103,8 @@ static void share_bytes(const struct mx_group *group, struct mx_instruction *ins
     }
 }
 
-void mx_report_share(const struct mx_group *group, struct mx_instruction *instructions,
-                     int64_t begin, int64_t nanoseconds, bool is_on_device)
+void mx_flush_stats_share(const struct mx_group *group, struct mx_instruction *instructions,
+                          int64_t begin, int64_t nanoseconds, bool is_on_device)
 {
     static int64_t last; /* whoever is inside the stream counts */
     int64_t given = 0;
@@ -124,7 +124,7 @@ void mx_report_share(const struct mx_group *group, struct mx_instruction *instru
             .nanoseconds = until - given,
             .n_together = group->n_steps,
             .is_on_device = is_on_device,
-            .is_again = cost->is_again,
+            .is_rematerialized = cost->is_rematerialized,
         };
         given = until;
     }

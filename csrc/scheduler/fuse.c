@@ -21,9 +21,9 @@ static struct mx_view view_of(const struct mx_instruction *in, int k)
         .dtype = operand->dtype,
         .low = operand->at,
         .high = operand->at + operand->itemsize,
-        .is_reduced = (in->kind == MX_REDUCE || in->kind == MX_FIND) && k >= in->nin,
+        .is_reduced = (in->kind == MX_REDUCE || in->kind == MX_ARGREDUCE) && k >= in->nin,
         .is_indexed = k == mx_indexed_operand(in) || in->kind == MX_KERNEL,
-        .is_checked = in->kind == MX_CHECK,
+        .is_checked = in->kind == MX_BOUNDS_CHECK,
     };
     if (in->kind == MX_KERNEL) {
         view.low = operand->at - operand->strides[0];
@@ -121,7 +121,7 @@ static unsigned reduced_axes(const struct mx_instruction *in)
 static int inner_axis(const struct mx_instruction *in, const struct mx_view *views)
 {
     const struct mx_view *view =
-        &views[in->kind == MX_REDUCE || in->kind == MX_CHECK ? 0 : in->nin];
+        &views[in->kind == MX_REDUCE || in->kind == MX_BOUNDS_CHECK ? 0 : in->nin];
     int inner = -1;
     intptr_t least = 0;
     for (int i = 0; i < in->ndim; i++) {
@@ -145,7 +145,7 @@ static bool takes_rows(const struct mx_instruction *in)
 
 static bool runs_alone(const struct mx_instruction *in)
 {
-    return in->kind == MX_SCAN || in->kind == MX_FIND || in->kind == MX_SCATTER ||
+    return in->kind == MX_SCAN || in->kind == MX_ARGREDUCE || in->kind == MX_SCATTER ||
            in->kind == MX_KERNEL || (in->kind == MX_GATHER && takes_rows(in));
 }
 
@@ -269,7 +269,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
             group->has_reductions = true;
             group->reduced = reduced_axes(in);
         }
-        if (in->kind == MX_CHECK && group->birth < 0) {
+        if (in->kind == MX_BOUNDS_CHECK && group->birth < 0) {
             group->birth = in->birth;
             group->thread = in->thread;
         }
@@ -299,7 +299,7 @@ int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions
     for (int i = 0; i < count && status == MX_OK; i++) {
         const struct mx_instruction *in = &instructions[i];
         struct mx_view views[MX_MAX_OPERANDS];
-        if (in->is_over)
+        if (in->is_finished)
             continue;
         for (int k = 0; k < mx_operand_count(in); k++)
             if (!in->operands[k].is_value)
@@ -331,20 +331,20 @@ static bool overwrites(const struct mx_group *group)
     return false;
 }
 
-static void lend_view(struct mx_plan *plan)
+static void elide_view(struct mx_plan *plan)
 {
     struct mx_group *last = plan->n_groups ? &plan->groups[plan->n_groups - 1] : NULL;
-    plan->lender = NULL;
+    plan->elision_owner = NULL;
     if (!last || last->is_alone || overwrites(last))
         return;
-    for (int v = 0; v < last->n_views && !plan->lender; v++) {
+    for (int v = 0; v < last->n_views && !plan->elision_owner; v++) {
         struct mx_view *view = &last->views[v];
-        if (!view->buffer || !view->buffer->lender || !view->begins_empty || view->is_reduced ||
-            view->buffer->n_views != 1 || view->is_checked ||
+        if (!view->buffer || !view->buffer->elision_owner || !view->begins_empty ||
+            view->is_reduced || view->buffer->n_views != 1 || view->is_checked ||
             atomic_load(&view->buffer->count) != view->buffer->n_uses + 1)
             continue;
-        view->is_temporary = view->is_lent = true;
-        plan->lender = view->buffer->lender;
+        view->is_temporary = view->is_elided = true;
+        plan->elision_owner = view->buffer->elision_owner;
     }
 }
 
@@ -366,22 +366,22 @@ void mx_plan_find_temporaries(struct mx_plan *plan)
     for (int g = 0; g < plan->n_groups; g++) {
         for (int v = 0; v < plan->groups[g].n_views; v++) {
             struct mx_view *view = &plan->groups[g].views[v];
-            view->is_lent = false;
+            view->is_elided = false;
             view->is_temporary = !plan->groups[g].is_alone && view->buffer &&
                                  view->begins_empty && !view->is_checked &&
                                  view->buffer->n_views == 1 &&
                                  atomic_load(&view->buffer->count) == view->buffer->n_uses;
         }
     }
-    lend_view(plan);
+    elide_view(plan);
 }
 
-void mx_group_find_lent_steps(const struct mx_group *group,
-                              const struct mx_instruction *instructions, bool *is_marked)
+void mx_group_find_elided_steps(const struct mx_group *group,
+                                const struct mx_instruction *instructions, bool *is_marked)
 {
     bool is_needed[group->n_views];
     for (int v = 0; v < group->n_views; v++)
-        is_needed[v] = group->views[v].is_lent;
+        is_needed[v] = group->views[v].is_elided;
     for (int s = group->n_steps - 1; s >= 0; s--) {
         const struct mx_instruction *in = &instructions[group->steps[s].instruction];
         const int *views = group->steps[s].views;

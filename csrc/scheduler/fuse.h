@@ -27,7 +27,7 @@ struct mx_view {
     bool is_checked;   /* indices, which are looked at again if one of them is none */
     bool begins_empty; /* written before it is read */
     bool is_temporary; /* nobody else sees it: it needs no memory */
-    bool is_lent;      /* a temporary only if its owner does not come back to it */
+    bool is_elided;    /* a temporary only if its owner does not come back to it */
 };
 
 struct mx_step {
@@ -57,7 +57,7 @@ struct mx_group {
 struct mx_plan {
     struct mx_group *groups;
     int n_groups, capacity;
-    void *lender; /* of the view that is lent, or NULL */
+    void *elision_owner; /* of the view that is lent, or NULL */
 };
 
 /* Puts the instructions that are not over into groups; each alone when fuse is false.  Status;
@@ -71,7 +71,7 @@ int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions
 void mx_plan_find_temporaries(struct mx_plan *plan);
 
 /* Marks the steps that compute the lent view. */
-void mx_group_find_lent_steps(const struct mx_group *group,
-                              const struct mx_instruction *instructions, bool *is_marked);
+void mx_group_find_elided_steps(const struct mx_group *group,
+                                const struct mx_instruction *instructions, bool *is_marked);
 
 void mx_plan_clear(struct mx_plan *plan); /* what the backend put in `program` is its own */

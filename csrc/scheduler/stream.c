@@ -19,7 +19,7 @@ struct list {
 static struct {
     pthread_mutex_t lock; /* of what is recorded */
     struct list recorded;
-    size_t n_kept; /* the first of them */
+    size_t n_rematerializable; /* the first of them */
     _Atomic int64_t sequence, done;
 
     pthread_mutex_t running; /* held from enter to leave; taken before the other */
@@ -29,12 +29,12 @@ static struct {
     struct list taken;
     struct mx_plan plan;
     bool is_planned, is_prepared;
-    bool is_begun;           /* some of it may have run */
-    bool has_failed;         /* a check, ever */
-    int n_run;               /* groups of the plan that have run */
-    int n_begun;             /* ... and those that the device has still to finish */
-    int64_t begin;           /* when the first of these was begun */
-    char device_words[1024]; /* of the last failure of the device */
+    bool is_begun;             /* some of it may have run */
+    bool has_failed;           /* a check, ever */
+    int n_run;                 /* groups of the plan that have run */
+    int n_begun;               /* ... and those that the device has still to finish */
+    int64_t begin;             /* when the first of these was begun */
+    char device_message[1024]; /* of the last failure of the device */
 } stream = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .running = PTHREAD_MUTEX_INITIALIZER, .fuse = true};
 
@@ -103,7 +103,7 @@ int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
             if (in->operands[k].buffer)
                 mx_buffer_retain(in->operands[k].buffer);
         copy->cost = (struct mx_cost){0};
-        copy->is_kept = copy->is_over = false;
+        copy->is_rematerializable = copy->is_finished = false;
         copy->thread = mx_stream_thread();
         copy->birth = mx_buffer_made();
         atomic_init(&copy->is_failed, false);
@@ -130,7 +130,7 @@ static void fail_dependents(bool has_check);
 static bool needs_memory(const struct mx_buffer *buffer)
 {
     return buffer && buffer->shown &&
-           !(stream.plan.lender && buffer->lender == stream.plan.lender);
+           !(stream.plan.elision_owner && buffer->elision_owner == stream.plan.elision_owner);
 }
 
 static int place_shown(void)
@@ -138,7 +138,7 @@ static int place_shown(void)
     int status = MX_OK;
     for (size_t i = 0; i < stream.taken.size && status == MX_OK; i++) {
         const struct mx_instruction *in = &stream.taken.items[i];
-        for (int k = 0; k < mx_operand_count(in) && status == MX_OK && !in->is_over; k++)
+        for (int k = 0; k < mx_operand_count(in) && status == MX_OK && !in->is_finished; k++)
             if (needs_memory(in->operands[k].buffer))
                 status = mx_buffer_allocate(in->operands[k].buffer);
     }
@@ -160,7 +160,7 @@ int mx_stream_prepare(size_t *n_taken)
         struct list empty = stream.taken;
         stream.taken = stream.recorded;
         stream.recorded = empty;
-        stream.n_kept = 0;
+        stream.n_rematerializable = 0;
         pthread_mutex_unlock(&stream.lock);
         stream.is_planned = stream.is_prepared = stream.is_begun = false;
         stream.n_run = stream.n_begun = 0;
@@ -177,7 +177,7 @@ int mx_stream_prepare(size_t *n_taken)
         mx_plan_find_temporaries(&stream.plan);
         status = place_shown();
         if (status == MX_OK && stream.taken.size > 0 && !stream.is_begun)
-            mx_report_begin();
+            mx_flush_stats_begin();
         stream.is_begun = status == MX_OK;
         stream.is_prepared = status == MX_OK;
     }
@@ -213,10 +213,10 @@ static void release_group(const struct mx_group *group)
 {
     for (int s = 0; s < group->n_steps; s++) {
         struct mx_instruction *in = &stream.taken.items[group->steps[s].instruction];
-        in->is_over = true;
+        in->is_finished = true;
         if (!in->failed_by)
             note_whole(in, true);
-        if (!in->is_kept && !in->failed_by)
+        if (!in->is_rematerializable && !in->failed_by)
             mx_stream_release(in);
     }
 }
@@ -226,7 +226,7 @@ static void release_group(const struct mx_group *group)
 /* What a device failed to run, rather than a check that found something. */
 static bool is_lost(const struct mx_instruction *in)
 {
-    return atomic_load(&in->is_failed) && in->kind != MX_CHECK;
+    return atomic_load(&in->is_failed) && in->kind != MX_BOUNDS_CHECK;
 }
 
 /* The failed check that an instruction comes after in its thread or, if it is lost itself, the
@@ -235,7 +235,7 @@ static const struct mx_instruction *failure_before(const struct mx_instruction *
 {
     for (const struct mx_instruction *first = stream.taken.items; first <= in; first++)
         if (first->thread == in->thread && atomic_load(&first->is_failed) &&
-            (first->kind == MX_CHECK || is_lost(in)))
+            (first->kind == MX_BOUNDS_CHECK || is_lost(in)))
             return first;
     return NULL;
 }
@@ -259,12 +259,12 @@ static void fail_dependents(bool has_check)
         struct mx_instruction *in = &stream.taken.items[i];
         const struct mx_instruction *check = has_check ? failure_before(in) : NULL;
         const struct mx_buffer *operand = check ? NULL : failed_operand(in);
-        if (!check && !operand && !in->is_over)
+        if (!check && !operand && !in->is_finished)
             note_whole(in, true); /* for those after it */
         if (in->failed_by || (!check && !operand))
             continue;
         in->failed_by = check ? check->sequence : operand->failed_by;
-        in->is_over = true;
+        in->is_finished = true;
         for (int k = in->nin; k < mx_operand_count(in); k++) {
             struct mx_buffer *buffer = in->operands[k].buffer;
             if (!buffer)
@@ -276,7 +276,7 @@ static void fail_dependents(bool has_check)
         }
     }
     for (size_t i = 0; i < stream.taken.size; i++)
-        if (!stream.taken.items[i].is_over)
+        if (!stream.taken.items[i].is_finished)
             note_whole(&stream.taken.items[i], false); /* it may still fail */
 }
 
@@ -301,12 +301,12 @@ static void leave_out_failed(const struct mx_group *group)
 
 /* Copies of the steps that computed the lent view go to the front of what is recorded, and
  * take their counts of buffers along. */
-static int keep_lent_steps(const struct mx_group *group)
+static int retain_elided_steps(const struct mx_group *group)
 {
     bool is_marked[MX_MAX_STEPS];
     size_t n = 0;
     int status = MX_OK;
-    mx_group_find_lent_steps(group, stream.taken.items, is_marked);
+    mx_group_find_elided_steps(group, stream.taken.items, is_marked);
     pthread_mutex_lock(&stream.lock);
     for (int s = 0; s < group->n_steps && status == MX_OK; s++) {
         status = is_marked[s] ? reserve_one(&stream.recorded) : MX_OK;
@@ -315,10 +315,10 @@ static int keep_lent_steps(const struct mx_group *group)
         struct mx_instruction *items = stream.recorded.items;
         memmove(items + n + 1, items + n, (stream.recorded.size++ - n) * sizeof *items);
         items[n] = stream.taken.items[group->steps[s].instruction];
-        items[n].wanted = 0; /* it has told */
-        items[n].is_over = false;
-        items[n].cost = (struct mx_cost){.is_again = true};
-        atomic_init(&items[n].raised, 0);
+        items[n].fpe_mask = 0; /* it has told */
+        items[n].is_finished = false;
+        items[n].cost = (struct mx_cost){.is_rematerialized = true};
+        atomic_init(&items[n].fpe_flags, 0);
         items[n].sequence = atomic_fetch_add(&stream.sequence, 1) + 1;
         n++;
     }
@@ -327,10 +327,10 @@ static int keep_lent_steps(const struct mx_group *group)
                 (stream.recorded.size -= n) * sizeof *stream.recorded.items);
         n = 0;
     }
-    stream.n_kept = n;
+    stream.n_rematerializable = n;
     pthread_mutex_unlock(&stream.lock);
     for (int s = 0; s < group->n_steps && n > 0; s++)
-        stream.taken.items[group->steps[s].instruction].is_kept = is_marked[s];
+        stream.taken.items[group->steps[s].instruction].is_rematerializable = is_marked[s];
     return status;
 }
 
@@ -339,15 +339,15 @@ static int end_group(struct mx_group *group, int64_t begin, int64_t nanoseconds,
                      bool is_on_device)
 {
     int status = MX_OK;
-    mx_report_add(group, stream.taken.items, nanoseconds);
+    mx_flush_stats_add(group, stream.taken.items, nanoseconds);
     if (group->is_measured)
-        mx_report_share(group, stream.taken.items, begin, nanoseconds, is_on_device);
+        mx_flush_stats_share(group, stream.taken.items, begin, nanoseconds, is_on_device);
     if (has_failed(group)) {
         leave_out_failed(group);
         return MX_INTERRUPTED;
     }
-    if (stream.plan.lender && stream.n_run == stream.plan.n_groups - 1)
-        status = keep_lent_steps(group);
+    if (stream.plan.elision_owner && stream.n_run == stream.plan.n_groups - 1)
+        status = retain_elided_steps(group);
     if (status != MX_OK)
         return status;
     release_group(group);
@@ -373,7 +373,7 @@ static int finish_begun(void)
         return MX_OK;
     if (stream.device->finish() != MX_OK)
         fail_begun();
-    snprintf(stream.device_words, sizeof stream.device_words, "%s", mx_error_message());
+    snprintf(stream.device_message, sizeof stream.device_message, "%s", mx_error_message());
     int64_t begin = stream.begin, each = (mx_now() - begin) / n;
     for (; stream.n_run < stream.n_begun && status == MX_OK; begin += each)
         status = end_group(&stream.plan.groups[stream.n_run], begin, each, true);
@@ -411,7 +411,7 @@ static int run_group(struct mx_group *group, bool (*interrupted)(void))
 static void settle_done(void)
 {
     const struct list *recorded = &stream.recorded;
-    size_t first = recorded->size > stream.n_kept ? stream.n_kept : 0;
+    size_t first = recorded->size > stream.n_rematerializable ? stream.n_rematerializable : 0;
     atomic_store(&stream.done, recorded->size ? recorded->items[first].sequence - 1
                                               : atomic_load(&stream.sequence));
 }
@@ -432,9 +432,9 @@ int mx_stream_run(bool (*interrupted)(void))
     return MX_OK;
 }
 
-const char *mx_stream_device_words(void) { return stream.device_words; }
+const char *mx_stream_device_message(void) { return stream.device_message; }
 
-void *mx_stream_lender(void) { return stream.plan.lender; }
+void *mx_stream_elision_owner(void) { return stream.plan.elision_owner; }
 
 struct mx_instruction *mx_stream_take_back(size_t *count)
 {
@@ -446,18 +446,18 @@ struct mx_instruction *mx_stream_take_back(size_t *count)
 
 /* -- What is kept ------------------------------------------------------------------ */
 
-size_t mx_stream_kept(void)
+size_t mx_stream_rematerializable(void)
 {
     pthread_mutex_lock(&stream.lock);
-    size_t n = stream.n_kept;
+    size_t n = stream.n_rematerializable;
     pthread_mutex_unlock(&stream.lock);
     return n;
 }
 
-static long count_kept_uses(const struct mx_buffer *buffer)
+static long count_rematerializable_uses(const struct mx_buffer *buffer)
 {
     long n = 0;
-    for (size_t i = 0; i < stream.n_kept; i++) {
+    for (size_t i = 0; i < stream.n_rematerializable; i++) {
         const struct mx_instruction *in = &stream.recorded.items[i];
         for (int k = 0; k < mx_operand_count(in); k++)
             n += in->operands[k].buffer == buffer;
@@ -465,11 +465,11 @@ static long count_kept_uses(const struct mx_buffer *buffer)
     return n;
 }
 
-bool mx_stream_keeps(const struct mx_buffer *buffer)
+bool mx_stream_may_reread(const struct mx_buffer *buffer)
 {
     pthread_mutex_lock(&stream.lock);
-    bool may_run = stream.n_kept == 0; /* it was taken, by whoever is inside */
-    bool is_used = may_run || count_kept_uses(buffer) > 0;
+    bool may_run = stream.n_rematerializable == 0; /* it was taken, by whoever is inside */
+    bool is_used = may_run || count_rematerializable_uses(buffer) > 0;
     pthread_mutex_unlock(&stream.lock);
     return is_used;
 }
@@ -477,12 +477,12 @@ bool mx_stream_keeps(const struct mx_buffer *buffer)
 /* Whether nothing but the kept instructions holds the buffer. */
 static bool is_dropped(const struct mx_buffer *buffer)
 {
-    return atomic_load(&buffer->count) == count_kept_uses(buffer);
+    return atomic_load(&buffer->count) == count_rematerializable_uses(buffer);
 }
 
 static bool are_results_dropped(void)
 {
-    for (size_t i = 0; i < stream.n_kept; i++) {
+    for (size_t i = 0; i < stream.n_rematerializable; i++) {
         const struct mx_instruction *in = &stream.recorded.items[i];
         for (int k = in->nin; k < mx_operand_count(in); k++)
             if (!is_dropped(in->operands[k].buffer))
@@ -491,22 +491,22 @@ static bool are_results_dropped(void)
     return true;
 }
 
-struct mx_instruction *mx_stream_drop_kept(size_t *count)
+struct mx_instruction *mx_stream_drop_rematerializable(size_t *count)
 {
     struct mx_instruction *dropped = NULL;
     if (!mx_stream_try_enter())
         return NULL;
     pthread_mutex_lock(&stream.lock);
-    *count = stream.n_kept;
-    if (stream.n_kept > 0 && are_results_dropped())
-        dropped = mx_alloc(stream.n_kept * sizeof *dropped);
+    *count = stream.n_rematerializable;
+    if (stream.n_rematerializable > 0 && are_results_dropped())
+        dropped = mx_alloc(stream.n_rematerializable * sizeof *dropped);
     if (dropped) {
         struct list *recorded = &stream.recorded;
-        memcpy(dropped, recorded->items, stream.n_kept * sizeof *dropped);
-        recorded->size -= stream.n_kept;
-        memmove(recorded->items, recorded->items + stream.n_kept,
+        memcpy(dropped, recorded->items, stream.n_rematerializable * sizeof *dropped);
+        recorded->size -= stream.n_rematerializable;
+        memmove(recorded->items, recorded->items + stream.n_rematerializable,
                 recorded->size * sizeof *recorded->items);
-        stream.n_kept = 0;
+        stream.n_rematerializable = 0;
         settle_done();
         for (size_t i = 0; i < *count; i++)
             mx_stream_release(&dropped[i]);

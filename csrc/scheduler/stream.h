@@ -58,19 +58,19 @@ struct mx_instruction *mx_stream_take_back(size_t *count);
 void mx_stream_release(struct mx_instruction *in);
 
 /* What the device said when it failed last; it is whoever's who is inside. */
-const char *mx_stream_device_words(void);
+const char *mx_stream_device_message(void);
 
 /* Who has lent what was prepared; NULL: nobody. */
-void *mx_stream_lender(void);
+void *mx_stream_elision_owner(void);
 
-size_t mx_stream_kept(void); /* instructions that are kept */
+size_t mx_stream_rematerializable(void); /* instructions that are kept */
 
 /* Whether something kept may use the buffer, or runs. */
-bool mx_stream_keeps(const struct mx_buffer *buffer);
+bool mx_stream_may_reread(const struct mx_buffer *buffer);
 
 /* Drops the kept instructions if nobody holds their results any more; gives them to the
  * caller to free.  NULL: they stay. */
-struct mx_instruction *mx_stream_drop_kept(size_t *count);
+struct mx_instruction *mx_stream_drop_rematerializable(size_t *count);
 
 /* Around fork.  Whoever forks has entered before, and leaves in both processes. */
 void mx_stream_before_fork(void);

@@ -197,7 +197,7 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
     np.logical_not(mark, out=mark)
     np.synchronize()
     before = core.metal_counts()
-    with _watched(function, "queued") as taken, _watched(_bridge, "places") as found:
+    with _watched(function, "implementation") as taken, _watched(_bridge, "places") as found:
         kept = call()  # or what is recorded would not be run
     groups = [group for group in core.last_flush() if group.shape != _MARK]
     waits = bool(groups)
@@ -243,7 +243,7 @@ def recorded_functions() -> dict[str, Any]:
         name: each
         for name, each in vars(np).items()
         if isinstance(each, _bridge.Function)
-        and each.queued
+        and each.implementation
         and each.__name__ == name  # concat is concatenate
     }
 
@@ -253,7 +253,7 @@ def recorded_methods() -> dict[str, Any]:
     return {
         name: each
         for name, each in vars(np.ndarray).items()
-        if isinstance(each, _bridge.Function) and each.queued
+        if isinstance(each, _bridge.Function) and each.implementation
     }
 
 

@@ -301,7 +301,7 @@ def last_flush() -> list[Group]:
     """Return what the last flush ran, at most 256 groups of it."""
     row = ffi.new("struct mx_group_row *")
     groups: list[Group] = []
-    while lib.mx_report_get(len(groups), row):
+    while lib.mx_flush_stats_get(len(groups), row):
         groups.append(
             Group(
                 tuple(

@@ -178,10 +178,10 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 if "metal" in devices():
-    _queue(_sort, numpy.sort, worth=1)
-    _queue(_sort_in_place, method="sort", worth=1)
-    _queue(_argsort, numpy.argsort, method="argsort", worth=1)
-    _queue(_matmul, numpy.matmul, worth=1)
-    _queue(_dot, numpy.dot, method="dot", worth=1)
+    _queue(_sort, numpy.sort, threshold_factor=1)
+    _queue(_sort_in_place, method="sort", threshold_factor=1)
+    _queue(_argsort, numpy.argsort, method="argsort", threshold_factor=1)
+    _queue(_matmul, numpy.matmul, threshold_factor=1)
+    _queue(_dot, numpy.dot, method="dot", threshold_factor=1)
     _bridge.set_device_function(_bridge.MATMUL, _matmul)
     _bridge.set_device_function(_bridge.SELECT, _select)

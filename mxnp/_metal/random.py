@@ -156,10 +156,10 @@ def queue_draws(function: Any, generator: Any) -> None:
     """Let a method of a Generator be drawn on the device, if that can be."""
     draw = _DRAWS.get(function.__name__)
     if draw and isinstance(generator, Philox) and "metal" in devices():
-        function.queued, function.sized_by = partial(draw, generator), "q"
+        function.implementation, function.size_rule = partial(draw, generator), "q"
 
 
 def queue_raw(method: Any) -> None:
     """Let a class's method random_raw be drawn on the device."""
     if "metal" in devices():
-        method.queued, method.sized_by = _random_raw, "q"
+        method.implementation, method.size_rule = _random_raw, "q"

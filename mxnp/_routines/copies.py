@@ -29,16 +29,16 @@ def _queue(
     function: _Queued,
     *originals: Any,
     method: str = "",
-    sized_by: str = "arrays",
-    worth: int = _WORTH,
+    size_rule: str = "arrays",
+    threshold_factor: int = _WORTH,
 ) -> None:
     wrappers = [cross(original, "numpy") for original in originals]
     if method:
         wrappers.append(vars(ndarray)[method])
     for wrapper in wrappers:
-        wrapper.queued = function
-        wrapper.sized_by = sized_by[0]
-        wrapper.worth = worth
+        wrapper.implementation = function
+        wrapper.size_rule = size_rule[0]
+        wrapper.threshold_factor = threshold_factor
 
 
 def _is_number(value: Any) -> bool:
@@ -171,11 +171,11 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> A
     return _bridge.range(length, first_two.dtype.num, first_two.tobytes())
 
 
-_queue(_zeros, numpy.zeros, sized_by="shape")
-_queue(_ones, numpy.ones, sized_by="shape")
-_queue(_full, numpy.full, sized_by="shape")
-_queue(_empty, numpy.empty, sized_by="shape")
-_queue(_arange, numpy.arange, sized_by="range")
+_queue(_zeros, numpy.zeros, size_rule="shape")
+_queue(_ones, numpy.ones, size_rule="shape")
+_queue(_full, numpy.full, size_rule="shape")
+_queue(_empty, numpy.empty, size_rule="shape")
+_queue(_arange, numpy.arange, size_rule="range")
 _queue(_like(0), numpy.zeros_like)
 _queue(_like(1), numpy.ones_like)
 _queue(_full_like, numpy.full_like)
@@ -283,9 +283,9 @@ def _clip_method(
     return NotImplemented if kwargs else _clip(a, min, max, out)
 
 
-_queue(_where, numpy.where, worth=1)
-_queue(_clip, numpy.clip, worth=1)
-_queue(_clip_method, method="clip", worth=1)
+_queue(_where, numpy.where, threshold_factor=1)
+_queue(_clip, numpy.clip, threshold_factor=1)
+_queue(_clip_method, method="clip", threshold_factor=1)
 
 
 # -- Arrays put together ---------------------------------------------------------------

@@ -195,7 +195,7 @@ class Step(Operand):
 
 def _records(function: Any) -> bool:
     is_ours = issubclass(type(function), _bridge.Function)
-    return is_ours and (function.operation >= 0 or function.queued is not None)
+    return is_ours and (function.operation >= 0 or function.implementation is not None)
 
 
 # -- Instructions ----------------------------------------------------------------------

@@ -102,10 +102,10 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> Any:
     return None
 
 
-_queue(_take, numpy.take, method="take", worth=_WORTH)
-_queue(_put, numpy.put, method="put", worth=_WORTH)
-_queue(_take_along_axis, numpy.take_along_axis, worth=_WORTH)
-_queue(_put_along_axis, numpy.put_along_axis, worth=_WORTH)
+_queue(_take, numpy.take, method="take", threshold_factor=_WORTH)
+_queue(_put, numpy.put, method="put", threshold_factor=_WORTH)
+_queue(_take_along_axis, numpy.take_along_axis, threshold_factor=_WORTH)
+_queue(_put_along_axis, numpy.put_along_axis, threshold_factor=_WORTH)
 
 
 # -- Updated ---------------------------------------------------------------------------
@@ -134,8 +134,8 @@ def _at_with_axes(op: numpy.ufunc, a: Any, indices: Any, b: Any) -> None:
 
 
 vars(ufunc)["at"].choose = _choose_at
-vars(ufunc)["at"].queued = _ufunc_at
-vars(ufunc)["at"].worth = _WORTH
+vars(ufunc)["at"].implementation = _ufunc_at
+vars(ufunc)["at"].threshold_factor = _WORTH
 
 
 def _fill_diagonal(a: Any, val: Any, wrap: Any = False) -> Any:
@@ -150,7 +150,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: Any = False) -> Any:
     return None
 
 
-_queue(_fill_diagonal, numpy.fill_diagonal, worth=_WORTH)
+_queue(_fill_diagonal, numpy.fill_diagonal, threshold_factor=_WORTH)
 
 
 # -- Chosen ----------------------------------------------------------------------------
@@ -203,8 +203,8 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     return _nested(conditions, choices) if n > 1 else NotImplemented
 
 
-_queue(_select, numpy.select, worth=_WORTH)
-_queue(_choose, numpy.choose, method="choose", worth=_WORTH)
+_queue(_select, numpy.select, threshold_factor=_WORTH)
+_queue(_choose, numpy.choose, method="choose", threshold_factor=_WORTH)
 
 
 # -- Counted and searched --------------------------------------------------------------
@@ -322,7 +322,7 @@ def _unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-_queue(_histogram, numpy.histogram, worth=_WORTH)
-_queue(_unique, numpy.unique, worth=_WORTH)
-_queue(_bincount, numpy.bincount, worth=_WORTH)
-_queue(_searchsorted, numpy.searchsorted, method="searchsorted", worth=_WORTH)
+_queue(_histogram, numpy.histogram, threshold_factor=_WORTH)
+_queue(_unique, numpy.unique, threshold_factor=_WORTH)
+_queue(_bincount, numpy.bincount, threshold_factor=_WORTH)
+_queue(_searchsorted, numpy.searchsorted, method="searchsorted", threshold_factor=_WORTH)

@@ -34,8 +34,8 @@ def queue(function: Queued, *originals: Any, method: str = "") -> None:
     if method:
         wrappers.append(vars(ndarray)[method])
     for wrapper in wrappers:
-        wrapper.queued = function
-        wrapper.worth = _WORTH
+        wrapper.implementation = function
+        wrapper.threshold_factor = _WORTH
 
 
 # -- Arguments -------------------------------------------------------------------------
@@ -251,8 +251,8 @@ queue(_without_dtype(_maximum), numpy.max, method="max")
 queue(_without_dtype(_minimum), numpy.min, method="min")
 queue(_truth(_logical_or), numpy.any, method="any")
 queue(_truth(_logical_and), numpy.all, method="all")
-vars(ufunc)["reduce"].queued = _ufunc_reduce
-vars(ufunc)["reduce"].worth = _WORTH
+vars(ufunc)["reduce"].implementation = _ufunc_reduce
+vars(ufunc)["reduce"].threshold_factor = _WORTH
 
 
 # -- Searches --------------------------------------------------------------------------
@@ -327,5 +327,5 @@ def _ufunc_accumulate(
 
 queue(_running(_add), numpy.cumsum, method="cumsum")
 queue(_running(_multiply), numpy.cumprod, method="cumprod")
-vars(ufunc)["accumulate"].queued = _ufunc_accumulate
-vars(ufunc)["accumulate"].worth = _WORTH
+vars(ufunc)["accumulate"].implementation = _ufunc_accumulate
+vars(ufunc)["accumulate"].threshold_factor = _WORTH

@@ -10,7 +10,7 @@ static struct array a, b, c;
 static struct mx_group_row row_at(int number)
 {
     struct mx_group_row out;
-    CHECK(mx_report_get(number, &out));
+    CHECK(mx_flush_stats_get(number, &out));
     return out;
 }
 
@@ -18,7 +18,7 @@ static int count_rows(void)
 {
     struct mx_group_row out;
     int n = 0;
-    while (mx_report_get(n, &out))
+    while (mx_flush_stats_get(n, &out))
         n++;
     return n;
 }
@@ -27,7 +27,8 @@ static void test_nothing_yet(void)
 {
     struct mx_group_row out = {.n_operations = -5};
     CHECK(count_rows() == 0);
-    CHECK(!mx_report_get(-1, &out) && !mx_report_get(0, &out) && !mx_report_get(1 << 30, &out));
+    CHECK(!mx_flush_stats_get(-1, &out) && !mx_flush_stats_get(0, &out) &&
+          !mx_flush_stats_get(1 << 30, &out));
     CHECK(out.n_operations == -5);
 }
 
@@ -112,7 +113,7 @@ static void test_many_groups(void)
     mx_stream_set_fuse(true);
     record(binary("add", add, N, row(&a), value(0.0), row(&a)));
     CHECK(flush() == MX_OK && count_rows() == 1);
-    mx_report_begin();
+    mx_flush_stats_begin();
     CHECK(count_rows() == 0);
 }
 
@@ -141,11 +142,11 @@ static void look_at_shares(const struct mx_instruction *items, size_t count)
     CHECK(alone.nanoseconds == row_at(1).nanoseconds);
     CHECK(first.nanoseconds > 0 && second.nanoseconds > 0);
     CHECK(first.n_together == 2 && second.n_together == 2 && alone.n_together == 1);
-    CHECK(first.n_unwritten == 1 && second.n_unwritten == 0 && alone.n_unwritten == 0);
+    CHECK(first.n_elided == 1 && second.n_elided == 0 && alone.n_elided == 0);
     CHECK(first.bytes_read == 2 * BYTES && first.bytes_written == 0);
     CHECK(second.bytes_read == 0 && second.bytes_written == BYTES);
     CHECK(alone.bytes_read == BYTES - 8 && alone.bytes_written == BYTES - 8);
-    CHECK(!first.is_on_device && !first.is_again);
+    CHECK(!first.is_on_device && !first.is_rematerialized);
 }
 
 static void look_at_nothing(const struct mx_instruction *items, size_t count)

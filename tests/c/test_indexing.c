@@ -291,7 +291,7 @@ static struct mx_instruction check_of(const struct array *indices, intptr_t n, i
     return (struct mx_instruction){
         .loop = {mx_check_loop(MX_DTYPE_int64), NULL},
         .op = MX_NO_OP,
-        .kind = MX_CHECK,
+        .kind = MX_BOUNDS_CHECK,
         .nin = 1,
         .ndim = 1,
         .shape = {n},

@@ -615,13 +615,13 @@ static void test_conditions(bool in_place)
         binary("add", add, N, row(&b), value(1e308), row(&b)),
     };
     for (int i = 0; i < 4; i++)
-        items[i].wanted = 15;
+        items[i].fpe_mask = 15;
     hold(items, 4);
     make_program();
     run_program();
     const int expected[] = {0, 1, 8, 0};
     for (int i = 0; i < 4; i++)
-        CHECK(atomic_load(&items[i].raised) == expected[i]);
+        CHECK(atomic_load(&items[i].fpe_flags) == expected[i]);
     free_program();
     array_drop(&a);
     array_drop(&b);
@@ -648,11 +648,11 @@ static void test_conditions_cleared_by_a_loop(void)
         binary("add", add_and_clear, N, row(&a), row(&a), row(&c)),
     };
     items[1].loop.clears = true;
-    items[0].wanted = items[1].wanted = 15;
+    items[0].fpe_mask = items[1].fpe_mask = 15;
     hold(items, 2);
     make_program();
     run_program();
-    CHECK(atomic_load(&items[0].raised) == 1 && atomic_load(&items[1].raised) == 0);
+    CHECK(atomic_load(&items[0].fpe_flags) == 1 && atomic_load(&items[1].fpe_flags) == 0);
     free_program();
     array_drop(&a);
     array_drop(&b);
@@ -684,15 +684,15 @@ static void test_watch_begun_elsewhere(void)
         binary("multiply", begin_watch, N, row(&a), row(&a), row(&c)),
     };
     for (int i = 0; i < 3; i++)
-        items[i].wanted = 15;
+        items[i].fpe_mask = 15;
     hold(items, 3);
     make_program();
     CHECK(made.program->n_chunks == 1 && made.program->n_blocks > 1);
     watched_program = made.program;
     run_program();
-    CHECK(atomic_load(&items[0].raised) == 0);
-    CHECK(atomic_load(&items[1].raised) == 1);
-    CHECK(atomic_load(&items[2].raised) == 0);
+    CHECK(atomic_load(&items[0].fpe_flags) == 0);
+    CHECK(atomic_load(&items[1].fpe_flags) == 1);
+    CHECK(atomic_load(&items[2].fpe_flags) == 0);
     free_program();
     array_drop(&a);
     array_drop(&b);

@@ -418,7 +418,8 @@ static void test_together(void)
     }
     CHECK(flush() == MX_OK);
     struct mx_group_row group;
-    CHECK(mx_report_get(0, &group) && group.n_operations == 4 && !mx_report_get(1, &group));
+    CHECK(mx_flush_stats_get(0, &group) && group.n_operations == 4 &&
+          !mx_flush_stats_get(1, &group));
     CHECK(*(uint8_t *)results[0].data == (uint8_t)((N + 6) / 7));
     CHECK(*(double *)(void *)results[1].data == (double)N * (N - 1) / 2);
     CHECK(*(float *)(void *)results[2].data == 1.0f);
@@ -432,12 +433,12 @@ static void test_together(void)
 
 /* -- Conditions --------------------------------------------------------------------------- */
 
-static int raised[3];
+static int fpe_flags[3];
 
-static void look_at_raised(const struct mx_instruction *items, size_t count)
+static void look_at_fpe_flags(const struct mx_instruction *items, size_t count)
 {
     for (size_t i = 0; i < count && i < 3; i++)
-        raised[i] = atomic_load(&items[i].raised);
+        fpe_flags[i] = atomic_load(&items[i].fpe_flags);
 }
 
 /* Two numbers whose sum is too large lie n_apart: wherever they meet, the sum tells. */
@@ -456,11 +457,11 @@ static void test_conditions(intptr_t n, intptr_t n_apart, enum mx_kind kind)
     items[1].kind = kind;
     items[1].operands[1].strides[0] = kind == MX_SCAN ? 8 : 0;
     for (int i = 0; i < 3; i++) {
-        items[i].wanted = 15;
+        items[i].fpe_mask = 15;
         record(items[i]);
     }
-    CHECK(flush_and(look_at_raised) == MX_OK);
-    CHECK(raised[0] == 0 && raised[1] == 2 && raised[2] == 0);
+    CHECK(flush_and(look_at_fpe_flags) == MX_OK);
+    CHECK(fpe_flags[0] == 0 && fpe_flags[1] == 2 && fpe_flags[2] == 0);
     CHECK(isinf(((double *)(void *)c.data)[kind == MX_SCAN ? n - 1 : 0]));
     array_drop(&a);
     array_drop(&b);

@@ -95,13 +95,13 @@ static void test_held_but_not_shown(void)
 
 /* -- Conditions --------------------------------------------------------------------- */
 
-static int raised[4];
+static int fpe_flags[4];
 
-static void look_at_raised(const struct mx_instruction *items, size_t count)
+static void look_at_fpe_flags(const struct mx_instruction *items, size_t count)
 {
     CHECK(count <= 4);
     for (size_t i = 0; i < count; i++)
-        raised[i] = atomic_load(&items[i].raised);
+        fpe_flags[i] = atomic_load(&items[i].fpe_flags);
 }
 
 static void test_conditions(void)
@@ -117,14 +117,14 @@ static void test_conditions(void)
         binary("add", add, N, row(&a), row(&a), row(&out)),
     };
     const int expected[] = {1, 8, 2, 0};
-    for (int wanted = 0; wanted < 16; wanted++) {
+    for (int fpe_mask = 0; fpe_mask < 16; fpe_mask++) {
         for (int i = 0; i < 4; i++) {
-            program[i].wanted = wanted;
+            program[i].fpe_mask = fpe_mask;
             record(program[i]);
         }
-        CHECK(flush_and(look_at_raised) == MX_OK);
+        CHECK(flush_and(look_at_fpe_flags) == MX_OK);
         for (int i = 0; i < 4; i++)
-            CHECK(raised[i] == (expected[i] & wanted));
+            CHECK(fpe_flags[i] == (expected[i] & fpe_mask));
     }
     check_all(&out, 2.0);
     array_drop(&a);

@@ -59,7 +59,7 @@ static void prepare(size_t first, size_t n, int threads)
     job.threads = threads > 1 ? threads : 1;
 }
 
-static void check_runs(size_t from, size_t to, int expected)
+static void check_kernels(size_t from, size_t to, int expected)
 {
     for (size_t i = from; i < to; i++)
         CHECK(job.runs[i] == expected);
@@ -77,8 +77,8 @@ static void test_each_once(void)
                 prepare(first, n, threads[t]);
                 size_t end = mx_thread_pool_run(count, &job, first, n, threads[t], NULL);
                 CHECK(end == (first > n ? first : n));
-                check_runs(0, first < n ? first : n, 0);
-                check_runs(first, n, 1);
+                check_kernels(0, first < n ? first : n, 0);
+                check_kernels(first, n, 1);
             }
 }
 
@@ -97,8 +97,8 @@ static void test_interruption(void)
                 size_t before = next;
                 next = mx_thread_pool_run(count, &job, before, 300, threads, interrupt_later);
                 CHECK(next > before); /* at least a chunk each time */
-                check_runs(0, next, 1);
-                check_runs(next, 300, 0);
+                check_kernels(0, next, 1);
+                check_kernels(next, 300, 0);
                 CHECK(job.asked <= stop + 1);
                 if (next < 300) {
                     interruptions++;
@@ -129,7 +129,7 @@ static void test_many_quick_runs(void)
         size_t n = 2 + (size_t)i % 5;
         prepare(0, n, threads);
         CHECK(mx_thread_pool_run(count, &job, 0, n, threads, NULL) == n);
-        check_runs(0, n, 1);
+        check_kernels(0, n, 1);
     }
 }
 
@@ -261,7 +261,7 @@ static void run_without_workers(void)
     for (int i = 0; i < 100; i++) {
         prepare(0, 1000, 8);
         CHECK(mx_thread_pool_run(count, &job, 0, 1000, 8, NULL) == 1000);
-        check_runs(0, 1000, 1);
+        check_kernels(0, 1000, 1);
         CHECK(job.total[0] == 1000);
     }
 }
@@ -283,7 +283,7 @@ static void run_in_child(void)
     CHECK(pool.n_workers == 3);
     prepare(0, 1000, 4);
     CHECK(mx_thread_pool_run(count, &job, 0, 1000, 4, NULL) == 1000);
-    check_runs(0, 1000, 1);
+    check_kernels(0, 1000, 1);
     wait_until_all_sleep();
     meet_with(4);
 }
@@ -355,7 +355,7 @@ static void test_size(void)
         meet_with(sizes[i]);
         prepare(0, 500, sizes[i]);
         CHECK(mx_thread_pool_run(count, &job, 0, 500, MX_MAX_THREADS, NULL) == 500);
-        check_runs(0, 500, 1);
+        check_kernels(0, 500, 1);
     }
     mx_thread_pool_set_size(0);
     CHECK(mx_thread_pool_size() == 1);
@@ -400,7 +400,7 @@ static void run_all(int threads)
 {
     prepare(0, 200, threads);
     CHECK(mx_thread_pool_run(count, &job, 0, 200, threads, NULL) == 200);
-    check_runs(0, 200, 1);
+    check_kernels(0, 200, 1);
 }
 
 static int count_blocked_signals(void)

@@ -16,7 +16,7 @@ static void take_turn(void) { CHECK(pthread_mutex_lock(&turn) == 0); }
 static void give_turn(void) { CHECK(pthread_mutex_unlock(&turn) == 0); }
 
 static struct array shared, counted;
-static atomic_bool is_over;
+static atomic_bool is_finished;
 
 /* Until what was recorded by then has run. */
 static void run_all(void)
@@ -36,7 +36,7 @@ static void run_all(void)
         struct mx_instruction *items = mx_stream_take_back(&count);
         mx_stream_leave();
         for (size_t i = 0; i < count; i++)
-            CHECK(atomic_load(&items[i].raised) == 0);
+            CHECK(atomic_load(&items[i].fpe_flags) == 0);
         mx_free(items);
     }
 }
@@ -49,7 +49,7 @@ static void record_chain(struct array *own, struct array *total, double number)
         array_init(&temporary, N * sizeof(double));
         struct mx_instruction in =
             binary("add", add, N, row(&shared), value(number), row(&temporary));
-        in.wanted = 15;
+        in.fpe_mask = 15;
         record(in);
         record(binary("multiply", multiply, N, row(&temporary), value(2.0), row(own)));
         array_drop(&temporary);
@@ -89,7 +89,7 @@ static void *record_and_run(void *argument)
 static void *record_freely(void *argument)
 {
     int *recorded = argument;
-    while (*recorded < 10 || !atomic_load(&is_over)) {
+    while (*recorded < 10 || !atomic_load(&is_finished)) {
         int64_t sequence;
         const struct mx_instruction in =
             binary("add", add, N, row(&counted), value(1.0), row(&counted));
@@ -105,11 +105,11 @@ static void *record_freely(void *argument)
 /* What any thread may ask at any time. */
 static void *look(void *unused)
 {
-    while (!atomic_load(&is_over)) {
+    while (!atomic_load(&is_finished)) {
         struct mx_group_row group;
         int64_t done = mx_stream_done();
         CHECK(mx_stream_recorded() >= done);
-        for (int i = 0; mx_report_get(i, &group); i++)
+        for (int i = 0; mx_flush_stats_get(i, &group); i++)
             CHECK(group.n_operations > 0 && group.names[group.n_operations - 1] != NULL);
         const struct mx_memory_info memory = memory_info();
         CHECK(memory.peak >= memory.in_use);
@@ -125,7 +125,7 @@ static void *look(void *unused)
 static void *allocate(void *argument)
 {
     uint64_t chance = (uint64_t)(uintptr_t)argument;
-    while (!atomic_load(&is_over)) {
+    while (!atomic_load(&is_finished)) {
         struct mx_buffer *buffers[8];
         for (int i = 0; i < 8; i++) {
             buffers[i] = mx_buffer_new(1 + (size_t)below(&chance, 500000));
@@ -156,7 +156,7 @@ int main(void)
         CHECK(pthread_create(&others[i], NULL, i ? allocate : look, (void *)(i + 1)) == 0);
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_join(workers[i], NULL) == 0);
-    atomic_store(&is_over, true);
+    atomic_store(&is_finished, true);
     for (int i = 0; i < 3; i++)
         CHECK(pthread_join(others[i], NULL) == 0);
     CHECK(pthread_join(free_one, NULL) == 0);

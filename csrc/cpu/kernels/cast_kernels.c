@@ -156,8 +156,8 @@ static void bfloat16_to_float16(const void *from, void *to, intptr_t n)
     const uint16_t *x = from;
     uint16_t *y = to;
     for (intptr_t i = 0; i < n; i++) {
-        uint32_t raised = 0;
-        uint16_t half = mx_half_of_float_bits((uint32_t)x[i] << 16, &raised);
+        uint32_t fpe_flags = 0;
+        uint16_t half = mx_half_of_float_bits((uint32_t)x[i] << 16, &fpe_flags);
         y[i] = (half & 0x7fff) > 0x7c00 ? (half & 0x8000) | 0x7e00 : half;
     }
 }
@@ -221,7 +221,7 @@ static void complex128_to_complex64(const void *x, void *y, intptr_t n)
 
 #define ENTRY(from, to) [MX_DTYPE_##from][MX_DTYPE_##to] = from##_to_##to,
 
-const struct mx_cast_runs MX_ISA_NAME(mx_cast_runs) = {
+const struct mx_cast_kernels MX_ISA_NAME(mx_cast_kernels) = {
     {EACH_TO(ENTRY, bool) EACH_TO(ENTRY, int8) EACH_TO(ENTRY, int16) EACH_TO(ENTRY, int32)
          EACH_TO(ENTRY, int64) EACH_TO(ENTRY, uint8) EACH_TO(ENTRY, uint16)
              EACH_TO(ENTRY, uint32) EACH_TO(ENTRY, uint64) EACH_TO(ENTRY, float32)

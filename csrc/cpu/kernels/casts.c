@@ -11,8 +11,8 @@
 
 #define BLOCK 256 /* elements, of a step's result in scratch */
 
-static const struct mx_cast_runs *const tables[] = {
-#define TABLE(isa) &mx_cast_runs_##isa,
+static const struct mx_cast_kernels *const tables[] = {
+#define TABLE(isa) &mx_cast_kernels_##isa,
     MX_ISAS(TABLE)
 #undef TABLE
 };
@@ -43,22 +43,23 @@ static int part_of(int dtype)
 }
 
 /* What to convert to next on the way. */
-static int next_step(const struct mx_cast_runs *table, int from, int to)
+static int next_step(const struct mx_cast_kernels *table, int from, int to)
 {
-    if (table->runs[from][to])
+    if (table->kernels[from][to])
         return to;
     return is_half(from) || is_half(to) ? MX_DTYPE_float32 : part_of(to);
 }
 
 /* The dtypes on the way from one to the other, both included. */
-static int find_path(int path[], const struct mx_cast_runs *table, int from, int to,
+static int find_path(int path[], const struct mx_cast_kernels *table, int from, int to,
                      bool contiguous)
 {
     /* Only contiguous loops take a float to uint32 in one step: see cast_kernels.c. */
     bool detour =
         HAS_DETOUR && to == MX_DTYPE_uint32 && (!contiguous || from == MX_DTYPE_float16);
     int length = 0;
-    path[length++] = table->runs[from][to] ? from : part_of(from); /* the real part is first */
+    path[length++] =
+        table->kernels[from][to] ? from : part_of(from); /* the real part is first */
     while (from = path[length - 1], from != to)
         path[length++] = next_step(table, from, detour && is_float(from) ? MX_DTYPE_int64 : to);
     return length;
@@ -67,12 +68,12 @@ static int find_path(int path[], const struct mx_cast_runs *table, int from, int
 static void cast(char **args, const intptr_t *dimensions, const intptr_t *strides, int from,
                  int to)
 {
-    const struct mx_cast_runs *table = tables[mx_isa()];
+    const struct mx_cast_kernels *table = tables[mx_isa()];
     char *x = args[0], *y = args[1];
     intptr_t n = dimensions[0], x_stride = strides[0], y_stride = strides[1];
     bool contiguous = x_stride == itemsizes[from] && y_stride == itemsizes[to];
-    if (contiguous && table->runs[from][to]) {
-        table->runs[from][to](x, y, n);
+    if (contiguous && table->kernels[from][to]) {
+        table->kernels[from][to](x, y, n);
         return;
     }
     if (x_stride == 0 && n > 1) {
@@ -99,7 +100,7 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
         for (int k = 1; k < length; k++, other = !other) {
             bool last = k == length - 1 && y_stride == y_size;
             char *next = last ? out : scratch[other];
-            table->runs[path[k - 1]][path[k]](now, next, size);
+            table->kernels[path[k - 1]][path[k]](now, next, size);
             now = next;
         }
         if (y_stride != y_size)

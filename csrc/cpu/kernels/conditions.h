@@ -27,6 +27,6 @@ static inline void mx_conditions_tell(struct mx_instruction *in)
     if (!met)
         return;
     mx_conditions_clear();
-    if ((met & in->wanted) & ~atomic_load_explicit(&in->raised, memory_order_relaxed))
-        atomic_fetch_or(&in->raised, met & in->wanted);
+    if ((met & in->fpe_mask) & ~atomic_load_explicit(&in->fpe_flags, memory_order_relaxed))
+        atomic_fetch_or(&in->fpe_flags, met & in->fpe_mask);
 }

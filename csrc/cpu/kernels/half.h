@@ -44,7 +44,7 @@ static inline uint32_t mx_half_to_float_bits(uint16_t half)
 }
 
 /* Adds to *raised where it underflows (1) or overflows (2). */
-static inline uint16_t mx_half_of_float_bits(uint32_t bits, uint32_t *raised)
+static inline uint16_t mx_half_of_float_bits(uint32_t bits, uint32_t *fpe_flags)
 {
     uint32_t sign = (bits >> 16) & 0x8000, size = bits & 0x7fffffff;
     /* To nearest, ties to even: by hand, or by an addition that leaves units of 2**-24. */
@@ -56,7 +56,7 @@ static inline uint16_t mx_half_of_float_bits(uint32_t bits, uint32_t *raised)
     nan += nan == 0x7c00;
     bool inexact = sum - 0.5f != mx_float_of_bits(small);
     bool overflow = size >= 0x477ff000 && size < 0x7f800000;
-    *raised |= (uint32_t)inexact | (uint32_t)overflow << 1;
+    *fpe_flags |= (uint32_t)inexact | (uint32_t)overflow << 1;
     uint32_t half = size < 0x38800000   ? subnormal
                     : size < 0x477ff000 ? normal
                     : size > 0x7f800000 ? nan
@@ -64,10 +64,10 @@ static inline uint16_t mx_half_of_float_bits(uint32_t bits, uint32_t *raised)
     return (uint16_t)(sign | half);
 }
 
-static inline void mx_half_raise(uint32_t raised)
+static inline void mx_half_raise(uint32_t fpe_flags)
 {
-    if (raised)
-        feraiseexcept((raised & 1 ? FE_UNDERFLOW : 0) | (raised & 2 ? FE_OVERFLOW : 0));
+    if (fpe_flags)
+        feraiseexcept((fpe_flags & 1 ? FE_UNDERFLOW : 0) | (fpe_flags & 2 ? FE_OVERFLOW : 0));
 }
 
 static inline void mx_half_to_float(const uint16_t *x, float *y, intptr_t n)
@@ -103,7 +103,7 @@ static inline void mx_half_to_float(const uint16_t *x, float *y, intptr_t n)
 
 static inline void mx_half_of_float(const float *x, uint16_t *y, intptr_t n)
 {
-    uint32_t raised = 0;
+    uint32_t fpe_flags = 0;
     intptr_t i = 0;
 #if defined(__F16C__) || defined(__aarch64__)
     while (i + 16 <= n) {
@@ -115,7 +115,7 @@ static inline void mx_half_of_float(const float *x, uint16_t *y, intptr_t n)
         }
         if (special) {
             for (; i < end; i++)
-                y[i] = mx_half_of_float_bits(mx_float_bits(x[i]), &raised);
+                y[i] = mx_half_of_float_bits(mx_float_bits(x[i]), &fpe_flags);
             continue;
         }
 #if defined(__AVX512F__)
@@ -133,14 +133,14 @@ static inline void mx_half_of_float(const float *x, uint16_t *y, intptr_t n)
     }
 #endif
     for (; i < n; i++)
-        y[i] = mx_half_of_float_bits(mx_float_bits(x[i]), &raised);
-    mx_half_raise(raised);
+        y[i] = mx_half_of_float_bits(mx_float_bits(x[i]), &fpe_flags);
+    mx_half_raise(fpe_flags);
 }
 
 /* Through float32 rounded to odd, which keeps what the second rounding and NaN need. */
 static inline void mx_half_of_double(const double *x, uint16_t *y, intptr_t n)
 {
-    uint32_t raised = 0;
+    uint32_t fpe_flags = 0;
     for (intptr_t i = 0; i < n; i++) {
         uint64_t bits;
         memcpy(&bits, &x[i], sizeof bits);
@@ -152,7 +152,7 @@ static inline void mx_half_of_double(const double *x, uint16_t *y, intptr_t n)
                           : size < 0x3e50000000000000  ? (size != 0) /* underflows */
                                                        : odd;
         y[i] = mx_half_of_float_bits((uint32_t)(bits >> 32 & 0x80000000) | (uint32_t)single,
-                                     &raised);
+                                     &fpe_flags);
     }
-    mx_half_raise(raised);
+    mx_half_raise(fpe_flags);
 }

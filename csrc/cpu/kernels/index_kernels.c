@@ -161,10 +161,10 @@ static inline float of_half(uint16_t half)
 
 static inline uint16_t half_of(float x)
 {
-    uint32_t raised = 0;
-    uint16_t half = mx_half_of_float_bits(mx_float_bits(x), &raised);
-    if (raised)
-        mx_half_raise(raised);
+    uint32_t fpe_flags = 0;
+    uint16_t half = mx_half_of_float_bits(mx_float_bits(x), &fpe_flags);
+    if (fpe_flags)
+        mx_half_raise(fpe_flags);
     return half;
 }
 
@@ -256,7 +256,7 @@ MINIMA(UPDATE)
         [MX_UPDATE_MINIMUM] = {MINIMA(X)},       \
     }
 
-const struct mx_index_runs MX_ISA_NAME(mx_index_runs) = {
+const struct mx_index_kernels MX_ISA_NAME(mx_index_kernels) = {
     .ranges = {INDICES(RANGE_OF)},
     .takes = {[MX_PLAIN] = TAKES_OF(plain),
               [MX_NEGATIVE] = TAKES_OF(negative),

@@ -8,10 +8,10 @@
 
 #define CONTIGUOUS_BLOCK 1024 /* of indices of any stride, copied to be looked at */
 
-const struct mx_index_runs *mx_index_runs(void)
+const struct mx_index_kernels *mx_index_kernels(void)
 {
-    static const struct mx_index_runs *const tables[] = {
-#define ISA(name) &mx_index_runs_##name,
+    static const struct mx_index_kernels *const tables[] = {
+#define ISA(name) &mx_index_kernels_##name,
         MX_ISAS(ISA)
 #undef ISA
     };
@@ -20,12 +20,12 @@ const struct mx_index_runs *mx_index_runs(void)
 
 bool mx_has_update(enum mx_update update, int dtype)
 {
-    return mx_index_runs()->updates[update][dtype] != NULL;
+    return mx_index_kernels()->updates[update][dtype] != NULL;
 }
 
 /* -- Ranges ------------------------------------------------------------------------ */
 
-static void widen(mx_range_run *run, int itemsize, const char *data, intptr_t stride,
+static void widen(mx_range_kernel *run, int itemsize, const char *data, intptr_t stride,
                   intptr_t n, int64_t *least, int64_t *most)
 {
     _Alignas(64) char packed[CONTIGUOUS_BLOCK * 8];
@@ -58,7 +58,7 @@ static bool go_on(const char **data, intptr_t *at, const intptr_t *shape,
 void mx_index_range(const char *data, int dtype, int ndim, const intptr_t *shape,
                     const intptr_t *strides, int64_t *least, int64_t *most)
 {
-    mx_range_run *run = mx_index_runs()->ranges[dtype];
+    mx_range_kernel *run = mx_index_kernels()->ranges[dtype];
     int itemsize = mx_dtype_get(dtype)->itemsize, inner = ndim - 1;
     intptr_t at[MX_MAX_NDIM] = {0}, n = ndim ? shape[inner] : 1;
     for (; inner > 0 && strides[inner - 1] == strides[inner] * shape[inner]; inner--)
@@ -83,7 +83,7 @@ static void check(int dtype, char **args, const intptr_t *dimensions, const intp
 {
     struct mx_instruction *in = data;
     int64_t least = INT64_MAX, most = INT64_MIN;
-    widen(mx_index_runs()->ranges[dtype], mx_dtype_get(dtype)->itemsize, args[0], strides[0],
+    widen(mx_index_kernels()->ranges[dtype], mx_dtype_get(dtype)->itemsize, args[0], strides[0],
           dimensions[0], &least, &most);
     if (!is_within(least, most, in->indexing.sizes[0]))
         atomic_store_explicit(&in->is_failed, true, memory_order_relaxed);
@@ -200,8 +200,8 @@ static bool are_present(const struct mx_indexing *indexing, char *const *indices
 {
     int64_t least = INT64_MAX, most = INT64_MIN;
     for (int k = 0; k < indexing->n; k++, least = INT64_MAX, most = INT64_MIN) {
-        widen(mx_index_runs()->ranges[MX_DTYPE_int64], sizeof(int64_t), indices[k], strides[k],
-              n, &least, &most);
+        widen(mx_index_kernels()->ranges[MX_DTYPE_int64], sizeof(int64_t), indices[k],
+              strides[k], n, &least, &most);
         if (!is_within(least, most, indexing->sizes[k]))
             return false;
     }

@@ -6,7 +6,7 @@
 
 #define MX_INDEX_BLOCK 256 /* indices whose offsets are found in one go */
 
-const struct mx_index_runs *mx_index_runs(void);
+const struct mx_index_kernels *mx_index_kernels(void);
 
 /* Whether a scatter can make the update without a loop. */
 bool mx_has_update(enum mx_update update, int dtype);

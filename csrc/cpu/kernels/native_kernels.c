@@ -391,7 +391,7 @@ BITS(logical_not, uint8_t, !is_true(x[i]))
 
 #define BFLOAT16(name) [MX_OP_##name] = bfloat16_##name
 
-const struct mx_own_runs MX_ISA_NAME(mx_own_runs) = {
+const struct mx_native_kernels MX_ISA_NAME(mx_native_kernels) = {
     .float16 = {FLOAT16(add),
                 FLOAT16(subtract),
                 FLOAT16(multiply),

@@ -5,14 +5,14 @@
 #include "ir/ops.h"
 
 /* out may be one of the inputs; y is NULL where there is one input. */
-typedef void mx_own_run(const void *x, const void *y, void *out, intptr_t n);
+typedef void mx_native_kernel(const void *x, const void *y, void *out, intptr_t n);
 
 /* By row of ops.def; NULL where there is none for this instruction set. */
-struct mx_own_runs {
-    mx_own_run *float16[MX_OP_COUNT], *bfloat16[MX_OP_COUNT], *float32[MX_OP_COUNT],
+struct mx_native_kernels {
+    mx_native_kernel *float16[MX_OP_COUNT], *bfloat16[MX_OP_COUNT], *float32[MX_OP_COUNT],
         *float64[MX_OP_COUNT];
 };
 
-#define TABLE(isa) extern const struct mx_own_runs mx_own_runs_##isa;
+#define TABLE(isa) extern const struct mx_native_kernels mx_native_kernels_##isa;
 MX_ISAS(TABLE)
 #undef TABLE

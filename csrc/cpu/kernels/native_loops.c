@@ -9,7 +9,7 @@
 
 /* What a loop is called with. */
 struct own {
-    mx_own_run *run;
+    mx_native_kernel *run;
     int nin, itemsize, out_itemsize;
 };
 
@@ -44,17 +44,17 @@ static void run_loop(char **args, const intptr_t *dimensions, const intptr_t *st
     }
 }
 
-static const struct mx_own_runs *runs(void)
+static const struct mx_native_kernels *runs(void)
 {
-    static const struct mx_own_runs *const tables[] = {
-#define ISA(name) &mx_own_runs_##name,
+    static const struct mx_native_kernels *const tables[] = {
+#define ISA(name) &mx_native_kernels_##name,
         MX_ISAS(ISA)
 #undef ISA
     };
     return tables[mx_isa()];
 }
 
-static mx_own_run *run_of(int op, int dtype)
+static mx_native_kernel *run_of(int op, int dtype)
 {
     switch (dtype) {
     case MX_DTYPE_float16:
@@ -70,7 +70,7 @@ static mx_own_run *run_of(int op, int dtype)
     }
 }
 
-bool mx_own_loop(struct mx_loop *out, int op, const int *dtypes)
+bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes)
 {
     static struct own owns[MX_DTYPE_COUNT][MX_OP_COUNT];
     const struct mx_op_row *row = mx_op_get(op);

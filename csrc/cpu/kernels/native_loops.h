@@ -4,4 +4,4 @@
 
 /* False: NumPy's is to be used. op is a row of ops.def, dtypes are rows of dtypes.def, one for
  * each operand. */
-bool mx_own_loop(struct mx_loop *out, int op, const int *dtypes);
+bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes);

@@ -10,10 +10,10 @@
 
 /* second(first(a, b), c) for contiguous elements; b and c may be one value for all.  out may be
  * one of the inputs. */
-typedef void mx_pair_run(const void *a, const void *b, const void *c, void *out, intptr_t n);
+typedef void mx_pair_kernel(const void *a, const void *b, const void *c, void *out, intptr_t n);
 
 /* The sum of contiguous bools, as the dtype that they are cast to. */
-typedef void mx_count_run(const void *a, void *out, intptr_t n);
+typedef void mx_count_kernel(const void *a, void *out, intptr_t n);
 
 /* A step from x and y; the last one is y - x. */
 enum mx_pair_step {
@@ -25,9 +25,9 @@ enum mx_pair_step {
 };
 
 struct mx_pairs {
-    mx_pair_run
+    mx_pair_kernel
         *float32[MX_STEP_COUNT][MX_STEP_COUNT][2][2]; /* [first][second][one b][one c] */
-    mx_pair_run *float64[MX_STEP_COUNT][MX_STEP_COUNT][2][2];
+    mx_pair_kernel *float64[MX_STEP_COUNT][MX_STEP_COUNT][2][2];
 };
 
 #define TABLE(isa) extern const struct mx_pairs mx_pairs_##isa;

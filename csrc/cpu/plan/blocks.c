@@ -35,7 +35,7 @@ static void sort_axes(struct mx_program *program)
 static bool has_ranges(const struct mx_program *program)
 {
     for (int c = 0; c < program->n_calls; c++)
-        if (program->calls[c].instruction->kind == MX_RANGE)
+        if (program->calls[c].instruction->kind == MX_ARANGE)
             return true;
     return false;
 }

@@ -48,7 +48,7 @@ void mx_gather_loop(char **args, const intptr_t *dimensions, const intptr_t *str
     char *indices[MX_MAX_INDICES];
     if (indexing->n == 1 && strides[0] == sizeof(int64_t) && strides[out] == itemsize &&
         indexing->bounds < MX_TAKE_BOUNDS) {
-        mx_index_runs()->takes[indexing->bounds][mx_size_number(itemsize)](
+        mx_index_kernels()->takes[indexing->bounds][mx_size_number(itemsize)](
             args[table], indexing->strides[0], indexing->sizes[0],
             (const int64_t *)(const void *)args[0], args[out], n);
         return;

@@ -5,8 +5,8 @@
 #include "ir/dtypes.h"
 #include "ir/ops.h"
 
-static mx_pair_run *find_pair(int itemsize, enum mx_pair_step first, enum mx_pair_step second,
-                              bool one_b, bool one_c)
+static mx_pair_kernel *find_pair(int itemsize, enum mx_pair_step first,
+                                 enum mx_pair_step second, bool one_b, bool one_c)
 {
     static const struct mx_pairs *const tables[] = {
 #define ISA(name) &mx_pairs_##name,

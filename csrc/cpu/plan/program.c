@@ -55,7 +55,7 @@ static void add_calls(struct mx_program *program, const struct mx_group *group,
         struct mx_call *call = &program->calls[program->n_calls++];
         struct mx_instruction *in = &instructions[group->steps[s].instruction];
         *call = (struct mx_call){.instruction = in};
-        program->wanted |= in->wanted;
+        program->fpe_mask |= in->fpe_mask;
         program->n_reductions += in->kind == MX_REDUCE;
         for (int k = 0; k < mx_operand_count(in); k++) {
             call->accesses[k] = group->steps[s].views[k];
@@ -94,7 +94,7 @@ static int plan(struct mx_program *program)
     case MX_SCAN:
         mx_scan_plan(program);
         return MX_OK;
-    case MX_FIND:
+    case MX_ARGREDUCE:
         return mx_find_plan(program);
     case MX_GATHER:
         mx_blocks_merge_axes(program);
@@ -192,9 +192,9 @@ static void keep_conditions(struct mx_program *program)
 static void *data_of(struct mx_instruction *in, const struct mx_position *at)
 {
     switch (in->kind) {
-    case MX_RANGE:
+    case MX_ARANGE:
         return (void *)(uintptr_t)&at->index[0];
-    case MX_CHECK:
+    case MX_BOUNDS_CHECK:
     case MX_GATHER:
         return in;
     default:
@@ -299,7 +299,7 @@ static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, 
 static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool watched)
 {
     switch (program->kind) {
-    case MX_FIND:
+    case MX_ARGREDUCE:
         mx_find_run_chunk(program, chunk, scratch);
         return;
     case MX_GATHER:
@@ -327,14 +327,14 @@ static void run_once(struct mx_program *program, size_t chunk, char *scratch, bo
 void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratch)
 {
     mx_conditions_clear();
-    if (program->wanted && !program->is_repeatable)
+    if (program->fpe_mask && !program->is_repeatable)
         atomic_store(&program->is_watched, true);
     bool watched = atomic_load(&program->is_watched);
     is_sampled = program->is_measured;
     run_once(program, chunk, scratch, watched);
     is_sampled = false;
     int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
-    if (!watched && (met & program->wanted) != 0) {
+    if (!watched && (met & program->fpe_mask) != 0) {
         atomic_store(&program->is_watched, true);
         mx_conditions_clear();
         run_once(program, chunk, scratch, true);
@@ -364,7 +364,7 @@ void mx_program_finish(struct mx_program *program)
 {
     if (program->n_reductions > 0)
         mx_reduce_finish(program);
-    if (program->kind == MX_FIND)
+    if (program->kind == MX_ARGREDUCE)
         mx_find_finish(program);
     if (program->kind == MX_SCATTER)
         mx_scatter_finish(program);

@@ -30,8 +30,8 @@ struct mx_access {
 
 struct mx_call {
     struct mx_instruction *instruction;
-    mx_pair_run *pair;   /* of this call and the next, or NULL */
-    mx_count_run *count; /* all of a block as one number for the next call, or NULL */
+    mx_pair_kernel *pair;   /* of this call and the next, or NULL */
+    mx_count_kernel *count; /* all of a block as one number for the next call, or NULL */
     int pair_accesses[3];
     int accesses[MX_MAX_OPERANDS];
     intptr_t strides[MX_MAX_OPERANDS];     /* of them, within a block */
@@ -58,7 +58,7 @@ struct mx_program {
 
     bool is_measured;       /* calls are timed in the first block of each chunk */
     bool is_repeatable;     /* what ran can run again: nothing that it reads was overwritten */
-    int wanted;             /* floating-point conditions that some call wants to tell of */
+    int fpe_mask;           /* floating-point conditions that some call wants to tell of */
     atomic_int met;         /* of them, before calls that clear them */
     atomic_bool is_watched; /* some were met: chunks look after each call from now on */
 

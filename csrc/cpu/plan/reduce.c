@@ -71,9 +71,9 @@ int mx_reduce_plan(struct mx_program *program)
     if (plan->is_row_kept && most > plan->n_strips / SEGMENT_ROWS)
         most = plan->n_strips / SEGMENT_ROWS;
     most = at_least_one(most);
-    intptr_t wanted = (MANY_CHUNKS + plan->n_units - 1) / plan->n_units;
-    wanted = wanted < plan->n_strips ? wanted : plan->n_strips;
-    plan->n_segments = wanted < most ? wanted : most;
+    intptr_t fpe_mask = (MANY_CHUNKS + plan->n_units - 1) / plan->n_units;
+    fpe_mask = fpe_mask < plan->n_strips ? fpe_mask : plan->n_strips;
+    plan->n_segments = fpe_mask < most ? fpe_mask : most;
     intptr_t unit = plan->n_strips / plan->n_segments * program->length;
     plan->units_per_chunk = at_least_one(CHUNK_ELEMENTS / at_least_one(unit));
     program->n_chunks =

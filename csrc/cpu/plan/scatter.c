@@ -34,9 +34,9 @@ enum sharing {
 struct scatter {
     struct mx_rows rows;
     enum sharing sharing;
-    bool is_direct;      /* one run over all indices as they are */
-    intptr_t value_step; /* from element to element of a row of values; itemsize or 0 */
-    mx_update_run *run;  /* NULL: the loop */
+    bool is_direct;        /* one run over all indices as they are */
+    intptr_t value_step;   /* from element to element of a row of values; itemsize or 0 */
+    mx_update_kernel *run; /* NULL: the loop */
     mx_update_row *row;
     intptr_t limits[MX_MAX_THREADS + 1]; /* offsets where the elements of each part begin */
     size_t copy_size;
@@ -211,8 +211,8 @@ int mx_scatter_plan(struct mx_program *program)
     mx_rows_find(rows, program, accesses[in->nin], accesses[values_of(in)]);
     if (has_value_step(program, rows, &plan.value_step))
         mx_rows_find(rows, program, accesses[in->nin], -1);
-    plan.run = mx_index_runs()->updates[in->update][dtype_of(in)];
-    plan.row = mx_index_runs()->rows[in->update][dtype_of(in)];
+    plan.run = mx_index_kernels()->updates[in->update][dtype_of(in)];
+    plan.row = mx_index_kernels()->rows[in->update][dtype_of(in)];
     plan.is_direct = is_direct(program, rows);
 
     int n_parts = rows->n_points * rows->size < SHARED_ELEMENTS ? 1 : mx_thread_pool_size();
@@ -301,7 +301,7 @@ static void update_elements(const struct mx_program *program, const struct block
     int itemsize = in->operands[in->nin].itemsize;
     intptr_t stride = block->stride;
     if (block->has_places && stride != 0) {
-        mx_take_run *take = mx_index_runs()->takes[MX_PLAIN][mx_size_number(itemsize)];
+        mx_take_kernel *take = mx_index_kernels()->takes[MX_PLAIN][mx_size_number(itemsize)];
         take(values, stride, 0, block->places, packed, block->n);
         values = packed;
         stride = itemsize;
@@ -354,7 +354,7 @@ static void update_scattered_rows(const struct mx_program *program, const struct
 }
 
 /* Of a part that updates the elements between its limits. */
-static void run_kept(const struct mx_program *program, size_t part)
+static void run_rematerializable(const struct mx_program *program, size_t part)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
     const struct scatter *scatter = scatter_of(program);
@@ -365,7 +365,7 @@ static void run_kept(const struct mx_program *program, size_t part)
     int64_t low = part == 0 ? 0 : scatter->limits[part] / step;
     int64_t high = part + 1 == program->n_chunks ? in->indexing.sizes[0]
                                                  : scatter->limits[part + 1] / step;
-    mx_keep_run *keep = mx_index_runs()->keeps[mx_size_number(values->itemsize)];
+    mx_keep_kernel *keep = mx_index_kernels()->keeps[mx_size_number(values->itemsize)];
     int64_t kept[KEPT_BLOCK];
     _Alignas(16) char kept_values[KEPT_BLOCK * 16];
     for (intptr_t at = 0; at < n; at += KEPT_BLOCK) {
@@ -397,7 +397,7 @@ void mx_scatter_finish(const struct mx_program *program)
     const struct mx_instruction *in = program->calls[0].instruction;
     /* A copy of differences was begun with 0. */
     enum mx_update update = in->update == MX_UPDATE_SUBTRACT ? MX_UPDATE_ADD : in->update;
-    mx_update_row *row = mx_index_runs()->rows[update][dtype_of(in)];
+    mx_update_row *row = mx_index_kernels()->rows[update][dtype_of(in)];
     for (size_t part = 1; part < program->n_chunks && scatter_of(program)->copy_size; part++)
         row(access_of(program, in->nin)->data, copy_of(program, part),
             in->operands[in->nin].itemsize, in->indexing.sizes[0]);
@@ -408,7 +408,7 @@ void mx_scatter_run_chunk(const struct mx_program *program, size_t part)
     const struct mx_rows *rows = &scatter_of(program)->rows;
     if (scatter_of(program)->is_direct) {
         if (scatter_of(program)->sharing == BY_ELEMENTS && program->n_chunks > 1)
-            run_kept(program, part);
+            run_rematerializable(program, part);
         else
             run_directly(program, part);
         return;

@@ -73,7 +73,7 @@ static bool may_take(uint64_t hand_out, int thread)
 }
 
 /* What a thread waits for: workers for a chunk, the caller for the end. */
-static bool is_over(int thread)
+static bool is_finished(int thread)
 {
     return thread == 0 ? atomic_load(&pool.unfinished) == 0
                        : may_take(atomic_load(&pool.hand_out), thread);
@@ -84,7 +84,7 @@ static bool spin(int thread)
     int64_t end = mx_now() + SPIN_NS;
     do {
         for (int i = 0; i < 32; i++) {
-            if (is_over(thread))
+            if (is_finished(thread))
                 return true;
             relax();
         }
@@ -100,7 +100,7 @@ static void await(int thread)
     struct bed *bed = &pool.beds[thread];
     pthread_mutex_lock(&bed->lock);
     atomic_fetch_or(&pool.asleep, bit(thread));
-    if (is_over(thread))
+    if (is_finished(thread))
         atomic_fetch_and(&pool.asleep, ~bit(thread));
     while (atomic_load(&pool.asleep) & bit(thread))
         pthread_cond_wait(&bed->woken, &bed->lock);

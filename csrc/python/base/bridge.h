@@ -22,9 +22,9 @@
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
 
-#define MAX_GIVEN 32 /* arrays of one call whose identity is kept */
-#define MAX_OUT   4  /* NumPy arrays given as out that are recognised */
-#define MAX_DEPTH 8  /* nested lists and tuples searched for arrays */
+#define MAX_CALL_ARGS 32 /* arrays of one call whose identity is kept */
+#define MAX_OUT       4  /* NumPy arrays given as out that are recognised */
+#define MAX_DEPTH     8  /* nested lists and tuples searched for arrays */
 
 struct array {
     PyObject_HEAD PyObject
@@ -47,9 +47,9 @@ struct array {
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
     PyObject *choose;                /* tells what to call instead, given the arguments */
-    PyObject *queued;                /* called first when an array is large: it may record */
-    int worth;                       /* thresholds: from these on an array is large */
-    char sized_by;                   /* what is large: see function_members */
+    PyObject *implementation;        /* called first when an array is large: it may record */
+    int threshold_factor;            /* thresholds: from these on an array is large */
+    char size_rule;                  /* what is large: see function_members */
     int operation;                   /* of a ufunc: its row in ops.def, or -1 */
     bool adopts;                     /* whether results become mxnp arrays */
     bool is_maker;                   /* gives new numbers, of a default dtype */
@@ -74,19 +74,19 @@ static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
 static inline bool is_standard(PyObject *x) { return is_array(x) && as_array(x)->is_standard; }
 
-/* -- cross.c ----------------------------------------------------------------------- */
+/* -- convert.c ----------------------------------------------------------------------- */
 
 /* The arrays of one call, so that a result that is one of them, or a view of one,
  * can be recognised.  Borrowed references. */
-struct given {
+struct call_args {
     int n;
     bool is_full;     /* there were more arrays */
     bool into_dicts;  /* arrays that are values of dicts are unwrapped too */
     bool is_standard; /* results are arrays, never NumPy scalars */
     bool is_inside;   /* a result was a tuple, list or dict, which holds what is in it */
     PyObject *failed; /* one of them that was never written, or NULL */
-    PyObject *arrays[MAX_GIVEN];
-    Py_ssize_t holders[MAX_GIVEN]; /* references to their NumPy arrays before the call */
+    PyObject *arrays[MAX_CALL_ARGS];
+    Py_ssize_t holders[MAX_CALL_ARGS]; /* references to their NumPy arrays before the call */
     int nout;
     PyObject *outs[MAX_OUT]; /* NumPy arrays given as out: they are given back as such */
 };
@@ -107,32 +107,33 @@ static inline Py_ssize_t count_holders(PyObject *a)
 }
 
 /* The arrays are many: only what says how many there are is set. */
-static inline void given_begin(struct given *given)
+static inline void call_args_begin(struct call_args *call_args)
 {
-    given->n = given->nout = 0;
-    given->is_full = given->into_dicts = given->is_standard = given->is_inside = false;
-    given->failed = NULL;
+    call_args->n = call_args->nout = 0;
+    call_args->is_full = call_args->into_dicts = call_args->is_standard = call_args->is_inside =
+        false;
+    call_args->failed = NULL;
 }
 
-static inline void note(struct given *given, PyObject *x)
+static inline void call_args_add(struct call_args *call_args, PyObject *x)
 {
     root_of(x)->version++; /* NumPy may write it */
-    if (given->n == MAX_GIVEN) {
-        given->is_full = true;
-        if (!given->failed && root_of(x)->failure)
-            given->failed = x;
+    if (call_args->n == MAX_CALL_ARGS) {
+        call_args->is_full = true;
+        if (!call_args->failed && root_of(x)->failure)
+            call_args->failed = x;
         return;
     }
-    given->holders[given->n] = count_holders(x);
-    given->arrays[given->n++] = x;
+    call_args->holders[call_args->n] = count_holders(x);
+    call_args->arrays[call_args->n++] = x;
 }
 
 /* Borrowed: what NumPy is to see instead of x. */
-static inline PyObject *unwrap(PyObject *x, struct given *given)
+static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
 {
     PyTypeObject *type = Py_TYPE(x);
     if (type == array_type) {
-        note(given, x);
+        call_args_add(call_args, x);
         return as_array(x)->np_array;
     }
     if (type == ufunc_type)
@@ -143,41 +144,41 @@ static inline PyObject *unwrap(PyObject *x, struct given *given)
 }
 
 /* New reference: x unwrapped, to the given depth of tuples and lists. */
-PyObject *cross_unwrap(PyObject *x, struct given *given, int depth);
+PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth);
 
 /* New reference: keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
-PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth);
+PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, int depth);
 
 /* Takes a NumPy array: the array that was given and has this NumPy array, or a new array over
  * it.
  */
-PyObject *cross_adopt_host(PyObject *np_array, struct given *given);
+PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args);
 
 /* Takes result (NULL passes through): numpy arrays become mxnp arrays, also inside
  * tuples, lists and dicts. */
-PyObject *cross_adopt(PyObject *result, struct given *given, int depth);
+PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth);
 
 /* Takes result (NULL passes through): arrays and NumPy scalars, also in tuples, lists and
  * dicts, become arrays as the Array API standard has them.  Items of such an array, and what
  * operators and methods compute from it, are arrays of this kind too, and never NumPy scalars.
  */
-PyObject *cross_standard(PyObject *result, int depth);
+PyObject *convert_standard(PyObject *result, int depth);
 
 /* Ends an attempt that NumPy is to repeat: drops an error that NumPy makes of arguments.  -1:
  * another one stays set, as that of a handler of signals, which comes once. */
-int cross_drop_refusal(void);
+int convert_drop_refusal(void);
 
 /* Before NumPy gets the arrays inside the given ones: what is recorded for their memory
  * runs, or only their addresses are settled when nothing reads them.  -1 with an exception set.
  */
-int cross_prepare(struct given *given, bool reads);
+int convert_prepare(struct call_args *call_args, bool reads);
 
 /* After NumPy had them: those whose NumPy array somebody still has are marked as exported. */
-void cross_watch(const struct given *given);
+void convert_mark_exported(const struct call_args *call_args);
 
 /* Call a NumPy callable with args and kwargs unwrapped. */
-PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *args,
-                     PyObject *kwargs);
+PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *args,
+                       PyObject *kwargs);
 
 /* -- function.c -------------------------------------------------------------------- */
 

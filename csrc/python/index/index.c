@@ -103,7 +103,7 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
 {
     PyObject *array = as_index_array(item);
     if (!array)
-        cross_drop_refusal();
+        convert_drop_refusal();
     bool is_mask = array && PyArray_TYPE(np_array_of(array)) == NPY_BOOL, fits = false;
     if (is_mask) /* one that is a list is of no length that was looked at */
         fits = !PyList_CheckExact(item) && add_mask(index, array, axis);
@@ -272,7 +272,7 @@ static void read_key(struct index *index, PyObject *a, PyObject *key)
     PyObject *basic = items ? read_items(index, items, np_array_of(a)) : NULL;
     index->view = basic ? PyObject_GetItem(as_array(a)->np_array, basic) : NULL;
     if (basic && !index->view)
-        cross_drop_refusal();
+        convert_drop_refusal();
     Py_XDECREF(basic);
     Py_XDECREF(items);
 }

@@ -53,7 +53,7 @@ void index_release(struct made *made);
 
 /* A copy of a source, or of what it is in another dtype, as an operand with its own shape. */
 int index_copy(struct mx_operand *operand, const struct source *source, int row,
-               const struct shape *own, int wanted, struct made *made);
+               const struct shape *own, int fpe_mask, struct made *made);
 
 /* The strides of an operand with its own shape, which is broadcast to axes first..end-1. */
 void index_spread(struct mx_operand *operand, int own_ndim, int first, int end, int ndim);

@@ -16,7 +16,7 @@ static int record_check(const struct index *index, int j)
         return -1;
     shape_broadcast(&shape, indices);
     record_begin(&in, &loop, MX_NO_OP, "check", 1, 0, &shape, 0);
-    in.kind = MX_CHECK;
+    in.kind = MX_BOUNDS_CHECK;
     in.indexing.n = 0;
     in.indexing.sizes[0] = index->indexing.sizes[j];
     in.indexing.axis = index->axes[j];
@@ -72,7 +72,7 @@ void index_release(struct made *made)
 }
 
 int index_copy(struct mx_operand *operand, const struct source *source, int row,
-               const struct shape *own, int wanted, struct made *made)
+               const struct shape *own, int fpe_mask, struct made *made)
 {
     npy_intp strides[MX_MAX_NDIM] = {0};
     struct mx_buffer *buffer = record_new_temporary(source, 1, row, own, strides);
@@ -81,7 +81,7 @@ int index_copy(struct mx_operand *operand, const struct source *source, int row,
     made->buffers[made->n++] = buffer;
     record_temporary(operand, buffer, row, own, strides);
     return record_copy(source, NULL, NULL, source->code, NULL, buffer, strides, row, own,
-                       wanted);
+                       fpe_mask);
 }
 
 void index_spread(struct mx_operand *operand, int own_ndim, int first, int end, int ndim)

@@ -135,8 +135,8 @@ PyObject *selection_nonzero(PyObject *mask)
     if (status < 0 || (status == 0 && queue_write(mask) < 0))
         return NULL;
     if (status == 0) {
-        struct given given = {0};
-        return cross_adopt(PyArray_Nonzero(np_array_of(mask)), &given, 1);
+        struct call_args call_args = {0};
+        return convert_adopt(PyArray_Nonzero(np_array_of(mask)), &call_args, 1);
     }
     PyObject *all = PyTuple_Pack(1, places);
     Py_DECREF(places);

@@ -10,7 +10,7 @@ struct update {
     struct mx_loop loop;
     const char *name;
     int row;       /* dtype that the loop wants of values */
-    int wanted;    /* conditions */
+    int fpe_mask;  /* conditions */
     bool is_truth; /* the loop gives bool, which is cast: on a device only */
     bool in_order; /* also there; else floats may be updated in any order */
 };
@@ -56,13 +56,13 @@ static int value_operand(struct mx_operand *operand, const struct index *index,
     if (!value->scalar && !source_is_value(value) &&
         root_of(value->array) == root_of(index->table.array)) {
         struct shape own = shape_of(value->np_array);
-        if (index_copy(operand, value, update->row, &own, update->wanted, made) < 0)
+        if (index_copy(operand, value, update->row, &own, update->fpe_mask, made) < 0)
             return -1;
         index_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
         return 1;
     }
-    int status =
-        record_input(operand, value, update->row, &index->shape, update->wanted, site, &buffer);
+    int status = record_input(operand, value, update->row, &index->shape, update->fpe_mask,
+                              site, &buffer);
     if (buffer)
         made->buffers[made->n++] = buffer;
     return status;
@@ -78,7 +78,7 @@ static int record_scatter(const struct index *index, const struct source *value,
     if (!site)
         return -1;
     record_begin(&in, &update->loop, update->op, update->name, n + 1, 1, &index->shape,
-                 update->wanted);
+                 update->fpe_mask);
     in.kind = MX_SCATTER;
     in.update = update->kind;
     in.indexing = index->indexing;
@@ -276,9 +276,9 @@ int index_assign(PyObject *a, PyObject *key, PyObject *value)
     if (row < 0 || is_own_mask(a, key) || !source_read(value, &from) ||
         !read_assignment(&from, row, &update))
         return 0;
-    update.wanted = call_site_conditions();
-    if (update.wanted < 0)
-        return update.wanted == -1 ? 0 : -1;
+    update.fpe_mask = call_site_conditions();
+    if (update.fpe_mask < 0)
+        return update.fpe_mask == -1 ? 0 : -1;
     return update_key(a, key, &from, &update, INDEX_IN_BOUNDS);
 }
 
@@ -302,12 +302,12 @@ static PyObject *update(PyObject *module, PyObject *args)
     }
     kind.in_order = in_order;
     bool is_ordering = op == MX_OP_maximum || op == MX_OP_minimum;
-    kind.wanted = call_site_conditions();
-    if (kind.wanted == -2)
+    kind.fpe_mask = call_site_conditions();
+    if (kind.fpe_mask == -2)
         return NULL;
-    int status = kind.wanted < 0 ? 0 : 1;
+    int status = kind.fpe_mask < 0 ? 0 : 1;
     if (is_ordering && kind.kind != MX_BY_LOOP)
-        kind.wanted = 0; /* comparisons with NaN are no condition */
+        kind.fpe_mask = 0; /* comparisons with NaN are no condition */
     if (status > 0)
         status = update_key(a, key, &value, &kind, bounds);
     if (status == 0)

@@ -151,16 +151,16 @@ struct operation {
 
 static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
-    struct given given;
-    given_begin(&given);
+    struct call_args call_args;
+    call_args_begin(&call_args);
     if (prepare(a, b) < 0)
         return NULL;
     if (!is_harmless(a) || !is_harmless(b))
-        note(&given, is_array(a) ? a : b);
+        call_args_add(&call_args, is_array(a) ? a : b);
     PyObject *result = how->slot(operand(a), operand(b));
     if (is_left_to_package(&result, a, b, how->reflected))
-        result = cross_adopt(how->call(as_array(a)->np_array, b), &given, 0);
-    cross_watch(&given);
+        result = convert_adopt(how->call(as_array(a)->np_array, b), &call_args, 0);
+    convert_mark_exported(&call_args);
     return result;
 }
 
@@ -229,7 +229,7 @@ static const char *name_of(int op)
 /* Takes the result of an operation: an array, not a scalar, if that is so of an operand. */
 static inline PyObject *as_operands(PyObject *a, PyObject *b, PyObject *result)
 {
-    return is_standard(a) || is_standard(b) ? cross_standard(result, 0) : result;
+    return is_standard(a) || is_standard(b) ? convert_standard(result, 0) : result;
 }
 
 #define DEFINE_UNARY(name)                                                                \
@@ -259,17 +259,17 @@ BINARY_OPERATORS(DEFINE_BINARY)
 static PyObject *call_divmod(PyObject *a, PyObject *b)
 {
     struct operation how = OPERATOR(MX_OP_divmod, divmod, PyNumber_Divmod, rdivmod);
-    struct given given = {.is_standard = is_standard(a) || is_standard(b)};
+    struct call_args call_args = {.is_standard = is_standard(a) || is_standard(b)};
     PyObject *results[2], *inputs[] = {a, b};
     int status = 0;
     if (is_for_queue(MX_OP_divmod, a, b))
         status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
-        return cross_adopt(call_slot(&how, a, b), &given, 1);
+        return convert_adopt(call_slot(&how, a, b), &call_args, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
-    return cross_adopt(both, &given, 1);
+    return convert_adopt(both, &call_args, 1);
 }
 
 static PyObject *array_divmod(PyObject *a, PyObject *b)
@@ -369,16 +369,16 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
-    struct given given;
-    given_begin(&given);
+    struct call_args call_args;
+    call_args_begin(&call_args);
     if (!is_harmless(b))
-        note(&given, a);
+        call_args_add(&call_args, a);
     PyObject *x = as_array(a)->np_array, *y = operand(b);
     bool is_asked = y == b && is_subclass(y);
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
     if (is_left_to_package(&result, a, b, reflected[op]))
-        result = cross_adopt(PyObject_RichCompare(x, y, op), &given, 0);
-    cross_watch(&given);
+        result = convert_adopt(PyObject_RichCompare(x, y, op), &call_args, 0);
+    convert_mark_exported(&call_args);
     return adopt_fresh(result);
 }
 
@@ -422,8 +422,8 @@ static Py_ssize_t array_length(PyObject *a) { return PyObject_Size(as_array(a)->
 
 static int array_contains(PyObject *a, PyObject *x)
 {
-    struct given given = {0};
-    PyObject *value = unwrap(x, &given);
+    struct call_args call_args = {0};
+    PyObject *value = unwrap(x, &call_args);
     struct span span;
     span_begin(&span, SPAN_READ, "in");
     int is_in = prepare(a, x) < 0 ? -1 : PySequence_Contains(as_array(a)->np_array, value);
@@ -434,10 +434,10 @@ static int array_contains(PyObject *a, PyObject *x)
 /* A view taken from a; anything else is a copy or an element. */
 static PyObject *adopt_item(PyObject *a, PyObject *item)
 {
-    struct given given = {.n = 1, .arrays = {a}};
+    struct call_args call_args = {.n = 1, .arrays = {a}};
     if (!item || Py_TYPE(item) != np_array_type)
         return item;
-    return cross_adopt_host(item, &given);
+    return convert_adopt_array(item, &call_args);
 }
 
 static inline bool is_view_of(PyObject *item, PyObject *a)
@@ -486,7 +486,7 @@ static PyObject *take_by_scalar(PyObject *a, PyObject *key)
 
 __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *key)
 {
-    struct given given;
+    struct call_args call_args;
     PyObject *selected;
     if (is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL) {
         int status = selection_take(a, key, &selected);
@@ -497,9 +497,9 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
         index_may_be_worth_it(a, key, is_unwritten(a)) ? index_take(a, key, &selected) : 0;
     if (status != 0)
         return status < 0 ? NULL : selected;
-    given_begin(&given);
-    PyObject *index = cross_unwrap(key, &given, 1);
-    if (!index || cross_prepare(&given, true) < 0) {
+    call_args_begin(&call_args);
+    PyObject *index = convert_unwrap(key, &call_args, 1);
+    if (!index || convert_prepare(&call_args, true) < 0) {
         Py_XDECREF(index);
         return NULL;
     }
@@ -545,7 +545,7 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
         return -1;
     PyObject *view = PyObject_GetItem(as_array(a)->np_array, key);
     if (!view)
-        return cross_drop_refusal();
+        return convert_drop_refusal();
     int status = 0;
     if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
                                 is_in_use(a) || (is_array(value) && is_in_use(value))))
@@ -561,8 +561,8 @@ static int assign(PyObject *np_array, PyObject *index, PyObject *value)
 
 static int assign_item(PyObject *a, PyObject *key, PyObject *value)
 {
-    struct given given;
-    given_begin(&given);
+    struct call_args call_args;
+    call_args_begin(&call_args);
     PyObject *np_array = as_array(a)->np_array;
     int status = value ? record_item(a, key, value) : 0;
     if (status == 0 && value && index_may_be_worth_it(a, key, is_in_use(a)))
@@ -570,13 +570,13 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     root_of(a)->version++;
     if (status != 0)
         return status < 0 ? -1 : 0;
-    PyObject *index = cross_unwrap(key, &given, 1);
+    PyObject *index = convert_unwrap(key, &call_args, 1);
     if (!index)
         return -1;
     /* An array that becomes an element of an object array keeps its identity. */
     bool as_it_is = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
-    PyObject *source = as_it_is ? value : cross_unwrap(value, &given, MAX_DEPTH);
-    if ((value && !source) || cross_prepare(&given, true) < 0 || prepare(a, NULL) < 0)
+    PyObject *source = as_it_is ? value : convert_unwrap(value, &call_args, MAX_DEPTH);
+    if ((value && !source) || convert_prepare(&call_args, true) < 0 || prepare(a, NULL) < 0)
         status = -1;
     else
         status = assign(np_array, index, source);
@@ -802,7 +802,7 @@ static PyObject *call_with_hosts(const struct function *f, PyObject *args, PyObj
 {
     PyObject *method = PyObject_GetAttr(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
     PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
-    PyObject *result = method && operands ? cross_call(f, method, operands, kwargs) : NULL;
+    PyObject *result = method && operands ? convert_call(f, method, operands, kwargs) : NULL;
     Py_XDECREF(operands);
     Py_XDECREF(method);
     return result;
@@ -816,14 +816,14 @@ static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
         PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
         PyObject *ufunc = PyTuple_GetItem(args, 0);
         if (operands && record_plain(ufunc, operands, &result) == 0)
-            result = cross_call(&plain, ufunc, operands, NULL);
+            result = convert_call(&plain, ufunc, operands, NULL);
         Py_XDECREF(operands);
         return result;
     }
     /* NumPy's own answers NotImplemented when another operand is to be asked. */
     PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_ufunc__");
     if (call)
-        result = cross_call(&plain, call, args, kwargs);
+        result = convert_call(&plain, call, args, kwargs);
     Py_XDECREF(call);
     if (is_refused_by_package(&result, args))
         result = call_with_hosts(&plain, args, kwargs);
@@ -858,21 +858,21 @@ static bool are_arrays(PyObject *types)
 static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
                                PyObject *positional, PyObject *named)
 {
-    struct given given = {0};
+    struct call_args call_args = {0};
     PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_function__");
-    PyObject *kinds = cross_unwrap(types, &given, 1);
-    PyObject *values = cross_unwrap(positional, &given, MAX_DEPTH);
-    PyObject *items =
-        PyDict_Check(named) ? cross_unwrap_kwargs(named, &given, MAX_DEPTH) : Py_NewRef(named);
+    PyObject *kinds = convert_unwrap(types, &call_args, 1);
+    PyObject *values = convert_unwrap(positional, &call_args, MAX_DEPTH);
+    PyObject *items = PyDict_Check(named) ? convert_unwrap_kwargs(named, &call_args, MAX_DEPTH)
+                                          : Py_NewRef(named);
     PyObject *result = NULL;
-    if (call && kinds && values && items && cross_prepare(&given, true) == 0)
+    if (call && kinds && values && items && convert_prepare(&call_args, true) == 0)
         result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
-    result = cross_adopt(result, &given, MAX_DEPTH);
+    result = convert_adopt(result, &call_args, MAX_DEPTH);
     Py_XDECREF(items);
     Py_XDECREF(values);
     Py_XDECREF(kinds);
     Py_XDECREF(call);
-    cross_watch(&given);
+    convert_mark_exported(&call_args);
     return result;
 }
 
@@ -1016,8 +1016,8 @@ static void array_dealloc(PyObject *self)
     memory_disown(self);
     Py_CLEAR(a->np_array);
     Py_CLEAR(a->base);
-    if (queue_kept > 0)
-        queue_drop_kept();
+    if (queue_rematerializable > 0)
+        queue_drop_rematerializable();
     if (nspare < NSPARE && type == array_type) {
         memset(&a->weakrefs, 0, sizeof *a - offsetof(struct array, weakrefs));
         spare[nspare++] = a;

@@ -20,7 +20,8 @@ struct function *function_that_records(PyObject *original)
         return NULL;
     }
     struct function *f = (struct function *)ours;
-    bool records = PyObject_TypeCheck(ours, function_type) && f->queued && f->queued != Py_None;
+    bool records = PyObject_TypeCheck(ours, function_type) && f->implementation &&
+                   f->implementation != Py_None;
     return records ? f : NULL;
 }
 
@@ -39,27 +40,28 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     self->wrapped = wrapped;
     self->adopts = adopts;
     self->operation = -1;
-    self->worth = 1;
+    self->threshold_factor = 1;
     self->depth = depth;
     return (PyObject *)self;
 }
 
-static bool is_large(PyObject *a, int worth)
+static bool is_large(PyObject *a, int threshold_factor)
 {
     return is_unwritten(a) ||
-           queue_weight((PyArrayObject *)as_array(a)->np_array) / worth >= queue_threshold;
+           queue_weight((PyArrayObject *)as_array(a)->np_array) / threshold_factor >=
+               queue_threshold;
 }
 
 /* Whether one of the arguments, or of those in a first list or tuple, is for the queue. */
-static bool has_large(PyObject *args, int depth, int worth)
+static bool has_large(PyObject *args, int depth, int threshold_factor)
 {
     bool is_list = PyList_CheckExact(args);
     Py_ssize_t n = is_list ? PyList_Size(args) : PyTuple_Size(args);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = is_list ? PyList_GetItem(args, i) : PyTuple_GetItem(args, i);
-        if (is_array(x) ? is_large(x, worth)
+        if (is_array(x) ? is_large(x, threshold_factor)
                         : depth > 0 && (PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
-                              has_large(x, depth - 1, worth))
+                              has_large(x, depth - 1, threshold_factor))
             return true;
     }
     return false;
@@ -96,21 +98,21 @@ static bool has_large_shape(PyObject *args)
 static bool has_large_range(PyObject *args)
 {
     Py_ssize_t n = PyTuple_Size(args);
-    double given[3] = {0, 0, 1};
+    double call_args[3] = {0, 0, 1};
     for (Py_ssize_t i = 0; i < n && i < 3; i++) {
         PyObject *number = PyTuple_GetItem(args, i);
         if (!PyLong_CheckExact(number) && !PyFloat_CheckExact(number))
             return false;
-        given[i] = PyFloat_AsDouble(number);
+        call_args[i] = PyFloat_AsDouble(number);
     }
     PyErr_Clear();
-    double length = n == 1 ? given[0] : (given[1] - given[0]) / given[2];
+    double length = n == 1 ? call_args[0] : (call_args[1] - call_args[0]) / call_args[2];
     return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
 }
 
 static bool is_for_queue(const struct function *f, PyObject *args)
 {
-    switch (f->sized_by) {
+    switch (f->size_rule) {
     case 's':
         return has_large_shape(args);
     case 'r':
@@ -118,7 +120,7 @@ static bool is_for_queue(const struct function *f, PyObject *args)
     case 'q':
         return true;
     default:
-        return has_large(args, 1, f->worth);
+        return has_large(args, 1, f->threshold_factor);
     }
 }
 
@@ -197,15 +199,15 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     bool is_plain = expression_takes(args, kwargs);
     if (!is_plain && expression_close() < 0)
         return NULL;
-    struct mx_buffer *lent = queue_lend(self, args);
-    if (!lent && PyErr_Occurred()) /* of a handler of signals */
+    struct mx_buffer *elided = queue_elide(self, args);
+    if (!elided && PyErr_Occurred()) /* of a handler of signals */
         return NULL;
     if (is_plain)
         expression_enter();
-    PyObject *result = PyObject_Call(f->queued, args, kwargs);
+    PyObject *result = PyObject_Call(f->implementation, args, kwargs);
     if (is_plain && expression_leave(self, result, NULL, 0) < 0)
         Py_CLEAR(result);
-    queue_end_lending(lent);
+    queue_end_elision(elided);
     return result;
 }
 
@@ -215,7 +217,7 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
     if (f->operation >= 0 && (has_large(args, 0, 1) || has_costly(f->operation, args))) {
         if (record(f, args, kwargs, &result) != 0)
             return result;
-    } else if (f->queued && f->queued != Py_None && is_for_queue(f, args)) {
+    } else if (f->implementation && f->implementation != Py_None && is_for_queue(f, args)) {
         result = call_queued(f, args, kwargs);
         /* What is wrong with the arguments is for NumPy to say. */
         bool is_refused = result ? result == Py_NotImplemented
@@ -228,15 +230,15 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
     }
     if (!f->choose || f->choose == Py_None) {
         PyObject *all = kwargs ? with_out_last(f, args, kwargs) : NULL;
-        result = all ? cross_call(f, f->wrapped, all, NULL)
-                     : cross_call(f, f->wrapped, args, kwargs);
+        result = all ? convert_call(f, f->wrapped, all, NULL)
+                     : convert_call(f, f->wrapped, args, kwargs);
         Py_XDECREF(all);
         return result;
     }
     PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
     if (!chosen)
         return NULL;
-    result = cross_call(f, chosen, args, kwargs);
+    result = convert_call(f, chosen, args, kwargs);
     Py_DECREF(chosen);
     return result;
 }
@@ -244,9 +246,9 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
 /* Takes the result of a call that makes numbers; gives it in a dtype that the device has. */
 static PyObject *narrowed(PyObject *result, PyObject *args, PyObject *kwargs)
 {
-    PyObject *narrow, *given = kwargs ? Py_NewRef(kwargs) : PyDict_New();
-    PyObject *all = given ? PyTuple_Pack(3, result, args, given) : NULL;
-    Py_XDECREF(given);
+    PyObject *narrow, *call_args = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+    PyObject *all = call_args ? PyTuple_Pack(3, result, args, call_args) : NULL;
+    Py_XDECREF(call_args);
     int status = device_call(DEVICE_NARROW, all, &narrow);
     if (status == 0)
         return result;
@@ -268,7 +270,7 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
     PyErr_Clear();
     profile_begin(&span, SPAN_OPERATION, name);
     PyObject *result = function_run(f, args, kwargs);
-    profile_end_call(&span, args, f->worth, result);
+    profile_end_call(&span, args, f->threshold_factor, result);
     Py_XDECREF(own);
     return result;
 }
@@ -288,7 +290,7 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
         profile_is_on ? call_counted(f, args, kwargs) : function_run(f, args, kwargs);
     if (result && f->is_maker && device_narrows_doubles() && device_has(DEVICE_NARROW))
         result = narrowed(result, args, kwargs);
-    return gives_standard(f, args) ? cross_standard(result, MAX_DEPTH) : result;
+    return gives_standard(f, args) ? convert_standard(result, MAX_DEPTH) : result;
 }
 
 PyObject *function_standard(PyObject *function)
@@ -299,9 +301,9 @@ PyObject *function_standard(PyObject *function)
         return NULL;
     copy->wrapped = Py_NewRef(f->wrapped);
     copy->choose = Py_XNewRef(f->choose);
-    copy->queued = Py_XNewRef(f->queued);
-    copy->worth = f->worth;
-    copy->sized_by = f->sized_by;
+    copy->implementation = Py_XNewRef(f->implementation);
+    copy->threshold_factor = f->threshold_factor;
+    copy->size_rule = f->size_rule;
     copy->operation = f->operation;
     copy->adopts = f->adopts;
     copy->is_maker = f->is_maker;
@@ -359,7 +361,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     struct function *f = (struct function *)self;
     Py_VISIT(f->wrapped);
     Py_VISIT(f->choose);
-    Py_VISIT(f->queued);
+    Py_VISIT(f->implementation);
     Py_VISIT(f->dict);
     Py_VISIT(Py_TYPE(self));
     return 0;
@@ -369,7 +371,7 @@ static int function_clear(PyObject *self)
 {
     struct function *f = (struct function *)self;
     Py_CLEAR(f->choose);
-    Py_CLEAR(f->queued);
+    Py_CLEAR(f->implementation);
     Py_CLEAR(f->dict);
     return 0;
 }
@@ -383,7 +385,7 @@ static void function_dealloc(PyObject *self)
         PyObject_ClearWeakRefs(self);
     Py_XDECREF(f->wrapped);
     Py_XDECREF(f->choose);
-    Py_XDECREF(f->queued);
+    Py_XDECREF(f->implementation);
     Py_XDECREF(f->dict);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
@@ -395,14 +397,14 @@ static PyMemberDef function_members[] = {
      "The NumPy callable."},
     {"choose", T_OBJECT, offsetof(struct function, choose), 0,
      "None, or a function of a call's arguments that gives the NumPy callable for it."},
-    {"queued", T_OBJECT, offsetof(struct function, queued), 0,
+    {"implementation", T_OBJECT, offsetof(struct function, implementation), 0,
      "None, or what is called first when an array is large: it records the operation, or "
      "gives NotImplemented."},
-    {"worth", T_INT, offsetof(struct function, worth), 0,
-     "Times the threshold: from that size on an array is large for `queued`."},
-    {"sized_by", T_CHAR, offsetof(struct function, sized_by), 0,
+    {"threshold_factor", T_INT, offsetof(struct function, threshold_factor), 0,
+     "Times the threshold: from that size on an array is large for `implementation`."},
+    {"size_rule", T_CHAR, offsetof(struct function, size_rule), 0,
      "What is large: \"a\", an argument; \"s\", the shape that comes first; \"r\", a range; "
-     "\"q\", what `queued` says."},
+     "\"q\", what `implementation` decides."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "Of a ufunc: its row in ops.def, or -1."},
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,

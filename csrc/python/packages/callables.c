@@ -201,13 +201,13 @@ static int attribute_set(PyObject *self, PyObject *value, void *closure)
 {
     PyGetSetDef *original = ((struct attribute *)closure)->original;
     PyObject *row[1];
-    struct given given;
+    struct call_args call_args;
     if (!value || !crossing_is_needed(&value, 1))
         return original->set(self, value, original->closure);
-    if (crossing_begin(&value, 1, row, &given) < 0)
+    if (crossing_begin(&value, 1, row, &call_args) < 0)
         return -1;
     int status = original->set(self, row[0], original->closure);
-    cross_watch(&given);
+    convert_mark_exported(&call_args);
     crossing_release(row, 1);
     return status;
 }

@@ -53,21 +53,21 @@ bool crossing_is_needed(PyObject *const *args, Py_ssize_t n)
     return any_holds_array(args, n, DEPTH + 1);
 }
 
-PyObject *crossing_end(struct given *given, PyObject *result)
+PyObject *crossing_end(struct call_args *call_args, PyObject *result)
 {
-    cross_watch(given);
-    for (int i = 0; result && i < given->n; i++)
-        if (as_array(given->arrays[i])->np_array == result) {
+    convert_mark_exported(call_args);
+    for (int i = 0; result && i < call_args->n; i++)
+        if (as_array(call_args->arrays[i])->np_array == result) {
             Py_DECREF(result);
-            return Py_NewRef(given->arrays[i]);
+            return Py_NewRef(call_args->arrays[i]);
         }
     return result;
 }
 
-static void begin_call(struct given *given)
+static void begin_call(struct call_args *call_args)
 {
-    given_begin(given);
-    given->into_dicts = true;
+    call_args_begin(call_args);
+    call_args->into_dicts = true;
 }
 
 void crossing_release(PyObject **items, Py_ssize_t n)
@@ -76,15 +76,16 @@ void crossing_release(PyObject **items, Py_ssize_t n)
         Py_XDECREF(items[i]);
 }
 
-int crossing_begin(PyObject *const *args, Py_ssize_t n, PyObject **out, struct given *given)
+int crossing_begin(PyObject *const *args, Py_ssize_t n, PyObject **out,
+                   struct call_args *call_args)
 {
-    begin_call(given);
+    begin_call(call_args);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!(out[i] = cross_unwrap(args[i], given, DEPTH + 1))) {
+        if (!(out[i] = convert_unwrap(args[i], call_args, DEPTH + 1))) {
             crossing_release(out, i);
             return -1;
         }
-    if (cross_prepare(given, true) == 0)
+    if (convert_prepare(call_args, true) == 0)
         return 0;
     crossing_release(out, n);
     return -1;
@@ -98,11 +99,11 @@ static PyObject *call_crossed(row_call call, const void *context, PyObject *cons
     PyObject *inlined[N_INLINE], *result = NULL;
     Py_ssize_t all = crossing_number(flags) + crossing_count(names);
     PyObject **row = all <= N_INLINE ? inlined : PyMem_Malloc((size_t)all * sizeof(PyObject *));
-    struct given given;
+    struct call_args call_args;
     if (!row)
         return PyErr_NoMemory();
-    if (crossing_begin(args, all, row, &given) == 0) {
-        result = crossing_end(&given, call(context, row, flags & ~ARGUMENTS_OFFSET, names));
+    if (crossing_begin(args, all, row, &call_args) == 0) {
+        result = crossing_end(&call_args, call(context, row, flags & ~ARGUMENTS_OFFSET, names));
         crossing_release(row, all);
     }
     if (row != inlined)

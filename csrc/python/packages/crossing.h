@@ -8,11 +8,12 @@ bool crossing_is_needed(PyObject *const *args, Py_ssize_t n);
 
 /* The arguments as compiled code gets them, in *out, and what is recorded for them has run.  0,
  * or -1 with an exception set and nothing to release. */
-int crossing_begin(PyObject *const *args, Py_ssize_t n, PyObject **out, struct given *given);
+int crossing_begin(PyObject *const *args, Py_ssize_t n, PyObject **out,
+                   struct call_args *call_args);
 
 /* Takes the result of the call (NULL passes through): the array if it is the NumPy array of
  * one. */
-PyObject *crossing_end(struct given *given, PyObject *result);
+PyObject *crossing_end(struct call_args *call_args, PyObject *result);
 
 void crossing_release(PyObject **args, Py_ssize_t n);
 

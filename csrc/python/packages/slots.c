@@ -12,12 +12,12 @@
 SHARED PyObject *binary_crossed(binaryfunc original, PyObject *a, PyObject *b)
 {
     PyObject *row[2], *args[] = {a, b};
-    struct given given;
+    struct call_args call_args;
     if (!crossing_is_needed(args, 2))
         return original(a, b);
-    if (crossing_begin(args, 2, row, &given) < 0)
+    if (crossing_begin(args, 2, row, &call_args) < 0)
         return NULL;
-    PyObject *result = crossing_end(&given, original(row[0], row[1]));
+    PyObject *result = crossing_end(&call_args, original(row[0], row[1]));
     crossing_release(row, 2);
     return result;
 }
@@ -25,12 +25,12 @@ SHARED PyObject *binary_crossed(binaryfunc original, PyObject *a, PyObject *b)
 SHARED PyObject *compare_crossed(richcmpfunc original, PyObject *a, PyObject *b, int op)
 {
     PyObject *row[1];
-    struct given given;
+    struct call_args call_args;
     if (!crossing_is_needed(&b, 1))
         return original(a, b, op);
-    if (crossing_begin(&b, 1, row, &given) < 0)
+    if (crossing_begin(&b, 1, row, &call_args) < 0)
         return NULL;
-    PyObject *result = crossing_end(&given, original(a, row[0], op));
+    PyObject *result = crossing_end(&call_args, original(a, row[0], op));
     crossing_release(row, 1);
     return result;
 }
@@ -39,13 +39,13 @@ SHARED PyObject *ternary_crossed(ternaryfunc original, PyObject *self, PyObject 
                                  PyObject *kwargs)
 {
     PyObject *row[2] = {args, kwargs}, *crossed[2];
-    struct given given;
+    struct call_args call_args;
     if (!crossing_is_needed(row, kwargs ? 2 : 1))
         return original(self, args, kwargs);
-    if (crossing_begin(row, kwargs ? 2 : 1, crossed, &given) < 0)
+    if (crossing_begin(row, kwargs ? 2 : 1, crossed, &call_args) < 0)
         return NULL;
     PyObject *result =
-        crossing_end(&given, original(self, crossed[0], kwargs ? crossed[1] : NULL));
+        crossing_end(&call_args, original(self, crossed[0], kwargs ? crossed[1] : NULL));
     crossing_release(crossed, kwargs ? 2 : 1);
     return result;
 }
@@ -53,13 +53,13 @@ SHARED PyObject *ternary_crossed(ternaryfunc original, PyObject *self, PyObject 
 SHARED int init_crossed(initproc original, PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *row[2] = {args, kwargs}, *crossed[2];
-    struct given given;
+    struct call_args call_args;
     if (!crossing_is_needed(row, kwargs ? 2 : 1))
         return original(self, args, kwargs);
-    if (crossing_begin(row, kwargs ? 2 : 1, crossed, &given) < 0)
+    if (crossing_begin(row, kwargs ? 2 : 1, crossed, &call_args) < 0)
         return -1;
     int status = original(self, crossed[0], kwargs ? crossed[1] : NULL);
-    cross_watch(&given);
+    convert_mark_exported(&call_args);
     crossing_release(crossed, kwargs ? 2 : 1);
     return status;
 }
@@ -69,13 +69,13 @@ SHARED int assign_crossed(objobjargproc original, PyObject *self, PyObject *key,
 {
     PyObject *args[] = {key, value}, *row[2];
     int n = value ? 2 : 1;
-    struct given given;
+    struct call_args call_args;
     if (!crossing_is_needed(args, n))
         return original(self, key, value);
-    if (crossing_begin(args, n, row, &given) < 0)
+    if (crossing_begin(args, n, row, &call_args) < 0)
         return -1;
     int status = original(self, row[0], value ? row[1] : NULL);
-    cross_watch(&given);
+    convert_mark_exported(&call_args);
     crossing_release(row, n);
     return status;
 }
@@ -83,13 +83,13 @@ SHARED int assign_crossed(objobjargproc original, PyObject *self, PyObject *key,
 SHARED int contains_crossed(objobjproc original, PyObject *self, PyObject *x)
 {
     PyObject *row[1];
-    struct given given;
+    struct call_args call_args;
     if (!crossing_is_needed(&x, 1))
         return original(self, x);
-    if (crossing_begin(&x, 1, row, &given) < 0)
+    if (crossing_begin(&x, 1, row, &call_args) < 0)
         return -1;
     int status = original(self, row[0]);
-    cross_watch(&given);
+    convert_mark_exported(&call_args);
     crossing_release(row, 1);
     return status;
 }

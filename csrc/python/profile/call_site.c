@@ -31,22 +31,22 @@ static const struct {
 static int read_conditions(void)
 {
     PyObject *modes = PyObject_CallNoArgs(geterr);
-    int wanted = 0;
+    int fpe_mask = 0;
     if (!modes)
         return -2;
-    for (size_t i = 0; i < sizeof conditions / sizeof *conditions && wanted >= 0; i++) {
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions && fpe_mask >= 0; i++) {
         PyObject *mode = PyDict_GetItemString(modes, conditions[i].kind);
         if (!mode) { /* there is no memory for its name */
             PyErr_NoMemory();
-            wanted = -2;
+            fpe_mask = -2;
         } else if (PyUnicode_CompareWithASCIIString(mode, "warn") == 0) {
-            wanted |= conditions[i].number;
+            fpe_mask |= conditions[i].number;
         } else if (PyUnicode_CompareWithASCIIString(mode, "ignore") != 0) {
-            wanted = -1;
+            fpe_mask = -1;
         }
     }
     Py_DECREF(modes);
-    return wanted;
+    return fpe_mask;
 }
 
 int call_site_conditions(void)
@@ -57,12 +57,12 @@ int call_site_conditions(void)
     if (!state)
         return -2;
     if (state != current_state) {
-        int wanted = read_conditions();
-        if (wanted == -2) {
+        int fpe_mask = read_conditions();
+        if (fpe_mask == -2) {
             Py_DECREF(state);
             return -2;
         }
-        current_conditions = wanted;
+        current_conditions = fpe_mask;
         Py_XDECREF(current_state);
         current_state = Py_NewRef(state);
     }

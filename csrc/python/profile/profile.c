@@ -41,7 +41,7 @@ struct row {
     struct key key; /* references */
     int64_t calls, elements, nanoseconds, bytes_read, bytes_written;
     int64_t n_fused, fused_nanoseconds; /* calls together with others */
-    int64_t n_unwritten;                /* results that never were in memory */
+    int64_t n_elided;                   /* results that never were in memory */
     int64_t n_large;                    /* calls of NumPy with arrays that are recorded else */
     int64_t n_doubles;                  /* calls with operands that no GPU takes */
 };
@@ -273,7 +273,8 @@ static void measure(PyObject *x, int depth, struct extent *extent)
     }
 }
 
-static void end(struct span *span, struct extent *extent, int worth, PyObject *result)
+static void end(struct span *span, struct extent *extent, int threshold_factor,
+                PyObject *result)
 {
     int64_t total = mx_now() - span->begin;
     /* What reads an element for another operation is a part of that. */
@@ -296,27 +297,28 @@ static void end(struct span *span, struct extent *extent, int worth, PyObject *r
     if (row && span->is_numpys) {
         row->bytes_read += read;
         row->bytes_written += extent->bytes - read;
-        row->n_large += span->kind != SPAN_READ && extent->weight / worth >= queue_threshold;
+        row->n_large +=
+            span->kind != SPAN_READ && extent->weight / threshold_factor >= queue_threshold;
         add_event(row, span->begin, total, 0, elements);
     }
     PyErr_Restore(type, value, traceback);
 }
 
-void profile_end(struct span *span, PyObject *const *operands, Py_ssize_t n, int worth,
-                 PyObject *result)
+void profile_end(struct span *span, PyObject *const *operands, Py_ssize_t n,
+                 int threshold_factor, PyObject *result)
 {
     struct extent extent = {0};
     for (Py_ssize_t i = 0; i < n && span->is_numpys; i++)
         measure(operands[i], 0, &extent);
-    end(span, &extent, worth, result);
+    end(span, &extent, threshold_factor, result);
 }
 
-void profile_end_call(struct span *span, PyObject *args, int worth, PyObject *result)
+void profile_end_call(struct span *span, PyObject *args, int threshold_factor, PyObject *result)
 {
     struct extent extent = {0};
     if (span->is_numpys)
         measure(args, 2, &extent);
-    end(span, &extent, worth, result);
+    end(span, &extent, threshold_factor, result);
 }
 
 /* -- What the spans are not ---------------------------------------------------------- */
@@ -409,15 +411,15 @@ void profile_ran(const struct mx_instruction *in)
     struct row *row = count(&key, cost->nanoseconds, elements);
     if (!row)
         return;
-    if (cost->is_again) /* it was counted when it ran first */
+    if (cost->is_rematerialized) /* it was counted when it ran first */
         row->calls--;
     else
         row->n_doubles += has_doubles(in);
     row->bytes_read += (int64_t)cost->bytes_read;
     row->bytes_written += (int64_t)cost->bytes_written;
-    row->n_unwritten += cost->n_unwritten;
+    row->n_elided += cost->n_elided;
     if (cost->n_together > 1) {
-        row->n_fused += !cost->is_again;
+        row->n_fused += !cost->is_rematerialized;
         row->fused_nanoseconds += cost->nanoseconds;
     }
     add_event(row, cost->begin, cost->nanoseconds, cost->group, elements);
@@ -483,7 +485,7 @@ static PyObject *row_object(const struct row *row)
         "(OisNNLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
         lane_words[key->lane], kind, name, (long long)row->calls, (long long)row->elements,
         (long long)row->nanoseconds, (long long)row->bytes_read, (long long)row->bytes_written,
-        (long long)row->n_fused, (long long)row->fused_nanoseconds, (long long)row->n_unwritten,
+        (long long)row->n_fused, (long long)row->fused_nanoseconds, (long long)row->n_elided,
         (long long)row->n_large, (long long)row->n_doubles);
 }
 

@@ -42,9 +42,10 @@ struct span {
 };
 
 void profile_begin(struct span *span, enum span_kind kind, struct span_name name);
-void profile_end(struct span *span, PyObject *const *operands, Py_ssize_t n, int worth,
-                 PyObject *result);
-void profile_end_call(struct span *span, PyObject *args, int worth, PyObject *result);
+void profile_end(struct span *span, PyObject *const *operands, Py_ssize_t n,
+                 int threshold_factor, PyObject *result);
+void profile_end_call(struct span *span, PyObject *args, int threshold_factor,
+                      PyObject *result);
 void profile_pop(struct span *span);
 struct span *profile_innermost(void); /* NULL: none */
 

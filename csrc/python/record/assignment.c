@@ -15,9 +15,9 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
         return 0;
     if (is_complex_row(source_own_row(&from)) && !is_complex_row(to.code))
         return 0; /* NumPy warns that imaginary parts are discarded, or refuses */
-    int wanted = call_site_conditions();
-    if (wanted < 0)
-        return wanted == -1 ? 0 : -1;
+    int fpe_mask = call_site_conditions();
+    if (fpe_mask < 0)
+        return fpe_mask == -1 ? 0 : -1;
     int from_row = from.code < NTYPES ? from.code : to.code;
     struct mx_loop loop = {.function = core->cast_loop(from_row, to.code)};
     if (!loop.function)
@@ -45,16 +45,16 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
         npy_intp strides[MX_MAX_NDIM];
         struct mx_buffer *made = record_new_temporary(&from, 1, from.code, &shape, strides);
         status = made ? record_copy(&from, NULL, NULL, from.code, NULL, made, strides,
-                                    from.code, &shape, wanted)
+                                    from.code, &shape, fpe_mask)
                       : -1;
         if (status > 0)
             status = record_copy(NULL, made, strides, from.code, &to, NULL, NULL, to.code,
-                                 &shape, wanted);
+                                 &shape, fpe_mask);
         if (made)
             core->buffer_release(made);
     } else {
-        status =
-            record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape, wanted);
+        status = record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape,
+                             fpe_mask);
     }
     if (status > 0)
         status = record_done(&from, 1);
@@ -133,7 +133,7 @@ static PyObject *range(PyObject *module, PyObject *args)
     struct mx_loop loop = {.function = row < 0 ? NULL : core->range_loop(row)};
     struct mx_instruction in;
     record_begin(&in, &loop, MX_NO_OP, "arange", 1, 1, &shape, 0);
-    in.kind = MX_RANGE;
+    in.kind = MX_ARANGE;
     in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = (int)first_two.len};
     bool fits = loop.function && first_two.len == 2 * itemsizes[row];
     if (fits)

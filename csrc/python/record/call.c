@@ -8,7 +8,7 @@ struct call {
     const struct signature *signature;
     int op;
     const char *name;
-    int nin, nout, wanted;
+    int nin, nout, fpe_mask;
     struct shape shape;
     struct source inputs[3], outputs[2];
     bool has_output[2];
@@ -84,10 +84,10 @@ static int record_call(struct call *call, PyObject **results)
     if (!site)
         return -1;
     record_begin(&in, &call->signature->loop, call->op, call->name, nin, call->nout,
-                 &call->shape, call->signature->is_silent ? 0 : call->wanted);
+                 &call->shape, call->signature->is_silent ? 0 : call->fpe_mask);
     for (int i = 0; i < nin; i++)
         if ((status = record_input(&in.operands[i], &call->inputs[i], call->signature->in[i],
-                                   &call->shape, call->wanted, site, &made[i])) < 1)
+                                   &call->shape, call->fpe_mask, site, &made[i])) < 1)
             goto done;
     status = -1;
     for (int j = 0; j < call->nout; j++) {
@@ -121,7 +121,7 @@ static int record_call(struct call *call, PyObject **results)
         if (made[nin + j])
             status = record_copy(NULL, made[nin + j], strides[j], call->signature->out[j],
                                  &call->outputs[j], NULL, NULL, call->outputs[j].code,
-                                 &call->shape, call->wanted);
+                                 &call->shape, call->fpe_mask);
         else
             record_mark(&call->outputs[j], sequence, true);
         if (status > 0 && call->has_output[j])
@@ -140,9 +140,9 @@ done:
 static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
 {
     results[0] = results[call->nout - 1] = NULL;
-    call->wanted = call_site_conditions();
-    if (call->wanted < 0)
-        return call->wanted == -1 ? 0 : -1;
+    call->fpe_mask = call_site_conditions();
+    if (call->fpe_mask < 0)
+        return call->fpe_mask == -1 ? 0 : -1;
     if (!read_outputs(call, outs) || !has_good_values(call) ||
         (call->shape.ndim == 0 && !mode_is_fast()) || shape_size(&call->shape) == 0 ||
         shape_is_too_large(&call->shape))

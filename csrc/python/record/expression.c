@@ -38,7 +38,7 @@ static long ask(PyObject *question, PyObject *callee)
     Py_XDECREF(answer);
     if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_SystemError))
         PyErr_Clear();
-    return cross_drop_refusal() < 0 ? 0 : number;
+    return convert_drop_refusal() < 0 ? 0 : number;
 }
 
 int expression_close(void)
@@ -56,7 +56,7 @@ int expression_close(void)
     return status;
 }
 
-bool expression_may_lend(PyObject *callee, int argument)
+bool expression_may_elide(PyObject *callee, int argument)
 {
     return !expression_is_open() || ask(temporaries, callee) >> argument & 1;
 }
@@ -64,14 +64,14 @@ bool expression_may_lend(PyObject *callee, int argument)
 /* The first input that is gone once the call is over lends its memory, so that it need not be
  * written.  The interpreter refers to it and, for a function, so does the tuple of arguments.
  */
-static struct mx_buffer *lend_input(PyObject *callee, PyObject *const *inputs, int n)
+static struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
 {
-    struct mx_buffer *lent = NULL;
-    for (int i = 0; i < n && !lent && !PyErr_Occurred(); i++)
+    struct mx_buffer *elided = NULL;
+    for (int i = 0; i < n && !elided && !PyErr_Occurred(); i++)
         if (is_array(inputs[i]) && Py_REFCNT(inputs[i]) == 1 + (callee != NULL) &&
-            is_unwritten(inputs[i]) && expression_may_lend(callee, i))
-            lent = queue_lend_array(inputs[i]);
-    return lent;
+            is_unwritten(inputs[i]) && expression_may_elide(callee, i))
+            elided = queue_elide_array(inputs[i]);
+    return elided;
 }
 
 int expression_leave(PyObject *callee, PyObject *result, PyObject *const *inputs, int n)
@@ -80,9 +80,10 @@ int expression_leave(PyObject *callee, PyObject *result, PyObject *const *inputs
         return 0;
     if (result && is_array(result) && ask(goes_on, callee) > 0)
         return 0;
-    struct mx_buffer *lent = result && !PyErr_Occurred() ? lend_input(callee, inputs, n) : NULL;
+    struct mx_buffer *elided =
+        result && !PyErr_Occurred() ? elide_input(callee, inputs, n) : NULL;
     int status = expression_close();
-    queue_end_lending(lent);
+    queue_end_elision(elided);
     return result && PyErr_Occurred() ? -1 : status;
 }
 

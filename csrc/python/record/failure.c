@@ -50,8 +50,8 @@ static void insert(struct failure *failure)
 static PyObject *message_of(const struct mx_instruction *check)
 {
     int64_t index;
-    if (check->kind != MX_CHECK)
-        return PyUnicode_FromString(core->device_words());
+    if (check->kind != MX_BOUNDS_CHECK)
+        return PyUnicode_FromString(core->device_message());
     const struct mx_indexing *indexing = &check->indexing;
     if (!core->check_find(check, &index)) /* another thread has changed it since */
         return PyUnicode_FromFormat("an index is out of bounds for axis %d with size %zd",
@@ -113,7 +113,7 @@ static struct failure *failure_find(int64_t sequence)
 
 void failure_tell(const struct mx_instruction *in)
 {
-    PyObject *type = in->kind == MX_CHECK ? PyExc_IndexError : PyExc_RuntimeError;
+    PyObject *type = in->kind == MX_BOUNDS_CHECK ? PyExc_IndexError : PyExc_RuntimeError;
     struct failure *failure = in->failed_by == in->sequence
                                   ? failure_new(in, type, message_of(in))
                                   : failure_find(in->failed_by);

@@ -6,14 +6,14 @@
 
 const struct mx_recorder *core;
 int64_t queue_recorded, queue_done;
-size_t queue_kept;
+size_t queue_rematerializable;
 Py_ssize_t queue_threshold = 16384;
 
 /* Nanoseconds between looks for signals; more where the GIL is busy. */
 static int64_t look_every = 20000000;
 
 /* The array that has lent what runs, until it is known whether it needs that again. */
-static PyObject *lender;
+static PyObject *elision_owner;
 
 /* The lock of the stream is never held while Python code runs, which may come back to the queue
  * (handlers of signals, finalizers), or while the GIL is waited for, where threads end together
@@ -86,9 +86,9 @@ static void take_outcome(struct outcome *out)
 {
     out->items = core->take_back(&out->count);
     out->done = core->done();
-    out->owner = lender;
-    lender = NULL;
-    if (out->owner && core->kept() > 0)
+    out->owner = elision_owner;
+    elision_owner = NULL;
+    if (out->owner && core->rematerializable() > 0)
         as_array(out->owner)->used = as_array(out->owner)->written = core->recorded();
     out->next = atomic_load(&outcomes);
     while (!atomic_compare_exchange_weak(&outcomes, &out->next, out))
@@ -126,7 +126,7 @@ static void count_costs(const struct outcome *out)
  * the instruction.  -1 with an exception set. */
 static int tell_warning(const struct mx_instruction *in)
 {
-    if (call_site_warn(in->call_site, atomic_load(&in->raised), name_of(in)) == 0)
+    if (call_site_warn(in->call_site, atomic_load(&in->fpe_flags), name_of(in)) == 0)
         return 0;
     if (in->thread == core->thread() || !PyErr_ExceptionMatches(PyExc_RuntimeWarning))
         return -1;
@@ -139,7 +139,7 @@ static int tell_warnings(const struct outcome *out, int status)
 {
     for (size_t i = 0; i < out->count; i++) {
         const struct mx_instruction *in = &out->items[i];
-        if (!atomic_load(&in->raised) || in->failed_by ||
+        if (!atomic_load(&in->fpe_flags) || in->failed_by ||
             (status < 0 && in->thread == core->thread()))
             continue;
         PyObject *type, *value, *traceback;
@@ -161,7 +161,7 @@ static void release_outcome(struct outcome *out)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     for (size_t i = 0; i < out->count; i++)
-        if (!out->items[i].is_kept) {
+        if (!out->items[i].is_rematerializable) {
             core->release(&out->items[i]);
             call_site_free(out->items[i].call_site);
         }
@@ -208,7 +208,7 @@ static int tell_outcomes(void)
         done = out->done > done ? out->done : done;
     }
     queue_done = done;
-    queue_kept = core->kept();
+    queue_rematerializable = core->rematerializable();
     queue_recorded = core->recorded();
     return tell_untold();
 }
@@ -233,8 +233,8 @@ static int flush_once(void)
         raise_failure(status);
         return -1;
     }
-    if (!lender)
-        Py_XINCREF(lender = core->lender());
+    if (!elision_owner)
+        Py_XINCREF(elision_owner = core->elision_owner());
     PyThreadState *saved = PyEval_SaveThread();
     status = core->run(is_look_due);
     if (status == MX_OK)
@@ -303,7 +303,7 @@ static bool is_passed_along(PyObject *a)
     return is_temporary;
 }
 
-struct mx_buffer *queue_lend(PyObject *callee, PyObject *args)
+struct mx_buffer *queue_elide(PyObject *callee, PyObject *args)
 {
     PyObject *a = NULL; /* the first, or that of a method of a ufunc */
     int number = 0;
@@ -311,42 +311,42 @@ struct mx_buffer *queue_lend(PyObject *callee, PyObject *args)
         if (is_array(PyTuple_GetItem(args, number)))
             a = PyTuple_GetItem(args, number);
     if (!a || !is_passed_along(a) || !is_unwritten(a) ||
-        !expression_may_lend(callee, number - 1))
+        !expression_may_elide(callee, number - 1))
         return NULL;
-    return queue_lend_array(a);
+    return queue_elide_array(a);
 }
 
-struct mx_buffer *queue_lend_array(PyObject *a)
+struct mx_buffer *queue_elide_array(PyObject *a)
 {
     const struct array *array = as_array(a);
     if (array->base || array->is_exported || array->n_exports > 0 || array->is_pinned)
         return NULL;
     struct mx_buffer *buffer = memory_of(array->np_array);
     if (buffer)
-        buffer->lender = a;
+        buffer->elision_owner = a;
     return buffer;
 }
 
 int queue_write(PyObject *a)
 {
-    queue_end_lending(memory_of(root_of(a)->np_array));
+    queue_end_elision(memory_of(root_of(a)->np_array));
     return queue_before_read(a);
 }
 
-bool queue_is_kept_for(PyObject *a)
+bool queue_may_reread(PyObject *a)
 {
     const struct array *root = root_of(a);
     struct mx_buffer *buffer = root->is_exported ? NULL : memory_of(root->np_array);
-    return !buffer || core->keeps(buffer);
+    return !buffer || core->may_reread(buffer);
 }
 
-void queue_drop_kept(void)
+void queue_drop_rematerializable(void)
 {
     size_t count;
-    struct mx_instruction *items = core->drop_kept(&count);
+    struct mx_instruction *items = core->drop_rematerializable(&count);
     if (!items)
         return;
-    queue_kept = 0;
+    queue_rematerializable = 0;
     if (!atomic_load(&outcomes)) /* or arrays may have failures that they do not know of */
         queue_done = core->done();
     for (size_t i = 0; i < count; i++)

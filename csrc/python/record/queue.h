@@ -19,7 +19,7 @@ extern int64_t queue_recorded, queue_done;
 extern Py_ssize_t queue_threshold;
 
 /* Operations that compute once more, if it is still there, what was lent. */
-extern size_t queue_kept;
+extern size_t queue_rematerializable;
 
 /* Failures that arrays have or a thread is to be told of. */
 extern size_t queue_failures;
@@ -30,13 +30,13 @@ static inline bool queue_is_idle(void)
 }
 
 /* Whether what is kept may use its memory. */
-bool queue_is_kept_for(PyObject *a);
+bool queue_may_reread(PyObject *a);
 
 /* Whether something that writes its memory, or uses it, still has to run. */
 static inline bool is_unwritten(PyObject *a) { return root_of(a)->written > queue_done; }
 static inline bool is_in_use(PyObject *a)
 {
-    return root_of(a)->used > queue_done || (queue_kept > 0 && queue_is_kept_for(a));
+    return root_of(a)->used > queue_done || (queue_rematerializable > 0 && queue_may_reread(a));
 }
 
 /* Run everything recorded; -1 with an exception set. */
@@ -53,12 +53,12 @@ void queue_load(void);
 
 /* An array that nothing but the arguments of a call refers to lends its memory for the time of
  * the call: see stream.h.  NULL, or what queue_end_lending takes. */
-struct mx_buffer *queue_lend(PyObject *callee, PyObject *args);
-struct mx_buffer *queue_lend_array(PyObject *a);
-static inline void queue_end_lending(struct mx_buffer *lent)
+struct mx_buffer *queue_elide(PyObject *callee, PyObject *args);
+struct mx_buffer *queue_elide_array(PyObject *a);
+static inline void queue_end_elision(struct mx_buffer *elided)
 {
-    if (lent)
-        lent->lender = NULL;
+    if (elided)
+        elided->elision_owner = NULL;
 }
 
 /* Its elements are needed by a function of ours, whoever else needs them; -1 with an exception
@@ -66,7 +66,7 @@ static inline void queue_end_lending(struct mx_buffer *lent)
 int queue_write(PyObject *a);
 
 /* An array is gone: lets go of what was kept for it. */
-void queue_drop_kept(void);
+void queue_drop_rematerializable(void);
 
 /* Before a view of it is made: it gets its address; -1 with an exception set. */
 int queue_before_view(PyObject *a);
@@ -163,7 +163,7 @@ int expression_close(void);
 
 /* Whether an argument may be lent to the function: what waits is computed from shared memory,
  * and must not be needed once more.  An exception may be set: that of a handler of signals. */
-bool expression_may_lend(PyObject *callee, int argument);
+bool expression_may_elide(PyObject *callee, int argument);
 
 extern PyMethodDef expression_methods[];
 

@@ -52,7 +52,7 @@ void record_temporary(struct mx_operand *operand, struct mx_buffer *buffer, int 
 }
 
 void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
-                  const char *name, int nin, int nout, const struct shape *shape, int wanted)
+                  const char *name, int nin, int nout, const struct shape *shape, int fpe_mask)
 {
     in->loop = *loop;
     in->op = op;
@@ -63,8 +63,8 @@ void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
     in->ndim = shape->ndim;
     memcpy(in->shape, shape->dims, (size_t)shape->ndim * sizeof *in->shape);
     in->name = name;
-    in->wanted = wanted;
-    atomic_init(&in->raised, 0);
+    in->fpe_mask = fpe_mask;
+    atomic_init(&in->fpe_flags, 0);
 }
 
 /* False with an exception set: somebody wants to know that the device has no such numbers. */
@@ -117,7 +117,7 @@ void record_mark(const struct source *source, int64_t sequence, bool is_written)
 int record_copy(const struct source *from, struct mx_buffer *from_buffer,
                 const npy_intp *from_strides, int from_row, const struct source *to,
                 struct mx_buffer *to_buffer, const npy_intp *to_strides, int to_row,
-                const struct shape *shape, int wanted)
+                const struct shape *shape, int fpe_mask)
 {
     struct mx_instruction in;
     struct mx_loop loop = {.function = core->cast_loop(from_row, to_row)};
@@ -125,7 +125,7 @@ int record_copy(const struct source *from, struct mx_buffer *from_buffer,
     if (!site)
         return -1;
     record_begin(&in, &loop, MX_COPY, from_row == to_row ? "copy" : "cast", 1, 1, shape,
-                 from_row == to_row ? 0 : wanted);
+                 from_row == to_row ? 0 : fpe_mask);
     if (from_buffer)
         record_temporary(&in.operands[0], from_buffer, from_row, shape, from_strides);
     else
@@ -175,7 +175,7 @@ struct mx_operand record_value(int row)
 }
 
 int record_input(struct mx_operand *operand, const struct source *source, int row,
-                 const struct shape *shape, int wanted, struct call_site *site,
+                 const struct shape *shape, int fpe_mask, struct call_site *site,
                  struct mx_buffer **made)
 {
     if (source_is_value(source)) {
@@ -192,7 +192,7 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
     npy_intp strides[MX_MAX_NDIM] = {0};
     *made = record_new_temporary(source, 1, row, &own, strides);
     if (!*made || record_copy(source, NULL, NULL, source->code, NULL, *made, strides, row, &own,
-                              wanted) < 0)
+                              fpe_mask) < 0)
         return -1;
     intptr_t full[MX_MAX_NDIM] = {0};
     for (int i = 0; i < own.ndim; i++)
@@ -306,7 +306,7 @@ PyObject *record_result(int status, PyObject *out)
 
 /* -- A cast ------------------------------------------------------------------------ */
 
-PyObject *record_cast(PyObject *a, int row, const char *name, int wanted)
+PyObject *record_cast(PyObject *a, int row, const char *name, int fpe_mask)
 {
     struct mx_instruction in;
     struct source from, to;
@@ -321,7 +321,7 @@ PyObject *record_cast(PyObject *a, int row, const char *name, int wanted)
         goto failed;
     source_read_array(out, &to);
     struct mx_loop loop = {.function = core->cast_loop(from.code, row)};
-    record_begin(&in, &loop, MX_COPY, name, 1, 1, &shape, wanted);
+    record_begin(&in, &loop, MX_COPY, name, 1, 1, &shape, fpe_mask);
     record_view(&in.operands[0], &from, &shape, site);
     record_view(&in.operands[1], &to, &shape, site);
     int64_t sequence = record_append(&in, site);

@@ -114,14 +114,14 @@ void record_hold(PyObject *a);
 
 /* An instruction without operands. */
 void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
-                  const char *name, int nin, int nout, const struct shape *shape, int wanted);
+                  const char *name, int nin, int nout, const struct shape *shape, int fpe_mask);
 
 struct mx_operand record_value(int row); /* one for all elements, still to be set */
 
 /* An input of the instruction: a value, a view, or a temporary with the loop's dtype.  What
  * *made gets is to be released once the instruction is recorded.  1, 0 or -1. */
 int record_input(struct mx_operand *operand, const struct source *source, int row,
-                 const struct shape *shape, int wanted, struct call_site *site,
+                 const struct shape *shape, int fpe_mask, struct call_site *site,
                  struct mx_buffer **made);
 
 /* An operand that is memory for an intermediate result, with the strides that suit the
@@ -144,7 +144,7 @@ void record_mark(const struct source *source, int64_t sequence, bool is_written)
 int record_copy(const struct source *from, struct mx_buffer *from_buffer,
                 const npy_intp *from_strides, int from_row, const struct source *to,
                 struct mx_buffer *to_buffer, const npy_intp *to_strides, int to_row,
-                const struct shape *shape, int wanted);
+                const struct shape *shape, int fpe_mask);
 
 /* Whether writing `out` element by element could change an element of `source` that is still
  * to be read: they overlap and are not the same view. */
@@ -157,7 +157,7 @@ bool record_can_write(const struct source *out, const struct shape *shape);
 PyObject *record_new(int row, const struct shape *shape, const int *order);
 
 /* New reference: a recorded array cast to another dtype; NULL with an exception set. */
-PyObject *record_cast(PyObject *a, int row, const char *name, int wanted);
+PyObject *record_cast(PyObject *a, int row, const char *name, int fpe_mask);
 
 /* What a method of the module gives: out, which is taken, NotImplemented for 0, or NULL. */
 PyObject *record_result(int status, PyObject *out);

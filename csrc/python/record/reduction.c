@@ -7,7 +7,7 @@ struct reduction {
     const struct mx_loop *loop;
     int op;
     const char *name;
-    int row, result, wanted; /* rows of the input as the loop takes it, and of the result */
+    int row, result, fpe_mask; /* rows of the input as the loop takes it, and of the result */
     bool begins_with_zero;
     unsigned axes; /* reduced over, one bit each */
     struct source input;
@@ -21,8 +21,8 @@ static int read_shape(struct reduction *r)
     shape_broadcast(&r->shape, &r->input);
     if (r->shape.ndim == 0 || shape_size(&r->shape) == 0 || shape_is_too_large(&r->shape))
         return 0;
-    r->wanted = call_site_conditions();
-    return r->wanted >= 0 ? 1 : r->wanted == -1 ? 0 : -1;
+    r->fpe_mask = call_site_conditions();
+    return r->fpe_mask >= 0 ? 1 : r->fpe_mask == -1 ? 0 : -1;
 }
 
 static int read_reduction(struct reduction *r, int op, PyObject *a, int type_number)
@@ -79,13 +79,13 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     struct call_site *site = call_site_new();
     if (!site)
         return -1;
-    record_begin(&in, r->loop, r->op, r->name, 1, 1, &r->shape, r->wanted);
+    record_begin(&in, r->loop, r->op, r->name, 1, 1, &r->shape, r->fpe_mask);
     in.kind = kind;
     in.axis = axis;
     in.begins_with_zero = r->begins_with_zero;
     int64_t sequence = -1;
     int status =
-        record_input(&in.operands[0], &r->input, r->row, &r->shape, r->wanted, site, &made);
+        record_input(&in.operands[0], &r->input, r->row, &r->shape, r->fpe_mask, site, &made);
     if (status < 1) {
         call_site_free(site);
     } else {
@@ -148,7 +148,7 @@ static PyObject *reduce(PyObject *module, PyObject *args)
         status = record(&r, MX_REDUCE, 0, out, strides);
     if (status > 0 && result_number != type_number) {
         PyObject *total = out;
-        out = record_cast(total, source_row(result_number), "reduce", r.wanted);
+        out = record_cast(total, source_row(result_number), "reduce", r.fpe_mask);
         Py_DECREF(total);
         status = out ? 1 : -1;
     }
@@ -221,7 +221,7 @@ static PyObject *find(PyObject *module, PyObject *args)
     if (status > 0)
         status = read_shape(&r);
     if (status > 0) {
-        r.wanted = 0; /* NumPy tells of none here */
+        r.fpe_mask = 0; /* NumPy tells of none here */
         r.row = r.input.code;
         r.result = source_row(NPY_INTP);
         r.loop = search_loop(r.row, is_least);
@@ -233,7 +233,7 @@ static PyObject *find(PyObject *module, PyObject *args)
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
     if (status > 0)
-        status = record(&r, MX_FIND, axis, out, strides);
+        status = record(&r, MX_ARGREDUCE, axis, out, strides);
     return record_result(status, out);
 }
 

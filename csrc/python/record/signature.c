@@ -35,12 +35,12 @@ static PyObject *kind_of(int code)
  * where it was not found out. */
 static PyObject *resolve(int op, const int *codes, int nin, int nout)
 {
-    PyObject *given = PyTuple_New(nin + nout);
-    for (int i = 0; given && i < nin + nout; i++)
-        PyTuple_SetItem(given, i, Py_NewRef(i < nin ? kind_of(codes[i]) : Py_None));
+    PyObject *call_args = PyTuple_New(nin + nout);
+    for (int i = 0; call_args && i < nin + nout; i++)
+        PyTuple_SetItem(call_args, i, Py_NewRef(i < nin ? kind_of(codes[i]) : Py_None));
     PyObject *resolved =
-        given ? PyObject_CallMethod(ufuncs[op], "resolve_dtypes", "(O)", given) : NULL;
-    Py_XDECREF(given);
+        call_args ? PyObject_CallMethod(ufuncs[op], "resolve_dtypes", "(O)", call_args) : NULL;
+    Py_XDECREF(call_args);
     if (!resolved && PyErr_ExceptionMatches(PyExc_TypeError)) /* NumPy's, of no such loop */
         PyErr_Clear();
     return resolved;
@@ -115,7 +115,7 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
     Py_DECREF(resolved);
     if (!is_known || !signature_loop(&signature->numpys, ufuncs[op], rows))
         return;
-    if (!core->own_loop(&signature->loop, op, rows))
+    if (!core->native_loop(&signature->loop, op, rows))
         signature->loop = signature->numpys;
     for (int i = 0; i < nin; i++)
         signature->in[i] = (signed char)rows[i];
@@ -134,7 +134,7 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
         signature->is_known = !PyErr_Occurred();
         /* At the limit of recursion NumPy may still do it; the next call looks again. */
         if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))
-            cross_drop_refusal();
+            convert_drop_refusal();
     }
     return signature->exists ? signature : NULL;
 }

@@ -1,4 +1,4 @@
-/* cross.c -- arguments on their way to NumPy, and results on their way back. */
+/* convert.c -- arguments on their way to NumPy, and results on their way back. */
 #include "python/profile/profile.h"
 
 PyTypeObject *array_type;    /* mxnp.ndarray */
@@ -14,14 +14,14 @@ PyObject *is_from_package;  /* _cli.runner.is_from_package */
 
 /* New reference: the tuple or list with its items unwrapped; the very same object when
  * none of them is an array. */
-static PyObject *unwrap_items(PyObject *items, struct given *given, int depth)
+static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int depth)
 {
     bool is_list = PyList_CheckExact(items);
     Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
     PyObject *copy = NULL;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = is_list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
-        PyObject *value = cross_unwrap(item, given, depth);
+        PyObject *value = convert_unwrap(item, call_args, depth);
         if (!value) {
             Py_XDECREF(copy);
             return NULL;
@@ -53,12 +53,12 @@ static PyObject *unwrap_items(PyObject *items, struct given *given, int depth)
 }
 
 /* New reference: the dict with its values unwrapped; itself when none of them is an array. */
-static PyObject *unwrap_values(PyObject *dict, struct given *given, int depth)
+static PyObject *unwrap_values(PyObject *dict, struct call_args *call_args, int depth)
 {
     PyObject *key, *item, *copy = NULL;
     Py_ssize_t at = 0;
     while (PyDict_Next(dict, &at, &key, &item)) {
-        PyObject *value = cross_unwrap(item, given, depth);
+        PyObject *value = convert_unwrap(item, call_args, depth);
         if (value && value != item && !copy)
             copy = PyDict_Copy(dict);
         bool is_done =
@@ -72,26 +72,26 @@ static PyObject *unwrap_values(PyObject *dict, struct given *given, int depth)
     return copy ? copy : Py_NewRef(dict);
 }
 
-PyObject *cross_unwrap(PyObject *x, struct given *given, int depth)
+PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
 {
-    if (depth > 0 && given->into_dicts && PyDict_CheckExact(x))
-        return unwrap_values(x, given, depth - 1);
+    if (depth > 0 && call_args->into_dicts && PyDict_CheckExact(x))
+        return unwrap_values(x, call_args, depth - 1);
     if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))
-        return unwrap_items(x, given, depth - 1);
-    x = unwrap(x, given);
+        return unwrap_items(x, call_args, depth - 1);
+    x = unwrap(x, call_args);
     Py_INCREF(x);
     return x;
 }
 
 /* New reference: a tuple of arguments, unwrapped. */
-static PyObject *unwrap_args(PyObject *args, struct given *given, int depth)
+static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int depth)
 {
     Py_ssize_t n = PyTuple_Size(args);
     PyObject *out = PyTuple_New(n);
     if (!out)
         return NULL;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *value = cross_unwrap(PyTuple_GetItem(args, i), given, depth);
+        PyObject *value = convert_unwrap(PyTuple_GetItem(args, i), call_args, depth);
         if (!value) {
             Py_DECREF(out);
             return NULL;
@@ -101,17 +101,17 @@ static PyObject *unwrap_args(PyObject *args, struct given *given, int depth)
     return out;
 }
 
-static void note_out(struct given *given, PyObject *out)
+static void note_out(struct call_args *call_args, PyObject *out)
 {
     if (PyTuple_CheckExact(out)) {
         for (Py_ssize_t i = 0; i < PyTuple_Size(out); i++)
-            note_out(given, PyTuple_GetItem(out, i));
-    } else if (Py_TYPE(out) == np_array_type && given->nout < MAX_OUT) {
-        given->outs[given->nout++] = out;
+            note_out(call_args, PyTuple_GetItem(out, i));
+    } else if (Py_TYPE(out) == np_array_type && call_args->nout < MAX_OUT) {
+        call_args->outs[call_args->nout++] = out;
     }
 }
 
-PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
+PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, int depth)
 {
     PyObject *out = PyDict_Copy(kwargs);
     PyObject *key, *item;
@@ -119,8 +119,8 @@ PyObject *cross_unwrap_kwargs(PyObject *kwargs, struct given *given, int depth)
     while (out && PyDict_Next(kwargs, &at, &key, &item)) {
         int level = depth == 0 && PyTuple_CheckExact(item) ? 1 : depth;
         if (PyUnicode_CompareWithASCIIString(key, "out") == 0)
-            note_out(given, item);
-        PyObject *value = cross_unwrap(item, given, level);
+            note_out(call_args, item);
+        PyObject *value = convert_unwrap(item, call_args, level);
         if (!value || (value != item && PyDict_SetItem(out, key, value) < 0))
             Py_CLEAR(out);
         Py_XDECREF(value);
@@ -143,27 +143,27 @@ static void adopt_base(struct array *out, PyObject *base)
         PyErr_Clear(); /* it is somebody else's, then */
 }
 
-PyObject *cross_adopt_host(PyObject *np_array, struct given *given)
+PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
 {
-    for (int i = 0; i < given->nout; i++)
-        if (given->outs[i] == np_array)
+    for (int i = 0; i < call_args->nout; i++)
+        if (call_args->outs[i] == np_array)
             return np_array;
-    for (int i = 0; i < given->n; i++) {
-        if (as_array(given->arrays[i])->np_array == np_array) {
-            Py_INCREF(given->arrays[i]);
+    for (int i = 0; i < call_args->n; i++) {
+        if (as_array(call_args->arrays[i])->np_array == np_array) {
+            Py_INCREF(call_args->arrays[i]);
             Py_DECREF(np_array);
-            return given->arrays[i];
+            return call_args->arrays[i];
         }
     }
     PyObject *base = PyArray_BASE((PyArrayObject *)np_array);
     PyObject *out = array_new(np_array);
-    for (int i = 0; out && base && i < given->n; i++) {
-        struct array *x = as_array(given->arrays[i]);
+    for (int i = 0; out && base && i < call_args->n; i++) {
+        struct array *x = as_array(call_args->arrays[i]);
         bool direct = x->np_array == base;
         if (!direct && PyArray_BASE((PyArrayObject *)x->np_array) != base)
             continue;
         as_array(out)->base = Py_XNewRef(direct ? (PyObject *)x : x->base);
-        given->holders[i]++;
+        call_args->holders[i]++;
         break;
     }
     if (out && base && !as_array(out)->base)
@@ -173,46 +173,46 @@ PyObject *cross_adopt_host(PyObject *np_array, struct given *given)
 
 /* -- What is recorded, and what NumPy keeps ----------------------------------------- */
 
-static int wait_for(struct given *given, bool reads)
+static int wait_for(struct call_args *call_args, bool reads)
 {
-    int status = given->is_full ? queue_flush() : expression_close();
-    if (given->failed && status == 0)
-        status = failure_raise(given->failed);
-    for (int i = 0; i < given->n && status == 0; i++)
-        status =
-            reads ? queue_before_write(given->arrays[i]) : queue_before_view(given->arrays[i]);
+    int status = call_args->is_full ? queue_flush() : expression_close();
+    if (call_args->failed && status == 0)
+        status = failure_raise(call_args->failed);
+    for (int i = 0; i < call_args->n && status == 0; i++)
+        status = reads ? queue_before_write(call_args->arrays[i])
+                       : queue_before_view(call_args->arrays[i]);
     return status;
 }
 
-int cross_prepare(struct given *given, bool reads)
+int convert_prepare(struct call_args *call_args, bool reads)
 {
-    Py_ssize_t before[MAX_GIVEN];
+    Py_ssize_t before[MAX_CALL_ARGS];
     if (reads)
         span_note_numpy();
     if (queue_is_idle())
         return 0;
-    for (int i = 0; i < given->n; i++)
-        before[i] = count_holders(given->arrays[i]);
-    int status = wait_for(given, reads);
-    for (int i = 0; i < given->n; i++) /* the queue lets go of what it has run */
-        given->holders[i] -= before[i] - count_holders(given->arrays[i]);
+    for (int i = 0; i < call_args->n; i++)
+        before[i] = count_holders(call_args->arrays[i]);
+    int status = wait_for(call_args, reads);
+    for (int i = 0; i < call_args->n; i++) /* the queue lets go of what it has run */
+        call_args->holders[i] -= before[i] - count_holders(call_args->arrays[i]);
     return status;
 }
 
-void cross_watch(const struct given *given)
+void convert_mark_exported(const struct call_args *call_args)
 {
-    for (int i = 0; i < given->n; i++)
-        if (count_holders(given->arrays[i]) > given->holders[i])
-            queue_export(given->arrays[i]);
+    for (int i = 0; i < call_args->n; i++)
+        if (count_holders(call_args->arrays[i]) > call_args->holders[i])
+            queue_export(call_args->arrays[i]);
 }
 
 /* Adopt the values of a list or dict in place: NumPy has just made it. */
-static PyObject *adopt_list(PyObject *list, struct given *given, int depth)
+static PyObject *adopt_list(PyObject *list, struct call_args *call_args, int depth)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
         PyObject *item = PyList_GetItem(list, i);
         Py_INCREF(item);
-        PyObject *value = cross_adopt(item, given, depth);
+        PyObject *value = convert_adopt(item, call_args, depth);
         if (!value) {
             Py_DECREF(list);
             return NULL;
@@ -222,14 +222,14 @@ static PyObject *adopt_list(PyObject *list, struct given *given, int depth)
     return list;
 }
 
-static PyObject *adopt_dict(PyObject *dict, struct given *given, int depth)
+static PyObject *adopt_dict(PyObject *dict, struct call_args *call_args, int depth)
 {
     PyObject *items = PyDict_Items(dict);
     for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
         PyObject *pair = PyList_GetItem(items, i);
         PyObject *item = PyTuple_GetItem(pair, 1);
         Py_INCREF(item);
-        PyObject *value = cross_adopt(item, given, depth);
+        PyObject *value = convert_adopt(item, call_args, depth);
         if (!value || PyDict_SetItem(dict, PyTuple_GetItem(pair, 0), value) < 0)
             Py_CLEAR(items);
         Py_XDECREF(value);
@@ -243,7 +243,7 @@ static PyObject *adopt_dict(PyObject *dict, struct given *given, int depth)
 }
 
 /* Tuples, and named tuples such as linalg's SVDResult, are made anew. */
-static PyObject *adopt_tuple(PyObject *tuple, struct given *given, int depth)
+static PyObject *adopt_tuple(PyObject *tuple, struct call_args *call_args, int depth)
 {
     Py_ssize_t n = PyTuple_Size(tuple);
     PyObject *items = PyTuple_New(n), *out = NULL;
@@ -251,7 +251,7 @@ static PyObject *adopt_tuple(PyObject *tuple, struct given *given, int depth)
     for (Py_ssize_t i = 0; items && i < n; i++) {
         PyObject *item = PyTuple_GetItem(tuple, i);
         Py_INCREF(item);
-        PyObject *value = cross_adopt(item, given, depth);
+        PyObject *value = convert_adopt(item, call_args, depth);
         if (!value) {
             Py_CLEAR(items);
             break;
@@ -272,7 +272,7 @@ static PyObject *adopt_tuple(PyObject *tuple, struct given *given, int depth)
         if (make) {
             out = PyObject_CallFunctionObjArgs(make, items, NULL);
             Py_DECREF(make);
-        } else if (cross_drop_refusal() == 0) {
+        } else if (convert_drop_refusal() == 0) {
             out = tuple; /* some other one of its own class: leave it alone */
             Py_INCREF(out);
         }
@@ -296,10 +296,10 @@ static PyObject *mark_standard(PyObject *a, bool is_inside)
     if (as_array(a)->is_standard || !is_of_standard(PyArray_TYPE(np_array_of(a))))
         return a;
     if (Py_REFCNT(a) > 1 + is_inside) {
-        struct given given = {.n = 1, .arrays = {a}};
+        struct call_args call_args = {.n = 1, .arrays = {a}};
         PyObject *view =
             queue_before_view(a) < 0 ? NULL : PyArray_View(np_array_of(a), NULL, NULL);
-        PyObject *other = view ? cross_adopt_host(view, &given) : NULL;
+        PyObject *other = view ? convert_adopt_array(view, &call_args) : NULL;
         Py_DECREF(a);
         a = other;
     }
@@ -322,37 +322,37 @@ static PyObject *without_dimensions(PyObject *scalar)
     return a ? mark_standard(a, false) : NULL;
 }
 
-PyObject *cross_standard(PyObject *result, int depth)
+PyObject *convert_standard(PyObject *result, int depth)
 {
-    struct given given = {.is_standard = true};
-    return cross_adopt(result, &given, depth);
+    struct call_args call_args = {.is_standard = true};
+    return convert_adopt(result, &call_args, depth);
 }
 
-PyObject *cross_adopt(PyObject *result, struct given *given, int depth)
+PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth)
 {
     if (!result)
         return NULL;
-    if (given->is_standard && is_array(result))
-        return mark_standard(result, given->is_inside);
-    if (given->is_standard && PyArray_IsScalar(result, Generic))
+    if (call_args->is_standard && is_array(result))
+        return mark_standard(result, call_args->is_inside);
+    if (call_args->is_standard && PyArray_IsScalar(result, Generic))
         return without_dimensions(result);
     if (Py_TYPE(result) == np_array_type) {
-        result = cross_adopt_host(result, given);
-        return result && given->is_standard ? mark_standard(result, false) : result;
+        result = convert_adopt_array(result, call_args);
+        return result && call_args->is_standard ? mark_standard(result, false) : result;
     }
     if (depth == 0)
         return result;
-    given->is_inside = true;
+    call_args->is_inside = true;
     if (PyTuple_Check(result))
-        return adopt_tuple(result, given, depth - 1);
+        return adopt_tuple(result, call_args, depth - 1);
     if (PyList_CheckExact(result))
-        return adopt_list(result, given, depth - 1);
+        return adopt_list(result, call_args, depth - 1);
     if (PyDict_CheckExact(result))
-        return adopt_dict(result, given, depth - 1);
+        return adopt_dict(result, call_args, depth - 1);
     return result;
 }
 
-int cross_drop_refusal(void)
+int convert_drop_refusal(void)
 {
     PyObject *const refusals[] = {
         PyExc_TypeError,      PyExc_ValueError,   PyExc_LookupError, PyExc_ArithmeticError,
@@ -386,23 +386,23 @@ static bool makes_objects(PyObject *args, PyObject *kwargs)
 }
 
 /* Whether a function that gives views where it can had to read elements after all. */
-static bool has_read(PyObject *result, const struct given *given)
+static bool has_read(PyObject *result, const struct call_args *call_args)
 {
     if (PyTuple_CheckExact(result) || PyList_CheckExact(result)) {
         bool is_list = PyList_CheckExact(result), reads = false;
         Py_ssize_t n = is_list ? PyList_Size(result) : PyTuple_Size(result);
         for (Py_ssize_t i = 0; i < n && !reads; i++)
             reads = has_read(is_list ? PyList_GetItem(result, i) : PyTuple_GetItem(result, i),
-                             given);
+                             call_args);
         return reads;
     }
     if (Py_TYPE(result) != np_array_type)
         return PyArray_CheckScalar(result) || PyArray_Check(result);
     PyObject *base = PyArray_BASE((PyArrayObject *)result);
-    for (int i = 0; i < given->n; i++) {
-        PyObject *np_array = as_array(given->arrays[i])->np_array;
+    for (int i = 0; i < call_args->n; i++) {
+        PyObject *np_array = as_array(call_args->arrays[i])->np_array;
         if (np_array == result || np_array == base ||
-            (PyObject *)root_of(given->arrays[i])->np_array == base)
+            (PyObject *)root_of(call_args->arrays[i])->np_array == base)
             return false;
     }
     return true;
@@ -426,45 +426,46 @@ static bool is_view(PyObject *result)
 }
 
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
-                      PyObject *named, struct given *given)
+                      PyObject *named, struct call_args *call_args)
 {
     bool reads = !f->is_view || queue_is_idle();
-    if (cross_prepare(given, reads) < 0)
+    if (convert_prepare(call_args, reads) < 0)
         return NULL;
     PyObject *result = PyObject_Call(callable, positional, named);
-    if (!reads && (!result || has_read(result, given))) {
+    if (!reads && (!result || has_read(result, call_args))) {
         Py_CLEAR(result);
-        if (cross_drop_refusal() < 0 || cross_prepare(given, true) < 0)
+        if (convert_drop_refusal() < 0 || convert_prepare(call_args, true) < 0)
             return NULL;
         result = PyObject_Call(callable, positional, named);
     }
-    if (profile_is_on && result && (f->is_view ? !has_read(result, given) : is_view(result)))
+    if (profile_is_on && result &&
+        (f->is_view ? !has_read(result, call_args) : is_view(result)))
         span_note_nothing();
     return result;
 }
 
-PyObject *cross_call(const struct function *f, PyObject *callable, PyObject *args,
-                     PyObject *kwargs)
+PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *args,
+                       PyObject *kwargs)
 {
-    struct given given;
-    given_begin(&given);
+    struct call_args call_args;
+    call_args_begin(&call_args);
     int depth = f->depth > 0 && makes_objects(args, kwargs) ? 0 : f->depth;
-    PyObject *positional = unwrap_args(args, &given, depth);
+    PyObject *positional = unwrap_args(args, &call_args, depth);
     PyObject *named = NULL, *result = NULL;
     if (!positional)
         return NULL;
     if (kwargs && PyDict_Size(kwargs) > 0) {
-        named = cross_unwrap_kwargs(kwargs, &given, depth);
+        named = convert_unwrap_kwargs(kwargs, &call_args, depth);
         if (!named) {
             Py_DECREF(positional);
             return NULL;
         }
     }
-    result = call(f, callable, positional, named, &given);
+    result = call(f, callable, positional, named, &call_args);
     if (f->adopts)
-        result = cross_adopt(result, &given, MAX_DEPTH);
+        result = convert_adopt(result, &call_args, MAX_DEPTH);
     Py_XDECREF(named);
     Py_DECREF(positional);
-    cross_watch(&given);
+    convert_mark_exported(&call_args);
     return result;
 }
