@@ -178,7 +178,9 @@ def test_every_recorded_function_has_a_sample():
     assert functions | of_metal == coverage.FUNCTIONS.keys()
     methods = coverage.recorded_methods().keys()
     assert methods | of_metal - {"matmul"} == coverage.METHODS.keys()
-    implementation = {n for n, f in vars(mxnp.ufunc).items() if getattr(f, "implementation", None)}
+    implementation = {
+        n for n, f in vars(mxnp.ufunc).items() if getattr(f, "implementation", None)
+    }
     assert implementation == coverage.UFUNC_METHODS.keys()
 
 

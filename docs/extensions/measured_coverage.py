@@ -197,7 +197,10 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
     np.logical_not(mark, out=mark)
     np.synchronize()
     before = core.metal_counts()
-    with _watched(function, "implementation") as taken, _watched(_bridge, "places") as found:
+    with (
+        _watched(function, "implementation") as taken,
+        _watched(_bridge, "places") as found,
+    ):
         kept = call()  # or what is recorded would not be run
     groups = [group for group in core.last_flush() if group.shape != _MARK]
     waits = bool(groups)

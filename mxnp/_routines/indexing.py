@@ -325,4 +325,6 @@ def _unique(
 _queue(_histogram, numpy.histogram, threshold_factor=_WORTH)
 _queue(_unique, numpy.unique, threshold_factor=_WORTH)
 _queue(_bincount, numpy.bincount, threshold_factor=_WORTH)
-_queue(_searchsorted, numpy.searchsorted, method="searchsorted", threshold_factor=_WORTH)
+_queue(
+    _searchsorted, numpy.searchsorted, method="searchsorted", threshold_factor=_WORTH
+)
