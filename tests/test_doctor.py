@@ -212,7 +212,7 @@ def test_loop_is_rewritten(case, tmp_path):
     written, expected, *conditions = LOOPS[case]
     program = Run(tmp_path, SETUP + written)
     found = program.only("element loop")
-    assert "\n".join(found.rewriting) == expected
+    assert "\n".join(found.rewrite) == expected
     assert found.conditions == (conditions[0] if conditions else ())
     assert not found.is_example
     assert found.line == SETUP.count("\n") + 1
@@ -267,7 +267,7 @@ def test_loop_is_not_rewritten_where_that_is_not_known(case, tmp_path):
 )
 def test_inner_loop_is_rewritten_where_the_outer_is_not(written, expected, tmp_path):
     program = Run(tmp_path, SETUP + written)
-    assert program.only("element loop").rewriting == (expected,)
+    assert program.only("element loop").rewrite == (expected,)
     outer = written.partition("\n")[0]
     text = f"{SETUP}{outer}\n    {expected}"
     same(program, Run(tmp_path, text, "rewritten"))
@@ -285,7 +285,7 @@ def test_loop_in_a_function_is_rewritten_if_memory_is_not_shared(tmp_path):
             """),
     )
     found = program.only("element loop")
-    assert found.rewriting == ("y[:m] = x[:m]",)
+    assert found.rewrite == ("y[:m] = x[:m]",)
     assert found.conditions == (
         "`y` shares no memory with `x`",
         "`m` is not negative",
@@ -340,7 +340,7 @@ def test_any_rewriting_gives_the_same(loop, tmp_path_factory):
         return
     for found in program.findings:
         if found.pattern == "element loop":
-            text = setup + "\n".join(found.rewriting)
+            text = setup + "\n".join(found.rewrite)
             check(program, folder, text, found.conditions)
 
 
@@ -393,7 +393,7 @@ def test_any_rewriting_of_two_loops_gives_the_same(loop, tmp_path_factory):
         if found.pattern == "element loop":
             before = lines[: found.line - setup.count("\n") - 1]
             margin = "    " * len(before)
-            text = "\n".join([*before, *(margin + line for line in found.rewriting)])
+            text = "\n".join([*before, *(margin + line for line in found.rewrite)])
             check(program, folder, setup + text, found.conditions)
 
 
@@ -426,7 +426,7 @@ def test_reduction_is_a_method(case, tmp_path):
     found = program.only(
         f"Python's {next(n for n in ('sum', 'max', 'min', 'any', 'all') if n + '(' in written)}"
     )
-    assert found.rewriting == (expected,)
+    assert found.rewrite == (expected,)
     assert found.conditions == (conditions[0] if conditions else ())
     rewritten = Run(tmp_path, SETUP + "\n".join([*before, expected]), "rewritten")
     assert rewritten.findings == []
@@ -444,7 +444,7 @@ def test_reduction_is_a_method(case, tmp_path):
 def test_list_is_an_array(written, expected, conditions, tmp_path):
     program = Run(tmp_path, SETUP + written)
     found = program.only("list of elements")
-    assert found.rewriting == (expected,)
+    assert found.rewrite == (expected,)
     assert found.conditions == conditions
     same(program, Run(tmp_path, SETUP + expected, "rewritten"))
 
@@ -496,7 +496,7 @@ def test_reads_are_those_of_a_list(case, tmp_path):
     written, expected, conditions = SCALARS[case]
     program = Run(tmp_path, SETUP + written)
     found = program.only("scalar reads")
-    assert found.rewriting == expected
+    assert found.rewrite == expected
     assert found.conditions == conditions
     lists = [line for line in expected if "# before" in line]
     lines = written.split("\n")
@@ -540,7 +540,7 @@ def test_growing_array_is_a_list(case, tmp_path):
     found = program.only("growing array")
     line = SETUP.count("\n") + 3
     assert found.line == line
-    assert found.rewriting == tuple(
+    assert found.rewrite == tuple(
         one.format(loop=line - 1, line=line) for one in expected
     )
     assert found.conditions == ()
@@ -585,7 +585,7 @@ def large(text):
 def test_masked_update_is_where(written, expected, others, tmp_path):
     program = Run(tmp_path, large(written))
     found = program.only("masked update")
-    assert found.rewriting == (expected,)
+    assert found.rewrite == (expected,)
     mask = "x > 0" if "x > 0" in written else "m"
     assert "; ".join(found.conditions) == f"the mask `{mask}` has the shape of {others}"
     same(program, Run(tmp_path, large(expected), "rewritten"))
@@ -629,7 +629,7 @@ def test_masks_that_are_well_used(written, tmp_path):
 def test_kept_result_is_let_go(written, expected, text, tmp_path):
     program = Run(tmp_path, large(written))
     found = program.only("kept result")
-    assert found.rewriting == expected
+    assert found.rewrite == expected
     assert found.conditions == ("no other file uses `t`",)
     rewritten = Run(tmp_path, large(text), "rewritten")
     assert rewritten.findings == []
@@ -685,7 +685,7 @@ def test_repeated_wait_is_told_of(written, expected, tmp_path, monkeypatch):
     )  # whatever the machine does beside
     program = Run(tmp_path, waiting(written))
     found = program.only("repeated wait")
-    assert found.rewriting == expected
+    assert found.rewrite == expected
     assert found.conditions == ("up to 9 rounds more than now may be run",)
     assert found.count >= 10
 
@@ -713,7 +713,7 @@ def test_float64_is_told_of_where_there_is_a_gpu(tmp_path, monkeypatch):
     assert Run(tmp_path, text).findings == []
     monkeypatch.setattr(_doctor, "_has_gpu", lambda: True)
     found = Run(tmp_path, text).only("float64")
-    assert found.rewriting == (
+    assert found.rewrite == (
         "x = np.linspace(0, 1, 100_000, dtype=np.float32)  # in line 2",
         "y = np.zeros(100_000, dtype=np.float32)  # in line 3",
     )
@@ -788,7 +788,7 @@ def test_doctor_beside_a_report_and_a_failure(tmp_path):
     (found,) = report["findings"]
     assert found["pattern"] == "element loop"
     assert found["line"] == 4
-    assert found["rewriting"] == ["y[:len(x)] = x * 2"]
+    assert found["rewrite"] == ["y[:len(x)] = x * 2"]
     assert found["conditions"] == []
 
 

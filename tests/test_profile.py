@@ -86,7 +86,7 @@ def test_a_fused_chain_line_by_line(measured):
     multiply, add = row(profile, 4, "multiply"), row(profile, 4, "add")
     sqrt, total = row(profile, 4, "sqrt"), row(profile, 7, "add.reduce")
     for each in (multiply, add, sqrt, total):
-        assert (each.calls, each.elements, each.lane) == (1, N, "cpu")
+        assert (each.calls, each.elements, each.backend) == (1, N, "cpu")
         assert each.seconds > 0
     assert multiply.place.expression == "x * x"
     assert add.place.expression == "x * x + 1"
@@ -96,17 +96,17 @@ def test_a_fused_chain_line_by_line(measured):
     assert sqrt.place.source == "np.sqrt(x * x"
     assert multiply.bytes_read == 8 * N
     if FUSES:
-        assert [e.fused for e in (multiply, add, sqrt, total)] == [1, 1, 1, 1]
-        assert [e.unwritten for e in (multiply, add, sqrt, total)] == [1, 1, 0, 0]
+        assert [e.fused_calls for e in (multiply, add, sqrt, total)] == [1, 1, 1, 1]
+        assert [e.elided for e in (multiply, add, sqrt, total)] == [1, 1, 0, 0]
         assert (multiply.bytes_written, add.bytes_read, add.bytes_written) == (0, 0, 0)
         assert (sqrt.bytes_written, total.bytes_read) == (8 * N, 0)
         assert multiply.fused_seconds == multiply.seconds
     else:
-        assert [e.fused for e in (multiply, add, sqrt, total)] == [0, 0, 0, 0]
+        assert [e.fused_calls for e in (multiply, add, sqrt, total)] == [0, 0, 0, 0]
         assert multiply.bytes_written == add.bytes_read == 8 * N
         assert profile.total.fused == 0
     assert total.bytes_written == 8
-    assert wait(profile, 7).reason == "sum gives a number"
+    assert wait(profile, 7).reason == "sum returns a number"
     assert wait(profile, 7).operations == 4
 
 
@@ -143,9 +143,9 @@ def test_sums_agree_with_the_rows(measured):
     assert total.elements == sum(row.elements for row in rows)
     assert total.bytes_read == sum(row.bytes_read for row in rows)
     assert total.array == pytest.approx(total.metal + total.cpu + total.numpy)
-    for lane in ("metal", "cpu", "numpy"):
-        seconds = sum(row.seconds for row in rows if row.lane == lane)
-        assert getattr(total, lane) == pytest.approx(seconds)
+    for backend in ("metal", "cpu", "numpy"):
+        seconds = sum(row.seconds for row in rows if row.backend == backend)
+        assert getattr(total, backend) == pytest.approx(seconds)
     assert 0 < total.array <= total.wall
     assert total.cpu <= total.waiting + 1e-3
     assert rows == sorted(rows, key=lambda row: -row.seconds)
@@ -194,9 +194,9 @@ def test_index_checks_and_ranges_that_spare_them(measured):
         """
     )
     checks: dict[int, Check] = {check.place.line: check for check in profile.checks}
-    assert (checks[4].count, checks[4].elements, checks[4].spared) == (1, N, 0)
-    assert (checks[5].count, checks[5].spared) == (0, 1)
-    assert (checks[6].count, checks[6].elements, checks[6].spared) == (1, N, 0)
+    assert (checks[4].count, checks[4].elements, checks[4].cached) == (1, N, 0)
+    assert (checks[5].count, checks[5].cached) == (0, 1)
+    assert (checks[6].count, checks[6].elements, checks[6].cached) == (1, N, 0)
     take = row(profile, 4, "take")
     assert (take.calls, take.elements) == (1, N)
     assert take.bytes_read == 2 * 8 * N
@@ -212,7 +212,7 @@ def test_masks(measured):
     assert len(names["y"]) == N - 10
     assert wait(profile, 2).kind == "mask"
     found = row(profile, 2, "getitem")
-    assert (found.lane, found.calls, found.elements) == ("cpu", 1, N)
+    assert (found.backend, found.calls, found.elements) == ("cpu", 1, N)
     assert (found.bytes_read, found.bytes_written) == (N, 8 * (N - 10))
 
 
@@ -237,9 +237,9 @@ def test_what_runs_on_a_device(measured):
             np.synchronize()
             """
         )
-    assert row(profile, 2, "sqrt").lane == "metal"
+    assert row(profile, 2, "sqrt").backend == "metal"
     assert row(profile, 2, "sqrt").elements == N
-    assert row(profile, 4, "add").lane == "cpu"
+    assert row(profile, 4, "add").backend == "cpu"
     assert profile.total.metal > 0
 
 
@@ -267,8 +267,8 @@ def test_small_arrays_are_numpys(measured):
         (7, "less"), (8, "maximum"), (11, "sum"),
     ]:  # fmt: skip
         found = row(profile, line, operation)
-        assert (found.lane, found.calls, found.elements) == ("numpy", 100, 300), found
-        assert found.large == found.fused == 0
+        assert (found.backend, found.calls, found.elements) == ("numpy", 100, 300), found
+        assert found.numpy_fallbacks == found.fused_calls == 0
     assert row(profile, 3, "add").bytes_read == 100 * 24
     assert row(profile, 3, "add").bytes_written == 100 * 24
     assert row(profile, 9, "getitem").elements == 100
@@ -348,8 +348,8 @@ def test_large_arrays_that_numpy_runs(measured):
         np.interp(x[:10], [0, 1], [0, 1])
         """
     )
-    assert row(profile, 2, "interp").large == 1
-    assert row(profile, 3, "interp").large == 0
+    assert row(profile, 2, "interp").numpy_fallbacks == 1
+    assert row(profile, 3, "interp").numpy_fallbacks == 0
 
 
 def test_lines_are_the_programs(measured):
@@ -382,14 +382,14 @@ WAITS = {
     "5.0 in x": ("read", "the operator in reads the elements"),
     "list(x)": ("read", "a loop over the array reads the elements"),
     "x.tolist()": ("numpy", "tolist runs in NumPy"),
-    "x.sum()": ("result", "sum gives a number"),
+    "x.sum()": ("result", "sum returns a number"),
     "np.median(x)": ("numpy", "median runs in NumPy"),
     "numpy.asarray(x)": ("export", None),
-    "memoryview(x)": ("export", "a buffer is handed out"),
+    "memoryview(x)": ("export", "a buffer is exported"),
     "np.synchronize()": ("synchronize", "synchronize()"),
-    "x[x > 3]": ("mask", "how many elements a mask selects must be known"),
-    "np.nonzero(x)": ("mask", "how many elements a mask selects must be known"),
-    "bool(x.any())": ("result", "any gives a number"),
+    "x[x > 3]": ("mask", "the number of elements that a mask selects is needed"),
+    "np.nonzero(x)": ("mask", "the number of elements that a mask selects is needed"),
+    "bool(x.any())": ("result", "any returns a number"),
 }
 
 
@@ -429,7 +429,7 @@ def test_waits_of_errstate_and_of_a_full_queue(measured):
         """
     )
     assert wait(profile, 3).kind == "errstate"
-    assert wait(profile, 3).reason == "np.errstate wants errors of divide at once"
+    assert wait(profile, 3).reason == "np.errstate handles errors of divide immediately"
     assert wait(profile, 5).kind == "full"
     assert (wait(profile, 5).count, wait(profile, 5).operations) == (1, 256)
     assert wait(profile, 6).operations == 44
@@ -547,7 +547,7 @@ def test_all_threads_are_counted():
             thread.start()
         for thread in threads:
             thread.join()
-    counts = {(row.operation, row.lane): row.calls for row in profile.rows}
+    counts = {(row.operation, row.backend): row.calls for row in profile.rows}
     assert counts["add", "numpy"] == 80
     assert counts["add", "cpu"] == 80 if engine() == "cpu" else True
     assert sum(row.calls for row in profile.rows if row.operation == "add.reduce") == 80

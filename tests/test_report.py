@@ -87,9 +87,9 @@ def test_tables(folder):
         r"^ +subtract  new - u +10 +400,000 +\S+ [mµ]?s +6\.40 MB +100%", text, re.M
     )
     assert re.search(r"^ +linalg\.inv .* 1 +9 +\S+ [mµ]?s +144 bytes", text, re.M)
-    assert "Waits: all that was recorded had to run" in text
+    assert "Waits: everything recorded had to run" in text
     assert re.search(r"heat\.py:9  abs\(new - u\)\.max\(\) +10 +\d+ +\S+ [mµ]?s", text)
-    assert "max gives a number" in text
+    assert "max returns a number" in text
     assert re.search(
         r"Peak memory: \S+ [MkG]B in mxnp's arrays, \S+ [MG]B in the proc", text
     )
@@ -109,7 +109,7 @@ def test_without_rich_it_says_so_before_the_program_runs(folder):
     done = Run(folder, "--report", "heat.py", **path)
     assert done.status == 2
     assert done.output == ""
-    assert "needs rich: `pip install 'mxnp[report]'`" in done.errors
+    assert "requires rich: install it with `pip install 'mxnp[report]'`" in done.errors
     done = Run(
         folder, "--report=json", "r.json", "--report=html", "r.html", "heat.py", **path
     )
@@ -144,7 +144,7 @@ def test_json(folder):
         400_000,
     )
     assert subtract["file"] == str(folder / "heat.py")
-    assert (subtract["bytes_read"], subtract["lane"]) == (6_400_000, "cpu")
+    assert (subtract["bytes_read"], subtract["backend"]) == (6_400_000, "cpu")
     found = {wait["line"]: wait["count"] for wait in report["waits"]}
     assert found == {9: 10}
 
@@ -435,7 +435,7 @@ def test_the_page(folder):
     for line in HEAT.strip().splitlines():
         assert line.strip() in shown, line
     assert "10 waits" in shown
-    assert "max gives a number" in shown
+    assert "max returns a number" in shown
     assert "linalg.inv" in shown
     tags = [tag for tag, _ in page.tags]
     assert tags.count("main") == 1

@@ -46,7 +46,7 @@ def test_groups_calls_and_waits():
     slices, names = traced(profile)
     by_name = {each["name"]: each for each in slices}
     steps = [by_name[name] for name in ("multiply", "add", "sqrt", "add.reduce")]
-    calls, waits = by_name["linalg.inv"], by_name["wait: sum gives a number"]
+    calls, waits = by_name["linalg.inv"], by_name["wait: sum returns a number"]
     assert (
         names[calls["tid"]] == names[waits["tid"]] == f"thread {threading.get_ident()}"
     )

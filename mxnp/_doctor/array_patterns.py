@@ -10,7 +10,7 @@ from mxnp._profiler.model import ENGINES, Row
 
 from .findings import Finding, Search, summed
 from .syntax import LOOPS, PURE, Source, assigned, dotted_name, is_stored, spot
-from .vectorization import Rewriting, parenthesized
+from .vectorization import Rewrite, parenthesized
 
 _LEAST_ROUNDS = 10
 _LONG_WAIT = 1e-4  # seconds: then it is the work itself, and not the waiting
@@ -70,7 +70,7 @@ def _collected(
     function: str,
     pieces: list[ast.expr],
     loops: list[ast.AST],
-) -> tuple[Rewriting]:
+) -> tuple[Rewrite]:
     source = search.source
     assert isinstance(node.value, ast.Call)
     prefix = source.text(node.value.func).rpartition(".")[0]
@@ -97,7 +97,7 @@ def _collected(
             "parts.append(piece)    # in it",
             f"{name} = {prefix}concatenate(parts)  # after it, or where it is used",
         ]
-        return (Rewriting(example, ["its uses in the loop are written anew"]),)
+        return (Rewrite(example, ["its uses in the loop are written anew"]),)
     piece = source.text(pieces[0])
     parts = f"{name}_parts"
     joined = f"{prefix}{function}({parts})"
@@ -111,7 +111,7 @@ def _collected(
     conditions = []
     if not _stays(search, pieces[0], loop):
         conditions.append(f"`{piece}` is not changed in place later")
-    return (Rewriting(lines, conditions),)
+    return (Rewrite(lines, conditions),)
 
 
 def _stays(search: Search, piece: ast.expr, loop: ast.AST) -> bool:
@@ -147,8 +147,8 @@ def masked_updates(search: Search) -> Iterator[Finding]:
             1, sum(row.calls for row in masks)
         ):
             continue
-        rewriting = _chosen(search, node, target)
-        if rewriting is None:
+        rewrite = _chosen(search, node, target)
+        if rewrite is None:
             continue
         cost = summed(row for _, row in search.facts.within(node))[1]
         search.claim(node)
@@ -159,7 +159,7 @@ def masked_updates(search: Search) -> Iterator[Finding]:
             "How many elements the mask selects must be known first, and the elements "
             "are gathered and scattered; where() is one pass, fused with what it "
             "computes.",
-            rewriting,
+            rewrite,
         )
 
 
@@ -169,7 +169,7 @@ def _target(node: ast.AST) -> ast.AST | None:
     return node.target if isinstance(node, ast.AugAssign) else None
 
 
-def _chosen(search: Search, node: ast.AST, target: ast.Subscript) -> Rewriting | None:
+def _chosen(search: Search, node: ast.AST, target: ast.Subscript) -> Rewrite | None:
     """Rewrite ``a[m] = f(b[m])`` as where(); None if `f` is not cheap."""
     source = search.source
     mask = ast.dump(target.slice)
@@ -208,7 +208,7 @@ def _chosen(search: Search, node: ast.AST, target: ast.Subscript) -> Rewriting |
     if any(isinstance(part, ast.Div) for part in ast.walk(node)):
         conditions.append("warnings of elements that are not selected do not matter")
     new = f"{name}[...] = {source.numpy}.where({asked}, {text}, {name})"
-    return Rewriting([new], conditions)
+    return Rewrite([new], conditions)
 
 
 def _is_cheap(node: ast.AST, mask: str) -> bool:
@@ -252,8 +252,8 @@ def kept_results(search: Search) -> Iterator[Finding]:
         )
         if not rows or reduces or len(node.targets) > 1 or node in search.claimed:
             continue
-        rewriting = _let_go(search, node, node.targets[0].id, rows)
-        if rewriting is None:
+        rewrite = _let_go(search, node, node.targets[0].id, rows)
+        if rewrite is None:
             continue
         calls, seconds = summed(rows)
         written = sum(row.bytes_written for row in rows)
@@ -263,16 +263,16 @@ def kept_results(search: Search) -> Iterator[Finding]:
             (calls, f"results, {figures.nbytes(written)} written", seconds),
             f"`{node.targets[0].id}` still has it when the operations run, so it is "
             "written to memory, though only they use it.",
-            rewriting,
+            rewrite,
         )
 
 
 def _is_written(row: Row) -> bool:
     return (
-        row.lane in ENGINES
+        row.backend in ENGINES
         and row.calls > 0
-        and row.fused == row.calls
-        and 2 * row.unwritten < row.calls
+        and row.fused_calls == row.calls
+        and 2 * row.elided < row.calls
         and row.bytes_written > 0
         and row.elements >= _LEAST_KEPT * row.calls
         and "." not in row.operation
@@ -281,7 +281,7 @@ def _is_written(row: Row) -> bool:
 
 def _let_go(
     search: Search, node: ast.Assign, name: str, rows: list[Row]
-) -> Rewriting | None:
+) -> Rewrite | None:
     source = search.source
     scope = source.scope(node)
     uses = source.names(scope, name)
@@ -323,12 +323,12 @@ def _let_go(
         new = source.text(last, lambda part: text if part is loads[0] else None)
         is_short = all(len(line) <= _LONGEST_LINE for line in new.split("\n"))
         if not _has_other_calls(source, last) and (is_short or must_be_one):
-            return Rewriting([new], conditions)
+            return Rewrite([new], conditions)
     if must_be_one:
         return None
     line = last.end_lineno or last.lineno
     lines = [source.text(last), f"del {name}  # after line {line}"]
-    return Rewriting(lines, conditions)
+    return Rewrite(lines, conditions)
 
 
 def _is_fused(search: Search, load: ast.Name, sizes: set[int]) -> bool:
@@ -338,8 +338,8 @@ def _is_fused(search: Search, load: ast.Name, sizes: set[int]) -> bool:
         above = search.source.parent(above)
     rows = search.facts.rows.get(above, []) if above is not None else []
     return bool(rows) and all(
-        row.lane in ENGINES
-        and row.fused == row.calls > 0
+        row.backend in ENGINES
+        and row.fused_calls == row.calls > 0
         and row.elements // row.calls in sizes
         for row in rows
     )
@@ -420,9 +420,7 @@ def _question(source: Source, node: ast.AST, loop: ast.AST) -> ast.AST | None:
     return None
 
 
-def _seldom(
-    source: Source, node: ast.AST, loop: ast.AST, question: ast.AST
-) -> Rewriting:
+def _seldom(source: Source, node: ast.AST, loop: ast.AST, question: ast.AST) -> Rewrite:
     counter = ""
     if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
         call = loop.iter
@@ -442,7 +440,7 @@ def _seldom(
             lines.append(f"if {counter} % 10 == 0 and {test}:")
     else:
         lines += [f"if {counter} % 10 == 0:", f"    {source.text(statement)}"]
-    return Rewriting(lines, ["up to 9 rounds more than now may be run"])
+    return Rewrite(lines, ["up to 9 rounds more than now may be run"])
 
 
 # -- Dtypes ----------------------------------------------------------------------------
@@ -460,8 +458,8 @@ def double_precision(search: Search) -> Iterator[Finding]:
         rows += [
             (node, row)
             for row in counted
-            if row.lane == "cpu"
-            and row.doubles
+            if row.backend == "cpu"
+            and row.float64_calls
             and row.elements >= _LEAST_ON_GPU * max(row.calls, 1)
         ]
     if not rows or not search.has_gpu:
@@ -484,7 +482,7 @@ def double_precision(search: Search) -> Iterator[Finding]:
         "The GPU has no float64, so operations of it run on the processor. Make the "
         "arrays float32 where they are made, or all new ones by "
         'mxnp.set_float64_policy("float32").',
-        Rewriting(new, ["seven digits are enough"]),
+        Rewrite(new, ["seven digits are enough"]),
     )
 
 

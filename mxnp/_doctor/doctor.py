@@ -100,13 +100,13 @@ def _describe(finding: Finding, report: Report) -> list[str]:
         f"{finding.pattern}: {finding.count:,} {finding.unit}, "
         f"{figures.time(finding.seconds)}, {100 * share:.0f}% of the array work"
     )
-    lines = [f"{where}  {finding.source}", *_indented(cost), *_indented(finding.why)]
+    lines = [f"{where}  {finding.source}", *_indented(cost), *_indented(finding.reason)]
     if finding.is_example:
         lines.append("  for example")
-    elif finding.rewriting:
+    elif finding.rewrite:
         same = "" if finding.conditions else ", with the same result"
         lines.append(f"  instead{same}")
-    lines += [f"      {line}" for line in finding.rewriting]
+    lines += [f"      {line}" for line in finding.rewrite]
     if finding.conditions:
         lines += _indented(f"Right if {'; '.join(finding.conditions)}.")
     return lines
@@ -133,8 +133,8 @@ class doctor(profile):  # noqa: N801
     ----------
     findings : list of Finding
         Until now or until the end of the block, the costliest first: ``pattern``,
-        ``file``, ``line``, ``source``, ``count``, ``unit``, ``seconds``, ``why``,
-        ``rewriting``, ``conditions``, ``is_example``.
+        ``file``, ``line``, ``source``, ``count``, ``unit``, ``seconds``, ``reason``,
+        ``rewrite``, ``conditions``, ``is_example``.
 
     See Also
     --------

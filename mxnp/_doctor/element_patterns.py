@@ -11,7 +11,7 @@ from .findings import Finding, Search, summed
 from .syntax import COMPREHENSIONS, LOOPS, PURE, assigned, dotted_name, is_stored
 from .vectorization import (
     CannotError,
-    Rewriting,
+    Rewrite,
     parenthesized,
     vectorized_generator,
     vectorized_loop,
@@ -38,7 +38,7 @@ def element_loops(search: Search) -> Iterator[Finding]:
         if calls < _LEAST_ELEMENTS:
             continue
         try:
-            rewriting = vectorized_loop(loop, search.facts)
+            rewrite = vectorized_loop(loop, search.facts)
         except CannotError:
             continue
         search.claim(loop)
@@ -48,7 +48,7 @@ def element_loops(search: Search) -> Iterator[Finding]:
             (calls, _ELEMENTS, seconds),
             "Each element becomes an object of Python; operations on whole arrays "
             "take them all at once.",
-            rewriting,
+            rewrite,
         )
 
 
@@ -74,8 +74,8 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
             cost = summed(rows)
         elif cost[0] < _LEAST_ELEMENTS:
             continue
-        rewriting = _reduction(search, call, name, is_deep=bool(rows))
-        if rewriting is None:
+        rewrite = _reduction(search, call, name, is_deep=bool(rows))
+        if rewrite is None:
             continue
         search.claim(call)
         yield search.finding(
@@ -84,21 +84,21 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
             (cost[0], "additions of rows" if rows else _ELEMENTS, cost[1]),
             f"Python's {name} takes one element after the other; "
             "the method of the array does it in one pass.",
-            rewriting,
+            rewrite,
         )
 
 
 def _reduction(
     search: Search, call: ast.Call, name: str, *, is_deep: bool
-) -> Rewriting | None:
+) -> Rewrite | None:
     first, *start = call.args
     conditions: list[str] = []
     if isinstance(first, (ast.GeneratorExp, ast.ListComp)):
         try:
-            text, rewriting = vectorized_generator(first, search.facts)
+            text, rewrite = vectorized_generator(first, search.facts)
         except CannotError:
             return None
-        conditions = rewriting.conditions
+        conditions = rewrite.conditions
         array = text if text.isidentifier() else f"({text})"
     elif is_deep or search.facts.elements(call, "getitem"):
         array = parenthesized(first, search.source.text(first))
@@ -113,7 +113,7 @@ def _reduction(
         conditions.append("the last digits may differ (it adds up in another order)")
     elif name in ("max", "min"):
         conditions.append(f"no element of `{array}` is NaN")
-    return Rewriting([_restated(search, call, text)], conditions)
+    return Rewrite([_restated(search, call, text)], conditions)
 
 
 def _restated(search: Search, node: ast.expr, text: str) -> str:
@@ -136,7 +136,7 @@ def comprehensions(search: Search) -> Iterator[Finding]:
         if calls < _LEAST_ELEMENTS:
             continue
         try:
-            text, rewriting = vectorized_generator(node, search.facts)
+            text, rewrite = vectorized_generator(node, search.facts)
         except CannotError:
             continue
         search.claim(node)
@@ -153,16 +153,14 @@ def comprehensions(search: Search) -> Iterator[Finding]:
         else:
             text = f"{text if text.isidentifier() else f'({text})'}.tolist()"
             new = _restated(search, node, text)
-            rewriting.conditions.append(
-                "numbers of Python do instead of NumPy's scalars"
-            )
+            rewrite.conditions.append("numbers of Python do instead of NumPy's scalars")
         yield search.finding(
             "list of elements",
             node,
             (calls, _ELEMENTS, seconds),
             "Each element becomes an object of Python; an operation on the whole array "
             "takes them all at once.",
-            Rewriting([new], rewriting.conditions),
+            Rewrite([new], rewrite.conditions),
         )
 
 
@@ -183,10 +181,10 @@ def scalar_reads(search: Search) -> Iterator[Finding]:
         calls, seconds = summed(rows)
         if calls < _LEAST_ELEMENTS:
             continue
-        rewriting, is_example = _as_lists(search, loop)
+        rewrite, is_example = _as_lists(search, loop)
         listed = _iterated_list(search, loop)
         if listed is not None:
-            rewriting, is_example = listed, False
+            rewrite, is_example = listed, False
         yield search.finding(
             "scalar reads",
             loop,
@@ -194,12 +192,12 @@ def scalar_reads(search: Search) -> Iterator[Finding]:
             "An element of an array is an object of NumPy, made anew each time; lists "
             "hold objects of Python, and pay where most of an array is read. Where no "
             "element depends on another, operations on whole arrays are faster still.",
-            rewriting,
+            rewrite,
             is_example=is_example,
         )
 
 
-def _iterated_list(search: Search, node: ast.AST) -> Rewriting | None:
+def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
     """Rewrite what goes through an array as going through a list."""
     source = search.source
     if not search.facts.elements(node, "getitem"):
@@ -214,7 +212,7 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewriting | None:
         text = f"{parenthesized(array, source.text(array))}.tolist()"
         if dotted_name(node.func) != "list":
             text = source.text(node, lambda part: text if part is array else None)
-        return Rewriting([_restated(search, node, text)], [new])
+        return Rewrite([_restated(search, node, text)], [new])
     if isinstance(node, ast.For):
         array = node.iter
     elif isinstance(node, COMPREHENSIONS):
@@ -230,7 +228,7 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewriting | None:
     changed = source.text(node, lambda part: text if part is array else None)
     if not isinstance(node, ast.For):
         changed = _restated(search, node, changed)
-    return Rewriting([changed], [new])
+    return Rewrite([changed], [new])
 
 
 def _is_iteration(node: ast.AST) -> bool:
@@ -243,11 +241,11 @@ def _items(search: Search, node: ast.AST) -> list[Row]:
     return [
         row
         for row in search.facts.rows.get(node, [])
-        if row.operation == "item" and row.lane == "numpy"
+        if row.operation == "item" and row.backend == "numpy"
     ]
 
 
-def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewriting, bool]:
+def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewrite, bool]:
     """Rewrite a loop that only reads, on lists."""
     source = search.source
     read: dict[str, None] = {}
@@ -298,7 +296,7 @@ def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewriting, bool]:
             f"{listed} {is_or_are} of bool, int64, float64 or complex128, and numbers "
             "of Python do (they raise where NumPy warns)"
         )
-    return Rewriting([*before, text], conditions), False
+    return Rewrite([*before, text], conditions), False
 
 
 def _is_number(search: Search, node: ast.AST) -> bool:
@@ -325,7 +323,7 @@ def _only_reads(search: Search, loop: ast.AST) -> bool:
     return True
 
 
-_ELEMENTS_EXAMPLE = Rewriting(
+_ELEMENTS_EXAMPLE = Rewrite(
     [
         "values = array.tolist()  # before the loop",
         "...                      # the loop, with values[i] for array[i]",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from mxnp._profiler.model import Row
 
 from .syntax import Facts, Source
-from .vectorization import Rewriting
+from .vectorization import Rewrite
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Finding:
         What is counted.
     seconds : float
         Of array work, or waited.
-    why : str
+    reason : str
         Why that costs time, in a sentence.
-    rewriting : tuple of str
+    rewrite : tuple of str
         What to write instead.
     conditions : tuple of str
         What must hold for the same result; empty: it is the same.
     is_example : bool
-        Whether `rewriting` is only an example of the way to do it.
+        Whether `rewrite` is only an example of the way to do it.
     """
 
     pattern: str
@@ -50,8 +50,8 @@ class Finding:
     count: int
     unit: str
     seconds: float
-    why: str
-    rewriting: tuple[str, ...]
+    reason: str
+    rewrite: tuple[str, ...]
     conditions: tuple[str, ...] = ()
     is_example: bool = False
 
@@ -87,8 +87,8 @@ class Search:
         pattern: str,
         node: ast.AST,
         cost: tuple[int, str, float],
-        why: str,
-        rewriting: Rewriting,
+        reason: str,
+        rewrite: Rewrite,
         *,
         is_example: bool = False,
     ) -> Finding:
@@ -101,9 +101,9 @@ class Search:
             end_line or line,
             self.source.line(line),
             *cost,
-            why,
-            tuple(line for text in rewriting.lines for line in text.split("\n")),
-            tuple(rewriting.conditions),
+            reason,
+            tuple(line for text in rewrite.lines for line in text.split("\n")),
+            tuple(rewrite.conditions),
             is_example,
         )
 

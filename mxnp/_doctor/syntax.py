@@ -313,7 +313,7 @@ class Facts:
         return [
             row
             for row in self.rows.get(node, [])
-            if row.lane == "numpy"
+            if row.backend == "numpy"
             and row.operation in ((operation,) if operation else ("getitem", "setitem"))
             and row.elements == row.calls
         ]

@@ -46,7 +46,7 @@ class CannotError(Exception):
 
 
 @dataclass
-class Rewriting:
+class Rewrite:
     """
     What to write instead of some lines.
 
@@ -93,7 +93,7 @@ class Indices:
     step: int
 
 
-def vectorized_loop(loop: ast.For, facts: Facts) -> Rewriting:
+def vectorized_loop(loop: ast.For, facts: Facts) -> Rewrite:
     """
     Rewrite a loop over elements, with the loops that are in it.
 
@@ -121,7 +121,7 @@ def vectorized_loop(loop: ast.For, facts: Facts) -> Rewriting:
 
 def vectorized_generator(
     comprehension: ast.GeneratorExp | ast.ListComp, facts: Facts
-) -> tuple[str, Rewriting]:
+) -> tuple[str, Rewrite]:
     """Rewrite the elements of a comprehension; the text of an array, and conditions."""
     if any(g.ifs or g.is_async for g in comprehension.generators):
         raise CannotError("some elements are left out")
@@ -130,7 +130,7 @@ def vectorized_generator(
     ]
     whole = _Vectorization(facts, comprehension, headers, [comprehension.elt])
     text = whole.full(comprehension.elt)
-    return text, Rewriting([text], whole.conditions())
+    return text, Rewrite([text], whole.conditions())
 
 
 def parenthesized(node: ast.AST, text: str) -> str:
@@ -245,7 +245,7 @@ class _Vectorization:
 
     # -- Statements --------------------------------------------------------------------
 
-    def statements(self, body: Sequence[ast.stmt]) -> Rewriting:
+    def statements(self, body: Sequence[ast.stmt]) -> Rewrite:
         """Rewrite the statements of the innermost loop, one after the other."""
         lines = [self._statement(statement) for statement in body]
         if all(
@@ -258,7 +258,7 @@ class _Vectorization:
             self._check_unused(name)
         for name in self._elements:
             self._check_unused(name)
-        return Rewriting(lines, self.conditions())
+        return Rewrite(lines, self.conditions())
 
     def _check_unused(self, name: str) -> None:
         """Fail if a name that the loop leaves behind is read elsewhere."""

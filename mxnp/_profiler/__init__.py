@@ -1,1 +1,1 @@
-"""`profile()`: the model, its collection, and output as text, html and trace."""
+"""`profile()`: counts of a program by line, as text, HTML, JSON and traces."""

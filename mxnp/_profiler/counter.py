@@ -1,4 +1,4 @@
-"""The counts of the bridge between two moments, put into words."""
+"""Read the counts of the bridge twice, and return the difference as a report."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from mxnp._engine import core
 
 from .model import ENGINES, Check, Event, Place, Report, Row, Total, Wait
 
-# -- Words -----------------------------------------------------------------------------
+# -- Names and reasons -----------------------------------------------------------------
 
-# Why the program waited; {} is the name of what was called.
+# Why the program waited, by the kind of the wait; {} is the name of what was called.
 REASONS = {
     "read": "{} reads the elements",
     "element": "a[i] reads elements",
-    "export": "the memory is handed out",
-    "full": "256 operations had been recorded",
-    "memory": "much memory was waiting to be let go of",
-    "shared": "the memory is known outside of mxnp, so nothing may wait",
+    "export": "the memory is exported",
+    "full": "256 operations were recorded",
+    "memory": "256 MB of memory waited to be released",
+    "shared": "the memory is known outside mxnp, so operations cannot be deferred",
     "synchronize": "synchronize()",
     "warnings": "warnings.catch_warnings() begins or ends",
     "exit": "the program ended",
     "report": "the report began or ended",
-    "mask": "how many elements a mask selects must be known",
-    "range": "the range of indices must be known",
-    "errstate": "np.errstate wants errors of {} at once",
+    "mask": "the number of elements that a mask selects is needed",
+    "range": "the range of indices is needed",
+    "errstate": "np.errstate handles errors of {} immediately",
     "numpy": "{} runs in NumPy",
-    "result": "{} gives a number",
+    "result": "{} returns a number",
     "": "unknown",
 }
 _READERS = {
@@ -49,18 +49,22 @@ _READERS = {
     "iter": "a loop over the array",
     "buffer": "a buffer",
 }
-_METHODS = {1: ".reduce", 2: ".accumulate", 7: ".at"}  # by kind, of instruction.h
+_METHODS = {1: ".reduce", 2: ".accumulate", 7: ".at"}  # by the kinds of instruction.h
 _CHECK = 5
 
 
 class _Places:
-    """The places of one reading: code objects are kept no longer than that."""
+    """Find the places of instructions.
+
+    Positions are cached by code object for one reading only, so that no code object
+    outlives the program's use of it.
+    """
 
     def __init__(self) -> None:
         self._positions: dict[int, list[Any]] = {}
 
     def find(self, code: types.CodeType | None, instruction: int) -> Place:
-        """Give the place of an instruction."""
+        """Return the place of an instruction."""
         if code is None:
             return Place("", 0, 0, -1, -1, "")
         positions = self._positions.get(id(code))
@@ -81,13 +85,13 @@ class _Places:
 
 
 def _is_attribute(name: Any) -> bool:
-    """Tell whether it is what gets or sets an attribute: no operation."""
+    """Check whether the callable gets or sets an attribute, which is not array work."""
     wrapped = getattr(name, "__wrapped__", name)
     return type(wrapped).__name__ == "method-wrapper"
 
 
 def _name(name: Any) -> str:
-    """Name an operation as a program does: linalg.svd, sum."""
+    """Return the name of an operation as a program writes it: linalg.svd, sum."""
     if isinstance(name, str):
         return name
     if name is None:
@@ -97,68 +101,68 @@ def _name(name: Any) -> str:
         return str(getattr(wrapped.__self__, "__name__", "an attribute"))
     qualified = str(getattr(name, "__qualname__", None) or name.__name__)
     module = getattr(name, "__module__", None) or ""
-    top, _, chapter = module.partition(".")
+    top, _, submodule = module.partition(".")
     qualified = qualified.removeprefix("ndarray.")
-    is_chapter = top in ("mxnp", "numpy") and chapter and chapter[0] != "_"
-    return f"{chapter}.{qualified}" if is_chapter else qualified
+    is_public = top in ("mxnp", "numpy") and submodule and submodule[0] != "_"
+    return f"{submodule}.{qualified}" if is_public else qualified
 
 
 def _reason(kind: str, operation: str) -> str:
-    named = _READERS.get(operation, operation) if kind in ("read", "export") else ""
-    if kind == "export" and named:
-        return f"{named} is handed out"
-    return REASONS[kind].format(named or operation)
+    """Return the reason of a wait as a sentence."""
+    reader = _READERS.get(operation, operation) if kind in ("read", "export") else ""
+    if kind == "export" and reader:
+        return f"{reader} is exported"
+    return REASONS[kind].format(reader or operation)
 
 
 # -- Reading the bridge ----------------------------------------------------------------
 
-_SECOND = 1e9  # nanoseconds
-_N_KEYS = 5  # values of a tuple that say what is counted
+_SECOND = 1e9  # in nanoseconds
+_N_KEYS = 5  # the first values of a tuple, which identify what the others count
 
 
 def _since(rows: list[tuple[Any, ...]], before: list[tuple[Any, ...]]) -> list[Any]:
-    """Give what was counted since an earlier reading."""
+    """Return the counts since an earlier reading, which has the first of the rows."""
     changed = list(rows)
-    for number, old in enumerate(before):
+    for number, earlier in enumerate(before):
         keys, values = rows[number][:_N_KEYS], rows[number][_N_KEYS:]
-        past = old[_N_KEYS:]
         changed[number] = keys + tuple(
-            new - was for new, was in zip(values, past, strict=True)
+            new - old for new, old in zip(values, earlier[_N_KEYS:], strict=True)
         )
     return changed
 
 
 def _counted(counts: Iterable[tuple[Any, ...]], places: _Places) -> tuple[Any, ...]:
-    """Put tuples of the bridge into rows, waits and checks."""
+    """Return rows, waits, checks and seconds of recording from the bridge's tuples."""
     rows: list[Row] = []
     waits: dict[Any, list[Any]] = defaultdict(lambda: [0, 0, 0])
     checks: dict[Place, list[Any]] = defaultdict(lambda: [0, 0, 0, 0])
     recording = 0
-    for code, instruction, lane, kind, name, *values in counts:
+    for code, instruction, where, kind, name, *values in counts:
         calls, elements, nanoseconds, read, written, fused, fused_ns, *rest = values
         if calls == 0 and nanoseconds == 0:
             continue
         place = places.find(code, instruction)
-        if lane == "record":
+        if where == "record":
             recording += nanoseconds
-        elif lane == "wait":
+        elif where == "wait":
             wait = waits[place, kind, _name(name)]
             for at, value in enumerate((calls, elements, nanoseconds)):
                 wait[at] += value
-        elif lane in ("check", "spared") or (lane in ENGINES and kind == _CHECK):
+        elif where in ("check", "spared") or (where in ENGINES and kind == _CHECK):
             check = checks[place]
-            spared = calls if lane == "spared" else 0
-            looked = (0, 0) if spared else (calls, elements)
-            for at, value in enumerate((*looked, nanoseconds, spared)):
+            cached = calls if where == "spared" else 0
+            checked = (0, 0) if cached else (calls, elements)
+            for at, value in enumerate((*checked, nanoseconds, cached)):
                 check[at] += value
-        if lane not in (*ENGINES, "numpy", "check") or _is_attribute(name):
+        if where not in (*ENGINES, "numpy", "check") or _is_attribute(name):
             continue
-        method = _METHODS.get(kind, "") if lane in ENGINES and name != "put" else ""
+        method = _METHODS.get(kind, "") if where in ENGINES and name != "put" else ""
         rows.append(
             Row(
                 place,
                 _name(name) + method,
-                "cpu" if lane == "check" else lane,
+                "cpu" if where == "check" else where,
                 calls,
                 elements,
                 nanoseconds / _SECOND,
@@ -179,24 +183,24 @@ def _counted(counts: Iterable[tuple[Any, ...]], places: _Places) -> tuple[Any, .
             key=lambda wait: -wait.seconds,
         ),
         [
-            Check(place, count, elements, ns / _SECOND, spared)
-            for place, (count, elements, ns, spared) in checks.items()
+            Check(place, count, elements, ns / _SECOND, cached)
+            for place, (count, elements, ns, cached) in checks.items()
         ],
         recording / _SECOND,
     )
 
 
 def _joined(rows: list[Row]) -> list[Row]:
-    """Add up rows that name the same."""
+    """Add up the rows of the same place, operation and backend."""
     first: dict[Any, Row] = {}
     for row in rows:
-        key = (row.place, row.operation, row.lane)
+        key = (row.place, row.operation, row.backend)
         same = first.get(key)
         if same is not None:
             sums = (
                 getattr(same, name) + getattr(row, name)
                 for name in Row.__dataclass_fields__
-                if name not in ("place", "operation", "lane")
+                if name not in ("place", "operation", "backend")
             )
             first[key] = Row(*key, *sums)
         else:
@@ -205,10 +209,10 @@ def _joined(rows: list[Row]) -> list[Row]:
 
 
 def _process_peak() -> int:
-    """Return the most memory that the process has had, in bytes.
+    """Return the peak of the memory of the process, in bytes.
 
-    On Linux ``ru_maxrss`` starts with the peak of the process that started this one;
-    ``VmHWM`` is the program's own.
+    On Linux ``ru_maxrss`` begins with the peak of the parent process, and ``VmHWM``
+    does not.
     """
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
@@ -219,15 +223,15 @@ def _process_peak() -> int:
 
 
 def _sum(rows: list[Row], waits: list[Wait], wall: float, recording: float) -> Total:
-    lanes: dict[str, float] = defaultdict(float)
+    seconds: dict[str, float] = defaultdict(float)
     for row in rows:
-        lanes[row.lane] += row.seconds
+        seconds[row.backend] += row.seconds
     return Total(
         wall,
-        sum(lanes.values()),
-        lanes["metal"],
-        lanes["cpu"],
-        lanes["numpy"],
+        sum(seconds.values()),
+        seconds["metal"],
+        seconds["cpu"],
+        seconds["numpy"],
         sum(row.fused_seconds for row in rows),
         recording,
         sum(wait.seconds for wait in waits),
@@ -243,12 +247,14 @@ def _sum(rows: list[Row], waits: list[Wait], wall: float, recording: float) -> T
 
 class Counter:
     """
-    Counts from `start` to `stop`, all threads; more of them at once do not disturb.
+    Counts array work of all threads from `start` to `stop`.
+
+    Several counters may be active at the same time.
 
     Parameters
     ----------
     n_events : int, optional
-        At most so many single events are noted.
+        The largest number of single events to record.
     """
 
     def __init__(self, n_events: int = 0) -> None:
@@ -256,7 +262,7 @@ class Counter:
         self._report: Report | None = Report([], [], [], _sum([], [], 0, 0))
 
     def start(self) -> None:
-        """Begin to count; what was recorded before runs first, and does not count."""
+        """Begin counting. Operations recorded before run first and are not counted."""
         _bridge.flush("report")
         _bridge.profile_start(self._n_events)
         self._report = None
@@ -265,7 +271,14 @@ class Counter:
         self._begin = time.monotonic_ns()
 
     def stop(self, runs_rest: bool = True) -> Report:
-        """End; what was recorded meanwhile runs before, unless told not to."""
+        """
+        End counting and return the report.
+
+        Parameters
+        ----------
+        runs_rest : bool, optional
+            Whether to run and count the operations that are still recorded.
+        """
         try:
             if runs_rest:
                 _bridge.flush("report")
@@ -276,7 +289,7 @@ class Counter:
         return self._report
 
     def read(self) -> Report:
-        """Give what was counted until now, or until `stop`."""
+        """Return the report until now, or until `stop` was called."""
         if self._report is not None:
             return self._report
         wall = (time.monotonic_ns() - self._begin) / _SECOND
@@ -304,15 +317,15 @@ class Counter:
         elements: int,
         thread: int,
     ) -> Event:
-        code, instruction, lane, kind, name, *_ = row
-        words = _name(name)
-        if lane == "wait":
-            words = _reason(kind, words)
-        elif lane in ENGINES and name != "put":
-            words += _METHODS.get(kind, "")
+        code, instruction, where, kind, name, *_ = row
+        label = _name(name)
+        if where == "wait":
+            label = _reason(kind, label)
+        elif where in ENGINES and name != "put":
+            label += _METHODS.get(kind, "")
         return Event(
-            lane,
-            words,
+            where,
+            label,
             places.find(code, instruction),
             (begin - self._begin) / _SECOND,
             nanoseconds / _SECOND,

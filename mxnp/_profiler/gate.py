@@ -1,4 +1,4 @@
-"""Whether a program may pass: what ran in NumPy, and what it waited for."""
+"""Limits on NumPy calls and waits: ``--fail-on-fallback`` and ``--fail-on-sync``."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from mxnp._engine import figures
 
 from .model import Place, Report
 
-# What the program did not ask for: the end, and the queue when it is full.
-_UNASKED = {"exit", "report", "full", "memory"}
+# Kinds of waits that no expression of the program asks for.
+_NOT_REQUESTED = {"exit", "report", "full", "memory"}
 
 
 def fallbacks(report: Report, allowed: Sequence[str]) -> list[tuple[int, str]]:
     """
-    Give what NumPy ran of arrays so large that mxnp runs what it can, most calls first.
+    Return the operations on large arrays that NumPy ran, the most frequent first.
 
     Parameters
     ----------
     report : Report
-        The program's.
+        The report of the program.
     allowed : sequence of str
-        What is left out: see `is_allowed`.
+        Patterns of operations and places that do not count: see `is_allowed`.
 
     Returns
     -------
     list of (int, str)
-        Calls, and the line, operation and expression.
+        The number of calls, and the line, operation and expression.
     """
     return _sorted(
-        (row.large, _told(row.place, row.operation))
+        (row.numpy_fallbacks, _describe(row.place, row.operation))
         for row in report.rows
-        if row.large and not is_allowed(row.place, row.operation, allowed)
+        if row.numpy_fallbacks and not is_allowed(row.place, row.operation, allowed)
     )
 
 
 def waits(report: Report, allowed: Sequence[str]) -> list[tuple[int, str]]:
-    """Give what the program waited for, as `fallbacks` does."""
+    """Return the waits of the program, in the form of `fallbacks`."""
     return _sorted(
-        (wait.count, _told(wait.place, wait.reason))
+        (wait.count, _describe(wait.place, wait.reason))
         for wait in report.waits
-        if wait.kind not in _UNASKED
+        if wait.kind not in _NOT_REQUESTED
         and not is_allowed(wait.place, wait.operation or wait.kind, allowed)
     )
 
 
-def _told(place: Place, what: str) -> str:
+def _describe(place: Place, what: str) -> str:
     return f"{place}: {what}: {place.expression}"
 
 
@@ -57,17 +57,17 @@ def _sorted(found: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 def is_allowed(place: Place, operation: str, allowed: Sequence[str]) -> bool:
     """
-    Tell whether somebody allows an operation at a place.
+    Check whether an operation is allowed at a place.
 
     Parameters
     ----------
     place : Place
         The expression.
     operation : str
-        What it does.
+        The name of the operation.
     allowed : sequence of str
-        Each an operation such as ``linalg.svd`` or ``linalg.*``, a file such as
-        ``plot.py`` or a part of its path such as ``tools/*.py``, or a line such as
+        Each is an operation such as ``linalg.svd`` or ``linalg.*``, a file such as
+        ``plot.py``, the end of its path such as ``tools/*.py``, or a line such as
         ``plot.py:14``.
     """
     path = PurePath(place.file)
@@ -85,10 +85,10 @@ def is_allowed(place: Place, operation: str, allowed: Sequence[str]) -> bool:
 
 
 def verdict(title: str, found: list[tuple[int, str]], limit: int) -> str:
-    """Give what to print if more was found than may be; else an empty text."""
+    """Return the message for a limit that was exceeded, or an empty string."""
     count = sum(number for number, _ in found)
     if count <= limit:
         return ""
-    may = f", and {limit} may be" if limit else ""
-    lines = [f"  {number:>7,} x {told}" for number, told in found]
-    return "\n".join([f"{title}: {figures.count(count, 'time')}{may}", *lines])
+    allowed = f" ({limit} allowed)" if limit else ""
+    lines = [f"  {number:>7,} x {description}" for number, description in found]
+    return "\n".join([f"{title}: {figures.count(count, 'time')}{allowed}", *lines])

@@ -1,4 +1,4 @@
-"""A report as a page of its own: the program's lines with what they cost."""
+"""Show a report as a self-contained HTML page with the program's lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from html import escape
 
 from mxnp._engine import figures
 
-from .model import LANES, Line, Report, Row
-from .text import TITLES, lanes, percent, shown, summary
+from .model import BACKENDS, Line, Report, Row
+from .text import TITLES, percent, shown, summary, used_backends
 
-_AROUND = 4  # lines shown beside one that did something
-_MOST_LINES = 1500  # of a file of which all are on the page
+_CONTEXT = 4  # lines shown before and after a line that did array work
+_MOST_LINES = 1500  # of a file whose other lines are on the page too, folded
 
 _STYLE = """
 .mxnp { --ink: #1d2327; --soft: #667; --line: #dde2e6; --paper: #fff; --shade: #f4f6f8;
@@ -88,12 +88,12 @@ for (const button of document.querySelectorAll("th button")) {
 }
 """
 
-# Nothing is loaded, and nothing but what is written here runs.
+# The page loads nothing, and only its own script runs.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def page(report: Report, program: str = "") -> str:
-    """Give the whole page; it loads nothing."""
+    """Return the complete page."""
     title = f"mxnp report{': ' + program if program else ''}"
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -124,7 +124,7 @@ def page(report: Report, program: str = "") -> str:
 
 
 def fragment(report: Report) -> str:
-    """Give what a notebook shows: no script, and no source but the lines that count."""
+    """Return the tables for a notebook, without a script and without the source."""
     slowest = report.rows[:20]
     return (
         f'<style>{_STYLE}</style><div class="mxnp">{_head(report)}'
@@ -139,9 +139,9 @@ def fragment(report: Report) -> str:
 def _head(report: Report) -> str:
     total = report.total
     keys = "".join(
-        f'<span><i class="key {lane}"></i>{TITLES[lane]} '
-        f"{figures.time(getattr(total, lane))}</span>"
-        for lane in lanes(report)
+        f'<span><i class="key {backend}"></i>{TITLES[backend]} '
+        f"{figures.time(getattr(total, backend))}</span>"
+        for backend in used_backends(report)
     )
     cards = [
         ("array work", figures.time(total.array)),
@@ -149,12 +149,12 @@ def _head(report: Report) -> str:
         ("fused", percent(total.fused, total.array)),
         ("waits", f"{total.waits:,} ({figures.time(total.waiting)})"),
         ("recording", figures.time(total.recording)),
-        ("memory of arrays, peak", figures.nbytes(total.pool_peak)),
-        ("memory of the process, peak", figures.nbytes(total.process_peak)),
+        ("peak memory, arrays", figures.nbytes(total.pool_peak)),
+        ("peak memory, process", figures.nbytes(total.process_peak)),
     ]
     return (
         f"<p>{escape(summary(report))}</p>"
-        f"{_bar(getattr(total, lane) for lane in LANES)}"
+        f"{_bar(getattr(total, backend) for backend in BACKENDS)}"
         f'<p class="keys">{keys}</p><div class="cards">'
         + "".join(f"<div><b>{text}</b>{name}</div>" for name, text in cards)
         + "</div>"
@@ -162,11 +162,11 @@ def _head(report: Report) -> str:
 
 
 def _bar(seconds: Iterable[float], whole: float = 0) -> str:
-    parts = list(zip(LANES, seconds, strict=True))
+    parts = list(zip(BACKENDS, seconds, strict=True))
     whole = whole or sum(part for _, part in parts)
     segments = "".join(
-        f'<span class="{lane}" style="width:{100 * part / whole:.2f}%"></span>'
-        for lane, part in parts
+        f'<span class="{backend}" style="width:{100 * part / whole:.2f}%"></span>'
+        for backend, part in parts
         if part and whole
     )
     return f'<div class="bar">{segments}</div>'
@@ -174,13 +174,13 @@ def _bar(seconds: Iterable[float], whole: float = 0) -> str:
 
 # -- Tables ----------------------------------------------------------------------------
 
-_Cell = tuple[str, float | str | None]  # html; what it is sorted by: None is its text
+_Cell = tuple[str, float | str | None]  # HTML, and the sort key; None sorts by the text
 
 
 def _table(
     heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[_Cell]], sortable: bool
 ) -> str:
-    """Give a table of heads, numeric or not, and rows of cells."""
+    """Return a table. Each head has a name and says whether its column is numeric."""
     kinds = [' class="n"' if numeric else "" for _, numeric in heads]
     head = "".join(
         f"<th{kind}>{f'<button>{name}</button>' if sortable else name}</th>"
@@ -214,17 +214,17 @@ def _where(file: str, line: int) -> _Cell:
 
 
 def _cells(row: Row) -> list[_Cell]:
-    """Give what tables of operations have in common."""
+    """Return the cells that all tables of operations have."""
     moved = row.bytes_read + row.bytes_written
     return [
         (escape(row.operation), None),
         (_code(row.place.expression), None),
-        (f'<i class="key {row.lane}"></i>{TITLES[row.lane]}', row.lane),
+        (f'<i class="key {row.backend}"></i>{TITLES[row.backend]}', row.backend),
         (figures.time(row.seconds), row.seconds),
         (f"{row.calls:,}", row.calls),
         (f"{row.elements:,}", row.elements),
         (figures.nbytes(moved), moved),
-        (percent(row.fused, row.calls), row.fused / max(row.calls, 1)),
+        (percent(row.fused_calls, row.calls), row.fused_calls / max(row.calls, 1)),
     ]
 
 
@@ -249,12 +249,12 @@ def _operations(rows: list[Row], report: Report, sortable: bool = True) -> str:
 
 def _waits(report: Report, sortable: bool = True) -> str:
     if not report.waits:
-        return "<p>The program never waited for what it had recorded.</p>"
+        return "<p>The program never waited for recorded operations.</p>"
     heads = [
         ("line", False),
         ("expression", False),
-        ("why", False),
-        ("times", True),
+        ("reason", False),
+        ("count", True),
         ("operations", True),
         ("waited", True),
     ]
@@ -281,7 +281,7 @@ def _checks(report: Report) -> str:
         ("checked", True),
         ("elements", True),
         ("time", True),
-        ("known to be in bounds", True),
+        ("range already known", True),
     ]
     rows: Iterable[Sequence[_Cell]] = (
         [
@@ -290,7 +290,7 @@ def _checks(report: Report) -> str:
             (f"{check.count:,}", check.count),
             (f"{check.elements:,}", check.elements),
             (figures.time(check.seconds), check.seconds),
-            (f"{check.spared:,}", check.spared),
+            (f"{check.cached:,}", check.cached),
         ]
         for check in report.checks
     )
@@ -301,7 +301,7 @@ def _checks(report: Report) -> str:
 
 
 def _sources(report: Report) -> str:
-    """Give the program's files, that which took longest first."""
+    """Return the program's files, the slowest first."""
     files: dict[str, dict[int, Line]] = defaultdict(dict)
     lines = report.lines()
     for line in lines:
@@ -315,7 +315,7 @@ def _sources(report: Report) -> str:
 
 def _source(file: str, lines: dict[int, Line], longest: float) -> str:
     text = linecache.getlines(file) if file else []
-    if not text:  # of a text given to exec, say
+    if not text:  # as for code that was passed to exec()
         numbers = sorted(lines)
         rows = [_line(number, "", lines, longest) for number in numbers]
     else:
@@ -327,8 +327,9 @@ def _source(file: str, lines: dict[int, Line], longest: float) -> str:
 
 
 def _folded(text: list[str], lines: dict[int, Line], longest: float) -> list[str]:
-    """Give the lines of a file; where nothing happens far around, folded."""
-    near = {number + away for number in lines for away in range(-_AROUND, _AROUND + 1)}
+    """Return the lines of a file. Lines far from any array work are folded."""
+    around = range(-_CONTEXT, _CONTEXT + 1)
+    near = {number + offset for number in lines for offset in around}
     keeps = len(text) <= _MOST_LINES
     rows: list[str] = []
     far: list[str] = []
@@ -361,7 +362,7 @@ def _line(number: int, text: str, lines: dict[int, Line], longest: float) -> str
             f'<div class="row"><span class="soft">{number}</span><span></span>'
             f"<span></span><span>{code}</span></div>"
         )
-    seconds = [line.in_lane(lane) for lane in LANES]
+    seconds = [line.seconds_on(backend) for backend in BACKENDS]
     count = sum(wait.count for wait in line.waits)
     waits = f' <span class="waits">{count:,} waits</span>' if count > 1 else ""
     waits = ' <span class="waits">1 wait</span>' if count == 1 else waits

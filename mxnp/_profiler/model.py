@@ -1,4 +1,4 @@
-"""What the lines of a program cost: the classes of a report."""
+"""The classes of a report: what each expression of a program did, and what it cost."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import linecache
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-LANES = ("metal", "cpu", "numpy")
-ENGINES = ("metal", "cpu")  # lanes of what mxnp itself runs
+BACKENDS = ("metal", "cpu", "numpy")
+ENGINES = ("metal", "cpu")  # the backends that run recorded operations
 
 
 @dataclass(frozen=True, order=True)
@@ -18,13 +18,13 @@ class Place:
     Parameters
     ----------
     file : str
-        As in its code object; empty where nothing is known.
+        The file, as in the code object; empty if unknown.
     line, end_line : int
-        From 1; 0 where nothing is known.
+        Line numbers from 1; 0 if unknown.
     column, end_column : int
-        In bytes of UTF-8, from 0; -1 where nothing is known.
+        In bytes of UTF-8, from 0; -1 if unknown.
     function : str
-        Qualified name of the function it is in.
+        Qualified name of the function that contains the expression.
     """
 
     file: str
@@ -36,12 +36,12 @@ class Place:
 
     @property
     def source(self) -> str:
-        """The line of the program, without what is before and after it."""
+        """The first line of the expression, without surrounding white space."""
         return linecache.getline(self.file, self.line).strip()
 
     @property
     def expression(self) -> str:
-        """The text of the expression, on one line; that of the line if not known."""
+        """The text of the expression on one line, or `source` if it is unknown."""
         if self.column < 0 or self.end_column < 0:
             return self.source
         lines = [
@@ -62,7 +62,7 @@ class Place:
 @dataclass(frozen=True)
 class Row:
     """
-    One operation of one expression, in one of the places where it ran.
+    The counts of one operation of one expression on one backend.
 
     Parameters
     ----------
@@ -71,46 +71,46 @@ class Row:
     operation : str
         NumPy's name: ``add``, ``add.reduce``, ``linalg.svd``; ``getitem`` and
         ``setitem`` for subscripts.
-    lane : {'metal', 'cpu', 'numpy'}
+    backend : {'metal', 'cpu', 'numpy'}
         Where it ran: ``cpu`` is mxnp's own engine on the processor.
     calls, elements : int
-        How often, and over how many elements in all.
+        The number of calls, and of elements in all calls.
     seconds : float
-        Its share of the time of its group, or that of the call of NumPy without what
-        it waited for.
+        The operation's share of the time of its groups, or the time of the NumPy
+        calls without the waits inside them.
     bytes_read, bytes_written : int
-        Of memory, by the arrays' sizes.
-    fused : int
-        Calls that ran in one pass over memory together with others.
+        Bytes of memory, computed from the sizes of the arrays.
+    fused_calls : int
+        Calls that ran in a group with other operations.
     fused_seconds : float
-        The seconds of these.
-    unwritten : int
-        Results that never were in memory.
-    large : int
-        Calls of NumPy with arrays so large that mxnp runs what it can itself.
-    doubles : int
-        Calls that mxnp ran with operands of float64 or complex128, which no GPU takes.
+        The time of these calls.
+    elided : int
+        Results that were never in memory.
+    numpy_fallbacks : int
+        NumPy calls with arrays of a size that mxnp records where it can.
+    float64_calls : int
+        Calls that mxnp ran with float64 or complex128, which no GPU supports.
     """
 
     place: Place
     operation: str
-    lane: str
+    backend: str
     calls: int
     elements: int
     seconds: float
     bytes_read: int
     bytes_written: int
-    fused: int
+    fused_calls: int
     fused_seconds: float
-    unwritten: int
-    large: int
-    doubles: int
+    elided: int
+    numpy_fallbacks: int
+    float64_calls: int
 
 
 @dataclass(frozen=True)
 class Wait:
     """
-    An expression for which everything recorded had to run at once.
+    An expression that needed a result, so that everything recorded had to run.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ class Wait:
     kind : str
         One of the keys of `counter.REASONS`, or empty.
     operation : str
-        What was called, if it was an operation.
+        The function that was called, if any.
     reason : str
-        Why, in words.
+        Why the program waited, as a sentence.
     count, operations : int
-        How often, and how many recorded operations ran.
+        The number of waits, and of recorded operations that ran in them.
     seconds : float
-        That the program waited.
+        The time that the program waited.
     """
 
     place: Place
@@ -140,25 +140,25 @@ class Wait:
 @dataclass(frozen=True)
 class Check:
     """
-    An expression whose indices are looked at.
+    An expression whose indices are checked.
 
     Parameters
     ----------
     place : Place
         The expression.
     count, elements : int
-        Arrays of indices that were looked at, and their elements.
+        The number of index arrays that were checked, and of their elements.
     seconds : float
-        That this took.
-    spared : int
-        Arrays that need not be, because their range was known.
+        The time that the checks took.
+    cached : int
+        The number of index arrays whose range was already known.
     """
 
     place: Place
     count: int
     elements: int
     seconds: float
-    spared: int
+    cached: int
 
 
 @dataclass(frozen=True)
@@ -173,19 +173,19 @@ class Total:
     array : float
         Seconds of array work: `metal`, `cpu` and `numpy` together.
     metal, cpu, numpy : float
-        Seconds of each lane.
+        Seconds of array work on each backend.
     fused : float
-        Seconds of operations that ran together with others.
+        Seconds of operations that ran in a group with others.
     recording : float
-        Seconds that recording took the program.
+        Seconds spent recording.
     waiting : float
         Seconds that the program waited for recorded operations.
     calls, elements, bytes_read, bytes_written : int
-        Of all rows.
+        Sums over all rows.
     waits : int
-        How often the program waited.
+        The number of waits.
     pool_peak, process_peak : int
-        The most bytes in arrays of mxnp, and in the process, since it was started.
+        The most bytes in mxnp's arrays, and in the process, since it began.
     """
 
     wall: float
@@ -208,28 +208,29 @@ class Total:
 @dataclass(frozen=True)
 class Event:
     """
-    One operation, call of NumPy, wait or check.
+    One operation, NumPy call, wait or check.
 
     Parameters
     ----------
-    lane : str
-        As in `Row`, or ``wait``, ``check``.
+    category : {'metal', 'cpu', 'numpy', 'wait', 'check'}
+        The backend as in `Row`, a wait, or a check.
     name : str
         The operation, or why the program waited.
     place : Place
         The expression.
     begin, seconds : float
-        Seconds since the beginning of the report. Of an operation in a group, its
-        share of the group's time, from the group's beginning.
+        The begin, counted from the beginning of the report, and the duration. An
+        operation of a group begins with its group and lasts its share of the group's
+        time.
     group : int
         The group that it ran in, or 0.
     elements : int
-        Of the operation; of a wait, the operations that ran.
+        The elements of the operation, or the number of operations that a wait ran.
     thread : int
         Identifier of the thread that called.
     """
 
-    lane: str
+    category: str
     name: str
     place: Place
     begin: float
@@ -241,7 +242,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Line:
-    """What one line of the program did; rows and waits are sorted by time."""
+    """The rows and waits of one line of the program, each sorted by time."""
 
     file: str
     line: int
@@ -250,32 +251,32 @@ class Line:
 
     @property
     def seconds(self) -> float:
-        """Of array work."""
+        """The time of the line's array work."""
         return sum(row.seconds for row in self.rows)
 
     @property
     def source(self) -> str:
-        """The line's text, without blanks around it."""
+        """The line's text, without surrounding white space."""
         return linecache.getline(self.file, self.line).strip()
 
-    def in_lane(self, lane: str) -> float:
-        """Give the seconds of one lane."""
-        return sum(row.seconds for row in self.rows if row.lane == lane)
+    def seconds_on(self, backend: str) -> float:
+        """Return the time of the line's array work on one backend."""
+        return sum(row.seconds for row in self.rows if row.backend == backend)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was counted from the beginning of a report to its end."""
+    """The counts from the beginning of a report to its end."""
 
     rows: list[Row]
     waits: list[Wait]
     checks: list[Check]
     total: Total
     events: list[Event] = field(default_factory=list, repr=False)
-    dropped: int = 0  # events that there was no room for
+    dropped: int = 0  # events beyond the limit
 
     def lines(self) -> list[Line]:
-        """Give the lines of the program, that which took longest first."""
+        """Return the lines of the program, the slowest first."""
         rows: dict[tuple[str, int], list[Row]] = defaultdict(list)
         waits: dict[tuple[str, int], list[Wait]] = defaultdict(list)
         for row in self.rows:

@@ -1,4 +1,4 @@
-"""What a part of a program cost, line by line: measured, and given in several forms."""
+"""`profile()`: measure a block of a program by line, and write it in several forms."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .counter import Counter
 from .model import Check, Line, Place, Report, Row, Total, Wait
 
 SCHEMA = "mxnp-report/1"
-N_EVENTS = 1_000_000  # of a trace
+N_EVENTS = 1_000_000  # the largest number of events of a trace
 
 
 def to_dict(report: Report, program: str = "") -> dict[str, Any]:
-    """Give a report as the object that its json is: see docs/report.md."""
+    """Return a report as the object that JSON contains: see docs/report.md."""
     return {
         "schema": SCHEMA,
         "mxnp": core.core_version(),
@@ -45,45 +45,50 @@ def _with_place(counted: Row | Wait | Check) -> dict[str, Any]:
 
 class profile:  # noqa: N801
     """
-    Context manager: what each line of a block costs, and where it runs.
+    Context manager that measures what each line of a block costs and where it runs.
 
-    Operations of all threads are counted from the beginning of the block to its end,
-    also those in functions that it calls. What was recorded before runs first; what
-    was recorded in the block has run when it ends.
+    The array operations of all threads are counted from the beginning of the block to
+    its end, in functions that it calls too. Operations that were recorded before the
+    block run first and are not counted. Operations that the block recorded have run
+    when it ends.
 
     Parameters
     ----------
     trace : bool, optional
-        Whether single events are noted too, a million at most, for `to_trace`.
+        Whether to record single events too, for `to_trace`. At most a million events
+        are recorded.
 
     Attributes
     ----------
     report : Report
-        All of it, until now or until the end of the block.
+        The whole report, until now or until the end of the block.
     rows : list of Row
-        By expression, operation and where it ran: ``calls``, ``elements``,
-        ``seconds``, ``bytes_read``, ``bytes_written`` and more, the slowest first.
+        The counts of each operation of each expression on each backend, the slowest
+        first: ``calls``, ``elements``, ``seconds``, ``bytes_read``, ``bytes_written``
+        and more.
     waits : list of Wait
-        Expressions for which everything recorded had to run: ``reason``, ``count``,
-        ``seconds``.
+        The expressions that needed a result, so that everything recorded had to run:
+        ``reason``, ``count``, ``seconds``.
     checks : list of Check
-        Expressions whose indices were looked at.
+        The expressions whose indices were checked.
     total : Total
-        Sums, in seconds and bytes.
+        Sums over the report, in seconds and bytes.
 
     Raises
     ------
     IndexError, MemoryError, RuntimeError
-        At the beginning and at the end, as `synchronize`.
+        The deferred errors of recorded operations, as `synchronize` raises them, at
+        the beginning and at the end of the block.
 
     See Also
     --------
-    explain : What the last flush did.
+    explain : Print what the last flush did.
+    doctor : Report slow patterns and suggest rewrites.
 
     Notes
     -----
-    Blocks may be in each other, and in several threads at once: each counts all that
-    happens between its own beginning and end.
+    Blocks may be nested or overlap, in several threads too. Each counts everything
+    that happens between its own beginning and end.
 
     Examples
     --------
@@ -118,36 +123,36 @@ class profile:  # noqa: N801
 
     @property
     def report(self) -> Report:
-        """All of it, until now or until the end of the block."""
+        """The whole report, until now or until the end of the block."""
         return self._counter.read()
 
     @property
     def rows(self) -> list[Row]:
-        """By expression, operation and where it ran, the slowest first."""
+        """The counts by expression, operation and backend, the slowest first."""
         return self.report.rows
 
     @property
     def waits(self) -> list[Wait]:
-        """Expressions for which everything recorded had to run."""
+        """The expressions for which everything recorded had to run."""
         return self.report.waits
 
     @property
     def checks(self) -> list[Check]:
-        """Expressions whose indices were looked at."""
+        """The expressions whose indices were checked."""
         return self.report.checks
 
     @property
     def total(self) -> Total:
-        """Sums, in seconds and bytes."""
+        """Sums over the report, in seconds and bytes."""
         return self.report.total
 
     def lines(self) -> list[Line]:
-        """Give the program's lines with their rows and waits, the slowest first."""
+        """Return the program's lines with their rows and waits, the slowest first."""
         return self.report.lines()
 
     def print(self, file: TextIO | None = None) -> None:
         """
-        Print tables; this needs rich.
+        Print the report as tables. This requires the package rich.
 
         Parameters
         ----------
@@ -159,59 +164,60 @@ class profile:  # noqa: N801
         ImportError
             If rich is not installed.
         """
-        _require_rich()
+        if not _table.is_possible():
+            raise ImportError(_table.MISSING)
         _table.print_report(self.report, file)
 
     def to_json(self, file: Any = None) -> str:
         """
-        Give the report as json, whose keys are described in docs/report.md.
+        Return the report as JSON, whose keys are described in docs/report.md.
 
         Parameters
         ----------
         file : path-like, optional
-            A file to write it to, too.
+            A file to write the text to.
 
         Returns
         -------
         str
             The text.
         """
-        return write(json.dumps(self._to_dict(), indent=1) + "\n", file)
+        return _written(json.dumps(self._to_dict(), indent=1) + "\n", file)
 
     def _to_dict(self) -> dict[str, Any]:
         return to_dict(self.report, self._program)
 
     def to_html(self, file: Any = None) -> str:
         """
-        Give the report as a page that needs nothing else, with the program's lines.
+        Return the report as a self-contained HTML page with the program's lines.
 
         Parameters
         ----------
         file : path-like, optional
-            A file to write it to, too.
+            A file to write the text to.
 
         Returns
         -------
         str
             The text.
         """
-        return write(html.page(self.report, self._program), file)
+        return _written(html.page(self.report, self._program), file)
 
     def to_trace(self, file: Any = None) -> str:
         """
-        Give a trace for chrome://tracing or https://ui.perfetto.dev, as json.
+        Return a trace as JSON, for chrome://tracing or https://ui.perfetto.dev.
 
         Parameters
         ----------
         file : path-like, optional
-            A file to write it to, too.
+            A file to write the text to.
 
         Returns
         -------
         str
-            The text. Without ``trace=True`` there are no events in it.
+            The text. It has no events unless the profile was made with ``trace=True``.
         """
-        return write(json.dumps(_trace.trace(self.report)), file)
+        return _written(json.dumps(_trace.trace(self.report)), file)
 
     def __repr__(self) -> str:
         return f"<mxnp.profile: {_table.summary(self.report)}>"
@@ -223,13 +229,8 @@ class profile:  # noqa: N801
         return html.fragment(self.report)
 
 
-def write(text: str, file: Any) -> str:
-    """Write a text to a file, if one is given, and give it."""
+def _written(text: str, file: Any) -> str:
+    """Write a text to a file, if there is one, and return the text."""
     if file is not None:
         Path(file).write_text(text, encoding="utf-8")
     return text
-
-
-def _require_rich() -> None:
-    if not _table.is_possible():
-        raise ImportError(_table.MISSING)

@@ -1,4 +1,4 @@
-"""A report as tables on a terminal, by rich."""
+"""Show a report as tables on a terminal, with rich."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from mxnp._engine import figures
 from .model import Line, Report, Row
 
 MISSING = (
-    "a report as text needs rich: `pip install 'mxnp[report]'`; "
-    "as json and html it needs nothing"
+    "a report as text requires rich: install it with `pip install 'mxnp[report]'`, "
+    "or use the forms json or html"
 )
 TITLES = {"metal": "GPU", "cpu": "engine", "numpy": "NumPy"}
 _STYLES = {"metal": "green", "cpu": "cyan", "numpy": "yellow"}
-_MOST_LINES = 20  # the slowest
-_LEAST_WIDTH = 120  # where it is not a terminal
+_MOST_LINES = 20  # shown in a table
+_LEAST_WIDTH = 120  # in columns, if the output is not a terminal
 
 
 def is_possible() -> bool:
-    """Tell whether rich is installed."""
+    """Check whether rich is installed."""
     return importlib.util.find_spec("rich") is not None
 
 
-def lanes(report: Report) -> list[str]:
-    """Give the lanes worth a column: that of a GPU only if it ran something."""
-    used = {row.lane for row in report.rows}
-    return [lane for lane in TITLES if lane != "metal" or lane in used]
+def used_backends(report: Report) -> list[str]:
+    """Return the backends that get a column: the GPU only if it ran something."""
+    used = {row.backend for row in report.rows}
+    return [backend for backend in TITLES if backend != "metal" or backend in used]
 
 
 def shown(file: str) -> str:
-    """Give a file as seen from here."""
+    """Return a path relative to the current folder if it is inside."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -40,14 +40,14 @@ def shown(file: str) -> str:
 
 
 def summary(report: Report) -> str:
-    """Give the sentence that says it all."""
+    """Return one sentence about the time of all array work."""
     total = report.total
     if total.array == 0:
         return f"No array work in {figures.time(total.wall)}"
     parts = [f"{percent(total.fused, total.array)} fused"]
     parts += [
-        f"{percent(getattr(total, lane), total.array)} {TITLES[lane]}"
-        for lane in lanes(report)
+        f"{percent(getattr(total, backend), total.array)} {TITLES[backend]}"
+        for backend in used_backends(report)
     ]
     return (
         f"{figures.time(total.array)} of {figures.time(total.wall)} "
@@ -56,7 +56,7 @@ def summary(report: Report) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """Give a part of a whole."""
+    """Return a part as a percentage of a whole."""
     return f"{100 * part / whole:.0f}%" if whole else "0%"
 
 
@@ -69,7 +69,7 @@ def _number(n: int) -> str:
 
 
 def render(report: Report) -> Any:
-    """Give what rich prints."""
+    """Return the renderable object that rich prints."""
     from rich.console import Group
     from rich.text import Text
 
@@ -104,13 +104,13 @@ def _right(width: int, **options: Any) -> dict[str, Any]:
 def _line_table(report: Report) -> Any:
     from rich.text import Text
 
-    columns = lanes(report)
+    columns = used_backends(report)
     table = _table(
         "Lines and operations",
         ("", {"overflow": "ellipsis", "no_wrap": True, "ratio": 1}),
         ("calls", _right(5)),
         ("elements", _right(9)),
-        *((TITLES[lane], _right(7, style=_STYLES[lane])) for lane in columns),
+        *((TITLES[name], _right(7, style=_STYLES[name])) for name in columns),
         ("memory", _right(7)),
         ("fused", _right(5)),
     )
@@ -118,14 +118,14 @@ def _line_table(report: Report) -> Any:
     for line in lines[:_MOST_LINES]:
         head = Text(f"{shown(line.file)}:{line.line}  ", style="bold")
         head.append(line.source, style="not bold")
-        times = [_seconds(line.in_lane(lane)) for lane in columns]
+        times = [_seconds(line.seconds_on(name)) for name in columns]
         table.add_row(head, "", "", *times, "", "", style="on grey11")
         for row in line.rows:
-            times = [_seconds(row.seconds * (row.lane == lane)) for lane in columns]
+            times = [_seconds(row.seconds * (row.backend == name)) for name in columns]
             table.add_row(*_row_cells(row, line, times))
     rest = lines[_MOST_LINES:]
     if rest:
-        times = [_seconds(sum(x.in_lane(lane) for x in rest)) for lane in columns]
+        times = [_seconds(sum(x.seconds_on(name) for x in rest)) for name in columns]
         more = figures.count(len(rest), "more line")
         table.add_row(Text(more, style="italic"), "", "", *times, "", "")
     return table
@@ -144,7 +144,7 @@ def _row_cells(row: Row, line: Line, times: list[str]) -> list[Any]:
         _number(row.elements),
         *times,
         figures.nbytes(moved) if moved else "",
-        percent(row.fused, row.calls) if row.fused else "",
+        percent(row.fused_calls, row.calls) if row.fused_calls else "",
     ]
 
 
@@ -152,9 +152,9 @@ def _wait_table(report: Report) -> Any:
     from rich.text import Text
 
     table = _table(
-        "Waits: all that was recorded had to run",
+        "Waits: everything recorded had to run",
         ("", {"overflow": "ellipsis", "no_wrap": True, "ratio": 1}),
-        ("times", _right(5)),
+        ("count", _right(5)),
         ("operations", _right(10)),
         ("waited", _right(7)),
     )
@@ -183,12 +183,12 @@ def _sentences(report: Report) -> list[str]:
     total = report.total
     sentences = []
     if report.checks:
-        looked = sum(check.count for check in report.checks)
-        spared = sum(check.spared for check in report.checks)
+        checked = sum(check.count for check in report.checks)
+        cached = sum(check.cached for check in report.checks)
         seconds = sum(check.seconds for check in report.checks)
         sentences.append(
-            f"Index arrays checked: {looked} in {figures.time(seconds)}, "
-            f"{spared} more were known to be in bounds"
+            f"Index arrays checked: {checked} in {figures.time(seconds)}; "
+            f"the range of {cached} more was already known"
         )
     sentences += [
         f"Waited {figures.time(total.waiting)} in "
@@ -201,7 +201,7 @@ def _sentences(report: Report) -> list[str]:
 
 
 def print_report(report: Report, file: Any = None) -> None:
-    """Print to a file, by default `sys.stdout`."""
+    """Print a report to a file, by default `sys.stdout`."""
     from rich.console import Console
 
     console = Console(file=file)

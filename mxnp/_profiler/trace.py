@@ -1,4 +1,4 @@
-"""A report's events as a trace, which Chrome (chrome://tracing) and Perfetto show."""
+"""Write the events of a report as a trace for chrome://tracing and Perfetto."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 from .model import ENGINES, Event, Report
 
 _GROUPS = {"metal": (1, "Metal"), "cpu": (2, "engine")}
-_FIRST_THREAD = 10  # of the program's own, in the order in which they are seen
-_MICROSECOND = 1e6  # to the second
+_FIRST_THREAD = 10  # the track of the first thread of the program
+_MICROSECOND = 1e6  # microseconds in a second
 
 
 def trace(report: Report) -> dict[str, Any]:
     """
-    Give the trace as the object that is to be written as json.
+    Return the trace as an object that can be written as JSON.
 
-    Groups are on a track for each device, with the operations below them, each as long
-    as its share of the group; calls of NumPy, waits and checks are on the track of the
-    thread that called.
+    Each device has a track with its groups. The operations of a group are below it,
+    each as long as its share of the group's time. NumPy calls, waits and checks are on
+    the track of the thread that called.
     """
     process = os.getpid()
     threads: dict[int, int] = {}
     groups: dict[int, list[Event]] = defaultdict(list)
     events: list[dict[str, Any]] = []
     for event in report.events:
-        if event.lane in ENGINES and event.group:
+        if event.category in ENGINES and event.group:
             groups[event.group].append(event)
             continue
         track = threads.setdefault(event.thread, _FIRST_THREAD + len(threads))
-        if event.lane in ENGINES:
-            track = _GROUPS[event.lane][0]
-        kind = "wait: " if event.lane == "wait" else ""
+        if event.category in ENGINES:
+            track = _GROUPS[event.category][0]
+        kind = "wait: " if event.category == "wait" else ""
         events.append(_slice(event, kind + event.name, track, process))
     for group in groups.values():
         events += _group(group, process)
@@ -42,7 +42,7 @@ def trace(report: Report) -> dict[str, Any]:
         **{track: f"thread {thread}" for thread, track in threads.items()},
     }
     used = {event["tid"] for event in events}
-    about: list[dict[str, Any]] = [
+    metadata: list[dict[str, Any]] = [
         {
             "name": "thread_name",
             "ph": "M",
@@ -54,17 +54,17 @@ def trace(report: Report) -> dict[str, Any]:
         if track in used
     ]
     return {
-        "traceEvents": about + events,
+        "traceEvents": metadata + events,
         "displayTimeUnit": "ms",
         "otherData": {"dropped": report.dropped},
     }
 
 
 def _slice(event: Event, name: str, track: int, process: int) -> dict[str, Any]:
-    counted = "operations" if event.lane == "wait" else "elements"
+    counted = "operations" if event.category == "wait" else "elements"
     return {
         "name": name,
-        "cat": event.lane,
+        "cat": event.category,
         "ph": "X",
         "ts": event.begin * _MICROSECOND,
         "dur": event.seconds * _MICROSECOND,
@@ -79,9 +79,9 @@ def _slice(event: Event, name: str, track: int, process: int) -> dict[str, Any]:
 
 
 def _group(steps: list[Event], process: int) -> list[dict[str, Any]]:
-    """Give a group, and its operations one after the other: they ran interleaved."""
+    """Return a group with its operations in sequence, although they ran interleaved."""
     first = steps[0]
-    track = _GROUPS[first.lane][0]
+    track = _GROUPS[first.category][0]
     seconds = sum(step.seconds for step in steps)
     begin = first.begin
     whole = _slice(first, f"group of {len(steps)}", track, process)
