@@ -267,7 +267,9 @@ def test_small_arrays_are_numpys(measured):
         (7, "less"), (8, "maximum"), (11, "sum"),
     ]:  # fmt: skip
         found = row(profile, line, operation)
-        assert (found.backend, found.calls, found.elements) == ("numpy", 100, 300), found
+        assert (found.backend, found.calls, found.elements) == ("numpy", 100, 300), (
+            found
+        )
         assert found.numpy_fallbacks == found.fused_calls == 0
     assert row(profile, 3, "add").bytes_read == 100 * 24
     assert row(profile, 3, "add").bytes_written == 100 * 24
