@@ -10,7 +10,7 @@ struct mx_recorder {
     void (*buffer_release)(struct mx_buffer *buffer);
     int (*buffer_allocate)(struct mx_buffer *buffer);
     struct mx_buffer *(*buffer_take_refused)(void);
-    char *(*buffer_token)(struct mx_buffer *buffer);
+    char *(*buffer_address)(struct mx_buffer *buffer);
     struct mx_buffer *(*buffer_get)(const char *token);
 
     int (*append)(const struct mx_instruction *in, int64_t *sequence);
@@ -38,14 +38,14 @@ struct mx_recorder {
     mx_loop_function (*cast_loop)(int from, int to);
     mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);
-    mx_loop_function (*select_loop)(int itemsize);
-    mx_loop_function (*check_loop)(int dtype);
+    mx_loop_function (*copy_select_loop)(int itemsize);
+    mx_loop_function (*index_check_loop)(int dtype);
     mx_loop_function gather_loop;
     mx_loop_function (*search_loop)(int dtype, bool is_right);
     void (*index_range)(const char *data, int dtype, int ndim, const intptr_t *shape,
                         const intptr_t *strides, int64_t *least, int64_t *most);
-    bool (*check_find)(const struct mx_instruction *check, int64_t *index);
-    bool (*has_update)(enum mx_update update, int dtype);
+    bool (*index_find_invalid)(const struct mx_instruction *check, int64_t *index);
+    bool (*index_has_update)(enum mx_update update, int dtype);
     int (*compact_count)(struct mx_compaction *out, const uint8_t *mask, intptr_t n);
     void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
                           char *to);

@@ -40,7 +40,7 @@ void *mx_realloc(void *memory, size_t nbytes)
 
 void mx_free(void *memory) { free(memory); }
 
-size_t mx_page_size(void)
+size_t mx_alloc_page_size(void)
 {
     static atomic_size_t known;
     size_t size = atomic_load_explicit(&known, memory_order_relaxed);
@@ -74,7 +74,7 @@ static void *map_huge(size_t nbytes)
 }
 #endif
 
-void *mx_map(size_t nbytes)
+void *mx_alloc_pages(size_t nbytes)
 {
     if (refused())
         return NULL;
@@ -85,4 +85,4 @@ void *mx_map(size_t nbytes)
     return map_pages(nbytes);
 }
 
-void mx_unmap(void *memory, size_t nbytes) { munmap(memory, nbytes); }
+void mx_alloc_unmap(void *memory, size_t nbytes) { munmap(memory, nbytes); }

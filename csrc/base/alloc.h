@@ -7,9 +7,9 @@ void *mx_alloc(size_t nbytes);                 /* NULL; freed by mx_free */
 void *mx_realloc(void *memory, size_t nbytes); /* NULL leaves memory as it was */
 void mx_free(void *memory);
 
-size_t mx_page_size(void);
+size_t mx_alloc_page_size(void);
 
 /* Whole pages, zeroed by the system at their first touch; NULL.  nbytes is a multiple of the
  * page size.  Large mappings are laid out and marked for huge pages. */
-void *mx_map(size_t nbytes);
-void mx_unmap(void *memory, size_t nbytes);
+void *mx_alloc_pages(size_t nbytes);
+void mx_alloc_unmap(void *memory, size_t nbytes);

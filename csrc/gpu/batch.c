@@ -24,7 +24,7 @@ int mx_batch_begin(void)
     if (batch.n_words)
         return MX_OK;
     if (!batch.buffer)
-        batch.buffer = mx_buffer_new_placed(WORDS * sizeof(uint32_t));
+        batch.buffer = mx_buffer_new_allocated(WORDS * sizeof(uint32_t));
     if (!batch.buffer)
         return MX_ERROR_MEMORY;
     memset(words(), 0, WORDS * sizeof(uint32_t));
@@ -67,7 +67,7 @@ void mx_batch_take_back(int n_words)
 void mx_batch_add(const struct mx_group *group)
 {
     batch.n_groups++;
-    batch.has_checks |= group->birth >= 0;
+    batch.has_checks |= group->has_check;
 }
 
 void mx_batch_read(void)

@@ -22,7 +22,7 @@ bool mx_dispatch_can_bind(const struct mx_group *group, size_t most)
 static struct mx_buffer *copy_of(const struct mx_binding *binding)
 {
     size_t size = binding->lead + binding->size;
-    struct mx_buffer *buffer = mx_buffer_new_placed(size ? size : EMPTY_BYTES);
+    struct mx_buffer *buffer = mx_buffer_new_allocated(size ? size : EMPTY_BYTES);
     if (buffer && binding->size)
         memcpy(buffer->data + binding->lead, binding->data, binding->size);
     return buffer;

@@ -140,7 +140,7 @@ static int run_reduce(const struct mx_words *given, const struct mx_group *group
 static struct mx_buffer *new_winners(const struct mx_view *view)
 {
     size_t size = (size_t)(view->high - view->low) / (size_t)view->itemsize * 4;
-    struct mx_buffer *winners = size <= WINNER_BYTES ? mx_buffer_new_placed(size) : NULL;
+    struct mx_buffer *winners = size <= WINNER_BYTES ? mx_buffer_new_allocated(size) : NULL;
     if (winners)
         memset(winners->data, 0, size);
     return winners;

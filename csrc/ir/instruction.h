@@ -120,8 +120,8 @@ struct mx_instruction {
     int64_t sequence;         /* place in program order, from 1 */
     bool is_rematerializable; /* it ran, and a copy of it waits: see stream.h */
 
-    uintptr_t thread; /* that recorded it: mx_stream_thread */
-    int64_t birth;    /* buffers that there had been by then */
+    uintptr_t thread;      /* that recorded it: mx_stream_thread */
+    int64_t newest_buffer; /* number of the last buffer that had been made by then */
     atomic_bool
         is_failed;     /* a check that found an index which is none, or a device's failure */
     int64_t failed_by; /* sequence of the check that it is not to run after, or 0 */

@@ -9,7 +9,10 @@
 
 static _Atomic int64_t made;
 
-int64_t mx_buffer_made(void) { return atomic_load_explicit(&made, memory_order_relaxed); }
+int64_t mx_buffer_last_number(void)
+{
+    return atomic_load_explicit(&made, memory_order_relaxed);
+}
 
 struct mx_buffer *mx_buffer_new(size_t nbytes)
 {
@@ -22,7 +25,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     atomic_init(&buffer->count, 1);
     buffer->nbytes = nbytes;
     buffer->data = NULL;
-    buffer->shown = NULL;
+    buffer->published = NULL;
     buffer->elision_owner = buffer->owner = NULL;
     buffer->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
@@ -37,7 +40,7 @@ static int refuse(struct mx_buffer *buffer)
     struct mx_buffer *before = mx_buffer_take_refused();
     if (before)
         mx_buffer_release(before);
-    if (buffer->shown)
+    if (buffer->published)
         mx_buffer_retain(refused = buffer);
     return mx_fail(MX_ERROR_MEMORY, "Unable to allocate %zu bytes", buffer->nbytes);
 }
@@ -57,13 +60,13 @@ int mx_buffer_allocate(struct mx_buffer *buffer)
     if (!block)
         return refuse(buffer);
     block->owner = buffer;
-    buffer->data = mx_block_data(block);
-    if (buffer->shown)
-        *buffer->shown = buffer->data;
+    buffer->data = mx_pool_data(block);
+    if (buffer->published)
+        *buffer->published = buffer->data;
     return MX_OK;
 }
 
-struct mx_buffer *mx_buffer_new_placed(size_t nbytes)
+struct mx_buffer *mx_buffer_new_allocated(size_t nbytes)
 {
     struct mx_buffer *buffer = mx_buffer_new(nbytes);
     if (buffer && mx_buffer_allocate(buffer) != MX_OK) {
@@ -84,18 +87,18 @@ void mx_buffer_release(struct mx_buffer *buffer)
     if (atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) > 1)
         return;
     if (buffer->data)
-        mx_pool_put(mx_block_get(buffer->data));
+        mx_pool_put(mx_pool_block(buffer->data));
     mx_free(buffer);
 }
 
-char *mx_buffer_token(struct mx_buffer *buffer)
+char *mx_buffer_address(struct mx_buffer *buffer)
 {
     return buffer->data ? buffer->data : (char *)buffer + TOKEN_OFFSET;
 }
 
 struct mx_buffer *mx_buffer_get(const char *token)
 {
-    if ((uintptr_t)token % mx_page_size() == 0)
-        return mx_block_get(token)->owner;
+    if ((uintptr_t)token % mx_alloc_page_size() == 0)
+        return mx_pool_block(token)->owner;
     return (struct mx_buffer *)(uintptr_t)(token - TOKEN_OFFSET);
 }

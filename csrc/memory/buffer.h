@@ -15,7 +15,7 @@ struct mx_buffer {
     char *data;          /* page-aligned; NULL until placed */
     int n_views;         /* distinct views of it in the plan that is being made */
     long n_uses;         /* operands in it */
-    char **shown;        /* where the owner's array keeps its address; NULL once it is gone */
+    char **published;    /* where the owner's array keeps its address; NULL once it is gone */
     void *elision_owner; /* the owner, while its only user may be what is being computed; or
                             NULL */
     void *owner;         /* the array that stands for it, or NULL */
@@ -25,8 +25,8 @@ struct mx_buffer {
 };
 
 struct mx_buffer *mx_buffer_new(size_t nbytes); /* with a count of one; NULL after mx_fail */
-struct mx_buffer *mx_buffer_new_placed(size_t nbytes); /* ... with memory */
-int64_t mx_buffer_made(void);                          /* number of the last one */
+struct mx_buffer *mx_buffer_new_allocated(size_t nbytes); /* ... with memory */
+int64_t mx_buffer_last_number(void);                      /* number of the last one */
 void mx_buffer_retain(struct mx_buffer *buffer);
 void mx_buffer_release(struct mx_buffer *buffer); /* back to the pool with the last count */
 
@@ -38,5 +38,5 @@ int mx_buffer_allocate(struct mx_buffer *buffer);
 struct mx_buffer *mx_buffer_take_refused(void);
 
 /* What stands for the address of a buffer's data: the address itself once it is placed. */
-char *mx_buffer_token(struct mx_buffer *buffer);
+char *mx_buffer_address(struct mx_buffer *buffer);
 struct mx_buffer *mx_buffer_get(const char *token);

@@ -64,7 +64,7 @@ static int class_of(size_t n_pages)
 
 size_t mx_pool_data_size(size_t nbytes)
 {
-    size_t page = mx_page_size();
+    size_t page = mx_alloc_page_size();
     size_t n_pages = nbytes / page + (nbytes % page != 0);
     n_pages = round_to_class(n_pages > 0 ? n_pages : 1);
     return n_pages < SIZE_MAX / page ? n_pages * page : 0;
@@ -72,16 +72,16 @@ size_t mx_pool_data_size(size_t nbytes)
 
 static struct kept *rematerializable_for(size_t data_size)
 {
-    return &pool.kept[class_of(data_size / mx_page_size())];
+    return &pool.kept[class_of(data_size / mx_alloc_page_size())];
 }
 
 /* -- Blocks ------------------------------------------------------------------------ */
 
-char *mx_block_data(struct mx_block *block) { return (char *)block + mx_page_size(); }
+char *mx_pool_data(struct mx_block *block) { return (char *)block + mx_alloc_page_size(); }
 
-struct mx_block *mx_block_get(const char *data)
+struct mx_block *mx_pool_block(const char *data)
 {
-    return (struct mx_block *)((uintptr_t)data - mx_page_size());
+    return (struct mx_block *)((uintptr_t)data - mx_alloc_page_size());
 }
 
 void mx_pool_set_forget(void (*forget)(void *device_memory)) { pool.forget = forget; }
@@ -129,7 +129,7 @@ static void unmap_chain(struct mx_block *block)
         struct mx_block *next = block->older;
         if (block->device_memory)
             pool.forget(block->device_memory);
-        mx_unmap(block, block->size);
+        mx_alloc_unmap(block, block->size);
         block = next;
     }
 }
@@ -148,7 +148,7 @@ struct mx_block *mx_pool_take(size_t nbytes)
     size_t data_size = mx_pool_data_size(nbytes);
     if (data_size == 0)
         return NULL;
-    size_t size = data_size + mx_page_size();
+    size_t size = data_size + mx_alloc_page_size();
     struct kept *kept = rematerializable_for(data_size);
 
     pthread_mutex_lock(&pool.lock);
@@ -162,10 +162,10 @@ struct mx_block *mx_pool_take(size_t nbytes)
     if (block)
         return block;
 
-    block = mx_map(size);
+    block = mx_alloc_pages(size);
     if (!block) {
         mx_pool_trim(0);
-        block = mx_map(size);
+        block = mx_alloc_pages(size);
     }
     if (!block)
         return NULL;
@@ -188,7 +188,7 @@ static size_t limit(void)
 
 void mx_pool_put(struct mx_block *block)
 {
-    struct kept *kept = rematerializable_for(block->size - mx_page_size());
+    struct kept *kept = rematerializable_for(block->size - mx_alloc_page_size());
     pthread_mutex_lock(&pool.lock);
     append(kept, block);
     if (pool.n_classes <= kept - pool.kept)
@@ -232,7 +232,7 @@ void mx_pool_info(struct mx_memory_info *out)
 static size_t physical_memory(void)
 {
     long n_pages = sysconf(_SC_PHYS_PAGES);
-    return n_pages > 0 ? (size_t)n_pages * mx_page_size() : SIZE_MAX;
+    return n_pages > 0 ? (size_t)n_pages * mx_alloc_page_size() : SIZE_MAX;
 }
 
 size_t mx_pool_default_limit(void)

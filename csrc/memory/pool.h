@@ -22,8 +22,8 @@ struct mx_block {
 struct mx_block *mx_pool_take(size_t nbytes);
 void mx_pool_put(struct mx_block *block); /* takes the block */
 
-char *mx_block_data(struct mx_block *block);
-struct mx_block *mx_block_get(const char *data); /* the block of mx_block_data */
+char *mx_pool_data(struct mx_block *block);
+struct mx_block *mx_pool_block(const char *data); /* the block of mx_pool_data */
 
 /* What is called with the device memory of a block whose pages go back to the system. */
 void mx_pool_set_forget(void (*forget)(void *device_memory));

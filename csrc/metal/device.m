@@ -184,7 +184,7 @@ static struct memory *new_memory(const struct mx_block *block, char *data)
     if (!memory)
         return NULL;
     id<MTLBuffer> buffer = [device newBufferWithBytesNoCopy:data
-                                                     length:block->size - mx_page_size()
+                                                     length:block->size - mx_alloc_page_size()
                                                     options:MTLResourceStorageModeShared
                                                 deallocator:nil];
     if (!buffer) {
@@ -198,7 +198,7 @@ static struct memory *new_memory(const struct mx_block *block, char *data)
 /* NULL after mx_fail. */
 static struct memory *memory_of(const struct mx_buffer *buffer)
 {
-    struct mx_block *block = mx_block_get(buffer->data);
+    struct mx_block *block = mx_pool_block(buffer->data);
     if (!block->device_memory)
         block->device_memory = new_memory(block, buffer->data);
     if (!block->device_memory)

@@ -152,10 +152,10 @@ static bool runs_alone(const struct mx_instruction *in)
 /* Whether it changes memory that was there before the group's first check. */
 static bool must_wait(const struct mx_group *group, const struct mx_instruction *in)
 {
-    if (group->birth < 0 || group->thread != in->thread)
+    if (!group->has_check || group->check_thread != in->thread)
         return false;
     for (int k = in->nin; k < mx_operand_count(in); k++)
-        if (!in->operands[k].buffer || in->operands[k].buffer->number <= group->birth)
+        if (!in->operands[k].buffer || in->operands[k].buffer->number <= group->newest_buffer)
             return true;
     return false;
 }
@@ -173,7 +173,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
     bool shares = false;
     if (must_wait(group, in))
         return DEPENDENT;
-    if (runs_alone(in) || group->is_alone || (group->birth >= 0 && group->thread != in->thread))
+    if (runs_alone(in) || group->is_alone ||
+        (group->has_check && group->check_thread != in->thread))
         joins = false;
     if (group->is_for_device && !in->is_for_device)
         joins = false;
@@ -199,7 +200,7 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
         joins = false;
     if (joins && !shares)
         joins = group->inner == inner_axis(in, views);
-    bool is_after_check = group->birth >= 0 && group->thread == in->thread;
+    bool is_after_check = group->has_check && group->check_thread == in->thread;
     return joins ? COMPATIBLE : depends || is_after_check ? DEPENDENT : INDEPENDENT;
 }
 
@@ -227,7 +228,6 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
     struct mx_group *group = &plan->groups[plan->n_groups++];
     memset(group, 0, sizeof *group);
     group->ndim = in->ndim;
-    group->birth = -1;
     group->is_for_device = in->is_for_device;
     memcpy(group->shape, in->shape, sizeof group->shape);
     return MX_OK;
@@ -269,9 +269,10 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
             group->has_reductions = true;
             group->reduced = reduced_axes(in);
         }
-        if (in->kind == MX_BOUNDS_CHECK && group->birth < 0) {
-            group->birth = in->birth;
-            group->thread = in->thread;
+        if (in->kind == MX_BOUNDS_CHECK && !group->has_check) {
+            group->has_check = true;
+            group->newest_buffer = in->newest_buffer;
+            group->check_thread = in->thread;
         }
     }
     return status;
@@ -292,7 +293,7 @@ static struct mx_group *find_group(const struct mx_plan *plan, const struct mx_i
     return NULL;
 }
 
-int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
+int mx_fuse_plan(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
                  bool fuse)
 {
     int status = MX_OK;
@@ -311,7 +312,7 @@ int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions
             status = add_step(group, in, i, views);
     }
     if (status != MX_OK)
-        mx_plan_clear(plan);
+        mx_fuse_clear(plan);
     return status;
 }
 
@@ -348,7 +349,7 @@ static void elide_view(struct mx_plan *plan)
     }
 }
 
-void mx_plan_find_temporaries(struct mx_plan *plan)
+void mx_fuse_find_temporaries(struct mx_plan *plan)
 {
     for (int g = 0; g < plan->n_groups; g++)
         for (int v = 0; v < plan->groups[g].n_views; v++)
@@ -376,8 +377,8 @@ void mx_plan_find_temporaries(struct mx_plan *plan)
     elide_view(plan);
 }
 
-void mx_group_find_elided_steps(const struct mx_group *group,
-                                const struct mx_instruction *instructions, bool *is_marked)
+void mx_fuse_find_elided_steps(const struct mx_group *group,
+                               const struct mx_instruction *instructions, bool *is_marked)
 {
     bool is_needed[group->n_views];
     for (int v = 0; v < group->n_views; v++)
@@ -394,7 +395,7 @@ void mx_group_find_elided_steps(const struct mx_group *group,
     }
 }
 
-void mx_plan_clear(struct mx_plan *plan)
+void mx_fuse_clear(struct mx_plan *plan)
 {
     for (int g = 0; g < plan->n_groups; g++) {
         mx_free(plan->groups[g].steps);

@@ -41,8 +41,10 @@ struct mx_group {
     int inner;          /* axis along which the first step moves least in memory, or -1 */
     bool is_alone;      /* its only step is of a kind that is no pass over elements */
     bool is_for_device; /* all its steps suit the device, which is asked first */
-    int64_t birth;      /* of the first check, or -1 */
-    uintptr_t thread;
+    bool
+        has_check; /* a bounds check is among its steps; the fields below are the first one's */
+    int64_t newest_buffer;
+    uintptr_t check_thread;
     bool has_reductions;
     unsigned reduced; /* axes that they go over, one bit each */
     struct mx_step *steps;
@@ -62,16 +64,16 @@ struct mx_plan {
 
 /* Puts the instructions that are not over into groups; each alone when fuse is false.  Status;
  * after a failure the plan is empty. */
-int mx_plan_make(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
+int mx_fuse_plan(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
                  bool fuse);
 
 /* Settles which views are temporary: those of buffers that only the instructions still hold,
  * with a count for each operand, and one that is lent, if it can be computed again later:
  * then nothing that its group reads is overwritten by the group or after it. */
-void mx_plan_find_temporaries(struct mx_plan *plan);
+void mx_fuse_find_temporaries(struct mx_plan *plan);
 
 /* Marks the steps that compute the lent view. */
-void mx_group_find_elided_steps(const struct mx_group *group,
-                                const struct mx_instruction *instructions, bool *is_marked);
+void mx_fuse_find_elided_steps(const struct mx_group *group,
+                               const struct mx_instruction *instructions, bool *is_marked);
 
-void mx_plan_clear(struct mx_plan *plan); /* what the backend put in `program` is its own */
+void mx_fuse_clear(struct mx_plan *plan); /* what the backend put in `program` is its own */

@@ -105,7 +105,7 @@ int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
         copy->cost = (struct mx_cost){0};
         copy->is_rematerializable = copy->is_finished = false;
         copy->thread = mx_stream_thread();
-        copy->birth = mx_buffer_made();
+        copy->newest_buffer = mx_buffer_last_number();
         atomic_init(&copy->is_failed, false);
         copy->failed_by = 0;
         copy->sequence = atomic_load(&stream.sequence) + 1;
@@ -129,7 +129,7 @@ static void fail_dependents(bool has_check);
 /* A lent buffer gets memory when its owner comes back to it. */
 static bool needs_memory(const struct mx_buffer *buffer)
 {
-    return buffer && buffer->shown &&
+    return buffer && buffer->published &&
            !(stream.plan.elision_owner && buffer->elision_owner == stream.plan.elision_owner);
 }
 
@@ -170,11 +170,11 @@ int mx_stream_prepare(size_t *n_taken)
     if (!stream.is_planned && stream.taken.size > 0) {
         choose_devices();
         status =
-            mx_plan_make(&stream.plan, stream.taken.items, (int)stream.taken.size, stream.fuse);
+            mx_fuse_plan(&stream.plan, stream.taken.items, (int)stream.taken.size, stream.fuse);
     }
     stream.is_planned = status == MX_OK;
     if (stream.is_planned && !stream.is_prepared) {
-        mx_plan_find_temporaries(&stream.plan);
+        mx_fuse_find_temporaries(&stream.plan);
         status = place_shown();
         if (status == MX_OK && stream.taken.size > 0 && !stream.is_begun)
             mx_flush_stats_begin();
@@ -269,8 +269,8 @@ static void fail_dependents(bool has_check)
             struct mx_buffer *buffer = in->operands[k].buffer;
             if (!buffer)
                 continue;
-            bool is_unwritten =
-                check ? is_lost(in) || buffer->number > check->birth : !buffer->is_whole;
+            bool is_unwritten = check ? is_lost(in) || buffer->number > check->newest_buffer
+                                      : !buffer->is_whole;
             if (is_unwritten)
                 buffer->failed_by = in->failed_by;
         }
@@ -294,7 +294,7 @@ static void leave_out_failed(const struct mx_group *group)
     stream.has_failed = true;
     fail_dependents(true);
     release_group(group);
-    mx_plan_clear(&stream.plan);
+    mx_fuse_clear(&stream.plan);
     stream.is_planned = stream.is_prepared = false;
     stream.n_run = stream.n_begun = 0;
 }
@@ -306,7 +306,7 @@ static int retain_elided_steps(const struct mx_group *group)
     bool is_marked[MX_MAX_STEPS];
     size_t n = 0;
     int status = MX_OK;
-    mx_group_find_elided_steps(group, stream.taken.items, is_marked);
+    mx_fuse_find_elided_steps(group, stream.taken.items, is_marked);
     pthread_mutex_lock(&stream.lock);
     for (int s = 0; s < group->n_steps && status == MX_OK; s++) {
         status = is_marked[s] ? reserve_one(&stream.recorded) : MX_OK;
@@ -428,7 +428,7 @@ int mx_stream_run(bool (*interrupted)(void))
     pthread_mutex_lock(&stream.lock);
     settle_done();
     pthread_mutex_unlock(&stream.lock);
-    mx_plan_clear(&stream.plan);
+    mx_fuse_clear(&stream.plan);
     return MX_OK;
 }
 

@@ -29,8 +29,8 @@ static inline void array_init(struct array *array, size_t nbytes)
 {
     array->buffer = mx_buffer_new(nbytes);
     CHECK(array->buffer);
-    array->data = mx_buffer_token(array->buffer);
-    array->buffer->shown = &array->data;
+    array->data = mx_buffer_address(array->buffer);
+    array->buffer->published = &array->data;
 }
 
 /* With memory from the start: n numbers of the same value. */
@@ -46,7 +46,7 @@ static inline double *array_init_doubles(struct array *array, int n, double valu
 
 static inline void array_drop(struct array *array)
 {
-    array->buffer->shown = NULL;
+    array->buffer->published = NULL;
     mx_buffer_release(array->buffer);
     array->buffer = NULL;
 }

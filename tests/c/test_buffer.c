@@ -12,7 +12,7 @@ static void test_counts(void)
     CHECK(buffer->nbytes == 12345 && !buffer->data);
     CHECK(memory_info().in_use == 0);
     CHECK(mx_buffer_allocate(buffer) == MX_OK);
-    CHECK((uintptr_t)buffer->data % mx_page_size() == 0);
+    CHECK((uintptr_t)buffer->data % mx_alloc_page_size() == 0);
     memset(buffer->data, 1, 12345);
     mx_buffer_retain(buffer);
     mx_buffer_release(buffer);
@@ -51,11 +51,11 @@ static void test_tokens(void)
     for (int i = 0; i < 100; i++) {
         char *token = arrays[i].data;
         struct mx_buffer *buffer = arrays[i].buffer;
-        CHECK((uintptr_t)token % mx_page_size() != 0);
-        CHECK(mx_buffer_token(buffer) == token && mx_buffer_get(token) == buffer);
+        CHECK((uintptr_t)token % mx_alloc_page_size() != 0);
+        CHECK(mx_buffer_address(buffer) == token && mx_buffer_get(token) == buffer);
         CHECK(mx_buffer_allocate(buffer) == MX_OK);
         CHECK(arrays[i].data == buffer->data && arrays[i].data != token);
-        CHECK(mx_buffer_token(buffer) == buffer->data);
+        CHECK(mx_buffer_address(buffer) == buffer->data);
         CHECK(mx_buffer_get(arrays[i].data) == buffer);
     }
     for (int i = 0; i < 100; i++)

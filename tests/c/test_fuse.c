@@ -29,14 +29,14 @@ static void append_add(struct mx_operand a, struct mx_operand b, struct mx_opera
 
 static const struct mx_plan *make_plan(bool fuse)
 {
-    CHECK(mx_plan_make(&program.plan, program.items, program.size, fuse) == MX_OK);
-    mx_plan_find_temporaries(&program.plan);
+    CHECK(mx_fuse_plan(&program.plan, program.items, program.size, fuse) == MX_OK);
+    mx_fuse_find_temporaries(&program.plan);
     return &program.plan;
 }
 
 static void clear(void)
 {
-    mx_plan_clear(&program.plan);
+    mx_fuse_clear(&program.plan);
     for (int i = 0; i < program.size; i++)
         for (int k = 0; k < mx_operand_count(&program.items[i]); k++)
             if (program.items[i].operands[k].buffer)
@@ -330,7 +330,7 @@ static void test_temporaries(void)
         CHECK(written_by(plan, i)->is_temporary == (i == 0));
 
     mx_buffer_release(held);
-    mx_plan_find_temporaries(&program.plan);
+    mx_fuse_find_temporaries(&program.plan);
     for (int i = 0; i < program.size; i++)
         CHECK(written_by(plan, i)->is_temporary == (i == 0 || i == 4));
     clear();
@@ -505,7 +505,7 @@ static void test_refused_memory(void)
         for (int i = 0; i < 20; i++)
             append(binary("add", add, N + i / 2, row(&a), row(&b), strided(c.buffer, 0, 8)));
         mx_alloc_refuse(n++, 1);
-        status = mx_plan_make(&program.plan, program.items, program.size, true);
+        status = mx_fuse_plan(&program.plan, program.items, program.size, true);
         mx_alloc_refuse(0, 0);
         CHECK(status == MX_OK || status == MX_ERROR_MEMORY);
         CHECK((status == MX_OK) == (program.plan.n_groups > 0));

@@ -289,7 +289,7 @@ static void test_ranges_of_any_layout(void)
 static struct mx_instruction check_of(const struct array *indices, intptr_t n, intptr_t size)
 {
     return (struct mx_instruction){
-        .loop = {mx_check_loop(MX_DTYPE_int64), NULL},
+        .loop = {mx_index_check_loop(MX_DTYPE_int64), NULL},
         .op = MX_NO_OP,
         .kind = MX_BOUNDS_CHECK,
         .nin = 1,
@@ -314,7 +314,7 @@ static void look_at_failures(const struct mx_instruction *items, size_t count)
         struct mx_instruction in = items[i];
         n_failed += in.failed_by != 0;
         if (in.failed_by == in.sequence)
-            CHECK(mx_check_find(&in, &bad_index));
+            CHECK(mx_index_find_invalid(&in, &bad_index));
         mx_stream_release(&in);
     }
 }

@@ -15,7 +15,7 @@ static struct mx_memory_info info(void)
 
 static void test_sizes(void)
 {
-    size_t page = mx_page_size();
+    size_t page = mx_alloc_page_size();
     CHECK(mx_pool_data_size(0) == page);
     CHECK(mx_pool_data_size(1) == page);
     CHECK(mx_pool_data_size(page) == page);
@@ -38,9 +38,9 @@ static void test_reuse(void)
 {
     struct mx_memory_info start = info();
     struct mx_block *first = mx_pool_take(100000);
-    CHECK((uintptr_t)mx_block_data(first) % mx_page_size() == 0);
-    CHECK(mx_block_get(mx_block_data(first)) == first);
-    memset(mx_block_data(first), 1, 100000);
+    CHECK((uintptr_t)mx_pool_data(first) % mx_alloc_page_size() == 0);
+    CHECK(mx_pool_block(mx_pool_data(first)) == first);
+    memset(mx_pool_data(first), 1, 100000);
     CHECK(info().in_use == first->size && info().cached == 0);
     CHECK(info().peak >= first->size);
 
@@ -85,7 +85,7 @@ static void test_limit(void)
 static void test_refusal(void)
 {
     struct mx_block *held = mx_pool_take(1 << 20);
-    memset(mx_block_data(held), 7, 1 << 20);
+    memset(mx_pool_data(held), 7, 1 << 20);
     mx_pool_put(mx_pool_take(2 << 20));
     size_t calls = info().n_system_calls;
 
@@ -102,7 +102,7 @@ static void test_refusal(void)
     CHECK(!mx_pool_take(4 << 20));
     mx_alloc_refuse(0, 0);
     CHECK(info().in_use == in_use && in_use == held->size);
-    CHECK(mx_block_data(held)[0] == 7 && mx_block_data(held)[(1 << 20) - 1] == 7);
+    CHECK(mx_pool_data(held)[0] == 7 && mx_pool_data(held)[(1 << 20) - 1] == 7);
 
     /* What is cached needs no request. */
     mx_pool_put(mx_pool_take(4 << 20));
@@ -127,15 +127,15 @@ static void *churn(void *argument)
         seed = seed * 1103515245u + 12345u;
         int i = (int)(seed >> 16) % 6;
         if (blocks[i]) {
-            char *data = mx_block_data(blocks[i]);
-            CHECK(data[0] == mark && data[blocks[i]->size - mx_page_size() - 1] == mark);
+            char *data = mx_pool_data(blocks[i]);
+            CHECK(data[0] == mark && data[blocks[i]->size - mx_alloc_page_size() - 1] == mark);
             mx_pool_put(blocks[i]);
             blocks[i] = NULL;
         } else {
             blocks[i] = mx_pool_take((seed >> 8) % 300000);
             CHECK(blocks[i]);
-            char *data = mx_block_data(blocks[i]);
-            data[0] = data[blocks[i]->size - mx_page_size() - 1] = mark;
+            char *data = mx_pool_data(blocks[i]);
+            data[0] = data[blocks[i]->size - mx_alloc_page_size() - 1] = mark;
         }
         if (round % 500 == 0)
             mx_pool_trim((seed >> 4) % 1000000);

@@ -95,7 +95,7 @@ static void set_loops(void)
         if (!kinds[i].loop)
             kinds[i].loop = strcmp(kinds[i].name, "copy") == 0
                                 ? mx_copy_loop(kinds[i].sizes[0])
-                                : mx_select_loop(kinds[i].sizes[1]);
+                                : mx_copy_select_loop(kinds[i].sizes[1]);
 }
 
 /* -- The plain interpreter ------------------------------------------------------------ */
@@ -451,9 +451,9 @@ static void hold(struct mx_instruction *items, int count)
 
 static const struct mx_program *make_program(void)
 {
-    CHECK(mx_plan_make(&made.plan, made.items, made.count, true) == MX_OK);
+    CHECK(mx_fuse_plan(&made.plan, made.items, made.count, true) == MX_OK);
     CHECK(made.plan.n_groups == 1);
-    mx_plan_find_temporaries(&made.plan);
+    mx_fuse_find_temporaries(&made.plan);
     CHECK(mx_program_new(&made.program, &made.plan.groups[0], made.items) == MX_OK);
     return made.program;
 }
@@ -471,7 +471,7 @@ static void run_program(void)
 static void free_program(void)
 {
     mx_program_free(made.program);
-    mx_plan_clear(&made.plan);
+    mx_fuse_clear(&made.plan);
     for (int i = 0; i < made.count; i++)
         for (int k = 0; k < mx_operand_count(&made.items[i]); k++)
             if (made.items[i].operands[k].buffer)

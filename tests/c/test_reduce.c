@@ -317,7 +317,7 @@ static void run_in_threads(struct mx_program *program, int order, int threads)
 static struct mx_program *make_program(struct mx_plan *plan, struct mx_instruction *in)
 {
     struct mx_program *program;
-    CHECK(mx_plan_make(plan, in, 1, true) == MX_OK);
+    CHECK(mx_fuse_plan(plan, in, 1, true) == MX_OK);
     CHECK(mx_program_new(&program, &plan->groups[0], in) == MX_OK);
     return program;
 }
@@ -343,7 +343,7 @@ static void test_any_order(int rounds, bool scans)
             else
                 bits = copy_output();
             mx_program_free(program);
-            mx_plan_clear(&plan);
+            mx_fuse_clear(&plan);
         }
         free(bits);
         end_problem();

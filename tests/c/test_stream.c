@@ -82,7 +82,7 @@ static void test_held_but_not_shown(void)
 {
     struct array out;
     array_init(&out, N * sizeof(double));
-    out.buffer->shown = NULL;
+    out.buffer->published = NULL;
     record_add(value(1.0), value(2.0), row(&out));
     CHECK(flush() == MX_OK);
     record_add(row(&out), value(2.0), row(&out));

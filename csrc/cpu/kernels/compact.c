@@ -30,7 +30,7 @@ static void run(mx_chunk_function function, void *job, size_t n_chunks)
 /* -- Counting ---------------------------------------------------------------------- */
 
 /* In bytes as long as they can't overflow, so that many are taken at once. */
-intptr_t mx_count_true(const uint8_t *mask, intptr_t n)
+intptr_t mx_compact_count_true(const uint8_t *mask, intptr_t n)
 {
     intptr_t count = 0, at = 0;
     for (; at + BYTES_TOGETHER <= n; at += BYTES_TOGETHER) {
@@ -49,7 +49,7 @@ static void count_chunk(void *job, size_t chunk, int thread)
     (void)thread;
     struct mx_compaction *c = job;
     intptr_t begin = begin_of(chunk);
-    c->begins[chunk] = mx_count_true(c->mask + begin, end_of(c, chunk) - begin);
+    c->begins[chunk] = mx_compact_count_true(c->mask + begin, end_of(c, chunk) - begin);
 }
 
 int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n)

@@ -15,7 +15,7 @@ struct mx_compaction {
 };
 
 /* Of contiguous bools, those that are true. */
-intptr_t mx_count_true(const uint8_t *mask, intptr_t n);
+intptr_t mx_compact_count_true(const uint8_t *mask, intptr_t n);
 
 /* Counts; out->begins is freed by mx_compact_free.  Status. */
 int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n);

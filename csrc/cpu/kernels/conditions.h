@@ -21,7 +21,7 @@ static inline void mx_conditions_clear(void)
 }
 
 /* Notes what the instruction met since the last look. */
-static inline void mx_conditions_tell(struct mx_instruction *in)
+static inline void mx_conditions_report(struct mx_instruction *in)
 {
     int met = mx_conditions_met();
     if (!met)

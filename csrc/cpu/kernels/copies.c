@@ -111,7 +111,7 @@ SIZES(SELECT)
 
 mx_loop_function mx_copy_loop(int itemsize){PICK(copy)}
 
-mx_loop_function mx_select_loop(int itemsize){PICK(select)}
+mx_loop_function mx_copy_select_loop(int itemsize){PICK(select)}
 
 /* -- Blocks ---------------------------------------------------------------------------- */
 

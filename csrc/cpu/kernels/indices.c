@@ -18,7 +18,7 @@ const struct mx_index_kernels *mx_index_kernels(void)
     return tables[mx_isa()];
 }
 
-bool mx_has_update(enum mx_update update, int dtype)
+bool mx_index_has_update(enum mx_update update, int dtype)
 {
     return mx_index_kernels()->updates[update][dtype] != NULL;
 }
@@ -99,7 +99,7 @@ static void check(int dtype, char **args, const intptr_t *dimensions, const intp
     }
 INTEGERS(CHECK)
 
-mx_loop_function mx_check_loop(int dtype)
+mx_loop_function mx_index_check_loop(int dtype)
 {
     static const mx_loop_function loops[MX_DTYPE_COUNT] = {
 #define LOOP(name) [MX_DTYPE_##name] = check_##name,
@@ -137,7 +137,7 @@ static int order_of_memory(const struct mx_instruction *in, const char **data, i
     return ndim;
 }
 
-bool mx_check_find(const struct mx_instruction *in, int64_t *index)
+bool mx_index_find_invalid(const struct mx_instruction *in, int64_t *index)
 {
     const char *data;
     intptr_t shape[MX_MAX_NDIM], strides[MX_MAX_NDIM], at[MX_MAX_NDIM] = {0};

@@ -51,4 +51,5 @@ FIRSTS(double)
 #define ROWS(type) \
     {ROW(type, add), ROW(type, subtract), ROW(type, multiply), ROW(type, reversed)}
 
-const struct mx_pairs MX_ISA_NAME(mx_pairs) = {.float32 = ROWS(float), .float64 = ROWS(double)};
+const struct mx_pair_kernels MX_ISA_NAME(mx_pair_kernels) = {.float32 = ROWS(float),
+                                                             .float64 = ROWS(double)};

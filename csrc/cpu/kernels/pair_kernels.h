@@ -24,12 +24,12 @@ enum mx_pair_step {
     MX_STEP_COUNT
 };
 
-struct mx_pairs {
+struct mx_pair_kernels {
     mx_pair_kernel
         *float32[MX_STEP_COUNT][MX_STEP_COUNT][2][2]; /* [first][second][one b][one c] */
     mx_pair_kernel *float64[MX_STEP_COUNT][MX_STEP_COUNT][2][2];
 };
 
-#define TABLE(isa) extern const struct mx_pairs mx_pairs_##isa;
+#define TABLE(isa) extern const struct mx_pair_kernels mx_pair_kernels_##isa;
 MX_ISAS(TABLE)
 #undef TABLE

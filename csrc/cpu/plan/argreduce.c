@@ -21,7 +21,7 @@ static bool is_packed(const struct mx_program *program)
     return from->strides[axis_of(program)] != from->itemsize;
 }
 
-int mx_find_plan(struct mx_program *program)
+int mx_argreduce_plan(struct mx_program *program)
 {
     int axis = axis_of(program), itemsize = program->accesses[0].itemsize;
     intptr_t n = program->shape[axis], n_units = 1;
@@ -106,7 +106,7 @@ static void run_block(const struct mx_program *program, intptr_t block, char *sc
     memcpy(value_of(program, block), values + place * from->itemsize, (size_t)from->itemsize);
 }
 
-void mx_find_run_chunk(const struct mx_program *program, size_t chunk, char *scratch)
+void mx_argreduce_run_chunk(const struct mx_program *program, size_t chunk, char *scratch)
 {
     intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
     intptr_t end = begin + program->blocks_per_chunk;
@@ -114,7 +114,7 @@ void mx_find_run_chunk(const struct mx_program *program, size_t chunk, char *scr
         run_block(program, block, scratch);
 }
 
-void mx_find_finish(const struct mx_program *program)
+void mx_argreduce_finish(const struct mx_program *program)
 {
     intptr_t n = program->n_pieces;
     for (intptr_t block = 0; n > 1 && block < program->n_blocks; block += n) {

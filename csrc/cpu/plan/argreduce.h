@@ -7,9 +7,9 @@
 #include "cpu/plan/program.h"
 
 /* Plans the chunks of a program whose only call is a search.  Status. */
-int mx_find_plan(struct mx_program *program);
+int mx_argreduce_plan(struct mx_program *program);
 
-void mx_find_run_chunk(const struct mx_program *program, size_t chunk, char *scratch);
+void mx_argreduce_run_chunk(const struct mx_program *program, size_t chunk, char *scratch);
 
 /* After the last chunk. */
-void mx_find_finish(const struct mx_program *program);
+void mx_argreduce_finish(const struct mx_program *program);

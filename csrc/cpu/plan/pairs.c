@@ -8,12 +8,12 @@
 static mx_pair_kernel *find_pair(int itemsize, enum mx_pair_step first,
                                  enum mx_pair_step second, bool one_b, bool one_c)
 {
-    static const struct mx_pairs *const tables[] = {
-#define ISA(name) &mx_pairs_##name,
+    static const struct mx_pair_kernels *const tables[] = {
+#define ISA(name) &mx_pair_kernels_##name,
         MX_ISAS(ISA)
 #undef ISA
     };
-    const struct mx_pairs *pairs = tables[mx_isa()];
+    const struct mx_pair_kernels *pairs = tables[mx_isa()];
     return (itemsize == 4 ? pairs->float32 : pairs->float64)[first][second][one_b][one_c];
 }
 
@@ -75,12 +75,12 @@ static void pair_with_next(struct mx_program *program, struct mx_call *call)
 
 static void count_as_int64(const void *a, void *out, intptr_t n)
 {
-    *(int64_t *)out = mx_count_true(a, n);
+    *(int64_t *)out = mx_compact_count_true(a, n);
 }
 
 static void count_as_float64(const void *a, void *out, intptr_t n)
 {
-    *(double *)out = (double)mx_count_true(a, n);
+    *(double *)out = (double)mx_compact_count_true(a, n);
 }
 
 /* A cast of bools and their sum: whole numbers, which have no order. */

@@ -95,7 +95,7 @@ static int plan(struct mx_program *program)
         mx_scan_plan(program);
         return MX_OK;
     case MX_ARGREDUCE:
-        return mx_find_plan(program);
+        return mx_argreduce_plan(program);
     case MX_GATHER:
         mx_blocks_merge_axes(program);
         mx_gather_plan(program);
@@ -261,7 +261,7 @@ void mx_program_run_block(struct mx_program *program, const struct mx_position *
         else
             in->loop.function(args, &n, call->strides, data_of(in, at));
         if (watched)
-            mx_conditions_tell(in);
+            mx_conditions_report(in);
         if (is_timed)
             begin = add_time(call, begin);
     }
@@ -300,7 +300,7 @@ static void run_once(struct mx_program *program, size_t chunk, char *scratch, bo
 {
     switch (program->kind) {
     case MX_ARGREDUCE:
-        mx_find_run_chunk(program, chunk, scratch);
+        mx_argreduce_run_chunk(program, chunk, scratch);
         return;
     case MX_GATHER:
         mx_gather_run_chunk(program, chunk);
@@ -319,7 +319,7 @@ static void run_once(struct mx_program *program, size_t chunk, char *scratch, bo
         return;
     }
     if (watched)
-        mx_conditions_tell(program->calls[0].instruction);
+        mx_conditions_report(program->calls[0].instruction);
 }
 
 /* Conditions are looked for once in a chunk.  When some were met the chunk runs again with a
@@ -365,7 +365,7 @@ void mx_program_finish(struct mx_program *program)
     if (program->n_reductions > 0)
         mx_reduce_finish(program);
     if (program->kind == MX_ARGREDUCE)
-        mx_find_finish(program);
+        mx_argreduce_finish(program);
     if (program->kind == MX_SCATTER)
         mx_scatter_finish(program);
     if (program->is_measured)

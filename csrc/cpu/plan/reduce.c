@@ -319,7 +319,7 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
         else if (plan->n_strips > 1)
             finish_levels(&in->loop, &partials[c], itemsize);
         if (watched)
-            mx_conditions_tell(in);
+            mx_conditions_report(in);
     }
 }
 
@@ -369,6 +369,6 @@ void mx_reduce_finish(struct mx_program *program)
             continue;
         for (intptr_t unit = 0; unit < program->reduce->n_units; unit++)
             join_segments(program, c, unit);
-        mx_conditions_tell(program->calls[c].instruction);
+        mx_conditions_report(program->calls[c].instruction);
     }
 }

@@ -10,7 +10,7 @@ static int record_check(const struct index *index, int j)
     struct mx_instruction in;
     struct shape shape = {0};
     const struct source *indices = &index->sources[j];
-    struct mx_loop loop = {.function = core->check_loop(indices->code)};
+    struct mx_loop loop = {.function = core->index_check_loop(indices->code)};
     struct call_site *site = call_site_new();
     if (!site)
         return -1;

@@ -253,7 +253,7 @@ static bool read_update(int op, const struct source *target, const struct source
                               .is_truth = is_truth};
     if (target->code == ROW_bfloat16)
         update->name = "at"; /* as NumPy's warnings, where a ufunc has no loop over indices */
-    if (signature->in[1] != target->code || !core->has_update(update->kind, target->code))
+    if (signature->in[1] != target->code || !core->index_has_update(update->kind, target->code))
         update->kind = MX_BY_LOOP;
     return true;
 }

@@ -262,7 +262,7 @@ static PyObject *choose(PyObject *module, PyObject *args)
         return refuse();
     struct signature signature = {.in = {ROW_bool, (signed char)row, (signed char)row},
                                   .out = {(signed char)row},
-                                  .loop = {.function = core->select_loop(itemsizes[row])}};
+                                  .loop = {.function = core->copy_select_loop(itemsizes[row])}};
     call.signature = &signature;
     return record_or_refuse(&call, NULL);
 }
@@ -305,7 +305,7 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
     signed char row = (signed char)all[2].code;
     struct signature signature = {.in = {ROW_bool, row, row},
                                   .out = {row},
-                                  .loop = {.function = core->select_loop(itemsizes[row])}};
+                                  .loop = {.function = core->copy_select_loop(itemsizes[row])}};
     call.signature = &signature;
     int status = record_read_call(&call, &a, &result);
     if (status > 0)

@@ -53,7 +53,7 @@ static PyObject *message_of(const struct mx_instruction *check)
     if (check->kind != MX_BOUNDS_CHECK)
         return PyUnicode_FromString(core->device_message());
     const struct mx_indexing *indexing = &check->indexing;
-    if (!core->check_find(check, &index)) /* another thread has changed it since */
+    if (!core->index_find_invalid(check, &index)) /* another thread has changed it since */
         return PyUnicode_FromFormat("an index is out of bounds for axis %d with size %zd",
                                     indexing->axis, indexing->sizes[0]);
     return PyUnicode_FromFormat("index %lld is out of bounds for axis %d with size %zd",

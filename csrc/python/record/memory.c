@@ -22,7 +22,7 @@ static void *handler_malloc(void *context, size_t size)
         core->buffer_release(buffer);
         return NULL;
     }
-    buffer->shown = &somewhere;
+    buffer->published = &somewhere;
     buffer->is_whole = true; /* by NumPy */
     return buffer->data;
 }
@@ -39,7 +39,7 @@ static void handler_free(void *context, void *memory, size_t size)
 {
     (void)context, (void)size;
     struct mx_buffer *buffer = core->buffer_get(memory);
-    buffer->shown = NULL;
+    buffer->published = NULL;
     core->buffer_release(buffer);
 }
 
@@ -72,7 +72,7 @@ PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_i
         return PyErr_NoMemory();
     }
     PyObject *np_array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides,
-                                              core->buffer_token(buffer),
+                                              core->buffer_address(buffer),
                                               NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
     if (!np_array) {
         core->buffer_release(buffer);
@@ -81,7 +81,7 @@ PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_i
     PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
     fields->flags |= NPY_ARRAY_OWNDATA;
     fields->mem_handler = Py_NewRef(handler);
-    buffer->shown = &fields->data;
+    buffer->published = &fields->data;
     return np_array;
 }
 
@@ -144,7 +144,7 @@ void memory_disown(PyObject *a)
 static PyObject *exception_of(const struct mx_buffer *buffer)
 {
     size_t offset = offsetof(PyArrayObject_fields, data);
-    const PyArrayObject_fields *np_array = (const void *)((char *)buffer->shown - offset);
+    const PyArrayObject_fields *np_array = (const void *)((char *)buffer->published - offset);
     PyObject *shape = PyArray_IntTupleFromIntp(np_array->nd, np_array->dimensions);
     PyObject *module = PyImport_ImportModule("numpy._core._exceptions");
     PyObject *type = module ? PyObject_GetAttrString(module, "_ArrayMemoryError") : NULL;
@@ -159,7 +159,7 @@ static PyObject *exception_of(const struct mx_buffer *buffer)
 void memory_raise_error(void)
 {
     struct mx_buffer *buffer = core->buffer_take_refused();
-    PyObject *exception = buffer && buffer->shown ? exception_of(buffer) : NULL;
+    PyObject *exception = buffer && buffer->published ? exception_of(buffer) : NULL;
     if (exception)
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     else
