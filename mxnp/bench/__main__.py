@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--time-budget", type=float, metavar="S", help="seconds for all, about")
     add("--json", type=Path, metavar="FILE", help="write all figures to a file")
     add("--markdown", type=Path, metavar="FILE", help="write a page")
-    add("--plot", type=Path, metavar="FILE", help="draw a picture for each suite")
+    add("--plot", type=Path, metavar="FILE", help="draw a chart for each suite")
     add(
         "--read",
         type=Path,
