@@ -113,6 +113,15 @@ def test_a_page_has_one_namespace_and_any_time(tmp_path):
     assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
 
 
+def test_shell_block_runs_a_file_of_the_page(tmp_path):
+    text = (
+        "<!-- file: once.py -->\n```python\nprint('written')\n```\n"
+        "```sh\npython once.py | grep written\n```\n"
+    )
+    done = page_of(tmp_path, text)
+    assert (done.stdout, done.returncode) == ("2\n", 0), done.stderr
+
+
 def own_names():
     """Give the names that mxnp has and NumPy has not."""
     return sorted(

@@ -8,7 +8,8 @@
 - ``text``, ``metal``: not run: output, errors, trees; parts of a Python block that is.
 
 In the line above it ``<!-- not run: reason -->`` keeps a block from being run, and
-``<!-- needs metal -->`` where there is no Metal device.
+``<!-- needs metal -->`` where there is no Metal device. ``<!-- file: NAME.py -->``
+writes a Python block to a file, which the ``sh`` blocks after it can run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("python", "sh", "text", "metal")
-MARK = re.compile(r"<!-- (not run: \w.*|needs metal|test) -->")
+MARK = re.compile(r"<!-- (not run: \w.*|needs metal|test|file: \w+\.py) -->")
 PROGRAM = "import numpy as np\n\nprint(type(np.arange(3.0)).__module__)\n"
 
 
@@ -113,7 +114,9 @@ def run(page: Path) -> int:
             if block.mark.startswith(("not run", "test")):
                 continue
             count += 1
-            if block.word == "sh":
+            if block.mark.startswith("file"):
+                folder.joinpath(block.mark.split()[1]).write_text(block.code)
+            elif block.word == "sh":
                 _run_shell(block, folder)
             elif ">>> " in block.code:
                 _run_session(block, names, page)
