@@ -14,8 +14,9 @@ from ._array.ndarray import unwrap as _unwrap
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
 from ._bridge import name_like as _name_like
-from ._metal import random as _metal_random
+from ._metal import random as _metal_random  # noqa: F401  (its recorded forms)
 from ._namespace import mirror as _mirror
+from ._namespace import recorded_forms as _recorded_forms
 
 
 class _OwnType(type):
@@ -41,8 +42,9 @@ class _Crossing:
         name = self.member.__name__
         function = _Function(getattr(instance._original, name))
         function.is_maker = True
-        if isinstance(instance, Generator):
-            _metal_random.queue_draws(function, instance.bit_generator)
+        bit_generator = getattr(instance, "bit_generator", None)
+        if isinstance(bit_generator, _random.Philox):
+            _recorded_forms.attach(function, self.member, bit_generator)
         vars(instance)[name] = function  # which is found first from now on
         return function
 
@@ -140,7 +142,7 @@ def _seeded(original: type) -> type:
     if issubclass(original, _random.BitGenerator):
         body["random_raw"] = raw = _Method(original.random_raw)
         if original is _random.Philox:
-            _metal_random.queue_raw(raw)
+            _recorded_forms.attach(raw, original.random_raw)
     made = _OwnType(original.__name__, (original,), body)
     _name_like(made, original)
     return made

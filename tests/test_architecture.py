@@ -18,7 +18,7 @@ PYTHON = {
     "_namespace": "_engine _array",
     "_routines": "_engine _array _namespace",
     "_array_api": "_engine _array _namespace",
-    "_metal": "_engine _array _routines",
+    "_metal": "_engine _array _namespace _routines",
     "_interop": "__init__ _engine _array _namespace",
     "_profiler": "_engine",
     "_doctor": "_engine _interop _profiler",

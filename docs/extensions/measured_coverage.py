@@ -25,6 +25,7 @@ import numpy
 import mxnp as np
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp._namespace import recorded_forms
 
 ON_METAL = Path(__file__).with_name("on_metal.json")
 DTYPES = [row.name for row in core.dtypes()]
@@ -240,23 +241,11 @@ def _watched(owner: Any, name: str) -> Iterator[list[bool]]:
         setattr(owner, name, original)
 
 
-def recorded_functions() -> dict[str, Any]:
-    """Give the functions of the namespace that have a recorded form, by name."""
+def recorded(owner: Any = numpy) -> set[str]:
+    """Return the names in a module or class of NumPy that have a recorded form."""
+    names = (each.__name__ for each in recorded_forms.forms)
     return {
-        name: each
-        for name, each in vars(np).items()
-        if isinstance(each, _bridge.Function)
-        and each.implementation
-        and each.__name__ == name  # concat is concatenate
-    }
-
-
-def recorded_methods() -> dict[str, Any]:
-    """Give the methods of arrays that have a recorded form, by name."""
-    return {
-        name: each
-        for name, each in vars(np.ndarray).items()
-        if isinstance(each, _bridge.Function) and each.implementation
+        name for name in names if getattr(owner, name, None) in recorded_forms.forms
     }
 
 

@@ -1,12 +1,9 @@
-"""Functions that are several kernels on a Metal device: sorting, selecting, products.
-
-As in `copies`, each gives NotImplemented for all that it does not know for certain, or
-that is not for the device: then NumPy computes it.
-"""
+"""Recorded forms of sorts and matrix products, and selection, on a Metal device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -16,17 +13,19 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
 from mxnp._engine.devices import devices, get_device
-from mxnp._routines.copies import _queue
+from mxnp._namespace.recorded_forms import implements
 
 from . import kernels
 
 _SORTED = core.metal_types().keys() - {"complex64", "bfloat16"}
 _MULTIPLIED = {"float16", "float32", "int32", "uint32"}
 
-_FEW_PRODUCTS = 2**15  # of two elements, below which NumPy is quicker in any case
+_FEW_PRODUCTS = 2**15  # multiplications; NumPy is always faster with fewer
+
+_implements = partial(implements, device="metal")
 
 
-def _launch(
+def launch(
     source: str,
     function: str,
     buffers: Sequence[tuple[Any, bool]],
@@ -35,7 +34,7 @@ def _launch(
     threads: tuple[int, int, int],
     in_threadgroups: bool,
 ) -> None:
-    """Record one dispatch; what it writes comes last."""
+    """Record one dispatch; the buffers that it writes come last."""
     written = [is_written for _, is_written in buffers]
     assert written == sorted(written), function
     _bridge.launch(
@@ -51,16 +50,16 @@ def _launch(
     )
 
 
-def _empty(size: int, dtype: str) -> Any:
-    """Give memory of the device, or raise NumPy's MemoryError."""
+def empty(size: int, dtype: str) -> Any:
+    """Return uninitialized memory of the device, or raise NumPy's MemoryError."""
     memory = _bridge.empty((size,), numpy.dtype(dtype).num)
     if memory is NotImplemented:
         raise _exceptions._ArrayMemoryError((size,), numpy.dtype(dtype))
     return memory
 
 
-def _is_for_device(*arrays: Any) -> bool:
-    """Tell whether there are elements of mxnp's, and the device is asked for."""
+def is_for_device(*arrays: Any) -> bool:
+    """Return whether "metal" is the device and all operands are nonempty arrays."""
     return (
         get_device() == "metal"
         and all(type(a) is ndarray and a.size > 0 and a.dtype.isnative for a in arrays)
@@ -68,33 +67,30 @@ def _is_for_device(*arrays: Any) -> bool:
     )
 
 
-def _contiguous(a: Any) -> Any:
+def make_contiguous(a: Any) -> Any:
+    """Return an array in C order: `a` itself, or a copy."""
     return a if a.flags.c_contiguous and a.flags.aligned else a.copy()
 
 
 # -- Sorting --------------------------------------------------------------------------
 
 
-def _last(axis: int, ndim: int) -> list[int]:
-    """Give the order of axes in which one comes last."""
-    return [*(i for i in range(ndim) if i != axis), axis]
-
-
-def _sorted_along(a: Any, axis: Any, order: Any, sort: Any) -> Any:
-    """Give what a kind of sorting makes of an array along an axis."""
-    if not _is_for_device(a) or order is not None or a.dtype.name not in _SORTED:
+def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> Any:
+    """Return the result of `kernels.sort` or `kernels.argsort` along an axis."""
+    if not is_for_device(a) or order is not None or a.dtype.name not in _SORTED:
         return NotImplemented
     if type(axis) is not int or not -a.ndim <= axis < a.ndim:
         return NotImplemented
-    turned = _last(axis % a.ndim, a.ndim)
-    lines = _contiguous(a.transpose(turned))
+    axes = [*(i for i in range(a.ndim) if i != axis % a.ndim), axis % a.ndim]
+    lines = make_contiguous(a.transpose(axes))
     n = lines.shape[-1]
-    flat = sort(_launch, _empty, lines, lines.size // n, n, a.dtype.name)
-    return flat.reshape(lines.shape).transpose([turned.index(i) for i in range(a.ndim)])
+    flat = kernel(launch, empty, lines, lines.size // n, n, a.dtype.name)
+    return flat.reshape(lines.shape).transpose([axes.index(i) for i in range(a.ndim)])
 
 
+@_implements(numpy.sort)
 def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
-    found = _sorted_along(a, axis, order, kernels.sort)
+    found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented:
         return found
     out = a.copy("K")
@@ -102,23 +98,28 @@ def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     return out
 
 
+@_implements(numpy.ndarray.sort)
 def _sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     if not a.flags.writeable:
         return NotImplemented
-    found = _sorted_along(a, axis, order, kernels.sort)
+    found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented:
         return found
     a[...] = found
     return None
 
 
+@_implements(numpy.argsort, numpy.ndarray.argsort)
 def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    """Sort as NumPy does, if it is asked for a stable order; its own is no other's."""
+    """Sort indirectly if the call asks for a stable order.
+
+    The order of equal elements in NumPy's other sorts cannot be reproduced.
+    """
     if stable is not True and kind not in ("stable", "mergesort"):
         return NotImplemented
-    found = _sorted_along(a, axis, order, kernels.argsort)
+    found = _sort_along(kernels.argsort, a, axis, order)
     return found if found is NotImplemented else found.copy()
 
 
@@ -126,27 +127,28 @@ def _argsort(
 
 
 def _select(mask: Any, items: Any) -> Any:
-    """Give the items that a mask selects, or without items the places: all in a row."""
+    """Return the items that a mask selects, or their flat positions, as one row."""
     dtype = "int64" if items is None else items.dtype.name
-    if not _is_for_device(mask) or dtype not in core.metal_types():
+    if not is_for_device(mask) or dtype not in core.metal_types():
         return NotImplemented
-    mask, n = _contiguous(mask), mask.size
-    counts = kernels.count_true(_launch, _empty, mask, n)
+    mask, n = make_contiguous(mask), mask.size
+    counts = kernels.count_true(launch, empty, mask, n)
     total = int(counts[-1])
     if total == 0:
-        nothing = _bridge.wrap(numpy.empty(0, dtype))
-        return NotImplemented if items is None else nothing
+        is_empty = _bridge.wrap(numpy.empty(0, dtype))
+        return NotImplemented if items is None else is_empty
     if items is None:
-        return kernels.nonzero_positions(_launch, _empty, mask, n, counts, total)
-    items = _contiguous(items)
-    return kernels.select_items(_launch, _empty, mask, n, items, dtype, counts, total)
+        return kernels.nonzero_positions(launch, empty, mask, n, counts, total)
+    items = make_contiguous(items)
+    return kernels.select_items(launch, empty, mask, n, items, dtype, counts, total)
 
 
 # -- Products -------------------------------------------------------------------------
 
 
+@_implements(numpy.matmul)
 def _matmul(a: Any, b: Any, /) -> Any:
-    if not _is_for_device(a, b) or a.dtype != b.dtype or a.ndim < 2 or b.ndim < 2:
+    if not is_for_device(a, b) or a.dtype != b.dtype or a.ndim < 2 or b.ndim < 2:
         return NotImplemented
     (m, k), (other, n), dtype = a.shape[-2:], b.shape[-2:], a.dtype.name
     batch = max(a.shape[:-2], b.shape[:-2], key=len)
@@ -159,10 +161,10 @@ def _matmul(a: Any, b: Any, /) -> Any:
     if count * m * n * k < _FEW_PRODUCTS:
         return NotImplemented
     flat = kernels.matmul(
-        _launch,
-        _empty,
-        _contiguous(a),
-        _contiguous(b),
+        launch,
+        empty,
+        make_contiguous(a),
+        make_contiguous(b),
         count,
         (m, k, n),
         dtype,
@@ -172,16 +174,12 @@ def _matmul(a: Any, b: Any, /) -> Any:
     return flat.reshape((*batch, m, n))
 
 
+@_implements(numpy.dot, numpy.ndarray.dot)
 def _dot(a: Any, b: Any) -> Any:
     is_matrix = getattr(a, "ndim", 0) == 2 and getattr(b, "ndim", 0) == 2
     return _matmul(a, b) if is_matrix else NotImplemented
 
 
 if "metal" in devices():
-    _queue(_sort, numpy.sort, threshold_factor=1)
-    _queue(_sort_in_place, method="sort", threshold_factor=1)
-    _queue(_argsort, numpy.argsort, method="argsort", threshold_factor=1)
-    _queue(_matmul, numpy.matmul, threshold_factor=1)
-    _queue(_dot, numpy.dot, method="dot", threshold_factor=1)
     _bridge.set_device_function(_bridge.MATMUL, _matmul)
     _bridge.set_device_function(_bridge.SELECT, _select)

@@ -1,28 +1,25 @@
-"""Draws from NumPy's Philox generator that a Metal device makes.
+"""Recorded forms of draws from NumPy's Philox generator, on a Metal device.
 
-Each element of these is a function of its own part of the stream, so all are made at
-once. The generator is left in the state that NumPy's draws leave it in. As in
-`copies`, what is not known for certain gives NotImplemented, and NumPy draws.
+Each element is a function of its own part of the stream, so a kernel computes all
+elements in parallel. The generator is left in the state in which NumPy leaves it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy
-from numpy.random import Philox
+from numpy.random import BitGenerator, Generator, Philox
 
 from mxnp import _bridge
-from mxnp._engine.devices import devices
+from mxnp._namespace.recorded_forms import implements
 
 from . import kernels
-from .functions import _is_for_device, _launch
+from .functions import is_for_device, launch
 from .kernels import Draw
 
-_BLOCK = 4  # words that a value of the counter gives
+_BLOCK = 4  # words of each value of the counter
 _FLOATS = {"float32": kernels.SINGLES, "float64": kernels.DOUBLES}
 _BITS = {"float64": numpy.uint64, "int32": numpy.uint32, "int64": numpy.uint64}
 
@@ -31,7 +28,7 @@ _BITS = {"float64": numpy.uint64, "int32": numpy.uint32, "int64": numpy.uint64}
 
 
 def _left(state: dict[str, Any], draw: Draw) -> list[int]:
-    """Give what is left of earlier draws, in the order in which it is used."""
+    """Return the words or halves that earlier draws left, in order of use."""
     words = [int(word) for word in state["buffer"][state["buffer_pos"] :]]
     if not draw.halves:
         return words
@@ -44,7 +41,7 @@ def _number(words: Any) -> int:
 
 
 def _advance(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
-    """Change a state, of which nothing is left, as n draws of halves or words do."""
+    """Advance a state without left words by n draws of halves or words."""
     words = -(-n // 2) if is_in_halves else n
     blocks = -(-words // _BLOCK)
     inner = state["state"]
@@ -60,9 +57,9 @@ def _advance(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
 
 
 def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any:
-    """Draw an array of some shape."""
+    """Draw an array, or return NotImplemented."""
     n = math.prod(shape)
-    if n < max(_bridge.get_threshold(), 1) or not _is_for_device():
+    if n < max(_bridge.get_threshold(), 1) or not is_for_device():
         return NotImplemented
     with generator.lock:
         state = generator.state
@@ -75,7 +72,7 @@ def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any
         inner = state["state"]
         key, counter = ([int(word) for word in inner[k]] for k in ("key", "counter"))
         bits = out.view(_BITS.get(dtype, dtype))
-        kernels.philox(_launch, bits, n, draw, key, counter, left)
+        kernels.philox(launch, bits, n, draw, key, counter, left)
         _advance(state, n - len(left), draw.halves)
         generator.state = state
     return out
@@ -85,18 +82,19 @@ def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any
 
 
 def _shape(size: Any) -> tuple[int, ...] | None:
-    """Give the shape that is asked for; None: it is for NumPy to say."""
+    """Return the shape of a draw, or None if NumPy must handle it."""
     shape = size if type(size) is tuple else (size,)
     return shape if all(type(n) is int and n >= 0 for n in shape) else None
 
 
 def _name(dtype: Any) -> str:
-    """Name a dtype of the machine's own, by which NumPy would know it too."""
+    """Return the name of a native dtype, or "" for any other."""
     found = numpy.dtype(dtype)
-    is_own = found.isnative and found.num == numpy.dtype(found.name).num
-    return found.name if is_own else ""
+    is_usual = found.isnative and found.num == numpy.dtype(found.name).num
+    return found.name if is_usual else ""
 
 
+@implements(Generator.random, size_rule="any", device="metal")
 def _random(
     generator: Any, size: Any = None, dtype: Any = numpy.float64, out: Any = None
 ) -> Any:
@@ -106,6 +104,7 @@ def _random(
     return _draw(generator, shape, name, _FLOATS[name])
 
 
+@implements(Generator.integers, size_rule="any", device="metal")
 def _integers(
     generator: Any,
     low: Any,
@@ -114,7 +113,7 @@ def _integers(
     dtype: Any = numpy.int64,
     endpoint: Any = False,
 ) -> Any:
-    """Draw integers, of a number of them that is a power of two: NumPy rejects none."""
+    """Draw integers of a range of 2^n values, for which NumPy rejects no draws."""
     shape, name = _shape(size), _name(dtype)
     least, end = (0, low) if high is None else (low, high)
     if shape is None or type(least) is not int or type(end) is not int:
@@ -129,6 +128,7 @@ def _integers(
     return _draw(generator, shape, name, draw)
 
 
+@implements(Generator.bytes, size_rule="any", device="metal")
 def _bytes(generator: Any, length: Any) -> Any:
     if type(length) is not int or length < 1:
         return NotImplemented
@@ -136,30 +136,9 @@ def _bytes(generator: Any, length: Any) -> Any:
     return words if words is NotImplemented else words.tobytes()[:length]
 
 
+@implements(BitGenerator.random_raw, size_rule="any", device="metal")
 def _random_raw(generator: Any, size: Any = None, output: Any = True) -> Any:
     shape = _shape(size)
     if shape is None or not output:
         return NotImplemented
     return _draw(generator, shape, "uint64", kernels.RAW)
-
-
-# -- Functions -------------------------------------------------------------------------
-
-_DRAWS: dict[str, Callable[..., Any]] = {
-    "random": _random,
-    "integers": _integers,
-    "bytes": _bytes,
-}
-
-
-def queue_draws(function: Any, generator: Any) -> None:
-    """Let a method of a Generator be drawn on the device, if that can be."""
-    draw = _DRAWS.get(function.__name__)
-    if draw and isinstance(generator, Philox) and "metal" in devices():
-        function.implementation, function.size_rule = partial(draw, generator), "q"
-
-
-def queue_raw(method: Any) -> None:
-    """Let a class's method random_raw be drawn on the device."""
-    if "metal" in devices():
-        method.implementation, method.size_rule = _random_raw, "q"

@@ -18,7 +18,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import devices
 
 from . import kernels
-from .functions import _contiguous, _empty, _is_for_device, _launch
+from .functions import empty, is_for_device, launch, make_contiguous
 
 _OPERATIONS = {
     *("add", "subtract", "multiply", "divide", "maximum", "minimum", "fmax", "fmin"),
@@ -130,7 +130,7 @@ def _values(
     values = value if value.dtype == dtype else value.astype(dtype)
     if values.shape != shape:
         values = numpy.broadcast_to(values, shape)
-    values = _contiguous(values)
+    values = make_contiguous(values)
     return values.copy() if is_own and values is value else values
 
 
@@ -154,17 +154,17 @@ def _update(
     dtype, shape = a.dtype, tuple(length for length, _ in axes)
     expression = _expression(op, dtype, is_truth)
     points = math.prod(length for length, _ in axes[block_at : block_at + block_ndim])
-    if not expression or not _is_for_device(a) or points > _MOST:
+    if not expression or not is_for_device(a) or points > _MOST:
         return NotImplemented
     values = _values(value, dtype, shape, is_own)
     if values is NotImplemented:
         return values
     slots, row = _slots(indices, bounds, first, axes, block_at, block_ndim)
     kernels.update_segments(
-        _launch,
-        _empty,
+        launch,
+        empty,
         a.reshape(-1),
-        _contiguous(slots).reshape(-1),
+        make_contiguous(slots).reshape(-1),
         values,
         slots.size,
         dtype.name,

@@ -1,14 +1,10 @@
-"""Arrays filled, copied, cast, chosen from and put together, as recorded operations.
-
-As in `reductions`, each function is asked before NumPy's when something is large, and
-gives NotImplemented for all that it does not know for certain.
-"""
+"""Recorded forms of functions that create, copy, cast, select and join arrays."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -16,77 +12,54 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named
-from mxnp._namespace.mirror import cross
+from mxnp._namespace.recorded_forms import implements
 
-_Queued = Callable[..., Any]
-_given = numpy._NoValue  # where nothing is given
+from .arguments import NO_VALUE, find_axis, is_core_dtype, is_number, is_row_major
 
-# As in _reductions: moving less than this is over before anything of ours has begun.
-_WORTH = 4
-
-
-def _queue(
-    function: _Queued,
-    *originals: Any,
-    method: str = "",
-    size_rule: str = "arrays",
-    threshold_factor: int = _WORTH,
-) -> None:
-    wrappers = [cross(original, "numpy") for original in originals]
-    if method:
-        wrappers.append(vars(ndarray)[method])
-    for wrapper in wrappers:
-        wrapper.implementation = function
-        wrapper.size_rule = size_rule[0]
-        wrapper.threshold_factor = threshold_factor
+# NumPy has moved a smaller array before a recorded operation could start.
+_FACTOR = 4
 
 
-def _is_number(value: Any) -> bool:
-    """Tell whether a value is a number of Python's or a scalar of NumPy's."""
-    return isinstance(value, (bool, int, float, complex, numpy.number))
-
-
-def _is_simple(dtype: numpy.dtype[Any]) -> bool:
-    """Tell whether the dtype is one of the queue's, and its number says all of it."""
-    is_plain = dtype.names is None and not dtype.metadata
-    is_known = dtype.kind in "biufc" or _bridge.has_dtype(dtype.num)
-    return dtype.isnative and is_known and is_plain
-
-
-def _simple(dtype: Any) -> numpy.dtype[Any] | None:
-    """Give the dtype that is meant, if it is one of the queue's, without a warning."""
+def _find_dtype(dtype: Any) -> numpy.dtype[Any] | None:
+    """Return the dtype that an argument names, or None if NumPy must handle it."""
     if isinstance(dtype, str) and dtype.lstrip("<>=|")[:1] == "a":
-        return None  # NumPy warns of that name, once
+        return None  # NumPy issues a deprecation warning
     found = numpy.dtype(dtype)
-    return found if _is_simple(found) else None
+    return found if is_core_dtype(found) else None
 
 
 # -- New arrays ------------------------------------------------------------------------
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
+def _filled(shape: Any, dtype: Any, value: Any) -> Any:
+    wanted = _find_dtype(dtype)
+    if wanted is None:
+        return NotImplemented
+    return _bridge.fill(_as_tuple(shape), wanted.num, value)
+
+
+def _as_tuple(shape: Any) -> tuple[int, ...]:
     return shape if type(shape) is tuple else (shape,)
 
 
-def _filled(shape: Any, dtype: Any, value: Any) -> Any:
-    wanted = _simple(dtype)
-    if wanted is None:
-        return NotImplemented
-    return _bridge.fill(_shape(shape), wanted.num, value)
+def _filled_with(value: Any) -> Callable[..., Any]:
+    """Make a function that returns a new array filled with a value."""
+
+    def create(
+        shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None
+    ) -> Any:
+        if like is not None or order != "C":
+            return NotImplemented
+        return _filled(shape, dtype, value)
+
+    return create
 
 
-def _zeros(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
-    if like is not None or order != "C":
-        return NotImplemented
-    return _filled(shape, dtype, 0)
+implements(numpy.zeros, threshold_factor=_FACTOR, size_rule="shape")(_filled_with(0))
+implements(numpy.ones, threshold_factor=_FACTOR, size_rule="shape")(_filled_with(1))
 
 
-def _ones(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
-    if like is not None or order != "C":
-        return NotImplemented
-    return _filled(shape, dtype, 1)
-
-
+@implements(numpy.full, threshold_factor=_FACTOR, size_rule="shape")
 def _full(
     shape: Any,
     fill_value: Any,
@@ -98,40 +71,42 @@ def _full(
     if like is not None or order != "C":
         return NotImplemented
     if dtype is None:
-        if not _is_number(fill_value):
+        if not is_number(fill_value):
             return NotImplemented
         dtype = numpy.asarray(fill_value).dtype
     return _filled(shape, dtype, fill_value)
 
 
+@implements(numpy.empty, threshold_factor=_FACTOR, size_rule="shape")
 def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
-    wanted = _simple(dtype)
+    wanted = _find_dtype(dtype)
     if like is not None or order != "C" or wanted is None:
         return NotImplemented
-    return _bridge.empty(_shape(shape), wanted.num)
+    return _bridge.empty(_as_tuple(shape), wanted.num)
 
 
-def _is_row_major(a: Any) -> bool:
-    return type(a) is ndarray and bool(a.flags.c_contiguous)
+def _like_filled_with(value: Any) -> Callable[..., Any]:
+    """Make a function that returns an array like another, filled with a value."""
 
-
-def _like(value: Any) -> _Queued:
-    """Make a function that gives an array like another, filled with a value."""
-
-    def like(
+    def create(
         a: Any,
         dtype: Any = None,
         order: Any = "K",
         subok: Any = True,
         shape: Any = None,
     ) -> Any:
-        if not _is_row_major(a) or shape is not None or order not in ("K", "C"):
+        if not is_row_major(a) or shape is not None or order not in ("K", "C"):
             return NotImplemented
         return _filled(a.shape, a.dtype if dtype is None else dtype, value)
 
-    return like
+    return create
 
 
+implements(numpy.zeros_like, threshold_factor=_FACTOR)(_like_filled_with(0))
+implements(numpy.ones_like, threshold_factor=_FACTOR)(_like_filled_with(1))
+
+
+@implements(numpy.full_like, threshold_factor=_FACTOR)
 def _full_like(
     a: Any,
     fill_value: Any,
@@ -140,51 +115,43 @@ def _full_like(
     subok: Any = True,
     shape: Any = None,
 ) -> Any:
-    if not _is_number(fill_value):
+    if not is_number(fill_value):
         return NotImplemented
-    return _like(fill_value)(a, dtype, order, subok, shape)
+    return _like_filled_with(fill_value)(a, dtype, order, subok, shape)
 
 
+@implements(numpy.empty_like, threshold_factor=_FACTOR)
 def _empty_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
 ) -> Any:
-    if not _is_row_major(a) or shape is not None or order not in ("K", "C"):
+    if not is_row_major(a) or shape is not None or order not in ("K", "C"):
         return NotImplemented
     return _empty(a.shape, a.dtype if dtype is None else dtype)
 
 
+@implements(numpy.arange, threshold_factor=_FACTOR, size_rule="range")
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     if stop is None:
         start, stop = type(start)(), start
-    wanted = None if dtype is None else _simple(dtype)
+    wanted = None if dtype is None else _find_dtype(dtype)
     if dtype is not None and (wanted is None or wanted.kind not in "iuf"):
         return NotImplemented
     third = start + 2 * step
     third = float(third) if isinstance(stop, float) else third
-    try:  # NumPy's rounding of all numbers begins with that of these
+    try:  # NumPy computes all elements from the first two, which are rounded
         first_two = numpy.arange(start, third, step, dtype=wanted)[:2]
     except (OverflowError, ValueError):
         return NotImplemented
-    if first_two.size < 2 or not _is_simple(first_two.dtype):
+    if first_two.size < 2 or not is_core_dtype(first_two.dtype):
         return NotImplemented
     length = math.ceil((stop - start) / step)
     return _bridge.range(length, first_two.dtype.num, first_two.tobytes())
 
 
-_queue(_zeros, numpy.zeros, size_rule="shape")
-_queue(_ones, numpy.ones, size_rule="shape")
-_queue(_full, numpy.full, size_rule="shape")
-_queue(_empty, numpy.empty, size_rule="shape")
-_queue(_arange, numpy.arange, size_rule="range")
-_queue(_like(0), numpy.zeros_like)
-_queue(_like(1), numpy.ones_like)
-_queue(_full_like, numpy.full_like)
-_queue(_empty_like, numpy.empty_like)
-
-
 # -- Copies and casts ------------------------------------------------------------------
 
 
+@implements(numpy.ndarray.astype, threshold_factor=_FACTOR)
 def _astype(
     a: Any,
     dtype: Any,
@@ -195,84 +162,77 @@ def _astype(
 ) -> Any:
     if type(a) is not ndarray or order not in ("K", "C") or copy is not True:
         return NotImplemented
-    wanted = _simple(dtype)
+    wanted = _find_dtype(dtype)
     if wanted is None or casting != "unsafe":
         return NotImplemented
     return _bridge.cast(a, wanted.num, order == "K")
 
 
+@implements(numpy.ndarray.copy, threshold_factor=_FACTOR)
 def _copy_method(a: Any, order: Any = "C") -> Any:
-    if order not in ("K", "C") or not _is_simple(a.dtype):
+    if order not in ("K", "C") or not is_core_dtype(a.dtype):
         return NotImplemented
     return _bridge.cast(a, a.dtype.num, order == "K")
 
 
+@implements(numpy.copy, threshold_factor=_FACTOR)
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
     return _copy_method(a, order)
 
 
+@implements(numpy.ndarray.fill, threshold_factor=_FACTOR)
 def _fill(a: Any, value: Any) -> Any:
-    if not _is_number(value):
+    if not is_number(value):
         return NotImplemented
     a[...] = value
     return None
 
 
-_queue(_astype, method="astype")
-_queue(_copy_method, method="copy")
-_queue(_copy, numpy.copy)
-_queue(_fill, method="fill")
-
-
 # -- Choices ---------------------------------------------------------------------------
 
 
-def _where(condition: Any, x: Any = _given, y: Any = _given, /) -> Any:
-    if x is _given or y is _given:
-        return NotImplemented
-    return _bridge.select(condition, x, y)
+_minimum, _maximum = named(numpy.minimum), named(numpy.maximum)
 
 
-_least, _most = named(numpy.minimum), named(numpy.maximum)
-
-
-def _is_held(bound: Any, dtype: numpy.dtype[Any]) -> bool:
-    """Tell whether a bound, if it is one of Python's ints, is within a dtype's own."""
+def _is_in_range(bound: Any, dtype: numpy.dtype[Any]) -> bool:
+    """Return whether a bound, if it is a Python int, is a value of the dtype."""
     if type(bound) is not int or dtype.kind not in "iu":
         return True
     info = numpy.iinfo(dtype)
     return bool(info.min <= bound <= info.max)
 
 
+@implements(numpy.clip)
 def _clip(
     a: Any,
-    a_min: Any = _given,
-    a_max: Any = _given,
+    a_min: Any = NO_VALUE,
+    a_max: Any = NO_VALUE,
     out: Any = None,
     *,
-    min: Any = _given,
-    max: Any = _given,
+    min: Any = NO_VALUE,
+    max: Any = NO_VALUE,
 ) -> Any:
-    if min is not _given or max is not _given:
-        if a_min is not _given or a_max is not _given:
+    if min is not NO_VALUE or max is not NO_VALUE:
+        if a_min is not NO_VALUE or a_max is not NO_VALUE:
             return NotImplemented
-        a_min = None if min is _given else min
-        a_max = None if max is _given else max
-    if type(a) is not ndarray or a_min is _given or a_max is _given:
+        a_min = None if min is NO_VALUE else min
+        a_max = None if max is NO_VALUE else max
+    if type(a) is not ndarray or a_min is NO_VALUE or a_max is NO_VALUE:
         return NotImplemented
     if a_min is None and a_max is None:
         return NotImplemented
-    if not (_is_held(a_min, a.dtype) and _is_held(a_max, a.dtype)):
+    if not (_is_in_range(a_min, a.dtype) and _is_in_range(a_max, a.dtype)):
         return NotImplemented
     if a_min is None:
-        return _least(a, a_max, out=out)
+        return _minimum(a, a_max, out=out)
     if a_max is None:
-        return _most(a, a_min, out=out)
+        return _maximum(a, a_min, out=out)
     return _bridge.clip(a, a_min, a_max, out)
 
 
+@implements(numpy.ndarray.clip)
 def _clip_method(
     a: Any,
     min: Any = None,
@@ -283,23 +243,19 @@ def _clip_method(
     return NotImplemented if kwargs else _clip(a, min, max, out)
 
 
-_queue(_where, numpy.where, threshold_factor=1)
-_queue(_clip, numpy.clip, threshold_factor=1)
-_queue(_clip_method, method="clip", threshold_factor=1)
-
-
-# -- Arrays put together ---------------------------------------------------------------
+# -- Joined arrays ---------------------------------------------------------------------
 
 
 def _common_dtype(arrays: Any) -> numpy.dtype[Any] | None:
-    """Give the dtype that arrays have together; None if NumPy is to be asked."""
+    """Return the dtype of the joined arrays, or None if NumPy must handle them."""
     if type(arrays) not in (list, tuple) or not arrays:
         return None
-    if any(type(each) is not ndarray or not _is_simple(each.dtype) for each in arrays):
+    if any(not is_row_major(each) or not is_core_dtype(each.dtype) for each in arrays):
         return None
     return numpy.result_type(*(each.dtype for each in arrays))
 
 
+@implements(numpy.concatenate, threshold_factor=_FACTOR)
 def _concatenate(
     arrays: Any,
     /,
@@ -310,15 +266,13 @@ def _concatenate(
     casting: Any = "same_kind",
 ) -> Any:
     common = _common_dtype(arrays)
-    if common is None or out is not None or type(axis) is not int:
-        return NotImplemented
-    if dtype is not None or casting != "same_kind":
+    if common is None or out is not None or dtype is not None or casting != "same_kind":
         return NotImplemented
     first = arrays[0].shape
     ndim = len(first)
-    if not -ndim <= axis < ndim or not all(_is_row_major(each) for each in arrays):
+    axis = find_axis(axis, ndim)
+    if axis < 0:
         return NotImplemented
-    axis %= ndim
     before, after = first[:axis], first[axis + 1 :]
     shapes = [each.shape for each in arrays]
     for shape in shapes:
@@ -336,6 +290,7 @@ def _concatenate(
     return result
 
 
+@implements(numpy.stack, threshold_factor=_FACTOR)
 def _stack(
     arrays: Any,
     axis: Any = 0,
@@ -344,62 +299,47 @@ def _stack(
     dtype: Any = None,
     casting: Any = "same_kind",
 ) -> Any:
-    common = _common_dtype(arrays)
-    if common is None or out is not None or type(axis) is not int:
-        return NotImplemented
-    if dtype is not None or casting != "same_kind":
+    if _common_dtype(arrays) is None:
         return NotImplemented
     first = arrays[0].shape
-    ndim = len(first) + 1
-    if not -ndim <= axis < ndim:
+    axis = find_axis(axis, len(first) + 1)
+    if axis < 0 or any(each.shape != first for each in arrays):
         return NotImplemented
-    if not all(each.shape == first and _is_row_major(each) for each in arrays):
-        return NotImplemented
-    axis %= ndim
-    shape = (*first[:axis], len(arrays), *first[axis:])
-    result = _bridge.empty(shape, common.num)
-    if result is NotImplemented:
-        return NotImplemented
-    every = (slice(None),) * axis
-    for i, each in enumerate(arrays):
-        result[(*every, i)] = each
-    return result
+    key = (slice(None),) * axis + (None,)
+    layers = [each[key] for each in arrays]
+    return _concatenate(layers, axis, out, dtype=dtype, casting=casting)
 
 
+@implements(numpy.vstack, threshold_factor=_FACTOR)
 def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(arrays) is None or dtype is not None or casting != "same_kind":
-        return NotImplemented
-    if any(each.ndim == 0 for each in arrays):
+    if _common_dtype(arrays) is None or any(each.ndim == 0 for each in arrays):
         return NotImplemented
     rows = [each if each.ndim > 1 else each[None] for each in arrays]
-    return _concatenate(rows, 0)
+    return _concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
+@implements(numpy.hstack, threshold_factor=_FACTOR)
 def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(arrays) is None or dtype is not None or casting != "same_kind":
+    if _common_dtype(arrays) is None:
         return NotImplemented
-    return _concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
+    axis = 0 if arrays[0].ndim == 1 else 1
+    return _concatenate(arrays, axis, dtype=dtype, casting=casting)
 
 
-_queue(_concatenate, numpy.concatenate)
-_queue(_stack, numpy.stack)
-_queue(_vstack, numpy.vstack)
-_queue(_hstack, numpy.hstack)
+# -- Repeated and rolled arrays --------------------------------------------------------
 
 
-# -- Arrays repeated and turned --------------------------------------------------------
-
-
+@implements(numpy.repeat, numpy.ndarray.repeat, threshold_factor=_FACTOR)
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if type(a) is not ndarray or type(repeats) is not int or repeats < 1:
         return NotImplemented
-    if not _is_simple(a.dtype) or not _is_row_major(a):
+    if not is_core_dtype(a.dtype) or not is_row_major(a):
         return NotImplemented
     if axis is None:
         a, axis = a.ravel(), 0
-    if type(axis) is not int or not -a.ndim <= axis < a.ndim:
+    axis = find_axis(axis, a.ndim)
+    if axis < 0:
         return NotImplemented
-    axis %= a.ndim
     shape = a.shape
     before, after = shape[: axis + 1], shape[axis + 1 :]
     result = _bridge.empty((*shape[:axis], shape[axis] * repeats, *after), a.dtype.num)
@@ -410,8 +350,9 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return result
 
 
+@implements(numpy.tile, threshold_factor=_FACTOR)
 def _tile(a: Any, reps: Any) -> Any:
-    if type(a) is not ndarray or not _is_simple(a.dtype) or a.ndim == 0:
+    if type(a) is not ndarray or not is_core_dtype(a.dtype) or a.ndim == 0:
         return NotImplemented
     counts = reps if type(reps) is tuple else (reps,)
     if any(type(each) is not int or each < 1 for each in counts):
@@ -428,50 +369,37 @@ def _tile(a: Any, reps: Any) -> Any:
     return wide.reshape(tuple(map(operator.mul, counts, shape)))
 
 
+@implements(numpy.roll, threshold_factor=_FACTOR)
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    if type(a) is not ndarray or type(shift) is not int or not _is_row_major(a):
+    if type(shift) is not int or not is_row_major(a):
         return NotImplemented
-    if not _is_simple(a.dtype) or a.size == 0:
+    if not is_core_dtype(a.dtype) or a.size == 0:
         return NotImplemented
     if axis is None:
-        return _along(a, shift, a.shape)
-    if type(axis) is not int or not -a.ndim <= axis < a.ndim:
-        return NotImplemented
+        rolled = _roll_axis(a.reshape(-1), shift, 0)
+        return rolled if rolled is NotImplemented else rolled.reshape(a.shape)
+    axis = find_axis(axis, a.ndim)
+    return NotImplemented if axis < 0 else _roll_axis(a, shift, axis)
+
+
+def _roll_axis(a: Any, shift: int, axis: int) -> Any:
     result = _bridge.empty(a.shape, a.dtype.num)
     if result is NotImplemented:
         return NotImplemented
-    _turn(a, result, shift, axis % a.ndim)
-    return result
-
-
-def _along(a: Any, shift: int, shape: tuple[int, ...]) -> Any:
-    """Roll through all elements in their order in memory."""
-    result = _bridge.empty((a.size,), a.dtype.num)
-    if result is NotImplemented:
-        return NotImplemented
-    _turn(a.reshape(-1), result, shift, 0)
-    return result.reshape(shape)
-
-
-def _turn(a: Any, result: Any, shift: int, axis: int) -> None:
     n = a.shape[axis]
     shift %= n
     every = (slice(None),) * axis
     result[(*every, slice(shift, None))] = a[(*every, slice(None, n - shift))]
     if shift:
         result[(*every, slice(None, shift))] = a[(*every, slice(n - shift, None))]
+    return result
 
 
-_queue(_repeat, numpy.repeat, method="repeat")
-_queue(_tile, numpy.tile)
-_queue(_roll, numpy.roll)
+# -- Padded arrays ---------------------------------------------------------------------
 
 
-# -- Arrays with margins ---------------------------------------------------------------
-
-
-def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
-    """Give the widths before and after on each axis; None if NumPy is to be asked."""
+def _find_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
+    """Return the widths before and after each axis, or None if NumPy must."""
     if type(pad_width) is int:
         pad_width = ((pad_width, pad_width),) * ndim
     if type(pad_width) not in (tuple, list) or len(pad_width) == 0:
@@ -491,55 +419,56 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
     return widths
 
 
+@implements(numpy.pad, threshold_factor=_FACTOR)
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    if type(array) is not ndarray or not _is_row_major(array) or array.size == 0:
+    if not is_row_major(array) or array.size == 0:
         return NotImplemented
-    widths = _widths(pad_width, array.ndim)
-    value = kwargs.pop("constant_values", 0)
-    if widths is None or kwargs or not _is_simple(array.dtype):
+    widths = _find_widths(pad_width, array.ndim)
+    value = kwargs.pop("constant_values", 0) if mode == "constant" else None
+    if widths is None or kwargs or not is_core_dtype(array.dtype):
         return NotImplemented
-    if mode == "constant":
-        if type(value) not in (int, float, bool):
-            return NotImplemented
-    elif mode not in ("edge", "wrap") or (
-        mode == "wrap"
-        and any(max(w) > n for w, n in zip(widths, array.shape, strict=True))
-    ):
-        return NotImplemented
-    shape = tuple(
-        n + before + after
-        for n, (before, after) in zip(array.shape, widths, strict=True)
-    )
-    result = _bridge.empty(shape, array.dtype.num)
-    if result is NotImplemented:
+    if not _has_recorded_mode(mode, value, widths, array.shape):
         return NotImplemented
     inner = [
         slice(before, before + n)
         for n, (before, _) in zip(array.shape, widths, strict=True)
     ]
+    shape = [part.stop + after for part, (_, after) in zip(inner, widths, strict=True)]
+    result = _bridge.empty(tuple(shape), array.dtype.num)
+    if result is NotImplemented:
+        return NotImplemented
     result[tuple(inner)] = array
-    # Axis by axis, as NumPy: later margins take in those of earlier axes.
-    for axis, ((before, after), n) in enumerate(zip(widths, array.shape, strict=True)):
-        rows = inner[axis + 1 :]
-        every = [slice(None)] * axis
-        end = before + n
-        for margin, source in _sources(mode, before, after, end):
+    # As in NumPy, the margins of an axis include those of earlier axes.
+    for axis, (before, after) in enumerate(widths):
+        every, rows = [slice(None)] * axis, inner[axis + 1 :]
+        for margin, source in _margins(mode, before, after, inner[axis].stop):
             if margin.start != margin.stop:
-                index = (*every, margin, *rows)
-                result[index] = (
-                    value if source is None else result[(*every, source, *rows)]
-                )
+                filling = value if source is None else result[(*every, source, *rows)]
+                result[(*every, margin, *rows)] = filling
     return result
 
 
-def _sources(mode: str, before: int, after: int, end: int) -> Any:
-    """Give both margins of an axis, and what each is a copy of."""
+def _has_recorded_mode(
+    mode: Any, value: Any, widths: list[tuple[int, int]], shape: tuple[int, ...]
+) -> bool:
+    if mode == "constant":
+        return type(value) in (int, float, bool)
+    if mode == "wrap":
+        return all(max(each) <= n for each, n in zip(widths, shape, strict=True))
+    return bool(mode == "edge")
+
+
+def _margins(
+    mode: str, before: int, after: int, end: int
+) -> Iterator[tuple[slice, slice | None]]:
+    """Yield both margins of an axis, with the part of the axis that each repeats."""
     first, last = slice(0, before), slice(end, end + after)
     if mode == "constant":
-        return (first, None), (last, None)
-    if mode == "edge":
-        return (first, slice(before, before + 1)), (last, slice(end - 1, end))
-    return (first, slice(end - before, end)), (last, slice(before, before + after))
-
-
-_queue(_pad, numpy.pad)
+        yield first, None
+        yield last, None
+    elif mode == "edge":
+        yield first, slice(before, before + 1)
+        yield last, slice(end - 1, end)
+    else:
+        yield first, slice(end - before, end)
+        yield last, slice(before, before + after)

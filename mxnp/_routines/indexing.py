@@ -1,8 +1,4 @@
-"""Elements taken, put and counted by index arrays, as recorded operations.
-
-As in `copies`, each function is asked before NumPy's when something is large, and
-gives NotImplemented for all that it does not know for certain.
-"""
+"""Recorded forms of functions that take, put and count elements by index arrays."""
 
 from __future__ import annotations
 
@@ -14,70 +10,53 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import ASSIGN, CLAMP, IN_BOUNDS, MODULO, NEAREST
+from mxnp._namespace.recorded_forms import implements
 
-from .copies import _is_number, _is_simple, _queue
+from .arguments import find_axis, is_core_dtype, is_index_array, is_number
 
-# From the threshold on: NumPy takes longer for these than recording does.
-_WORTH = 1
-
-_bounds = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
+_BOUNDS = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
 _add = named(numpy.add).operation
-
-
-def _is_index(a: Any) -> bool:
-    return type(a) is ndarray and a.dtype.kind in "iu" and a.ndim > 0
-
-
-def _along(axis: Any, ndim: int) -> int:
-    """Give the axis counted from the first; -1 when NumPy has something to say."""
-    if type(axis) is not int or not -ndim <= axis < ndim:
-        return -1
-    return axis % ndim
 
 
 # -- Taken and put ---------------------------------------------------------------------
 
 
+@implements(numpy.take, numpy.ndarray.take)
 def _take(
     a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise"
 ) -> Any:
-    if type(a) is not ndarray or not _is_index(indices) or out is not None:
+    if type(a) is not ndarray or not is_index_array(indices) or out is not None:
         return NotImplemented
     if axis is None:
         a, axis = a.reshape(-1), 0
-    axis = _along(axis, a.ndim)
-    if axis < 0 or mode not in _bounds:
+    axis = find_axis(axis, a.ndim)
+    if axis < 0 or mode not in _BOUNDS:
         return NotImplemented
     key = (slice(None),) * axis + (indices,)
-    return _bridge.take(a, key, _bounds[mode])
+    return _bridge.take(a, key, _BOUNDS[mode])
 
 
-def _flat(a: Any) -> Any:
-    """Give a view of all elements in C order, or None."""
-    return a.reshape(-1) if a.flags.c_contiguous else None
-
-
+@implements(numpy.put, numpy.ndarray.put)
 def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
-    if type(a) is not ndarray or not _is_index(ind) or mode not in _bounds:
+    if type(a) is not ndarray or not is_index_array(ind) or mode not in _BOUNDS:
         return NotImplemented
-    flat = _flat(a)
+    if not a.flags.c_contiguous:
+        return NotImplemented
     if type(v) is ndarray:
         v = v.ravel()
         if v.size != ind.size:
             return NotImplemented
-    elif not _is_number(v):
+    elif not is_number(v):
         return NotImplemented
-    if flat is None:
-        return NotImplemented
-    done = _bridge.update(ASSIGN, flat, ind.ravel(), v, _bounds[mode])
+    done = _bridge.update(ASSIGN, a.reshape(-1), ind.ravel(), v, _BOUNDS[mode])
     return NotImplemented if done is NotImplemented else None
 
 
 def _key_along(a: Any, indices: Any, axis: Any) -> Any:
-    """Give the key that selects along an axis, at each place along the others."""
-    if type(a) is not ndarray or not _is_index(indices) or a.ndim != indices.ndim:
+    """Return the key of an elementwise selection along an axis, or None."""
+    if type(a) is not ndarray or not is_index_array(indices) or a.ndim != indices.ndim:
         return None
-    axis = _along(axis, a.ndim)
+    axis = find_axis(axis, a.ndim)
     if axis < 0:
         return None
     key: list[Any] = [indices]
@@ -89,11 +68,13 @@ def _key_along(a: Any, indices: Any, axis: Any) -> Any:
     return tuple(key)
 
 
+@implements(numpy.take_along_axis)
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     key = _key_along(arr, indices, axis)
     return NotImplemented if key is None else arr[key]
 
 
+@implements(numpy.put_along_axis)
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> Any:
     key = _key_along(arr, indices, axis)
     if key is None:
@@ -102,15 +83,10 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> Any:
     return None
 
 
-_queue(_take, numpy.take, method="take", threshold_factor=_WORTH)
-_queue(_put, numpy.put, method="put", threshold_factor=_WORTH)
-_queue(_take_along_axis, numpy.take_along_axis, threshold_factor=_WORTH)
-_queue(_put_along_axis, numpy.put_along_axis, threshold_factor=_WORTH)
-
-
 # -- Updated ---------------------------------------------------------------------------
 
 
+@implements(numpy.ufunc.at)
 def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
     if b is None or op.operation < 0 or type(a) is not ndarray:
         return NotImplemented
@@ -119,9 +95,9 @@ def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
 
 
 def _choose_at(op: Any, a: Any = None, indices: Any = None, b: Any = None, /) -> Any:
-    """Give NumPy's method, but for values with fewer axes than an array of indices.
+    """Return NumPy's method, unless the indices have more axes than the values.
 
-    NumPy 2.4 reads beyond such values.
+    NumPy 2.4 reads beyond the end of such values.
     """
     index = indices[0] if type(indices) is tuple and len(indices) == 1 else indices
     if getattr(index, "ndim", 0) > 1 and index.dtype != bool and numpy.ndim(b) == 1:
@@ -134,30 +110,27 @@ def _at_with_axes(op: numpy.ufunc, a: Any, indices: Any, b: Any) -> None:
 
 
 vars(ufunc)["at"].choose = _choose_at
-vars(ufunc)["at"].implementation = _ufunc_at
-vars(ufunc)["at"].threshold_factor = _WORTH
 
 
+@implements(numpy.fill_diagonal)
 def _fill_diagonal(a: Any, val: Any, wrap: Any = False) -> Any:
-    if type(a) is not ndarray or a.ndim != 2 or not _is_simple(a.dtype):
+    if type(a) is not ndarray or a.ndim != 2 or not is_core_dtype(a.dtype):
         return NotImplemented
     if not (a.flags.c_contiguous and a.flags.writeable):
         return NotImplemented
-    if not _is_number(val):
+    if not is_number(val):
         return NotImplemented
     n = a.shape[1]
     a.reshape(-1)[: None if wrap else n * n : n + 1] = val
     return None
 
 
-_queue(_fill_diagonal, numpy.fill_diagonal, threshold_factor=_WORTH)
-
-
 # -- Chosen ----------------------------------------------------------------------------
 
-_MAX_CHOICES = 8  # for more, NumPy's loop over them is no slower
+_MAX_CHOICES = 8  # NumPy's loop over more choices is as fast
 
 
+@implements(numpy.select)
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if len(condlist) != len(choicelist) or not 0 < len(condlist) <= _MAX_CHOICES:
         return NotImplemented
@@ -167,13 +140,13 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             return NotImplemented
     if any(type(c) is not ndarray or c.dtype != bool for c in condlist):
         return NotImplemented
-    return _nested(condlist, choices)
+    return _select_first(condlist, choices)
 
 
-def _nested(conditions: Any, choices: Any) -> Any:
-    """Give the first choice whose condition is true, else the last one."""
+def _select_first(conditions: Any, choices: Any) -> Any:
+    """Return the first choice whose condition is true, or else the last choice."""
     dtype = numpy.result_type(*(getattr(c, "dtype", c) for c in choices))
-    if not _is_simple(dtype):
+    if not is_core_dtype(dtype):
         return NotImplemented
     result = choices[-1]
     if type(result) is not ndarray:
@@ -185,8 +158,9 @@ def _nested(conditions: Any, choices: Any) -> Any:
     return result if result.dtype == dtype else result.astype(dtype)
 
 
+@implements(numpy.choose, numpy.ndarray.choose)
 def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
-    if not _is_index(a) or out is not None or mode not in _bounds:
+    if not is_index_array(a) or out is not None or mode not in _BOUNDS:
         return NotImplemented
     if type(choices) not in (list, tuple) or not 0 < len(choices) <= _MAX_CHOICES:
         return NotImplemented
@@ -200,20 +174,17 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
         if least < 0 or most >= n:
             return NotImplemented
     conditions = [a <= i for i in range(n - 1)]
-    return _nested(conditions, choices) if n > 1 else NotImplemented
-
-
-_queue(_select, numpy.select, threshold_factor=_WORTH)
-_queue(_choose, numpy.choose, method="choose", threshold_factor=_WORTH)
+    return _select_first(conditions, choices) if n > 1 else NotImplemented
 
 
 # -- Counted and searched --------------------------------------------------------------
 
 
+@implements(numpy.bincount)
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    if not _is_index(x) or x.ndim != 1 or type(minlength) is not int or minlength < 0:
+    if not is_index_array(x) or x.ndim != 1 or x.dtype == numpy.uint64:
         return NotImplemented
-    if x.dtype == numpy.uint64:
+    if type(minlength) is not int or minlength < 0:
         return NotImplemented
     if weights is not None and (
         type(weights) is not ndarray or weights.shape != x.shape
@@ -235,12 +206,13 @@ def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     return NotImplemented if done is NotImplemented else out
 
 
+@implements(numpy.searchsorted, numpy.ndarray.searchsorted)
 def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     if type(a) is not ndarray or type(v) is not ndarray or sorter is not None:
         return NotImplemented
     if side not in ("left", "right") or a.ndim != 1:
         return NotImplemented
-    if not (_is_simple(a.dtype) and _is_simple(v.dtype)):
+    if not (is_core_dtype(a.dtype) and is_core_dtype(v.dtype)):
         return NotImplemented
     dtype = numpy.result_type(a.dtype, v.dtype)
     a = a if a.dtype == dtype else a.astype(dtype)
@@ -249,7 +221,7 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
 
 
 def _bin_edges(a: Any, bins: Any, range: Any) -> Any:
-    """Give the edges of so many bins of the same width, as NumPy has them; or None."""
+    """Return NumPy's edges of equal bins, or None if NumPy must handle them."""
     if range is None:
         range = (a.min(), a.max())
     if type(range) is not tuple or len(range) != 2:
@@ -262,6 +234,7 @@ def _bin_edges(a: Any, bins: Any, range: Any) -> Any:
     return edges if edges.dtype == a.dtype else None
 
 
+@implements(numpy.histogram)
 def _histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -274,7 +247,8 @@ def _histogram(
         return NotImplemented
     a, table = a.ravel(), _bridge.wrap(edges)
     low, high = edges[0], edges[-1]
-    # As NumPy does it: an element may be rounded into the bin before or behind its own.
+    # As in NumPy, rounding may put an element into a bin next to its own, which the
+    # edges of that bin show.
     places = ((a - low) / (high - low) * bins).astype(numpy.intp)
     places = places - (places == bins)
     begins = _bridge.take(table, places, CLAMP)
@@ -288,10 +262,10 @@ def _histogram(
     return NotImplemented if counts is NotImplemented else (counts[:bins], table)
 
 
-# As many numbers may be between the least and the greatest, for each of those given.
-_MAX_SPARSITY = 4
+_MAX_SPARSITY = 4  # values of the range counted, for each element
 
 
+@implements(numpy.unique)
 def _unique(
     ar: Any,
     return_index: Any = False,
@@ -302,7 +276,9 @@ def _unique(
     equal_nan: Any = True,
     sorted: Any = True,
 ) -> Any:
-    if not _is_index(ar) or return_index or axis is not None or ar.dtype.char in "LQ":
+    if not is_index_array(ar) or ar.dtype.char in "LQ":
+        return NotImplemented
+    if return_index or axis is not None:
         return NotImplemented
     least, most = _bridge.index_range(ar)
     if most - least >= _MAX_SPARSITY * ar.size:
@@ -311,20 +287,12 @@ def _unique(
     counts = _bincount(offsets)
     if counts is NotImplemented:
         return counts
-    there = counts > 0
-    found = there.nonzero()[0]
+    is_present = counts > 0
+    found = is_present.nonzero()[0]
     results = [(found + least).astype(ar.dtype)]
     if return_inverse:
-        ranks = there.cumsum() - 1
+        ranks = is_present.cumsum() - 1
         results.append(ranks[offsets].reshape(ar.shape))
     if return_counts:
         results.append(counts[found])
     return results[0] if len(results) == 1 else tuple(results)
-
-
-_queue(_histogram, numpy.histogram, threshold_factor=_WORTH)
-_queue(_unique, numpy.unique, threshold_factor=_WORTH)
-_queue(_bincount, numpy.bincount, threshold_factor=_WORTH)
-_queue(
-    _searchsorted, numpy.searchsorted, method="searchsorted", threshold_factor=_WORTH
-)

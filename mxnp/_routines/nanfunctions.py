@@ -1,10 +1,8 @@
-"""Functions of large arrays in which NaN does not count, by recorded reductions.
-
-As in `reductions`, each function is asked before NumPy's.
-"""
+"""Recorded forms of the functions that ignore NaN, as reductions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -12,57 +10,32 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
+from mxnp._namespace.recorded_forms import implements
 
-from .reductions import (
-    GIVEN,
-    Queued,
-    argmax,
-    argmin,
-    finish,
-    queue,
-    reduce_by,
-    with_dtype,
-)
-from .statistics import divide_by_counts
+from .arguments import NO_VALUE
+from .reductions import FACTOR, argmax, argmin, finish, reduce_by, sum_or_product
+from .statistics import divide_by_counts, finish_deviation, finish_variance
 
 _add, _multiply = named(numpy.add), named(numpy.multiply)
 _fmax, _fmin = named(numpy.fmax), named(numpy.fmin)
 _isnan, _logical_and = named(numpy.isnan), named(numpy.logical_and)
-_square, _sqrt = named(numpy.square), named(numpy.sqrt)
+_square = named(numpy.square)
 
 
 def _fill_nan(a: Any, value: float) -> tuple[Any, Any]:
-    """Give where NaN is, and the array with a value there, or NotImplemented."""
-    if 0 in a.strides:  # the copy has an order of its own
+    """Return where NaN is and the array with `value` there, or two NotImplemented."""
+    if 0 in a.strides:  # the filled array would have another order of elements
         return NotImplemented, NotImplemented
     is_nan = _isnan(a)
     return is_nan, _bridge.select(is_nan, a.dtype.type(value), a)
 
 
-def _search_without_nan(search: Queued, worst: float) -> Queued:
-    """Make nanargmin or nanargmax."""
-
-    def nansearch(
-        a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
-    ) -> Any:
-        if type(a) is not ndarray or a.dtype.kind not in "biuf":
-            return NotImplemented
-        if a.dtype.kind != "f":
-            return search(a, axis, out, keepdims=keepdims)
-        is_nan, filled = _fill_nan(a, worst)
-        if filled is NotImplemented:
-            return NotImplemented
-        nothing = reduce_by(_logical_and, is_nan, axis, None, None, False, GIVEN, True)
-        if nothing is NotImplemented or bool(nothing.any()):
-            return NotImplemented
-        return search(filled, axis, out, keepdims=keepdims)
-
-    return nansearch
+# -- Sums, extremes and searches -------------------------------------------------------
 
 
-def _without_nan(op: ufunc) -> Queued:
-    """Make a sum or product in which NaN does not count."""
-    reduce_filled, identity = with_dtype(op), op.__wrapped__.identity
+def _sum_or_product(op: ufunc) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.nansum."""
+    reduce_filled, identity = sum_or_product(op), op.__wrapped__.identity
 
     def reduce(a: Any, *args: Any, **kwargs: Any) -> Any:
         if type(a) is not ndarray:
@@ -76,21 +49,21 @@ def _without_nan(op: ufunc) -> Queued:
     return reduce
 
 
-def _extreme_without_nan(op: ufunc) -> Queued:
-    """Make a greatest or least element that is not NaN."""
+def _extreme(op: ufunc) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.nanmax."""
 
     def reduce(
         a: Any,
         axis: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        initial: Any = GIVEN,
+        initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
         if type(a) is not ndarray or a.dtype.kind == "b":
             return NotImplemented
         result = reduce_by(op, a, axis, None, out, keepdims, initial, where)
-        # NumPy warns where there is nothing else than NaN.
+        # NumPy warns if all elements are NaN.
         if result is NotImplemented or bool(_isnan(result).any()):
             return NotImplemented
         return finish(result, out)
@@ -98,7 +71,51 @@ def _extreme_without_nan(op: ufunc) -> Queued:
     return reduce
 
 
-def _mean_without_nan(
+def _search(search: Callable[..., Any], worst: float) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.nanargmin."""
+
+    def nansearch(
+        a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
+    ) -> Any:
+        if type(a) is not ndarray or a.dtype.kind not in "biuf":
+            return NotImplemented
+        if a.dtype.kind != "f":
+            return search(a, axis, out, keepdims=keepdims)
+        is_nan, filled = _fill_nan(a, worst)
+        if filled is NotImplemented:
+            return NotImplemented
+        is_all_nan = reduce_by(_logical_and, is_nan, axis)
+        if is_all_nan is NotImplemented or bool(is_all_nan.any()):
+            return NotImplemented
+        return search(filled, axis, out, keepdims=keepdims)
+
+    return nansearch
+
+
+for _original, _implementation in (
+    (numpy.nansum, _sum_or_product(_add)),
+    (numpy.nanprod, _sum_or_product(_multiply)),
+    (numpy.nanmax, _extreme(_fmax)),
+    (numpy.nanmin, _extreme(_fmin)),
+    (numpy.nanargmax, _search(argmax, -numpy.inf)),
+    (numpy.nanargmin, _search(argmin, numpy.inf)),
+):
+    implements(_original, threshold_factor=FACTOR)(_implementation)
+
+
+# -- Means and variances ---------------------------------------------------------------
+
+
+def _sum_and_count(
+    is_nan: Any, filled: Any, axis: Any, keepdims: Any
+) -> tuple[Any, Any]:
+    """Return the sums of the filled elements, and the counts without NaN."""
+    total = reduce_by(_add, filled, axis, keepdims=keepdims)
+    return total, reduce_by(_add, ~is_nan, axis, keepdims=keepdims)
+
+
+@implements(numpy.nanmean, threshold_factor=FACTOR)
+def _mean(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -114,13 +131,12 @@ def _mean_without_nan(
     is_nan, filled = _fill_nan(a, 0)
     if filled is NotImplemented:
         return NotImplemented
-    total = reduce_by(_add, filled, axis, None, None, keepdims, GIVEN, True)
-    count = reduce_by(_add, ~is_nan, axis, None, None, keepdims, GIVEN, True)
-    result = divide_by_counts(total, count)
-    return finish(result, None)
+    total, count = _sum_and_count(is_nan, filled, axis, keepdims)
+    del is_nan, filled  # temporaries that are released need no memory
+    return finish(divide_by_counts(total, count))
 
 
-def _variance_without_nan(
+def _variance(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -128,7 +144,7 @@ def _variance_without_nan(
     ddof: Any = 0,
     keepdims: Any = False,
 ) -> Any:
-    """Give the variance of what is not NaN as an array, or NotImplemented."""
+    """Return the variance of the numbers as an array, or NotImplemented."""
     if type(a) is not ndarray or a.dtype.kind != "f" or a.dtype == numpy.float16:
         return NotImplemented
     if dtype is not None or out is not None or type(ddof) not in (int, float):
@@ -138,34 +154,14 @@ def _variance_without_nan(
     is_nan, filled = _fill_nan(a, 0)
     if filled is NotImplemented:
         return NotImplemented
-    total = reduce_by(_add, filled, axis, None, None, True, GIVEN, True)
-    count = reduce_by(_add, ~is_nan, axis, None, None, True, GIVEN, True)
-    mean = divide_by_counts(total, count)
+    mean = divide_by_counts(*_sum_and_count(is_nan, filled, axis, keepdims=True))
     if mean is NotImplemented:
         return NotImplemented
     squares = _square(_bridge.select(is_nan, a.dtype.type(0), filled - mean))
-    total = reduce_by(_add, squares, axis, None, None, keepdims, GIVEN, True)
-    count = reduce_by(_add, ~is_nan, axis, None, None, keepdims, GIVEN, True)
-    del is_nan, filled, squares  # so that they need no memory
+    total, count = _sum_and_count(is_nan, squares, axis, keepdims)
+    del is_nan, filled, squares  # temporaries that are released need no memory
     return divide_by_counts(total, count - ddof)
 
 
-def _var_without_nan(a: Any, *args: Any, **kwargs: Any) -> Any:
-    result = _variance_without_nan(a, *args, **kwargs)
-    return finish(result, None)
-
-
-def _std_without_nan(a: Any, *args: Any, **kwargs: Any) -> Any:
-    result = _variance_without_nan(a, *args, **kwargs)
-    return result if result is NotImplemented else finish(_sqrt(result, result), None)
-
-
-queue(_var_without_nan, numpy.nanvar)
-queue(_std_without_nan, numpy.nanstd)
-queue(_without_nan(_add), numpy.nansum)
-queue(_without_nan(_multiply), numpy.nanprod)
-queue(_extreme_without_nan(_fmax), numpy.nanmax)
-queue(_extreme_without_nan(_fmin), numpy.nanmin)
-queue(_mean_without_nan, numpy.nanmean)
-queue(_search_without_nan(argmax, -numpy.inf), numpy.nanargmax)
-queue(_search_without_nan(argmin, numpy.inf), numpy.nanargmin)
+implements(numpy.nanvar, threshold_factor=FACTOR)(finish_variance(_variance))
+implements(numpy.nanstd, threshold_factor=FACTOR)(finish_deviation(_variance))

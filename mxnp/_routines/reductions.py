@@ -1,9 +1,4 @@
-"""Reductions, searches and scans of large arrays, as operations that are recorded.
-
-Each function here is called before NumPy's, with the arguments of the program, when an
-array among them is large.  It gives NotImplemented wherever it does not know the answer
-for certain, and NumPy is called then: with its rules, its warnings and its errors.
-"""
+"""Recorded forms of reductions, of argmin and argmax, and of running results."""
 
 from __future__ import annotations
 
@@ -17,97 +12,58 @@ from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._engine.devices import may_use_metal
 from mxnp._namespace.mirror import cross
+from mxnp._namespace.recorded_forms import implements
 
-# A written array is worth recording from this many times the threshold on: below, NumPy
-# has reduced it by the time that anything of ours could have started.
-_WORTH = 16
+from .arguments import NO_VALUE, find_axes, find_axis, is_omitted, read_keepdims
 
-GIVEN = numpy._NoValue  # where nothing is given
+# NumPy has reduced a smaller array before a recorded operation could start.
+FACTOR = 16
+
 _LONG = numpy.dtype(numpy.long)
 _UNSIGNED_LONG = numpy.dtype(numpy.ulong)
-Queued = Callable[..., Any]
+
+_add, _multiply = named(numpy.add), named(numpy.multiply)
+_maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
+_logical_or, _logical_and = named(numpy.logical_or), named(numpy.logical_and)
 
 
-def queue(function: Queued, *originals: Any, method: str = "") -> None:
-    """Let a function of ours be asked before NumPy's, and before a method of arrays."""
-    wrappers = [cross(original, "numpy") for original in originals]
-    if method:
-        wrappers.append(vars(ndarray)[method])
-    for wrapper in wrappers:
-        wrapper.implementation = function
-        wrapper.threshold_factor = _WORTH
+# -- Results ---------------------------------------------------------------------------
 
 
-# -- Arguments -------------------------------------------------------------------------
+def finish(result: Any, out: Any = None, keepdims: bool = False) -> Any:
+    """Return a result as NumPy does: in `out`, or as a scalar if it has no axes.
 
-
-def find_axes(axis: Any, ndim: int) -> int:
-    """Give axes as bits; 0 when NumPy has something to say about them."""
-    if axis is None:
-        return (1 << ndim) - 1
-    bits = 0
-    for each in axis if type(axis) is tuple else (axis,):
-        if type(each) is not int or not -ndim <= each < ndim:
-            return 0
-        bit = 1 << each % ndim
-        if bits & bit:
-            return 0
-        bits |= bit
-    return bits
-
-
-def count_along(a: Any, axes: int) -> int:
-    """Give the number of elements that each result is made of."""
-    count = 1
-    for i, n in enumerate(a.shape):
-        if axes >> i & 1:
-            count *= n
-    return count
-
-
-def finish(result: Any, out: Any, keeps: bool = False) -> Any:
-    """Give the result as NumPy does: into `out`, or as a scalar without axes.
-
-    In fast mode it stays an array, which need not be computed yet.  NotImplemented is
-    passed on.
+    In fast mode a result without axes remains an array, which can stay lazy.
     """
     if result is NotImplemented:
         return NotImplemented
     if out is not None:
         out[...] = result
         return out
-    if keeps or result.ndim or _bridge.get_setting(_bridge.FAST):
+    if keepdims or result.ndim or _bridge.get_setting(_bridge.FAST):
         return result
     return result[()]
 
 
-def can_take(out: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> bool:
+def can_hold(out: Any, result: Any) -> bool:
+    """Return whether `out` is None, or an array that can hold the result unchanged."""
+    if out is None:
+        return True
     if type(out) is not ndarray or not out.flags.writeable:
         return False
-    return bool(out.shape == shape and out.dtype == dtype)
-
-
-def _is_kept(keepdims: Any) -> bool | None:
-    """Tell whether axes are kept; None when NumPy has something to say about it."""
-    if keepdims is GIVEN:
-        return False
-    return bool(keepdims) if type(keepdims) in (bool, int) else None
-
-
-def is_absent(x: Any) -> bool:
-    return x is GIVEN or x is None
-
-
-def is_bfloat16(dtype: numpy.dtype[Any]) -> bool:
-    """Tell whether it is the dtype of ml_dtypes, which NumPy knows by number only."""
-    return dtype.name == "bfloat16" and _bridge.has_dtype(dtype.num)
+    return bool(out.shape == result.shape and out.dtype == result.dtype)
 
 
 # -- Reduction by a ufunc --------------------------------------------------------------
 
 
-def _accumulator(op: ufunc, given: numpy.dtype[Any]) -> numpy.dtype[Any]:
-    """Give the dtype in which NumPy reduces elements of a dtype."""
+def is_bfloat16(dtype: numpy.dtype[Any]) -> bool:
+    """Return whether it is the dtype of ml_dtypes, which NumPy has no name for."""
+    return dtype.name == "bfloat16" and _bridge.has_dtype(dtype.num)
+
+
+def _find_result_dtype(op: ufunc, given: numpy.dtype[Any]) -> numpy.dtype[Any]:
+    """Return the dtype of NumPy's result for elements of a dtype."""
     if op in (_logical_or, _logical_and):
         return numpy.dtype(bool)
     if op in (_add, _multiply) and given.kind in "bui" and given.itemsize <= 8:
@@ -116,64 +72,69 @@ def _accumulator(op: ufunc, given: numpy.dtype[Any]) -> numpy.dtype[Any]:
     return given
 
 
+def _select_where(op: ufunc, a: Any, where: Any, initial: Any) -> Any:
+    """Replace the elements that `where` excludes by the identity of the reduction."""
+    if type(where) is not ndarray or where.dtype != bool:
+        return NotImplemented
+    start = op.__wrapped__.identity
+    if start is None:  # of a maximum or minimum, which may take `initial` repeatedly
+        start = initial
+    if is_omitted(start):
+        return NotImplemented
+    selected = _bridge.select(where, a, start)
+    if selected is NotImplemented or selected.ndim == 0:
+        return NotImplemented
+    return selected
+
+
 def reduce_by(
     op: ufunc,
     a: Any,
     axis: Any,
-    dtype: Any,
-    out: Any,
-    keepdims: Any,
-    initial: Any,
-    where: Any,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
 ) -> Any:
-    """Reduce an array; the result is an array, 0-d without axes, or NotImplemented."""
+    """Record a reduction; return its array, which may be 0-d, or NotImplemented."""
     if type(a) is not ndarray or op.operation < 0:
         return NotImplemented
-    axes = find_axes(axis, a.ndim)
-    kept = _is_kept(keepdims)
-    if axes == 0 or kept is None:
+    keeps_dims = read_keepdims(keepdims)
+    if find_axes(axis, a.ndim) == 0 or keeps_dims is None:
         return NotImplemented
-    wanted = _accumulator(op, a.dtype) if dtype is None else numpy.dtype(dtype)
-    if where is not True and where is not GIVEN:
-        if type(where) is not ndarray or where.dtype != bool:
+    wanted = _find_result_dtype(op, a.dtype) if dtype is None else numpy.dtype(dtype)
+    if where is not True and where is not NO_VALUE:
+        a = _select_where(op, a, where, initial)
+        if a is NotImplemented:
             return NotImplemented
-        start = op.__wrapped__.identity
-        if start is None:  # the least or greatest: what comes first may come twice
-            start = initial
-        if is_absent(start):
-            return NotImplemented
-        a = _bridge.select(where, a, start)
-        if a is NotImplemented or a.ndim == 0:
-            return NotImplemented
-        axes = find_axes(axis, a.ndim)
-    # Sums of float16 are kept in float32, as NumPy keeps each of its own runs of them.
-    # Those of bfloat16 it rounds at each step, from the first to the last: they are not
-    # recorded, but for a device, which keeps them in float32 too.
+    # NumPy sums float16 in runs that it keeps in float32, so these sums are recorded in
+    # float32. It rounds sums of bfloat16 at each step, in order. They are recorded only
+    # for a device, which keeps them in float32.
     is_half = wanted == numpy.float16 or is_bfloat16(wanted)
     if is_bfloat16(wanted) and not may_use_metal():
         return NotImplemented
     is_sum = is_half and op in (_add, _multiply)
-    number = numpy.dtype(numpy.float32).num if is_sum else wanted.num
-    has_initial = not is_absent(initial)
+    accumulator = numpy.dtype(numpy.float32) if is_sum else wanted
+    has_initial = not is_omitted(initial)
     result = _bridge.reduce(
-        op.operation, a, axes, kept, has_initial, number, wanted.num
+        op.operation,
+        a,
+        find_axes(axis, a.ndim),
+        keeps_dims,
+        has_initial,
+        accumulator.num,
+        wanted.num,
     )
     if result is NotImplemented:
         return NotImplemented
     if has_initial:
         result = op(result, initial, dtype=wanted)
-    if out is not None and not can_take(out, result.shape, result.dtype):
-        return NotImplemented
-    return result
+    return result if can_hold(out, result) else NotImplemented
 
 
-_add, _multiply = named(numpy.add), named(numpy.multiply)
-_maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
-_logical_or, _logical_and = named(numpy.logical_or), named(numpy.logical_and)
-
-
-def with_dtype(op: ufunc) -> Queued:
-    """Make a sum or product, with the parameters of NumPy's."""
+def sum_or_product(op: ufunc) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.sum."""
 
     def reduce(
         a: Any,
@@ -181,7 +142,7 @@ def with_dtype(op: ufunc) -> Queued:
         dtype: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        initial: Any = GIVEN,
+        initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
         result = reduce_by(op, a, axis, dtype, out, keepdims, initial, where)
@@ -190,13 +151,15 @@ def with_dtype(op: ufunc) -> Queued:
     return reduce
 
 
-def _without_dtype(op: ufunc) -> Queued:
+def maximum_or_minimum(op: ufunc) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.max."""
+
     def reduce(
         a: Any,
         axis: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        initial: Any = GIVEN,
+        initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
         result = reduce_by(op, a, axis, None, out, keepdims, initial, where)
@@ -205,7 +168,9 @@ def _without_dtype(op: ufunc) -> Queued:
     return reduce
 
 
-def _truth(op: ufunc) -> Queued:
+def _any_or_all(op: ufunc) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.any."""
+
     def reduce(
         a: Any,
         axis: Any = None,
@@ -214,12 +179,34 @@ def _truth(op: ufunc) -> Queued:
         *,
         where: Any = True,
     ) -> Any:
-        result = reduce_by(op, a, axis, None, out, keepdims, GIVEN, where)
+        result = reduce_by(op, a, axis, None, out, keepdims, where=where)
         return finish(result, out)
 
     return reduce
 
 
+def _implement(name: str, implementation: Callable[..., Any]) -> None:
+    """Implement a function of NumPy and the method of arrays with its name."""
+    originals = getattr(numpy, name), getattr(numpy.ndarray, name)
+    implements(*originals, threshold_factor=FACTOR)(implementation)
+
+
+_implement("sum", sum_or_product(_add))
+_implement("prod", sum_or_product(_multiply))
+_implement("max", maximum_or_minimum(_maximum))
+_implement("min", maximum_or_minimum(_minimum))
+_implement("any", _any_or_all(_logical_or))
+_implement("all", _any_or_all(_logical_and))
+
+# Their loops return the dtype of their operands, in any order of steps.
+_REDUCING = {
+    _add, _multiply, _maximum, _minimum, _logical_or, _logical_and,
+    named(numpy.fmax), named(numpy.fmin),
+    named(numpy.bitwise_and), named(numpy.bitwise_or), named(numpy.bitwise_xor),
+}  # fmt: skip
+
+
+@implements(numpy.ufunc.reduce, threshold_factor=FACTOR)
 def _ufunc_reduce(
     op: ufunc,
     array: Any,
@@ -227,7 +214,7 @@ def _ufunc_reduce(
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = GIVEN,
+    initial: Any = NO_VALUE,
     where: Any = True,
 ) -> Any:
     if op not in _REDUCING or (axis == 0 and getattr(array, "ndim", 0) == 0):
@@ -238,77 +225,63 @@ def _ufunc_reduce(
     return finish(result, out)
 
 
-# Those whose loop gives what it takes, and whose order of steps does not matter.
-_REDUCING = {
-    _add, _multiply, _maximum, _minimum, _logical_or, _logical_and,
-    named(numpy.fmax), named(numpy.fmin),
-    named(numpy.bitwise_and), named(numpy.bitwise_or), named(numpy.bitwise_xor),
-}  # fmt: skip
-
-queue(with_dtype(_add), numpy.sum, method="sum")
-queue(with_dtype(_multiply), numpy.prod, method="prod")
-queue(_without_dtype(_maximum), numpy.max, method="max")
-queue(_without_dtype(_minimum), numpy.min, method="min")
-queue(_truth(_logical_or), numpy.any, method="any")
-queue(_truth(_logical_and), numpy.all, method="all")
-vars(ufunc)["reduce"].implementation = _ufunc_reduce
-vars(ufunc)["reduce"].threshold_factor = _WORTH
-
-
 # -- Searches --------------------------------------------------------------------------
 
 
-def _search(least: bool) -> Queued:
-    """Make argmin or argmax."""
+def _search(is_least: bool) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.argmin."""
 
     def search(
         a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
     ) -> Any:
-        kept = _is_kept(keepdims)
-        if type(a) is not ndarray or a.ndim == 0 or kept is None or out is not None:
+        keeps_dims = read_keepdims(keepdims)
+        if type(a) is not ndarray or a.ndim == 0 or out is not None:
+            return NotImplemented
+        if keeps_dims is None:
             return NotImplemented
         if axis is None:
-            found = _bridge.find(least, a.ravel(), 0, kept)
+            found = _bridge.find(is_least, a.ravel(), 0, keeps_dims)
             if found is NotImplemented:
                 return NotImplemented
-            return found.reshape((1,) * a.ndim) if kept else found[()]
-        if type(axis) is not int or not -a.ndim <= axis < a.ndim:
+            return found.reshape((1,) * a.ndim) if keeps_dims else found[()]
+        axis = find_axis(axis, a.ndim)
+        if axis < 0:
             return NotImplemented
-        axis %= a.ndim
         if axis == a.ndim - 1 or a.strides[axis] == a.itemsize:
-            found = _bridge.find(least, a, axis, kept)
-            return finish(found, None, kept)
-        # Lines of memory that goes across them are copied together, as in NumPy.
+            found = _bridge.find(is_least, a, axis, keeps_dims)
+            return finish(found, keepdims=keeps_dims)
+        # As in NumPy, elements along the axis are first made adjacent in memory.
         lines = _moveaxis(a, axis, -1).copy()
-        found = _bridge.find(least, lines, a.ndim - 1, kept)
+        found = _bridge.find(is_least, lines, a.ndim - 1, keeps_dims)
         if found is NotImplemented:
             return NotImplemented
-        return _moveaxis(found, -1, axis) if kept else finish(found, None)
+        return _moveaxis(found, -1, axis) if keeps_dims else finish(found)
 
     return search
 
 
-argmax, argmin = _search(False), _search(True)
 _moveaxis = cross(numpy.moveaxis, "numpy")
+argmax, argmin = _search(is_least=False), _search(is_least=True)
+_implement("argmax", argmax)
+_implement("argmin", argmin)
 
 
-queue(argmax, numpy.argmax, method="argmax")
-queue(argmin, numpy.argmin, method="argmin")
-
-
-# -- Scans -----------------------------------------------------------------------------
+# -- Running results -------------------------------------------------------------------
 
 
 def _accumulate(op: ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
-    if type(a) is not ndarray or out is not None or type(axis) is not int:
+    if type(a) is not ndarray or out is not None:
         return NotImplemented
-    if not -a.ndim <= axis < a.ndim:
+    axis = find_axis(axis, a.ndim)
+    if axis < 0:
         return NotImplemented
-    wanted = _accumulator(op, a.dtype) if dtype is None else numpy.dtype(dtype)
-    return _bridge.accumulate(op.operation, a, axis % a.ndim, wanted.num)
+    wanted = _find_result_dtype(op, a.dtype) if dtype is None else numpy.dtype(dtype)
+    return _bridge.accumulate(op.operation, a, axis, wanted.num)
 
 
-def _running(op: ufunc) -> Queued:
+def _running(op: ufunc) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.cumsum."""
+
     def accumulate(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         if axis is None and type(a) is ndarray:
             a, axis = a.ravel(), 0
@@ -317,15 +290,14 @@ def _running(op: ufunc) -> Queued:
     return accumulate
 
 
+_implement("cumsum", _running(_add))
+_implement("cumprod", _running(_multiply))
+
+
+@implements(numpy.ufunc.accumulate, threshold_factor=FACTOR)
 def _ufunc_accumulate(
     op: ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     if op not in _REDUCING:
         return NotImplemented
     return _accumulate(op, array, axis, dtype, out)
-
-
-queue(_running(_add), numpy.cumsum, method="cumsum")
-queue(_running(_multiply), numpy.cumprod, method="cumprod")
-vars(ufunc)["accumulate"].implementation = _ufunc_accumulate
-vars(ufunc)["accumulate"].threshold_factor = _WORTH

@@ -1,8 +1,7 @@
-"""Elements and places that a condition selects, found by the core.
+"""Recorded forms of functions that select elements by a condition.
 
-How many there are is known only once the condition is computed, so nothing of it is
-recorded. As in `copies`, each function gives NotImplemented for all that it does not
-know for certain.
+The size of a result is known only when the condition has been computed. So the search
+itself runs immediately, in the core, and is not recorded.
 """
 
 from __future__ import annotations
@@ -13,26 +12,25 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
+from mxnp._namespace.recorded_forms import implements
 
-from .copies import _is_simple, _queue, _where
-
-# As in `copies`; NumPy takes about 2 ns for an element.
-_WORTH = 1
+from .arguments import is_core_dtype
 
 
 def _truth(a: Any) -> Any:
-    """Give where the elements are not zero."""
+    """Return a mask of the elements that are not zero."""
     return a if a.dtype == bool else a != 0
 
 
-def _flat_places(a: Any) -> Any:
+@implements(numpy.flatnonzero)
+def _flatnonzero(a: Any) -> Any:
     if type(a) is not ndarray or a.dtype.kind not in "biufc":
         return NotImplemented
     return _bridge.places(_truth(a))
 
 
 def _coordinates(places: Any, out: Any, shape: tuple[int, ...]) -> None:
-    """Put the coordinates of places in an array into the rows of `out`."""
+    """Write the coordinates of flat positions in an array to the rows of `out`."""
     for axis in range(len(shape) - 1, 0, -1):
         above = places // shape[axis]
         out[axis] = places - above * shape[axis]
@@ -40,8 +38,9 @@ def _coordinates(places: Any, out: Any, shape: tuple[int, ...]) -> None:
     out[0] = places
 
 
+@implements(numpy.nonzero, numpy.ndarray.nonzero)
 def _nonzero(a: Any) -> Any:
-    places = _flat_places(a)
+    places = _flatnonzero(a)
     if places is NotImplemented or a.ndim == 1:
         return places if places is NotImplemented else (places,)
     out = _bridge.empty((places.size, a.ndim), places.dtype.num)
@@ -49,8 +48,9 @@ def _nonzero(a: Any) -> Any:
     return tuple(out[:, axis] for axis in range(a.ndim))
 
 
+@implements(numpy.argwhere)
 def _argwhere(a: Any) -> Any:
-    places = _flat_places(a)
+    places = _flatnonzero(a)
     if places is NotImplemented:
         return places
     out = _bridge.empty((a.ndim, places.size), places.dtype.num)
@@ -66,8 +66,9 @@ def _is_mask_of(mask: Any, a: Any) -> bool:
     return type(mask) is ndarray and mask.dtype == bool and mask.shape == a.shape
 
 
+@implements(numpy.putmask)
 def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
-    if not _is_writable(a) or not _is_mask_of(mask, a) or not _is_simple(a.dtype):
+    if not _is_writable(a) or not _is_mask_of(mask, a) or not is_core_dtype(a.dtype):
         return NotImplemented
     if type(values) is not ndarray or values.shape != a.shape:
         return NotImplemented
@@ -80,6 +81,7 @@ def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
     return None
 
 
+@implements(numpy.place)
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
     if not _is_writable(arr) or not _is_mask_of(mask, arr) or type(vals) is not ndarray:
         return NotImplemented
@@ -93,6 +95,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
     return None
 
 
+@implements(numpy.extract)
 def _extract(condition: Any, arr: Any) -> Any:
     if type(condition) is not ndarray or type(arr) is not ndarray:
         return NotImplemented
@@ -101,26 +104,20 @@ def _extract(condition: Any, arr: Any) -> Any:
     return arr.ravel()[_truth(condition.ravel())]
 
 
+@implements(numpy.compress)
 def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if axis is not None or out is not None or type(condition) is not ndarray:
         return NotImplemented
     return _extract(condition, a) if condition.ndim == 1 else NotImplemented
 
 
+@implements(numpy.ndarray.compress)
 def _compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return _compress(condition, a, axis, out)
 
 
-def _where_or_nonzero(condition: Any, *choices: Any) -> Any:
-    return _where(condition, *choices) if choices else _nonzero(condition)
-
-
-_queue(_where_or_nonzero, numpy.where, threshold_factor=_WORTH)
-_queue(_nonzero, numpy.nonzero, method="nonzero", threshold_factor=_WORTH)
-_queue(_flat_places, numpy.flatnonzero, threshold_factor=_WORTH)
-_queue(_argwhere, numpy.argwhere, threshold_factor=_WORTH)
-_queue(_putmask, numpy.putmask, threshold_factor=_WORTH)
-_queue(_place, numpy.place, threshold_factor=_WORTH)
-_queue(_extract, numpy.extract, threshold_factor=_WORTH)
-_queue(_compress, numpy.compress, threshold_factor=_WORTH)
-_queue(_compress_method, method="compress", threshold_factor=_WORTH)
+@implements(numpy.where)
+def _where(condition: Any, *choices: Any) -> Any:
+    if not choices:
+        return _nonzero(condition)
+    return _bridge.select(condition, *choices) if len(choices) == 2 else NotImplemented

@@ -1,28 +1,19 @@
-"""Statistics of large arrays, by reductions that are recorded.
-
-As in `reductions`, each function is asked before NumPy's.
-"""
+"""Recorded forms of mean, variance and other statistics, as several reductions."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named
+from mxnp._namespace.recorded_forms import implements
 
-from .reductions import (
-    GIVEN,
-    can_take,
-    count_along,
-    find_axes,
-    finish,
-    is_absent,
-    is_bfloat16,
-    queue,
-    reduce_by,
-)
+from .arguments import NO_VALUE, find_axes, is_omitted
+from .reductions import FACTOR, can_hold, finish, is_bfloat16, reduce_by
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
@@ -31,24 +22,25 @@ _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 
 
 def _mean_dtype(given: numpy.dtype[Any]) -> numpy.dtype[Any]:
-    """Give the dtype in which NumPy adds up for a mean."""
+    """Return the dtype in which NumPy sums the elements for a mean."""
     if given.kind in "bui":
         return numpy.dtype(numpy.float64)
     return numpy.dtype(numpy.float32) if given == numpy.float16 else given
 
 
-def _numbers(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
-    """Give how many elements make up each result: a number, or an array of them."""
-    if where is True or where is GIVEN:
-        return count_along(a, find_axes(axis, a.ndim))
+def _count_elements(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """Return the number of elements of each result: an int, or an array of counts."""
+    if where is True or where is NO_VALUE:
+        axes = find_axes(axis, a.ndim)
+        return math.prod(n for i, n in enumerate(a.shape) if axes >> i & 1)
     if type(where) is not ndarray or where.dtype != bool:
         return NotImplemented
-    shown = _logical_or(where, numpy.zeros(a.shape, bool))
-    return reduce_by(_add, shown, axis, None, None, keepdims, GIVEN, True)
+    included = _logical_or(where, numpy.zeros(a.shape, bool))
+    return reduce_by(_add, included, axis, keepdims=keepdims)
 
 
 def divide_by_counts(total: Any, count: Any) -> Any:
-    """Divide sums by counts, into the sums; NotImplemented where one is 0."""
+    """Divide sums in place by counts; return NotImplemented if a count is 0."""
     if total is NotImplemented or count is NotImplemented:
         return NotImplemented
     if is_bfloat16(total.dtype):
@@ -58,21 +50,22 @@ def divide_by_counts(total: Any, count: Any) -> Any:
     if type(count) in (int, float):
         return _divide(total, float(count), total) if count > 0 else NotImplemented
     if not bool((count > 0).all()):
-        return NotImplemented  # of which NumPy warns
+        return NotImplemented  # NumPy warns
     return _divide(total, count, total)
 
 
 def _average(a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
-    """Give the mean as an array, or NotImplemented."""
+    """Return the mean as an array, or NotImplemented."""
     wanted = _mean_dtype(a.dtype) if dtype is None else numpy.dtype(dtype)
     if wanted.kind not in "fc" and not is_bfloat16(wanted):
         return NotImplemented
-    total = reduce_by(_add, a, axis, wanted, None, keepdims, GIVEN, where)
+    total = reduce_by(_add, a, axis, wanted, keepdims=keepdims, where=where)
     if total is NotImplemented:
         return NotImplemented
-    return divide_by_counts(total, _numbers(a, axis, keepdims, where))
+    return divide_by_counts(total, _count_elements(a, axis, keepdims, where))
 
 
+@implements(numpy.mean, numpy.ndarray.mean, threshold_factor=FACTOR)
 def _mean(
     a: Any,
     axis: Any = None,
@@ -89,9 +82,7 @@ def _mean(
         return NotImplemented
     if dtype is None and a.dtype == numpy.float16:
         result = result.astype(a.dtype)
-    if out is not None and not can_take(out, result.shape, result.dtype):
-        return NotImplemented
-    return finish(result, out)
+    return finish(result, out) if can_hold(out, result) else NotImplemented
 
 
 def _variance(
@@ -103,77 +94,83 @@ def _variance(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = GIVEN,
+    mean: Any = NO_VALUE,
 ) -> Any:
-    """Give the variance as an array, or NotImplemented."""
+    """Return the variance as an array, or NotImplemented."""
     if type(a) is not ndarray or a.size == 0 or type(ddof) not in (int, float):
         return NotImplemented
     if is_bfloat16(a.dtype) or (dtype is None and a.dtype == numpy.float16):
-        return NotImplemented  # which NumPy keeps in these
+        return NotImplemented  # NumPy computes them in their own precision
     if dtype is not None and numpy.dtype(dtype).kind == "c":
         return NotImplemented
-    if is_absent(mean):
+    if is_omitted(mean):
         mean = _average(a, axis, dtype, True, where)
     elif dtype is not None or type(mean) is not ndarray or mean.dtype.kind not in "fc":
         return NotImplemented
     if mean is NotImplemented:
         return NotImplemented
-    count = _numbers(a, axis, keepdims, where)
+    count = _count_elements(a, axis, keepdims, where)
     if count is NotImplemented:
         return NotImplemented
-    away = a - mean
-    if away.dtype != mean.dtype:
-        away = away.astype(mean.dtype)
-    if away.dtype.kind == "c":
-        squares = away.real * away.real + away.imag * away.imag
+    deviations = a - mean
+    if deviations.dtype != mean.dtype:
+        deviations = deviations.astype(mean.dtype)
+    if deviations.dtype.kind == "c":
+        real, imag = deviations.real, deviations.imag
+        squares = real * real + imag * imag
+        del real, imag
     else:
-        squares = _square(away)
-    total = reduce_by(_add, squares, axis, None, None, keepdims, GIVEN, where)
-    del away, squares  # so that they need no memory
+        squares = _square(deviations)
+    total = reduce_by(_add, squares, axis, keepdims=keepdims, where=where)
+    del deviations, squares  # temporaries that are released need no memory
     result = divide_by_counts(total, count - ddof)
     if result is NotImplemented:
         return NotImplemented
-    if out is not None and not can_take(out, result.shape, result.dtype):
-        return NotImplemented
-    return result
+    return result if can_hold(out, result) else NotImplemented
 
 
-def _var(a: Any, *args: Any, **kwargs: Any) -> Any:
-    result = _variance(a, *args, **kwargs)
-    return finish(result, _out(args, kwargs))
+def finish_variance(variance: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that returns a variance as NumPy does."""
+
+    def finished(a: Any, *args: Any, **kwargs: Any) -> Any:
+        out = args[2] if len(args) > 2 else kwargs.get("out")
+        return finish(variance(a, *args, **kwargs), out)
+
+    return finished
 
 
-def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
-    result = _variance(a, *args, **kwargs)
-    if result is NotImplemented:
-        return NotImplemented
-    return finish(_sqrt(result, result), _out(args, kwargs))
+def finish_deviation(variance: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that returns the square root of a variance as NumPy does."""
+
+    def deviation(a: Any, *args: Any, **kwargs: Any) -> Any:
+        result = variance(a, *args, **kwargs)
+        return result if result is NotImplemented else _sqrt(result, result)
+
+    return finish_variance(deviation)
 
 
-def _out(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return args[2] if len(args) > 2 else kwargs.get("out")
+implements(numpy.var, numpy.ndarray.var, threshold_factor=FACTOR)(
+    finish_variance(_variance)
+)
+implements(numpy.std, numpy.ndarray.std, threshold_factor=FACTOR)(
+    finish_deviation(_variance)
+)
 
 
+@implements(numpy.ptp, threshold_factor=FACTOR)
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     if out is not None or type(a) is not ndarray or a.dtype.kind == "b":
         return NotImplemented
-    most = reduce_by(_maximum, a, axis, None, None, keepdims, GIVEN, True)
-    least = reduce_by(_minimum, a, axis, None, None, keepdims, GIVEN, True)
-    if most is NotImplemented or least is NotImplemented:
+    greatest = reduce_by(_maximum, a, axis, keepdims=keepdims)
+    least = reduce_by(_minimum, a, axis, keepdims=keepdims)
+    if greatest is NotImplemented or least is NotImplemented:
         return NotImplemented
-    return finish(most - least, None)
+    return finish(greatest - least)
 
 
+@implements(numpy.count_nonzero, threshold_factor=FACTOR)
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
     is_true = a if a.dtype.kind == "b" else a.astype(bool)
-    count = reduce_by(_add, is_true, axis, numpy.intp, None, keepdims, GIVEN, True)
-    return finish(count, None)
-
-
-queue(_mean, numpy.mean, method="mean")
-queue(_var, numpy.var, method="var")
-queue(_std, numpy.std, method="std")
-queue(_ptp, numpy.ptp)
-queue(_count_nonzero, numpy.count_nonzero)
+    return finish(reduce_by(_add, is_true, axis, numpy.intp, keepdims=keepdims))

@@ -1,0 +1,99 @@
+"""The registry of NumPy's functions and methods that have a recorded form.
+
+The recorded form of a function is called before NumPy's function, with the arguments
+of the program, if the call is large. It records operations, or it returns
+NotImplemented for every case that it does not handle exactly as NumPy does. NumPy's
+function is called then: its rules, its warnings and its errors apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from mxnp._bridge import Function
+from mxnp._engine.devices import devices
+
+from .mirror import cross
+
+SizeRule = Literal["arrays", "shape", "range", "any"]
+_SIZE_RULES: dict[SizeRule, str] = {
+    "arrays": "a",
+    "shape": "s",
+    "range": "r",
+    "any": "q",
+}
+_Implementation = TypeVar("_Implementation", bound=Callable[..., Any])
+
+
+class RecordedForm(NamedTuple):
+    """The recorded form of a function, and the calls that it receives."""
+
+    implementation: Callable[..., Any]
+    threshold_factor: int
+    size_rule: SizeRule
+
+
+# By NumPy's function or method.
+forms: dict[Any, RecordedForm] = {}
+
+
+def implements(
+    *originals: Any,
+    threshold_factor: int = 1,
+    size_rule: SizeRule = "arrays",
+    device: str = "cpu",
+) -> Callable[[_Implementation], _Implementation]:
+    """
+    Declare that the decorated function is the recorded form of functions of NumPy.
+
+    Parameters
+    ----------
+    *originals : callable
+        Functions of NumPy, such as ``numpy.sum``, or methods, such as
+        ``numpy.ndarray.sum`` and ``numpy.ufunc.reduce``. A method's recorded form
+        receives the object first.
+    threshold_factor : int, optional
+        The recorded form receives calls from this many times the threshold on. Smaller
+        calls are faster in NumPy.
+    size_rule : {"arrays", "shape", "range", "any"}, optional
+        What the size of a call is: the size of the largest array among its arguments,
+        the size of the shape that is its first argument, or the length of a range. With
+        "any" the recorded form receives every call.
+    device : {"cpu", "metal"}, optional
+        With "metal" there is a recorded form only on machines that have this device.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the function unchanged.
+    """
+
+    def declare(implementation: _Implementation) -> _Implementation:
+        if device in devices():
+            form = RecordedForm(implementation, threshold_factor, size_rule)
+            for original in originals:
+                forms[original] = form
+                attach(_counterpart(original), original)
+        return implementation
+
+    return declare
+
+
+def attach(counterpart: Function, original: Any, *arguments: Any) -> None:
+    """Attach the recorded form of `original`, if any, with its first arguments."""
+    form = forms.get(original)
+    if form is not None:
+        call = form.implementation
+        counterpart.implementation = partial(call, *arguments) if arguments else call
+        counterpart.threshold_factor = form.threshold_factor
+        counterpart.size_rule = _SIZE_RULES[form.size_rule]
+
+
+def _counterpart(original: Any) -> Any:
+    """Return the mxnp function or method that replaces one of NumPy's."""
+    owner = getattr(original, "__objclass__", None)
+    if owner is None:
+        return cross(original, "numpy")
+    return vars(cross(owner, "numpy"))[original.__name__]

@@ -1,0 +1,65 @@
+"""Checks of arguments that recorded forms share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from mxnp import _bridge
+from mxnp._array.ndarray import ndarray
+
+NO_VALUE = numpy._NoValue  # NumPy's default where None is a value
+
+
+def is_omitted(x: Any) -> bool:
+    return x is NO_VALUE or x is None
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a Python number or a NumPy scalar."""
+    return isinstance(value, (bool, int, float, complex, numpy.number))
+
+
+def is_core_dtype(dtype: numpy.dtype[Any]) -> bool:
+    """Return whether the core has the dtype and its number describes it completely."""
+    is_plain = dtype.names is None and not dtype.metadata
+    is_known = dtype.kind in "biufc" or _bridge.has_dtype(dtype.num)
+    return dtype.isnative and is_known and is_plain
+
+
+def is_row_major(a: Any) -> bool:
+    """Return whether `a` is an mxnp array in C order."""
+    return type(a) is ndarray and bool(a.flags.c_contiguous)
+
+
+def is_index_array(a: Any) -> bool:
+    """Return whether `a` is an mxnp array of integers with at least one axis."""
+    return type(a) is ndarray and a.dtype.kind in "iu" and a.ndim > 0
+
+
+def find_axis(axis: Any, ndim: int) -> int:
+    """Return the axis counted from the first, or -1 if NumPy must handle it."""
+    if type(axis) is not int or not -ndim <= axis < ndim:
+        return -1
+    return axis % ndim
+
+
+def find_axes(axis: Any, ndim: int) -> int:
+    """Return axes as bits, or 0 if NumPy must handle them."""
+    if axis is None:
+        return (1 << ndim) - 1
+    bits = 0
+    for each in axis if type(axis) is tuple else (axis,):
+        number = find_axis(each, ndim)
+        if number < 0 or bits >> number & 1:
+            return 0
+        bits |= 1 << number
+    return bits
+
+
+def read_keepdims(keepdims: Any) -> bool | None:
+    """Return `keepdims` as a bool, or None if NumPy must handle it."""
+    if keepdims is NO_VALUE:
+        return False
+    return bool(keepdims) if type(keepdims) in (bool, int) else None
