@@ -682,6 +682,7 @@ np.roll(x, 5), np.roll(x, -3), np.roll(x, x.size + 1), np.roll(m, 3, axis=0), np
 np.roll(m, 7), np.roll(m.T, 2, axis=1), np.roll(m, 0), np.roll(x[::2], 1)
 np.pad(x, 3), np.pad(m, 2), np.pad(m, ((1, 2), (3, 4))), np.pad(m, 1, mode="edge")
 np.pad(m, 2, mode="reflect"), np.pad(m, 2, mode="wrap"), np.pad(m, 1, constant_values=7)
+np.pad(m, 1, mode="edge", constant_values=7)
 np.pad(x, 2, mode="linear_ramp"), np.pad(m, 1, mode="mean") * 0, np.pad(m, 1, mode="maximum")
 x.astype("f4"), x.astype("i4"), x.astype(bool), x.astype(complex), x.astype("f2"), x.astype("u1")
 m.astype("f4"), m.T.astype("f4"), m.T.astype("i2", order="C"), m[::2].astype("f4", order="F")
