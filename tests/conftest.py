@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import METAL
-from tolerances import near
+from support.lanes import METAL
+from support.tolerances import near
 
 import mxnp
 from mxnp import _bridge
@@ -24,7 +24,7 @@ from mxnp import _bridge
 VERIFY = bool(os.environ.get("MXNP_VERIFY"))
 
 # Tests take their fixtures as plugins, and import from them before.
-pytest.register_assert_rewrite("on_driver", "on_msl")
+pytest.register_assert_rewrite("support.driver", "support.msl")
 
 # Waits for everything recorded; there is nothing to wait for while all is immediate.
 synchronize = getattr(mxnp, "synchronize", lambda: None)

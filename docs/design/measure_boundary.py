@@ -1,7 +1,7 @@
 """What a call of compiled code of another package costs more once mxnp is imported.
 
 ``python docs/design/measure_boundary.py FOLDER``, where FOLDER has the built extension
-module of tests/compiled.c. Prints the least of many short runs, in ns.
+module of tests/packages/compiled.c. Prints the least of many short runs, in ns.
 """
 
 import subprocess

@@ -21,7 +21,7 @@ PAGES = {
     "README.md": "index",
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changes",
-    "tests/numpy_suite/README.md": "numpy-suite",
+    "tests/suites/numpy/README.md": "numpy-suite",
     "array_api_tests/README.md": "array-api-suite",
     "docs/design": "design/index",
 }

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import METAL
+from support.lanes import METAL
 
 import mxnp
 
-# What is warned of is compared in test_errors.py.
+# What is warned of is compared in tests/array/test_errors.py.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 Library = types.ModuleType

@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 pytest.importorskip("mypy")
 
@@ -37,11 +37,10 @@ def output(tmp_path_factory):
     program = folder / "program.py"
     program.write_text(PROGRAM)
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder)]
-    root = Path(__file__).parents[1]
     return subprocess.run(
         [*command, str(program)],
         cwd=folder,
-        env={"MYPYPATH": str(root), "PATH": ""},
+        env={"MYPYPATH": str(ROOT), "PATH": ""},
         capture_output=True,
         text=True,
         check=False,

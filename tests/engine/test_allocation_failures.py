@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import METAL
-from on_metal import HOST
+from support.lanes import METAL
+from support.metal import HOST
 
 import mxnp
 from mxnp import _bridge

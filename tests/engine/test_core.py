@@ -7,18 +7,17 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy
 import pytest
-from lanes import needs_fusion
+from support.lanes import needs_fusion
+from support.paths import ROOT
 
 import mxnp
 from mxnp import _bridge
 from mxnp._core import lib
 from mxnp._engine import core
 
-ROOT = Path(__file__).parents[1]
 MIB = 2**20
 
 

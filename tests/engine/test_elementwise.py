@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import METAL
-from tolerances import NUMPYS, near
+from support.lanes import METAL
+from support.tolerances import NUMPYS, near
 
 import mxnp
 from mxnp._engine import core
 from mxnp._verify.tolerances import PROCESSOR as ULP
 
-# What is warned of is in test_engine_warnings.py; NaN has any sign and payload.
+# What is warned of is in tests/engine/test_warnings.py; NaN has any sign and payload.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
 
 Library = types.ModuleType
@@ -101,7 +101,7 @@ class Operands:
     def __init__(self, xp: Library, name: str = "add") -> None:
         self.xp = xp
         self.small = name in {"power", "left_shift", "right_shift"}
-        # Its limits are those of the Array API standard: see test_standard.py.
+        # Its limits are those of the Array API standard: see tests/suites/array_api/test_standard.py.
         self.without_limits = name == "expm1"
         self.seed = 0
 

@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from lanes import needs_fusion
+from support.lanes import needs_fusion
 
 import mxnp
 from mxnp._engine import core, explain

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import needs_fusion
+from support.lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge

@@ -1,17 +1,16 @@
 """The rows of csrc/ir/ops.def and csrc/ir/dtypes.def against NumPy and metal/scalar.metal."""
 
 import re
-from pathlib import Path
 
 import numpy
 import pytest
-from tolerances import NUMPYS, near
+from support.paths import ROOT
+from support.tolerances import NUMPYS, near
 
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
 
-ROOT = Path(__file__).parents[1]
 DTYPES = {row.name: numpy.dtype(row.name) for row in NUMPYS}
 
 INTEGER = {name for name, dtype in DTYPES.items() if dtype.kind in "iu"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import METAL, needs_fusion
-from tolerances import near
+from support.lanes import METAL, needs_fusion
+from support.tolerances import near
 
 import mxnp
 from mxnp._engine import core

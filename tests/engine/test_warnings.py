@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import pytest
-from lanes import METAL
+from support.lanes import METAL
 
 import mxnp
 from mxnp._engine import core

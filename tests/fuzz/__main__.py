@@ -1,4 +1,4 @@
-"""Random programs, for a time: ``python -m tests.program_fuzz --seconds 300``."""
+"""Random programs, for a time: ``python -m tests.fuzz --seconds 300``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fails(program: Program) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.program_fuzz")
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--programs", type=int, default=sys.maxsize, help="at most")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")

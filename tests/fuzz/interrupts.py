@@ -1,5 +1,5 @@
 """
-Random programs that are interrupted: ``python -m tests.program_fuzz.interrupts``.
+Random programs that are interrupted: ``python -m tests.fuzz.interrupts``.
 
 A KeyboardInterrupt comes at a random moment of every other statement. What holds after it:
 
@@ -209,7 +209,7 @@ def run(seed: int, alarm: Alarm, tally: Counter[str]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.program_fuzz.interrupts")
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.interrupts")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--programs", type=int, help="how many, rather than how long")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")

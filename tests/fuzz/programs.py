@@ -114,7 +114,7 @@ def script(program: Program) -> str:
     head = (
         "import sys",
         "import numpy",
-        "from tests.program_fuzz.programs import namespace",
+        "from tests.fuzz.programs import namespace",
         "import mxnp",
         "globals().update(namespace(numpy if sys.argv[1:] == ['numpy'] else mxnp))",
     )

@@ -1,6 +1,6 @@
-"""Random programs, compared with NumPy statement by statement: see program_fuzz.
+"""Random programs, compared with NumPy statement by statement: see tests/fuzz.
 
-``MXNP_FUZZ=20000`` runs as many programs; ``python -m tests.program_fuzz`` runs them for
+``MXNP_FUZZ=20000`` runs as many programs; ``python -m tests.fuzz`` runs them for
 a time, and prints the shortest program that differs.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy
 import pytest
-from program_fuzz.grammar import write
-from program_fuzz.programs import Step, is_complete, run, script
-from program_fuzz.shrinking import shrink
+from fuzz.grammar import write
+from fuzz.programs import Step, is_complete, run, script
+from fuzz.shrinking import shrink
 
 import mxnp
 from mxnp import _bridge

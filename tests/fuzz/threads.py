@@ -1,5 +1,5 @@
 """
-Random programs in many threads: ``python -m tests.program_fuzz.threads``.
+Random programs in many threads: ``python -m tests.fuzz.threads``.
 
 Each thread runs programs of its own, beside NumPy, and between them
 
@@ -139,7 +139,7 @@ class Fuzz:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.program_fuzz.threads")
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.threads")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--programs", type=int, default=sys.maxsize)
     parser.add_argument("--threads", type=int, default=4)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import METAL, needs_fusion
+from support.lanes import METAL, needs_fusion
 
 import mxnp as np
 from mxnp import _bridge

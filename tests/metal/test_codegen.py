@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from on_metal import needs_metal
-from tolerances import has_dtype
+from support.metal import needs_metal
+from support.tolerances import has_dtype
 
 import mxnp
 from mxnp import _bridge

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 import pytest
-from on_metal import HOST, in_threads, needs_host, needs_metal, no_reports
+from support.metal import HOST, in_threads, needs_host, needs_metal, no_reports
 
 import mxnp as np
 from mxnp import _bridge

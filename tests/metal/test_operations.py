@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tolerances import finfo, has_dtype
+from support.tolerances import finfo, has_dtype
 
 import mxnp
 from mxnp._engine import core

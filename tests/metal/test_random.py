@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from on_metal import launches, needs_metal
+from support.metal import launches, needs_metal
 
 import mxnp
 from mxnp import _bridge

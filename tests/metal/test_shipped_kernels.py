@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from metal_emulator import driver as host
-from on_driver import needs_host
+from support.driver import needs_host
+from support.paths import EMULATOR
 
 from mxnp._engine import core
 from mxnp._metal import kernels
-
-ROOT = Path(__file__).parents[1]
-HOST = Path(__file__).parent / "metal_emulator"
 
 PRELUDE = core.kernel_prelude().decode()
 
@@ -551,6 +548,11 @@ def test_no_more_than_metal_has(tmp_path, name, dtype):
     )
     path = tmp_path / "program.metal"
     path.write_text(PRELUDE + source)
-    command = [sys.executable, str(HOST / "msl" / "compile.py"), "--check", str(path)]
+    command = [
+        sys.executable,
+        str(EMULATOR / "msl" / "compile.py"),
+        "--check",
+        str(path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
-import on_metal
 import pytest
+from support.metal import launches as count_launches
+from support.metal import needs_metal
 
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._metal import updates
 
-pytestmark = [on_metal.needs_metal, pytest.mark.usefixtures("on_metal")]
+pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
 N = 2500
 
@@ -22,7 +23,7 @@ N = 2500
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
     """Give what a call gives, and how many kernels ran for it alone."""
     mxnp.synchronize()
-    return on_metal.launches(call)
+    return count_launches(call)
 
 
 def integers(low: int, high: int, *shape: int, dtype: str = "int64") -> numpy.ndarray:
@@ -217,7 +218,7 @@ def test_an_index_that_is_computed_and_none() -> None:
         IndexError, match=r"^index 31 is out of bounds for axis 1 with size 30"
     ) as raised:
         mxnp.synchronize()
-    assert "test_metal_updates.py" in raised.value.__notes__[0]
+    assert "test_updates.py" in raised.value.__notes__[0]
     assert not _bridge.pending()
     numpy.testing.assert_array_equal(ours, expected)
     mxnp.add.at(ours, good, 1)

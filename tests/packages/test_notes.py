@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from processes import end_of
+from support.processes import end_of
 
 PACKAGE = """
 import functools

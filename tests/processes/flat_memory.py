@@ -1,7 +1,7 @@
 """
 Run each example many times in one process, and see that its memory stays what it is.
 
-    python -m tests.flat_memory [--rounds N] [EXAMPLE ...]
+    python -m tests.processes.flat_memory [--rounds N] [EXAMPLE ...]
 
 Everything is recorded (``MXNP_THRESHOLD=0`` unless it is set), and nothing is drawn. After a
 tenth of the rounds the process has what it keeps; what it has at the end is compared to that.
@@ -24,7 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[1] / "docs" / "examples"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "examples"
 # Each example and the arguments that make it quick.
 EXAMPLES = {
     "black_scholes": ["--paths", "2000", "--grid", "20"],
@@ -123,8 +124,15 @@ def measure(example: str, rounds: int) -> dict[str, Any]:
     """Run an example in a process of its own; give its seconds and both looks."""
     begin = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.flat_memory", "--one", example, str(rounds)],
-        cwd=Path(__file__).parents[1],
+        [
+            sys.executable,
+            "-m",
+            "tests.processes.flat_memory",
+            "--one",
+            example,
+            str(rounds),
+        ],
+        cwd=ROOT,
         env={"MXNP_THRESHOLD": "0", **os.environ},
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from processes import End, end_of
+from support.processes import End, end_of
 
 pytest.importorskip("resource", reason="needs POSIX")
 

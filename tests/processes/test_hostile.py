@@ -964,7 +964,7 @@ def answers(
 
 
 def concatenates(answer: list[str] | None) -> bool:
-    """Tell NumPy's own text for a + b with a b that it leaves alone: see test_errors.py."""
+    """Tell NumPy's own text for a + b with a b that it leaves alone: see array/test_errors.py."""
     return answer is not None and answer[1].startswith("Concatenation operation")
 
 

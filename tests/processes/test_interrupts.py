@@ -1,7 +1,7 @@
 """
-Interrupts at any moment: see program_fuzz/interrupts.py for what holds after one.
+Interrupts at any moment: see tests/fuzz/interrupts.py for what holds after one.
 
-``python -m tests.program_fuzz.interrupts --seconds 600`` runs more programs.
+``python -m tests.fuzz.interrupts --seconds 600`` runs more programs.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import numpy
 import pytest
-from processes import end_of
-from program_fuzz.grammar import write
-from program_fuzz.interrupts import attempt, simple_steps
-from program_fuzz.programs import Step, namespace
+from fuzz.grammar import write
+from fuzz.interrupts import attempt, simple_steps
+from fuzz.programs import Step, namespace
+from support.paths import ROOT
+from support.processes import end_of
 
 import mxnp
 from mxnp import _bridge
 
-ROOT = Path(__file__).parents[1]
 N = 20_000
 
 
@@ -38,7 +37,7 @@ def all_recorded() -> Iterator[None]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX's timers")
 def test_programs_that_are_interrupted() -> None:
-    command = ["-m", "tests.program_fuzz.interrupts", "--programs", "120"]
+    command = ["-m", "tests.fuzz.interrupts", "--programs", "120"]
     found = end_of(*command, PYTHONPATH=str(ROOT))
     assert found.status == 0, found.out + found.err
     counts = re.search(r"(\d+) interrupts \((\d+) after, (\d+) before", found.out)
@@ -64,7 +63,7 @@ class Trap:
         code = frame.f_code
         # Generators are closed where no error can come out, and so is their code.
         is_counted = event == "call" and code.co_name != "<genexpr>"
-        if is_counted and "program_fuzz" not in code.co_filename:
+        if is_counted and "tests/fuzz" not in code.co_filename:
             self.n -= 1
             if self.n == 0:
                 sys.setprofile(None)

@@ -6,7 +6,7 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
-from processes import run_file
+from support.processes import run_file
 
 METHODS = multiprocessing.get_all_start_methods()
 

@@ -12,11 +12,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from processes import end_of
+from support.paths import ROOT
+from support.processes import end_of
 
 HAS_FORK = hasattr(os, "fork")
-
-ROOT = Path(__file__).parents[1]
 
 
 def find_tool(name: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
-from processes import End, end_of
+from support.processes import End, end_of
 
 import mxnp
 from mxnp import _bridge

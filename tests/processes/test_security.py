@@ -11,10 +11,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 import mxnp
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "security.md").read_text()
 
 PROGRAM = """

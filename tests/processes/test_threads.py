@@ -1,7 +1,7 @@
 """
 Many Python threads: arrays of their own and shared ones, settings, warnings.
 
-``python -m tests.program_fuzz.threads --seconds 600`` runs random programs in threads.
+``python -m tests.fuzz.threads --seconds 600`` runs random programs in threads.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy
 import pytest
-from processes import end_of, run_file
+from support.paths import ROOT
+from support.processes import end_of, run_file
 
 import mxnp
 from mxnp import _bridge
 
-ROOT = Path(__file__).parents[1]
 N = 20_000
 NUMBERS = numpy.linspace(0.5, 2, N)
 
@@ -258,7 +258,7 @@ def test_one_records_while_another_sums_temporaries(tmp_path: Path) -> None:
 def test_random_programs() -> None:
     command = [
         "-m",
-        "tests.program_fuzz.threads",
+        "tests.fuzz.threads",
         "--programs",
         "400",
         "--threads",

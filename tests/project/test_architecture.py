@@ -5,11 +5,9 @@ A new folder is named in the tables below; without a name it fails the test.
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
+from support.paths import ROOT
 
 # Folders and public modules of mxnp, and what each may import beside the compiled modules.
 PYTHON = {

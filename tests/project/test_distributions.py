@@ -7,11 +7,10 @@ import io
 import subprocess
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(
     not (ROOT / ".git").exists(), reason="an sdist is made of what git knows of"
 )

@@ -8,22 +8,21 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import code_blocks
 import measured_coverage as coverage
 import numpy
 import pytest
+from support.paths import ROOT
 
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
 
-ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    *(ROOT / name / "README.md" for name in ("tests/numpy_suite", "array_api_tests")),
+    *(ROOT / name / "README.md" for name in ("tests/suites/numpy", "array_api_tests")),
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
 ]
 # Settings of a lane, which change what is shown.
@@ -297,16 +296,16 @@ def test_links_lead_to_files(page):
             assert (page.parent / path).exists(), target
 
 
-TEST = re.compile(r"`(test_\w+\.py(?:::\w+)*)`")
+TEST = re.compile(r"`((?:\w+/)*test_\w+\.py(?:::\w+)*)`")
 
 
 @each_page
 def test_tests_that_are_named_are_there(page):
-    if page.parent.name == "numpy_suite":
+    if page.parent.name == "numpy":
         pytest.skip("it names NumPy's tests")
     for name in TEST.findall(page.read_text()):
         file, *parts = name.split("::")
-        text = (ROOT / "tests" / file).read_text()
+        text = (ROOT / file).read_text()
         for part in parts:
             word = "class" if part[0].isupper() else "def"
             assert re.search(rf"^ *{word} {part}\b", text, re.MULTILINE), name

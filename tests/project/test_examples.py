@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.paths import EXAMPLES as FOLDER
+from support.paths import ROOT
 
 import mxnp
 
-FOLDER = Path(__file__).parents[1] / "docs" / "examples"
 # Each example and the arguments that make it quick.
 EXAMPLES = {
     "black_scholes": ["--paths", "20000", "--grid", "60"],
@@ -54,8 +54,15 @@ def test_same_output_and_picture(example, tmp_path):
 def test_memory_is_flat(example):
     pytest.importorskip("matplotlib")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.flat_memory", "--rounds", "20", example],
-        cwd=Path(__file__).parents[1],
+        [
+            sys.executable,
+            "-m",
+            "tests.processes.flat_memory",
+            "--rounds",
+            "20",
+            example,
+        ],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

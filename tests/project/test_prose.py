@@ -2,11 +2,10 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 WIDTH = 130  # of prose: tables, code and links may be longer
 
 # Phrases of the project's early pages, and what to write instead.

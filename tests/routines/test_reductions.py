@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tolerances import NUMPYS
+from support.tolerances import NUMPYS
 
 import mxnp
 

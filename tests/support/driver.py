@@ -10,26 +10,24 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from metal_emulator import driver as module
-
-FOLDER = Path(__file__).parent / "metal_emulator"
+from support.paths import EMULATOR
 
 TIMEOUT, PAGE_FAULT, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 9, 11  # errors
 COMPLETED, ERROR = 4, 5  # of MTLCommandBufferStatus
 
-KERNELS = (FOLDER / "driver.metal").read_text()
+KERNELS = (EMULATOR / "driver.metal").read_text()
 
 
 def start() -> str:
     """Give what a script begins with that has the driver."""
     return f"""
 import os, sys
-sys.path.append({str(FOLDER.parent)!r})
+sys.path.append({str(EMULATOR.parent)!r})
 from metal_emulator import driver as module
 driver = module.Driver({str(module.build_driver())!r})
 """

@@ -6,14 +6,11 @@ import ctypes
 import functools
 import re
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 from metal_emulator import toolchain
 from metal_emulator.msl import compiler, lint
-
-ROOT = Path(__file__).parents[1]
 
 
 def _find_missing():

@@ -1,7 +1,7 @@
 """How far results on a Metal device may be from NumPy's: see mxnp/_verify/tolerances.py.
 
 The tests of this folder, when they run there, compare floats of 32 bits and less within
-these bounds, and everything else to the last bit; test_metal_operations.py says for each
+these bounds, and everything else to the last bit; metal/test_operations.py says for each
 operation what it keeps to.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
-from lanes import METAL
+from support.lanes import METAL
 
 from mxnp._engine import core
 from mxnp._verify import tolerances

@@ -5,10 +5,10 @@ import json
 import math
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy
 import pytest
+from support.paths import ROOT
 
 pytest.importorskip("rich")
 
@@ -169,7 +169,7 @@ def test_a_page_is_read_back(tmp_path):
 
 def test_a_page_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    page = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+    page = ROOT / "docs" / "benchmarks.md"
     picture = tmp_path / "out.png"
     run = bench("--read", page, "chains", "-k", "a*b", "--plot", picture)
     assert run.returncode == 0, run.stderr

@@ -10,7 +10,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lanes import needs_fusion
+from support.lanes import needs_fusion
 
 import mxnp as np
 from mxnp import _bridge

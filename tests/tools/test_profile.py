@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import FUSES, METAL, needs_fusion
-from on_metal import needs_metal
+from support.lanes import FUSES, METAL, needs_fusion
+from support.metal import needs_metal
 
 import mxnp
 from mxnp import _bridge

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.paths import ROOT
 
 import mxnp
 from mxnp._profiler import gate, html, model
@@ -150,7 +151,7 @@ def test_json(folder):
 
 
 def test_the_schema_is_documented():
-    text = (Path(__file__).parents[1] / "docs" / "report.md").read_text()
+    text = (ROOT / "docs" / "report.md").read_text()
     for kind in (
         model.Place,
         model.Row,

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import pytest
-from lanes import needs_fusion
+from support.lanes import needs_fusion
 
 import mxnp
 from mxnp import _bridge

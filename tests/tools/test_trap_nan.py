@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
-from on_metal import needs_metal
+from support.metal import needs_metal
 
 import mxnp
 from mxnp import NaNError, _bridge

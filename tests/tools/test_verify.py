@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy
 import pytest
-from lanes import METAL
-from on_metal import needs_metal
+from support.lanes import METAL
+from support.metal import needs_metal
+from support.paths import ROOT
 
 import mxnp
 from mxnp import VerificationError, _bridge
@@ -27,7 +28,6 @@ from mxnp._bridge import Array, Function
 from mxnp._verify import tolerances
 
 LARGE = 40_000
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from on_driver import INVALID_RESOURCE, PAGE_FAULT, TIMEOUT, i4, needs_host
+from support.driver import INVALID_RESOURCE, PAGE_FAULT, TIMEOUT, i4, needs_host
 
 pytestmark = needs_host
-pytest_plugins = ["on_driver"]
+pytest_plugins = ["support.driver"]
 
 
 def outcomes(run):

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from on_driver import (
+from support.driver import (
     DEVICE_REMOVED,
     KERNELS,
     PAGE_FAULT,
@@ -18,7 +18,7 @@ from on_driver import (
 )
 
 pytestmark = needs_host
-pytest_plugins = ["on_driver"]
+pytest_plugins = ["support.driver"]
 
 
 # kernel: its arguments, threads, the error, what is reported

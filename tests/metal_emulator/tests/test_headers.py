@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 from metal_emulator import toolchain
+from support.paths import EMULATOR
 
-HEADERS = Path(__file__).parent / "metal_emulator"
 WHEELS = {
     "pyobjc-framework-Metal": "macosx_10_9_universal2",
     "mlx-metal": "macosx_14_0_arm64",
@@ -378,7 +378,7 @@ def pyobjc() -> PyObjC:
 
 @pytest.fixture(scope="module")
 def ours() -> Declarations:
-    return read_headers(HEADERS)
+    return read_headers(EMULATOR)
 
 
 def test_selectors_and_types(ours, metal_cpp):
@@ -403,7 +403,7 @@ def test_values(ours, pyobjc):
 
 def altered(tmp_path: Path, name: str, old: str, new: str) -> Declarations:
     """Read a copy of our headers with one error in it."""
-    for source in [*HEADERS.glob("Metal/*.h"), *HEADERS.glob("Foundation/*.h")]:
+    for source in [*EMULATOR.glob("Metal/*.h"), *EMULATOR.glob("Foundation/*.h")]:
         target = tmp_path / source.parent.name / source.name
         target.parent.mkdir(exist_ok=True)
         text = source.read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from metal_emulator import driver as module
 from metal_emulator import toolchain
-from on_driver import needs_host, run_script
+from support.driver import needs_host, run_script
 
 pytestmark = needs_host
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from on_msl import HEAD, diagnostics, framed, needs_compiler
+from support.msl import HEAD, diagnostics, framed, needs_compiler
 
 pytestmark = needs_compiler
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from on_msl import HEAD, NUMPY_TYPES, needs_compiler
+from support.msl import HEAD, NUMPY_TYPES, needs_compiler
 
 pytestmark = needs_compiler
-pytest_plugins = ["on_msl"]
+pytest_plugins = ["support.msl"]
 
 ATOMIC_OPERATIONS = {
     "add": lambda a, b: a + b,

@@ -8,7 +8,8 @@ import sys
 
 import numpy as np
 import pytest
-from on_msl import HEAD, ROOT, Library, framed, needs_compiler
+from support.msl import HEAD, Library, framed, needs_compiler
+from support.paths import ROOT
 
 pytestmark = needs_compiler
 

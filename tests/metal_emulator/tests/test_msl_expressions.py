@@ -8,10 +8,17 @@ import re
 import numpy as np
 import pytest
 from metal_emulator.msl import lint
-from on_msl import INTEGER_TYPES, ROOT, checker, evaluate, kernel_of, needs_compiler
+from support.msl import (
+    INTEGER_TYPES,
+    checker,
+    evaluate,
+    kernel_of,
+    needs_compiler,
+)
+from support.paths import ROOT
 
 pytestmark = needs_compiler
-pytest_plugins = ["on_msl"]
+pytest_plugins = ["support.msl"]
 
 SCALAR = (ROOT / "metal" / "scalar.metal").read_text()
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from on_msl import HEAD, evaluate, kernel_of, needs_compiler
+from support.msl import HEAD, evaluate, kernel_of, needs_compiler
 
 pytestmark = needs_compiler
-pytest_plugins = ["on_msl"]
+pytest_plugins = ["support.msl"]
 
 FLOATS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -2.5, 2.5, 0.3, 7.25, -3.7, 12.0, 1e-3]
 UNIT = [0.0, 1.0, -1.0, 0.5, -0.25, 0.9, -0.99, 1e-3]

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from on_msl import HEAD, NUMPY_TYPES, evaluate, kernel_of, needs_compiler
+from support.msl import HEAD, NUMPY_TYPES, evaluate, kernel_of, needs_compiler
 
 pytestmark = needs_compiler
-pytest_plugins = ["on_msl"]
+pytest_plugins = ["support.msl"]
 
 # name: type of the result, types of the inputs, statements, expression, values, expected
 OTHER_CASES = {

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_msl import HEAD, INTEGER_TYPES, NUMPY_TYPES, evaluate, kernel_of, needs_compiler
+from support.msl import (
+    HEAD,
+    INTEGER_TYPES,
+    NUMPY_TYPES,
+    evaluate,
+    kernel_of,
+    needs_compiler,
+)
 
 pytestmark = needs_compiler
-pytest_plugins = ["on_msl"]
+pytest_plugins = ["support.msl"]
 
 
 def wrapped(value, dtype):

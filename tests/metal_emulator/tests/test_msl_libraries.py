@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_msl import HEAD, needs_compiler
+from support.msl import HEAD, needs_compiler
 
 pytestmark = needs_compiler
-pytest_plugins = ["on_msl"]
+pytest_plugins = ["support.msl"]
 
 
 def test_kernels_in_the_prelude_are_there(build):

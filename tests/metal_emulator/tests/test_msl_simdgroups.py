@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_msl import HEAD, LANES, NUMPY_TYPES, needs_compiler
+from support.msl import HEAD, LANES, NUMPY_TYPES, needs_compiler
 
 pytestmark = needs_compiler
-pytest_plugins = ["on_msl"]
+pytest_plugins = ["support.msl"]
 
 SIMD_CASES = {
     "simd_sum(a)": lambda a: np.full(LANES, a.sum()),

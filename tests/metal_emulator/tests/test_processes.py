@@ -8,9 +8,8 @@ import sys
 
 import numpy as np
 import pytest
-from on_driver import (
+from support.driver import (
     DEVICE_REMOVED,
-    FOLDER,
     KERNELS,
     TIMEOUT,
     module,
@@ -18,9 +17,10 @@ from on_driver import (
     run_script,
     start,
 )
+from support.paths import EMULATOR
 
 pytestmark = needs_host
-pytest_plugins = ["on_driver"]
+pytest_plugins = ["support.driver"]
 
 
 class TestLibraries:
@@ -138,9 +138,9 @@ print(driver.last_report)
             "-fblocks",
             "-Werror",
             "-I",
-            str(FOLDER),
+            str(EMULATOR),
             "-c",
-            str(FOLDER / "driver.m"),
+            str(EMULATOR / "driver.m"),
         ]
         done = subprocess.run(
             [*command, "-o", str(tmp_path / "driver.o")], capture_output=True, text=True

@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-from on_driver import COMPLETED, f4, needs_host
+from support.driver import COMPLETED, f4, needs_host
 
 pytestmark = needs_host
-pytest_plugins = ["on_driver"]
+pytest_plugins = ["support.driver"]
 
 
 @pytest.mark.usefixtures("quiet")

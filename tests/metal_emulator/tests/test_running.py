@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_driver import KERNELS, f4, module, needs_host
+from support.driver import KERNELS, f4, module, needs_host
 
 pytestmark = needs_host
-pytest_plugins = ["on_driver"]
+pytest_plugins = ["support.driver"]
 
 
 def test_language(driver):

@@ -6,10 +6,10 @@ import mmap
 
 import numpy as np
 import pytest
-from on_driver import f4, module, needs_host
+from support.driver import f4, module, needs_host
 
 pytestmark = needs_host
-pytest_plugins = ["on_driver"]
+pytest_plugins = ["support.driver"]
 
 
 # name: kernel, its arguments, threads of a threadgroup, what is reported of 4 threads

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy
 import pytest
+from support.paths import ROOT
 
 import mxnp as np
 from mxnp import _bridge
 
 xp = importlib.import_module("mxnp.array_namespace")
-CONSUMERS = Path(__file__).parents[1] / "array_api_tests" / "consumers.py"
+CONSUMERS = ROOT / "array_api_tests" / "consumers.py"
 A = numpy.arange(6.0)
 
 # Expressions that are NumPy scalars where `x` is a plain array.

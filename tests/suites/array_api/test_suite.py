@@ -4,11 +4,11 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-FOLDER = Path(__file__).parents[1] / "array_api_tests"
+FOLDER = ROOT / "array_api_tests"
 RUN = [sys.executable, str(FOLDER / "run.py")]
 
 

@@ -1,4 +1,4 @@
-"""A part of NumPy's own tests, as tests/numpy_suite/run.py runs all of them."""
+"""A part of NumPy's own tests, as tests/suites/numpy/run.py runs all of them."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SUITE = Path(__file__).parent / "numpy_suite"
+SUITE = Path(__file__).parent
 sys.path.insert(0, str(SUITE))
 
 from classify import Classifier  # noqa: E402
