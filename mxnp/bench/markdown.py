@@ -1,4 +1,4 @@
-"""The report as a page: what is slower than a peer first, then everything."""
+"""The report as a page: the cases that are slower than a peer first, then all."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def _page(report: Report) -> Iterator[str]:
     if report.busy:
         yield f"**{report.busy}**"
         yield ""
-    yield "## What is slower than a peer"
+    yield "## Slower cases"
     yield ""
     yield from _slower(report)
     yield from _wrong(report)
-    yield "## In short"
+    yield "## Summary"
     yield ""
     yield from _summary(report)
     for suite in report.suites():
@@ -102,7 +102,7 @@ def _slower(report: Report) -> Iterator[str]:
         found = True
         compared = sum(row.speed(peer) is not None for row in report.rows)
         slower = sum(map(len, sizes.values()))
-        yield f"### Than {peer}: {slower} of {compared}"
+        yield f"### Slower than {peer}: {slower} of {compared}"
         yield ""
         yield from _table(
             ["suite", "case", f"mxnp's speed over {peer}'s, by size"],
@@ -132,7 +132,7 @@ def _wrong(report: Report) -> Iterator[str]:
     failures = report.failures()
     skipped = [row for row in report.rows if row.skipped]
     if failures:
-        yield "## What went wrong"
+        yield "## Errors"
         yield ""
         yield from _table(
             ["suite", "case", "size", "peer", "error"],
@@ -143,7 +143,7 @@ def _wrong(report: Report) -> Iterator[str]:
         )
         yield ""
     if skipped:
-        yield "## What was not run"
+        yield "## Cases that were not run"
         yield ""
         yield from _table(
             ["suite", "case", "size", "reason"],
@@ -183,7 +183,7 @@ def _strict(report: Report) -> Iterator[str]:
         lines.append([kind, str(len(costs)), middle, most])
     if lines:
         yield ""
-        yield "What strict mode takes more time than fast mode:"
+        yield "Time that strict mode takes more than fast mode:"
         yield ""
         yield from _table(["indices", "cases", "median", "most"], lines)
 
