@@ -1,4 +1,4 @@
-"""The directive ``coverage``: tables of what `measured_coverage` finds, as Markdown."""
+"""The directive ``coverage``: tables of the figures of `measured_coverage`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLASSES = {
 
 
 def dtypes_in_words(names: Iterable[str]) -> str:
-    """Name a set of dtypes shortly."""
+    """Return a short name for a set of dtypes."""
     left, words = list(names), []
     for words_of_class, members in CLASSES.items():
         if set(members) <= set(left):
@@ -56,7 +56,7 @@ def measured() -> Coverage:
 
 
 def _link(name: str, module: str = "") -> str:
-    """Name a function of NumPy's, with its page."""
+    """Return a link to the page of a NumPy function."""
     full = f"numpy.{module}.{name}" if module else f"numpy.{name}"
     return f"[`{name}`]({NUMPY}/generated/{full}.html)"
 
@@ -110,9 +110,9 @@ def _runs(found: Outcome) -> str:
     if found.operations:
         ran = ", ".join(f"`{name}`" for name in dict.fromkeys(found.operations))
         if found.is_at_once:
-            return f"part at once, then {ran}"
+            return f"part immediately, then {ran}"
         return f"{ran}, and waits" if found.waits else ran
-    return "at once" if found.is_at_once else "NumPy"
+    return "immediately" if found.is_at_once else "NumPy"
 
 
 def _calls(part: str, name: Callable[[str], str]) -> Iterator[str]:
@@ -145,11 +145,11 @@ def _counts() -> Iterator[str]:
     found = measured()
     recorded = [n for n, each in found.functions.items() if each.operations]
     yield (
-        f"Found with NumPy {numpy.__version__} and mxnp {mxnp.mxnp_version}: "
+        f"Measured with NumPy {numpy.__version__} and mxnp {mxnp.mxnp_version}: "
         f"{len(found.ufuncs)} ufuncs and {len(recorded)} functions are recorded; "
         f"{len(kept_of_metal()['functions'])} functions run wholly on a Metal device; "
         f"{sum(len(numpys_names(module)) for module in MODULES)} names in "
-        f"{len(MODULES)} modules are NumPy's own, at once."
+        f"{len(MODULES)} modules are computed by NumPy immediately."
     )
 
 
@@ -170,7 +170,7 @@ class CoverageDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the nodes of the table."""
+        """Return the nodes of the table."""
         text = "\n".join(TABLES[self.arguments[0]]())
         return self.parse_text_to_nodes(text)
 
