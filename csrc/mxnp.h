@@ -78,12 +78,26 @@ int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout,
  * mx_recorder of recorder.h. */
 const void *mx_recorder_table(void);
 
+/* Kinds of instructions. */
+enum mx_kind {
+    MX_MAP,    /* loop(inputs, outputs) for each element */
+    MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
+    MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
+    MX_ARGREDUCE,    /* output = the index along an axis that loop(input) gives */
+    MX_ARANGE,       /* a map over one axis; the loop's data tells where on it a block begins */
+    MX_BOUNDS_CHECK, /* fails if an element of its input is no index of an axis; no output */
+    MX_GATHER,  /* output = the elements of the last input that the others are indices of */
+    MX_SCATTER, /* the elements of the output that the first inputs are indices of =
+                   loop(themselves, last input), or the last input */
+    MX_KERNEL,  /* a kernel is launched: no axes; the strides of an operand are the bytes that
+                   it may use before its place and from there on */
+};
+
 /* One group of the last flush: what ran as one pass over memory. */
 struct mx_group_row {
     int n_operations;
-    const char *names[40]; /* of the operations, in the order they ran */
-    unsigned char
-        kinds[40]; /* of instruction.h: 1 reduction, 2 scan, 7 scatter, else elements */
+    const char *names[40];   /* of the operations, in the order they ran */
+    unsigned char kinds[40]; /* enum mx_kind */
     int ndim;
     intptr_t shape[8];
     int n_temporaries; /* results that never were in memory */
@@ -97,6 +111,10 @@ int mx_flush_stats_get(int number, struct mx_group_row *out); /* whether there i
 
 int mx_thread_count(void); /* threads that run groups, with the caller */
 void mx_set_thread_count(int count);
+
+/* Threads that this process can run at once: at least 1.  The count respects the affinity and
+ * the quotas of control groups, which are rounded up. */
+int mx_usable_thread_count(void);
 
 /* Metal devices of this machine: none where there is no Metal. */
 int mx_metal_device_count(void);

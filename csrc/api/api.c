@@ -14,6 +14,7 @@
 #include "cpu/kernels/ranges.h"
 #include "cpu/kernels/search.h"
 #include "cpu/plan/gather.h"
+#include "cpu/threads/cores.h"
 #include "cpu/threads/thread_pool.h"
 #include "digest.h"
 #include "gpu/gpu.h"
@@ -148,3 +149,5 @@ int mx_metal_set_kernel_limit(int limit)
 EXPORTED int mx_thread_count(void) { return mx_thread_pool_size(); }
 
 EXPORTED void mx_set_thread_count(int count) { mx_thread_pool_set_size(count); }
+
+int mx_usable_thread_count(void) { return mx_cores_count(); }

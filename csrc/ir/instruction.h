@@ -28,20 +28,6 @@ enum mx_device {
     MX_DEVICE,    /* a device, if it can */
 };
 
-enum mx_kind {
-    MX_MAP,    /* loop(inputs, outputs) for each element */
-    MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
-    MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
-    MX_ARGREDUCE,    /* output = the index along an axis that loop(input) gives */
-    MX_ARANGE,       /* a map over one axis; the loop's data tells where on it a block begins */
-    MX_BOUNDS_CHECK, /* fails if an element of its input is no index of an axis; no output */
-    MX_GATHER,  /* output = the elements of the last input that the others are indices of */
-    MX_SCATTER, /* the elements of the output that the first inputs are indices of =
-                   loop(themselves, last input), or the last input */
-    MX_KERNEL,  /* a kernel is launched: no axes; the strides of an operand are the bytes that
-                   it may use before its place and from there on */
-};
-
 #define MX_MAX_INDICES 3 /* arrays of one gather or scatter */
 
 /* What becomes of an index i of an axis of n elements. */

@@ -1,4 +1,4 @@
-"""The one module that talks to the C core: its tables, memory, queue and devices."""
+"""Access to the C core: its tables, memory, queue, threads and devices."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ except ModuleNotFoundError as error:
         "the C core of mxnp is not installed for this Python: run `pip install .` "
         f"in {_ROOT} (it needs a C compiler)"
     ) from error
-# Programs that ask for `np._core` mean NumPy's, which the package gives without ours.
+# A program that uses `np._core` means NumPy's module, which is found without this one.
 vars(sys.modules["mxnp"]).pop("_core", None)
 
-from mxnp import _bridge  # noqa: E402  (after the check that there is a core)
+from mxnp import _bridge  # noqa: E402  (after the check that the core exists)
 
 
 def _text(pointer: Any) -> str:
@@ -37,9 +37,9 @@ def core_version() -> str:
 
 
 def _check_fit() -> None:
-    """Refuse a core that was not built from the sources beside this Python code."""
+    """Raise an ImportError if the core was built from other sources than these."""
     script = _ROOT / "csrc" / "digest.py"
-    if not script.exists():  # installed, and so with its core
+    if not script.exists():  # an installed package has its own core
         return
     module = ModuleType("digest")
     SourceFileLoader("digest", str(script)).exec_module(module)
@@ -60,7 +60,7 @@ _EXCEPTIONS = {
 
 
 def check(status: int) -> None:
-    """Raise the exception that a status of the core stands for; MX_OK raises none."""
+    """Raise the exception of a status of the core, unless it is MX_OK."""
     if status != lib.MX_OK:
         raise _EXCEPTIONS[status](_text(lib.mx_error_message()))
 
@@ -76,13 +76,13 @@ class DType(NamedTuple):
 
     name: str
     c_type: str
-    msl_type: str  # empty where Metal has none
+    msl_type: str  # empty if Metal lacks the dtype
     itemsize: int  # bytes
     kind: str
 
 
 class Op(NamedTuple):
-    """One row of csrc/ir/ops.def, which explains the words."""
+    """One row of csrc/ir/ops.def, which explains the columns."""
 
     name: str
     nin: int
@@ -131,7 +131,7 @@ def ops() -> tuple[Op, ...]:
 
 @cache
 def metal_types() -> dict[str, str]:
-    """Return the names of the dtypes that Metal has, and what it calls them."""
+    """Return the MSL types of the dtypes that Metal has, by name."""
     return {row.name: row.msl_type for row in dtypes() if row.msl_type}
 
 
@@ -144,19 +144,28 @@ def memory_info() -> dict[str, int]:
 
     Returns
     -------
-    dict
-        Bytes, except the last:
-
+    dict of str to int
         ``in_use``
-            in blocks that arrays hold;
+            Bytes of blocks that arrays hold.
         ``cached``
-            in blocks kept for the next array of their size;
+            Bytes of blocks that are cached for later arrays of their size.
         ``peak``
-            the most that ever was in use;
+            The largest value of ``in_use`` so far, in bytes.
         ``limit``
-            the most that is kept (see `set_memory_limit`);
+            The limit of ``cached``, in bytes (see `set_memory_limit`).
         ``system_calls``
-            number of blocks that the pool did not have and asked of the system.
+            The number of blocks that the cache lacked and that were requested from the
+            system.
+
+    See Also
+    --------
+    clear_cache : Return the cached memory to the system.
+
+    Examples
+    --------
+    >>> import mxnp as np
+    >>> sorted(np.memory_info())
+    ['cached', 'in_use', 'limit', 'peak', 'system_calls']
     """
     info = ffi.new("struct mx_memory_info *")
     lib.mx_memory_info(info)
@@ -171,21 +180,21 @@ def memory_info() -> dict[str, int]:
 
 def set_memory_limit(nbytes: int) -> int:
     """
-    Set how much unused memory the pool keeps for the next arrays.
+    Set how much unused memory the pool caches for later arrays.
 
-    What is kept beyond the limit goes back to the system at once, that which was unused
-    for longest first. Arrays are not limited by it.
+    Cached memory above the limit is returned to the system immediately, starting with
+    the block that has been unused longest. The limit does not apply to arrays.
 
     Parameters
     ----------
     nbytes : int
-        Bytes; 0 keeps nothing. At the start it is a quarter of the memory that the
-        process may use, but not more than 8 GiB.
+        Limit in bytes; 0 disables the cache. The initial limit is a quarter of the
+        memory that the process may use, and at most 8 GiB.
 
     Returns
     -------
     int
-        The limit before, in bytes.
+        The previous limit, in bytes.
 
     Raises
     ------
@@ -200,13 +209,20 @@ def set_memory_limit(nbytes: int) -> int:
 
 
 def clear_cache() -> None:
-    """Give all memory that the pool keeps and no array holds back to the system."""
+    """
+    Return the cached memory to the system.
+
+    See Also
+    --------
+    memory_info : Return how much memory is cached.
+    set_memory_limit : Limit the cache.
+    """
     lib.mx_memory_trim(0)
 
 
 def refuse_memory(after: int, count: int) -> int:
     """
-    Let the core have no memory, for tests: `count` requests fail after `after` more.
+    Let `count` memory requests of the core fail after `after` more, for tests.
 
     Return how many have failed since the last call.
     """
@@ -218,7 +234,7 @@ def refuse_memory(after: int, count: int) -> int:
 
 
 def _set_threshold() -> None:
-    """Take MXNP_THRESHOLD from the environment."""
+    """Set the threshold to MXNP_THRESHOLD, if the environment has it."""
     text = os.environ.get("MXNP_THRESHOLD", "")
     if text:
         try:
@@ -240,9 +256,9 @@ os.register_at_fork(
 
 def finish() -> None:
     """
-    Run what is recorded at the end; print errors that nobody was told of.
+    Run the recorded operations at exit, and print their errors.
 
-    What programs compute even later, in finalizers for example, is not recorded.
+    Operations that run even later, in finalizers for example, are not recorded.
     """
     _bridge.set_threshold(sys.maxsize)
     while True:
@@ -252,7 +268,7 @@ def finish() -> None:
         except Exception as error:
             sys.excepthook(type(error), error.with_traceback(None), None)
             if _bridge.pending():
-                return  # it cannot run
+                return  # the queue cannot run
         else:
             return
 
@@ -262,50 +278,61 @@ atexit.register(finish)
 
 def synchronize() -> None:
     """
-    Wait until everything recorded has run.
+    Run all recorded operations and wait for their results.
 
-    Operations on large arrays are recorded and run when their results are needed:
-    when elements are printed, tested, converted or handed to other packages. This runs
-    them now, and gives their warnings.
+    Operations on large arrays are recorded. They run when their results are needed, for
+    example when elements are printed, tested, converted or passed to other packages.
+    This function runs them immediately, and issues their warnings.
 
     Raises
     ------
     IndexError
-        If an index that was computed is out of bounds, once; a note says where the
-        operation was recorded.
+        If an index of a recorded operation is out of bounds. A note on the exception
+        says where the operation was recorded. The error is raised once.
     MemoryError
-        If there is no memory for a result. It is tried again at the next need.
+        If there is no memory for a result. The operation runs again when its result is
+        needed next.
     """
     _bridge.flush()
 
 
+# -- Groups of the last flush ----------------------------------------------------------
+
+
 class Group(NamedTuple):
-    """What ran as one pass over memory."""
+    """A group of operations, which ran as one pass over memory."""
 
     operations: tuple[str, ...]
     shape: tuple[int, ...]
-    temporaries: int  # results that never were in memory
+    temporaries: int  # elided results
     bytes_read: int
     bytes_written: int
     threads: int
     seconds: float
 
 
-def _operation(name: str, kind: int) -> str:
-    """Name an operation of a row of the report: a ufunc by its method."""
-    method = {1: ".reduce", 2: ".accumulate", 7: ".at"}.get(kind, "")
-    return name if name == "put" else name + method
+BOUNDS_CHECK: int = lib.MX_BOUNDS_CHECK
+_METHODS: dict[int, str] = {
+    lib.MX_REDUCE: ".reduce",
+    lib.MX_SCAN: ".accumulate",
+    lib.MX_SCATTER: ".at",
+}
+
+
+def operation_name(name: str, kind: int) -> str:
+    """Return the name of an operation, with the ufunc method of its kind."""
+    return name if name == "put" else name + _METHODS.get(kind, "")
 
 
 def last_flush() -> list[Group]:
-    """Return what the last flush ran, at most 256 groups of it."""
+    """Return the groups that the last flush ran, at most 256 of them."""
     row = ffi.new("struct mx_group_row *")
     groups: list[Group] = []
     while lib.mx_flush_stats_get(len(groups), row):
         groups.append(
             Group(
                 tuple(
-                    _operation(_text(row.names[i]), row.kinds[i])
+                    operation_name(_text(row.names[i]), row.kinds[i])
                     for i in range(row.n_operations)
                 ),
                 tuple(row.shape[0 : row.ndim]),
@@ -319,16 +346,30 @@ def last_flush() -> list[Group]:
     return groups
 
 
+# -- Threads ---------------------------------------------------------------------------
+
+
+def usable_threads() -> int:
+    """Return how many threads the affinity and the container allow to run at once."""
+    count: int = lib.mx_usable_thread_count()
+    return count
+
+
 def get_num_threads() -> int:
     """
-    Return the number of threads that large operations are shared among.
+    Return the number of threads that large operations use.
 
     Returns
     -------
     int
-        At the start ``MXNP_NUM_THREADS`` if that is set, else ``OMP_NUM_THREADS``,
-        else as many as the process may use: the processors it may run on, and what its
-        container grants it. threadpoolctl may limit it later.
+        Number of threads, including the calling thread. The initial number is
+        ``MXNP_NUM_THREADS`` if it is set, or else ``OMP_NUM_THREADS``, or else the
+        number of processors that the affinity and the container of the process allow.
+        threadpoolctl may change it.
+
+    See Also
+    --------
+    set_num_threads
     """
     count: int = lib.mx_thread_count()
     return count
@@ -336,19 +377,19 @@ def get_num_threads() -> int:
 
 def set_num_threads(count: int) -> int:
     """
-    Set the number of threads that large operations are shared among.
+    Set the number of threads that large operations use.
 
-    Results do not depend on it.
+    Results do not depend on the number of threads.
 
     Parameters
     ----------
     count : int
-        Threads, the calling one among them; at most 64 are used.
+        Number of threads, including the calling thread. At most 64 are used.
 
     Returns
     -------
     int
-        The number before.
+        The previous number.
 
     Raises
     ------
@@ -364,13 +405,13 @@ def set_num_threads(count: int) -> int:
 
 # -- Devices --------------------------------------------------------------------------
 
-# In the order in which they use each other: Metal has no path for includes at run time.
+# Each file uses those before it: Metal has no include path at run time.
 _KERNELS = ("scalar", "element", "reduce", "scatter")
 
 
 @cache
 def kernel_text(name: str) -> str:
-    """Read a file of metal/, from the package or from the checkout."""
+    """Return the text of a file of metal/, from the package or from the checkout."""
     folders = (Path(__file__).parents[1] / "metal", _ROOT / "metal")
     folder = next(folder for folder in folders if folder.is_dir())
     return (folder / f"{name}.metal").read_text()
@@ -378,28 +419,28 @@ def kernel_text(name: str) -> str:
 
 @cache
 def kernel_prelude() -> bytes:
-    """Give what every kernel begins with."""
+    """Return the text that every kernel begins with."""
     texts = [kernel_text(name) for name in _KERNELS]
     return "".join([*texts, "/* -- end of prelude -- */\n"]).encode()
 
 
-_kept: list[Any] = []  # memory that the core uses
+_used_by_core: list[Any] = []  # memory that must not be freed
 
 
 def use_metal(threshold: int) -> None:
-    """Let groups of so many elements and more run on the Metal device."""
+    """Let groups of at least `threshold` elements run on the Metal device."""
     prelude = ffi.new("char[]", kernel_prelude())
-    _kept.append(prelude)
+    _used_by_core.append(prelude)
     lib.mx_metal_use(prelude, threshold)
 
 
 def is_metal_usable() -> bool:
-    """Tell whether kernels can run: not in a process that was forked."""
+    """Return whether kernels can run, which a forked process cannot do."""
     return bool(lib.mx_metal_usable())
 
 
 def metal_counts() -> dict[str, int]:
-    """Count what ran on the Metal device since the start, and what did not."""
+    """Return the counts of groups, dispatches and kernels on the Metal device."""
     counts = ffi.new("struct mx_metal_counts *")
     lib.mx_metal_count(counts)
     names = (
@@ -410,18 +451,18 @@ def metal_counts() -> dict[str, int]:
 
 
 def set_kernel_limit(limit: int) -> int:
-    """Set how many compiled kernels are kept; give the limit before."""
+    """Set how many compiled kernels are cached; return the previous limit."""
     before: int = lib.mx_metal_set_kernel_limit(limit)
     return before
 
 
 def metal_text() -> str:
-    """Return the text of the last kernel that was written for a group."""
+    """Return the text of the last kernel that was generated for a group."""
     return _text(lib.mx_metal_text())
 
 
 def metal_rejection() -> str:
-    """Return what the compiler said of the last kernel that it did not take."""
+    """Return the compiler's message about the last kernel that it rejected, or ""."""
     return _text(lib.mx_metal_rejection())
 
 
@@ -433,7 +474,7 @@ def metal_devices() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Empty where there is no Metal.
+        The names; empty on a machine without Metal.
     """
     count = lib.mx_metal_device_count()
     return tuple(_text(lib.mx_metal_device_name(device)) for device in range(count))

@@ -49,8 +49,6 @@ _READERS = {
     "iter": "a loop over the array",
     "buffer": "a buffer",
 }
-_METHODS = {1: ".reduce", 2: ".accumulate", 7: ".at"}  # by the kinds of instruction.h
-_CHECK = 5
 
 
 class _Places:
@@ -149,7 +147,9 @@ def _counted(counts: Iterable[tuple[Any, ...]], places: _Places) -> tuple[Any, .
             wait = waits[place, kind, _name(name)]
             for at, value in enumerate((calls, elements, nanoseconds)):
                 wait[at] += value
-        elif where in ("check", "spared") or (where in ENGINES and kind == _CHECK):
+        elif where in ("check", "spared") or (
+            where in ENGINES and kind == core.BOUNDS_CHECK
+        ):
             check = checks[place]
             cached = calls if where == "spared" else 0
             checked = (0, 0) if cached else (calls, elements)
@@ -157,11 +157,13 @@ def _counted(counts: Iterable[tuple[Any, ...]], places: _Places) -> tuple[Any, .
                 check[at] += value
         if where not in (*ENGINES, "numpy", "check") or _is_attribute(name):
             continue
-        method = _METHODS.get(kind, "") if where in ENGINES and name != "put" else ""
+        label = _name(name)
+        if where in ENGINES:
+            label = core.operation_name(label, kind)
         rows.append(
             Row(
                 place,
-                _name(name) + method,
+                label,
                 "cpu" if where == "check" else where,
                 calls,
                 elements,
@@ -321,8 +323,8 @@ class Counter:
         label = _name(name)
         if where == "wait":
             label = _reason(kind, label)
-        elif where in ENGINES and name != "put":
-            label += _METHODS.get(kind, "")
+        elif where in ENGINES:
+            label = core.operation_name(label, kind)
         return Event(
             where,
             label,
