@@ -13,7 +13,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
-from mxnp._engine.devices import check_known, devices, get_device
+from mxnp._engine.devices import check_device, devices, get_device
 from mxnp._namespace.mirror import cross
 
 from .standard import extend
@@ -38,7 +38,7 @@ def device_of(dtype: numpy.dtype[Any]) -> str:
 
 def _check(device: str, dtype: numpy.dtype[Any]) -> None:
     """Refuse what cannot be on the device that is asked for."""
-    check_known(device)
+    check_device(device)
     if device == "metal" and get_device() != "metal":
         raise ValueError(
             "device 'metal' is not the current one: use mxnp.set_device('metal') or "

@@ -17,7 +17,7 @@ from mxnp._array.methods import STANDARD
 from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function
 from mxnp._engine import core
-from mxnp._engine.devices import check_known, devices, get_device
+from mxnp._engine.devices import check_device, devices, get_device
 from mxnp._namespace.mirror import cross
 
 __all__ = ["argsort", "extend", "populate"]
@@ -96,7 +96,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         if device != "metal":
             found: dict[str, Any] = super().default_dtypes(device=device)
             return found
-        check_known(device)
+        check_device(device)
         of_device: dict[str, Any] = super().default_dtypes()
         of_device["real floating"] = numpy.dtype("float32")
         of_device["complex floating"] = numpy.dtype("complex64")
@@ -121,7 +121,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         if device != "metal":
             all_of_them: dict[str, Any] = super().dtypes(device=device, kind=kind)
             return all_of_them
-        check_known(device)
+        check_device(device)
         known = core.metal_types()
         found = super().dtypes(kind=kind)
         return {name: dtype for name, dtype in found.items() if name in known}

@@ -1,30 +1,25 @@
-"""Devices: where recorded operations run.
+"""Devices, on which recorded operations run.
 
-The GPU of a Mac shares its memory with the processor: an array is on both. What is
-chosen is where operations are computed.
+The GPU of a Mac shares its memory with the processor, so an array is on both devices.
+The setting decides only where operations are computed.
 """
 
 from __future__ import annotations
-
-import os
 
 from mxnp._bridge import DEVICE, DOUBLES
 
 from . import core
 from .settings import Block, Setting
 
-_device = Setting(DEVICE, "device", ("auto", "cpu", "metal"))
-_float64 = Setting(DOUBLES, "float64 policy", ("cpu", "error", "float32"))
-
 
 def devices() -> tuple[str, ...]:
     """
-    Return the devices that operations can run on.
+    Return the devices on which operations can run.
 
     Returns
     -------
     tuple of str
-        "cpu" and, where there is a GPU that Metal can use, "metal".
+        "cpu" and, on machines with a GPU that Metal supports, "metal".
 
     Examples
     --------
@@ -35,70 +30,91 @@ def devices() -> tuple[str, ...]:
     return ("cpu", "metal") if core.metal_devices() else ("cpu",)
 
 
-def _check(name: str) -> str:
-    """Refuse a device that this machine has not."""
+def _check(name: str) -> None:
     if name == "metal" and not core.metal_devices():
         raise ValueError("device 'metal' is not available: this machine has no Metal")
-    return name
+
+
+_device = Setting(DEVICE, "device", ("auto", "cpu", "metal"), _check)
+_device.read_environment("MXNP_DEVICE")
+_float64 = Setting(DOUBLES, "float64 policy", ("cpu", "error", "float32"))
+
+_AUTO_THRESHOLD = 2**17  # elements from which a kernel is expected to be faster
+
+if core.metal_devices():
+    core.use_metal(_AUTO_THRESHOLD)
 
 
 def get_device() -> str:
     """
-    Return the device that operations are recorded for.
+    Return the device for which operations are recorded.
 
     Returns
     -------
-    str
-        "cpu", "metal" or "auto".
+    {"auto", "cpu", "metal"}
+        The device of the block, or else of the process.
+
+    See Also
+    --------
+    set_device, device, devices
     """
     return _device.get()
 
 
 def set_device(name: str) -> str:
     """
-    Set the device that operations of all threads are recorded for.
+    Set the device for which operations of all threads are recorded.
 
     Parameters
     ----------
     name : {"auto", "cpu", "metal"}
-        With "metal" everything that is recorded runs on the GPU if it can: it has no
-        float64 and complex128. With "auto", the first setting where there is a GPU,
-        what is large enough to pay for a launch does. The environment variable
-        ``MXNP_DEVICE`` sets the first one. Without effect on small arrays, which NumPy
-        computes at once.
+        With "metal", every recorded operation runs on the GPU if the GPU supports it;
+        it lacks float64 and complex128. With "auto", only operations that are large
+        enough to be faster there do. The environment variable ``MXNP_DEVICE`` sets the
+        initial device, which is otherwise "auto".
 
     Returns
     -------
-    str
-        The device before.
+    {"auto", "cpu", "metal"}
+        The previous device.
 
     Raises
     ------
     ValueError
-        If there is no such device.
+        If `name` is not a device, or this machine lacks it.
 
     See Also
     --------
-    device : Set the device of a block.
+    device : Set the device for a block.
+    set_float64_policy : Set what happens to float64 on the GPU.
+
+    Notes
+    -----
+    Operations on arrays below the threshold are not recorded. NumPy computes them on
+    the processor.
     """
-    return _device.set(_check(name))
+    return _device.set(name)
 
 
 class device(Block):  # noqa: N801
     """
-    Context manager: the device that operations of a block are recorded for.
+    Context manager that sets the device for a block.
 
-    It holds for the thread or task that runs the block, as `numpy.errstate` does.
+    The device applies to the thread or task that runs the block, like `numpy.errstate`.
 
     Parameters
     ----------
     name : {"auto", "cpu", "metal"}
-        See `set_device`.
+        The device; see `set_device`.
 
     Raises
     ------
     ValueError
-        If there is no such device.
+        If `name` is not a device, or this machine lacks it.
+
+    See Also
+    --------
+    set_device : Set the device for the process.
 
     Examples
     --------
@@ -111,70 +127,55 @@ class device(Block):  # noqa: N801
     __module__ = "mxnp"
     _setting = _device
 
-    def __init__(self, name: str) -> None:
-        super().__init__(_check(name))
-
 
 def get_float64_policy() -> str:
     """
-    Return what becomes of float64 and complex128 on a device that has none.
+    Return what happens to float64 and complex128 on a device that lacks them.
 
     Returns
     -------
-    str
-        "cpu", "error" or "float32".
+    {"cpu", "error", "float32"}
+        The policy; see `set_float64_policy`.
     """
     return _float64.get()
 
 
 def set_float64_policy(policy: str) -> str:
     """
-    Set what becomes of float64 and complex128 on a device that has none.
+    Set what happens to float64 and complex128 on a device that lacks them.
 
     Parameters
     ----------
     policy : {"cpu", "error", "float32"}
-        With "cpu" the processor computes with them, exactly. With "error", recording
-        such an operation for device "metal" raises a TypeError, which shows where a
-        program leaves float32. With "float32", new arrays of floats are float32 while
-        "metal" is the device, and complex ones complex64, unless the call names a
-        dtype: those of `zeros`, `linspace`, `array` of Python's numbers, random ones.
+        The initial policy is "cpu":
+
+        - "cpu": the processor computes operations on these dtypes, exactly;
+        - "error": recording such an operation for device "metal" raises a TypeError,
+          which shows where a program leaves float32;
+        - "float32": while "metal" is the device, new arrays of floats are float32 and
+          new arrays of complex numbers are complex64, unless the call names a dtype.
+          This applies to `zeros`, `linspace`, `array` of Python numbers, random numbers
+          and others.
 
     Returns
     -------
-    str
-        The policy before.
+    {"cpu", "error", "float32"}
+        The previous policy.
 
     Raises
     ------
     ValueError
-        If there is no such policy.
+        If `policy` is not one of these.
     """
     return _float64.set(policy)
 
 
 def may_use_metal() -> bool:
-    """Tell whether what is recorded now may run on a Metal device."""
+    """Return whether operations recorded now may run on a Metal device."""
     return get_device() != "cpu" and bool(devices()[1:]) and core.is_metal_usable()
 
 
-def check_known(name: str) -> None:
-    """Refuse what is not one of `devices`."""
+def check_device(name: str) -> None:
+    """Raise a ValueError if this machine lacks the device."""
     if name not in devices():
         raise ValueError(f"device {name!r} is not available: use one of {devices()}")
-
-
-def _start() -> None:
-    """Take MXNP_DEVICE from the environment."""
-    chosen = os.environ.get("MXNP_DEVICE") or "auto"
-    try:
-        set_device(chosen)
-    except ValueError as error:
-        raise ImportError(f"MXNP_DEVICE is {chosen!r}: {error}") from None
-    if core.metal_devices():
-        core.use_metal(_AUTO_THRESHOLD)
-
-
-_AUTO_THRESHOLD = 2**17  # elements, from which on a launch is expected to pay
-
-_start()

@@ -1,59 +1,68 @@
-"""strict and fast: whether what NumPy promises is kept where it costs time."""
+"""The modes strict and fast: whether guarantees of NumPy that cost time are kept."""
 
 from __future__ import annotations
-
-import os
 
 from mxnp._bridge import FAST
 
 from .settings import Block, Setting
 
 _mode = Setting(FAST, "mode", ("strict", "fast"))
+_mode.read_environment("MXNP_MODE")
 
 
 def get_mode() -> str:
     """
-    Return the mode that operations are recorded in.
+    Return the mode in which operations are recorded.
 
     Returns
     -------
-    str
-        "strict" or "fast".
+    {"strict", "fast"}
+        The mode of the block, or else of the process.
+
+    See Also
+    --------
+    set_mode, mode
     """
     return _mode.get()
 
 
 def set_mode(name: str) -> str:
     """
-    Set the mode of all threads; a block of `mode` has its own.
+    Set the mode in which operations of all threads are recorded.
 
-    Strict mode is NumPy. Fast mode gives up four things: the check of index arrays (a
-    read takes the nearest element, a write leaves out what is out of bounds; negative
-    indices count from the end), NumPy scalars (a reduction to one element gives an
-    array of no dimensions, which need not be computed yet), floating-point warnings,
-    and the last bits of transcendental functions.
+    Strict mode keeps every guarantee of NumPy. Fast mode gives up four of them:
 
-    What is below the threshold NumPy does at once, in either mode: there a bad index
-    raises an IndexError.
+    - index checks: a read out of bounds returns the nearest element, and a write out of
+      bounds is skipped. Negative indices count from the end;
+    - NumPy scalars: a reduction to one element returns a 0-d array, which may stay
+      lazy;
+    - floating-point warnings;
+    - the last bits of transcendental functions.
 
     Parameters
     ----------
     name : {"strict", "fast"}
-        The mode. The environment variable ``MXNP_MODE`` sets the first one.
+        The mode. The environment variable ``MXNP_MODE`` sets the initial mode, which is
+        otherwise "strict".
 
     Returns
     -------
-    str
-        The mode before.
+    {"strict", "fast"}
+        The previous mode.
 
     Raises
     ------
     ValueError
-        If there is no such mode.
+        If `name` is not a mode.
 
     See Also
     --------
-    mode : Set the mode of a block.
+    mode : Set the mode for a block.
+
+    Notes
+    -----
+    Operations on arrays below the threshold are not recorded. NumPy computes them in
+    both modes, so an index out of bounds raises an IndexError.
 
     Examples
     --------
@@ -70,19 +79,23 @@ def set_mode(name: str) -> str:
 
 class mode(Block):  # noqa: N801
     """
-    Context manager: the mode of what is recorded in a block.
+    Context manager that sets the mode for a block.
 
-    It holds for the thread or task that runs the block, as `numpy.errstate` does.
+    The mode applies to the thread or task that runs the block, like `numpy.errstate`.
 
     Parameters
     ----------
     name : {"strict", "fast"}
-        See `set_mode`.
+        The mode; see `set_mode`.
 
     Raises
     ------
     ValueError
-        If there is no such mode.
+        If `name` is not a mode.
+
+    See Also
+    --------
+    set_mode : Set the mode for the process.
 
     Examples
     --------
@@ -94,6 +107,3 @@ class mode(Block):  # noqa: N801
 
     __module__ = "mxnp"
     _setting = _mode
-
-
-set_mode(os.environ.get("MXNP_MODE") or "strict")

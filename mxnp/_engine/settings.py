@@ -1,7 +1,9 @@
-"""Settings of the process, which a block may have otherwise."""
+"""Settings that apply to the process, and that a block may override."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from types import TracebackType
 
@@ -10,55 +12,73 @@ from mxnp import _bridge
 
 class Setting:
     """
-    One of a few words, for the process or for the context of a block.
+    A setting with a few named values.
 
     Parameters
     ----------
     number : int
-        What the bridge knows it by.
+        The number of the setting in the bridge.
     name : str
-        What it is called in messages.
-    words : tuple of str
+        Its name in messages.
+    values : tuple of str
         Its values, in the order of the bridge's numbers.
+    check : callable, optional
+        Called with a value. It raises a ValueError if the value is not available.
     """
 
-    def __init__(self, number: int, name: str, words: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        number: int,
+        name: str,
+        values: tuple[str, ...],
+        check: Callable[[str], None] = lambda value: None,
+    ) -> None:
         self.number = number
         self.name = name
-        self.words = words
+        self.values = values
+        self.check = check
         self.of_context: ContextVar[int | None] = ContextVar(name, default=None)
 
-    def value(self, word: str) -> int:
-        """Give the number of a word; a ValueError if there is none."""
-        if word in self.words:
-            return self.words.index(word)
-        *others, last = map(repr, self.words)
+    def find_number(self, value: str) -> int:
+        """Return the number of a value, or raise a ValueError."""
+        if value in self.values:
+            self.check(value)
+            return self.values.index(value)
+        *others, last = map(repr, self.values)
         choice = f"{', '.join(others)} or {last}" if others else last
-        raise ValueError(f"{self.name} must be {choice}, not {word!r}")
+        raise ValueError(f"{self.name} must be {choice}, not {value!r}")
 
     def get(self) -> str:
-        """Give the word that holds now."""
-        return self.words[_bridge.get_setting(self.number)]
+        """Return the value that applies here."""
+        return self.values[_bridge.get_setting(self.number)]
 
-    def set(self, word: str) -> str:
-        """Set the word of the process; give that which held before."""
+    def set(self, value: str) -> str:
+        """Set the value for the process, and return the previous value."""
         before = self.get()
-        _bridge.set_setting(self.number, self.value(word))
+        _bridge.set_setting(self.number, self.find_number(value))
         return before
+
+    def read_environment(self, variable: str) -> None:
+        """Set the initial value to that of an environment variable, if it is set."""
+        value = os.environ.get(variable) or self.values[0]
+        try:
+            self.set(value)
+        except ValueError as error:
+            raise ImportError(f"{variable} is {value!r}: {error}") from None
 
 
 class Block:
-    """Context manager: a setting of the thread or task that runs a block."""
+    """Context manager that sets a setting for the thread or task of a block."""
 
     _setting: Setting
 
     def __init__(self, name: str) -> None:
-        self._value = self._setting.value(name)
+        self._number = self._setting.find_number(name)
         self._tokens: list[Token[int | None]] = []
 
     def __enter__(self) -> Block:
         _bridge.use_context(self._setting.number, self._setting.of_context.get)
-        self._tokens.append(self._setting.of_context.set(self._value))
+        self._tokens.append(self._setting.of_context.set(self._number))
         return self
 
     def __exit__(

@@ -173,7 +173,11 @@ def test_the_page_names_every_variable():
     code = "".join(
         p.read_text() for p in sources("mxnp", ".py") + sources("csrc", ".c", ".m")
     )
-    read = set(re.findall(r'(?:environ\.get|getenv|_listed)\("(MXNP_\w+)"', code))
+    read = set(
+        re.findall(
+            r'(?:environ\.get|getenv|_listed|read_environment)\("(MXNP_\w+)"', code
+        )
+    )
     table = PAGE.partition("## Environment variables")[2].partition("\n## ")[0]
     named = re.findall(r"`(MXNP_[A-Z_]+)`", table)
     assert set(named) == read
@@ -183,7 +187,7 @@ def test_the_page_names_every_variable():
     ("name", "error"),
     [
         ("MXNP_DEVICE", "ImportError: MXNP_DEVICE is 'x'"),
-        ("MXNP_MODE", "ValueError: mode must be 'strict' or 'fast'"),
+        ("MXNP_MODE", "ImportError: MXNP_MODE is 'x': mode must be 'strict' or 'fast'"),
         ("MXNP_THRESHOLD", "ImportError: MXNP_THRESHOLD must be a number"),
         ("MXNP_NUM_THREADS", ""),
         ("MXNP_FUSE", ""),
