@@ -1,4 +1,4 @@
-"""What the last flush did, in words."""
+"""The report on the last flush."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from .figures import count, nbytes, time
 
 def explain(file: TextIO | None = None) -> None:
     """
-    Print what the last flush did.
+    Print a report on the last flush.
 
-    Operations on large arrays are recorded and run together, in groups: each is one
-    pass over memory, on blocks that stay in the cache. For each group this prints its
-    operations in the order they ran, the shape they go over, the results that never
-    were in memory, the bytes that were read and written, the threads and the time.
+    Operations on large arrays are recorded. A flush runs them in groups, and each group
+    is one pass over memory, in blocks that stay in the cache. The report lists for each
+    group its operations in the order in which they ran, its shape, the number of
+    results that were never in memory, the bytes read and written, the threads and the
+    time.
 
     Parameters
     ----------
     file : file object, optional
-        Where to print, by default ``sys.stdout``.
+        Where to print; by default ``sys.stdout``.
 
     Notes
     -----
-    Bytes are those of the arrays that a group reads and writes, each counted once.
-    Groups after the 256th are not listed. What NumPy ran at once, because arrays were
-    small or an operation can't be recorded, is not part of a flush.
+    The bytes are those of the arrays that a group reads and writes. Each array counts
+    once. The report lists at most 256 groups. It does not include operations that NumPy
+    computed because the arrays were small or the operation cannot be recorded.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def _describe(number: int, group: Group) -> list[str]:
 
 
 def _paragraph(head: str, parts: Sequence[str]) -> list[str]:
-    """Wrap a list between its parts alone."""
+    """Wrap a list; break lines only between its parts."""
     whole = ", ".join(part.replace(" ", "\xa0") for part in parts)
     blank = " " * len(head)
     lines = textwrap.wrap(whole, 88, initial_indent=head, subsequent_indent=blank)

@@ -1,15 +1,15 @@
-"""Figures as people read them: three digits and a unit."""
+"""Numbers with units, in three digits."""
 
 from __future__ import annotations
 
 
 def count(n: int, noun: str) -> str:
-    """Give a number of things: 1 byte, 2 bytes."""
+    """Return a number and a noun: 1 byte, 2 bytes."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def nbytes(n: int) -> str:
-    """Give a number of bytes, in powers of 1000."""
+    """Return a number of bytes with its unit, a power of 1000."""
     if n < 1000:
         return count(n, "byte")
     size = n / 1000
@@ -21,7 +21,7 @@ def nbytes(n: int) -> str:
 
 
 def time(seconds: float) -> str:
-    """Give seconds."""
+    """Return a duration with its unit, from seconds to microseconds."""
     for unit, part in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= part:
             return f"{_three_digits(seconds / part)} {unit}"
