@@ -1,3 +1,3 @@
-"""The array, its ufuncs, methods and `.at`."""
+"""The array class, its ufuncs, its methods and the attribute `.at`."""
 
 from . import deferred_warnings as deferred_warnings

@@ -1,4 +1,4 @@
-"""``a.at[key]``: arrays made from others by changing elements."""
+"""``a.at[key]``, which returns copies of an array with changed elements."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._engine import core
 from mxnp._engine.devices import device
 
 from .ndarray import ndarray
-from .ufunc import named, ufunc
+from .ufunc import OPERATIONS, named, ufunc
 
 _MODES = ("clip", "drop", "fill", "promise_in_bounds", "wrap")
 
 
 class At:
     """
-    Selects elements to make a new array from: ``a.at[key].add(values)``.
+    Select elements of an array, for a copy in which they are changed.
 
-    The key is any that ``a[key]`` takes. Each method gives a copy of the array with the
-    elements selected changed as ``ufunc.at`` changes them: one that is selected more
-    than once is changed as often, in the order of the key.
+    The key is any key of ``a[key]``. Each method of ``a.at[key]`` returns a copy of the
+    array in which the selected elements are changed. As with ``ufunc.at``, an element
+    that is selected repeatedly is changed repeatedly, in the order of the key.
 
-    Unlike NumPy, which has no such attribute. It is that of MLX, JAX and
-    `array_api_extra`.
+    Notes
+    -----
+    Unlike NumPy, whose arrays have no such attribute. MLX, JAX and `array_api_extra`
+    have it.
 
     See Also
     --------
@@ -57,30 +58,32 @@ class At:
 
 class Selection:
     """
-    Elements that a key selects of an array.
+    Elements of an array that a key selects.
 
-    There is a method for each ufunc of two inputs, such as ``add``, ``multiply`` or
-    ``logical_and``, and ``max``, ``min`` and ``divide`` as short names. All take the
-    values, an array that is broadcast to the shape of ``a[key]``, and two keywords.
+    There is a method for each ufunc with two inputs and one output, such as ``add``,
+    ``multiply`` or ``logical_and``. ``max``, ``min`` and ``divide`` are short names.
+    Each method takes the values, an array that can be broadcast to the shape of
+    ``a[key]``.
 
     Parameters
     ----------
     array : ndarray
         The array, of any shape and dtype.
     key : object
-        Any index that NumPy takes.
+        Any index of NumPy.
 
     Notes
     -----
-    ``mode`` says what becomes of indices out of bounds:
+    The parameter ``mode`` of the methods decides what happens to indices out of bounds:
 
-    - None: as in ``a[key]``, an IndexError, or what fast mode makes of them;
-    - "clip": the nearest element, where negative indices count from the end;
-    - "wrap": the index modulo the size of the axis;
-    - "drop" and "fill": such an element is left out; `get` gives ``fill_value`` for it;
+    - None: as for ``a[key]``. They raise an IndexError, or fast mode handles them;
+    - "clip": the nearest element is used. Negative indices count from the end;
+    - "wrap": the index modulo the size of the axis is used;
+    - "drop" and "fill": the index is skipped, and `get` returns ``fill_value`` for it;
     - "promise_in_bounds": as None.
 
-    ``indices_are_sorted`` and ``unique_indices`` of JAX are accepted and not needed.
+    The parameters ``indices_are_sorted`` and ``unique_indices`` of JAX are accepted and
+    have no effect.
     """
 
     __slots__ = ("_array", "_key")
@@ -97,36 +100,39 @@ class Selection:
         unique_indices: bool = False,
     ) -> Any:
         """
-        Give the elements, as ``a[key]`` does.
+        Return the selected elements, as ``a[key]`` does.
 
         Parameters
         ----------
         mode : {None, "clip", "wrap", "drop", "fill", "promise_in_bounds"}
-            See the class.
+            How to handle indices out of bounds; see `Selection`.
         fill_value : scalar, optional
-            What "drop" and "fill" give for an index out of bounds; by default NaN, or
-            the least value of a signed integer dtype, the greatest of an unsigned one.
+            The value for an index out of bounds, with the modes "drop" and "fill". By
+            default it is NaN, the least value of a signed integer dtype, the greatest
+            value of an unsigned one, or True.
+        indices_are_sorted, unique_indices : bool, optional
+            Without effect.
 
         Returns
         -------
         ndarray or scalar
-            A copy where ``a[key]`` is a view.
+            The elements. Unlike ``a[key]``, an array is never a view.
 
         Raises
         ------
         IndexError
             If an index is out of bounds and the mode is None.
         ValueError
-            If there is no such mode.
+            If `mode` is not a mode.
         """
         _check(mode)
         if mode in ("drop", "fill"):
             if fill_value is None:
-                fill_value = _filling(self._array.dtype)
-            padded, key = _padded(self._array, self._key)
+                fill_value = _default_fill_value(self._array.dtype)
+            padded, key = _pad(self._array, self._key)
             _fill_ends(padded, self._array.shape, fill_value)
             return padded[key]
-        result = self._array[_within(self._array.shape, self._key, mode)]
+        result = self._array[_adapt_key(self._array.shape, self._key, mode)]
         return result.copy() if isinstance(result, ndarray) else result
 
     def set(
@@ -138,29 +144,33 @@ class Selection:
         unique_indices: bool = False,
     ) -> ndarray:
         """
-        Give a copy with the elements set to values, the last one of several.
+        Return a copy of the array in which the elements are set to values.
+
+        An element that is selected repeatedly is set to the last of its values.
 
         Parameters
         ----------
         values : array_like
-            Cast to the dtype of the array as by an assignment.
+            The values. They are cast to the dtype of the array, as by an assignment.
         mode : {None, "clip", "wrap", "drop", "fill", "promise_in_bounds"}
-            See the class.
+            How to handle indices out of bounds; see `Selection`.
+        indices_are_sorted, unique_indices : bool, optional
+            Without effect.
 
         Returns
         -------
         ndarray
-            New, of the array's shape and dtype.
+            A new array with the array's shape and dtype.
 
         Raises
         ------
         IndexError
             If an index is out of bounds and the mode is None.
         ValueError
-            If the values cannot be broadcast, or there is no such mode.
+            If the values cannot be broadcast, or `mode` is not a mode.
         """
         row = _bridge.ASSIGN
-        return _changed(self._array, self._key, mode, _assign, values, row=row)
+        return _copy_and_change(self._array, self._key, mode, _assign, values, row=row)
 
     def apply(
         self,
@@ -171,20 +181,29 @@ class Selection:
         unique_indices: bool = False,
     ) -> ndarray:
         """
-        Give a copy with a function applied to the elements.
+        Return a copy of the array with a function applied to the elements.
 
         Parameters
         ----------
         func : callable
-            A ufunc of one input is applied as often as an element is selected; any
-            other function is called once, with the array of elements.
+            A ufunc with one input is applied as often as an element is selected. Any
+            other function is called once, with the array of the selected elements.
         mode : {None, "clip", "wrap", "drop", "fill", "promise_in_bounds"}
-            See the class.
+            How to handle indices out of bounds; see `Selection`.
+        indices_are_sorted, unique_indices : bool, optional
+            Without effect.
 
         Returns
         -------
         ndarray
-            New, of the array's shape and dtype.
+            A new array with the array's shape and dtype.
+
+        Raises
+        ------
+        IndexError
+            If an index is out of bounds and the mode is None.
+        ValueError
+            If `mode` is not a mode.
         """
 
         def change(array: Any, key: Any) -> None:
@@ -194,7 +213,7 @@ class Selection:
             else:
                 array[key] = func(array[key])
 
-        return _changed(self._array, self._key, mode, change)
+        return _copy_and_change(self._array, self._key, mode, change)
 
     def __repr__(self) -> str:
         return f"<elements {self._key!r} of {object.__repr__(self._array)}>"
@@ -213,7 +232,7 @@ def _assign(array: Any, key: Any, values: Any) -> None:
     array[key] = values
 
 
-def _changed(
+def _copy_and_change(
     array: ndarray,
     key: Any,
     mode: str | None,
@@ -222,28 +241,29 @@ def _changed(
     row: int | None = None,
     in_order: bool = False,
 ) -> ndarray:
-    """Give a copy, changed: by the core where it can, if elements are left out.
+    """Return a changed copy.
 
-    In order: by the core where a device keeps it, else by the processor.
+    The core updates the copy if out-of-bounds indices are skipped, or if the updates
+    must run in order. What the core cannot update in order, the processor does.
     """
     _check(mode)
     copy: ndarray = array.copy(order="K")
-    leaves_out = mode in ("drop", "fill")
-    if not leaves_out:
-        key = _within(array.shape, key, mode)
-    if row is not None and (leaves_out or in_order):
-        bounds = _bridge.DROP if leaves_out else _bridge.IN_BOUNDS
+    skips = mode in ("drop", "fill")
+    if not skips:
+        key = _adapt_key(array.shape, key, mode)
+    if row is not None and (skips or in_order):
+        bounds = _bridge.DROP if skips else _bridge.IN_BOUNDS
         done = _bridge.update(row, copy, key, values[0], bounds, in_order)
         if done is not NotImplemented:
             return copy
     with device("cpu") if in_order else nullcontext():
-        if not leaves_out:
+        if not skips:
             change(copy, key, *values)
             return copy
-        padded, key = _padded(array, key)
+        padded, key = _pad(array, key)
         change(padded, key, *values)
-        copy = padded[tuple(slice(n) for n in array.shape)].copy()
-        return copy
+        changed: ndarray = padded[tuple(slice(n) for n in array.shape)].copy()
+        return changed
 
 
 def _is_basic(key: Any) -> bool:
@@ -251,9 +271,11 @@ def _is_basic(key: Any) -> bool:
     return all(item is None or item is ... or isinstance(item, slice) for item in items)
 
 
-def _method(op: Any, name: str) -> Callable[..., ndarray]:
+def _make_method(op: Any) -> Callable[..., ndarray]:
+    """Return the method of Selection for a ufunc."""
+
     def change(array: Any, key: Any, values: Any) -> None:
-        # A complex quotient by one of Python's numbers is rounded twice by ufunc.at.
+        # ufunc.at rounds the quotient of a complex and a Python number twice.
         is_exact = array.dtype.kind != "c" or isinstance(values, ndarray)
         if _is_basic(key) and is_exact:
             view = array[key]
@@ -270,28 +292,38 @@ def _method(op: Any, name: str) -> Callable[..., ndarray]:
         unique_indices: bool = False,
         deterministic: bool = False,
     ) -> ndarray:
-        given = self._array, self._key, mode, change, values
-        return _changed(*given, row=op.operation, in_order=deterministic)
+        return _copy_and_change(
+            self._array,
+            self._key,
+            mode,
+            change,
+            values,
+            row=op.operation,
+            in_order=deterministic,
+        )
 
+    name = op.__name__
     method.__name__, method.__qualname__ = name, f"Selection.{name}"
     method.__doc__ = f"""
-        Give a copy with ``{op.__name__}.at`` of the elements and values.
+        Return a copy of the array, updated by ``{name}.at`` with values.
 
         Parameters
         ----------
         values : array_like
-            Broadcast to the shape of ``a[key]``.
+            Values that can be broadcast to the shape of ``a[key]``.
         mode : {{None, "clip", "wrap", "drop", "fill", "promise_in_bounds"}}
-            See the class.
+            How to handle indices out of bounds; see `Selection`.
+        indices_are_sorted, unique_indices : bool, optional
+            Without effect.
         deterministic : bool, optional
-            Whether floats of repeated indices are updated in the order of the values
-            also on device "metal": by sorting them or, where that is slow or would not
-            give NumPy's bits, on the processor.
+            Whether floats at repeated indices are updated in the order of the values on
+            device "metal" too. The updates are sorted. If that is slow, or would not
+            return NumPy's bits, they run on the processor.
 
         Returns
         -------
         ndarray
-            New, of the array's shape and dtype.
+            A new array with the array's shape and dtype.
 
         Raises
         ------
@@ -300,24 +332,24 @@ def _method(op: Any, name: str) -> Callable[..., ndarray]:
         TypeError
             If the ufunc has no loop for the dtypes.
         ValueError
-            If the values cannot be broadcast, or there is no such mode.
+            If the values cannot be broadcast, or `mode` is not a mode.
         """
     return method
 
 
-for _op in core.ops():
-    if _op.nin == 2 and _op.nout == 1 and hasattr(numpy, _op.name):
-        setattr(Selection, _op.name, _method(named(getattr(numpy, _op.name)), _op.name))
+for _ufunc in OPERATIONS:
+    if _ufunc.nin == 2 and _ufunc.nout == 1:
+        setattr(Selection, _ufunc.__name__, _make_method(named(_ufunc)))
 Selection.max, Selection.min = Selection.maximum, Selection.minimum  # type: ignore[attr-defined]
 
 
 # -- Indices out of bounds -------------------------------------------------------------
 
 
-def _expanded(shape: tuple[int, ...], key: Any) -> list[tuple[Any, int]]:
-    """Give the items of a key with the first axis of each, without an Ellipsis."""
+def _expand(shape: tuple[int, ...], key: Any) -> list[tuple[Any, int]]:
+    """Return the items of a key with the first axis of each; replace an Ellipsis."""
     items = list(key) if isinstance(key, tuple) else [key]
-    used = sum(_axes_of(item) for item in items if item is not ...)
+    used = sum(_count_axes(item) for item in items if item is not ...)
     axis, out = 0, []
     for item in items:
         if item is ...:
@@ -326,11 +358,11 @@ def _expanded(shape: tuple[int, ...], key: Any) -> list[tuple[Any, int]]:
                 axis += 1
             continue
         out.append((item, axis))
-        axis += _axes_of(item)
+        axis += _count_axes(item)
     return out
 
 
-def _axes_of(item: Any) -> int:
+def _count_axes(item: Any) -> int:
     if item is None:
         return 0
     if isinstance(item, bool | numpy.bool_):
@@ -340,7 +372,7 @@ def _axes_of(item: Any) -> int:
 
 
 def _is_index(item: Any) -> bool:
-    """Tell whether an item of a key is an integer, or an array or list of them."""
+    """Return whether an item is an integer, or an array or list of integers."""
     if isinstance(item, bool | numpy.bool_ | slice) or item is None or item is ...:
         return False
     if isinstance(item, int | numpy.integer):
@@ -349,15 +381,12 @@ def _is_index(item: Any) -> bool:
 
 
 def _is_mask(item: Any) -> bool:
-    return (
-        bool(numpy.asarray(item).dtype == bool)
-        if isinstance(item, list)
-        else (item.dtype == bool)
-    )
+    array = numpy.asarray(item) if isinstance(item, list) else item
+    return bool(array.dtype == bool)
 
 
 def _indices(item: Any) -> Any:
-    """Give an item as an array of signed integers, or as an int."""
+    """Return an item as an array of signed integers, or as an int."""
     if isinstance(item, int | numpy.integer):
         return int(item)
     return _array(item).astype(numpy.int64)
@@ -373,62 +402,62 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return numpy.where(condition, x, y)
 
 
-def _mapped(shape: tuple[int, ...], key: Any, change: Callable[..., Any]) -> Any:
-    """Give the key with ``change(indices, size)`` in the place of the indices."""
+def _map_indices(shape: tuple[int, ...], key: Any, change: Callable[..., Any]) -> Any:
+    """Return the key with ``change(indices, size)`` in place of the indices."""
     out = []
-    for item, axis in _expanded(shape, key):
+    for item, axis in _expand(shape, key):
         is_index = _is_index(item) and axis < len(shape)
         out.append(change(_indices(item), shape[axis]) if is_index else item)
     return tuple(out)
 
 
-def _clipped(i: Any, size: int) -> Any:
+def _clip(i: Any, size: int) -> Any:
     i = _where(i < 0, i + size, i)
     i = _where(i < 0, 0, i)
     return _where(i < size, i, size - 1)
 
 
-def _marked(i: Any, size: int) -> Any:
-    """Give `size` for what is not there."""
+def _mark_missing(i: Any, size: int) -> Any:
+    """Replace indices out of bounds by `size`."""
     i = _where(i < 0, i + size, i)
     return _where((i < 0) | (i > size), size, i)
 
 
-def _within(shape: tuple[int, ...], key: Any, mode: str | None) -> Any:
+def _adapt_key(shape: tuple[int, ...], key: Any, mode: str | None) -> Any:
     if mode == "clip":
-        return _mapped(shape, key, _clipped)
+        return _map_indices(shape, key, _clip)
     if mode == "wrap":
-        return _mapped(shape, key, lambda i, size: i % size)
+        return _map_indices(shape, key, lambda i, size: i % size)
     return key
 
 
-def _padded(array: Any, key: Any) -> tuple[Any, Any]:
+def _pad(array: Any, key: Any) -> tuple[Any, Any]:
     """
-    Give a copy with one more place along each axis, and a key for it.
+    Return a copy with one more element along each axis, and a key for the copy.
 
-    Indices that are not there select the last place of their axis in the copy; a slice
-    goes over those of the array.
+    Indices out of bounds select the last element of their axis in the copy. A slice
+    selects the elements that it selects in the array.
     """
     shape = array.shape
     padded = _bridge.wrap(numpy.empty([n + 1 for n in shape], array.dtype))
     padded[tuple(slice(n) for n in shape)] = array
     out = []
-    for item, axis in _expanded(shape, key):
+    for item, axis in _expand(shape, key):
         if axis >= len(shape) or item is None or isinstance(item, bool | numpy.bool_):
             out.append(item)
         elif isinstance(item, slice):
-            out.append(_ended(item, shape[axis]))
+            out.append(_end_slice(item, shape[axis]))
         elif _is_index(item):
-            out.append(_marked(_indices(item), shape[axis]))
+            out.append(_mark_missing(_indices(item), shape[axis]))
         else:
             out.extend(_array(item).nonzero())
-    used = sum(_axes_of(item) for item, _ in _expanded(shape, key))
+    used = sum(_count_axes(item) for item, _ in _expand(shape, key))
     out.extend(slice(n) for n in shape[used:])
     return padded, tuple(out)
 
 
-def _ended(item: slice, size: int) -> slice:
-    """Give a slice that selects of size + 1 places what this selects of size."""
+def _end_slice(item: slice, size: int) -> slice:
+    """Return a slice of an axis of size + 1 for a slice of an axis of `size`."""
     start, stop, step = item.indices(size)
     return slice(start, None if stop < 0 else stop, step)
 
@@ -438,8 +467,8 @@ def _fill_ends(padded: Any, shape: tuple[int, ...], value: Any) -> None:
         padded[(slice(None),) * axis + (n,)] = value
 
 
-def _filling(dtype: Any) -> Any:
-    """Give what stands for an element that is not there, as in JAX."""
+def _default_fill_value(dtype: Any) -> Any:
+    """Return the value of an element that does not exist, as in JAX."""
     if dtype.kind in "fc":
         return numpy.nan
     if dtype.kind == "i":

@@ -1,4 +1,4 @@
-"""Deferred warnings where a program says how it wants to hear of them."""
+"""Warnings of recorded operations, issued under the filters that the program set."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mxnp import _bridge
 
 def _after_flush(method: Callable[..., Any]) -> Callable[..., Any]:
     """
-    Wrap a method of catch_warnings: what is recorded runs first.
+    Make a method of catch_warnings flush the queue first.
 
-    So operations recorded before the block warn as the program had it before, and those
-    recorded in it as the block has it.
+    The operations recorded before the block then warn under the filters from before it.
+    Those recorded in the block warn under the filters of the block.
     """
 
     def wrapper(self: Any, *args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Members of NumPy's classes, crossed over to classes of ours."""
+"""Counterparts of the members of NumPy's classes, for classes of mxnp."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mxnp._bridge import Function, Method
 
 
 def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
-    """Give the counterpart of a method or attribute, for the class named `owner`."""
+    """Return the counterpart of a method or attribute, for the class named `owner`."""
     if callable(member):
         method = Method(member, adopts=adopts)
         method.__name__, method.__doc__ = name, member.__doc__
@@ -24,7 +24,7 @@ def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
 def attribute(
     member: Any, get: Callable[..., Any] | None = None, adopts: bool = True
 ) -> property:
-    """Give the counterpart of an attribute, with a getter of our own if given."""
+    """Return the counterpart of an attribute. If `get` is given, it is the getter."""
     verbs = [getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")]
     accessors = [verb and Function(verb, adopts=adopts) for verb in verbs]
     for each in filter(None, accessors):
@@ -36,25 +36,28 @@ def attribute(
 
 
 def add_members(
-    cls: type, original: type, own: Container[str], plain: Container[str] = ()
+    cls: type,
+    original: type,
+    excluded: Container[str],
+    not_adopted: Container[str] = (),
 ) -> None:
     """
-    Put the members of a NumPy class on a class of ours.
+    Add counterparts of the members of a NumPy class to a class of mxnp.
 
-    What a newer NumPy adds comes along.
+    Members that a later version of NumPy adds are included.
 
     Parameters
     ----------
     cls : type
-        The class of ours.
+        The class of mxnp.
     original : type
-        The NumPy class.
-    own : container of str
-        Names that the class has for itself.
-    plain : container of str
-        Names of members whose results are handed on as they are.
+        The class of NumPy.
+    excluded : container of str
+        Names of members that are not added.
+    not_adopted : container of str
+        Names of members whose results are returned unchanged.
     """
     for name, member in vars(original).items():
-        if name not in own:
-            value = crossed(name, member, cls.__name__, adopts=name not in plain)
-            setattr(cls, name, value)
+        if name not in excluded:
+            adopts = name not in not_adopted
+            setattr(cls, name, crossed(name, member, cls.__name__, adopts=adopts))

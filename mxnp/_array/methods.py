@@ -1,8 +1,7 @@
-"""The methods and attributes of ndarray, taken member by member from NumPy's."""
+"""The methods and attributes of ndarray, and flatiter."""
 
 from __future__ import annotations
 
-import importlib
 import operator
 import os
 import pickle
@@ -19,71 +18,78 @@ from .members import add_members, attribute
 from .ndarray import Subclass, ndarray, unwrap, wrap
 from .pickles import reduced
 
-# The version of the Array API standard that mxnp follows; NumPy knows the earlier ones.
-STANDARD = "2025.12"
-
-# Members that give Python objects, bytes or NumPy's own array: nothing to adopt.
-_PLAIN = {
+# Members that return Python objects, bytes or the NumPy array inside.
+_NOT_ADOPTED = {
     "__array__", "__array_interface__", "__array_priority__", "__array_struct__",
     "__dlpack__", "__dlpack_device__", "__format__", "__complex__", "__setstate__",
     "__sizeof__", "ctypes", "data", "dtype", "flags", "item", "itemsize",
     "nbytes", "ndim", "shape", "size", "strides", "tobytes", "tofile", "tolist",
 }  # fmt: skip
 
-# Members that give views of the array wherever they need not copy elements.
+# Members that return views of the array whenever they need no copy.
 _VIEWS = {
     "T", "mT", "diagonal", "imag", "ravel", "real", "reshape", "squeeze", "swapaxes",
     "transpose", "view",
 }  # fmt: skip
 
-# Members that are the class's own, or Python's.
-_OWN = {"__array_namespace__", "__class_getitem__", "__doc__", "__hash__", "__new__"}
+# Members that are not taken from numpy.ndarray.
+_EXCLUDED = {
+    "__array_namespace__",
+    "__class_getitem__",
+    "__doc__",
+    "__hash__",
+    "__new__",
+}
 
 
-def _member(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put a method of our own on ndarray, in the place and with the text of NumPy's."""
+def member(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a method to ndarray, with the docstring and signature of NumPy's method."""
     name = function.__name__
     function.__doc__ = getattr(numpy.ndarray, name).__doc__
     function.__qualname__ = f"ndarray.{name}"
-    # The signature reads as NumPy's.
     vars(function)["__wrapped__"] = getattr(numpy.ndarray, name)
     setattr(ndarray, name, function)
     return function
 
 
-add_members(ndarray, numpy.ndarray, own=_OWN | set(vars(Array)), plain=_PLAIN)
+add_members(
+    ndarray,
+    numpy.ndarray,
+    excluded=_EXCLUDED | set(vars(Array)),
+    not_adopted=_NOT_ADOPTED,
+)
 for _name in _VIEWS:
     _view = vars(ndarray)[_name]
     getattr(_view, "fget", _view).is_view = True
 add_members(
     Subclass,
     numpy.ndarray,
-    own={name for name in vars(numpy.ndarray) if name.startswith("__")}
+    excluded={name for name in vars(numpy.ndarray) if name.startswith("__")}
     | set(vars(Subclass))
-    | _PLAIN,
+    | _NOT_ADOPTED,
 )
 name_like(Array, numpy.ndarray)
 name_like(ndarray, numpy.ndarray)
 
 
-@_member
+@member
 def __reduce_ex__(self: ndarray, protocol: int, /) -> tuple[Any, ...]:  # noqa: N807
     return (
         (standard, (self._np_array,)) if self._is_standard else reduced(self, protocol)
     )
 
 
-@_member
+@member
 def __reduce__(self: ndarray, /) -> tuple[Any, ...]:  # noqa: N807
     return (standard, (self._np_array,)) if self._is_standard else reduced(self, 0)
 
 
-@_member
+@member
 def dumps(self: ndarray, /) -> bytes:
     return pickle.dumps(self)
 
 
-@_member
+@member
 def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
     if hasattr(file, "write"):
         file.write(dumps(self))
@@ -91,37 +97,37 @@ def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
         Path(os.fspath(file)).write_bytes(dumps(self))
 
 
-@_member
+@member
 def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
-    # NumPy counts the references to the array it is given: those to the array
-    # inside are ours, so
-    # the program's are counted here.
+    # NumPy counts the references to the NumPy array inside, which are all mxnp's. So
+    # the program's references to this array are counted here.
     if operator.index(kwargs.get("refcheck", True)):
-        others = sys.getrefcount(self) - _ALONE
+        others = sys.getrefcount(self) - _OWN_REFERENCES
         if others > 0 and self._np_array.flags.owndata:
-            # NumPy sees as many of an array like it, and says what it says. The call
-            # below has a reference too; from Python 3.14 on a plain one borrows it.
+            # NumPy raises its error for a similar array with as many references. The
+            # call below holds a reference too, which Python 3.14 and later borrow.
             like = numpy.empty_like(self._np_array)
-            _keep = [like] * (others - (sys.version_info >= (3, 14)))
+            _references = [like] * (others - (sys.version_info >= (3, 14)))
             like.resize(*unwrap(new_shape), **kwargs)
         if kwargs.keys() <= {"refcheck"}:
             kwargs["refcheck"] = False
     self._np_array.resize(*unwrap(new_shape), **kwargs)
 
 
-def _alone() -> int:
-    seen = []
+def _count_own_references() -> int:
+    """Return the reference count of an object during a call of one of its methods."""
+    counts = []
 
     class Probe:
         def count(self, *_: Any, **__: Any) -> None:
-            seen.append(sys.getrefcount(self))
+            counts.append(sys.getrefcount(self))
 
     probe = Probe()
     probe.count(1)
-    return seen[0]
+    return counts[0]
 
 
-_ALONE = _alone()
+_OWN_REFERENCES = _count_own_references()
 
 
 def _base(self: ndarray) -> Any:
@@ -132,20 +138,12 @@ def _base(self: ndarray) -> Any:
 ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore[attr-defined]
 
 
-@_member
-def __array_namespace__(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-    if args or kwargs != {"api_version": STANDARD}:
-        self._np_array.__array_namespace__(*args, **kwargs)  # NumPy's error, if any
-    return importlib.import_module("mxnp.array_namespace")
-
-
 def _ctypes(self: ndarray) -> Any:
-    # What is made of it holds on to the array: to this one, not to the NumPy array
-    # inside.
     pin(self)
-    made = self._np_array.ctypes
-    made._arr = self  # type: ignore[attr-defined]
-    return made
+    found = self._np_array.ctypes
+    # Pointers that are made from the result keep this array alive.
+    found._arr = self  # type: ignore[attr-defined]
+    return found
 
 
 ndarray.ctypes = property(  # type: ignore[attr-defined]
@@ -154,10 +152,10 @@ ndarray.ctypes = property(  # type: ignore[attr-defined]
 
 
 def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
-    """Offer one of NumPy's interfaces for the kinds of dtypes it describes exactly."""
+    """Add an interface of NumPy, for the kinds of dtypes that it describes exactly."""
 
-    def offered(self: ndarray) -> Any:
-        # NumPy asks __array__ next, which gives it the array as it is.
+    def interface(self: ndarray) -> Any:
+        # After an AttributeError NumPy calls __array__, which returns the array inside.
         dtype = self.dtype
         if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
             raise AttributeError(f"{name} does not describe {dtype} exactly")
@@ -165,13 +163,13 @@ def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
         return get(self._np_array)
 
     doc = getattr(numpy.ndarray, name).__doc__
-    setattr(ndarray, name, property(offered, doc=doc))
+    setattr(ndarray, name, property(interface, doc=doc))
 
 
-# A program's own dtype may have any kind.
+# A dtype that a program defines may have any kind.
 _DESCRIBED = tuple(type(numpy.dtype(code)) for code in numpy.typecodes["All"])
 
-# NumPy asks for these in this order: the second may leave out what is in the first.
+# NumPy looks these two up in this order.
 _interface("__array_struct__", "biufcSUOV", exact_interface)
 _interface(
     "__array_interface__", "biufcSUOVmM", operator.attrgetter("__array_interface__")
@@ -179,7 +177,7 @@ _interface(
 
 
 class FlatiterType(type):
-    """The class of `flatiter`: NumPy's own iterators are instances of it too."""
+    """The metaclass of `flatiter`: NumPy's iterators are instances of it too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, numpy.flatiter) or type(instance) is cls

@@ -1,7 +1,7 @@
-"""The array class: a NumPy view over a block of memory, and nothing else.
+"""The array class, and the base class of programs' subclasses of it.
 
-Operators, indexing and iteration are in the core (``csrc/python/object/array.c``);
-methods and attributes are put on the class from above, by ``methods``.
+Operators, indexing and iteration are in the bridge
+(``csrc/python/object/array.c``). Methods and attributes are added by ``methods``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["described", "ndarray", "unwrap", "wrap"]
 
 class ArrayType(type):
     """
-    The class of `ndarray`.
+    The metaclass of `ndarray`.
 
-    It makes NumPy's arrays instances of `ndarray`, so that a check written for
-    NumPy holds for what packages hand back, and makes classes derived from
-    `ndarray` subclasses of NumPy's: these use NumPy's own subclass rules.
+    NumPy's arrays are instances of `ndarray`, so that checks written for NumPy accept
+    the arrays that packages return. Classes derived from `ndarray` become subclasses of
+    `numpy.ndarray`, to which NumPy's rules for subclasses apply.
     """
 
     def __new__(
@@ -39,7 +39,7 @@ class ArrayType(type):
         parent = Subclass
         if namespace.get("__array_ufunc__") is not None:
             parent = OverridingSubclass
-            namespace["__array_ufunc__"] = _asked(namespace["__array_ufunc__"])
+            namespace["__array_ufunc__"] = _wrap_override(namespace["__array_ufunc__"])
         bases = tuple(parent if base is ndarray else base for base in bases)
         return types.new_class(name, bases, kwargs, lambda body: body.update(namespace))
 
@@ -52,19 +52,19 @@ class ArrayType(type):
 
 class ndarray(Array, metaclass=ArrayType):  # noqa: N801
     """
-    An array: NumPy's shape, strides, dtype and views over a block of memory.
+    N-dimensional array, whose operations are recorded and fused if it is large.
 
-    Everything `numpy.ndarray` has is here, under the same names and with the same
-    results. Results that are arrays are of this class, scalars are NumPy scalars.
+    It has every member of `numpy.ndarray`, with the same names and results. Results
+    that are arrays are instances of this class, and scalars are NumPy scalars.
 
     Parameters
     ----------
     shape : tuple of ints
         Shape of the array.
     dtype : data-type, optional
-        Any NumPy dtype; float64 by default.
+        Any dtype of NumPy; by default float64.
     buffer : object exposing the buffer interface, optional
-        Memory to use; by default new memory, not initialised.
+        Memory of the array; by default new, uninitialized memory.
     offset : int, optional
         Offset of the array's data in `buffer`, in bytes.
     strides : tuple of ints, optional
@@ -72,22 +72,22 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
     order : {'C', 'F'}, optional
         Row-major or column-major order.
 
-    Notes
-    -----
-    Unlike NumPy, the class is not `numpy.ndarray`. Instances of it are instances of
-    `numpy.ndarray` all the same, and compiled code of other packages gets the NumPy
-    array inside. ``numpy.asarray(a)`` gives that array, which shares the memory.
-
     See Also
     --------
     numpy.ndarray
+
+    Notes
+    -----
+    Unlike NumPy, the class is not `numpy.ndarray`. Its instances are nevertheless
+    instances of `numpy.ndarray`, and compiled code of other packages receives the NumPy
+    array inside. ``numpy.asarray(a)`` returns that array, which shares the memory.
     """
 
     __slots__ = ()
     __module__ = "mxnp"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        # A subclass made by ArrayType calls here with itself as the class.
+        # For subclasses that ArrayType creates, `cls` is the subclass.
         kind = numpy.ndarray if cls is ndarray else cls
         made = numpy.ndarray.__new__(
             cast("type[numpy.ndarray[Any, Any]]", kind),
@@ -97,13 +97,13 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
         return wrap(made)
 
     def __class_getitem__(cls, item: Any) -> Any:
-        """Give ``ndarray[shape, dtype]``, for type annotations."""
-        numpy.ndarray[item]  # the same errors as NumPy
+        """Return ``ndarray[shape, dtype]``, for type annotations."""
+        numpy.ndarray[item]  # raises NumPy's errors
         return types.GenericAlias(cls, item)
 
 
-def _asked(override: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a program's ``__array_ufunc__`` see mxnp's ufuncs and arrays."""
+def _wrap_override(override: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a program's ``__array_ufunc__`` receive mxnp's ufuncs and arrays."""
 
     @functools.wraps(override)
     def __array_ufunc__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
@@ -114,7 +114,7 @@ def _asked(override: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def described(dtype: numpy.dtype[Any]) -> bool:
-    """Tell whether an array of this dtype comes back from a memoryview as it was."""
+    """Return whether a memoryview of an array of this dtype preserves the dtype."""
     try:
         buffer: Any = numpy.empty(1, dtype)
         back = numpy.asarray(memoryview(buffer)).dtype
@@ -125,40 +125,40 @@ def described(dtype: numpy.dtype[Any]) -> bool:
 
 class Subclass(numpy.ndarray):
     """
-    NumPy's array as the base of a class derived from `ndarray`.
+    The base of classes derived from `ndarray`.
 
-    Such a class is NumPy's in all but two things: arrays of `ndarray` take part in its
-    operations as NumPy arrays, and where a program asks for the base class it gets
-    `ndarray`.
+    It is a subclass of `numpy.ndarray` that differs in two respects: mxnp arrays take
+    part in its operations as NumPy arrays, and where NumPy returns a plain array, it
+    returns an instance of `ndarray`.
     """
 
     __module__ = "mxnp"
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        """View the memory as another dtype or class: see `numpy.ndarray.view`."""
+        """Return a view of the memory; see `numpy.ndarray.view`."""
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
         return wrap(super().view(*unwrap(args), **kwargs))
 
     def __array_wrap__(self, array: Any, *args: Any) -> Any:
-        """Give the result of a function this class: see `numpy.ndarray`."""
+        """Return the result of a function as this class; see `numpy.ndarray`."""
         return wrap(super().__array_wrap__(unwrap(array), *unwrap(args)))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Call a function with NumPy arrays in the place of mxnp arrays."""
+        """Call a function with NumPy arrays in place of mxnp arrays."""
         kinds = tuple(numpy.ndarray if kind is ndarray else kind for kind in types)
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
         return super().__array_function__(func, kinds, unwrap(args), kwargs)
 
 
 class OverridingSubclass(Subclass):
-    """The base of a class with an ``__array_ufunc__``: what its ``super()`` finds."""
+    """The base of derived classes that define ``__array_ufunc__``."""
 
     __module__ = "mxnp"
 
     def __array_ufunc__(
         self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any
     ) -> Any:
-        """Call a ufunc with NumPy arrays in the place of mxnp arrays."""
+        """Call a ufunc with NumPy arrays in place of mxnp arrays."""
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
         call = super().__array_ufunc__
         return wrap(call(unwrap(ufunc), method, *unwrap(inputs), **kwargs))

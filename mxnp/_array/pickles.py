@@ -1,10 +1,10 @@
-"""Pickles of arrays, which name only NumPy.
+"""Pickles of arrays, which can be loaded without mxnp.
 
-A pickle calls `asanyarray` with the NumPy array, and names it as a function of
-`numpy._core._multiarray_umath`, where nobody looks for it: NumPy and all others have it
-from `numpy._core.multiarray` or `numpy`. Without mxnp it is NumPy's own function, which
-returns the array as it is. mxnp puts its own function in that place and so knows its
-arrays again; arrays that NumPy has pickled stay NumPy's.
+A pickle calls `numpy._core._multiarray_umath.asanyarray` with the NumPy array inside.
+Without mxnp that is NumPy's function, which returns the array itself. NumPy and other
+packages use this function under other names, `numpy.asanyarray` for example. So mxnp
+replaces it under this name, by a function that returns an mxnp array. Arrays that were
+pickled by NumPy remain NumPy arrays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _original = _place.asanyarray
 
 
 def asanyarray(*args: Any, **kwargs: Any) -> Any:
-    """Return what NumPy's function returns, as an mxnp array."""
+    """Return the array of NumPy's function as an mxnp array."""
     return wrap(_original(*args, **kwargs))
 
 
@@ -29,10 +29,11 @@ _place.asanyarray = asanyarray
 
 def reduced(array: ndarray, protocol: int) -> tuple[Any, ...]:
     """
-    Return what `__reduce_ex__` of an array returns.
+    Return the result of ``array.__reduce_ex__(protocol)``.
 
-    NumPy pickles the array inside, out of band if it is asked to. An array of
-    objects may contain itself, so it is made first and gets its elements afterwards.
+    NumPy pickles the array inside, out of band if the protocol allows it. An array of
+    objects may contain itself. So its pickle creates the array first, and sets the
+    elements afterwards.
     """
     if not array.dtype.hasobject:
         return (asanyarray, (array._np_array,))

@@ -1,4 +1,4 @@
-"""Universal functions: NumPy's, taking and giving mxnp arrays."""
+"""Universal functions: NumPy's ufuncs, with mxnp arrays as operands and results."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mxnp._engine import core
 from .members import add_members
 from .ndarray import described, ndarray
 
-__all__ = ["ufunc"]
+__all__ = ["OPERATIONS", "named", "ufunc"]
 
 
 class UfuncType(type):
-    """The class of `ufunc`: NumPy's own ufuncs are instances of it too."""
+    """The metaclass of `ufunc`, which makes NumPy's ufuncs instances of it too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, numpy.ufunc) or type(instance) is cls
@@ -27,7 +27,7 @@ class UfuncType(type):
 
 
 class _Documentation:
-    """The docstring of a ufunc: NumPy's, until the program sets its own."""
+    """The docstring of a ufunc: NumPy's, unless the program sets another one."""
 
     def __init__(self, of_class: str | None) -> None:
         self.of_class = of_class
@@ -40,7 +40,7 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
     """
     Function that operates element by element on whole arrays.
 
-    It has everything `numpy.ufunc` has: attributes such as ``nin`` and ``types``, and
+    It has every member of `numpy.ufunc`: attributes such as ``nin`` and ``types``, and
     the methods ``reduce``, ``accumulate``, ``reduceat``, ``outer``, ``at`` and
     ``resolve_dtypes``.
 
@@ -57,11 +57,11 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
         self: ufunc = super().__new__(cls, wrapped)
         self.__name__ = wrapped.__name__
         self.__qualname__ = getattr(wrapped, "__qualname__", wrapped.__name__)
-        self.operation = _rows.get(wrapped, -1)
+        self.operation = OPERATIONS.get(wrapped, -1)
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """Pickle by name, as NumPy does."""
+        """Return the content of a pickle, which names the ufunc as in NumPy."""
         import pickle
 
         if self.is_standard:
@@ -71,7 +71,7 @@ class ufunc(Function, metaclass=UfuncType):  # noqa: N801
 
 
 def named(wrapped: numpy.ufunc) -> ufunc:
-    """Give the mxnp ufunc over a NumPy ufunc; there is one for each."""
+    """Return the mxnp ufunc of a NumPy ufunc. There is one for each."""
     try:
         return _known[wrapped]
     except KeyError:
@@ -79,8 +79,8 @@ def named(wrapped: numpy.ufunc) -> ufunc:
 
 
 _known: dict[numpy.ufunc, ufunc] = {}
-# A row of a ufunc that this NumPy lacks is never called.
-_rows = {
+# The ufuncs of csrc/ir/ops.def that this version of NumPy has, and their rows.
+OPERATIONS: dict[numpy.ufunc, int] = {
     getattr(numpy, op.name): row
     for row, op in enumerate(core.ops())
     if hasattr(numpy, op.name)
@@ -89,9 +89,11 @@ _rows = {
 
 ufunc.__doc__ = _Documentation(ufunc.__doc__)  # type: ignore[assignment]
 
-# Members of numpy.ufunc that each instance, or Python, has for itself.
-_OWN = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
+# Members that are not taken from numpy.ufunc.
+_EXCLUDED = {"__dict__", "__doc__", "__name__", "__qualname__", "__str__"}
 
-add_members(ufunc, numpy.ufunc, own=_OWN | set(vars(ufunc)) | set(vars(Function)))
+add_members(
+    ufunc, numpy.ufunc, excluded=_EXCLUDED | set(vars(ufunc)) | set(vars(Function))
+)
 _bridge.set_types(ndarray, ufunc, numpy.ndarray, type(numpy.dtype(object)), described)
 _bridge.name_like(ufunc, numpy.ufunc)
