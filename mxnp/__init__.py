@@ -16,6 +16,7 @@ from ._engine import core as _engine_core  # first: it reports a missing core
 
 from . import _metal as _metal  # isort: skip
 from . import _routines as _routines
+from . import array_namespace as array_namespace
 from ._array.at import At as _At
 from ._array.ndarray import ndarray as ndarray
 from ._array.ufunc import ufunc as ufunc

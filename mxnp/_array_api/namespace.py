@@ -1,8 +1,9 @@
-"""The namespace of the Array API standard: mxnp, whose results are always arrays.
+"""The namespace of the Array API standard: mxnp's functions, which return arrays.
 
-A package that is written for the standard asks ``x.__array_namespace__()`` for its
-functions. There, NumPy scalars belong to NumPy's namespace. So results of these
-functions are arrays without dimensions, and so are items of these arrays.
+Packages that are written for the standard call the functions of
+``x.__array_namespace__()``. In the standard there are no scalars. So the functions of
+this namespace return 0-d arrays, and so do operators, methods and indices of these
+arrays.
 """
 
 from __future__ import annotations
@@ -16,16 +17,34 @@ from typing import Any
 
 import numpy
 
+from mxnp._array.methods import member
 from mxnp._bridge import Function, Lookup, standard
 
-from .standard import argsort
+from .standard import STANDARD, argsort
 
-__all__ = ["fill"]
+__all__ = ["fill", "publish"]
+
+
+def publish(module: ModuleType) -> None:
+    """
+    Make ``x.__array_namespace__()`` return a module.
+
+    Parameters
+    ----------
+    module : module
+        ``mxnp.array_namespace``.
+    """
+
+    @member
+    def __array_namespace__(self: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        if args or kwargs != {"api_version": STANDARD}:
+            self._np_array.__array_namespace__(*args, **kwargs)  # raises NumPy's error
+        return module
 
 
 def fill(module: ModuleType) -> None:
     """
-    Give one of the namespace's modules the names of mxnp's module.
+    Give a module of the namespace the names of the module of mxnp that it mirrors.
 
     Parameters
     ----------
@@ -40,7 +59,7 @@ def fill(module: ModuleType) -> None:
 
 
 def _found(module: ModuleType, name: str, value: Any) -> Any:
-    """Give the counterpart of something that mxnp's module has, and remember it."""
+    """Return the counterpart of a member of mxnp's module, and cache it."""
     if isinstance(value, Function):
         value = _function(module.__name__, value)
     elif isinstance(value, ModuleType) and name in _EXTENSIONS:
@@ -50,45 +69,45 @@ def _found(module: ModuleType, name: str, value: Any) -> Any:
 
 
 def _function(module: str, original: Any) -> Any:
-    """Give the namespace's function for one of mxnp's."""
-    made = standard(original)
-    made.__module__ = module
+    """Return the namespace's counterpart of a function of mxnp."""
+    counterpart = standard(original)
+    counterpart.__module__ = module
     change = _CHANGES.get(original.__name__)
     if change is not None:
-        made.choose = _changed(change, original)
-    return made
+        counterpart.choose = _change(change, original)
+    return counterpart
 
 
-def _changed(change: Callable[..., Any], original: Any) -> Callable[..., Any]:
-    """Give a `choose` that calls `change` with what mxnp's function calls, and more."""
+def _change(change: Callable[..., Any], original: Any) -> Callable[..., Any]:
+    """Make a `choose` that passes to `change` the function that mxnp would call."""
     choose = original.choose or (lambda *args, **kwargs: original.__wrapped__)
     return lambda *args, **kwargs: partial(change, choose(*args, **kwargs))
 
 
-# -- What the standard has otherwise, or leaves open -----------------------------------
+# -- Functions that differ from mxnp's -------------------------------------------------
 
 
 def _argsort(original: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-    """Sort indirectly: stable unless the call says otherwise."""
+    """Return the indices that sort an array. The default sort is stable."""
     return argsort(x, *args, **kwargs)
 
 
 def _asarray(original: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """Convert to an array: a list of strings or other objects is a TypeError.
+    """Convert to an array; raise a TypeError for a list of strings or other objects.
 
-    A single string is taken: xarray fills and replaces strings with it.
+    A single string is accepted, because xarray fills and replaces strings with it.
     """
-    made = original(obj, *args, **kwargs)
-    if made.dtype.kind in "OSTU" and isinstance(obj, list | tuple):
+    array = original(obj, *args, **kwargs)
+    if array.dtype.kind in "OSTU" and isinstance(obj, list | tuple):
         raise TypeError(
-            f"Unsupported dtype {made.dtype}: the Array API standard has numeric and "
+            f"Unsupported dtype {array.dtype}: the Array API standard has numeric and "
             "boolean arrays only"
         )
-    return made
+    return array
 
 
 def _astype(original: Any, x: Any, dtype: Any, /, **kwargs: Any) -> Any:
-    """Convert to a dtype; other libraries' arrays do it themselves, as Dask's must."""
+    """Convert to a dtype. Arrays of other libraries, such as Dask, do so themselves."""
     if isinstance(x, numpy.ndarray) or not hasattr(x, "__array_function__"):
         return original(x, dtype, **kwargs)
     kwargs.pop("device", None)
@@ -96,7 +115,7 @@ def _astype(original: Any, x: Any, dtype: Any, /, **kwargs: Any) -> Any:
 
 
 def _unique_values(original: Any, x: Any, /) -> Any:
-    """Give the unique elements in order: NumPy's are in any order from 2.3 on."""
+    """Return the sorted unique elements. From NumPy 2.3 on, its result is unsorted."""
     return numpy.unique(x, equal_nan=False)
 
 

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy
 
-from mxnp._array.methods import STANDARD
 from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function
 from mxnp._engine import core
 from mxnp._engine.devices import check_device, devices, get_device
 from mxnp._namespace.mirror import cross
 
-__all__ = ["argsort", "extend", "populate"]
+__all__ = ["STANDARD", "argsort", "extend", "populate"]
+
+# The version of the standard that mxnp follows. NumPy supports the earlier ones.
+STANDARD = "2025.12"
 
 
 def _compat() -> Any:
