@@ -37,7 +37,7 @@ class Function:
 
 class Method(Function): ...
 
-class Watched:
+class Hook:
     def __new__(
         cls, original: Callable[..., Any], begin: Callable[..., Any], /
     ) -> Any: ...

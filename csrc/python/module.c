@@ -1,9 +1,33 @@
-/* module.c -- the module mxnp._bridge: arrays, and calls that cross between them and NumPy. */
-#define MX_IMPORTS_NUMPY
-#include "python/index/index.h"
+/* module.c -- the module mxnp._bridge: the array object, and calls between mxnp and NumPy. */
+#include "python/base/device.h"
+#include "python/base/settings.h"
+#include "python/base/state.h"
+#include "python/base/types.h"
+#include "python/convert/convert.h"
+#include "python/index/indexing.h"
+#include "python/index/selection.h"
+#include "python/index/update.h"
+#include "python/object/array.h"
+#include "python/object/function.h"
+#include "python/object/hooks.h"
+#include "python/object/lookup.h"
 #include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
+#include "python/profile/call_site.h"
+#include "python/profile/errstate.h"
 #include "python/profile/profile.h"
+#include "python/record/assignment.h"
+#include "python/record/call.h"
+#include "python/record/caller.h"
+#include "python/record/elide.h"
+#include "python/record/failure.h"
+#include "python/record/launch.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
+#include "python/record/reduction.h"
+#include "python/record/signature.h"
+
+/* -- Methods of the module --------------------------------------------------------- */
 
 static PyObject *set_types(PyObject *module, PyObject *args)
 {
@@ -13,33 +37,20 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!O!O!O:set_types", &PyType_Type, &array, &PyType_Type,
                           &ufunc, &PyType_Type, &np_array, &PyType_Type, &object, &describer))
         return NULL;
-    Py_INCREF(describer);
-    described = describer;
-    Py_INCREF((PyObject *)array);
-    Py_INCREF((PyObject *)ufunc);
-    Py_INCREF((PyObject *)np_array);
-    Py_INCREF((PyObject *)object);
-    object_dtype = object;
-    array_type = array;
-    ufunc_type = ufunc;
-    np_array_type = np_array;
+    array_type = (PyTypeObject *)Py_NewRef((PyObject *)array);
+    ufunc_type = (PyTypeObject *)Py_NewRef((PyObject *)ufunc);
+    np_array_type = (PyTypeObject *)Py_NewRef((PyObject *)np_array);
+    object_dtype = (PyTypeObject *)Py_NewRef((PyObject *)object);
+    described = Py_NewRef(describer);
     array_load_slots();
     if (boundary_load() < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *set_package_test(PyObject *module, PyObject *test)
-{
-    (void)module;
-    Py_XDECREF(is_from_package);
-    is_from_package = Py_NewRef(test);
-    Py_RETURN_NONE;
-}
-
-/* Python's own messages name a class by tp_name, which is the first field of a type behind
- * its header: "'numpy.ndarray' object has no attribute 'x'" is a NumPy message to programs
- * that read it.  The class's __module__ and __name__ are kept elsewhere and stay ours. */
+/* Python's own messages name a class by tp_name, the first field of a type after its header.
+ * Programs that read "'numpy.ndarray' object has no attribute 'x'" expect NumPy's name there.
+ * The class keeps its own __module__ and __name__, which are stored elsewhere. */
 static PyObject *name_like(PyObject *module, PyObject *args)
 {
     PyTypeObject *type, *original;
@@ -48,7 +59,7 @@ static PyObject *name_like(PyObject *module, PyObject *args)
         return NULL;
     size_t tp_name = sizeof(PyVarObject);
     *(const char **)((char *)type + tp_name) = *(const char **)((char *)original + tp_name);
-    Py_INCREF((PyObject *)original); /* the text is the original's: keep it for good */
+    Py_INCREF((PyObject *)original); /* it owns the string, and is never freed */
     Py_RETURN_NONE;
 }
 
@@ -94,9 +105,9 @@ static PyObject *pin(PyObject *module, PyObject *x)
     (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE)
 #define HAS_DESCR NPY_ARR_HAS_DESCR
 
-/* NumPy's own interface, with the dtype itself in the place of a list of its fields:
- * NumPy takes either, and the list leaves out padding and alignment.  The flags are set
- * anew: with a list NumPy has cleared them, and so the mark that there is one. */
+/* Return NumPy's own interface, with the dtype itself instead of a list of its fields.  NumPy
+ * accepts both, but the list omits padding and alignment.  NumPy clears the flags if there is a
+ * list, so they are set again. */
 static PyObject *exact_interface(PyObject *module, PyObject *x)
 {
     (void)module;
@@ -115,49 +126,102 @@ static PyObject *exact_interface(PyObject *module, PyObject *x)
     return capsule;
 }
 
-static PyObject *start(PyObject *module, PyObject *address);
+/* Set the table of the core's functions, and look up what the bridge needs of NumPy. */
+static PyObject *start(PyObject *module, PyObject *address)
+{
+    (void)module;
+    core = PyLong_AsVoidPtr(address);
+    PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
+    elide_load();
+    if (!numpy || device_load() < 0 || call_site_load() < 0 || errstate_load(numpy) < 0 ||
+        memory_load() < 0 || failure_load() < 0 || signature_load(numpy) < 0 ||
+        call_load() < 0) {
+        Py_XDECREF(numpy);
+        return NULL;
+    }
+    Py_DECREF(numpy);
+    Py_RETURN_NONE;
+}
 
 static PyMethodDef module_methods[] = {
-    {"start", start, METH_O, "start(address)\n--\n\nName the core's table of functions."},
-    {"exact_interface", exact_interface, METH_O,
-     "exact_interface(np_array)\n--\n\nGive __array_struct__ of a NumPy array, with its very "
-     "dtype."},
+    {"start", start, METH_O, "start(address)\n--\n\nSet the core's table of functions."},
     {"set_types", set_types, METH_VARARGS,
      "set_types(array, ufunc, np_array, object_dtype, described)\n--\n\n"
-     "Name the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, "
-     "and two helpers."},
-    {"set_package_test", set_package_test, METH_O,
-     "set_package_test(is_from_package)\n--\n\n"
-     "Name the helper that tells whether a class has a method from a package."},
-    {"set_counterparts", function_set_counterparts, METH_O,
-     "set_counterparts(counterparts)\n--\n\n"
-     "Name the dict from NumPy's functions to those of mxnp."},
+     "Set the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, and "
+     "the function that checks whether a buffer format describes a dtype exactly."},
     {"name_like", name_like, METH_VARARGS,
      "name_like(cls, original)\n--\n\n"
-     "Let Python's own error messages name a class as they name another."},
+     "Let Python's own error messages use the name of another class for a class."},
     {"wrap", wrap, METH_O,
      "wrap(x)\n--\n\n"
-     "Give x with NumPy arrays in it, at any depth of tuples, lists and dicts, as mxnp "
-     "arrays."},
+     "Return x with mxnp arrays in place of NumPy arrays, at any depth of tuples, lists and "
+     "dicts."},
     {"unwrap", unwrap_all, METH_O,
      "unwrap(x)\n--\n\n"
-     "Give x with mxnp arrays in it, at any depth of tuples and lists, as NumPy arrays."},
+     "Return x with NumPy arrays in place of mxnp arrays, at any depth of tuples and lists."},
     {"standard", standard, METH_O,
      "standard(x)\n--\n\n"
-     "Give arrays whose items and results are arrays and never NumPy scalars, or a function "
-     "that gives such arrays."},
+     "Return arrays whose items and results are arrays and never NumPy scalars, or a function "
+     "that returns such arrays."},
     {"pin", pin, METH_O,
-     "pin(array)\n--\n\nNote that the address of its memory is known outside from now on."},
+     "pin(array)\n--\n\nNote that other code knows the address of its memory from now on."},
+    {"exact_interface", exact_interface, METH_O,
+     "exact_interface(np_array)\n--\n\n"
+     "Return __array_struct__ of a NumPy array, with its exact dtype."},
     {NULL, NULL, 0, NULL},
 };
+
+/* -- The module -------------------------------------------------------------------- */
 
 static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "mxnp._bridge",
-    .m_doc = "The array object, and calls that cross between it and NumPy.",
+    .m_doc = "The array object, and calls between mxnp and NumPy.",
     .m_size = -1,
     .m_methods = module_methods,
 };
+
+static int add_methods(PyObject *module)
+{
+    PyMethodDef *const all[] = {
+        types_methods,      settings_methods,  device_methods,     profile_methods,
+        assignment_methods, call_methods,      caller_methods,     launch_methods,
+        queue_methods,      reduction_methods, indexing_methods,   selection_methods,
+        update_methods,     boundary_methods,  conversion_methods, function_module_methods,
+        hook_methods,
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (PyModule_AddFunctions(module, all[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_constants(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        long value;
+    } all[] = {
+        {"FAST", SETTING_FAST},
+        {"DEVICE", SETTING_DEVICE},
+        {"DOUBLES", SETTING_DOUBLES},
+        {"MATMUL", DEVICE_MATMUL},
+        {"SELECT", DEVICE_SELECT},
+        {"UPDATE", DEVICE_UPDATE},
+        {"NARROW", DEVICE_NARROW},
+        {"ASSIGN", MX_COPY},
+        {"IN_BOUNDS", INDEXING_IN_BOUNDS},
+        {"PLAIN", MX_PLAIN},
+        {"CLAMP", MX_CLAMP},
+        {"DROP", MX_DROP},
+        {"NEAREST", MX_NEAREST},
+        {"MODULO", MX_MODULO},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (PyModule_AddIntConstant(module, all[i].name, all[i].value) < 0)
+            return -1;
+    return 0;
+}
 
 static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject *base,
                     PyTypeObject **out)
@@ -171,80 +235,40 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTyp
     return PyModule_AddObjectRef(module, name, type);
 }
 
-/* The core's functions, through mxnp._engine.core; then all that is looked up in NumPy. */
-static PyObject *start(PyObject *module, PyObject *address)
+static int add_types(PyObject *module)
 {
-    (void)module;
-    core = PyLong_AsVoidPtr(address);
-    queue_load();
-    PyObject *numpy = core ? PyImport_ImportModule("numpy") : NULL;
-    if (!numpy || memory_load() < 0 || call_site_load(numpy) < 0 || signature_load(numpy) < 0 ||
-        call_load() < 0 || failure_load() < 0 || settings_load() < 0) {
-        Py_XDECREF(numpy);
-        return NULL;
-    }
-    Py_DECREF(numpy);
-    Py_RETURN_NONE;
+    PyTypeObject *unused;
+    return add_type(module, "Array", &array_spec, NULL, &unused) < 0 ||
+                   add_type(module, "Function", &function_spec, NULL, &function_type) < 0 ||
+                   add_type(module, "Method", &method_spec, function_type, &unused) < 0 ||
+                   add_type(module, "Lookup", &lookup_spec, NULL, &unused) < 0 ||
+                   add_type(module, "Hook", &hook_spec, NULL, &unused) < 0
+               ? -1
+               : 0;
+}
+
+/* Look up what the types need before they are made.  Return 0, or -1 with an exception set. */
+static int load(void)
+{
+    if (types_import_numpy() < 0)
+        return -1;
+    PyObject *types = PyImport_ImportModule("types");
+    method_class = types ? PyObject_GetAttrString(types, "MethodType") : NULL;
+    Py_XDECREF(types);
+    return method_class ? array_load((PyObject *)&PyArray_Type) : -1;
 }
 
 PyMODINIT_FUNC PyInit__bridge(void)
 {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
         PyErr_SetString(PyExc_ImportError,
-                        "mxnp works in the main interpreter only: NumPy and the queue of "
-                        "recorded operations are there once for a process");
+                        "mxnp works in the main interpreter only, because NumPy and the queue "
+                        "of recorded operations exist once in a process");
         return NULL;
     }
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    if (!numpy)
-        return NULL; /* in NumPy's words; import_array prints them and has others */
-    import_array1(NULL);
-    PyTypeObject *method_type, *base_type, *lookup_type, *watched_type;
-    PyObject *types = PyImport_ImportModule("types");
-    PyObject *numpy_class = PyObject_GetAttrString(numpy, "ndarray");
-    PyObject *module = types && numpy_class ? PyModule_Create(&module_def) : NULL;
-    if (!module || PyModule_AddFunctions(module, queue_methods) < 0 ||
-        PyModule_AddFunctions(module, call_methods) < 0 ||
-        PyModule_AddFunctions(module, selection_methods) < 0 ||
-        PyModule_AddFunctions(module, index_methods) < 0 ||
-        PyModule_AddFunctions(module, update_methods) < 0 ||
-        PyModule_AddFunctions(module, expression_methods) < 0 ||
-        PyModule_AddFunctions(module, launch_methods) < 0 ||
-        PyModule_AddFunctions(module, setting_methods) < 0 ||
-        PyModule_AddFunctions(module, assignment_methods) < 0 ||
-        PyModule_AddFunctions(module, reduction_methods) < 0 ||
-        PyModule_AddFunctions(module, watch_methods) < 0 ||
-        PyModule_AddFunctions(module, profile_methods) < 0 ||
-        PyModule_AddFunctions(module, boundary_methods) < 0 ||
-        PyModule_AddFunctions(module, conversion_methods) < 0 ||
-        PyModule_AddIntConstant(module, "FAST", SETTING_FAST) < 0 ||
-        PyModule_AddIntConstant(module, "DEVICE", SETTING_DEVICE) < 0 ||
-        PyModule_AddIntConstant(module, "DOUBLES", SETTING_DOUBLES) < 0 ||
-        PyModule_AddIntConstant(module, "MATMUL", DEVICE_MATMUL) < 0 ||
-        PyModule_AddIntConstant(module, "SELECT", DEVICE_SELECT) < 0 ||
-        PyModule_AddIntConstant(module, "UPDATE", DEVICE_UPDATE) < 0 ||
-        PyModule_AddIntConstant(module, "NARROW", DEVICE_NARROW) < 0 ||
-        PyModule_AddIntConstant(module, "ASSIGN", MX_COPY) < 0 ||
-        PyModule_AddIntConstant(module, "IN_BOUNDS", INDEX_IN_BOUNDS) < 0 ||
-        PyModule_AddIntConstant(module, "PLAIN", MX_PLAIN) < 0 ||
-        PyModule_AddIntConstant(module, "CLAMP", MX_CLAMP) < 0 ||
-        PyModule_AddIntConstant(module, "DROP", MX_DROP) < 0 ||
-        PyModule_AddIntConstant(module, "NEAREST", MX_NEAREST) < 0 ||
-        PyModule_AddIntConstant(module, "MODULO", MX_MODULO) < 0 || array_load(numpy_class) < 0)
-        goto failed;
-    method_class = PyObject_GetAttrString(types, "MethodType");
-    if (!method_class || add_type(module, "Array", &array_spec, NULL, &base_type) < 0 ||
-        add_type(module, "Function", &function_spec, NULL, &function_type) < 0 ||
-        add_type(module, "Method", &method_spec, function_type, &method_type) < 0 ||
-        add_type(module, "Lookup", &lookup_spec, NULL, &lookup_type) < 0 ||
-        add_type(module, "Watched", &watched_spec, NULL, &watched_type) < 0)
-        goto failed;
-    goto done;
-failed:
-    Py_CLEAR(module);
-done:
-    Py_XDECREF(numpy_class);
-    Py_DECREF(numpy);
-    Py_XDECREF(types);
+    PyObject *module = load() < 0 ? NULL : PyModule_Create(&module_def);
+    if (module &&
+        (add_methods(module) < 0 || add_constants(module) < 0 || add_types(module) < 0))
+        Py_CLEAR(module);
     return module;
 }

@@ -23,7 +23,7 @@ import numpy
 
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import ufunc
-from mxnp._bridge import Array, Function, Watched
+from mxnp._bridge import Array, Function, Hook
 
 __all__ = ["Operation", "Watcher", "place"]
 
@@ -265,7 +265,7 @@ def _end(
 
 
 def _put(cls: type, name: str, original: Any, make: _Make) -> None:
-    setattr(cls, name, Watched(original, functools.partial(_begin, make)))
+    setattr(cls, name, Hook(original, functools.partial(_begin, make)))
 
 
 def _install() -> None:

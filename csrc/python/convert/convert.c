@@ -1,14 +1,11 @@
 /* convert.c -- arguments on their way to NumPy, and results on their way back. */
+#include "python/convert/convert.h"
+#include "python/base/refusal.h"
 #include "python/profile/profile.h"
-
-PyTypeObject *array_type;    /* mxnp.ndarray */
-PyTypeObject *ufunc_type;    /* mxnp.ufunc */
-PyTypeObject *np_array_type; /* numpy.ndarray */
-PyTypeObject *function_type;
-PyObject *method_class;     /* types.MethodType */
-PyTypeObject *object_dtype; /* the class of numpy.dtype(object) */
-PyObject *described;        /* _array.ndarray.described */
-PyObject *is_from_package;  /* _cli.runner.is_from_package */
+#include "python/record/expression.h"
+#include "python/record/failure.h"
+#include "python/record/queue.h"
+#include "python/record/wrapper.h"
 
 /* -- Unwrapping: the NumPy array in the place of an array ------------------------------- */
 
@@ -136,7 +133,7 @@ static void adopt_base(struct array *out, PyObject *base)
 {
     if (Py_TYPE(base) != np_array_type || Py_REFCNT(base) != 1)
         return;
-    out->base = array_new(Py_NewRef(base));
+    out->base = wrapper_new(Py_NewRef(base));
     if (out->base)
         as_array(out->base)->is_exported = out->is_exported;
     else
@@ -156,7 +153,7 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
         }
     }
     PyObject *base = PyArray_BASE((PyArrayObject *)np_array);
-    PyObject *out = array_new(np_array);
+    PyObject *out = wrapper_new(np_array);
     for (int i = 0; out && base && i < call_args->n; i++) {
         struct array *x = as_array(call_args->arrays[i]);
         bool direct = x->np_array == base;
@@ -272,7 +269,7 @@ static PyObject *adopt_tuple(PyObject *tuple, struct call_args *call_args, int d
         if (make) {
             out = PyObject_CallFunctionObjArgs(make, items, NULL);
             Py_DECREF(make);
-        } else if (convert_drop_refusal() == 0) {
+        } else if (refusal_drop() == 0) {
             out = tuple; /* some other one of its own class: leave it alone */
             Py_INCREF(out);
         }
@@ -318,7 +315,7 @@ static PyObject *without_dimensions(PyObject *scalar)
         return scalar;
     PyObject *np_array = PyArray_FromScalar(scalar, NULL);
     Py_DECREF(scalar);
-    PyObject *a = np_array ? array_new(np_array) : NULL;
+    PyObject *a = np_array ? wrapper_new(np_array) : NULL;
     return a ? mark_standard(a, false) : NULL;
 }
 
@@ -352,21 +349,6 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
     return result;
 }
 
-int convert_drop_refusal(void)
-{
-    PyObject *const refusals[] = {
-        PyExc_TypeError,      PyExc_ValueError,   PyExc_LookupError, PyExc_ArithmeticError,
-        PyExc_AttributeError, PyExc_RuntimeError, PyExc_MemoryError};
-    if (!PyErr_Occurred())
-        return 0;
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        if (PyErr_ExceptionMatches(refusals[i])) {
-            PyErr_Clear();
-            return 0;
-        }
-    return -1;
-}
-
 static bool is_object_dtype(PyObject *x)
 {
     return x == (PyObject *)&PyBaseObject_Type ||
@@ -379,7 +361,7 @@ static bool is_object_dtype(PyObject *x)
 static bool makes_objects(PyObject *args, PyObject *kwargs)
 {
     static PyObject *name;
-    PyObject *dtype = kwargs ? get_keyword(kwargs, &name, "dtype") : NULL;
+    PyObject *dtype = kwargs ? convert_keyword(kwargs, &name, "dtype") : NULL;
     if (!dtype && PyTuple_Size(args) > 1)
         dtype = PyTuple_GetItem(args, 1);
     return dtype && is_object_dtype(dtype);
@@ -434,7 +416,7 @@ static PyObject *call(const struct function *f, PyObject *callable, PyObject *po
     PyObject *result = PyObject_Call(callable, positional, named);
     if (!reads && (!result || has_read(result, call_args))) {
         Py_CLEAR(result);
-        if (convert_drop_refusal() < 0 || convert_prepare(call_args, true) < 0)
+        if (refusal_drop() < 0 || convert_prepare(call_args, true) < 0)
             return NULL;
         result = PyObject_Call(callable, positional, named);
     }

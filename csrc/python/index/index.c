@@ -1,7 +1,11 @@
 /* index.c -- keys with arrays in them: what they select, and its elements taken or updated. */
 #include "python/index/index.h"
-
+#include "python/base/refusal.h"
+#include "python/index/selection.h"
 #include "python/profile/profile.h"
+#include "python/record/queue.h"
+#include "python/record/record.h"
+#include "python/record/wrapper.h"
 
 /* -- Ranges ------------------------------------------------------------------------ */
 
@@ -69,16 +73,16 @@ static PyObject *as_index_array(PyObject *x)
     if (is_array(x))
         return Py_NewRef(x);
     if (Py_TYPE(x) == np_array_type)
-        return array_new(Py_NewRef(x));
+        return wrapper_new(Py_NewRef(x));
     PyObject *np_array = PyArray_FROM_O(x);
-    return np_array ? array_new(np_array) : NULL;
+    return np_array ? wrapper_new(np_array) : NULL;
 }
 
 static bool add_array(struct index *index, PyObject *array, int axis)
 {
     struct source *source = &index->sources[index->n];
     if (index->n == MX_MAX_INDICES || !source_read(array, source) ||
-        !is_integer_row(source->code) || PyArray_NDIM(source->np_array) == 0)
+        !dtype_is_integer(source->code) || PyArray_NDIM(source->np_array) == 0)
         return false;
     index->arrays[index->n] = Py_NewRef(array);
     index->axes[index->n++] = axis;
@@ -103,7 +107,7 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
 {
     PyObject *array = as_index_array(item);
     if (!array)
-        convert_drop_refusal();
+        refusal_drop();
     bool is_mask = array && PyArray_TYPE(np_array_of(array)) == NPY_BOOL, fits = false;
     if (is_mask) /* one that is a list is of no length that was looked at */
         fits = !PyList_CheckExact(item) && add_mask(index, array, axis);
@@ -258,7 +262,7 @@ static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
     if (!mask || PyArray_NDIM(np_array) < 2 || PyArray_NDIM(mask) != PyArray_NDIM(np_array) ||
         !PyArray_SAMESHAPE(mask, np_array) || !PyArray_IS_C_CONTIGUOUS(np_array))
         return false;
-    PyObject *places = selection_places(key);
+    PyObject *places = selection_positions(key);
     bool is_read = places && add_array(index, places, 0);
     if (is_read)
         index->view = PyObject_CallMethod((PyObject *)np_array, "reshape", "i", -1);
@@ -272,7 +276,7 @@ static void read_key(struct index *index, PyObject *a, PyObject *key)
     PyObject *basic = items ? read_items(index, items, np_array_of(a)) : NULL;
     index->view = basic ? PyObject_GetItem(as_array(a)->np_array, basic) : NULL;
     if (basic && !index->view)
-        convert_drop_refusal();
+        refusal_drop();
     Py_XDECREF(basic);
     Py_XDECREF(items);
 }
@@ -295,7 +299,7 @@ int index_read(PyObject *a, PyObject *key, struct index *index)
 
 /* -- Whether it is for the queue ---------------------------------------------------- */
 
-bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting)
+bool index_may_record(PyObject *a, PyObject *key, bool is_waiting)
 {
     bool is_tuple = PyTuple_CheckExact(key), has_arrays = false;
     double most = (double)PyArray_SIZE(np_array_of(a));
@@ -304,7 +308,7 @@ bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting)
         if (!is_index_array(item))
             continue;
         has_arrays = true;
-        is_waiting |= is_array(item) && is_unwritten(item);
+        is_waiting |= is_array(item) && queue_writes(item);
         if (PyList_CheckExact(item))
             most *= (double)PyList_Size(item);
         else
@@ -314,11 +318,11 @@ bool index_may_be_worth_it(PyObject *a, PyObject *key, bool is_waiting)
     return has_arrays && (is_waiting || most >= (double)queue_threshold);
 }
 
-bool index_is_worth_it(const struct index *index)
+bool index_should_record(const struct index *index)
 {
     npy_intp size = shape_size(&index->shape);
-    bool is_waiting = is_unwritten(index->table.array);
+    bool is_waiting = queue_writes(index->table.array);
     for (int j = 0; j < index->n; j++)
-        is_waiting |= is_unwritten(index->arrays[j]);
+        is_waiting |= queue_writes(index->arrays[j]);
     return is_waiting || size >= queue_threshold;
 }

@@ -1,6 +1,9 @@
 /* indexing.c -- elements that a key with arrays selects are taken; operands for these. */
-#include "python/index/index.h"
+#include "python/index/indexing.h"
+#include "python/base/settings.h"
 #include "python/profile/profile.h"
+#include "python/record/axes.h"
+#include "python/record/queue.h"
 
 /* -- Bounds ------------------------------------------------------------------------ */
 
@@ -41,12 +44,12 @@ static int find_bounds(const struct index *index, int j, enum mx_bounds *bounds)
     return 1;
 }
 
-int index_settle_bounds(struct index *index, int bounds, enum mx_bounds fast)
+int indexing_settle_bounds(struct index *index, int bounds, enum mx_bounds fast)
 {
-    bool is_fast = mode_is_fast();
-    enum mx_bounds settled = bounds == INDEX_IN_BOUNDS ? MX_PLAIN : (enum mx_bounds)bounds;
-    for (int j = 0; j < index->n && bounds == INDEX_IN_BOUNDS; j++) {
-        bool is_waiting = is_unwritten(index->arrays[j]);
+    bool is_fast = settings_are_fast();
+    enum mx_bounds settled = bounds == INDEXING_IN_BOUNDS ? MX_PLAIN : (enum mx_bounds)bounds;
+    for (int j = 0; j < index->n && bounds == INDEXING_IN_BOUNDS; j++) {
+        bool is_waiting = queue_writes(index->arrays[j]);
         if (!is_waiting && find_bounds(index, j, &settled))
             continue;
         if (is_fast)
@@ -64,15 +67,15 @@ int index_settle_bounds(struct index *index, int bounds, enum mx_bounds fast)
 
 /* -- Instructions ------------------------------------------------------------------ */
 
-void index_release(struct made *made)
+void indexing_release(struct temporaries *made)
 {
     for (int i = 0; i < made->n; i++)
         core->buffer_release(made->buffers[i]);
     made->n = 0;
 }
 
-int index_copy(struct mx_operand *operand, const struct source *source, int row,
-               const struct shape *own, int fpe_mask, struct made *made)
+int indexing_copy(struct mx_operand *operand, const struct source *source, int row,
+                  const struct shape *own, int fpe_mask, struct temporaries *made)
 {
     npy_intp strides[MX_MAX_NDIM] = {0};
     struct mx_buffer *buffer = record_new_temporary(source, 1, row, own, strides);
@@ -84,7 +87,7 @@ int index_copy(struct mx_operand *operand, const struct source *source, int row,
                        fpe_mask);
 }
 
-void index_spread(struct mx_operand *operand, int own_ndim, int first, int end, int ndim)
+void indexing_spread(struct mx_operand *operand, int own_ndim, int first, int end, int ndim)
 {
     intptr_t own[MX_MAX_NDIM];
     memcpy(own, operand->strides, sizeof own);
@@ -94,8 +97,9 @@ void index_spread(struct mx_operand *operand, int own_ndim, int first, int end, 
     }
 }
 
-int index_operands(struct mx_instruction *in, const struct index *index,
-                   const struct source *target, struct call_site *site, struct made *made)
+int indexing_operands(struct mx_instruction *in, const struct index *index,
+                      const struct source *target, struct call_site *site,
+                      struct temporaries *made)
 {
     for (int j = 0; j < index->n; j++) {
         const struct source *indices = &index->sources[j];
@@ -103,25 +107,26 @@ int index_operands(struct mx_instruction *in, const struct index *index,
         bool is_target = target && root_of(target->array) == root_of(indices->array);
         if (indices->code == ROW_int64 && !is_target)
             record_view(&in->operands[j], indices, &own, site);
-        else if (index_copy(&in->operands[j], indices, ROW_int64, &own, 0, made) < 0)
+        else if (indexing_copy(&in->operands[j], indices, ROW_int64, &own, 0, made) < 0)
             return -1;
-        index_spread(&in->operands[j], own.ndim, index->block_at,
-                     index->block_at + index->block.ndim, index->shape.ndim);
+        indexing_spread(&in->operands[j], own.ndim, index->block_at,
+                        index->block_at + index->block.ndim, index->shape.ndim);
     }
     return 1;
 }
 
-void index_table(struct mx_operand *operand, const struct index *index, struct call_site *site)
+void indexing_table(struct mx_operand *operand, const struct index *index,
+                    struct call_site *site)
 {
     operand->is_value = false;
-    operand->itemsize = itemsizes[index->table.code];
+    operand->itemsize = dtype_itemsizes[index->table.code];
     operand->dtype = index->table.code;
     record_memory(operand, &index->table, site);
     memcpy(operand->strides, index->strides,
            (size_t)index->shape.ndim * sizeof *operand->strides);
 }
 
-void index_mark(const struct index *index, int64_t sequence)
+void indexing_mark(const struct index *index, int64_t sequence)
 {
     for (int j = 0; j < index->n; j++)
         record_mark(&index->sources[j], sequence, false);
@@ -135,7 +140,7 @@ static void order_result(const struct index *index, int *order)
     for (int i = 0; i < n; i++)
         order[i] = i;
     if (shape_size(&index->shape) == shape_size(&index->block))
-        source_order_axes(index->sources, index->n, &index->block, order);
+        axes_order(index->sources, index->n, &index->block, order);
     for (int i = 0; i < n; i++)
         order[i] += index->block_at;
     const npy_intp *strides = PyArray_STRIDES(index->table.np_array);
@@ -154,7 +159,7 @@ static void order_result(const struct index *index, int *order)
 static int record_gather(const struct index *index, bool in_c_order, PyObject **out)
 {
     struct mx_instruction in;
-    struct made made = {0};
+    struct temporaries made = {0};
     struct mx_loop loop = {.function = core->gather_loop};
     int order[MX_MAX_NDIM], n = index->n;
     struct source to;
@@ -165,22 +170,22 @@ static int record_gather(const struct index *index, bool in_c_order, PyObject **
     in.kind = MX_GATHER;
     in.indexing = index->indexing;
     order_result(index, order);
-    if (index_operands(&in, index, NULL, site, &made) < 0 ||
+    if (indexing_operands(&in, index, NULL, site, &made) < 0 ||
         !(*out = record_new(index->table.code, &index->shape, in_c_order ? NULL : order))) {
-        index_release(&made);
+        indexing_release(&made);
         call_site_free(site);
         return -1;
     }
     source_read_array(*out, &to);
-    index_table(&in.operands[n], index, site);
+    indexing_table(&in.operands[n], index, site);
     record_view(&in.operands[n + 1], &to, &index->shape, site);
     int64_t sequence = record_append(&in, site);
-    index_release(&made);
+    indexing_release(&made);
     if (sequence < 0) {
         Py_CLEAR(*out);
         return -1;
     }
-    index_mark(index, sequence);
+    indexing_mark(index, sequence);
     record_mark(&index->table, sequence, false);
     record_mark(&to, sequence, true);
     return 1;
@@ -194,7 +199,8 @@ static int take_key(PyObject *a, PyObject *key, int bounds, bool in_c_order, PyO
     *out = NULL;
     int status = index_read(a, key, &index);
     if (status > 0)
-        status = index_is_worth_it(&index) ? index_settle_bounds(&index, bounds, MX_CLAMP) : 0;
+        status =
+            index_should_record(&index) ? indexing_settle_bounds(&index, bounds, MX_CLAMP) : 0;
     if (status > 0)
         status = record_gather(&index, in_c_order, out);
     if (status > 0)
@@ -207,9 +213,9 @@ static int take_key(PyObject *a, PyObject *key, int bounds, bool in_c_order, PyO
     return status;
 }
 
-int index_take(PyObject *a, PyObject *key, PyObject **out)
+int indexing_take(PyObject *a, PyObject *key, PyObject **out)
 {
-    return take_key(a, key, INDEX_IN_BOUNDS, false, out);
+    return take_key(a, key, INDEXING_IN_BOUNDS, false, out);
 }
 
 /* -- Methods of the module --------------------------------------------------------- */
@@ -259,7 +265,7 @@ static PyObject *search(PyObject *module, PyObject *args)
                                        .sizes = {PyArray_SIZE(table.np_array)}};
     record_view(&in.operands[0], &from, &shape, site);
     in.operands[1] =
-        (struct mx_operand){.itemsize = itemsizes[table.code], .dtype = table.code};
+        (struct mx_operand){.itemsize = dtype_itemsizes[table.code], .dtype = table.code};
     record_memory(&in.operands[1], &table, site);
     record_view(&in.operands[2], &to, &shape, site);
     int64_t sequence = record_append(&in, site);
@@ -279,12 +285,12 @@ static PyObject *index_range(PyObject *module, PyObject *a)
 {
     (void)module;
     struct source source;
-    if (!is_array(a) || !source_read_array(a, &source) || !is_integer_row(source.code) ||
+    if (!is_array(a) || !source_read_array(a, &source) || !dtype_is_integer(source.code) ||
         PyArray_SIZE(source.np_array) == 0)
         Py_RETURN_NOTIMPLEMENTED;
     struct span span;
     span_begin(&span, SPAN_RANGE, NULL);
-    int status = queue_write(a);
+    int status = queue_materialize(a);
     span_pop(&span);
     if (status < 0)
         return NULL;
@@ -292,7 +298,7 @@ static PyObject *index_range(PyObject *module, PyObject *a)
     return Py_BuildValue("LL", (long long)range.least, (long long)range.most);
 }
 
-PyMethodDef index_methods[] = {
+PyMethodDef indexing_methods[] = {
     {"search", search, METH_VARARGS,
      "search(sorted, values, is_right)\n--\n\nRecord a search for the places of values in a "
      "sorted array of their dtype; or give NotImplemented."},

@@ -1,7 +1,13 @@
 /* selection.c -- the elements that a mask selects.  How many is known only once the mask is
  * computed, so nothing of it is recorded. */
+#include "python/index/selection.h"
+#include "python/base/device.h"
+#include "python/convert/convert.h"
 #include "python/profile/profile.h"
-#include "python/record/record.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
+#include "python/record/source.h"
+#include "python/record/wrapper.h"
 
 /* NumPy does less than this sooner than it takes to begin. */
 #define WORTH_DIVISOR 16
@@ -14,7 +20,7 @@ static bool is_worth_it(PyObject *mask)
 /* Elements whose dtype has nothing but its number. */
 static bool is_plain(const struct source *source)
 {
-    PyArray_Descr *dtype = PyArray_DescrFromType(source_type_number(source->code));
+    PyArray_Descr *dtype = PyArray_DescrFromType(dtype_type_number(source->code));
     bool is_same =
         dtype == PyArray_DESCR(source->np_array) && PyArray_CheckExact(source->np_array);
     Py_DECREF(dtype);
@@ -24,9 +30,9 @@ static bool is_plain(const struct source *source)
 /* New reference: an array in memory for n elements; NULL with an exception set. */
 static PyObject *new_row(int row, intptr_t n)
 {
-    npy_intp shape[] = {n}, strides[] = {itemsizes[row]};
-    PyObject *np_array = memory_new_host(source_type_number(row), 1, shape, strides);
-    PyObject *out = np_array ? array_new(np_array) : NULL;
+    npy_intp shape[] = {n}, strides[] = {dtype_itemsizes[row]};
+    PyObject *np_array = memory_new_array(dtype_type_number(row), 1, shape, strides);
+    PyObject *out = np_array ? wrapper_new(np_array) : NULL;
     if (out && core->buffer_allocate(memory_of(np_array)) != MX_OK) {
         memory_raise_error();
         Py_CLEAR(out);
@@ -55,9 +61,9 @@ static int wait_for(const struct source *mask, const struct source *from)
 {
     struct span span;
     span_begin(&span, SPAN_MASK, NULL);
-    int status = queue_write(mask->array);
+    int status = queue_materialize(mask->array);
     if (status == 0 && from)
-        status = queue_write(from->array);
+        status = queue_materialize(from->array);
     span_pop(&span);
     return status;
 }
@@ -88,8 +94,8 @@ static int select_elements(const struct source *mask, const struct source *from,
         *out = new_row(row, n);
     status = n == 0 ? 0 : *out && queue_enter() == 0 ? 1 : -1;
     if (status > 0) {
-        core->compact_write(&c, from ? PyArray_BYTES(from->np_array) : NULL, itemsizes[row],
-                            PyArray_BYTES(np_array_of(*out)));
+        core->compact_write(&c, from ? PyArray_BYTES(from->np_array) : NULL,
+                            dtype_itemsizes[row], PyArray_BYTES(np_array_of(*out)));
         queue_leave();
     }
     if (status < 0)
@@ -122,7 +128,7 @@ static int find_places(PyObject *mask, PyObject **out)
     return select_elements(&where, NULL, ROW_int64, out);
 }
 
-PyObject *selection_places(PyObject *mask)
+PyObject *selection_positions(PyObject *mask)
 {
     PyObject *places;
     return find_places(mask, &places) > 0 ? places : NULL;
@@ -132,7 +138,7 @@ PyObject *selection_nonzero(PyObject *mask)
 {
     PyObject *places = NULL;
     int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_places(mask, &places) : 0;
-    if (status < 0 || (status == 0 && queue_write(mask) < 0))
+    if (status < 0 || (status == 0 && queue_materialize(mask) < 0))
         return NULL;
     if (status == 0) {
         struct call_args call_args = {0};

@@ -1,5 +1,11 @@
 /* update.c -- elements that a key with arrays selects are set, or updated by a ufunc. */
-#include "python/index/index.h"
+#include "python/index/update.h"
+#include "python/base/device.h"
+#include "python/index/indexing.h"
+#include "python/profile/errstate.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
+#include "python/record/signature.h"
 
 /* -- Instructions ------------------------------------------------------------------ */
 
@@ -50,15 +56,15 @@ static bool can_write(const struct index *index)
 /* The values: copied first if they share memory with the elements that are updated. */
 static int value_operand(struct mx_operand *operand, const struct index *index,
                          const struct source *value, const struct update *update,
-                         struct call_site *site, struct made *made)
+                         struct call_site *site, struct temporaries *made)
 {
     struct mx_buffer *buffer = NULL;
     if (!value->scalar && !source_is_value(value) &&
         root_of(value->array) == root_of(index->table.array)) {
         struct shape own = shape_of(value->np_array);
-        if (index_copy(operand, value, update->row, &own, update->fpe_mask, made) < 0)
+        if (indexing_copy(operand, value, update->row, &own, update->fpe_mask, made) < 0)
             return -1;
-        index_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
+        indexing_spread(operand, own.ndim, 0, index->shape.ndim, index->shape.ndim);
         return 1;
     }
     int status = record_input(operand, value, update->row, &index->shape, update->fpe_mask,
@@ -72,7 +78,7 @@ static int record_scatter(const struct index *index, const struct source *value,
                           const struct update *update)
 {
     struct mx_instruction in;
-    struct made made = {0};
+    struct temporaries made = {0};
     int status, n = index->n;
     struct call_site *site = call_site_new();
     if (!site)
@@ -84,18 +90,18 @@ static int record_scatter(const struct index *index, const struct source *value,
     in.indexing = index->indexing;
     status = value_operand(&in.operands[n], index, value, update, site, &made);
     if (status > 0)
-        status = index_operands(&in, index, &index->table, site, &made);
+        status = indexing_operands(&in, index, &index->table, site, &made);
     if (status < 1) {
-        index_release(&made);
+        indexing_release(&made);
         call_site_free(site);
         return status;
     }
-    index_table(&in.operands[n + 1], index, site);
+    indexing_table(&in.operands[n + 1], index, site);
     int64_t sequence = record_append(&in, site);
-    index_release(&made);
+    indexing_release(&made);
     if (sequence < 0)
         return -1;
-    index_mark(index, sequence);
+    indexing_mark(index, sequence);
     if (value->array && !in.operands[n].is_value)
         record_mark(value, sequence, false);
     record_mark(&index->table, sequence, true);
@@ -108,10 +114,10 @@ static int record_scatter(const struct index *index, const struct source *value,
 
 static bool is_for_device(PyObject *a, const struct update *update)
 {
-    int code = source_row(PyArray_TYPE(np_array_of(a)));
+    int code = dtype_row(PyArray_TYPE(np_array_of(a)));
     if (code == ROW_float64 || code == ROW_complex128) /* which Metal has not */
         return false;
-    return update->kind != MX_SET && (update->in_order || itemsizes[code] == 8) &&
+    return update->kind != MX_SET && (update->in_order || dtype_itemsizes[code] == 8) &&
            update->row == code && device_has(DEVICE_UPDATE) &&
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->np_array);
 }
@@ -166,8 +172,8 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
     struct index index;
     int status = index_read(a, key, &index);
     if (status > 0)
-        status = (index_is_worth_it(&index) || is_in_use(a) ||
-                  (value->array && is_unwritten(value->array))) &&
+        status = (index_should_record(&index) || queue_uses(a) ||
+                  (value->array && queue_writes(value->array))) &&
                  can_write(&index) && shape_takes(&index.shape, value) &&
                  are_in_order(&index, value);
     bool on_device = is_for_device(a, update),
@@ -175,7 +181,7 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
     if (status > 0)
         status = !only_there || on_device;
     if (status > 0)
-        status = index_settle_bounds(&index, bounds, MX_DROP);
+        status = indexing_settle_bounds(&index, bounds, MX_DROP);
     int done = status > 0 && on_device ? update_on_device(a, &index, value, update) : 0;
     if (status > 0)
         status = done != 0 ? done : only_there ? 0 : record_scatter(&index, value, update);
@@ -193,7 +199,7 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
 static bool read_assignment(const struct source *value, int row, struct update *update)
 {
     *update = (struct update){.kind = MX_SET, .op = MX_COPY, .name = "put", .row = row};
-    if (is_complex_row(source_own_row(value)) && !is_complex_row(row))
+    if (dtype_is_complex(source_own_row(value)) && !dtype_is_complex(row))
         return false;
     if (value->scalar)
         return source_fits(value, row);
@@ -213,16 +219,16 @@ static bool is_same_in(int row, int op, const struct source *number)
     bool is_bits = op == MX_OP_bitwise_and || op == MX_OP_bitwise_or || op == MX_OP_bitwise_xor;
     if (own_row == row)
         return true;
-    if (is_complex_row(row) || is_complex_row(own_row) || row == ROW_bool ||
-        (is_integer_row(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
-                             : !(is_sum || is_order || op == MX_OP_divide)))
+    if (dtype_is_complex(row) || dtype_is_complex(own_row) || row == ROW_bool ||
+        (dtype_is_integer(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
+                               : !(is_sum || is_order || op == MX_OP_divide)))
         return false;
     mx_loop_function cast = core->cast_loop(row, own_row);
     if (!cast || !source_value(number, row, value) || !source_value(number, own_row, own))
         return false;
     char *args[] = {value, back};
     cast(args, (intptr_t[]){1}, (intptr_t[]){0, 0}, NULL);
-    return memcmp(back, own, (size_t)itemsizes[own_row]) == 0;
+    return memcmp(back, own, (size_t)dtype_itemsizes[own_row]) == 0;
 }
 
 /* The update by a ufunc, if its loop gives the dtype of the elements; false also with an
@@ -242,7 +248,7 @@ static bool read_update(int op, const struct source *target, const struct source
     bool is_truth = signature && signature->out[0] == ROW_bool && target->code != ROW_bool;
     if (!signature || signature->in[0] != target->code ||
         (signature->out[0] != target->code && !is_truth) ||
-        itemsizes[(int)signature->in[1]] != itemsizes[target->code])
+        dtype_itemsizes[(int)signature->in[1]] != dtype_itemsizes[target->code])
         return false;
     *update = (struct update){.kind = kinds[op],
                               .op = op,
@@ -268,18 +274,18 @@ static bool is_own_mask(PyObject *a, PyObject *key)
            root_of(key) == root_of(a);
 }
 
-int index_assign(PyObject *a, PyObject *key, PyObject *value)
+int update_assign(PyObject *a, PyObject *key, PyObject *value)
 {
     struct source from;
     struct update update;
-    int row = source_row(PyArray_TYPE(np_array_of(a)));
+    int row = dtype_row(PyArray_TYPE(np_array_of(a)));
     if (row < 0 || is_own_mask(a, key) || !source_read(value, &from) ||
         !read_assignment(&from, row, &update))
         return 0;
-    update.fpe_mask = call_site_conditions();
+    update.fpe_mask = errstate_mask();
     if (update.fpe_mask < 0)
         return update.fpe_mask == -1 ? 0 : -1;
-    return update_key(a, key, &from, &update, INDEX_IN_BOUNDS);
+    return update_key(a, key, &from, &update, INDEXING_IN_BOUNDS);
 }
 
 /* -- Methods of the module --------------------------------------------------------- */
@@ -302,7 +308,7 @@ static PyObject *update(PyObject *module, PyObject *args)
     }
     kind.in_order = in_order;
     bool is_ordering = op == MX_OP_maximum || op == MX_OP_minimum;
-    kind.fpe_mask = call_site_conditions();
+    kind.fpe_mask = errstate_mask();
     if (kind.fpe_mask == -2)
         return NULL;
     int status = kind.fpe_mask < 0 ? 0 : 1;

@@ -4,39 +4,27 @@
  * between the program and NumPy would be named in every warning and traceback in place of
  * the program's own line, and it costs as much again as a NumPy call on a small array.
  */
+#include "python/object/array.h"
+#include "ir/ops.h"
+#include "python/base/device.h"
+#include "python/base/dtypes.h"
+#include "python/base/refusal.h"
+#include "python/convert/convert.h"
+#include "python/index/index.h"
+#include "python/index/indexing.h"
+#include "python/index/selection.h"
+#include "python/index/update.h"
+#include "python/object/function.h"
 #include "python/profile/profile.h"
+#include "python/record/assignment.h"
+#include "python/record/call.h"
+#include "python/record/expression.h"
+#include "python/record/failure.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
 #include "python/record/record.h"
-
-/* Arrays whose memory is used again.  A loop that makes and drops one array would else take
- * a block from Python's allocator and give it back each time, which costs more than the
- * operation when it is the only block of its arena.  The GIL guards them. */
-#ifdef Py_GIL_DISABLED
-#define NSPARE 0
-#else
-#define NSPARE 16
-#endif
-static struct array *spare[NSPARE + 1];
-static int nspare;
-
-PyObject *array_new(PyObject *np_array)
-{
-    struct array *out;
-    if (nspare > 0) {
-        out = spare[--nspare];
-        PyObject_Init((PyObject *)out, array_type);
-    } else {
-        out = (struct array *)PyType_GenericAlloc(array_type, 0);
-    }
-    if (!out) {
-        Py_DECREF(np_array);
-        return NULL;
-    }
-    out->np_array = memory_pool(np_array);
-    out->is_exported = Py_REFCNT(out->np_array) > 1;
-    if (out->np_array != np_array)
-        memory_own((PyObject *)out);
-    return (PyObject *)out;
-}
+#include "python/record/signature.h"
+#include "python/record/wrapper.h"
 
 /* -- Array: operators ------------------------------------------------------------- */
 
@@ -80,6 +68,12 @@ void array_load_slots(void)
     numpy_slots.power = (ternaryfunc)PyType_GetSlot(np_array_type, Py_nb_power);
     numpy_slots.inplace_power = (ternaryfunc)PyType_GetSlot(np_array_type, Py_nb_inplace_power);
     numpy_slots.richcompare = (richcmpfunc)PyType_GetSlot(np_array_type, Py_tp_richcompare);
+}
+
+/* A fresh result of an operator: an array, unless it is a scalar or another class's. */
+static inline PyObject *adopt_fresh(PyObject *result)
+{
+    return result && Py_TYPE(result) == np_array_type ? wrapper_new(result) : result;
 }
 
 /* Borrowed: the NumPy array of an array, anything else itself. */
@@ -284,7 +278,7 @@ static int power_row(PyObject *a, PyObject *b)
     bool is_integer = PyLong_CheckExact(b);
     if (!is_array(a) || (!is_integer && !PyFloat_CheckExact(b)))
         return MX_OP_power;
-    int row = source_row(PyArray_TYPE(np_array_of(a)));
+    int row = dtype_row(PyArray_TYPE(np_array_of(a)));
     double exponent = is_integer ? PyLong_AsDouble(b) : PyFloat_AsDouble(b);
     PyErr_Clear();
     if (is_integer && exponent == 2.0 && row != ROW_bool)
@@ -463,11 +457,11 @@ static bool is_advanced(PyObject *key)
 static PyObject *take_item(PyObject *a, PyObject *index)
 {
     PyObject *np_array = as_array(a)->np_array;
-    if (is_unwritten(a)) {
+    if (queue_writes(a)) {
         if (is_advanced(index) ? queue_wait(a) < 0 : queue_before_view(a) < 0)
             return NULL;
         PyObject *item = PyObject_GetItem(np_array, index);
-        if (!item || !is_unwritten(a) || is_view_of(item, a))
+        if (!item || !queue_writes(a) || is_view_of(item, a))
             return item;
         Py_DECREF(item);
         if (queue_wait(a) < 0)
@@ -494,7 +488,7 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
             return status < 0 ? NULL : selected;
     }
     int status =
-        index_may_be_worth_it(a, key, is_unwritten(a)) ? index_take(a, key, &selected) : 0;
+        index_may_record(a, key, queue_writes(a)) ? indexing_take(a, key, &selected) : 0;
     if (status != 0)
         return status < 0 ? NULL : selected;
     call_args_begin(&call_args);
@@ -545,10 +539,10 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
         return -1;
     PyObject *view = PyObject_GetItem(as_array(a)->np_array, key);
     if (!view)
-        return convert_drop_refusal();
+        return refusal_drop();
     int status = 0;
     if (is_view_of(view, a) && (PyArray_SIZE((PyArrayObject *)view) >= queue_threshold ||
-                                is_in_use(a) || (is_array(value) && is_in_use(value))))
+                                queue_uses(a) || (is_array(value) && queue_uses(value))))
         status = assignment_record(a, view, value);
     Py_DECREF(view);
     return status;
@@ -565,8 +559,8 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     call_args_begin(&call_args);
     PyObject *np_array = as_array(a)->np_array;
     int status = value ? record_item(a, key, value) : 0;
-    if (status == 0 && value && index_may_be_worth_it(a, key, is_in_use(a)))
-        status = index_assign(a, key, value);
+    if (status == 0 && value && index_may_record(a, key, queue_uses(a)))
+        status = update_assign(a, key, value);
     root_of(a)->version++;
     if (status != 0)
         return status < 0 ? -1 : 0;
@@ -617,7 +611,7 @@ static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 
 static PyObject *take_row(PyObject *a, Py_ssize_t i)
 {
-    if (is_unwritten(a)) {
+    if (queue_writes(a)) {
         bool is_row = PyArray_NDIM(np_array_of(a)) > 1;
         if (is_row ? queue_before_view(a) < 0 : queue_wait(a) < 0)
             return NULL;
@@ -1018,13 +1012,7 @@ static void array_dealloc(PyObject *self)
     Py_CLEAR(a->base);
     if (queue_rematerializable > 0)
         queue_drop_rematerializable();
-    if (nspare < NSPARE && type == array_type) {
-        memset(&a->weakrefs, 0, sizeof *a - offsetof(struct array, weakrefs));
-        spare[nspare++] = a;
-    } else {
-        freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-        release(self);
-    }
+    wrapper_free(self);
     Py_DECREF(type);
 }
 

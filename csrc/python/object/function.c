@@ -1,16 +1,33 @@
 /* function.c -- a NumPy callable that takes and gives mxnp arrays. */
+#include "python/object/function.h"
+#include "ir/ops.h"
+#include "python/base/device.h"
+#include "python/base/settings.h"
+#include "python/convert/convert.h"
 #include "python/profile/profile.h"
+#include "python/record/call.h"
+#include "python/record/elide.h"
+#include "python/record/expression.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
 
 static PyObject *out_name;
 static PyObject *counterparts; /* a dict: NumPy's objects, and what they are in mxnp */
 
-PyObject *function_set_counterparts(PyObject *module, PyObject *dict)
+static PyObject *set_counterparts(PyObject *module, PyObject *dict)
 {
     (void)module;
     Py_XDECREF(counterparts);
     counterparts = Py_NewRef(dict);
     Py_RETURN_NONE;
 }
+
+PyMethodDef function_module_methods[] = {
+    {"set_counterparts", set_counterparts, METH_O,
+     "set_counterparts(counterparts)\n--\n\n"
+     "Set the dict from NumPy's functions to those of mxnp."},
+    {NULL, NULL, 0, NULL},
+};
 
 struct function *function_that_records(PyObject *original)
 {
@@ -47,7 +64,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 
 static bool is_large(PyObject *a, int threshold_factor)
 {
-    return is_unwritten(a) ||
+    return queue_writes(a) ||
            queue_weight((PyArrayObject *)as_array(a)->np_array) / threshold_factor >=
                queue_threshold;
 }
@@ -137,7 +154,7 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
         return false;
     if (!kwargs || PyDict_Size(kwargs) == 0)
         return true;
-    PyObject *out = get_keyword(kwargs, &out_name, "out");
+    PyObject *out = convert_keyword(kwargs, &out_name, "out");
     if (!out || PyDict_Size(kwargs) > 1 || n > nin)
         return false;
     if (PyTuple_CheckExact(out)) {
@@ -185,7 +202,7 @@ static PyObject *with_out_last(const struct function *f, PyObject *args, PyObjec
         PyDict_Size(kwargs) != 1)
         return NULL;
     const struct mx_op_row *row = core->op_get(f->operation);
-    PyObject *out = get_keyword(kwargs, &out_name, "out");
+    PyObject *out = convert_keyword(kwargs, &out_name, "out");
     if (!out || !is_array(out) || row->nout != 1 || PyTuple_Size(args) != row->nin)
         return NULL;
     if (row->nin == 1)
@@ -199,7 +216,7 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     bool is_plain = expression_takes(args, kwargs);
     if (!is_plain && expression_close() < 0)
         return NULL;
-    struct mx_buffer *elided = queue_elide(self, args);
+    struct mx_buffer *elided = elide_argument(self, args);
     if (!elided && PyErr_Occurred()) /* of a handler of signals */
         return NULL;
     if (is_plain)
@@ -207,7 +224,7 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     PyObject *result = PyObject_Call(f->implementation, args, kwargs);
     if (is_plain && expression_leave(self, result, NULL, 0) < 0)
         Py_CLEAR(result);
-    queue_end_elision(elided);
+    memory_end_elision(elided);
     return result;
 }
 
@@ -288,7 +305,7 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     struct function *f = (struct function *)self;
     PyObject *result =
         profile_is_on ? call_counted(f, args, kwargs) : function_run(f, args, kwargs);
-    if (result && f->is_maker && device_narrows_doubles() && device_has(DEVICE_NARROW))
+    if (result && f->is_maker && settings_narrow_doubles() && device_has(DEVICE_NARROW))
         result = narrowed(result, args, kwargs);
     return gives_standard(f, args) ? convert_standard(result, MAX_DEPTH) : result;
 }

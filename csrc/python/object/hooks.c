@@ -5,9 +5,11 @@
  * calls the original from C: no frame of ours comes between the program and NumPy, whose
  * warnings and errors name the program's line as ever.
  */
+#include "python/object/hooks.h"
+#include "python/base/types.h"
 #include "python/record/queue.h"
 
-struct watched {
+struct hook {
     PyObject_HEAD PyObject *original; /* the method */
     PyObject *begin; /* called with the original, its arguments and keywords: gives None, or
                       * what is to be called with the result or the exception */
@@ -42,16 +44,17 @@ static PyObject *tell(PyObject *end, PyObject *result)
     return result;
 }
 
-static PyObject *watched_call(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *hook_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    struct watched *w = (struct watched *)self;
+    struct hook *hook = (struct hook *)self;
     if (is_inside)
-        return PyObject_Call(w->original, args, kwargs);
+        return PyObject_Call(hook->original, args, kwargs);
     is_inside = true;
-    PyObject *result = NULL, *end = PyObject_CallFunctionObjArgs(
-                                 w->begin, w->original, args, kwargs ? kwargs : Py_None, NULL);
+    PyObject *result = NULL,
+             *end = PyObject_CallFunctionObjArgs(hook->begin, hook->original, args,
+                                                 kwargs ? kwargs : Py_None, NULL);
     if (end)
-        result = PyObject_Call(w->original, args, kwargs);
+        result = PyObject_Call(hook->original, args, kwargs);
     if (end && end != Py_None)
         result = tell(end, result);
     Py_XDECREF(end);
@@ -59,13 +62,13 @@ static PyObject *watched_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-static PyObject *watched_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *hook_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"", "", NULL};
     PyObject *original, *begin;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Watched", names, &original, &begin))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Hook", names, &original, &begin))
         return NULL;
-    struct watched *self = (struct watched *)PyType_GenericAlloc(type, 0);
+    struct hook *self = (struct hook *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
     self->original = Py_NewRef(original);
@@ -73,7 +76,7 @@ static PyObject *watched_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return (PyObject *)self;
 }
 
-static PyObject *watched_get(PyObject *self, PyObject *instance, PyObject *owner)
+static PyObject *hook_get(PyObject *self, PyObject *instance, PyObject *owner)
 {
     (void)owner;
     if (!instance || instance == Py_None)
@@ -82,53 +85,53 @@ static PyObject *watched_get(PyObject *self, PyObject *instance, PyObject *owner
 }
 
 /* Name, text and signature are the original's. */
-static PyObject *watched_getattr(PyObject *self, PyObject *name)
+static PyObject *hook_getattr(PyObject *self, PyObject *name)
 {
     PyObject *value = PyObject_GenericGetAttr(self, name);
     if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
-        value = PyObject_GetAttr(((struct watched *)self)->original, name);
+        value = PyObject_GetAttr(((struct hook *)self)->original, name);
     }
     return value;
 }
 
-static int watched_traverse(PyObject *self, visitproc visit, void *arg)
+static int hook_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    Py_VISIT(((struct watched *)self)->original);
-    Py_VISIT(((struct watched *)self)->begin);
+    Py_VISIT(((struct hook *)self)->original);
+    Py_VISIT(((struct hook *)self)->begin);
     Py_VISIT(Py_TYPE(self));
     return 0;
 }
 
-static int watched_clear(PyObject *self)
+static int hook_clear(PyObject *self)
 {
-    Py_CLEAR(((struct watched *)self)->original);
-    Py_CLEAR(((struct watched *)self)->begin);
+    Py_CLEAR(((struct hook *)self)->original);
+    Py_CLEAR(((struct hook *)self)->begin);
     return 0;
 }
 
-static void watched_dealloc(PyObject *self)
+static void hook_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    watched_clear(self);
+    hook_clear(self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
 }
 
-static PyType_Slot watched_slots[] = {
-    {Py_tp_new, watched_new},           {Py_tp_dealloc, watched_dealloc},
-    {Py_tp_traverse, watched_traverse}, {Py_tp_clear, watched_clear},
-    {Py_tp_call, watched_call},         {Py_tp_descr_get, watched_get},
-    {Py_tp_getattro, watched_getattr},  {0, NULL},
+static PyType_Slot hook_slots[] = {
+    {Py_tp_new, hook_new},           {Py_tp_dealloc, hook_dealloc},
+    {Py_tp_traverse, hook_traverse}, {Py_tp_clear, hook_clear},
+    {Py_tp_call, hook_call},         {Py_tp_descr_get, hook_get},
+    {Py_tp_getattro, hook_getattr},  {0, NULL},
 };
 
-PyType_Spec watched_spec = {
-    .name = "mxnp._bridge.Watched",
-    .basicsize = sizeof(struct watched),
+PyType_Spec hook_spec = {
+    .name = "mxnp._bridge.Hook",
+    .basicsize = sizeof(struct hook),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .slots = watched_slots,
+    .slots = hook_slots,
 };
 
 /* The NumPy array of an array whose elements are there.  It does not count as exported: the
@@ -143,7 +146,7 @@ static PyObject *peek(PyObject *module, PyObject *a)
     return queue_before_write(a) < 0 ? NULL : Py_NewRef(as_array(a)->np_array);
 }
 
-PyMethodDef watch_methods[] = {
+PyMethodDef hook_methods[] = {
     {"peek", peek, METH_O,
      "peek(array)\n--\n\nGive the NumPy array inside, for a moment, once it is computed."},
     {NULL, NULL, 0, NULL},

@@ -1,5 +1,5 @@
 /* lookup.c -- the __getattr__ of a mirrored module. */
-#include "python/base/bridge.h"
+#include "python/object/lookup.h"
 
 struct lookup {
     PyObject_HEAD PyObject *original; /* NumPy's module */

@@ -1,6 +1,6 @@
 /* boundary.h -- compiled functions of other packages get NumPy's arrays: see boundary.c. */
 #pragma once
-#include "python/base/bridge.h"
+#include "python/base/numpy.h"
 
 int boundary_load(void); /* -1 with an exception set */
 

@@ -1,6 +1,6 @@
 /* callables.h -- functions, methods and attributes of compiled code, changed in place. */
 #pragma once
-#include "python/base/bridge.h"
+#include "python/base/numpy.h"
 
 /* 1; 0: this Python's structs are not known, and nothing may be changed; -1 with an exception
  * set. */

@@ -7,6 +7,7 @@
  * Python code from version 3.12 on; before, the interpreter enters such a function by itself.
  */
 #include "python/packages/conversion.h"
+#include "python/base/types.h"
 #include "python/packages/layout.h"
 
 static PyObject *method_name, *build_class;

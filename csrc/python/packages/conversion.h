@@ -1,6 +1,6 @@
 /* conversion.h -- classes whose __array__ returns one of mxnp's arrays: see conversion.c. */
 #pragma once
-#include "python/base/bridge.h"
+#include "python/base/numpy.h"
 
 /* Methods of the module. */
 extern PyMethodDef conversion_methods[];

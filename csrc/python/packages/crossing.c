@@ -1,6 +1,5 @@
 /* crossing.c -- arguments on their way to compiled code of other packages. */
 #include "python/packages/crossing.h"
-#include "python/record/queue.h"
 
 #define DEPTH \
     4 /* nested tuples, lists and dicts of an argument in which arrays are looked for */

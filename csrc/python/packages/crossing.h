@@ -1,6 +1,6 @@
 /* crossing.h -- arguments on their way to compiled code of other packages. */
 #pragma once
-#include "python/base/bridge.h"
+#include "python/convert/convert.h"
 
 /* Whether one of the arguments is an array, or another object that NumPy has too, or holds one
  * in tuples, lists and dicts. */

@@ -1,25 +1,42 @@
-/* call_site.h -- where in the program an operation was recorded: see call_site.c. */
+/* call_site.h -- the place in the program that recorded an operation.
+ *
+ * A call site also holds references to what must live until the operation has run.
+ */
 #pragma once
-#include "python/base/bridge.h"
+#include "ir/instruction.h"
+#include "python/base/numpy.h"
 
-/* Where in the program an operation was recorded, and what must live until it has run. */
 struct call_site;
 
-/* Conditions that the program wants to be warned of, in NumPy's numbers; -1: it wants more
- * than warnings, which only NumPy can do; -2 with an exception set. */
-int call_site_conditions(void);
+/* Return the call site of the innermost frame outside of mxnp, or NULL with an exception set.
+ */
+struct call_site *call_site_new(void);
+void call_site_free(struct call_site *site);
 
-/* Borrowed: the __package__ of a frame's globals, or NULL. */
-const char *call_site_package(PyObject *globals);
-/* Whether a package is mxnp itself or one of its private packages; false for NULL. */
-bool call_site_is_own(const char *package);
-struct call_site *call_site_new(void); /* NULL with an exception set */
+/* Hold a reference to the object until the call site is freed. */
 void call_site_keep(struct call_site *site, PyObject *object);
 
-/* Borrowed: the code object, and where in it; NULL: unknown. */
+/* Return a borrowed reference to the code object and its instruction, or NULL if the call site
+ * is unknown. */
 PyObject *call_site_code(const struct call_site *site, int *instruction);
-PyObject *
-call_site_text(const struct call_site *site); /* new reference: in words; NULL: unknown */
-int call_site_warn(const struct call_site *site, int conditions, const char *name);
-void call_site_free(struct call_site *site);
-int call_site_load(PyObject *numpy);
+
+/* Return a new reference to a note for exceptions, or NULL if the call site is unknown. */
+PyObject *call_site_text(const struct call_site *site);
+
+/* Issue a RuntimeWarning there.  Return 0, or -1 with an exception set. */
+int call_site_warn(const struct call_site *site, const char *text);
+
+/* Return a new reference to the innermost running frame that is not skipped, or NULL.  No
+ * exception is set. */
+PyObject *call_site_find_frame(bool (*is_skipped)(PyObject *frame));
+
+/* Return the instruction that a frame runs, or -1. */
+int call_site_instruction(PyObject *frame);
+
+/* Return the __package__ of a frame's globals, or NULL.  The text lives as long as they do. */
+const char *call_site_package(PyObject *frame);
+
+/* Check whether a package is mxnp itself or one of its private packages; false for NULL. */
+bool call_site_is_own(const char *package);
+
+int call_site_load(void); /* -1 with an exception set */

@@ -1,13 +1,12 @@
-/* profile.c -- calls, elements, time and bytes by line, operation and where it ran.
+/* profile.c -- calls, elements, time and bytes by line, operation and lane.
  *
- * The table is one for the process and the GIL guards it.  It only grows while somebody has it
- * on, so that a part of the program is the difference between two readings.
+ * The process has one table, which the GIL guards.  While reports are active, the table only
+ * grows, so the counts of a part of the program are the difference between two readings.
  */
 #include "python/profile/profile.h"
-
 #include "ir/dtypes.h"
-
-bool profile_is_on;
+#include "python/base/types.h"
+#include "python/profile/call_site.h"
 
 static _Thread_local struct span *innermost;
 
@@ -15,35 +14,35 @@ struct span *profile_innermost(void) { return innermost; }
 
 /* -- The table --------------------------------------------------------------------- */
 
-/* Where an operation ran, or what else a row counts. */
+/* The lane in which an operation ran, or the other thing that a row counts. */
 /* clang-format off */
 #define LANES(M)                                                           \
     M(CPU, "cpu") M(METAL, "metal") M(NUMPY, "numpy") M(RECORD, "record")  \
     M(WAIT, "wait") M(CHECK, "check") M(SPARED, "spared")
 /* clang-format on */
 
-#define DEFINE_LANE(name, word) LANE_##name,
+#define DEFINE_LANE(name, text) LANE_##name,
 enum lane { LANES(DEFINE_LANE) };
 #undef DEFINE_LANE
-#define DEFINE_WORD(name, word) word,
-static const char *const lane_words[] = {LANES(DEFINE_WORD)};
-static const char *const kind_words[] = {SPAN_KINDS(DEFINE_WORD)};
+#define DEFINE_TEXT(name, text) text,
+static const char *const lane_names[] = {LANES(DEFINE_TEXT)};
+static const char *const kind_names[] = {SPAN_KINDS(DEFINE_TEXT)};
 
 struct key {
     PyObject *code; /* NULL: unknown */
     int instruction;
     enum lane lane;
-    int kind; /* of a wait: an enum span_kind; of what was recorded: an enum mx_kind */
+    int kind; /* for a wait, an enum span_kind; for a recorded operation, an enum mx_kind */
     struct span_name name;
 };
 
 struct row {
-    struct key key; /* references */
+    struct key key; /* with references to its objects */
     int64_t calls, elements, nanoseconds, bytes_read, bytes_written;
-    int64_t n_fused, fused_nanoseconds; /* calls together with others */
-    int64_t n_elided;                   /* results that never were in memory */
-    int64_t n_large;                    /* calls of NumPy with arrays that are recorded else */
-    int64_t n_doubles;                  /* calls with operands that no GPU takes */
+    int64_t n_fused, fused_nanoseconds; /* calls in a group with others */
+    int64_t n_elided;                   /* results that were never in memory */
+    int64_t n_large;                    /* calls of NumPy with arrays above the threshold */
+    int64_t n_doubles;                  /* calls with operands that Metal does not support */
 };
 
 struct event {
@@ -56,7 +55,7 @@ static struct {
     int n_users;
     struct row *rows;
     Py_ssize_t n, capacity;
-    int32_t *slots; /* of a hash table with open addresses: a row's number + 1, or 0 */
+    int32_t *slots; /* a hash table with open addressing: the number of a row + 1, or 0 */
     Py_ssize_t n_slots;
     struct event *events;
     Py_ssize_t n_events, event_capacity, event_limit;
@@ -107,7 +106,7 @@ static bool grow(void)
     return true;
 }
 
-/* The row of a key; NULL where there is no memory for it. */
+/* Return the row of a key, or NULL if there is no memory for it. */
 static struct row *row_of(const struct key *key)
 {
     if (table.n == table.capacity && !grow())
@@ -158,69 +157,48 @@ static void clear(void)
 
 /* -- Lines of the program ----------------------------------------------------------- */
 
-static PyObject *f_globals, *f_back, *f_lasti;
-
-static bool load_names(void)
-{
-    if (f_lasti)
-        return true;
-    f_globals = PyUnicode_InternFromString("f_globals");
-    f_back = PyUnicode_InternFromString("f_back");
-    f_lasti = PyUnicode_InternFromString("f_lasti");
-    return f_globals && f_back && f_lasti;
-}
-
-/* What was asked before, by code object: a reference each. */
+/* A cache of is_library_frame by code object, with a reference to each. */
 static struct {
     PyObject *code;
-    bool is_ours;
-} asked[256];
+    bool is_library;
+} known_codes[256];
 
-/* Whether a frame is mxnp's own or NumPy's: the line that called them is the program's. */
-static bool is_ours(PyObject *frame, PyObject *code)
+/* Check whether a frame runs code of mxnp or NumPy.  Its time counts for the line that called
+ * it. */
+static bool is_library_frame(PyObject *frame)
 {
-    size_t slot = ((uintptr_t)code >> 4) % (sizeof asked / sizeof *asked);
-    if (asked[slot].code == code)
-        return asked[slot].is_ours;
-    PyObject *globals = PyObject_GetAttr(frame, f_globals);
-    const char *name = call_site_package(globals);
-    bool is = call_site_is_own(name) ||
-              (name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0));
-    Py_XDECREF(globals);
-    PyErr_Clear();
-    PyObject *before = asked[slot].code;
-    asked[slot].code = Py_NewRef(code);
-    asked[slot].is_ours = is;
-    Py_XDECREF(before);
-    return is;
+    PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+    size_t slot = ((uintptr_t)code >> 4) % (sizeof known_codes / sizeof *known_codes);
+    bool is_library = known_codes[slot].is_library;
+    if (known_codes[slot].code != code) {
+        const char *name = call_site_package(frame);
+        is_library = call_site_is_own(name) ||
+                     (name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0));
+        PyErr_Clear();
+        PyObject *before = known_codes[slot].code;
+        known_codes[slot].code = Py_NewRef(code);
+        known_codes[slot].is_library = is_library;
+        Py_XDECREF(before);
+    }
+    Py_DECREF(code);
+    return is_library;
 }
 
-/* The innermost frame that is the program's, borrowed; with a reference to its code, and the
- * instruction. */
+/* Put a new reference to the code that the program runs, and its instruction, into the key.
+ * Return a borrowed reference to the frame, or NULL. */
 static PyObject *find_site(struct key *key)
 {
-    PyObject *found = NULL, *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
-    while (frame && frame != Py_None && !found) {
-        PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
-        if (!is_ours(frame, code)) {
-            PyObject *instruction = PyObject_GetAttr(frame, f_lasti);
-            key->code = code;
-            key->instruction = instruction ? (int)PyLong_AsLong(instruction) : -1;
-            Py_XDECREF(instruction);
-            found = frame;
-            continue;
-        }
-        Py_DECREF(code);
-        PyObject *back = PyObject_GetAttr(frame, f_back);
-        Py_DECREF(frame);
-        frame = back;
+    PyObject *frame = call_site_find_frame(is_library_frame);
+    if (frame) {
+        key->code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
+        key->instruction = call_site_instruction(frame);
+        Py_DECREF(frame); /* the interpreter has a reference while it runs */
     }
-    Py_XDECREF(frame);
     PyErr_Clear();
-    return found;
+    return frame;
 }
 
-/* Adds to the row of the program's line; takes the reference to the code. */
+/* Count in the row of the program's line.  Steals the reference to the code. */
 static struct row *count(struct key *key, int64_t nanoseconds, int64_t elements)
 {
     struct row *row = row_of(key);
@@ -277,7 +255,7 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
                 PyObject *result)
 {
     int64_t total = mx_now() - span->begin;
-    /* What reads an element for another operation is a part of that. */
+    /* A read for another operation counts as a part of that operation. */
     bool is_part = span->outer && span->kind != SPAN_OPERATION;
     innermost = span->outer;
     if (span->outer)
@@ -321,10 +299,11 @@ void profile_end_call(struct span *span, PyObject *args, int threshold_factor, P
     end(span, &extent, threshold_factor, result);
 }
 
-/* -- What the spans are not ---------------------------------------------------------- */
+/* -- Costs beside the spans ----------------------------------------------------------- */
 
-/* Why the program waits, as the line that does sees it: what it called, the outermost span of
- * its frame, unless there is a reason inside. */
+/* Put the reason for a wait into the key, as the line that waits sees it.  It is the call of
+ * this line, which is the outermost span of its frame, unless a span inside has its own reason.
+ */
 static void find_reason(const PyObject *frame, struct key *key)
 {
     const struct span *reason = innermost;
@@ -411,7 +390,7 @@ void profile_ran(const struct mx_instruction *in)
     struct row *row = count(&key, cost->nanoseconds, elements);
     if (!row)
         return;
-    if (cost->is_rematerialized) /* it was counted when it ran first */
+    if (cost->is_rematerialized) /* the call was counted when it ran first */
         row->calls--;
     else
         row->n_doubles += has_doubles(in);
@@ -425,10 +404,10 @@ void profile_ran(const struct mx_instruction *in)
     add_event(row, cost->begin, cost->nanoseconds, cost->group, elements);
 }
 
-enum span_kind profile_kind(const char *word)
+enum span_kind profile_kind(const char *name)
 {
     for (int kind = 0; kind < N_SPAN_KINDS; kind++)
-        if (strcmp(kind_words[kind], word) == 0)
+        if (strcmp(kind_names[kind], name) == 0)
             return (enum span_kind)kind;
     return SPAN_OPERATION;
 }
@@ -439,7 +418,7 @@ static PyObject *profile_start(PyObject *module, PyObject *limit)
 {
     (void)module;
     Py_ssize_t events = PyNumber_AsSsize_t(limit, NULL);
-    if ((events == -1 && PyErr_Occurred()) || !load_names())
+    if (events == -1 && PyErr_Occurred())
         return NULL;
     if (!table.rows && !grow())
         return PyErr_NoMemory();
@@ -473,7 +452,7 @@ static PyObject *row_object(const struct row *row)
     const struct key *key = &row->key;
     PyObject *name = name_object(&key->name), *kind;
     if (key->lane == LANE_WAIT)
-        kind = PyUnicode_FromString(key->kind < N_SPAN_KINDS ? kind_words[key->kind] : "");
+        kind = PyUnicode_FromString(key->kind < N_SPAN_KINDS ? kind_names[key->kind] : "");
     else
         kind = PyLong_FromLong(key->kind);
     if (!name || !kind) {
@@ -483,7 +462,7 @@ static PyObject *row_object(const struct row *row)
     }
     return Py_BuildValue(
         "(OisNNLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
-        lane_words[key->lane], kind, name, (long long)row->calls, (long long)row->elements,
+        lane_names[key->lane], kind, name, (long long)row->calls, (long long)row->elements,
         (long long)row->nanoseconds, (long long)row->bytes_read, (long long)row->bytes_written,
         (long long)row->n_fused, (long long)row->fused_nanoseconds, (long long)row->n_elided,
         (long long)row->n_large, (long long)row->n_doubles);
@@ -529,16 +508,17 @@ static PyObject *profile_event_count(PyObject *module, PyObject *unused)
 
 PyMethodDef profile_methods[] = {
     {"profile_start", profile_start, METH_O,
-     "profile_start(n_events)\n--\n\nCount what lines cost, and note at most so many single "
+     "profile_start(n_events)\n--\n\nCount the cost of lines, and keep at most so many single "
      "events, until profile_stop has been called as often."},
     {"profile_stop", profile_stop, METH_NOARGS,
-     "profile_stop()\n--\n\nForget what was counted, once nobody counts any more."},
+     "profile_stop()\n--\n\nForget all counts when the last report ends."},
     {"profile_rows", profile_rows, METH_NOARGS,
-     "profile_rows()\n--\n\nGive a tuple for each line, operation and site where it ran, in "
-     "the order in which they were first seen."},
+     "profile_rows()\n--\n\nReturn a tuple for each line, operation and lane, in the order in "
+     "which they were first seen."},
     {"profile_events", profile_events, METH_O,
-     "profile_events(first)\n--\n\nGive a tuple for each event from this number on."},
+     "profile_events(first)\n--\n\nReturn a tuple for each event from this number on."},
     {"profile_event_count", profile_event_count, METH_NOARGS,
-     "profile_event_count()\n--\n\nGive how many events were noted, and how many were not."},
+     "profile_event_count()\n--\n\nReturn how many events were kept and how many were "
+     "dropped."},
     {NULL, NULL, 0, NULL},
 };

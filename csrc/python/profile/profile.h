@@ -1,15 +1,15 @@
-/* profile.h -- what the lines of a program cost, counted while somebody wants to know.
+/* profile.h -- the cost of the program's lines, counted while a report is active.
  *
- * A span is one call of the program that is array work.  It knows whether NumPy ran and for how
- * long, without the time that it waited for the queue; and it is why a wait was necessary.
+ * A span is one call of the program that is array work.  It measures whether NumPy ran and for
+ * how long, without the time for which it waited for the queue.  It is also the reason for a
+ * wait that happens in it.
  */
 #pragma once
-#include "python/record/queue.h"
+#include "ir/instruction.h"
+#include "python/base/state.h"
 
-extern bool profile_is_on;
-
-/* What a span is, in the words that Python gets; the last ones are reasons of their own for a
- * wait, whatever is around them. */
+/* The kinds of spans, and their names in reports.  From FULL on they are the reason for a wait
+ * regardless of the spans around them. */
 /* clang-format off */
 #define SPAN_KINDS(M)                                                                   \
     M(OPERATION, "operation") M(READ, "read") M(ELEMENT, "element") M(EXPORT, "export") \
@@ -19,11 +19,11 @@ extern bool profile_is_on;
     M(NUMPY, "numpy") M(RESULT, "result")
 /* clang-format on */
 
-#define DEFINE_KIND(name, word) SPAN_##name,
+#define DEFINE_KIND(name, text) SPAN_##name,
 enum span_kind { SPAN_KINDS(DEFINE_KIND) N_SPAN_KINDS };
 #undef DEFINE_KIND
 
-/* An operation: a function of ours, or else a text that lives for good. */
+/* The name of an operation: a function of mxnp, or else a string literal. */
 struct span_name {
     PyObject *function; /* borrowed */
     const char *text;
@@ -32,22 +32,28 @@ struct span_name {
 struct span {
     bool is_on;
     bool is_numpys;    /* NumPy computes */
-    bool has_errstate; /* because errors are to be raised or handled at once */
+    bool has_errstate; /* NumPy computes because errors have to be raised immediately */
     enum span_kind kind;
     struct span_name name;
-    PyObject *frame; /* borrowed: it is running */
+    PyObject *frame; /* borrowed from the interpreter, which runs it */
     struct span *outer;
-    int64_t elements;       /* 0: as many as the operands tell */
-    int64_t begin, counted; /* nanoseconds; those of spans and waits inside it */
+    int64_t elements;       /* 0: the size of the largest operand */
+    int64_t begin, counted; /* in nanoseconds; `counted` is that of spans and waits inside */
 };
 
 void profile_begin(struct span *span, enum span_kind kind, struct span_name name);
+
+/* End a span and count it.  The arrays among the operands and the result have its size. */
 void profile_end(struct span *span, PyObject *const *operands, Py_ssize_t n,
                  int threshold_factor, PyObject *result);
 void profile_end_call(struct span *span, PyObject *args, int threshold_factor,
                       PyObject *result);
+
+/* End a span that is not counted, but only the reason for a wait. */
 void profile_pop(struct span *span);
-struct span *profile_innermost(void); /* NULL: none */
+
+/* Return the innermost span of this thread, or NULL. */
+struct span *profile_innermost(void);
 
 static inline void span_begin(struct span *span, enum span_kind kind, const char *text)
 {
@@ -56,7 +62,7 @@ static inline void span_begin(struct span *span, enum span_kind kind, const char
         profile_begin(span, kind, (struct span_name){NULL, text});
 }
 
-/* The arrays among the operands and the result tell how much was done. */
+/* End a span, and return the result. */
 static inline PyObject *span_end(struct span *span, PyObject *a, PyObject *b, PyObject *result)
 {
     PyObject *operands[] = {a, b};
@@ -65,7 +71,7 @@ static inline PyObject *span_end(struct span *span, PyObject *a, PyObject *b, Py
     return result;
 }
 
-/* Returns what `call` gives: a span, if somebody counts. */
+/* Return the value of `call`, which is a span if a report is active. */
 #define RETURN_COUNTED(kind, text, a, b, call) \
     do {                                       \
         if (!profile_is_on)                    \
@@ -75,14 +81,13 @@ static inline PyObject *span_end(struct span *span, PyObject *a, PyObject *b, Py
         return span_end(&counted, a, b, call); \
     } while (0)
 
-/* Nothing was computed: it is only why a wait was necessary. */
 static inline void span_pop(struct span *span)
 {
     if (span->is_on)
         profile_pop(span);
 }
 
-/* From here on it is NumPy that computes what the innermost span is. */
+/* Note in the innermost span that NumPy computes. */
 static inline void span_note_numpy(void)
 {
     struct span *span = profile_is_on ? profile_innermost() : NULL;
@@ -90,7 +95,7 @@ static inline void span_note_numpy(void)
         span->is_numpys = true;
 }
 
-/* NumPy has computed nothing: it gave a view, or refused. */
+/* Note that NumPy computed nothing, because it returned a view or refused the arguments. */
 static inline void span_note_nothing(void)
 {
     struct span *span = profile_is_on ? profile_innermost() : NULL;
@@ -105,17 +110,21 @@ static inline void span_note_errstate(void)
         span->has_errstate = true;
 }
 
-/* Indices were looked at before something was recorded, or they need not be. */
+/* Count a check of indices before an operation was recorded.  A spared check took no time,
+ * because the range of the indices was known. */
 void profile_checked(int64_t begin, Py_ssize_t elements, bool is_spared);
 
-/* Elements that a mask selects were taken since `begin`. */
+/* Count the selection of elements by a mask. */
 void profile_selected(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes);
 
-/* Whoever waited from `begin` on had so many operations run. */
+/* Count a wait for so many operations. */
 void profile_waited(int64_t begin, int64_t operations);
 
-void profile_ran(const struct mx_instruction *in); /* what it took is on it */
+/* Count an instruction that ran, by the cost that the core wrote onto it. */
+void profile_ran(const struct mx_instruction *in);
 
-enum span_kind profile_kind(const char *word); /* SPAN_OPERATION: it is none */
+/* Return the kind of span with a name, or SPAN_OPERATION. */
+enum span_kind profile_kind(const char *name);
 
+/* Methods of the module. */
 extern PyMethodDef profile_methods[];

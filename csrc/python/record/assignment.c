@@ -1,11 +1,16 @@
 /* assignment.c -- values given to views, and arrays that begin with some. */
+#include "python/record/assignment.h"
+#include "python/profile/errstate.h"
+#include "python/record/axes.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
 #include "python/record/record.h"
 
 int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
 {
     struct source from, to = {.array = a, .np_array = (PyArrayObject *)np_array};
     struct shape shape;
-    to.code = source_row(PyArray_TYPE(to.np_array));
+    to.code = dtype_row(PyArray_TYPE(to.np_array));
     if (to.code < 0 || !PyArray_ISALIGNED(to.np_array) || !PyArray_ISNOTSWAPPED(to.np_array) ||
         PyArray_NDIM(to.np_array) > MX_MAX_NDIM || !source_read(value, &from))
         return 0;
@@ -13,9 +18,9 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
     if (!shape_takes(&shape, &from) || !record_can_write(&to, &shape) ||
         shape_size(&shape) == 0 || shape.ndim == 0)
         return 0;
-    if (is_complex_row(source_own_row(&from)) && !is_complex_row(to.code))
+    if (dtype_is_complex(source_own_row(&from)) && !dtype_is_complex(to.code))
         return 0; /* NumPy warns that imaginary parts are discarded, or refuses */
-    int fpe_mask = call_site_conditions();
+    int fpe_mask = errstate_mask();
     if (fpe_mask < 0)
         return fpe_mask == -1 ? 0 : -1;
     int from_row = from.code < NTYPES ? from.code : to.code;
@@ -87,7 +92,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
     int type_number;
     if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &dims, &type_number))
         return NULL;
-    int row = source_row(type_number);
+    int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
@@ -115,7 +120,7 @@ static PyObject *fill(PyObject *module, PyObject *args)
     int type_number;
     if (!PyArg_ParseTuple(args, "O!iO", &PyTuple_Type, &dims, &type_number, &value))
         return NULL;
-    int row = source_row(type_number);
+    int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     return assigned(record_new(row, &shape, NULL), value);
@@ -129,13 +134,13 @@ static PyObject *range(PyObject *module, PyObject *args)
     int type_number;
     if (!PyArg_ParseTuple(args, "niy*", &shape.dims[0], &type_number, &first_two))
         return NULL;
-    int row = source_row(type_number);
+    int row = dtype_row(type_number);
     struct mx_loop loop = {.function = row < 0 ? NULL : core->range_loop(row)};
     struct mx_instruction in;
     record_begin(&in, &loop, MX_NO_OP, "arange", 1, 1, &shape, 0);
     in.kind = MX_ARANGE;
     in.operands[0] = (struct mx_operand){.is_value = true, .itemsize = (int)first_two.len};
-    bool fits = loop.function && first_two.len == 2 * itemsizes[row];
+    bool fits = loop.function && first_two.len == 2 * dtype_itemsizes[row];
     if (fits)
         memcpy(in.operands[0].value, first_two.buf, (size_t)first_two.len);
     PyBuffer_Release(&first_two);
@@ -167,13 +172,13 @@ static PyObject *cast(PyObject *module, PyObject *args)
     int type_number, keeps_order, order[MX_MAX_NDIM];
     if (!PyArg_ParseTuple(args, "Oip", &a, &type_number, &keeps_order))
         return NULL;
-    int row = source_row(type_number);
+    int row = dtype_row(type_number);
     if (row < 0 || !is_array(a) || !source_read(a, &from) || !shape_broadcast(&shape, &from) ||
         shape.ndim == 0 || shape_size(&shape) == 0 || source_is_value(&from) ||
         shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
     if (keeps_order)
-        source_sort_axes(&from, order);
+        axes_sort(&from, order);
     return assigned(record_new(row, &shape, keeps_order ? order : NULL), a);
 }
 
@@ -183,7 +188,7 @@ static PyObject *has_dtype(PyObject *module, PyObject *type_number)
     Py_ssize_t number = PyNumber_AsSsize_t(type_number, PyExc_OverflowError);
     if (number == -1 && PyErr_Occurred())
         return NULL;
-    return PyBool_FromLong(source_row((int)number) >= 0);
+    return PyBool_FromLong(dtype_row((int)number) >= 0);
 }
 
 static PyObject *takes(PyObject *module, PyObject *a)

@@ -1,5 +1,11 @@
 /* call.c -- ufuncs, and functions of three arguments, as instructions. */
+#include "python/record/call.h"
+#include "python/base/settings.h"
+#include "python/profile/errstate.h"
+#include "python/record/axes.h"
+#include "python/record/expression.h"
 #include "python/record/record.h"
+#include "python/record/signature.h"
 
 /* -- Ufuncs ------------------------------------------------------------------------ */
 
@@ -27,8 +33,8 @@ static bool read_outputs(struct call *call, PyObject *const *outs)
     for (int j = 0; j < call->nout; j++)
         if (call->has_output[j] &&
             (!record_can_write(&call->outputs[j], &call->shape) ||
-             !source_can_cast(call->signature->out[j], call->outputs[j].code,
-                              NPY_SAME_KIND_CASTING)))
+             !dtype_can_cast(call->signature->out[j], call->outputs[j].code,
+                             NPY_SAME_KIND_CASTING)))
             return false;
     /* What they share is NumPy's to order. */
     return call->nout < 2 || !call->has_output[0] || !call->has_output[1] ||
@@ -48,7 +54,7 @@ static PyObject *new_result(const struct source *sources, int n, int row,
                             const struct shape *shape)
 {
     int order[MX_MAX_NDIM];
-    source_order_axes(sources, n, shape, order);
+    axes_order(sources, n, shape, order);
     return record_new(row, shape, order);
 }
 
@@ -60,7 +66,7 @@ static int row_to_fit(const struct call *call, int i)
     if (row != ROW_bool || call->nin != 2)
         return row;
     row = source_own_row(&call->inputs[1 - i]);
-    return is_integer_row(row) || call->inputs[i].code != WEAK_INT ? row : ROW_int64;
+    return dtype_is_integer(row) || call->inputs[i].code != WEAK_INT ? row : ROW_int64;
 }
 
 /* Whether scalars become values of the loop's dtypes without an error or a warning. */
@@ -140,11 +146,11 @@ done:
 static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
 {
     results[0] = results[call->nout - 1] = NULL;
-    call->fpe_mask = call_site_conditions();
+    call->fpe_mask = errstate_mask();
     if (call->fpe_mask < 0)
         return call->fpe_mask == -1 ? 0 : -1;
     if (!read_outputs(call, outs) || !has_good_values(call) ||
-        (call->shape.ndim == 0 && !mode_is_fast()) || shape_size(&call->shape) == 0 ||
+        (call->shape.ndim == 0 && !settings_are_fast()) || shape_size(&call->shape) == 0 ||
         shape_is_too_large(&call->shape))
         return 0;
     int status = record_call(call, results);
@@ -165,7 +171,7 @@ static bool is_partly_broadcast(const struct source *source, const struct shape 
     bool repeats = false, moves = false;
     if (source_is_value(source))
         return false;
-    source_strides(source, shape, strides);
+    axes_strides(source, shape, strides);
     for (int i = 0; i < shape->ndim; i++) {
         repeats |= shape->dims[i] > 1 && strides[i] == 0;
         moves |= strides[i] != 0;
@@ -260,9 +266,10 @@ static PyObject *choose(PyObject *module, PyObject *args)
     int row = read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
     if (row < 0)
         return refuse();
-    struct signature signature = {.in = {ROW_bool, (signed char)row, (signed char)row},
-                                  .out = {(signed char)row},
-                                  .loop = {.function = core->copy_select_loop(itemsizes[row])}};
+    struct signature signature = {
+        .in = {ROW_bool, (signed char)row, (signed char)row},
+        .out = {(signed char)row},
+        .loop = {.function = core->copy_select_loop(dtype_itemsizes[row])}};
     call.signature = &signature;
     return record_or_refuse(&call, NULL);
 }
@@ -303,9 +310,10 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
         record_collides(&all[2], &all[0]) || !source_fits(&all[1], all[2].code))
         return 0;
     signed char row = (signed char)all[2].code;
-    struct signature signature = {.in = {ROW_bool, row, row},
-                                  .out = {row},
-                                  .loop = {.function = core->copy_select_loop(itemsizes[row])}};
+    struct signature signature = {
+        .in = {ROW_bool, row, row},
+        .out = {row},
+        .loop = {.function = core->copy_select_loop(dtype_itemsizes[row])}};
     call.signature = &signature;
     int status = record_read_call(&call, &a, &result);
     if (status > 0)

@@ -5,18 +5,19 @@
  * unless the program comes straight back: mxnp/_routines/expressions.py reads that from the
  * bytecode of the calling frame.
  */
+#include "python/record/expression.h"
+#include "python/base/types.h"
 #include "python/profile/profile.h"
-#include "python/record/record.h"
+#include "python/record/caller.h"
+#include "python/record/elide.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
 
 /* Times the threshold: to read a frame costs more than what a smaller array spares. */
 #define WORTH 8
 
-int64_t expression_last;
-
 /* Calls of mxnp that are under way in this thread and run no code from outside. */
 static _Thread_local int depth;
-
-static PyObject *goes_on, *temporaries; /* of _routines/expressions.py */
 
 void expression_enter(void) { depth++; }
 
@@ -26,19 +27,6 @@ bool expression_defer(Py_ssize_t size)
     if (can_wait)
         expression_last = queue_recorded;
     return can_wait;
-}
-
-/* What a function of _routines/expressions.py says of the calling frame; 0, with an exception
- * set or not: nothing.  An exception is that of a handler of signals.  Python's own SystemError
- * is dropped: sys._getframe() sets no MemoryError where memory for a frame is refused. */
-static long ask(PyObject *question, PyObject *callee)
-{
-    PyObject *answer = PyObject_CallFunctionObjArgs(question, callee ? callee : Py_None, NULL);
-    long number = answer ? PyLong_AsLong(answer) : 0;
-    Py_XDECREF(answer);
-    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_SystemError))
-        PyErr_Clear();
-    return convert_drop_refusal() < 0 ? 0 : number;
 }
 
 int expression_close(void)
@@ -56,34 +44,16 @@ int expression_close(void)
     return status;
 }
 
-bool expression_may_elide(PyObject *callee, int argument)
-{
-    return !expression_is_open() || ask(temporaries, callee) >> argument & 1;
-}
-
-/* The first input that is gone once the call is over lends its memory, so that it need not be
- * written.  The interpreter refers to it and, for a function, so does the tuple of arguments.
- */
-static struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
-{
-    struct mx_buffer *elided = NULL;
-    for (int i = 0; i < n && !elided && !PyErr_Occurred(); i++)
-        if (is_array(inputs[i]) && Py_REFCNT(inputs[i]) == 1 + (callee != NULL) &&
-            is_unwritten(inputs[i]) && expression_may_elide(callee, i))
-            elided = queue_elide_array(inputs[i]);
-    return elided;
-}
-
 int expression_leave(PyObject *callee, PyObject *result, PyObject *const *inputs, int n)
 {
     if (--depth > 0 || !expression_is_open())
         return 0;
-    if (result && is_array(result) && ask(goes_on, callee) > 0)
+    if (result && is_array(result) && caller_continues(callee))
         return 0;
     struct mx_buffer *elided =
         result && !PyErr_Occurred() ? elide_input(callee, inputs, n) : NULL;
     int status = expression_close();
-    queue_end_elision(elided);
+    memory_end_elision(elided);
     return result && PyErr_Occurred() ? -1 : status;
 }
 
@@ -126,22 +96,3 @@ bool expression_takes(PyObject *args, PyObject *kwargs)
             return false;
     return is_plain(args, MAX_DEPTH);
 }
-
-static PyObject *set_expressions(PyObject *module, PyObject *args)
-{
-    (void)module;
-    PyObject *first, *second;
-    if (!PyArg_ParseTuple(args, "OO:set_expressions", &first, &second))
-        return NULL;
-    goes_on = Py_NewRef(first);
-    temporaries = Py_NewRef(second);
-    Py_RETURN_NONE;
-}
-
-PyMethodDef expression_methods[] = {
-    {"set_expressions", set_expressions, METH_VARARGS,
-     "set_expressions(goes_on, temporaries)\n--\n\nName the functions that tell of a call "
-     "whether the calling frame comes straight back to mxnp, and which arguments are "
-     "intermediate results."},
-    {NULL, NULL, 0, NULL},
-};

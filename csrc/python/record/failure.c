@@ -4,7 +4,9 @@
  * The thread that recorded what failed is told once, when it waits for its work; an array
  * that would have been written but for it tells whoever reads it, each time.
  */
-#include "python/record/queue.h"
+#include "python/record/failure.h"
+#include "python/base/state.h"
+#include "python/profile/call_site.h"
 
 struct failure {
     long count;       /* arrays that have it, and one while its thread is to be told */
@@ -21,8 +23,6 @@ static PyObject *notes_name;
 
 /* What there was no memory to note, and what nobody had any more when more came of it. */
 static struct failure unnoted, forgotten;
-
-size_t queue_failures;
 
 static void release(struct failure *failure)
 {
@@ -111,7 +111,7 @@ static struct failure *failure_find(int64_t sequence)
     return failure ? failure : &forgotten;
 }
 
-void failure_tell(const struct mx_instruction *in)
+void failure_report(const struct mx_instruction *in)
 {
     PyObject *type = in->kind == MX_BOUNDS_CHECK ? PyExc_IndexError : PyExc_RuntimeError;
     struct failure *failure = in->failed_by == in->sequence

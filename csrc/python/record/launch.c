@@ -1,4 +1,7 @@
 /* launch.c -- kernels of their own text, launched on a device. */
+#include "python/record/launch.h"
+#include "python/record/failure.h"
+#include "python/record/queue.h"
 #include "python/record/record.h"
 
 #define CAPSULE "mxnp.launch"
@@ -113,7 +116,7 @@ static int record(PyObject *capsule, struct launch *launch, const char *name,
     in.kind = MX_KERNEL;
     in.launch = &launch->core;
     for (int k = 0; k < nin + nout; k++) {
-        in.operands[k] = (struct mx_operand){.itemsize = itemsizes[sources[k].code],
+        in.operands[k] = (struct mx_operand){.itemsize = dtype_itemsizes[sources[k].code],
                                              .dtype = sources[k].code};
         record_memory(&in.operands[k], &sources[k], site);
         read_extent(&in.operands[k], sources[k].np_array);

@@ -3,7 +3,9 @@
  * Such a NumPy array owns its data, as any array of NumPy's: NumPy calls the handler here when
  * it is gone.
  */
-#include "python/record/record.h"
+#include "python/record/memory.h"
+#include "python/base/dtypes.h"
+#include "python/base/settings.h"
 
 #define HANDLER_NAME "mem_handler"
 
@@ -60,7 +62,7 @@ static PyDataMem_Handler the_handler = {
     .allocator = {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free},
 };
 
-PyObject *memory_new_host(int type, int ndim, const npy_intp *shape, const npy_intp *strides)
+PyObject *memory_new_array(int type, int ndim, const npy_intp *shape, const npy_intp *strides)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(type);
     size_t nbytes = (size_t)PyDataType_ELSIZE(dtype);
@@ -99,7 +101,7 @@ struct mx_buffer *memory_of(PyObject *np_array)
 static bool is_to_be_pooled(PyArrayObject *np_array)
 {
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
-    int row = source_row(fields->descr->type_num);
+    int row = dtype_row(fields->descr->type_num);
     npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
     if (Py_REFCNT((PyObject *)np_array) != 1 || fields->weakreflist || fields->base ||
         row < 0 || row == ROW_float64 || row == ROW_complex128 ||
@@ -115,10 +117,10 @@ static bool is_to_be_pooled(PyArrayObject *np_array)
 PyObject *memory_pool(PyObject *np_array)
 {
     PyArrayObject *from = (PyArrayObject *)np_array;
-    if (!core->metal_is_used() || device_now() == MX_PROCESSOR || !is_to_be_pooled(from))
+    if (!core->metal_is_used() || settings_device() == MX_PROCESSOR || !is_to_be_pooled(from))
         return np_array;
-    PyObject *to = memory_new_host(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
-                                   PyArray_STRIDES(from));
+    PyObject *to = memory_new_array(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
+                                    PyArray_STRIDES(from));
     struct mx_buffer *buffer = to ? memory_of(to) : NULL;
     if (!to || core->buffer_allocate(buffer) != MX_OK) {
         PyErr_Clear();

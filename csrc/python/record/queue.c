@@ -1,13 +1,10 @@
 /* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-#include <dlfcn.h>
-
+#include "python/record/queue.h"
+#include "python/profile/call_site.h"
+#include "python/profile/errstate.h"
 #include "python/profile/profile.h"
-
-const struct mx_recorder *core;
-int64_t queue_recorded, queue_done;
-size_t queue_rematerializable;
-Py_ssize_t queue_threshold = 16384;
+#include "python/record/failure.h"
+#include "python/record/memory.h"
 
 /* Nanoseconds between looks for signals; more where the GIL is busy. */
 static int64_t look_every = 20000000;
@@ -112,7 +109,7 @@ static void tell_failures(const struct outcome *out)
 {
     for (size_t i = 0; i < out->count; i++)
         if (out->items[i].failed_by)
-            failure_tell(&out->items[i]);
+            failure_report(&out->items[i]);
 }
 
 static void count_costs(const struct outcome *out)
@@ -126,7 +123,7 @@ static void count_costs(const struct outcome *out)
  * the instruction.  -1 with an exception set. */
 static int tell_warning(const struct mx_instruction *in)
 {
-    if (call_site_warn(in->call_site, atomic_load(&in->fpe_flags), name_of(in)) == 0)
+    if (errstate_warn(in->call_site, atomic_load(&in->fpe_flags), name_of(in)) == 0)
         return 0;
     if (in->thread == core->thread() || !PyErr_ExceptionMatches(PyExc_RuntimeWarning))
         return -1;
@@ -279,57 +276,9 @@ int queue_wait(PyObject *a)
     return failure_raise(a);
 }
 
-/* Python 3.14 has it, but in no stable interface: it may be missing. */
-static int (*is_unique_temporary)(PyObject *);
-
-void queue_load(void)
+int queue_materialize(PyObject *a)
 {
-    void *found = dlsym(RTLD_DEFAULT, "PyUnstable_Object_IsUniqueReferencedTemporary");
-    memcpy(&is_unique_temporary, &found, sizeof found);
-}
-
-/* One reference is the caller's own and one that of the arguments.  From Python 3.14 on a
- * caller may borrow that of a variable: Python is asked, which must not count that of the
- * arguments. */
-static bool is_passed_along(PyObject *a)
-{
-    if (Py_REFCNT(a) != 2)
-        return false;
-    if (Py_Version < 0x030e0000)
-        return true;
-    Py_DECREF(a);
-    bool is_temporary = is_unique_temporary && is_unique_temporary(a);
-    Py_INCREF(a);
-    return is_temporary;
-}
-
-struct mx_buffer *queue_elide(PyObject *callee, PyObject *args)
-{
-    PyObject *a = NULL; /* the first, or that of a method of a ufunc */
-    int number = 0;
-    for (; number < 2 && number < PyTuple_Size(args) && !a; number++)
-        if (is_array(PyTuple_GetItem(args, number)))
-            a = PyTuple_GetItem(args, number);
-    if (!a || !is_passed_along(a) || !is_unwritten(a) ||
-        !expression_may_elide(callee, number - 1))
-        return NULL;
-    return queue_elide_array(a);
-}
-
-struct mx_buffer *queue_elide_array(PyObject *a)
-{
-    const struct array *array = as_array(a);
-    if (array->base || array->is_exported || array->n_exports > 0 || array->is_pinned)
-        return NULL;
-    struct mx_buffer *buffer = memory_of(array->np_array);
-    if (buffer)
-        buffer->elision_owner = a;
-    return buffer;
-}
-
-int queue_write(PyObject *a)
-{
-    queue_end_elision(memory_of(root_of(a)->np_array));
+    memory_end_elision(memory_of(root_of(a)->np_array));
     return queue_before_read(a);
 }
 
@@ -356,7 +305,7 @@ void queue_drop_rematerializable(void)
 
 int queue_before_view(PyObject *a)
 {
-    if (!is_unwritten(a))
+    if (!queue_writes(a))
         return 0;
     struct mx_buffer *buffer = memory_of(root_of(a)->np_array);
     if (buffer && core->buffer_allocate(buffer) != MX_OK) {

@@ -5,7 +5,14 @@
  * errors.
  */
 #include "python/record/record.h"
+#include "python/base/device.h"
+#include "python/base/settings.h"
 #include "python/profile/profile.h"
+#include "python/record/axes.h"
+#include "python/record/expression.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
+#include "python/record/wrapper.h"
 
 #define BATCH_SIZE 256         /* operations recorded before they run in any case */
 #define HELD_LIMIT (256 << 20) /* bytes of memory that only the queue still needs */
@@ -33,17 +40,17 @@ void record_view(struct mx_operand *operand, const struct source *source,
                  const struct shape *shape, struct call_site *site)
 {
     operand->is_value = false;
-    operand->itemsize = itemsizes[source->code];
+    operand->itemsize = dtype_itemsizes[source->code];
     operand->dtype = source->code;
     record_memory(operand, source, site);
-    source_strides(source, shape, operand->strides);
+    axes_strides(source, shape, operand->strides);
 }
 
 void record_temporary(struct mx_operand *operand, struct mx_buffer *buffer, int row,
                       const struct shape *shape, const npy_intp *strides)
 {
     operand->is_value = false;
-    operand->itemsize = itemsizes[row];
+    operand->itemsize = dtype_itemsizes[row];
     operand->dtype = row;
     operand->buffer = buffer;
     operand->at = 0;
@@ -87,9 +94,10 @@ int64_t record_append(struct mx_instruction *in, struct call_site *site)
 {
     int64_t sequence;
     in->call_site = site;
-    in->device = device_now();
+    in->device = settings_device();
     bool computes = in->op != MX_COPY || in->kind != MX_MAP;
-    if (in->device == MX_DEVICE && computes && device_refuses_doubles() && !check_doubles(in)) {
+    if (in->device == MX_DEVICE && computes && settings_refuse_doubles() &&
+        !check_doubles(in)) {
         call_site_free(site);
         return -1;
     }
@@ -148,10 +156,10 @@ struct mx_buffer *record_new_temporary(const struct source *sources, int n, int 
                                        const struct shape *shape, npy_intp *strides)
 {
     int order[MX_MAX_NDIM];
-    source_order_axes(sources, n, shape, order);
-    shape_strides(shape, order, itemsizes[row], strides);
+    axes_order(sources, n, shape, order);
+    shape_strides(shape, order, dtype_itemsizes[row], strides);
     struct mx_buffer *buffer =
-        core->buffer_new((size_t)shape_size(shape) * (size_t)itemsizes[row]);
+        core->buffer_new((size_t)shape_size(shape) * (size_t)dtype_itemsizes[row]);
     if (!buffer)
         PyErr_NoMemory();
     return buffer;
@@ -160,10 +168,10 @@ struct mx_buffer *record_new_temporary(const struct source *sources, int n, int 
 PyObject *record_new(int row, const struct shape *shape, const int *order)
 {
     npy_intp strides[MX_MAX_NDIM];
-    shape_strides(shape, order, itemsizes[row], strides);
+    shape_strides(shape, order, dtype_itemsizes[row], strides);
     PyObject *np_array =
-        memory_new_host(source_type_number(row), shape->ndim, shape->dims, strides);
-    PyObject *out = np_array ? array_new(np_array) : NULL;
+        memory_new_array(dtype_type_number(row), shape->ndim, shape->dims, strides);
+    PyObject *out = np_array ? wrapper_new(np_array) : NULL;
     if (out)
         memory_own(out);
     return out;
@@ -171,7 +179,8 @@ PyObject *record_new(int row, const struct shape *shape, const int *order)
 
 struct mx_operand record_value(int row)
 {
-    return (struct mx_operand){.is_value = true, .itemsize = itemsizes[row], .dtype = row};
+    return (struct mx_operand){
+        .is_value = true, .itemsize = dtype_itemsizes[row], .dtype = row};
 }
 
 int record_input(struct mx_operand *operand, const struct source *source, int row,
@@ -314,7 +323,7 @@ PyObject *record_cast(PyObject *a, int row, const char *name, int fpe_mask)
     int order[MX_MAX_NDIM];
     source_read_array(a, &from);
     shape_broadcast(&shape, &from);
-    source_sort_axes(&from, order);
+    axes_sort(&from, order);
     PyObject *out = record_new(row, &shape, order);
     struct call_site *site = out ? call_site_new() : NULL;
     if (!site)

@@ -1,5 +1,10 @@
 /* reduction.c -- reductions, scans and searches along axes as instructions for the core. */
+#include "python/record/reduction.h"
+#include "python/profile/errstate.h"
+#include "python/record/axes.h"
+#include "python/record/queue.h"
 #include "python/record/record.h"
+#include "python/record/signature.h"
 
 #define LONG_LINE 64 /* elements */
 
@@ -21,7 +26,7 @@ static int read_shape(struct reduction *r)
     shape_broadcast(&r->shape, &r->input);
     if (r->shape.ndim == 0 || shape_size(&r->shape) == 0 || shape_is_too_large(&r->shape))
         return 0;
-    r->fpe_mask = call_site_conditions();
+    r->fpe_mask = errstate_mask();
     return r->fpe_mask >= 0 ? 1 : r->fpe_mask == -1 ? 0 : -1;
 }
 
@@ -29,8 +34,8 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
 {
     if (!is_array(a) || !source_read(a, &r->input))
         return 0;
-    r->row = r->result = source_row(type_number);
-    if (r->row < 0 || (is_complex_row(r->input.code) && !is_complex_row(r->row)))
+    r->row = r->result = dtype_row(type_number);
+    if (r->row < 0 || (dtype_is_complex(r->input.code) && !dtype_is_complex(r->row)))
         return 0;
     struct source inputs[2] = {{.code = r->row}, {.code = r->row}};
     const struct signature *signature = signature_of(op, inputs, 2);
@@ -110,12 +115,12 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
 static bool stops_early(const struct reduction *r, int op)
 {
     int order[MX_MAX_NDIM];
-    if (r->input.code != ROW_bool || is_unwritten(r->input.array))
+    if (r->input.code != ROW_bool || queue_writes(r->input.array))
         return false;
     if (op != MX_OP_logical_or && op != MX_OP_logical_and && op != MX_OP_maximum &&
         op != MX_OP_minimum)
         return false;
-    source_order_axes(&r->input, 1, &r->shape, order);
+    axes_order(&r->input, 1, &r->shape, order);
     int inner = order[r->shape.ndim - 1];
     if (r->axes == (1u << r->shape.ndim) - 1)
         return true;
@@ -141,14 +146,14 @@ static PyObject *reduce(PyObject *module, PyObject *args)
     if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
         status = 0; /* little or nothing to reduce */
     if (status > 0) {
-        source_order_axes(&r.input, 1, &r.shape, order);
+        axes_order(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
     if (status > 0)
         status = record(&r, MX_REDUCE, 0, out, strides);
     if (status > 0 && result_number != type_number) {
         PyObject *total = out;
-        out = record_cast(total, source_row(result_number), "reduce", r.fpe_mask);
+        out = record_cast(total, dtype_row(result_number), "reduce", r.fpe_mask);
         Py_DECREF(total);
         status = out ? 1 : -1;
     }
@@ -168,7 +173,7 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
     if (status > 0 && source_is_value(&r.input))
         status = 0;
     if (status > 0) {
-        source_order_axes(&r.input, 1, &r.shape, order);
+        axes_order(&r.input, 1, &r.shape, order);
         status = (out = record_new(r.row, &r.shape, order)) ? 1 : -1;
     }
     for (int i = 0; status > 0 && i < r.shape.ndim; i++)
@@ -198,7 +203,7 @@ static const struct mx_loop *search_loop(int row, bool is_least)
 {
     struct search *search = &searches[row][is_least];
     if (!search->find) {
-        PyArray_Descr *dtype = PyArray_DescrFromType(source_type_number(row));
+        PyArray_Descr *dtype = PyArray_DescrFromType(dtype_type_number(row));
         const PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(dtype);
         search->find = is_least ? functions->argmin : functions->argmax;
         search->loop = (struct mx_loop){.function = run_search, .data = search};
@@ -223,7 +228,7 @@ static PyObject *find(PyObject *module, PyObject *args)
     if (status > 0) {
         r.fpe_mask = 0; /* NumPy tells of none here */
         r.row = r.input.code;
-        r.result = source_row(NPY_INTP);
+        r.result = dtype_row(NPY_INTP);
         r.loop = search_loop(r.row, is_least);
         r.op = is_least ? MX_ARGMIN : MX_ARGMAX;
         r.name = is_least ? "argmin" : "argmax";

@@ -1,5 +1,8 @@
 /* signature.c -- which loop a ufunc has for some dtypes: NumPy is asked once for each. */
-#include "python/record/record.h"
+#include "python/record/signature.h"
+#include "ir/ops.h"
+#include "python/base/refusal.h"
+#include "python/base/state.h"
 
 static struct signature signatures[MX_OP_COUNT][NCODES][NCODES];
 static PyObject *ufuncs[MX_OP_COUNT];
@@ -27,7 +30,7 @@ int signature_load(PyObject *numpy)
 static PyObject *kind_of(int code)
 {
     if (!kinds[code])
-        kinds[code] = (PyObject *)PyArray_DescrFromType(source_type_number(code));
+        kinds[code] = (PyObject *)PyArray_DescrFromType(dtype_type_number(code));
     return kinds[code];
 }
 
@@ -51,14 +54,14 @@ static PyObject *resolve(int op, const int *codes, int nin, int nout)
 static bool is_special(int op, const struct signature *signature)
 {
     return (op == MX_OP_power && signature->in[0] < ROW_float16) ||
-           (op == MX_OP_expm1 && is_complex_row(signature->in[0]));
+           (op == MX_OP_expm1 && dtype_is_complex(signature->in[0]));
 }
 
 /* The loop that was registered with a ufunc for bfloat16: of C++ functions of floats, which
  * need no lock of Python's and leave all conditions. */
 static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, const int *types)
 {
-    PyObject *number = PyLong_FromLong(source_type_number(ROW_bfloat16));
+    PyObject *number = PyLong_FromLong(dtype_type_number(ROW_bfloat16));
     if (!number)
         return false; /* with an exception set: it was not found out */
     PyObject *capsule = ufunc->userloops ? PyDict_GetItem(ufunc->userloops, number) : NULL;
@@ -89,7 +92,7 @@ bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
     char types[MX_MAX_OPERANDS];
     bool is_numpys = true;
     for (int i = 0; i < ufunc->nargs; i++) {
-        numbers[i] = source_type_number(rows[i]);
+        numbers[i] = dtype_type_number(rows[i]);
         types[i] = (char)numbers[i];
         is_numpys = is_numpys && rows[i] != ROW_bfloat16;
     }
@@ -109,7 +112,7 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
     bool is_known = true;
     for (int i = 0; i < nargs; i++) {
         PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(resolved, i);
-        rows[i] = source_row(dtype->type_num);
+        rows[i] = dtype_row(dtype->type_num);
         is_known = is_known && rows[i] >= 0;
     }
     Py_DECREF(resolved);
@@ -134,7 +137,7 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
         signature->is_known = !PyErr_Occurred();
         /* At the limit of recursion NumPy may still do it; the next call looks again. */
         if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))
-            convert_drop_refusal();
+            refusal_drop();
     }
     return signature->exists ? signature : NULL;
 }

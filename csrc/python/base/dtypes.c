@@ -1,0 +1,62 @@
+/* dtypes.c -- the rows of dtypes.def, and NumPy's numbers for these dtypes. */
+#include "python/base/dtypes.h"
+
+/* That of bfloat16 is unknown until an array of this dtype is seen. */
+static int type_numbers[NTYPES] = {
+    NPY_BOOL,   NPY_INT8,    NPY_INT16,   NPY_INT32,     NPY_INT64,
+    NPY_UINT8,  NPY_UINT16,  NPY_UINT32,  NPY_UINT64,    NPY_HALF,
+    NPY_NOTYPE, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
+};
+
+const int dtype_itemsizes[NTYPES] = {
+#define DTYPE(name, c_type, msl_type, itemsize, kind) itemsize,
+#include "ir/dtypes.def"
+#undef DTYPE
+};
+
+int dtype_type_number(int row) { return type_numbers[row]; }
+
+static bool has_attribute(PyObject *type, const char *name, const char *value)
+{
+    PyObject *text = PyObject_GetAttrString(type, name);
+    bool is_it =
+        text && PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, value) == 0;
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return is_it;
+}
+
+/* Whether it is the number that NumPy gave to the bfloat16 of ml_dtypes, which is not imported
+ * to know: an array of that dtype has done so. */
+static bool is_bfloat16(int type_number)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type_number);
+    PyObject *type = dtype ? (PyObject *)dtype->typeobj : NULL;
+    bool is_it = type && has_attribute(type, "__name__", "bfloat16") &&
+                 has_attribute(type, "__module__", "ml_dtypes");
+    Py_XDECREF((PyObject *)dtype);
+    PyErr_Clear();
+    return is_it;
+}
+
+int dtype_row(int type_number)
+{
+    for (int row = 0; row < NTYPES; row++)
+        if (type_numbers[row] == type_number && type_number != NPY_NOTYPE)
+            return row;
+    if (type_number < NPY_USERDEF || type_numbers[ROW_bfloat16] != NPY_NOTYPE ||
+        !is_bfloat16(type_number))
+        return -1;
+    type_numbers[ROW_bfloat16] = type_number;
+    return ROW_bfloat16;
+}
+
+bool dtype_can_cast(int from, int to, NPY_CASTING casting)
+{
+    PyArray_Descr *a = PyArray_DescrFromType(type_numbers[from]);
+    PyArray_Descr *b = PyArray_DescrFromType(type_numbers[to]);
+    bool can = PyArray_CanCastTypeTo(a, b, casting);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return can;
+}

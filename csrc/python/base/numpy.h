@@ -1,0 +1,21 @@
+/* numpy.h -- Python's C API and NumPy's, with the settings that all files of the bridge share.
+ *
+ * types.c defines the table of NumPy's API; all other files refer to it.
+ */
+#pragma once
+#include <Python.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <structmember.h>
+
+#define NPY_NO_DEPRECATED_API  NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION     NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL mxnp_numpy_api
+#ifndef MX_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>

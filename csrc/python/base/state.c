@@ -1,0 +1,8 @@
+/* state.c -- the variables of state.h. */
+#include "python/base/state.h"
+
+const struct mx_recorder *core;
+int64_t queue_recorded, queue_done, expression_last;
+Py_ssize_t queue_threshold = 16384;
+size_t queue_rematerializable, queue_failures;
+bool profile_is_on;

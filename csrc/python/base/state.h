@@ -1,0 +1,39 @@
+/* state.h -- the bridge's pointer to the core, and the counters that its hot paths read. */
+#pragma once
+#include "api/recorder.h"
+#include "python/base/numpy.h"
+
+extern const struct mx_recorder *core;
+
+/* Sequence numbers of the last operation that was recorded and of the last one that has run. */
+extern int64_t queue_recorded, queue_done;
+
+/* Operations on arrays with fewer elements are recorded only if an operand is unwritten. */
+extern Py_ssize_t queue_threshold;
+
+/* Operations that the queue keeps to compute a lent array again if it is still needed. */
+extern size_t queue_rematerializable;
+
+/* Failures that an array refers to, or that have not been raised in their thread. */
+extern size_t queue_failures;
+
+/* Sequence number of the last operation on shared memory that waits for the rest of its
+ * expression.  Until it has run, only code of mxnp and NumPy may run. */
+extern int64_t expression_last;
+
+extern bool profile_is_on;
+
+static inline bool queue_is_idle(void)
+{
+    return queue_recorded == queue_done && queue_failures == 0;
+}
+
+static inline bool expression_is_open(void) { return expression_last > queue_done; }
+
+/* Return the size that is compared with the threshold: the number of elements.  Bytes count an
+ * eighth, because NumPy's loops take many of them at a time. */
+static inline Py_ssize_t queue_weight(const PyArrayObject *np_array)
+{
+    Py_ssize_t size = PyArray_SIZE((PyArrayObject *)np_array);
+    return PyArray_ITEMSIZE(np_array) == 1 ? size / 8 : size;
+}

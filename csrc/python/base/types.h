@@ -1,0 +1,74 @@
+/* types.h -- the structs of the bridge's objects, and the classes that they are tested for.
+ *
+ * An mxnp array holds a numpy.ndarray, np_array.  Every operator, method and function replaces
+ * array arguments by the NumPy arrays inside, calls NumPy, and adopts the result.
+ */
+#pragma once
+#include "python/base/numpy.h"
+
+#define MAX_DEPTH 8 /* levels of nested lists and tuples that are searched for arrays */
+
+struct array {
+    PyObject_HEAD PyObject
+        *np_array;  /* the numpy.ndarray; never NULL in an array that Python code can see */
+    PyObject *base; /* the array that this one is a view of, or NULL */
+    PyObject *weakrefs;
+
+    /* The fields below are used in the root of a chain of views only. */
+    int64_t used, written;   /* sequence numbers of the last operations that use and write it */
+    int64_t version;         /* increases whenever the memory may have been written */
+    struct failure *failure; /* the error because of which it was never written, or NULL */
+    struct index_range *range; /* the cached range of its elements as indices, or NULL */
+    int n_exports;             /* buffers of the buffer protocol */
+    bool is_exported;          /* other code may hold the NumPy array */
+    bool is_pinned;            /* other code may know the address of the memory */
+    bool is_standard;          /* results of operations on it are arrays, never NumPy scalars */
+};
+
+struct function {
+    PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
+    PyObject *choose;         /* a function that returns the callable for given arguments */
+    PyObject *implementation; /* called first when an array is large: it may record */
+    int threshold_factor;     /* an array of this many thresholds is large */
+    char size_rule;           /* which argument has to be large: see function_members */
+    int operation;            /* for a ufunc, its row in ops.def, or -1 */
+    bool adopts;              /* whether results become mxnp arrays */
+    bool is_maker;            /* results have a default dtype */
+    bool is_view;             /* results are views if the elements need not be read */
+    bool is_member;           /* a method or attribute of its first argument */
+    bool is_standard;         /* results are arrays, never NumPy scalars */
+    int depth;                /* levels of tuples and lists that are unwrapped */
+    PyObject *dict;
+    PyObject *weakrefs;
+};
+
+extern PyTypeObject *array_type;    /* mxnp.ndarray */
+extern PyTypeObject *ufunc_type;    /* mxnp.ufunc */
+extern PyTypeObject *np_array_type; /* numpy.ndarray */
+extern PyTypeObject *object_dtype;  /* the class of numpy.dtype(object) */
+extern PyTypeObject *function_type; /* mxnp._bridge.Function */
+extern PyObject *method_class;      /* types.MethodType */
+extern PyObject *described;         /* _array.ndarray.described */
+extern PyObject *is_from_package;   /* _cli.runner.is_from_package, or NULL */
+
+/* Import NumPy's C API.  Return 0, or -1 with an exception set. */
+int types_import_numpy(void);
+
+/* Methods of the module. */
+extern PyMethodDef types_methods[];
+
+static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
+static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
+static inline bool is_standard(PyObject *x) { return is_array(x) && as_array(x)->is_standard; }
+
+static inline PyArrayObject *np_array_of(PyObject *x)
+{
+    return (PyArrayObject *)as_array(x)->np_array;
+}
+
+/* Return the array that stands for the memory of `a` and of all other views of it. */
+static inline struct array *root_of(PyObject *a)
+{
+    PyObject *base = as_array(a)->base;
+    return as_array(base ? base : a);
+}

@@ -1,0 +1,66 @@
+/* call_args.h -- the arrays among the arguments of a call. */
+#pragma once
+#include "python/base/types.h"
+
+#define MAX_CALL_ARGS 32 /* arrays of one call that are recognised in its results */
+#define MAX_OUT       4  /* NumPy arrays passed as out that are recognised */
+
+/* The arrays of one call, so that a result that is one of them, or a view of one, can be
+ * recognised.  References are borrowed. */
+struct call_args {
+    int n;
+    bool is_full;     /* there were more arrays than `arrays` holds */
+    bool into_dicts;  /* arrays that are values of dicts are unwrapped, too */
+    bool is_standard; /* results are arrays, never NumPy scalars */
+    bool is_inside;   /* the result was a tuple, list or dict, which refers to its items */
+    PyObject *failed; /* one of the arrays beyond `arrays` that was never written, or NULL */
+    PyObject *arrays[MAX_CALL_ARGS];
+    Py_ssize_t holders[MAX_CALL_ARGS]; /* references to their NumPy arrays before the call */
+    int nout;
+    PyObject *outs[MAX_OUT]; /* NumPy arrays passed as out, which are returned unchanged */
+};
+
+/* Count the references to the NumPy array, and to that of the array it is a view of. */
+static inline Py_ssize_t count_holders(PyObject *a)
+{
+    struct array *root = root_of(a);
+    Py_ssize_t count = Py_REFCNT(as_array(a)->np_array);
+    return root == as_array(a) ? count : count + Py_REFCNT(root->np_array);
+}
+
+/* Set the counts and flags only: to clear the arrays would take time. */
+static inline void call_args_begin(struct call_args *call_args)
+{
+    call_args->n = call_args->nout = 0;
+    call_args->is_full = call_args->into_dicts = call_args->is_standard = call_args->is_inside =
+        false;
+    call_args->failed = NULL;
+}
+
+static inline void call_args_add(struct call_args *call_args, PyObject *x)
+{
+    root_of(x)->version++; /* NumPy may write it */
+    if (call_args->n == MAX_CALL_ARGS) {
+        call_args->is_full = true;
+        if (!call_args->failed && root_of(x)->failure)
+            call_args->failed = x;
+        return;
+    }
+    call_args->holders[call_args->n] = count_holders(x);
+    call_args->arrays[call_args->n++] = x;
+}
+
+/* Return a borrowed reference to the object that NumPy gets instead of x. */
+static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    if (type == array_type) {
+        call_args_add(call_args, x);
+        return as_array(x)->np_array;
+    }
+    if (type == ufunc_type)
+        return ((struct function *)x)->wrapped;
+    if (x == (PyObject *)array_type)
+        return (PyObject *)np_array_type;
+    return x;
+}

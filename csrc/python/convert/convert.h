@@ -1,0 +1,47 @@
+/* convert.h -- arguments on their way to NumPy, and results on their way back. */
+#pragma once
+#include "python/convert/call_args.h"
+
+/* Return a new reference to x with the arrays in it unwrapped, to this depth of tuples and
+ * lists. */
+PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth);
+
+/* Return a new dict of keyword arguments unwrapped, and tuples such as out=(a, b) with them. */
+PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, int depth);
+
+/* Wait for the operations on the arrays before NumPy gets the NumPy arrays inside.  Where NumPy
+ * does not read elements, only their memory is allocated.  Return 0, or -1 with an exception
+ * set. */
+int convert_prepare(struct call_args *call_args, bool reads);
+
+/* After the call, mark those arrays as exported whose NumPy array other code still holds. */
+void convert_mark_exported(const struct call_args *call_args);
+
+/* Steal a reference to a NumPy array.  Return the array of the call that has this NumPy array
+ * inside, or else a new array. */
+PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args);
+
+/* Steal a reference to the result; NULL passes through.  Return it with mxnp arrays in place of
+ * NumPy arrays, also inside tuples, lists and dicts. */
+PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth);
+
+/* Steal a reference to the result; NULL passes through.  Return it with arrays of the Array API
+ * standard in place of arrays and NumPy scalars, also inside tuples, lists and dicts.  Items of
+ * such an array, and results of operators and methods, are such arrays again, and never NumPy
+ * scalars. */
+PyObject *convert_standard(PyObject *result, int depth);
+
+/* Call a NumPy callable with args and kwargs unwrapped. */
+PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *args,
+                       PyObject *kwargs);
+
+/* Return a borrowed reference to a keyword argument, or NULL.  *key keeps the interned name. */
+static inline PyObject *convert_keyword(PyObject *kwargs, PyObject **key, const char *name)
+{
+    if (!*key)
+        *key = PyUnicode_InternFromString(name);
+    PyObject *value = *key ? PyDict_GetItemWithError(kwargs, *key) : NULL;
+    if (!value)
+        PyErr_Clear();
+    return value;
+}

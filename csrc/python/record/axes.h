@@ -1,0 +1,14 @@
+/* axes.h -- strides along the axes of an operation, and the order of axes in memory. */
+#pragma once
+#include "python/record/shape.h"
+
+/* Compute the strides of a source along the axes of the shape. */
+void axes_strides(const struct source *source, const struct shape *shape, intptr_t *strides);
+
+/* Find the order of axes in memory of a new result, outermost first, as NumPy's iterator
+ * chooses it. */
+void axes_order(const struct source *sources, int n, const struct shape *shape, int *order);
+
+/* Find the order of axes in memory of a copy, as numpy.empty_like chooses it: the longest
+ * strides first, and C order among equal ones. */
+void axes_sort(const struct source *source, int *order);

@@ -1,0 +1,15 @@
+/* caller.h -- what the bytecode of the calling frame says: see _routines/expressions.py. */
+#pragma once
+#include "python/base/numpy.h"
+
+/* Both functions take the function that the program calls, or NULL for an operator.  They may
+ * set an exception, which is that of a signal handler.  Then they return false or 0. */
+
+/* Check whether the program passes the result of the running call to mxnp right away. */
+bool caller_continues(PyObject *callee);
+
+/* Return a bit for each argument of the running call that is an intermediate result. */
+long caller_temporaries(PyObject *callee);
+
+/* Methods of the module. */
+extern PyMethodDef caller_methods[];

@@ -1,0 +1,74 @@
+/* elide.c -- arguments that lend their memory to a call. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include <dlfcn.h>
+
+#include "python/record/caller.h"
+#include "python/record/elide.h"
+#include "python/record/memory.h"
+#include "python/record/queue.h"
+
+/* Python 3.14 has this function, but not in the limited API, so it may be missing. */
+static int (*is_unique_temporary)(PyObject *);
+
+void elide_load(void)
+{
+    void *found = dlsym(RTLD_DEFAULT, "PyUnstable_Object_IsUniqueReferencedTemporary");
+    memcpy(&is_unique_temporary, &found, sizeof found);
+}
+
+/* Check whether only the caller and the tuple of arguments refer to the array.  From Python
+ * 3.14 on, a caller may borrow the reference of a variable.  Then Python is asked, and must not
+ * count the reference of the arguments. */
+static bool is_passed_along(PyObject *a)
+{
+    if (Py_REFCNT(a) != 2)
+        return false;
+    if (Py_Version < 0x030e0000)
+        return true;
+    Py_DECREF(a);
+    bool is_temporary = is_unique_temporary && is_unique_temporary(a);
+    Py_INCREF(a);
+    return is_temporary;
+}
+
+/* Check whether an argument may be lent.  While an expression waits, its intermediate results
+ * are computed from shared memory, and must not be needed once more. */
+static bool may_elide(PyObject *callee, int argument)
+{
+    return !expression_is_open() || caller_temporaries(callee) >> argument & 1;
+}
+
+static struct mx_buffer *lend(PyObject *a)
+{
+    const struct array *array = as_array(a);
+    if (array->base || array->is_exported || array->n_exports > 0 || array->is_pinned)
+        return NULL;
+    struct mx_buffer *buffer = memory_of(array->np_array);
+    if (buffer)
+        buffer->elision_owner = a;
+    return buffer;
+}
+
+struct mx_buffer *elide_argument(PyObject *callee, PyObject *args)
+{
+    PyObject *a = NULL;
+    int number = 0;
+    /* The second argument is the operand of a ufunc's method, such as reduce. */
+    for (; number < 2 && number < PyTuple_Size(args) && !a; number++)
+        if (is_array(PyTuple_GetItem(args, number)))
+            a = PyTuple_GetItem(args, number);
+    if (!a || !is_passed_along(a) || !queue_writes(a) || !may_elide(callee, number - 1))
+        return NULL;
+    return lend(a);
+}
+
+/* The interpreter refers to an input and, for a function, so does the tuple of arguments. */
+struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
+{
+    struct mx_buffer *elided = NULL;
+    for (int i = 0; i < n && !elided && !PyErr_Occurred(); i++)
+        if (is_array(inputs[i]) && Py_REFCNT(inputs[i]) == 1 + (callee != NULL) &&
+            queue_writes(inputs[i]) && may_elide(callee, i))
+            elided = lend(inputs[i]);
+    return elided;
+}

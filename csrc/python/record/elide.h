@@ -1,0 +1,17 @@
+/* elide.h -- arguments that lend their memory to a call.
+ *
+ * An array that only the arguments of a call refer to lends its memory for the time of the
+ * call, so that the operation that computes it need not write it: see scheduler/stream.h.
+ */
+#pragma once
+#include "python/base/numpy.h"
+
+/* Let the array that the caller passes on, among the first two arguments, lend its memory.
+ * Return the buffer, which memory_end_elision() takes, or NULL.  An exception may be set, which
+ * is that of a signal handler. */
+struct mx_buffer *elide_argument(PyObject *callee, PyObject *args);
+
+/* The same for the first input of a ufunc or operator that is gone once the call is over. */
+struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n);
+
+void elide_load(void);

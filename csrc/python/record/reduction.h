@@ -1,0 +1,6 @@
+/* reduction.h -- reductions, scans and searches along axes. */
+#pragma once
+#include "python/base/numpy.h"
+
+/* Methods of the module. */
+extern PyMethodDef reduction_methods[];

@@ -1,0 +1,24 @@
+/* signature.h -- the loop that a ufunc has for some dtypes. */
+#pragma once
+#include "ir/loop.h"
+#include "python/record/source.h"
+
+struct signature {
+    bool is_known, exists;
+    bool is_silent;            /* NumPy ignores the conditions of this loop */
+    signed char in[3], out[2]; /* rows */
+    struct mx_loop loop;
+    struct mx_loop numpys; /* used where elements of the output are inputs of later ones */
+};
+
+/* Return the loop for these inputs, or NULL if there is none that can be recorded.  An
+ * exception is set if the search failed. */
+const struct signature *signature_of(int op, const struct source *inputs, int nin);
+
+/* Find the loop of a ufunc for elements of these rows. */
+bool signature_loop(struct mx_loop *out, PyObject *ufunc, const int *rows);
+
+/* Return the row of a ufunc in ops.def, or MX_NO_OP. */
+int signature_op(PyObject *ufunc);
+
+int signature_load(PyObject *numpy); /* -1 with an exception set */
