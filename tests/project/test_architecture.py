@@ -21,10 +21,10 @@ PYTHON = {
     "_profiler": "_engine",
     "_doctor": "_engine _interop _profiler",
     "_verify": "_engine _array",
-    "_cli": "_engine _doctor _interop _namespace _profiler",
+    "_cli": "__init__ _engine _doctor _interop _namespace _profiler",
     "random": "_array _metal _namespace",
     "testing ma ctypeslib": "_array _namespace",
-    "__main__": "__init__ _engine _cli",
+    "__main__": "_cli",
     "array_namespace": "__init__ _array_api",
     "bench": "__init__ _engine",
 }

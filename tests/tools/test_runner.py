@@ -19,7 +19,7 @@ import numpy
 import pytest
 
 import mxnp
-from mxnp import __main__ as command
+from mxnp._cli import main as command
 from mxnp._cli import runner
 
 PLAIN = [sys.executable]
