@@ -1,1 +1,1 @@
-"""`python -m mxnp`: the runner, its options, and the magics of notebooks."""
+"""`python -m mxnp`: the command, the runner, and the magics of notebooks."""

@@ -1,4 +1,4 @@
-"""The command line: ``python -m mxnp [options] script.py [args]``."""
+"""The command ``python -m mxnp [options] script.py [args]`` and its options."""
 
 from __future__ import annotations
 
@@ -25,47 +25,48 @@ usage: {_NAME} [options] script.py [args]
        {_NAME} [options] -c code [args]
        {_NAME} [options] [-]
 
-Run a NumPy program with mxnp in NumPy's place. An `import numpy` in the program's own
-files gives mxnp; the standard library and installed packages keep NumPy.
+Run a NumPy program with mxnp in place of NumPy. In the program's own files,
+`import numpy` imports mxnp. The standard library and installed packages keep NumPy.
 
-program, and everything after it belongs to the program:
-  script.py           a file, or a folder or zip file with a __main__.py
-  -m module           a module or package, as `python -m` runs it
-  -c code             a text
-  -                   the standard input; also without any program (a console, if
-                      somebody is typing)
+program (everything after it is passed to the program):
+  script.py           a file, or a folder or zip file that contains __main__.py
+  -m module           a module or package, as in `python -m`
+  -c code             source code
+  -                   the standard input. This is the default; on a terminal it starts
+                      an interactive console
 
 options:
-  --include PACKAGE   give mxnp to this installed package too
-  --exclude PREFIX    keep NumPy for this module or package of the program; a PREFIX
-                      with a slash is a path. Both can be given more than once
-  --mode MODE         strict, which is the default, or fast: see mxnp.set_mode
-  --verify[=PART]     let NumPy compute each operation too, or that part of them (0.1),
-                      and stop at the first that differs: see mxnp.verify
-  --trap-nan[=inf]    stop at the operation that makes the first NaN, or infinity: see
-                      mxnp.trap_nan
-  --report            print what each line cost and where it ran, to the standard
-                      error when the program ends
-  --report=json FILE  write it to a file, for other programs: see docs/report.md
-  --report=html FILE  write it to a file, as a page with the program's lines
-  --doctor            print what the program could do faster, with the lines as they
-                      could be, to the standard error when it ends: see docs/doctor.md
-  --trace FILE        write what ran when, for chrome://tracing and ui.perfetto.dev
+  --include PACKAGE   use mxnp in this installed package too
+  --exclude PREFIX    keep NumPy in this module or package of the program. A PACKAGE or
+                      PREFIX that contains a slash is a path. Both options can be
+                      repeated
+  --mode MODE         strict (the default) or fast: see mxnp.set_mode
+  --verify[=FRACTION] compare each operation, or a fraction of them (0.1), with NumPy,
+                      and stop at the first difference: see mxnp.verify
+  --trap-nan[=inf]    stop at the operation that produces the first NaN (or infinity):
+                      see mxnp.trap_nan
+  --report            when the program ends, print to the standard error what each line
+                      cost and where it ran: see docs/report.md
+  --report=json FILE  write the report to a file as JSON, for other programs
+  --report=html FILE  write the report to a file as a page with the program's lines
+  --doctor            when the program ends, print slow patterns and suggested rewrites
+                      to the standard error: see docs/doctor.md
+  --trace FILE        write a timeline for chrome://tracing and ui.perfetto.dev
   --fail-on-fallback[=N]
-                      exit with status 1 if NumPy ran operations on large arrays (more
-                      than N times), and list them
-  --fail-on-sync[=N]  exit with status 1 if the program waited for what it had recorded
-                      (more than N times), and list where
-  --allow WHAT        leave this out there: an operation (linalg.*), a file (plot.py) or
-                      a line (plot.py:14). Can be given more than once
-  --info              print what mxnp runs on, and exit
+                      exit with status 1, and list the calls, if NumPy ran operations
+                      on large arrays more than N times (default 0)
+  --fail-on-sync[=N]  exit with status 1, and list the places, if the program waited
+                      for recorded operations more than N times (default 0)
+  --allow WHAT        do not count an operation (linalg.*), a file (plot.py) or a line
+                      (plot.py:14) in these two checks. Can be repeated
+  --info              print the versions and the hardware that mxnp uses, and exit
   -V, --version       print the versions, and exit
-  -h, --help          print this, and exit
+  -h, --help          print this help, and exit
 
-environment:
-  MXNP_INCLUDE        more for --include, separated as in PATH
-  MXNP_EXCLUDE        more for --exclude
-  MXNP_MODE           the mode, without --mode
+environment variables:
+  MXNP_INCLUDE        more values for --include, separated as in PATH
+  MXNP_EXCLUDE        more values for --exclude
+  MXNP_MODE           the mode if --mode is not passed
 """
 
 
@@ -73,11 +74,11 @@ def main() -> None:
     """Run the command line in `sys.argv`."""
     args = sys.argv[1:]
     names = ("--include", "--exclude", "--mode", "--trace", "--allow")
-    choice: dict[str, list[str]] = {name: [] for name in names}
+    values: dict[str, list[str]] = {name: [] for name in names}
     options = ReportOptions()
     watchers: dict[str, Any] = {}
     while args:
-        option, given, value = args[0].partition("=")
+        option, equals, value = args[0].partition("=")
         if option in ("-h", "--help"):
             print(_HELP, end="")
             return
@@ -91,31 +92,31 @@ def main() -> None:
         if option in (*_WATCHERS, *_REPORT_OPTIONS):
             del args[0]
             if option in _WATCHERS:
-                watchers[option] = _watcher(option, value if given else None)
+                watchers[option] = _watcher(option, value if equals else None)
             else:
                 _set_report_option(options, option, value, args)
             continue
-        if option not in choice:
+        if option not in values:
             break
         del args[0]
-        choice[option].append(_value(option, given, value, args))
-    if choice["--mode"]:
-        _set_mode(choice["--mode"][-1])
-    options.allowed = choice["--allow"]
-    options.outputs += [("trace", file) for file in choice["--trace"]]
-    runner.install(choice["--include"], choice["--exclude"])
+        values[option].append(_value(option, equals, value, args))
+    if values["--mode"]:
+        _set_mode(values["--mode"][-1])
+    options.allowed = values["--allow"]
+    options.outputs += [("trace", file) for file in values["--trace"]]
+    runner.install(values["--include"], values["--exclude"])
     with ExitStack() as stack:
         stack.enter_context(_report_session(options, args))
         for watcher in watchers.values():
             stack.enter_context(watcher)
-        stack.push(partial(_end, watchers.get("--verify")))
+        stack.push(partial(_report_verification, watchers.get("--verify")))
         _run(args)
         mxnp.synchronize()
 
 
-def _value(option: str, given: str, value: str, args: list[str]) -> str:
-    """Give the value of an option that must have one."""
-    if not given:
+def _value(option: str, equals: str, value: str, args: list[str]) -> str:
+    """Return the value of an option that requires one, from `args` without an "="."""
+    if not equals:
         if not args:
             _refuse(f"argument {option}: expected one argument")
         value = args.pop(0)
@@ -131,7 +132,7 @@ _REPORT_OPTIONS = ("--report", "--doctor", "--fail-on-fallback", "--fail-on-sync
 def _set_report_option(
     options: ReportOptions, option: str, value: str, args: list[str]
 ) -> None:
-    """Note what an option with a value that may be left out asks for."""
+    """Set what an option of the report, whose value is optional, requests."""
     if option == "--report":
         kind, colon, file = (value or "text").partition(":")
         if kind not in ("text", "json", "html"):
@@ -144,7 +145,7 @@ def _set_report_option(
         return
     if option == "--doctor":
         if value:
-            _refuse(f"argument --doctor: expected nothing, not {value!r}")
+            _refuse(f"argument --doctor: expected no value, not {value!r}")
         options.is_doctor = True
         return
     if value and not value.isdecimal():
@@ -161,17 +162,17 @@ def _report_session(
     if not options:
         return nullcontext()
     if not args and sys.stdin.isatty():
-        _refuse("a report is of a program, and none is given")
-    from . import report_session  # takes long to import
+        _refuse("a report requires a program: pass a script, -m, -c or -")
+    from . import report_session  # its import takes long
 
     try:
-        return report_session.ReportSession(options, _named(args))
+        return report_session.ReportSession(options, _program_name(args))
     except (ImportError, OSError) as error:
         _refuse(str(error))
 
 
 def _run(args: Sequence[str]) -> None:
-    """Run the program that begins the arguments."""
+    """Run the program that the first arguments name."""
     first, *rest = args or [""]
     if first in ("", "-"):
         runner.run_stdin(args)
@@ -188,7 +189,7 @@ def _run(args: Sequence[str]) -> None:
 
 
 def _watcher(option: str, value: str | None) -> mxnp.verify | mxnp.trap_nan:
-    """Make who watches the program's operations."""
+    """Return the context manager that watches the program's operations."""
     if option == "--trap-nan":
         if value not in (None, "inf"):
             _refuse(f"argument {option}: expected inf, not {value!r}")
@@ -199,8 +200,11 @@ def _watcher(option: str, value: str | None) -> mxnp.verify | mxnp.trap_nan:
         _refuse(f"argument {option}: expected a number above 0, at most 1")
 
 
-def _end(checks: mxnp.verify | None, *error: object) -> None:
-    """Say what was verified; a difference that the program caught ends it, too."""
+def _report_verification(checks: mxnp.verify | None, *error: object) -> None:
+    """Print the result of --verify. Exit with status 1 if there was a difference.
+
+    The program may have caught the VerificationError.
+    """
     if checks is None:
         return
     if checks.failure is None:
@@ -210,8 +214,8 @@ def _end(checks: mxnp.verify | None, *error: object) -> None:
         sys.exit(1)
 
 
-def _named(args: Sequence[str]) -> str:
-    """Give what a report calls the program."""
+def _program_name(args: Sequence[str]) -> str:
+    """Return the name of the program for a report."""
     first = args[0] if args else "-"
     return " ".join(args[:2]) if first == "-m" else first[:60]
 
@@ -235,7 +239,7 @@ def _version() -> str:
 
 
 def _info() -> Iterator[tuple[str, str]]:
-    """Give the lines of --info: what mxnp is, and what it runs on."""
+    """Yield the names and texts of the lines of --info."""
     yield "mxnp", f"{mxnp.mxnp_version}, {Path(mxnp.__file__).parent}"
     yield "NumPy", f"{numpy.__version__}, {Path(numpy.__file__).parent}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
@@ -244,13 +248,13 @@ def _info() -> Iterator[tuple[str, str]]:
     yield "threads", f"{_usable_threads()} usable, of {os.cpu_count()} processors"
     yield "BLAS", _blas()
     yield "Metal", _metal()
-    settings = sorted(name for name in os.environ if name.startswith("MXNP_"))
-    told = " ".join(f"{name}={os.environ[name]}" for name in settings)
-    yield "settings", told or "none"
+    names = sorted(name for name in os.environ if name.startswith("MXNP_"))
+    settings = " ".join(f"{name}={os.environ[name]}" for name in names)
+    yield "settings", settings or "none"
 
 
 def _usable_threads() -> int:
-    """Count the threads that this process may run at once."""
+    """Return the number of threads that this process can run in parallel."""
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
     else:
@@ -262,18 +266,18 @@ def _usable_threads() -> int:
 def _cpu_quota(
     mount: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
 ) -> float | None:
-    """Give how many processors a container's limit allows, or None without a limit."""
+    """Return the number of processors that the cgroup allows, or None for no limit."""
     quotas = []
     try:
         for line in own.read_text().splitlines():
             _, controllers, group = line.split(":", 2)
-            if not controllers:  # version 2
+            if not controllers:  # cgroup version 2
                 root, read = mount, _read_cpu_max
             elif "cpu" in controllers.split(","):
                 root, read = mount / "cpu", _read_cfs_quota
             else:
                 continue
-            # The limit of a group holds for those below it too.
+            # The limit of a group applies to the groups below it too.
             path = root / group.lstrip("/")
             while path.is_relative_to(root):
                 quotas.append(read(path))
@@ -309,7 +313,7 @@ def _blas() -> str:
 
 
 def _metal() -> str:
-    # The core may be the very thing that somebody looks into.
+    # A core that cannot be imported may be why the user asks for --info.
     try:
         from mxnp._engine import core
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Magics of IPython and Jupyter: `%load_ext mxnp`, then `%mxnp` and `%%mxnp`."""
+"""The magics `%mxnp` and `%%mxnp` of IPython and Jupyter, after `%load_ext mxnp`."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from . import runner
 
 @magics_class
 class Magic(Magics):
-    """The magic `mxnp`, of a line and of a cell."""
+    """The line magic and the cell magic `mxnp`."""
 
     @magic_arguments()
     @argument(
         "switch",
         nargs="?",
         choices=("on", "off"),
-        help="of a line: whether `import numpy` gives mxnp from here on; default on",
+        help="line magic: whether `import numpy` imports mxnp from now on (default on)",
     )
     @argument("--report", action="store_true", help="show what each line cost")
-    @argument("--html", metavar="FILE", help="write the report as a page")
-    @argument("--json", metavar="FILE", help="write the report for other programs")
-    @argument("--trace", metavar="FILE", help="write what ran when")
+    @argument("--html", metavar="FILE", help="write the report as an HTML page")
+    @argument("--json", metavar="FILE", help="write the report as JSON")
+    @argument("--trace", metavar="FILE", help="write a timeline of what ran")
     @argument("--mode", choices=("strict", "fast"), help="see mxnp.set_mode")
     @line_cell_magic
     def mxnp(self, line: str, cell: str | None = None) -> None:
-        """Run a cell in which `import numpy` gives mxnp, or switch that on or off."""
-        shell: Any = self.shell  # of IPython 9.18 the type says that it may be None
+        """Run a cell with mxnp in place of NumPy, or switch `import numpy` to mxnp."""
+        shell: Any = self.shell  # IPython 9.18 declares that it may be None
         options = parse_argstring(self.mxnp, line)
         if cell is None:
             if options.mode:
@@ -55,7 +55,7 @@ class Magic(Magics):
 
 
 def _show(shell: Any, measured: profile) -> None:
-    """Show a report as a page where there is one, else on the terminal."""
+    """Show a report as HTML in Jupyter, or as text on a terminal."""
     if hasattr(shell, "kernel"):
         display(measured)
     else:
@@ -64,7 +64,7 @@ def _show(shell: Any, measured: profile) -> None:
 
 @contextlib.contextmanager
 def _installed() -> Iterator[None]:
-    """Let `import numpy` give mxnp in a block."""
+    """Make `import numpy` import mxnp in a block."""
     was_installed = runner.is_installed()
     runner.install()
     try:

@@ -1,4 +1,4 @@
-"""What the command line asks for, apart from what does it and takes long to import."""
+"""Options of the command for reports. Importing them does not import the profiler."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 @dataclass
 class ReportOptions:
     """
-    What the command line asks for.
+    The reports and checks that the command line requests.
 
     Parameters
     ----------
     outputs : list of (str, str)
-        What to write (``text``, ``json``, ``html`` or ``trace``) and the file: empty
-        for the standard error, ``-`` for the standard output.
+        The form (``text``, ``json``, ``html`` or ``trace``) and the file of each
+        output. An empty file is the standard error, and ``-`` the standard output.
     fallbacks, waits : int or None
-        How many calls of NumPy with large arrays, and how many waits, the program may
-        have; None: any number.
+        The allowed number of NumPy calls with large arrays, and of waits; None for no
+        limit.
     allowed : list of str
-        What of these does not count: see `gate.is_allowed`.
+        Patterns of calls and waits that do not count: see `gate.is_allowed`.
     is_doctor : bool
-        Whether to print what the program could do faster, too.
+        Whether to print the findings of the doctor.
     """
 
     outputs: list[tuple[str, str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A program that is run with a report: what is measured, written and judged."""
+"""Run a program with a report: measure it, write the outputs, and check the limits."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from .report_options import ReportOptions
 
 class ReportSession:
     """
-    Context manager around a program: measures it, and writes what is asked for.
+    Context manager that measures a program and writes the requested reports.
 
-    The program's own exceptions and status are left as they are, unless it ends well
-    and does not pass: then it exits with status 1. Child processes write nothing.
+    The program keeps its exceptions and its exit status. Only a program that succeeds
+    but exceeds a limit exits with status 1. Child processes write nothing.
 
     Parameters
     ----------
     options : ReportOptions
-        What is asked for.
+        The requested reports and limits.
     program : str
-        Its name.
+        The name of the program.
 
     Raises
     ------
     ImportError
-        If rich is wanted and not installed.
+        If a report as text is requested and rich is not installed.
     OSError
-        If a file can't be written.
+        If a file cannot be written.
     """
 
     def __init__(self, options: ReportOptions, program: str) -> None:
         kinds = {kind for kind, _ in options.outputs}
         if "text" in kinds and not text.is_possible():
             raise ImportError(text.MISSING)
-        self._wishes = options
+        self._options = options
         self._files = [(kind, _opened(file)) for kind, file in options.outputs]
         measured = doctor if options.is_doctor else profile
         self._profile = measured(trace="trace" in kinds)
@@ -65,7 +65,7 @@ class ReportSession:
             if thread is not threading.current_thread() and not thread.daemon:
                 thread.join()
         if isinstance(error, SystemExit):
-            core.finish()  # tells of errors that nobody was told of
+            core.finish()  # prints deferred errors that were not raised
         self._profile._counter.stop(runs_rest=error is None)
         self._write()
         is_good = error is None or (
@@ -76,7 +76,7 @@ class ReportSession:
 
     def _write(self) -> None:
         for kind, file in self._files:
-            # Whoever reads a pipe may be gone.
+            # The reader of a pipe may have closed it.
             with contextlib.suppress(BrokenPipeError):
                 if kind == "text":
                     text.print_report(self._profile.report, file)
@@ -87,11 +87,11 @@ class ReportSession:
                 file.flush()
             if file not in (sys.stdout, sys.stderr):
                 file.close()
-        if self._wishes.is_doctor:
+        if self._options.is_doctor:
             print_findings(self._profile.report, sys.stderr)
 
     def _passes(self) -> bool:
-        report, options = self._profile.report, self._wishes
+        report, options = self._profile.report, self._options
         verdicts = []
         if options.fallbacks is not None:
             found = gate.fallbacks(report, options.allowed)
@@ -99,7 +99,7 @@ class ReportSession:
             verdicts.append(gate.verdict(title, found, options.fallbacks))
         if options.waits is not None:
             found = gate.waits(report, options.allowed)
-            title = "mxnp: the program waited for what it had recorded"
+            title = "mxnp: the program waited for recorded operations"
             verdicts.append(gate.verdict(title, found, options.waits))
         failed = [verdict for verdict in verdicts if verdict]
         for verdict in failed:
@@ -108,9 +108,11 @@ class ReportSession:
 
 
 def _opened(file: str) -> TextIO:
-    """Open it before the program runs, which may change the current folder."""
+    """Open an output before the program runs, which may change the current folder."""
     if file in ("", "-"):
         return sys.stdout if file else sys.stderr
     if file.endswith(".py"):
-        raise OSError(f"a report is not written to a program: {file}")
+        raise OSError(
+            f"cannot write a report to a Python file: {file}; pass another file name"
+        )
     return open(file, "a", encoding="utf-8")  # noqa: PTH123

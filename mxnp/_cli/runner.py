@@ -1,8 +1,8 @@
-"""NumPy programs as they are, with mxnp in NumPy's place.
+"""Run NumPy programs with mxnp in place of NumPy.
 
-An import is decided by the file it stands in: a program's own files get mxnp; the
-standard library, installed packages and mxnp itself get NumPy, and `sys.modules` is
-left alone. docs/design/03-runner.md tells why it is done this way.
+The file that contains an import decides what it returns. A program's own files get
+mxnp. The standard library, installed packages and mxnp itself get NumPy. `sys.modules`
+is not changed. See docs/design/03-runner.md.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from mxnp._namespace import mirror
 __all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninstall"]
 
 
-# -- Whose import it is ---------------------------------------------------------------
+# -- The importing file ----------------------------------------------------------------
 
 
-class Choice(NamedTuple):
-    """Which files an import gets mxnp in, beside what their place says."""
+class ImportFilter(NamedTuple):
+    """The modules that get mxnp, or keep NumPy, whatever folder they are in."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
 
-def _listed(variable: str) -> list[str]:
-    """Give the parts of a variable that is written like PATH."""
+def _path_variable(variable: str) -> list[str]:
+    """Return the parts of an environment variable that is separated like PATH."""
     return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
 
 
 def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
-    """Say whether a module is one of those named, or within one, by name or by path."""
+    """Check whether a module is one of the prefixes, or inside, by name or by path."""
     for prefix in prefixes:
         if "/" in prefix or os.sep in prefix:
             if file is not None and is_in_folder(file, prefix):
@@ -67,9 +67,9 @@ def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
     return False
 
 
-def _is_program(names: dict[str, Any], source: str, choice: Choice) -> bool:
+def _is_program(names: dict[str, Any], source: str, rules: ImportFilter) -> bool:
     """
-    Say whether an import stands in the program's own code.
+    Check whether code belongs to the program, so that its imports get mxnp.
 
     Parameters
     ----------
@@ -77,60 +77,60 @@ def _is_program(names: dict[str, Any], source: str, choice: Choice) -> bool:
         The globals of the code.
     source : str
         The file name in its code object.
-    choice : Choice
-        What was included and excluded.
+    rules : ImportFilter
+        The included and excluded modules.
     """
     spec = names.get("__spec__")
     name = getattr(spec, "name", None) or names.get("__name__") or ""
     file = names.get("__file__") or getattr(spec, "origin", None)
     if not isinstance(file, str):
         file = None
-    if _matches(choice.exclude, name, file):
+    if _matches(rules.exclude, name, file):
         return False
-    if _matches(choice.include, name, file) or names.get("__name__") == "__main__":
+    if _matches(rules.include, name, file) or names.get("__name__") == "__main__":
         return True
     if file is None:
-        return True  # a notebook's cell, or text given to exec
+        return True  # a notebook's cell, or code passed to exec
     if file in ("built-in", "frozen") or is_in_standard_library(file):
-        # The standard library has no use for NumPy: it runs a text of the program's,
-        # as timeit does.
+        # The standard library does not import NumPy itself. It runs code that the
+        # program passed as a string, as timeit does.
         return source.startswith("<") and not source.startswith("<frozen")
     return not is_in_package(file)
 
 
-def is_of_package(names: dict[str, Any]) -> bool:
-    """Say whether some globals are those of a package, which uses NumPy's arrays."""
+def belongs_to_package(names: dict[str, Any]) -> bool:
+    """Check whether globals are those of a package, which expects NumPy's arrays."""
     file = names.get("__file__")
     if not isinstance(file, str) or is_in_standard_library(file):
         return False
-    return not _is_program(names, "", _choice or Choice())
+    return not _is_program(names, "", _rules or ImportFilter())
 
 
-def _whose(frame: types.FrameType) -> str:
-    """Say whose code a frame runs: the program's, a package's or Python's library."""
-    if is_of_package(frame.f_globals):
+def _owner(frame: types.FrameType) -> str:
+    """Return whose code a frame runs: "program", "package" or "library"."""
+    if belongs_to_package(frame.f_globals):
         return "package"
     source = frame.f_code.co_filename
-    is_own = _is_program(frame.f_globals, source, _choice or Choice())
+    is_own = _is_program(frame.f_globals, source, _rules or ImportFilter())
     return "program" if is_own else "library"
 
 
 def _finds_in_package(cls: type, method: str) -> bool:
     if method == "__ne__" and vars(object)[method] is getattr(cls, method):
-        method = "__eq__"  # which object's method calls
+        method = "__eq__"  # object.__ne__ calls it
     for each in cls.__mro__:
         if method in vars(each):
             module = sys.modules.get(each.__module__)
-            return module is not None and is_of_package(vars(module))
+            return module is not None and belongs_to_package(vars(module))
     return False
 
 
-_answers: WeakKeyDictionary[type, dict[str, bool]] = WeakKeyDictionary()
+_in_package: WeakKeyDictionary[type, dict[str, bool]] = WeakKeyDictionary()
 
 
 def is_from_package(cls: type, method: str) -> bool:
-    """Say whether a class has a method from an installed package, if it has one."""
-    answers = _answers.setdefault(cls, {})
+    """Check whether an installed package defines a method of a class. Cached."""
+    answers = _in_package.setdefault(cls, {})
     if method not in answers:
         answers[method] = _finds_in_package(cls, method)
     return answers[method]
@@ -139,10 +139,10 @@ def is_from_package(cls: type, method: str) -> bool:
 set_package_test(is_from_package)
 
 
-# -- What an import gives -------------------------------------------------------------
+# -- The result of an import -----------------------------------------------------------
 
 
-def _is_numpys(module: object) -> bool:
+def _is_numpy_module(module: object) -> bool:
     name = getattr(module, "__name__", None)
     if not isinstance(name, str) or sys.modules.get(name) is not module:
         return False
@@ -151,7 +151,7 @@ def _is_numpys(module: object) -> bool:
 
 @cache
 def _counterpart(found: types.ModuleType) -> types.ModuleType:
-    """Give the module of mxnp for a public one of NumPy, or else what was found."""
+    """Return mxnp's module for a public module of NumPy, or else the module itself."""
     ours: types.ModuleType = mirror.cross(found, "numpy")
     return ours
 
@@ -164,14 +164,14 @@ def _replace_imported(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> types.ModuleType:
-    """Give what `__import__` gives its caller; called by it with what was found."""
-    choice = _choice
-    if choice is None or not _is_numpys(found):
+    """Return the result of `__import__`, which found a module and called this."""
+    rules = _rules
+    if rules is None or not _is_numpy_module(found):
         return found
     importer = sys._getframe(1)
     own = globals is None or globals is importer.f_globals
     names = importer.f_globals if globals is None else globals
-    if not _is_program(names, importer.f_code.co_filename if own else "", choice):
+    if not _is_program(names, importer.f_code.co_filename if own else "", rules):
         return found
     return _counterpart(found)
 
@@ -179,20 +179,20 @@ def _replace_imported(
 def _replace_import_module(
     found: types.ModuleType, name: str, package: str | None = None
 ) -> types.ModuleType:
-    """Give what `importlib.import_module` gives its caller."""
-    choice = _choice
-    if choice is None or not _is_numpys(found):
+    """Return the result of `importlib.import_module`, which calls this."""
+    rules = _rules
+    if rules is None or not _is_numpy_module(found):
         return found
     importer = sys._getframe(1)
-    if not _is_program(importer.f_globals, importer.f_code.co_filename, choice):
+    if not _is_program(importer.f_globals, importer.f_code.co_filename, rules):
         return found
     return _counterpart(found)
 
 
 # -- Child processes ------------------------------------------------------------------
 
-# What tells a new process what to prepare before it runs anything, and what starts the
-# server that processes are forked from.
+# The functions that return the preparation data of a new process, and the function that
+# starts the server from which processes are forked.
 _SPAWNERS = {
     "multiprocessing.spawn": "get_preparation_data",
     "joblib.externals.loky.backend.spawn": "get_preparation_data",
@@ -201,69 +201,70 @@ _SPAWNERS = {
 }
 
 
-def _text_to_install(choice: Choice, path: Sequence[str]) -> str:
+def _install_code(rules: ImportFilter, path: Sequence[str]) -> str:
     """
-    Give a text that installs mxnp in a new process.
+    Return source code that installs mxnp in a new process.
 
-    A child gets the `sys.path` of its parent only later, and mxnp may be found by that.
+    The code sets the parent's `sys.path`, which a child gets only later, because mxnp
+    may be found only there.
     """
     return (
         f"import sys; before = sys.path[:]; sys.path[:] = {list(path)!r}; "
-        f"from mxnp import install; install{tuple(choice)!r}; sys.path[:] = before; "
+        f"from mxnp import install; install{tuple(rules)!r}; sys.path[:] = before; "
     )
 
 
-class _Installed:
-    """When it is unpickled, mxnp is installed there too."""
+class _Installer:
+    """An object that installs mxnp in the process that unpickles it."""
 
-    def __init__(self, choice: Choice, path: Sequence[str]) -> None:
-        self.text = _text_to_install(choice, path)
+    def __init__(self, rules: ImportFilter, path: Sequence[str]) -> None:
+        self.code = _install_code(rules, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return exec, (self.text, {})
+        return exec, (self.code, {})
 
 
 def _prepare(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Have spawned processes install mxnp first."""
+    """Make spawned processes install mxnp first."""
 
     @wraps(original)
     def get_preparation_data(*args: Any, **kwargs: Any) -> Any:
         data = original(*args, **kwargs)
-        choice = _choice
-        if choice is not None:
-            data["mxnp"] = _Installed(choice, data.get("sys_path", sys.path))
+        rules = _rules
+        if rules is not None:
+            data["mxnp"] = _Installer(rules, data.get("sys_path", sys.path))
         return data
 
     return get_preparation_data
 
 
 def _prepare_server(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Have the server install mxnp, if it is told to import the program's modules."""
+    """Make the server install mxnp if it will import modules of the program."""
 
     @wraps(original)
     def spawnv_passfds(path: Any, args: Sequence[Any], passfds: Any) -> Any:
-        choice = _choice
+        rules = _rules
         args = list(args)
-        text = args.index("-c") + 1 if "-c" in args else 0  # sys.argv may follow
-        if choice is not None and _imports_modules(str(args[text])):
-            args[text] = _text_to_install(choice, sys.path) + args[text]
+        at = args.index("-c") + 1 if "-c" in args else 0  # sys.argv may follow the code
+        if rules is not None and _imports_modules(str(args[at])):
+            args[at] = _install_code(rules, sys.path) + args[at]
         return original(path, args, passfds)
 
     return spawnv_passfds
 
 
-def _imports_modules(text: str) -> bool:
-    """Say whether a new process is a server that imports modules of the program."""
-    if "from multiprocessing.forkserver import" not in text:
+def _imports_modules(code: str) -> bool:
+    """Check whether code runs a fork server that imports modules of the program."""
+    if "from multiprocessing.forkserver import" not in code:
         return False
-    # Told of __main__ without a path it imports nothing, and stays without threads.
-    return "['__main__'], " not in text or "'main_path'" in text
+    # With __main__ alone and no path the server imports nothing, and has no threads.
+    return "['__main__'], " not in code or "'main_path'" in code
 
 
 def _prepare_children(module: Any) -> None:
-    """Have the processes that a module starts install mxnp first."""
+    """Make the processes that a module starts install mxnp first."""
     name = _SPAWNERS[module.__name__]
-    original = getattr(module, name, None)  # there is no spawnv_passfds on Windows
+    original = getattr(module, name, None)  # Windows has no spawnv_passfds
     if original is None or hasattr(original, "_mxnp"):
         return
     prepare = _prepare if name == "get_preparation_data" else _prepare_server
@@ -280,16 +281,16 @@ def _forget_children(module: Any) -> None:
 
 
 def _prepare_if_installed(module: Any) -> None:
-    if _choice is not None:
+    if _rules is not None:
         _prepare_children(module)
 
 
-# -- Switching it on and off ----------------------------------------------------------
+# -- Installation ----------------------------------------------------------------------
 
 _lock = threading.RLock()
-_choice: Choice | None = None  # None: not installed
-_ours: dict[str, Any] = {}  # our import functions, and what stood in their places
-_PLACES: dict[str, types.ModuleType] = {
+_rules: ImportFilter | None = None  # None: not installed
+_hooks: dict[str, Any] = {}  # our import functions, each with the one it replaced
+_MODULES: dict[str, types.ModuleType] = {
     "__import__": builtins,
     "import_module": importlib,
 }
@@ -297,31 +298,36 @@ _PLACES: dict[str, types.ModuleType] = {
 
 def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     """
-    Let the program's ``import numpy`` give mxnp from here on.
+    Make the program's ``import numpy`` import mxnp from now on.
 
-    Imports in the program's own files, in notebook cells and in text given to `exec`
-    give mxnp; imports in the standard library and in installed packages give NumPy as
-    before. Names that were bound earlier are left as they are. Processes started with
-    `multiprocessing` are switched too.
+    Imports in the program's own files, in notebook cells and in code passed to `exec`
+    return mxnp. Imports in the standard library and in installed packages still return
+    NumPy. Names that are already bound do not change. Processes that `multiprocessing`
+    starts are switched too.
 
     Parameters
     ----------
     include : iterable of str, optional
-        Installed packages whose imports give mxnp too, by name, or by path where there
-        is a slash in it. Those in the variable ``MXNP_INCLUDE`` (separated as in
-        ``PATH``) are added.
+        Installed packages whose imports return mxnp too: names, or paths if they
+        contain a slash. The environment variable ``MXNP_INCLUDE`` adds to them. It is
+        separated as ``PATH`` is.
     exclude : iterable of str, optional
-        Modules and packages, named likewise, that keep NumPy although they are not
-        installed in the usual place. Those in ``MXNP_EXCLUDE`` are added. It wins over
-        `include`.
+        Modules and packages that keep NumPy although they are not installed in the
+        usual place, in the same form. ``MXNP_EXCLUDE`` adds to them. `exclude` has
+        precedence over `include`.
+
+    Raises
+    ------
+    TypeError
+        If `include` or `exclude` is a str.
 
     See Also
     --------
-    uninstall
+    uninstall : Make ``import numpy`` import NumPy again.
 
     Notes
     -----
-    More calls add to what is included and excluded, and do nothing else.
+    Further calls only add to the included and excluded modules.
 
     Examples
     --------
@@ -332,85 +338,87 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     'mxnp'
     >>> mxnp.uninstall()
     """
-    global _choice  # noqa: PLW0603
+    global _rules  # noqa: PLW0603
     if isinstance(include, str) or isinstance(exclude, str):
-        raise TypeError("include and exclude must be collections of names, not a name")
-    with _lock:
-        _answers.clear()
-        before = _choice or Choice()
-        choice = Choice(
-            tuple({*before.include, *include, *_listed("MXNP_INCLUDE")}),
-            tuple({*before.exclude, *exclude, *_listed("MXNP_EXCLUDE")}),
+        raise TypeError(
+            "include and exclude must be iterables of names, not str: pass [name]"
         )
-        if _choice is not None:
-            _choice = choice
+    with _lock:
+        _in_package.clear()
+        before = _rules or ImportFilter()
+        rules = ImportFilter(
+            tuple({*before.include, *include, *_path_variable("MXNP_INCLUDE")}),
+            tuple({*before.exclude, *exclude, *_path_variable("MXNP_EXCLUDE")}),
+        )
+        if _rules is not None:
+            _rules = rules
             return
-        # Only programs that are switched need it.
+        # A program that does not call install() does not import it.
         from mxnp import _import
 
         for name, hook, replace in (
             ("__import__", _import.hook_import, _replace_imported),
             ("import_module", _import.hook_import_module, _replace_import_module),
         ):
-            # It is still there if somebody put their own function over it.
-            if name not in _ours:
-                original = getattr(_PLACES[name], name)
-                _ours[name] = (hook(original, replace), original)
-                setattr(_PLACES[name], name, _ours[name][0])
-        _choice = choice
+            # Our function is still in use if other code wrapped it before uninstall().
+            if name not in _hooks:
+                original = getattr(_MODULES[name], name)
+                _hooks[name] = (hook(original, replace), original)
+                setattr(_MODULES[name], name, _hooks[name][0])
+        _rules = rules
         for name in _SPAWNERS:
             when_imported(name, _prepare_if_installed)
 
 
 def uninstall() -> None:
     """
-    Let ``import numpy`` give NumPy again, everywhere.
+    Make ``import numpy`` import NumPy again, everywhere.
 
-    Names that were bound meanwhile are left as they are.
+    Names that are already bound do not change.
 
     See Also
     --------
-    install
+    install : Make ``import numpy`` import mxnp.
     """
-    global _choice  # noqa: PLW0603
+    global _rules  # noqa: PLW0603
     with _lock:
-        if _choice is None:
+        if _rules is None:
             return
-        _choice = None
-        _answers.clear()
-        for name, (ours, original) in list(_ours.items()):
-            # What somebody has put over ours stays; ours below it lets all pass.
-            if getattr(_PLACES[name], name) is ours:
-                setattr(_PLACES[name], name, original)
-                del _ours[name]
+        _rules = None
+        _in_package.clear()
+        for name, (hook, original) in list(_hooks.items()):
+            # A function of other code that wraps ours stays. Ours then changes nothing.
+            if getattr(_MODULES[name], name) is hook:
+                setattr(_MODULES[name], name, original)
+                del _hooks[name]
         for name in _SPAWNERS:
             if name in sys.modules:
                 _forget_children(sys.modules[name])
 
 
 def is_installed() -> bool:
-    """Tell whether imports of NumPy give mxnp."""
-    return _choice is not None
+    """Check whether imports of NumPy return mxnp."""
+    return _rules is not None
 
 
 # -- Running a program ----------------------------------------------------------------
 
 
-# What Python itself calls for -m; its frames are in the tracebacks there too.
+# Python itself calls this for -m, so its frames are in the tracebacks there too.
 _run_as_main: Callable[..., Any] = runpy._run_module_as_main  # type: ignore[attr-defined]
 
 
 def _new_main(**names: Any) -> dict[str, Any]:
-    """Put a new ``__main__`` in place, as Python makes it, and give its names."""
+    """Replace ``__main__`` by a new module like Python's, and return its globals."""
     module = types.ModuleType("__main__")
-    made = vars(module)
-    made["__loader__"] = importlib.machinery.BuiltinImporter
+    namespace = vars(module)
+    namespace["__loader__"] = importlib.machinery.BuiltinImporter
     if sys.version_info < (3, 14):
-        made["__annotations__"] = {}
-    made["__builtins__"] = builtins
-    made.update(names)
+        namespace["__annotations__"] = {}
+    namespace["__builtins__"] = builtins
+    namespace.update(names)
     sys.modules["__main__"] = module
-    return made
+    return namespace
 
 
 def _set_first_path(folder: str) -> None:
@@ -419,13 +427,14 @@ def _set_first_path(folder: str) -> None:
 
 
 def _run(program: Callable[[], Any]) -> None:
-    """Run a program, whose traceback is to begin at its own first frame."""
+    """Run a program. The traceback of its exception begins at its own first frame."""
     try:
         program()
         return
     except BaseException as error:
         failure = error
-    # Not while it is handled: it would be the context of what sys.excepthook raises.
+    # Outside the except block, so that the exception does not become the context of an
+    # exception that sys.excepthook raises.
     try:
         traceback = failure.__traceback__
         while traceback is not None and _is_ours(traceback.tb_frame):
@@ -440,23 +449,23 @@ def _run(program: Callable[[], Any]) -> None:
 
 
 def _add_note(error: BaseException) -> None:
-    """Add a note to an exception that is a package's, over an mxnp array."""
-    # Whatever happens here, the program's exception is what is to be printed.
+    """Add a note to an exception that a package raised for an mxnp array."""
+    # The program's exception has to be printed even if this fails.
     with suppress(Exception):
         from mxnp._interop import notes
 
-        notes.add_note(error, _whose)
+        notes.add_note(error, _owner)
 
 
 def _print(error: BaseException) -> None:
-    """Print an exception that nobody caught, before the runner's frames are added."""
+    """Print an uncaught exception before the runner's frames are in its traceback."""
     from mxnp import _import
 
     _import.print_exception(error)
     before = {name: vars(sys).get(name) for name in ("excepthook", "last_traceback")}
     missing = before.keys() - vars(sys)
 
-    # Python goes on to end as it does with this exception, but for the printing.
+    # Python then exits as it does for this exception, but must not print it again.
     def excepthook(kind: Any, value: BaseException, _: Any) -> None:
         value.__traceback__ = before["last_traceback"]
         vars(sys).update(before)
@@ -480,7 +489,7 @@ def _execute(
 
 def run_path(path: str, args: Sequence[str]) -> None:
     """
-    Run a script, or a folder or zip file with a ``__main__.py``, as `python` does.
+    Run a script, or a folder or zip file with a ``__main__.py``, like `python`.
 
     Parameters
     ----------
@@ -524,7 +533,7 @@ def run_path(path: str, args: Sequence[str]) -> None:
 
 def run_module(name: str, args: Sequence[str]) -> None:
     """
-    Run a module as ``python -m`` does.
+    Run a module, like ``python -m``.
 
     Parameters
     ----------
@@ -541,12 +550,12 @@ def run_module(name: str, args: Sequence[str]) -> None:
 
 def run_code(source: str, args: Sequence[str]) -> None:
     """
-    Run a text as ``python -c`` does.
+    Run source code, like ``python -c``.
 
     Parameters
     ----------
     source : str
-        The text.
+        The code.
     args : sequence of str
         The rest of `sys.argv`.
     """
@@ -555,7 +564,7 @@ def run_code(source: str, args: Sequence[str]) -> None:
     if sys.version_info >= (3, 14):
         source = textwrap.dedent(source)
     if sys.version_info >= (3, 13):
-        # Tracebacks show the lines of such a text from here on.
+        # From Python 3.13 on, tracebacks show the lines of this code.
         lines = source.splitlines(keepends=True)
         linecache.cache["<string>"] = (len(source), None, lines, "<string>")
     names = _new_main()
@@ -564,30 +573,30 @@ def run_code(source: str, args: Sequence[str]) -> None:
 
 def run_stdin(args: Sequence[str]) -> None:
     """
-    Run what comes from the standard input: a program, or what a person types.
+    Run a program from the standard input, or a console if that is a terminal.
 
     Parameters
     ----------
     args : sequence of str
-        `sys.argv`.
+        The new `sys.argv`.
     """
     sys.argv = list(args) or [""]
     _set_first_path("")
     if sys.stdin.isatty():
-        _converse()
+        _start_console()
         return
     names = _new_main(__file__="<stdin>", __cached__=None)
     _run(partial(_execute, sys.stdin.buffer.read(), "<stdin>", names))
 
 
-def _converse() -> None:
-    """Let Python's console begin when this has returned, or else that of `code`."""
+def _start_console() -> None:
+    """Make Python start its console afterwards, or run the console of `code`."""
     started = getattr(sys.modules["__main__"], "__spec__", None)
     names = _new_main()
     version = importlib.import_module("mxnp").mxnp_version
     banner = (
         f"mxnp {version} (NumPy {numpy.__version__}), Python {sys.version}"
-        f" on {sys.platform}\n`import numpy` gives mxnp here."
+        f" on {sys.platform}\n`import numpy` imports mxnp here."
     )
     by_python = started is not None and not sys.flags.ignore_environment
     if not by_python and not sys.flags.inspect:
@@ -601,7 +610,7 @@ def _converse() -> None:
 
 
 def _inspect_once() -> None:
-    """Set what makes Python go on to its console, until that begins."""
+    """Make Python start its console at the end, and undo that when it starts."""
     original = getattr(sys, "__interactivehook__", None)
 
     def begin() -> None:

@@ -1,1 +1,1 @@
-"""Other packages: what lets them take mxnp's arrays."""
+"""Support for other packages: make them accept mxnp arrays."""

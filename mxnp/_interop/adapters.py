@@ -1,4 +1,4 @@
-"""Adapters for other packages, applied when the program has imported them."""
+"""Adapters that make single packages accept mxnp arrays, applied on their import."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _waiting: dict[str, Callable[[ModuleType], None]] = {}
 
 
 def when_imported(name: str, prepare: Callable[[ModuleType], None]) -> None:
-    """Call `prepare` with a module now or when it is imported; mxnp imports it not."""
+    """Call `prepare` with a module, now or as soon as the program imports it."""
     if name in sys.modules:
         prepare(sys.modules[name])
     else:
         _waiting[name] = prepare
 
 
-class Watch:
-    """A finder that notices the import of a module somebody waits for."""
+class ImportHook:
+    """A finder that prepares the modules passed to `when_imported` on their import."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Give the spec of such a module, with a loader that goes on to prepare it."""
+        """Return the spec of such a module, whose loader prepares it after loading."""
         if name not in _waiting:
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -43,7 +43,7 @@ class Watch:
             execute = loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
-                del loader.exec_module  # the instance's: this very function
+                del loader.exec_module  # this function, which hides the class's method
                 execute(module)
                 _waiting[name](module)
 
@@ -51,11 +51,16 @@ class Watch:
         return spec
 
 
-sys.meta_path.insert(0, Watch)
+sys.meta_path.insert(0, ImportHook)
 
 
-def _tell_einops(backends: Any) -> None:
-    """Let einops take mxnp arrays, as it takes NumPy's."""
+def _pass_numpy_arrays(owner: Any, name: str) -> None:
+    """Replace a function so that it receives the NumPy arrays inside mxnp arrays."""
+    setattr(owner, name, Method(getattr(owner, name), adopts=False))
+
+
+def _adapt_einops(backends: Any) -> None:
+    """Make einops accept mxnp arrays."""
 
     class MxnpBackend(backends.NumpyBackend):  # type: ignore[misc]
         framework_name = "mxnp"
@@ -66,12 +71,12 @@ def _tell_einops(backends: Any) -> None:
         def is_appropriate_type(self, tensor: Any) -> bool:
             return type(tensor) is ndarray
 
-    backends.MxnpBackend = MxnpBackend  # einops finds it among the subclasses alive
+    backends.MxnpBackend = MxnpBackend  # einops finds it among the live subclasses
 
 
-def _tell_threadpoolctl(threadpoolctl: Any) -> None:
-    """Let threadpoolctl limit mxnp's threads; versions before 3.2 cannot be told."""
-    if not hasattr(threadpoolctl, "register"):
+def _adapt_threadpoolctl(threadpoolctl: Any) -> None:
+    """Make threadpoolctl limit mxnp's threads."""
+    if not hasattr(threadpoolctl, "register"):  # before 3.2
         return
 
     class MxnpController(threadpoolctl.LibController):  # type: ignore[misc]
@@ -94,41 +99,40 @@ def _tell_threadpoolctl(threadpoolctl: Any) -> None:
 
 # -- Packages that ask for the class itself --------------------------------------------
 #
-# Most packages take mxnp arrays as they are: `isinstance` finds NumPy's class, and
-# compiled code gets the NumPy array inside (see boundary). Those below look a class up
-# in a table of their own, or read the global names of a program.
+# Most packages accept mxnp arrays without an adapter: `isinstance` finds NumPy's class,
+# and compiled code receives the NumPy array inside (see boundary). The packages below
+# look the class up in a table, or read the global names of a program.
 
 
-def _tell_autograd_boxes(boxes: Any) -> None:
-    """Let autograd differentiate with respect to mxnp arrays."""
+def _adapt_autograd_boxes(boxes: Any) -> None:
+    """Make autograd differentiate with respect to mxnp arrays."""
     boxes.ArrayBox.register(ndarray)
 
 
-def _tell_autograd_spaces(spaces: Any) -> None:
-    """Let autograd find the vector space of an mxnp array: that of NumPy's."""
+def _adapt_autograd_spaces(spaces: Any) -> None:
+    """Register NumPy's vector space in autograd for mxnp arrays."""
     spaces.VSpace.register(ndarray, spaces.VSpace.mappings[numpy.ndarray])
 
 
-def _tell_jax(abstract_arrays: Any) -> None:
-    """Let JAX find the type of an mxnp array: that of NumPy's."""
+def _adapt_jax(abstract_arrays: Any) -> None:
+    """Register NumPy's abstract values in JAX for mxnp arrays."""
     types = abstract_arrays.core.pytype_aval_mappings
     types[ndarray] = types[numpy.ndarray]
 
 
-def _tell_numba(interpreter: Any) -> None:
-    """Let compiled functions see NumPy where the program has mxnp in a global name."""
+def _adapt_numba(interpreter: Any) -> None:
+    """Show NumPy to compiled functions where a global name of the program is mxnp's."""
     cls = interpreter.Interpreter
     for name in ("get_global_value", "get_closure_value"):
-        setattr(cls, name, _giving_numpy(getattr(cls, name)))
+        setattr(cls, name, _returning_numpy(getattr(cls, name)))
 
 
-def _tell_numba_stencils(stencil: Any) -> None:
-    """Let stencils convert mxnp arrays: they call functions made at run time."""
-    cls = stencil.StencilFunc
-    cls.__call__ = Method(cls.__call__, adopts=False)
+def _adapt_numba_stencils(stencil: Any) -> None:
+    """Convert the arguments of stencils, which call functions made at run time."""
+    _pass_numpy_arrays(stencil.StencilFunc, "__call__")
 
 
-def _giving_numpy(get: Callable[..., Any]) -> Callable[..., Any]:
+def _returning_numpy(get: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(get)
     def get_value(self: Any, name: Any) -> Any:
         return original_of(get(self, name))
@@ -136,21 +140,20 @@ def _giving_numpy(get: Callable[..., Any]) -> Callable[..., Any]:
     return get_value
 
 
-def _tell_pandas(arrays: Any) -> None:
-    """Let ``pandas.array`` copy: it asks whether ``asarray`` returned its argument."""
+def _adapt_pandas(arrays: Any) -> None:
+    """Make ``pandas.array`` copy, although ``asarray`` returns its argument."""
     cls = arrays.NumpyExtensionArray
     make = cls._from_sequence.__func__
     cls._from_sequence = classmethod(Method(make, adopts=False))
 
 
-def _tell_pandas_masked(masked: Any) -> None:
-    """Let arrays with a mask hold NumPy's: compiled code reads their attributes."""
-    cls = masked.BaseMaskedArray
-    cls.__init__ = Method(cls.__init__, adopts=False)
+def _adapt_pandas_masked(masked: Any) -> None:
+    """Store NumPy arrays in masked arrays, whose attributes compiled code reads."""
+    _pass_numpy_arrays(masked.BaseMaskedArray, "__init__")
 
 
-def _tell_polars(dependencies: Any) -> None:
-    """Let polars see that mxnp arrays may be NumPy's; it compares names of classes."""
+def _adapt_polars(dependencies: Any) -> None:
+    """Make polars, which compares class names, take mxnp arrays for NumPy's."""
     might_be = dependencies._might_be
 
     @functools.wraps(might_be)
@@ -160,17 +163,17 @@ def _tell_polars(dependencies: Any) -> None:
     dependencies._might_be = _might_be
 
 
-def _tell_torch(collate: Any) -> None:
-    """Let a DataLoader without batches convert mxnp arrays; it compares names."""
-    collate.default_convert = Method(collate.default_convert, adopts=False)
+def _adapt_torch(collate: Any) -> None:
+    """Convert mxnp arrays in a DataLoader without batches. It compares class names."""
+    _pass_numpy_arrays(collate, "default_convert")
 
 
-def _tell_torch_pickles(unpickler: Any) -> None:
-    """Let ``torch.load(weights_only=True)`` load pickles of mxnp arrays.
+def _adapt_torch_pickles(unpickler: Any) -> None:
+    """Make ``torch.load(weights_only=True)`` load pickles of mxnp arrays.
 
-    It has a list of the functions and classes that a file may name. A program adds
-    NumPy's objects to it. The function that mxnp's pickles name is added here; it only
-    converts what a file may contain anyway.
+    torch has a list of the functions and classes that a file may name, and a program
+    adds NumPy's objects to it. The function that mxnp's pickles name is added here. It
+    only converts objects that a file may contain anyway.
     """
     if not hasattr(unpickler, "_add_safe_globals"):  # before 2.4
         return
@@ -181,11 +184,11 @@ def _tell_torch_pickles(unpickler: Any) -> None:
     unpickler._add_safe_globals([pickles.asanyarray])
 
 
-def _tell_xarray(variable: Any) -> None:
-    """Let xarray convert dates and objects as it converts those of NumPy's arrays.
+def _adapt_xarray(variable: Any) -> None:
+    """Make xarray convert dates and objects as it does for NumPy arrays.
 
-    It asks whether `type(x)` is NumPy's class, and keeps arrays of other classes as
-    they are. For numbers that is right: the operations on them are recorded.
+    xarray checks whether `type(x)` is NumPy's class, and keeps arrays of other classes
+    as they are. For numbers that is correct, because operations on them are recorded.
     """
     convert = variable.as_compatible_data
 
@@ -196,45 +199,48 @@ def _tell_xarray(variable: Any) -> None:
         return convert(data, *args, **kwargs)
 
     for name, module in list(sys.modules.items()):
-        is_users = name.startswith("xarray.")
-        if is_users and getattr(module, "as_compatible_data", None) is convert:
+        uses_it = getattr(module, "as_compatible_data", None) is convert
+        if name.startswith("xarray.") and uses_it:
             module.as_compatible_data = as_compatible_data  # type: ignore[attr-defined]
 
 
-def _tell(adapter: str, function: str) -> Callable[[ModuleType], None]:
-    """Give what imports an adapter of ours and calls a function of it."""
+def _adapter_of(module_name: str, function: str) -> Callable[[ModuleType], None]:
+    """Return an adapter that imports its function from another module here."""
 
-    def tell(module: ModuleType) -> None:
-        getattr(importlib.import_module(f"mxnp._interop.{adapter}"), function)(module)
+    def adapt(module: ModuleType) -> None:
+        adapters = importlib.import_module(f"mxnp._interop.{module_name}")
+        getattr(adapters, function)(module)
 
-    return tell
+    return adapt
 
 
 _ADAPTERS: dict[str, Callable[[Any], None]] = {
-    "autograd.numpy.numpy_boxes": _tell_autograd_boxes,
-    "autograd.numpy.numpy_vspaces": _tell_autograd_spaces,
-    "einops._backends": _tell_einops,
-    "jax._src.abstract_arrays": _tell_jax,
-    "numba.core.interpreter": _tell_numba,
-    "numba.stencils.stencil": _tell_numba_stencils,
-    "pandas.core.arrays.masked": _tell_pandas_masked,
-    "pandas.core.arrays.numpy_": _tell_pandas,
-    "polars._dependencies": _tell_polars,
-    "polars.dependencies": _tell_polars,
-    "threadpoolctl": _tell_threadpoolctl,
-    "torch._weights_only_unpickler": _tell_torch_pickles,
-    "torch.utils.data._utils.collate": _tell_torch,
-    "xarray.core.variable": _tell_xarray,
-    "dask.array": _tell("dask_backend", "install"),
-    "dask.dataframe.backends": _tell("dask_protocols", "tell_frames"),
-    "dask.sizeof": _tell("dask_protocols", "tell_sizes"),
-    "dask.tokenize": _tell("dask_protocols", "tell_tokens"),
-    "distributed.protocol.serialize": _tell("dask_protocols", "tell_serializers"),
-    "distributed.worker": _tell("dask_protocols", "tell_workers"),
+    "autograd.numpy.numpy_boxes": _adapt_autograd_boxes,
+    "autograd.numpy.numpy_vspaces": _adapt_autograd_spaces,
+    "einops._backends": _adapt_einops,
+    "jax._src.abstract_arrays": _adapt_jax,
+    "numba.core.interpreter": _adapt_numba,
+    "numba.stencils.stencil": _adapt_numba_stencils,
+    "pandas.core.arrays.masked": _adapt_pandas_masked,
+    "pandas.core.arrays.numpy_": _adapt_pandas,
+    "polars._dependencies": _adapt_polars,
+    "polars.dependencies": _adapt_polars,
+    "threadpoolctl": _adapt_threadpoolctl,
+    "torch._weights_only_unpickler": _adapt_torch_pickles,
+    "torch.utils.data._utils.collate": _adapt_torch,
+    "xarray.core.variable": _adapt_xarray,
+    "dask.array": _adapter_of("dask_backend", "install"),
+    "dask.dataframe.backends": _adapter_of("dask_protocols", "register_frames"),
+    "dask.sizeof": _adapter_of("dask_protocols", "register_sizes"),
+    "dask.tokenize": _adapter_of("dask_protocols", "register_tokens"),
+    "distributed.protocol.serialize": _adapter_of(
+        "dask_protocols", "register_serializers"
+    ),
+    "distributed.worker": _adapter_of("dask_protocols", "limit_workers"),
 }
 
 
 def adapt_packages() -> None:
-    """Apply the adapters to packages that are imported, and to others when they are."""
+    """Apply each adapter, now or as soon as the program imports its package."""
     for name, adapter in _ADAPTERS.items():
         when_imported(name, adapter)

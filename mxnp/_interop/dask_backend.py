@@ -1,4 +1,4 @@
-"""mxnp as a backend of ``dask.array``; imported once the program has imported that."""
+"""mxnp as a backend of ``dask.array``. It is imported only if the program uses Dask."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ NAME = "mxnp"
 
 
 def as_chunk(block: Any) -> Any:
-    """Give a NumPy array as an mxnp array; masked arrays and scalars as they are."""
+    """Convert a NumPy array to an mxnp array; return other objects unchanged."""
     if isinstance(block, numpy.ndarray) and not isinstance(block, numpy.ma.MaskedArray):
         return mxnp.asarray(block)
     return block
 
 
 def as_numpy(chunk: Any, **_: Any) -> Any:
-    """Give the NumPy array that shares an mxnp array's memory."""
+    """Return the NumPy array that shares the memory of an mxnp array."""
     return numpy.asarray(chunk)
 
 
 def to_mxnp(data: Any) -> Any:
-    """Let the chunks of a dask array, or of several in a tuple, be mxnp arrays."""
+    """Convert the chunks of a Dask array, or of several in a tuple, to mxnp arrays."""
     if isinstance(data, tuple | list):
         return type(data)(map(to_mxnp, data))
     if not isinstance(data, da.Array):
@@ -51,7 +51,7 @@ def to_mxnp(data: Any) -> Any:
 
 
 def _with_meta(name: str) -> Callable[..., Any]:
-    """Make one of the backend's functions from dask's own."""
+    """Return a function of Dask with an mxnp array as the default of `meta`."""
 
     @functools.wraps(getattr(da, name))
     def create(*args: Any, meta: Any = None, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def _with_meta(name: str) -> Callable[..., Any]:
 
 
 class Backend(backends.ArrayBackendEntrypoint):  # type: ignore[misc]
-    """What ``array.backend: mxnp`` in dask's configuration stands for."""
+    """The backend that ``array.backend: mxnp`` in Dask's configuration selects."""
 
     ones = staticmethod(_with_meta("ones"))
     zeros = staticmethod(_with_meta("zeros"))
@@ -74,12 +74,12 @@ class Backend(backends.ArrayBackendEntrypoint):  # type: ignore[misc]
 
     @classmethod
     def to_backend_dispatch(cls) -> Callable[..., Any]:
-        """Give the function that makes an mxnp array of a chunk."""
+        """Return the function that converts a chunk to an mxnp array."""
         return as_chunk
 
     @classmethod
     def to_backend(cls, data: Any, **kwargs: Any) -> Any:
-        """Let the chunks of a dask array be mxnp arrays."""
+        """Convert the chunks of a Dask array to mxnp arrays."""
         return data if type(data._meta) is ndarray else to_mxnp(data)
 
     @staticmethod
@@ -90,7 +90,7 @@ class Backend(backends.ArrayBackendEntrypoint):  # type: ignore[misc]
             return da.arange(*args, like=like, **kwargs)
 
 
-# -- dask's tables, by the class of a chunk --------------------------------------------
+# -- Dask's tables, by the class of a chunk --------------------------------------------
 
 
 def _percentile(a: Any, q: Any, method: str = "linear") -> Any:
@@ -117,9 +117,9 @@ def _fill_tables() -> None:
         table.register(ndarray, function)
 
 
-# -- Functions of dask.array that make NumPy arrays ------------------------------------
+# -- Functions of dask.array that create NumPy arrays ----------------------------------
 
-# These follow `array.backend` once they are replaced.
+# These ignore `array.backend` until they are replaced.
 _CREATING = [
     "array",
     "asanyarray",
@@ -136,7 +136,7 @@ _CREATING = [
     "tri",
 ]
 
-# These give NumPy arrays, in some chunks at least, of whatever they are given.
+# These return NumPy arrays, in some chunks at least, for chunks of any class.
 _CONVERTING = [
     "argwhere",
     "flatnonzero",
@@ -167,17 +167,17 @@ def _is_backend() -> bool:
     return bool(backends.array_creation_dispatch.backend == NAME)
 
 
-def _is_ours(x: Any) -> bool:
+def _has_mxnp_chunks(x: Any) -> bool:
     if isinstance(x, tuple | list):
-        return any(map(_is_ours, x))
+        return any(map(_has_mxnp_chunks, x))
     return type(getattr(x, "_meta", None)) is ndarray
 
 
 def _creating(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def create(*args: Any, **kwargs: Any) -> Any:
-        made = function(*args, **kwargs)
-        return to_mxnp(made) if _is_backend() else made
+        result = function(*args, **kwargs)
+        return to_mxnp(result) if _is_backend() else result
 
     return create
 
@@ -185,15 +185,15 @@ def _creating(function: Callable[..., Any]) -> Callable[..., Any]:
 def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def convert(*args: Any, **kwargs: Any) -> Any:
-        made = function(*args, **kwargs)
-        is_ours = _is_backend() or _is_ours([*args, *kwargs.values()])
-        return to_mxnp(made) if is_ours else made
+        result = function(*args, **kwargs)
+        converts = _is_backend() or _has_mxnp_chunks([*args, *kwargs.values()])
+        return to_mxnp(result) if converts else result
 
     return convert
 
 
 def _from_array(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let each chunk of an mxnp array be in the graph, as dask does for NumPy's."""
+    """Put each chunk of an mxnp array into the graph, as Dask does for NumPy arrays."""
 
     @functools.wraps(function)
     def from_array(
@@ -220,7 +220,7 @@ def _from_array(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let dask see the parameters of NumPy's functions behind ours."""
+    """Pass NumPy's functions in place of ours, because Dask reads their parameters."""
 
     def originals(x: Any) -> Any:
         return x.__wrapped__ if isinstance(x, Function) else x
@@ -234,7 +234,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _to_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let `to_backend("numpy")` see that mxnp arrays are not NumPy's."""
+    """Make `to_backend("numpy")` convert mxnp arrays, which it takes for NumPy's."""
 
     def to_backend(data: Any, **kwargs: Any) -> Any:
         if type(data._meta) is ndarray:
@@ -245,7 +245,7 @@ def _to_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _replace(path: str, wrapper: Callable[..., Any], everywhere: bool = False) -> None:
-    """Put a wrapper around a public function, and around it where it is defined."""
+    """Wrap a public function of dask.array, and optionally the name in its module."""
     *modules, name = path.split(".")
     public = functools.reduce(getattr, modules, da)
     original = getattr(public, name, None)
@@ -258,7 +258,7 @@ def _replace(path: str, wrapper: Callable[..., Any], everywhere: bool = False) -
 
 
 def install(array: Any) -> None:
-    """Tell ``dask.array`` of mxnp's arrays."""
+    """Register mxnp's arrays with ``dask.array``."""
     _fill_tables()
     backends.array_creation_dispatch.register_backend(NAME, Backend())
     numpy_backend: Any = backends.NumpyBackendEntrypoint

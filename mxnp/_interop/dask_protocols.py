@@ -1,4 +1,4 @@
-"""Register mxnp arrays with dask and distributed; each function takes a module."""
+"""Register mxnp arrays with Dask and distributed, one function per module of theirs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from mxnp._bridge import flush
 from mxnp._engine import core
 
 
-def tell_sizes(sizes: Any) -> None:
-    """Let dask know how large an array is, which a worker asks when a task is done."""
+def register_sizes(sizes: Any) -> None:
+    """Register the size of an array, which a worker needs at the end of a task."""
 
     @sizes.sizeof.register(ndarray)  # type: ignore[untyped-decorator]
     def size(array: ndarray) -> int:
-        flush("dask")  # or the queue would hold memory that the worker believes free
+        flush("dask")  # otherwise the queue holds memory that the worker believes free
         lengths = zip(array.shape, array.strides, strict=True)
         n = math.prod(k if stride else min(k, 1) for k, stride in lengths)
         return int(n * array.itemsize)
 
 
-def tell_tokens(tokens: Any) -> None:
-    """Let arrays with the same elements have the same name in a graph."""
+def register_tokens(tokens: Any) -> None:
+    """Give arrays with the same elements the same name in a graph."""
     normalize = tokens.normalize_token
 
     @normalize.register(ndarray)  # type: ignore[untyped-decorator]
@@ -34,14 +34,14 @@ def tell_tokens(tokens: Any) -> None:
         return "mxnp", normalize(numpy.asarray(array))
 
 
-def tell_frames(backends: Any) -> None:
-    """Let dask.dataframe take mxnp arrays where it takes NumPy's."""
+def register_frames(backends: Any) -> None:
+    """Make dask.dataframe accept mxnp arrays wherever it accepts NumPy's."""
     for dispatch in (backends.meta_lib_from_array, backends.tolist_dispatch):
         dispatch.register(ndarray, dispatch.dispatch(numpy.ndarray))
 
 
-def tell_serializers(protocol: Any) -> None:
-    """Let workers send arrays to each other as they send NumPy's."""
+def register_serializers(protocol: Any) -> None:
+    """Make workers send mxnp arrays to each other in the format of NumPy's."""
     from distributed.protocol import numpy as of_numpy
 
     @protocol.dask_serialize.register(ndarray)  # type: ignore[untyped-decorator]
@@ -53,22 +53,22 @@ def tell_serializers(protocol: Any) -> None:
         return wrap(of_numpy.deserialize_numpy_ndarray(header, frames))
 
 
-def tell_workers(workers: Any) -> None:
-    """Let a worker's process use the threads and the memory that the worker may use."""
+def limit_workers(workers: Any) -> None:
+    """Limit mxnp in a worker's process to the threads and memory of the worker."""
     create = workers.Worker.__init__
 
     @functools.wraps(create)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         create(self, *args, **kwargs)
-        _keep_to_share(self)
+        _limit_to_share(self)
 
     workers.Worker.__init__ = __init__
     for worker in list(workers.Worker._instances):
-        _keep_to_share(worker)
+        _limit_to_share(worker)
 
 
-def _keep_to_share(worker: Any) -> None:
-    if not worker.nanny:  # a worker without a process of its own
+def _limit_to_share(worker: Any) -> None:
+    if not worker.nanny:  # the worker shares its process with other code
         return
     if "MXNP_NUM_THREADS" not in os.environ:
         core.set_num_threads(worker.state.nthreads)

@@ -1,6 +1,7 @@
-"""A note on an exception of a package that may not take mxnp arrays.
+"""Add a note to the exception of a package that may not accept mxnp arrays.
 
-Only the runner adds it, to an exception that nobody caught: nothing is done before.
+The runner calls this module for uncaught exceptions only, so it costs nothing until a
+program fails.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 
 from mxnp._array.ndarray import ndarray
 
-# What packages raise when they do not know a type.
+# Exceptions that packages raise for a type that they do not support.
 _REFUSALS = (TypeError, AttributeError, NotImplementedError)
-_NUMPYS = {"numpy", "mxnp"}
+_NUMPY_PACKAGES = {"numpy", "mxnp"}
 
 NOTE = (
     "Argument {name!r} of {function} is an mxnp array. If {package} needs the "
@@ -24,23 +25,24 @@ NOTE = (
 )
 
 
-Whose = Callable[[FrameType], str]
+Owner = Callable[[FrameType], str]
 
 
-def add_note(error: BaseException, whose: Whose) -> None:
+def add_note(error: BaseException, owner_of: Owner) -> None:
     """
     Add a note to an exception that a package raised over an mxnp array.
 
     Parameters
     ----------
     error : BaseException
-        An exception that nobody caught.
-    whose : callable
-        Whose code a frame runs: "program", "package" or "library", for Python's own.
+        An uncaught exception.
+    owner_of : callable
+        A function that returns whose code a frame runs: "program", "package" or, for
+        the standard library, "library".
     """
     if not _is_refusal(error):
         return
-    for frame in _package_frames(error.__traceback__, whose):
+    for frame in _package_frames(error.__traceback__, owner_of):
         for name, value in _arguments(frame):
             if type(value) is ndarray:
                 _add(error, name, frame)
@@ -50,12 +52,12 @@ def add_note(error: BaseException, whose: Whose) -> None:
 def _add(error: BaseException, name: str, frame: FrameType) -> None:
     function = frame.f_code.co_qualname
     text = NOTE.format(name=name, function=function, package=_package(frame))
-    with contextlib.suppress(TypeError):  # the class has notes of another kind
+    with contextlib.suppress(TypeError):  # the class uses `__notes__` in another way
         error.add_note(text)
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Say whether an exception may be about the type of an object."""
+    """Check whether an exception may be about the type of an object."""
     if isinstance(error, _REFUSALS):
         return True
     words = ("type", "ndarray", "instance")
@@ -64,19 +66,21 @@ def _is_refusal(error: BaseException) -> bool:
     )
 
 
-def _package_frames(traceback: TracebackType | None, whose: Whose) -> list[FrameType]:
+def _package_frames(
+    traceback: TracebackType | None, owner_of: Owner
+) -> list[FrameType]:
     """Return the frames of packages after the program's last one, outermost first."""
     frames: list[FrameType] = []
     last = ""
     for frame, _ in walk_tb(traceback):
-        owner = whose(frame)
+        owner = owner_of(frame)
         if owner == "program":
             frames.clear()
         elif owner == "package":
             last = _package(frame)
-            if last not in _NUMPYS:
+            if last not in _NUMPY_PACKAGES:
                 frames.append(frame)
-    return [] if last in _NUMPYS else frames
+    return [] if last in _NUMPY_PACKAGES else frames
 
 
 def _package(frame: FrameType) -> str:
@@ -89,9 +93,10 @@ def _arguments(frame: FrameType) -> Iterator[tuple[str, Any]]:
     values = arguments.locals
     for name in arguments.args:
         yield name, values.get(name)
-    several = values.get(arguments.varargs or "")
-    named = values.get(arguments.keywords or "")
-    if isinstance(several, tuple):  # unless the function has bound the name anew
-        yield from ((f"{arguments.varargs}[{i}]", x) for i, x in enumerate(several))
-    if isinstance(named, dict):
-        yield from named.items()
+    # The function may have rebound either name, to an object of another type.
+    varargs = values.get(arguments.varargs or "")
+    keywords = values.get(arguments.keywords or "")
+    if isinstance(varargs, tuple):
+        yield from ((f"{arguments.varargs}[{i}]", x) for i, x in enumerate(varargs))
+    if isinstance(keywords, dict):
+        yield from keywords.items()

@@ -190,7 +190,10 @@ def test_a_file_is_opened_where_the_program_began(folder):
     [
         (["--report=xml", "heat.py"], "expected json or html, not 'xml'"),
         (["--report=json"], "expected a file"),
-        (["--report=json", "heat.py"], "not written to a program: heat.py"),
+        (
+            ["--report=json", "heat.py"],
+            "cannot write a report to a Python file: heat.py",
+        ),
         (["--report=html", "no/r.html", "heat.py"], "No such file or directory"),
         (["--fail-on-sync=few", "heat.py"], "expected a number, not 'few'"),
         (["--trace"], "expected one argument"),

@@ -932,8 +932,8 @@ def test_a_notebooks_cell(installed):
     ],
 )
 def test_whose_import_it_is(names, source, expected):
-    choice = runner.Choice(include=("pandas",), exclude=("a.b", "/lab/src"))
-    assert runner._is_program(names, source, choice) is expected
+    rules = runner.ImportFilter(include=("pandas",), exclude=("a.b", "/lab/src"))
+    assert runner._is_program(names, source, rules) is expected
 
 
 # -- The command line -----------------------------------------------------------------
