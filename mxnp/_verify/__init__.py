@@ -1,1 +1,1 @@
-"""`verify()` and `trap_nan()`: hooks that look at what operations compute."""
+"""`verify()` and `trap_nan()`: watchers that check the results of operations."""

@@ -1,4 +1,4 @@
-"""Where results differ from NumPy's by more than an operation may."""
+"""Compare results with NumPy's, within the bounds of the operation."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ __all__ = ["Rule", "differences"]
 @dataclass
 class Rule:
     """
-    What an operation may differ by.
+    The differences from NumPy that an operation may have.
 
     Attributes
     ----------
-    ulp : int
-        Of floats: how many numbers may lie between.
-    on_device : bool
-        Whether a Metal device may have computed it.
     name : str
         The operation, for the tables of `tolerances`.
-    again : callable or None
-        Given a mask of elements that differ, gives NumPy's other results for these,
-        from other loops.
+    ulp : int
+        The permitted difference of floats, in units in the last place.
+    on_device : bool
+        Whether a Metal device may have computed the result.
+    alternatives : callable or None
+        A function of a mask of elements that differ. It yields the results of NumPy's
+        other loops for these elements, which are permitted too.
     exact : callable or None
-        Of what is added up in some order: gives the result in more precision, and by
-        how much each element may differ from that.
-    is_defined : numpy.ndarray or None
-        Where the result has values at all: all of it, or nothing (False), or a mask.
+        A function that returns the result in higher precision, and how much each
+        element may differ from it. It is for sums, which depend on the order.
+    is_defined : numpy.ndarray, bool or None
+        The elements that have values: a mask, False for none, or None for all.
     takes_arrays : bool
-        Whether an array may stand for a scalar, as in fast mode.
+        Whether an array may replace a scalar, as in fast mode.
     """
 
     name: str = ""
     ulp: int = 0
     on_device: bool = False
-    again: Callable[[Any], Iterator[Any]] | None = None
+    alternatives: Callable[[Any], Iterator[Any]] | None = None
     exact: Callable[[], tuple[Any, Any]] | None = None
     is_defined: Any = None
     takes_arrays: bool = False
@@ -54,7 +54,23 @@ EXACT = Rule()
 
 
 def differences(ours: Any, theirs: Any, rule: Rule, what: str) -> str | None:
-    """Tell in words how a result differs from NumPy's, or None."""
+    """
+    Compare a result with NumPy's.
+
+    Parameters
+    ----------
+    ours, theirs : object
+        The results of mxnp and of NumPy.
+    rule : Rule
+        The permitted differences.
+    what : str
+        The name of the result in messages.
+
+    Returns
+    -------
+    str or None
+        A message about the first difference, or None if there is none.
+    """
     if isinstance(theirs, numpy.ndarray):
         return _of_arrays(ours, theirs, rule, what)
     if isinstance(theirs, numpy.generic) and type(ours) is ndarray and ours.ndim == 0:
@@ -119,11 +135,11 @@ def _of_arrays(ours: Any, theirs: Any, rule: Rule, what: str) -> str | None:
         same = numpy.asarray(_same(ours, theirs, rule))
         if rule.is_defined is not None and rule.is_defined.shape == same.shape:
             same = same | ~rule.is_defined
-        return None if same.all() else _told(ours, theirs, same, rule, what)
+        return None if same.all() else _describe(ours, theirs, same, rule, what)
 
 
 def _steps(array: Any) -> list[int]:
-    """Give the strides of axes along which there is a step to make."""
+    """Return the strides of axes that are longer than one element."""
     if array.size == 0:
         return []
     pairs = zip(array.shape, array.strides, strict=True)
@@ -131,15 +147,15 @@ def _steps(array: Any) -> list[int]:
 
 
 def _same(ours: Any, theirs: Any, rule: Rule) -> Any:
-    """Tell of each element whether it is NumPy's, or as near as the rule allows."""
+    """Return a mask of the elements that are NumPy's, or as near as the rule allows."""
     same = _equal(ours, theirs)
     if rule.on_device and theirs.dtype.name == "bfloat16":
         return same | tolerances.near(ours, theirs)
     if same.all() or theirs.dtype.kind not in "fc":
         return same
-    if rule.again is not None:
+    if rule.alternatives is not None:
         wrong = ~same
-        for other in rule.again(wrong):
+        for other in rule.alternatives(wrong):
             if getattr(other, "dtype", None) == theirs.dtype:
                 full = theirs.copy()
                 full[wrong] = other
@@ -156,7 +172,7 @@ def _same(ours: Any, theirs: Any, rule: Rule) -> Any:
 
 
 def _equal(ours: Any, theirs: Any) -> Any:
-    """Tell where elements are equal: NaN is NaN, and -0.0 is not 0.0."""
+    """Return a mask of equal elements: NaN equals NaN, and -0.0 differs from 0.0."""
     dtype = theirs.dtype
     if dtype.names is not None:
         found = numpy.ones(theirs.shape, bool)
@@ -189,7 +205,7 @@ def _are_equal_objects(mine: Any, numpys: Any) -> bool:
 
 
 def distance(ours: Any, theirs: Any) -> Any:
-    """Give how many ulp lie between floats: of the longer part, of complex numbers."""
+    """Return the distances of floats in ulp; for complex, in ulp of the larger part."""
     if theirs.dtype.kind == "c":
         unit = numpy.spacing(numpy.maximum(abs(theirs.real), abs(theirs.imag)))
     else:
@@ -198,9 +214,9 @@ def distance(ours: Any, theirs: Any) -> Any:
 
 
 def _is_near_exact(ours: Any, theirs: Any, exact: Any, bound: Any) -> Any:
-    off = abs(ours - exact)
+    error = abs(ours - exact)
     unit = numpy.spacing(abs(theirs.real)) + numpy.spacing(abs(theirs.imag))
-    return (off <= abs(theirs - exact)) | (off <= bound + unit)
+    return (error <= abs(theirs - exact)) | (error <= bound + unit)
 
 
 def _is_near_on_device(ours: Any, theirs: Any, name: str) -> Any:
@@ -223,7 +239,8 @@ def _is_near_on_device(ours: Any, theirs: Any, name: str) -> Any:
     return (abs(ours - wide) <= numpy.maximum(bound, limits.tiny)) | (ours == theirs)
 
 
-def _told(ours: Any, theirs: Any, same: Any, rule: Rule, what: str) -> str:
+def _describe(ours: Any, theirs: Any, same: Any, rule: Rule, what: str) -> str:
+    """Return a message about the first element that differs."""
     wrong = ~same
     at = numpy.unravel_index(int(wrong.argmax()), wrong.shape)
     index = tuple(int(i) for i in at)
@@ -242,7 +259,7 @@ def _allowed(rule: Rule, dtype: Any) -> str:
     if rule.on_device and dtype.char in tolerances.INEXACT:
         known = tolerances.METAL.get(rule.name) or tolerances.CANCELLING.get(rule.name)
         steps = tolerances.OTHERS if known is None else known
-        return f"where a device may be {steps} off"
+        return f"{steps} allowed on a device"
     if rule.exact is not None:
-        return "where sums may differ by the order of additions alone"
+        return "more than the order of additions explains"
     return f"{rule.ulp} allowed" if rule.ulp else "none allowed"

@@ -1,10 +1,10 @@
-"""Operations that a program calls, told to whoever watches them.
+"""Hooks that call watchers before and after each operation of a program.
 
-A watcher is asked before each public operation on arrays: operators, functions,
-methods, ufuncs and their methods, keys and assignments. It may give a function that is
-called afterwards, with the result or the exception. What an operation calls in turn is
-a part of it, and is not told. While nobody watches, the classes are as they were made:
-watching costs nothing then.
+A watcher is called before each public operation on arrays: operators, functions,
+methods, ufuncs and their methods, subscripts and assignments. It may return a function
+that is called afterwards with the result or the exception. Operations that an operation
+calls itself are part of it, and watchers are not called for them. The hooks are removed
+with the last watcher, so they cost nothing while there is none.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _Make = Callable[[tuple[Any, ...], dict[str, Any]], "Operation"]
 @dataclass
 class Operation:
     """
-    One call of the program's.
+    One call of an operation by the program.
 
     Attributes
     ----------
     name : str
-        What it is called in messages: "add", "add.reduce", "ndarray.sort", "a[key]".
+        The name for messages: "add", "add.reduce", "ndarray.sort", "a[key]".
     reference : callable
-        What does the same on NumPy's arrays.
+        The function that does the same on NumPy arrays.
     args, kwargs : tuple, dict
-        As the program gave them.
+        The arguments that the program passed.
     ufunc : numpy.ufunc or None
-        What computes each element of the result from those at the same place.
+        The ufunc of an elementwise operation.
     module : str
         The module of the function; "" for members of arrays.
     """
@@ -59,7 +59,7 @@ class Operation:
 
     @property
     def verb(self) -> str:
-        """The name without that of a class: "sum" of ndarray.sum and numpy.sum."""
+        """The name without its class: "sum" for ndarray.sum and for numpy.sum."""
         return self.name.removeprefix("ndarray.")
 
 
@@ -104,7 +104,7 @@ _READERS: dict[str, Callable[..., Any]] = {
 
 
 def _slots() -> dict[str, tuple[str, Any, numpy.ufunc | None]]:
-    """Give name, reference and ufunc of each method of the array class in C."""
+    """Return name, reference and ufunc of each slot of the array class in C."""
     found: dict[str, tuple[str, Any, numpy.ufunc | None]] = {}
     for name, (plain, inplace, op) in _BINARY.items():
         found[f"__{name}__"] = (op.__name__, plain, op)
@@ -131,7 +131,7 @@ def _of_slot(slot: str, args: tuple[Any, ...], _: dict[str, Any]) -> Operation:
     if type(args[0]) is not ndarray:
         raise TypeError
     if slot[2:3] == "r" and slot[:2] + slot[3:] in _SLOTS:
-        args = (args[1], args[0], *args[2:])  # as the program has them
+        args = (args[1], args[0], *args[2:])  # the order in the program
     return Operation(name, reference, args, {}, op)
 
 
@@ -164,7 +164,7 @@ def _of_function(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
 
 
 def _chosen(function: Function) -> Callable[..., Any]:
-    """Give what a function calls: NumPy's, or what it chooses for the arguments."""
+    """Return the function of NumPy that is called, which may depend on arguments."""
     choose = function.choose
     if choose is None:
         return function.__wrapped__  # type: ignore[no-any-return]
@@ -190,12 +190,13 @@ def _of_function_protocol(args: tuple[Any, ...], _: dict[str, Any]) -> Operation
 
 class Watcher:
     """
-    Somebody who is told of operations, as a context manager.
+    Base class of context managers that are called before and after each operation.
 
     Parameters
     ----------
     everywhere : bool
-        Whether in all threads, and not in the thread or task that runs the block alone.
+        Whether to watch all threads. Otherwise only the thread or task that runs the
+        block is watched.
     """
 
     def __init__(self, everywhere: bool) -> None:
@@ -203,39 +204,41 @@ class Watcher:
         self._tokens: list[Token[tuple[Watcher, ...]] | None] = []
 
     def begin(self, operation: Operation) -> End | None:
-        """Take note of a call; give what is to be called when it is over."""
+        """Return a function to call at the end of an operation, or None."""
         raise NotImplementedError
 
     def __enter__(self) -> Any:
-        global _of_all  # noqa: PLW0603
+        global _global_watchers  # noqa: PLW0603
         with _lock:
             if self._everywhere:
-                _of_all = (*_of_all, self)
+                _global_watchers = (*_global_watchers, self)
                 self._tokens.append(None)
             else:
-                self._tokens.append(_of_context.set((*_of_context.get(), self)))
-            _blocks.append(self)
-            if len(_blocks) == 1:
+                self._tokens.append(_local_watchers.set((*_local_watchers.get(), self)))
+            _active.append(self)
+            if len(_active) == 1:
                 _install()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        global _of_all  # noqa: PLW0603
+        global _global_watchers  # noqa: PLW0603
         with _lock:
             token = self._tokens.pop()
             if token is None:
-                _of_all = tuple(each for each in _of_all if each is not self)
+                _global_watchers = tuple(
+                    each for each in _global_watchers if each is not self
+                )
             else:
-                _of_context.reset(token)
-            _blocks.remove(self)
-            if not _blocks:
+                _local_watchers.reset(token)
+            _active.remove(self)
+            if not _active:
                 _uninstall()
 
 
 _lock = threading.Lock()
-_blocks: list[Watcher] = []  # those that watch, each as often as it was entered
-_of_all: tuple[Watcher, ...] = ()
-_of_context: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
+_active: list[Watcher] = []  # a watcher is listed once for each block that it is in
+_global_watchers: tuple[Watcher, ...] = ()
+_local_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 
 
 def _begin(
@@ -244,13 +247,13 @@ def _begin(
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None,
 ) -> End | None:
-    watchers = (*_of_all, *_of_context.get())
+    watchers = (*_global_watchers, *_local_watchers.get())
     if not watchers:
         return None
     try:
         operation = make(args, kwargs or {})
     except (TypeError, ValueError, IndexError, AttributeError):
-        return None  # called wrongly: the original says how
+        return None  # wrong arguments, for which the operation raises its own error
     ends = [end for each in watchers if (end := each.begin(operation)) is not None]
     if not ends:
         return None
@@ -260,26 +263,27 @@ def _begin(
 def _end(
     ends: list[End], result: Any, error: BaseException | None
 ) -> BaseException | None:
-    answers = (end(result, error) for end in ends)
-    return next((answer for answer in answers if answer is not None), None)
+    """Call all watchers at the end of an operation; return the first error."""
+    failures = (end(result, error) for end in ends)
+    return next((failure for failure in failures if failure is not None), None)
 
 
-def _put(cls: type, name: str, original: Any, make: _Make) -> None:
+def _hook(cls: type, name: str, original: Any, make: _Make) -> None:
     setattr(cls, name, Hook(original, functools.partial(_begin, make)))
 
 
 def _install() -> None:
-    """Put watched methods in the place of the classes' own."""
-    _put(Function, "__call__", _call, _of_function)
+    """Replace the methods of the classes by hooks."""
+    _hook(Function, "__call__", _call, _of_function)
     for slot in _SLOTS:
         make: _Make = functools.partial(_of_slot, slot)
-        _put(ndarray, slot, vars(Array)[slot], make)
+        _hook(ndarray, slot, vars(Array)[slot], make)
     for name, make in _PROTOCOLS.items():
-        _put(ndarray, name, vars(Array)[name], make)
+        _hook(ndarray, name, vars(Array)[name], make)
 
 
 def _uninstall() -> None:
-    """Give the classes their own methods again: Python finds the slots in C then."""
+    """Remove the hooks, so that Python calls the slots in C directly again."""
     Function.__call__ = _call  # type: ignore[method-assign]
     for name in (*_SLOTS, *_PROTOCOLS):
         delattr(ndarray, name)
@@ -300,7 +304,7 @@ def _is_own(package: str | None) -> bool:
 
 
 def place() -> str:
-    """Give the file, line and text of the innermost frame that is not ours."""
+    """Return file, line and text of the innermost frame outside mxnp."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_globals.get("__package__")):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Arguments of a call, copied for NumPy; arrays that share memory share it again."""
+"""Copy the arguments of a call for NumPy. Copies share memory as the arrays do."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["NotComparable", "Snapshot", "is_writeable"]
 
 
 class NotComparable(Exception):  # noqa: N818
-    """A call that cannot be made twice, or whose results say nothing."""
+    """A call that cannot be made twice, or whose results cannot be compared."""
 
 
-# Classes of Python's whose objects nobody sees being used.
+# Classes of Python whose objects can be used twice without an effect.
 _PLAIN = {
     type(None), bool, int, float, complex, str, bytes, range, type(...),
     type(NotImplemented), type(numpy._NoValue), numpy.dtype, fractions.Fraction,
@@ -36,38 +36,38 @@ _KINDS = (
 )
 _IMMUTABLE = _PLAIN - {types.BuiltinFunctionType, memoryview, bytearray}
 _WRITEABLE = 0x400  # NPY_ARRAY_WRITEABLE
-_ALIGNED = 64  # bytes: loops may treat numbers otherwise that begin elsewhere
+_ALIGNED = 64  # bytes; the results of loops may depend on the alignment
 
 
 class Snapshot:
     """
-    Copies of the arrays among some arguments, in memory laid out as theirs.
+    Copies of the arrays among arguments, with the same memory layout.
 
     Parameters
     ----------
     args : tuple
         Positional arguments.
     kwargs : dict
-        Keywords.
+        Keyword arguments.
 
     Attributes
     ----------
     args, kwargs : tuple, dict
-        The same with copies in the place of arrays.
+        The arguments with copies in place of arrays.
     pairs : list of (numpy.ndarray, numpy.ndarray)
         The arrays of the call and their copies.
 
     Raises
     ------
     NotComparable
-        If an argument is of a class that is neither NumPy's nor Python's own: using it
-        twice might change what the program does.
+        If the class of an argument is neither NumPy's nor Python's. Using such an
+        object twice might change what the program does.
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         arrays: dict[int, Any] = {}
-        _each(args, lambda x: _note(x, arrays))
-        _each(kwargs, lambda x: _note(x, arrays))
+        _each(args, lambda x: _collect(x, arrays))
+        _each(kwargs, lambda x: _collect(x, arrays))
         self.pairs: list[tuple[Any, Any]] = []
         self._copies = {
             id(original): self._copied(original, copy)
@@ -95,7 +95,7 @@ class Snapshot:
 
 
 def _each(x: Any, visit: Callable[[Any], None]) -> None:
-    """Visit what lists, tuples, dicts and slices hold, at any depth."""
+    """Visit the items of lists, tuples, dicts and slices at any depth."""
     kind = type(x)
     if kind in (tuple, list):
         for item in x:
@@ -110,8 +110,8 @@ def _each(x: Any, visit: Callable[[Any], None]) -> None:
         visit(x)
 
 
-def _note(x: Any, arrays: dict[int, Any]) -> None:
-    """Take down an array; refuse what is not known to be harmless."""
+def _collect(x: Any, arrays: dict[int, Any]) -> None:
+    """Collect an array; refuse an object that may not be usable twice."""
     kind = type(x)
     if kind is ndarray:
         arrays[id(x)] = _checked(peek(x))
@@ -134,10 +134,10 @@ def _checked(array: Any) -> Any:
 
 
 def _copies(arrays: list[Any]) -> list[tuple[Any, Any]]:
-    """Copy arrays: those that overlap, into one block of memory."""
+    """Copy arrays. Arrays that overlap are copied into one block of memory."""
     distinct = list({id(array): array for array in arrays}.values())
     out = [
-        (array, _kept_flags(array, array.copy(order="K")))
+        (array, _with_flags(array, array.copy(order="K")))
         for array in distinct
         if array.size == 0
     ]
@@ -163,7 +163,7 @@ def _copied_block(group: list[Any], low: int, high: int) -> list[tuple[Any, Any]
     if any(array.dtype.hasobject for array in group):
         if len(group) > 1:
             raise NotComparable("arrays of objects that share memory")
-        return [(group[0], _kept_flags(group[0], group[0].copy(order="K")))]
+        return [(group[0], _with_flags(group[0], group[0].copy(order="K")))]
     block = numpy.empty(high - low + 2 * _ALIGNED, "u1")
     start = (low - block.ctypes.data) % _ALIGNED
     out = []
@@ -172,16 +172,16 @@ def _copied_block(group: list[Any], low: int, high: int) -> list[tuple[Any, Any]
         copy: Any = numpy.ndarray(
             array.shape, array.dtype, block.data, offset, array.strides
         )
-        copy[...] = array  # what lies between elements is never touched
-        out.append((array, _kept_flags(array, copy)))
+        copy[...] = array  # the bytes between the elements stay undefined
+        out.append((array, _with_flags(array, copy)))
     return out
 
 
 def is_writeable(array: Any) -> bool:
-    """Tell without a warning: asking some broadcast arrays for the flag gives one."""
+    """Check the flag without the warning that some broadcast arrays issue for it."""
     return bool(array.flags.num & _WRITEABLE)
 
 
-def _kept_flags(array: Any, copy: Any) -> Any:
+def _with_flags(array: Any, copy: Any) -> Any:
     copy.flags.writeable = is_writeable(array)
     return copy

@@ -1,8 +1,8 @@
-"""How far results may be from NumPy's, for verifying, for the tests and for the docs.
+"""Bounds on differences from NumPy, for `verify`, the tests and the documentation.
 
-On the processor results are NumPy's bits, but for what is listed here and for the order
-of additions. Metal flushes subnormal numbers to zero, has functions of its own
-precision, and adds up in another order.
+On the processor, results are NumPy's to the last bit, except for the functions listed
+here and for the order of additions. Metal flushes subnormal numbers to zero, its
+functions have other precisions, and sums add in another order.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ __all__ = [
     "near",
 ]
 
-# ulp by which our own loops may differ from NumPy's: 0.668 and 0.51 ulp from the exact.
+# In ulp: the bounds of mxnp's own loops, whose errors are at most 0.668 and 0.51 ulp.
 PROCESSOR = {("sin", "float64"): 1, ("cos", "float64"): 1}
 
-# ulp of float32, for functions of a Metal device that are not exact: what the Metal
-# Shading Language Specification has (table 8.2, precise), and 2 for NumPy's own error.
+# In ulp of float32: the bounds of functions of a Metal device that are not exact. They
+# are those of the Metal Shading Language Specification (table 8.2, precise), plus 2 for
+# NumPy's own error.
 METAL = {
     "arccos": 6, "arccosh": 6, "arcsin": 6, "arcsinh": 6, "arctan": 7, "arctan2": 8,
     "arctanh": 7, "cbrt": 4, "cos": 6, "cosh": 6, "deg2rad": 2, "degrees": 2, "exp": 6,
@@ -34,25 +35,24 @@ METAL = {
     "floor_divide": 0, "spacing": 0,
 }  # fmt: skip
 
-# Of these, what is near zero where two large terms cancel is bounded by eps times the
-# terms.
+# In ulp too. Near zero, where two large terms cancel, the bound of these functions is
+# CANCELLED times eps.
 CANCELLING = {"logaddexp": 4, "logaddexp2": 4}
-CANCELLED = 200  # eps
+CANCELLED = 200
 
-# Bounds of complex functions on a device are of the length of the number: eps times
-# this.
+# The bound of complex functions on a device, in eps times the absolute value.
 COMPLEX = 32
 
-# eps, for functions on a device that are made of several operations.
+# The bound of functions on a device that consist of several operations, in eps.
 OTHERS = 64
 
-# A sum of n numbers is within (log2 n + this) eps of the sum of their sizes, or as near
-# to the exact one as NumPy's: on the processor 64 partial sums are added one after the
-# other, on a device a thread adds up to 256.
+# A sum of n numbers is within (log2 n + this) eps times the sum of their absolute
+# values, or it is as near to the exact sum as NumPy's. The processor adds 64 partial
+# sums one after the other, and a thread of a device adds up to 256.
 SUM_STEPS = {"cpu": 64, "metal": 300}
 
-# Characters of the dtypes that a device computes with. bfloat16, which has none of its
-# own in NumPy, is computed in float32: that is off by one number of it at most.
+# The characters of the inexact dtypes of a device. bfloat16 has no character in NumPy.
+# It is computed in float32, so its error is one unit in the last place at most.
 INEXACT = "efF"
 
 
@@ -65,7 +65,7 @@ BFLOAT16 = _Limits(2.0**-7, 2.0**-126)
 
 
 def near(ours: Any, numpys: Any) -> Any:
-    """Tell of each number whether a device's is near enough to NumPy's."""
+    """Return a mask of the numbers of a device that are near enough to NumPy's."""
     ours, numpys = numpy.asarray(ours), numpy.asarray(numpys)
     if numpys.dtype.name == "bfloat16" and ours.shape == numpys.shape:
         with numpy.errstate(all="ignore"):
@@ -75,7 +75,7 @@ def near(ours: Any, numpys: Any) -> Any:
         return numpy.zeros(numpys.shape, bool)
     limits = numpy.finfo(numpys.dtype)
     with numpy.errstate(all="ignore"):
-        if numpys.dtype.kind == "c":  # a part is as exact as the whole number is long
+        if numpys.dtype.kind == "c":  # the bound of each part depends on the larger one
             parts = numpy.abs(numpys.real), numpy.abs(numpys.imag)
             length = numpy.maximum(*(numpy.nan_to_num(p, posinf=0) for p in parts))
             return _near(ours.real, numpys.real, limits, length) & _near(

@@ -1,4 +1,4 @@
-"""The first NaN, at the operation that makes it."""
+"""`trap_nan()`: stop at the operation that produces the first NaN."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ __all__ = ["NaNError", "trap_nan"]
 
 class NaNError(FloatingPointError):
     """
-    An operation made a NaN, or an infinity, that none of its operands had.
+    An operation produced a NaN, or an infinity, that none of its operands had.
 
-    It is raised at the line of the program, and says the operation, the line, where in
-    the result it is and, of operations on elements, the operands there.
+    It is raised at the line of the program. The message names the operation, the line
+    and the position in the result. For elementwise operations it also has the operands
+    at that position.
     """
 
     __module__ = "mxnp"
@@ -29,31 +30,35 @@ class NaNError(FloatingPointError):
 
 class trap_nan(Watcher):  # noqa: N801
     """
-    Context manager: stop at the operation that makes the first NaN.
+    Context manager that stops at the operation that produces the first NaN.
 
-    After each operation its floating-point and complex results, and the arrays it
-    changed, are looked at. A NaN that none of the operands had raises an error there.
-    Of operations on elements, operands are those at the same place; of others, all of
-    them. It holds for the thread or task that runs the block.
+    After each operation, its floating-point and complex results and the arrays that it
+    changed are checked. A NaN that none of the operands had raises an error. For
+    elementwise operations, only the operands at the same position count. The thread or
+    task that runs the block is checked.
 
     Parameters
     ----------
     inf : bool, optional
-        Whether infinities are trapped, too: those made of finite operands.
+        Whether to trap infinities too, if all operands were finite.
     everywhere : bool, optional
-        Whether it holds for all threads, as with ``--trap-nan``.
+        Whether to check all threads, as ``--trap-nan`` does.
 
     Raises
     ------
     NaNError
-        A FloatingPointError, at the operation, from the line of the program. What is
-        computed stays: of an in-place operation, the array.
+        A FloatingPointError, raised at the line of the program. Results that were
+        written remain, such as the array of an in-place operation.
+
+    See Also
+    --------
+    verify : Compare each operation with NumPy.
 
     Notes
     -----
-    Operations run one at a time while they are looked at, and not fused. What a program
-    puts into arrays itself is not trapped: NaN given as an argument, elements assigned,
-    files, text, bytes and memory that are read, random numbers, `empty`.
+    In the block, operations run one at a time and are not fused. NaNs that the program
+    puts into arrays itself are not trapped: those in arguments, in assigned elements,
+    in files, text, bytes and memory that are read, in random numbers and in `empty`.
 
     Examples
     --------
@@ -62,9 +67,9 @@ class trap_nan(Watcher):  # noqa: N801
     >>> with np.trap_nan(), np.errstate(invalid="ignore"):
     ...     y = np.sqrt(x)
     Traceback (most recent call last):
-    mxnp.NaNError: sqrt made the first NaN
+    mxnp.NaNError: sqrt produced the first NaN
       at <...>:2: y = np.sqrt(x)
-      result[1] is nan, of operands -1.0
+      result[1] is nan, operands: -1.0
     """
 
     __module__ = "mxnp"
@@ -79,13 +84,13 @@ class trap_nan(Watcher):  # noqa: N801
         return self
 
     def begin(self, operation: Operation) -> End | None:
-        """Look at what a call is given; give what looks at its results."""
-        if _makes_no_numbers(operation):
+        """Check the operands of a call; return the check of its results."""
+        if _computes_nothing(operation):
             return None
-        return _Look(operation, self._inf)
+        return _NaNCheck(operation, self._inf)
 
 
-# What moves elements, or makes arrays of what is no array's.
+# Operations that move elements, or that create arrays from other objects.
 _MOVES = {
     "T", "a[key]", "a[key] = value", "array", "asanyarray", "asarray",
     "ascontiguousarray", "asfortranarray", "bool(a)", "copy", "empty", "empty_like",
@@ -96,12 +101,12 @@ _MOVES = {
 }  # fmt: skip
 
 
-def _makes_no_numbers(operation: Operation) -> bool:
+def _computes_nothing(operation: Operation) -> bool:
     return operation.verb in _MOVES or operation.module.startswith("numpy.random")
 
 
 def _flat(x: Any) -> Iterator[Any]:
-    """Give what lists, tuples and dicts hold, at any depth."""
+    """Yield the items of lists, tuples and dicts at any depth."""
     if isinstance(x, tuple | list):
         for item in x:
             yield from _flat(item)
@@ -113,7 +118,7 @@ def _flat(x: Any) -> Iterator[Any]:
 
 
 def _numbers(x: Any) -> Any:
-    """Give a floating-point or complex array or number as a NumPy array; or None."""
+    """Return a floating-point or complex array or number as a NumPy array, or None."""
     if type(x) is ndarray:
         x = peek(x)
     if isinstance(x, float | complex | numpy.inexact):
@@ -123,15 +128,15 @@ def _numbers(x: Any) -> Any:
 
 
 def _hides_numbers(x: Any) -> bool:
-    """Tell whether it may hold a NaN, or stand for one, without being a number."""
+    """Check whether an object of another dtype may contain or represent a NaN."""
     if isinstance(x, str | bytes):
         return False
     kind = getattr(getattr(x, "dtype", None), "kind", "")
     return kind in "OSUTVmM" and kind != ""
 
 
-class _Look:
-    """One call: what was wrong before it, and what is wrong after it."""
+class _NaNCheck:
+    """The check of one call: the NaNs of its operands, and those of its results."""
 
     def __init__(self, operation: Operation, inf: bool) -> None:
         self._operation, self._inf = operation, inf
@@ -149,14 +154,14 @@ class _Look:
                 self._outs = [operation.args[0]]
         else:
             self._writes = False
-            # Whatever is changed is among the arguments.
+            # The arrays that the operation changes are among its arguments.
             self._outs = [x for x in given if isinstance(x, ndarray | numpy.ndarray)]
         numbers = [_numbers(x) for x in given]
         self._nan = [None if x is None else numpy.isnan(x) for x in numbers]
-        self._wild = [None if x is None else ~numpy.isfinite(x) for x in numbers]
+        self._not_finite = [None if x is None else ~numpy.isfinite(x) for x in numbers]
         if not self._by_element:
             self._nan = [x if x is None else x.any() for x in self._nan]
-            self._wild = [x if x is None else x.any() for x in self._wild]
+            self._not_finite = [x if x is None else x.any() for x in self._not_finite]
             return
         for x in given:
             array = peek(x) if type(x) is ndarray else x
@@ -177,9 +182,9 @@ class _Look:
             array = _numbers(x)
             if array is None or array.size == 0:
                 continue
-            made = self._made(array, where)
-            if made.any():
-                return self._failure(what, array, made)
+            produced = self._produced(array, where)
+            if produced.any():
+                return self._failure(what, array, produced)
         return None
 
     def _results(self, result: Any) -> Iterator[tuple[str, Any]]:
@@ -188,36 +193,29 @@ class _Look:
             yield f"result{f' {number}' if several else ''}", x
         for x in self._outs:
             if not any(x is each for each in _flat(result)):
-                yield "the array it changed", x
+                yield "the changed array", x
 
-    def _made(self, array: Any, where: Any) -> Any:
-        """Tell where elements are wrong and those they were made of are not."""
-        made = numpy.isnan(array) & ~self._had(self._nan, array.shape)
+    def _produced(self, array: Any, where: Any) -> Any:
+        """Return a mask of the NaNs in a result that the operands did not have."""
+        produced = numpy.isnan(array) & ~_any(self._nan, array.shape)
         if self._inf:
-            made |= numpy.isinf(array) & ~self._had(self._wild, array.shape)
+            produced |= numpy.isinf(array) & ~_any(self._not_finite, array.shape)
         if where is not True and self._by_element:
             where = numpy.asarray(peek(where) if type(where) is ndarray else where)
-            return made & where if where.dtype == bool else made
-        return made
+            return produced & where if where.dtype == bool else produced
+        return produced
 
-    def _had(self, wrong: list[Any], shape: tuple[int, ...]) -> Any:
-        had = numpy.zeros(shape, bool)
-        for each in wrong:
-            if each is not None:
-                had = had | each
-        return had
-
-    def _failure(self, what: str, array: Any, made: Any) -> NaNError:
-        at = numpy.unravel_index(int(made.argmax()), made.shape)
+    def _failure(self, what: str, array: Any, produced: Any) -> NaNError:
+        at = numpy.unravel_index(int(produced.argmax()), produced.shape)
         index = tuple(int(i) for i in at)
         value = array[index]
         kind = "NaN" if numpy.isnan(value) else "infinity"
         element = f"{what}[{', '.join(map(str, index))}]" if index else what
         text = f"{element} is {value}"
         if self._by_element:
-            text += f", of operands {', '.join(self._operands_at(index, made.shape))}"
+            text += f", operands: {', '.join(self._operands_at(index, produced.shape))}"
         name = self._operation.name
-        return NaNError(f"{name} made the first {kind}\n  at {place()}\n  {text}")
+        return NaNError(f"{name} produced the first {kind}\n  at {place()}\n  {text}")
 
     def _operands_at(
         self, index: tuple[int, ...], shape: tuple[int, ...]
@@ -227,3 +225,12 @@ class _Look:
                 yield str(numpy.broadcast_to(x, shape)[index])
             else:
                 yield str(x)
+
+
+def _any(masks: list[Any], shape: tuple[int, ...]) -> Any:
+    """Return the union of masks that broadcast to a shape. None is an empty mask."""
+    union = numpy.zeros(shape, bool)
+    for mask in masks:
+        if mask is not None:
+            union = union | mask
+    return union

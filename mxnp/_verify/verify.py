@@ -1,4 +1,4 @@
-"""NumPy beside mxnp: each operation is computed by both, and compared."""
+"""`verify()`: compute each operation with mxnp and with NumPy, and compare."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = ["VerificationError", "verify"]
 
 class VerificationError(AssertionError):
     """
-    An operation gave something else than NumPy does.
+    An operation returned a result that differs from NumPy's.
 
-    It is raised at the line of the program, and says the operation, the line, dtypes
-    and shapes, the first element that differs, both values, how many ulp are between
-    them and how many may be, and how many elements differ.
+    It is raised at the line of the program. The message has the operation, the line,
+    dtypes and shapes, the first element that differs with both values, their distance
+    in ulp with the permitted one, and the number of elements that differ.
     """
 
     __module__ = "mxnp"
@@ -40,40 +40,44 @@ class VerificationError(AssertionError):
 
 class verify(Watcher):  # noqa: N801
     """
-    Context manager: check each operation of a block against NumPy.
+    Context manager that compares each operation of a block with NumPy.
 
-    Before an operation its arrays are copied, afterwards NumPy does the same with the
-    copies. Compared are results, arrays that were changed, and exceptions: classes,
-    messages, dtypes, shapes, strides and every element, to the last bit, or as near as
-    the operation promises. The first difference is raised. Operations of all threads
-    are checked, until the block ends.
+    The arrays are copied before an operation, and NumPy then does the same with the
+    copies. Results, changed arrays and exceptions are compared: classes, messages,
+    dtypes, shapes, strides and each element, to the last bit or within the bound of the
+    operation. The first difference raises an error. Operations of all threads are
+    compared until the block ends.
 
     Parameters
     ----------
     fraction : float, optional
-        How many of the operations are checked, from above 0 to 1, which is all of them.
-        Which ones is the same in each run.
+        The fraction of the operations to compare, above 0 and at most 1, the default.
+        Each run selects the same operations.
 
     Attributes
     ----------
     verified : int
-        How many operations were checked.
+        The number of operations that were compared.
     skipped : collections.Counter
-        How many were not, by the reason.
+        The number of operations that were not compared, by reason.
     failure : VerificationError or None
         The first difference.
 
     Raises
     ------
     VerificationError
-        At the first operation that differs, from the line of the program.
+        At the first operation that differs, raised at the line of the program.
     ValueError
         If `fraction` is not above 0 and at most 1.
 
+    See Also
+    --------
+    trap_nan : Stop at the operation that produces the first NaN.
+
     Notes
     -----
-    Operations run one at a time while they are checked, and not fused. What is not
-    checked is listed in docs/verify.md.
+    In the block, operations run one at a time and are not fused. docs/verify.md lists
+    the operations that are not compared.
 
     Examples
     --------
@@ -111,20 +115,20 @@ class verify(Watcher):  # noqa: N801
         return ", ".join(parts)
 
     def begin(self, operation: Operation) -> End | None:
-        """Copy what a call is given; give what compares its results."""
-        reason = _reason_against(operation)
+        """Copy the arguments of a call; return the comparison of its results."""
+        reason = _reason_to_skip(operation)
         if not reason and self._random.random() >= self._fraction:
-            reason = "left out"
+            reason = "not in the fraction"
         try:
             if not reason:
-                return _Check(self, operation)
+                return _Comparison(self, operation)
         except NotComparable as refusal:
             reason = str(refusal)
         self._count(reason)
         return None
 
     def _count(self, reason: str = "") -> None:
-        """Count an operation that was verified, or why it was not."""
+        """Count an operation as verified, or as skipped for a reason."""
         with self._lock:
             if reason:
                 self.skipped[reason] += 1
@@ -132,7 +136,7 @@ class verify(Watcher):  # noqa: N801
                 self.verified += 1
 
 
-# -- What is not verified --------------------------------------------------------------
+# -- Operations that are not verified --------------------------------------------------
 
 _EXCLUDED = {
     "files and printing": """
@@ -144,35 +148,35 @@ _EXCLUDED = {
     "addresses and exports": """
         __array__ __array_interface__ __array_struct__ __dlpack__ __dlpack_device__
         __sizeof__ byte_bounds ctypes data flags from_dlpack""",
-    "names in frames": "bmat",
+    "names in the calling frame": "bmat",
 }
 _REASONS = {
     name: reason for reason, names in _EXCLUDED.items() for name in names.split()
 }
 
 
-def _reason_against(operation: Operation) -> str:
-    """Tell why a call is not made twice; "" if it can be."""
+def _reason_to_skip(operation: Operation) -> str:
+    """Return why a call is not made twice, or "" if it can be."""
     verb = operation.verb
     if operation.module.startswith("numpy.random"):
         return "random numbers"
     if operation.module.startswith("numpy.testing"):
         return "functions of numpy.testing"
     if verb == "__getitem__" and any(isinstance(x, str) for x in operation.args):
-        return "names in frames"
+        return "names in the calling frame"
     if operation.ufunc is not None and operation.name.endswith("(vectorized)"):
         return "functions of the program"
-    is_maker = bool(operation.module) and operation.ufunc is None
-    if is_maker and get_float64_policy() == "float32" and get_device() != "cpu":
+    may_create = bool(operation.module) and operation.ufunc is None
+    if may_create and get_float64_policy() == "float32" and get_device() != "cpu":
         return "functions under the float64 policy float32"
     return _REASONS.get(verb, "")
 
 
-# -- NumPy's side ----------------------------------------------------------------------
+# -- Calls of NumPy --------------------------------------------------------------------
 
 
-class _OfThread:
-    """The pattern of a filter for warnings that matches while one thread runs NumPy."""
+class _ThreadPattern:
+    """The pattern of a warnings filter that matches in the creating thread only."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -182,19 +186,19 @@ class _OfThread:
 
 
 @contextmanager
-def _in_silence(raises: bool) -> Iterator[None]:
+def _without_warnings(raises: bool) -> Iterator[None]:
     """
-    Let nothing be heard of what NumPy warns: mxnp has warned of it.
+    Suppress NumPy's warnings, because mxnp has issued them, or raise them.
 
-    The filters are changed without telling Python, which would forget what it has
-    shown.
+    The list of filters is changed in place. `warnings.simplefilter` would make Python
+    forget which warnings it has shown.
     """
     before = numpy.geterr()
     quiet: Any = {
         kind: action if action == "raise" or raises else "ignore"
         for kind, action in before.items()
     }
-    entry: Any = ("error" if raises else "ignore", _OfThread(), Warning, None, 0)
+    entry: Any = ("error" if raises else "ignore", _ThreadPattern(), Warning, None, 0)
     warnings.filters.insert(0, entry)  # type: ignore[attr-defined]
     try:
         with numpy.errstate(**quiet):
@@ -210,9 +214,9 @@ def _call(
     kwargs: dict[str, Any],
     raises: bool = False,
 ) -> tuple[Any, Exception | None]:
-    """Call NumPy; give the result or the exception."""
+    """Call NumPy and return the result and the exception, one of which is None."""
     try:
-        with _in_silence(raises):
+        with _without_warnings(raises):
             return function(*args, **kwargs), None
     except Exception as error:
         return None, error
@@ -222,7 +226,7 @@ def _call(
 
 
 def _is_ours(error: BaseException | None) -> bool:
-    """Tell whether an exception is not NumPy's to raise."""
+    """Check whether only mxnp, and not NumPy, can raise an exception."""
     if error is None:
         return False
     return (
@@ -233,16 +237,16 @@ def _is_ours(error: BaseException | None) -> bool:
     )
 
 
-class _Check:
-    """One call: its arguments before it, and the comparison after it."""
+class _Comparison:
+    """The comparison of one call, which copies its arguments first."""
 
     def __init__(self, owner: verify, operation: Operation) -> None:
         self._owner, self._operation = owner, operation
-        self._taken = None if operation.kwargs else _taken(operation)
-        self._assigned = None
-        if self._taken is None:
-            self._assigned = _assigned(operation)
-            called = self._assigned or operation
+        self._subscript = None if operation.kwargs else _basic_subscript(operation)
+        self._assignment = None
+        if self._subscript is None:
+            self._assignment = _basic_assignment(operation)
+            called = self._assignment or operation
             self._reference = called.reference
             self._snapshot = Snapshot(called.args, called.kwargs)
 
@@ -256,20 +260,20 @@ class _Check:
                 synchronize()
         except Exception as late:
             error = late
-            answer: BaseException | None = late
+            deferred: BaseException | None = late
         else:
-            answer = None
+            deferred = None
         if _is_ours(error):
-            self._owner._count("exceptions of mxnp's own")
-            return answer
+            self._owner._count("mxnp's own exceptions")
+            return deferred
         try:
             difference = self._difference(result, error)
         except NotComparable as refusal:
             self._owner._count(str(refusal))
-            return answer
+            return deferred
         if difference is None:
             self._owner._count()
-            return answer
+            return deferred
         return self._failure(difference)
 
     def _failure(self, difference: str) -> VerificationError:
@@ -283,23 +287,24 @@ class _Check:
         return failure
 
     def _difference(self, result: Any, error: BaseException | None) -> str | None:
-        if self._taken is not None:
-            return _difference_of_view(result, error, self._taken)
-        if error is not None and self._assigned is not None:
-            # Nothing was written: the whole array is there to do it with.
+        if self._subscript is not None:
+            return _difference_of_view(result, error, self._subscript)
+        if error is not None and self._assignment is not None:
+            # Nothing was written, so the whole array can still be copied.
             self._reference = self._operation.reference
             self._snapshot = Snapshot(self._operation.args, {})
         snapshot = self._snapshot
         rule = _rule(self._operation, snapshot)
         if error is not None and {"call", "log"} & set(numpy.geterr().values()):
-            raise NotComparable("errors that np.errstate may have called for")
+            raise NotComparable("errors that np.errstate calls or logs")
         raises = isinstance(error, Warning)
         theirs, numpys = _call(self._reference, snapshot.args, snapshot.kwargs, raises)
         if error is not None or numpys is not None:
             return _difference_of_errors(error, numpys)
         found = differences(result, theirs, rule, "result")
         for number, (ours, copy) in enumerate(snapshot.pairs):
-            found = found or differences(ours, copy, rule, f"array {number} after it")
+            what = f"array {number} after the call"
+            found = found or differences(ours, copy, rule, what)
         return found
 
 
@@ -318,14 +323,14 @@ def _difference_of_errors(
         raise NotComparable("indices out of bounds in fast mode")
     if type(ours) is type(numpys) and str(ours) == str(numpys):
         return None
-    return f"it {_outcome(ours)}, and NumPy's {_outcome(numpys)}"
+    return f"mxnp {_outcome(ours)}, and NumPy {_outcome(numpys)}"
 
 
 def _outcome(error: BaseException | None) -> str:
-    return "gives a result" if error is None else f"raises {error!r}"
+    return "returned a result" if error is None else f"raised {error!r}"
 
 
-# -- Views and elements: no need to copy the array -------------------------------------
+# -- Views and elements: the array need not be copied ----------------------------------
 
 
 def _is_basic(key: Any) -> bool:
@@ -337,27 +342,27 @@ def _is_basic(key: Any) -> bool:
     )
 
 
-def _taken(operation: Operation) -> tuple[Any, Any] | None:
-    """Give the np_array and the key of a[key], if that gives a view or an element."""
+def _basic_subscript(operation: Operation) -> tuple[Any, Any] | None:
+    """Return the np_array and the key of a[key] if the result is a view or element."""
     if operation.name != "a[key]" or not _is_basic(operation.args[1]):
         return None
     return peek(operation.args[0]), operation.args[1]
 
 
 def _difference_of_view(
-    result: Any, error: BaseException | None, taken: tuple[Any, Any]
+    result: Any, error: BaseException | None, subscript: tuple[Any, Any]
 ) -> str | None:
-    np_array, key = taken
+    np_array, key = subscript
     theirs, numpys = _call(lambda: np_array[key], (), {})
     if error is not None or numpys is not None:
         return _difference_of_errors(error, numpys)
     if type(theirs) is numpy.ndarray and type(result) is ndarray:
         mine = peek(result)
-        where = [_address(mine), mine.shape, mine.strides, mine.dtype]
-        wanted = [_address(theirs), theirs.shape, theirs.strides, theirs.dtype]
-        return None if where == wanted else "result is another view than NumPy's"
+        view = [_address(mine), mine.shape, mine.strides, mine.dtype]
+        expected = [_address(theirs), theirs.shape, theirs.strides, theirs.dtype]
+        return None if view == expected else "result is not the same view as NumPy's"
     if np_array.dtype.kind == "O":
-        return None if result is theirs else "result is another object than NumPy's"
+        return None if result is theirs else "result is not the same object as NumPy's"
     return differences(result, theirs, EXACT, "result")
 
 
@@ -370,8 +375,8 @@ def _put(view: Any, value: Any) -> None:
     view[...] = value
 
 
-def _assigned(operation: Operation) -> Operation | None:
-    """Give a[key] = value as an assignment to the view alone, if that is the same."""
+def _basic_assignment(operation: Operation) -> Operation | None:
+    """Return a[key] = value as an assignment to the view, if that is equivalent."""
     if operation.name != "a[key] = value" or not _is_basic(operation.args[1]):
         return None
     array, key, value = operation.args
@@ -391,7 +396,7 @@ def _assigned(operation: Operation) -> Operation | None:
     return Operation(operation.name, _put, (view, value), {})
 
 
-# -- What may differ -------------------------------------------------------------------
+# -- Permitted differences -------------------------------------------------------------
 
 _SUMS = {
     *("sum", "nansum", "mean", "nanmean", "cumsum", "cumulative_sum"),
@@ -405,7 +410,7 @@ _VARIANCES = {"var", "nanvar", "std", "nanstd"}
 
 
 def _rule(operation: Operation, snapshot: Snapshot) -> Rule:
-    """Give what may differ, of an operation that NumPy has not computed yet."""
+    """Return the permitted differences. NumPy must not have run the operation yet."""
     verb = operation.verb
     op = operation.ufunc
     rule = Rule(
@@ -436,22 +441,22 @@ def _rule_of_ufunc(
             shape = numpy.broadcast_shapes(*shapes)
             rule.is_defined = numpy.broadcast_to(where, shape)
         except ValueError:
-            rule.is_defined = None  # NumPy's to refuse
+            rule.is_defined = None  # NumPy raises an error
     if op.nout == 1 and len(arrays) == op.nin and op.signature is None:
         inputs = [x.copy() if isinstance(x, numpy.ndarray) else x for x in arrays]
         if any(isinstance(x, numpy.ndarray) and x.dtype.kind in "fc" for x in inputs):
-            rule.again = _OtherLoops(op, inputs)
+            rule.alternatives = _OtherLoops(op, inputs)
     dtypes = (x.dtype.name for x in arrays if isinstance(x, numpy.ndarray))
-    names = set(dtypes) | {"float64"}  # integers are computed with as float64
+    names = set(dtypes) | {"float64"}  # NumPy converts integers to float64
     rule.ulp = max(tolerances.PROCESSOR.get((op.__name__, name), 0) for name in names)
 
 
 class _OtherLoops:
     """
-    NumPy's results for the same numbers in other places.
+    NumPy's results for the same numbers with other strides.
 
-    Its loops have other last bits where numbers are apart, or few, than where they lie
-    side by side; recorded operations run over blocks that are packed.
+    The last bits of NumPy's loops depend on whether numbers are contiguous and on how
+    many there are. Recorded operations run on packed blocks.
     """
 
     def __init__(self, op: numpy.ufunc, inputs: list[Any]) -> None:
@@ -477,7 +482,7 @@ class _OtherLoops:
 
 
 class _Exact:
-    """A sum, product or variance in more precision, and how far off one may be."""
+    """A sum, product or variance in higher precision, and its permitted error."""
 
     def __init__(
         self,
@@ -513,7 +518,7 @@ class _Exact:
             return wide, (numpy.log2(n) + self._steps) * eps * sizes
         if self._verb in _PRODUCTS:
             return wide, (n + 2) * eps * abs(wide)
-        # x - mean is off by eps of x at most, and the mean by that of a sum.
+        # The error of x - mean is at most eps times x, and the mean's that of a sum.
         largest = max(abs(_widened(x)).max(initial=0) for x in arrays)
         relative = (numpy.log2(n) + self._steps) * eps
         if self._verb in ("std", "nanstd"):
@@ -523,7 +528,7 @@ class _Exact:
         ) ** 2
 
     def _of(self, change: Callable[[Any], Any]) -> Any:
-        """Compute with changed numbers."""
+        """Return NumPy's result for changed floating-point arrays."""
         args = tuple(
             change(x) if isinstance(x, numpy.ndarray) and x.dtype.kind in "fc" else x
             for x in self._args

@@ -35,18 +35,18 @@ def arrays(dtype: str = "f8") -> dict[str, Any]:
 
 
 MAKE_NAN = {
-    "np.log(x)": ("log", "result[2] is nan, of operands -1.0"),
-    "np.sqrt(x)": ("sqrt", "result[2] is nan, of operands -1.0"),
-    "x / (x * 0)": ("divide", "result[3] is nan, of operands 0.0, 0.0"),
-    "x / x": ("divide", "result[3] is nan, of operands 0.0, 0.0"),
-    "0.0 / x * 1": ("divide", "result[3] is nan, of operands 0.0, 0.0"),
-    "x.__itruediv__(x)": ("in-place divide", "result[3] is nan, of operands 0.0, 0.0"),
-    "np.log(x, out=x)": ("log", "result[2] is nan, of operands -1.0"),
+    "np.log(x)": ("log", "result[2] is nan, operands: -1.0"),
+    "np.sqrt(x)": ("sqrt", "result[2] is nan, operands: -1.0"),
+    "x / (x * 0)": ("divide", "result[3] is nan, operands: 0.0, 0.0"),
+    "x / x": ("divide", "result[3] is nan, operands: 0.0, 0.0"),
+    "0.0 / x * 1": ("divide", "result[3] is nan, operands: 0.0, 0.0"),
+    "x.__itruediv__(x)": ("in-place divide", "result[3] is nan, operands: 0.0, 0.0"),
+    "np.log(x, out=x)": ("log", "result[2] is nan, operands: -1.0"),
     "np.divmod(x, 0.0)": ("divmod", "is nan"),
-    "x[None] % (x[:, None] * 0)": ("remainder", "result[0, 0] is nan, of operands 4.0, 0.0"),
-    "np.arccos(x)": ("arccos", "result[0] is nan, of operands 4.0"),
-    "np.power(x - 2, 0.5)": ("power", "of operands -1.0, 0.5"),
-    "nan * (np.array([1e300, 1, 1, np.inf]) - np.inf)": ("subtract", "of operands inf, inf"),
+    "x[None] % (x[:, None] * 0)": ("remainder", "result[0, 0] is nan, operands: 4.0, 0.0"),
+    "np.arccos(x)": ("arccos", "result[0] is nan, operands: 4.0"),
+    "np.power(x - 2, 0.5)": ("power", "operands: -1.0, 0.5"),
+    "nan * (np.array([1e300, 1, 1, np.inf]) - np.inf)": ("subtract", "operands: inf, inf"),
     "nan + np.log(x)": ("log", "result[2] is nan"),
     "np.fmax(x / x, 1)": ("divide", "result[3] is nan"),
     "np.mean(x[:0])": ("mean", "result is nan"),
@@ -58,7 +58,7 @@ MAKE_NAN = {
     "np.log(x, where=x > -2)": ("log", "result[2] is nan"),
     "np.subtract.outer(np.array([np.inf]), np.array([np.inf]))": ("subtract.outer", "is nan"),
     "np.log(x + 0j) * np.array([0, 0, 0, complex(0, np.inf)])": ("multiply", "(-inf+0j), infj"),
-    "np.float16(1) * np.sqrt(x.astype('e'))": ("sqrt", "of operands -1.0"),
+    "np.float16(1) * np.sqrt(x.astype('e'))": ("sqrt", "operands: -1.0"),
 }  # fmt: skip
 
 MAKE_NONE = [
@@ -87,7 +87,7 @@ def test_the_operation_that_makes_one(text: str) -> None:
     with mxnp.trap_nan(), pytest.raises(NaNError) as caught:
         eval(text, names)
     message = str(caught.value)
-    assert message.startswith(f"{name} made the first NaN\n  at "), message
+    assert message.startswith(f"{name} produced the first NaN\n  at "), message
     assert words in message, message
 
 
@@ -123,13 +123,13 @@ def test_infinities() -> None:
     with mxnp.trap_nan():
         1 / x
     with mxnp.trap_nan(inf=True):
-        with pytest.raises(NaNError, match="divide made the first infinity"):
+        with pytest.raises(NaNError, match="divide produced the first infinity"):
             1 / x
-        with pytest.raises(NaNError, match=r"result\[0\] is inf, of operands 1000.0"):
+        with pytest.raises(NaNError, match=r"result\[0\] is inf, operands: 1000.0"):
             mxnp.exp(mxnp.array([1000.0]))
         mxnp.array([numpy.inf]) * 2
         mxnp.full(3, numpy.inf)
-        with pytest.raises(NaNError, match="subtract made the first NaN"):
+        with pytest.raises(NaNError, match="subtract produced the first NaN"):
             mxnp.array([numpy.inf]) - numpy.inf
 
 
@@ -169,13 +169,15 @@ def test_subclasses_and_numpys_arrays() -> None:
         pass
 
     with mxnp.trap_nan():
-        with pytest.raises(NaNError, match="sqrt made"):
+        with pytest.raises(NaNError, match="sqrt produced"):
             mxnp.sqrt(mxnp.array([-1.0]).view(Mine))
-        with pytest.raises(NaNError, match="sqrt made"):
+        with pytest.raises(NaNError, match="sqrt produced"):
             mxnp.sqrt(numpy.array([-1.0]))
-        with pytest.raises(NaNError, match="sqrt made"):
+        with pytest.raises(NaNError, match="sqrt produced"):
             numpy.sqrt(mxnp.array([-1.0]))
-        with pytest.raises(NaNError, match=r"log made .*\n.*\n .*result is nan, of op"):
+        with pytest.raises(
+            NaNError, match=r"log produced .*\n.*\n .*result is nan, operands"
+        ):
             mxnp.log(-1.0)
 
 
@@ -198,7 +200,7 @@ def test_on_a_device() -> None:
     x = mxnp.array([4.0, -1.0] * 3000, dtype="f4")
     with mxnp.device("metal"), mxnp.trap_nan():
         y = x + 1
-        with pytest.raises(NaNError, match=r"result\[1\] is nan, of operands -1.0"):
+        with pytest.raises(NaNError, match=r"result\[1\] is nan, operands: -1.0"):
             mxnp.log(x * 1)
         assert y.sum() == 15000
 
@@ -226,12 +228,12 @@ def test_the_command_line(tmp_path: Path) -> None:
     done = run("--trap-nan", program)
     assert done.returncode == 1
     assert re.search(
-        rf"mxnp.NaNError: log made the first NaN\n  at {re.escape(str(program))}:5: "
-        r"z = np.log\(x\)\n  result\[0\] is nan, of operands -1.0\n$",
+        rf"mxnp.NaNError: log produced the first NaN\n  at {re.escape(str(program))}:5: "
+        r"z = np.log\(x\)\n  result\[0\] is nan, operands: -1.0\n$",
         done.stderr,
     ), done.stderr
     assert "_trap.py" not in done.stderr
     done = run("--trap-nan=inf", program)
     assert done.returncode == 1
-    assert "divide made the first infinity" in done.stderr
+    assert "divide produced the first infinity" in done.stderr
     assert run("--trap-nan=zero", program).returncode == 2

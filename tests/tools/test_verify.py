@@ -135,7 +135,9 @@ def test_an_exception_that_only_numpy_raises() -> None:
     with (
         fault(mxnp.clip, copied),
         mxnp.verify(),
-        pytest.raises(VerificationError, match="it gives a result, and NumPy's"),
+        pytest.raises(
+            VerificationError, match="mxnp returned a result, and NumPy raised"
+        ),
     ):
         mxnp.clip(mxnp.zeros(50), mxnp.zeros(3), 3)
 
@@ -149,7 +151,7 @@ def test_an_operand_that_is_changed() -> None:
     with (
         fault(mxnp.clip, wrong),
         mxnp.verify(),
-        pytest.raises(VerificationError, match=r"array 0 after it\[7\] is .*9"),
+        pytest.raises(VerificationError, match=r"array 0 after the call\[7\] is .*9"),
     ):
         mxnp.clip(mxnp.zeros(50), 0, 3)
 
@@ -159,7 +161,9 @@ def test_an_array_that_is_not_changed() -> None:
     with (
         fault(vars(mxnp.ndarray)["fill"], lambda a, value: None),
         mxnp.verify(),
-        pytest.raises(VerificationError, match=r"array 0 after it\[0\] is .*0\.0"),
+        pytest.raises(
+            VerificationError, match=r"array 0 after the call\[0\] is .*0\.0"
+        ),
     ):
         x.fill(3)
 
@@ -170,7 +174,9 @@ def test_a_sum_that_is_off() -> None:
     with (
         fault(mxnp.sum, lambda a: numpy.float64(exact * (1 + 1e-11))),
         mxnp.verify(),
-        pytest.raises(VerificationError, match="by the order of additions alone"),
+        pytest.raises(
+            VerificationError, match="more than the order of additions explains"
+        ),
     ):
         mxnp.sum(x)
 
@@ -572,7 +578,7 @@ def test_a_part_of_the_operations() -> None:
         with mxnp.verify(fraction) as checks:
             for _ in range(400):
                 x + 1
-        assert checks.verified + checks.skipped["left out"] == 400
+        assert checks.verified + checks.skipped["not in the fraction"] == 400
         return checks.verified
 
     assert count(1) == 400
