@@ -8,8 +8,8 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Requests until the refusals begin and until they end, and how many were refused: for tests.
- */
+/* For tests: the number of requests until refusals begin and until they end, and the number of
+ * refused requests. */
 static atomic_long until_first, until_last, n_refused;
 
 long mx_alloc_refuse(long after, long count)
@@ -20,7 +20,8 @@ long mx_alloc_refuse(long after, long count)
     return atomic_exchange(&n_refused, 0);
 }
 
-static bool refused(void)
+/* Returns whether a request has to be refused. */
+static bool is_refused(void)
 {
     if (atomic_load_explicit(&until_last, memory_order_relaxed) <= 0)
         return false;
@@ -31,11 +32,11 @@ static bool refused(void)
     return true;
 }
 
-void *mx_alloc(size_t nbytes) { return refused() ? NULL : malloc(nbytes); }
+void *mx_alloc(size_t nbytes) { return is_refused() ? NULL : malloc(nbytes); }
 
 void *mx_realloc(void *memory, size_t nbytes)
 {
-    return refused() ? NULL : realloc(memory, nbytes);
+    return is_refused() ? NULL : realloc(memory, nbytes);
 }
 
 void mx_free(void *memory) { free(memory); }
@@ -59,7 +60,8 @@ static void *map_pages(size_t nbytes)
 }
 
 #ifdef MADV_HUGEPAGE
-/* Begins on a huge page, so that all of it but the tail can be made of them. */
+/* Maps pages from the beginning of a huge page on, so that all but the tail can be huge pages.
+ */
 static void *map_huge(size_t nbytes)
 {
     char *memory = map_pages(nbytes + HUGE_PAGE);
@@ -76,7 +78,8 @@ static void *map_huge(size_t nbytes)
 
 void *mx_alloc_pages(size_t nbytes)
 {
-    if (refused())
+    MX_ASSERT(nbytes > 0 && nbytes % mx_alloc_page_size() == 0);
+    if (is_refused())
         return NULL;
 #ifdef MADV_HUGEPAGE
     if (nbytes >= 2 * HUGE_PAGE && nbytes <= SIZE_MAX - HUGE_PAGE)

@@ -1,7 +1,7 @@
-/* axes.c -- the axes of a pass over memory, put in the order of memory and made fewer. */
+/* axes.c -- sorts the axes of a pass over memory into the order of memory, and merges them. */
 #include "base/axes.h"
 
-/* How far memory moves along an axis, over all views. */
+/* Returns the sum of the strides of all views along an axis. */
 static intptr_t weight(const struct mx_axes *axes, int axis)
 {
     intptr_t total = 0;
@@ -46,8 +46,9 @@ static void drop(const struct mx_axes *axes, int axis)
     *axes->reduced = (*axes->reduced & below) | (*axes->reduced >> 1 & ~below);
 }
 
-/* Whether the end of each row along the next axis is followed by the beginning of another. */
-static bool leads_into_next(const struct mx_axes *axes, int axis)
+/* Returns whether an axis and the next can be merged: in all views, rows along the next axis
+ * follow each other without a gap. */
+static bool can_merge_with_next(const struct mx_axes *axes, int axis)
 {
     if ((*axes->reduced >> axis & 1) != (*axes->reduced >> (axis + 1) & 1))
         return false;
@@ -59,11 +60,13 @@ static bool leads_into_next(const struct mx_axes *axes, int axis)
 
 void mx_axes_merge(const struct mx_axes *axes)
 {
+    for (int i = 0; i < *axes->ndim; i++)
+        MX_ASSERT(axes->shape[i] > 0);
     for (int i = *axes->ndim - 1; i >= 0; i--)
         if (axes->shape[i] == 1)
             drop(axes, i);
     for (int i = *axes->ndim - 2; i >= 0; i--) {
-        if (!leads_into_next(axes, i))
+        if (!can_merge_with_next(axes, i))
             continue;
         axes->shape[i + 1] *= axes->shape[i];
         drop(axes, i);

@@ -1,22 +1,39 @@
 #pragma once
-/* base.h -- what every C file of the core begins with: the C API and its types. */
+/* base.h -- included by every C file of the core: the C API, limits, the clock and assertions.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#ifdef MX_ASSERTS
+#include <stdio.h>
+#include <stdlib.h>
+#endif
 
 #include "mxnp.h"
 
-#define MX_MAX_OPERANDS 12 /* of one instruction: inputs and outputs */
+#define MX_MAX_OPERANDS 12 /* inputs and outputs of one instruction */
 #define MX_MAX_NDIM     8  /* axes of one instruction */
 
-/* Nanoseconds of the monotonic clock. */
+/* Returns the nanoseconds of the monotonic clock. */
 static inline int64_t mx_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
+
+/* States an invariant.  The C tests and all builds with a sanitizer define MX_ASSERTS and abort
+ * if the condition does not hold.  In other builds the condition is not evaluated. */
+#ifdef MX_ASSERTS
+#define MX_ASSERT(condition)                                                                   \
+    ((condition) ? (void)0                                                                     \
+                 : (fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, \
+                            #condition),                                                       \
+                    abort()))
+#else
+#define MX_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
+#endif
 
 #if defined(__GNUC__)
 #define MX_PRINTF(text, first) __attribute__((format(printf, text, first)))

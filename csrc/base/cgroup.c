@@ -1,13 +1,15 @@
-/* cgroup.c -- limits set by control groups. */
+/* cgroup.c -- the limits that control groups set for this process. */
 #include "base/cgroup.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Reads the limit that one group's folder sets. */
+/* Reads the limit of the group with this folder. */
 typedef uint64_t limit_function(const char *folder);
 
-/* The unsigned numbers that a file begins with; gives how many of count are there. */
+/* Reads up to count unsigned numbers from the beginning of a file, and returns how many it
+ * read.
+ */
 static int read_numbers(const char *folder, const char *name, unsigned long long *numbers,
                         int count)
 {
@@ -18,7 +20,7 @@ static int read_numbers(const char *folder, const char *name, unsigned long long
     if (!file)
         return 0;
     int found = 0;
-    char word[32]; /* scanf would take "-1" for an unsigned number */
+    char word[32]; /* scanf would read "-1" as an unsigned number */
     while (found < count && fscanf(file, "%31s", word) == 1 &&
            sscanf(word, "%llu", &numbers[found]) == 1 && word[0] != '-')
         found++;
@@ -39,7 +41,8 @@ static uint64_t memory_v1(const char *folder)
                                                                           : MX_NO_LIMIT;
 }
 
-/* A group may use a quota of the processors' time in each period. */
+/* Returns how many processors a group may use, rounded up.  In each period it may use them for
+ * the quota in total. */
 static uint64_t cpus_of(unsigned long long quota, unsigned long long period)
 {
     return period > 0 ? quota / period + (quota % period != 0) : MX_NO_LIMIT;
@@ -60,7 +63,7 @@ static uint64_t cpus_v1(const char *folder)
     return known ? cpus_of(quota, period) : MX_NO_LIMIT;
 }
 
-/* The least limit of a group and of those above it. */
+/* Returns the least limit of a group and of the groups above it. */
 static uint64_t least_above(const char *mount, const char *group, limit_function *limit)
 {
     char folder[1024];
@@ -87,7 +90,8 @@ static bool has_controller(const char *controllers, const char *name)
     return false;
 }
 
-/* Each line of the file is number:controllers:/group; version 2 has no controllers. */
+/* Returns the least limit of the groups of this process.  Each line of the file reads
+ * number:controllers:/group; in version 2 the controllers are missing. */
 static uint64_t least_limit(const char *root, const char *controller, limit_function *v1,
                             limit_function *v2)
 {

@@ -1,9 +1,9 @@
 #pragma once
-/* cgroup.h -- what the control groups of this process (a container's, say) let it use.
+/* cgroup.h -- the limits that control groups, such as a container's, set for this process.
  *
- * The least of the limits of its groups and of those above them, in either version of the
- * interface; UINT64_MAX where there is none.  root is put before every path: "", but for
- * tests. */
+ * A limit is the least of those of the groups of the process and of the groups above them, in
+ * either version of the interface, or MX_NO_LIMIT.  root is a prefix of every path that is
+ * read; it is empty except in tests. */
 #include "base/base.h"
 
 #define MX_NO_LIMIT UINT64_MAX

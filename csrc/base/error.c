@@ -1,4 +1,4 @@
-/* error.c -- the last failure of this thread. */
+/* error.c -- the message of the last failure of this thread. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,6 +1,8 @@
 #pragma once
-/* error.h -- the last failure of this thread: a status and its text. */
+/* error.h -- the message of the last failure of this thread. */
 #include "base/base.h"
 
-/* Stores the text for mx_error_message() and gives status back: return mx_fail(...). */
+/* Stores the message that mx_error_message() returns, and returns status: `return
+ * mx_fail(...)`.
+ */
 int mx_fail(int status, const char *format, ...) MX_PRINTF(2, 3);

@@ -1,4 +1,4 @@
-/* dtypes.c -- dtypes.def as data. */
+/* dtypes.c -- the table that dtypes.def expands to. */
 #include "ir/dtypes.h"
 
 static const struct mx_dtype_row rows[] = {

@@ -1,5 +1,5 @@
 #pragma once
-/* dtypes.h -- dtype numbers, expanded from dtypes.def; the rows are in mxnp.h. */
+/* dtypes.h -- the numbers of dtypes, expanded from dtypes.def; mxnp.h declares the rows. */
 #include "base/base.h"
 
 enum mx_dtype {

@@ -1,4 +1,4 @@
-/* loop.c -- NumPy's inner loops, taken from the ufuncs that own them. */
+/* loop.c -- finds NumPy's inner loops in the ufuncs that own them. */
 #include "ir/loop.h"
 
 #include <fenv.h>
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* The public fields of PyUFuncObject behind PyObject_HEAD: numpy/ufuncobject.h. */
+/* The public fields of PyUFuncObject after PyObject_HEAD: see numpy/ufuncobject.h. */
 struct ufunc_fields {
     int nin, nout, nargs;
     int identity;
@@ -18,8 +18,8 @@ struct ufunc_fields {
     const char *types; /* nargs type numbers for each of ntypes loops */
 };
 
-/* Comparisons and extremes, which meet NaN without a word, clear all conditions at their end:
- * it is tried on zeros. */
+/* Returns whether a loop clears all floating-point conditions at its end, as comparisons and
+ * extremes do, which must not report NaN.  The loop runs on zeros to find out. */
 static bool clears_conditions(const struct mx_loop *loop, int nargs)
 {
     enum { COUNT = 64, STRIDE = 16 };

@@ -1,10 +1,10 @@
 #pragma once
-/* loop.h -- NumPy's inner loops, taken from the ufuncs that own them.
+/* loop.h -- finds NumPy's inner loops in the ufuncs that own them.
  *
- * A loop belongs to its ufunc and lives as long; NumPy's own ufuncs are never freed.
+ * A loop lives as long as its ufunc; NumPy's ufuncs are never freed.
  */
 #include "base/base.h"
 
-/* Status; see mx_loop_find. */
+/* Implements mx_loop_find of mxnp.h.  Returns a status. */
 int mx_loop_read(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                  const char *types);

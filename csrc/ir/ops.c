@@ -1,4 +1,4 @@
-/* ops.c -- ops.def as data. */
+/* ops.c -- the table that ops.def expands to. */
 #include "ir/ops.h"
 
 static const struct mx_op_row rows[] = {

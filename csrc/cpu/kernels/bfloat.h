@@ -1,9 +1,9 @@
 #pragma once
-/* bfloat.h -- bfloat16, the upper half of a float32, from that and back, for contiguous
+/* bfloat.h -- conversions between float32 and bfloat16, its upper half, for contiguous
  * elements.
  *
- * To nearest, ties to even, in integers.  Every NaN becomes the quiet one of its sign, as in
- * ml_dtypes; the only condition is that of a signalling one.
+ * Numbers are rounded to nearest, ties to even, by integer arithmetic.  Every NaN becomes the
+ * quiet NaN of its sign, as in ml_dtypes.  Only a signalling NaN raises a condition.
  */
 #include <fenv.h>
 #include <string.h>

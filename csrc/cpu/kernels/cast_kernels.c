@@ -1,17 +1,19 @@
-/* cast_kernels.c -- compiled for each instruction set: see isa.h.
+/* cast_kernels.c -- conversions of contiguous elements, compiled for each instruction set: see
+ * isa.h.
  *
- * C leaves open what a floating-point number beyond the range of an integer type gives.
- * Here it is what NumPy's wheels give.  On x86-64: integers below 64 bits are cut off
- * from an int32 (uint32 from an int64), and uint64 is taken in two halves; a conversion out of
- * its range gives the smallest integer.  float to uint32, contiguous: see below. Elsewhere it
- * is what the compiler's own conversion gives, as in NumPy.
+ * C does not define the conversion of a floating-point number beyond the range of an integer
+ * type.  Here the result is that of NumPy's wheels.  On x86-64, integers of less than 64 bits
+ * are truncated from an int32 (uint32 from an int64), uint64 is converted in two halves, and a
+ * conversion out of range results in the smallest integer.  Contiguous conversions from float
+ * to uint32 are described below.  On other processors the result is that of the compiler's
+ * conversion, as in NumPy.
  */
 #include "cpu/kernels/cast_kernels.h"
 
 #include "cpu/kernels/bfloat.h"
 #include "cpu/kernels/half.h"
 
-#undef bool /* the name of a dtype here */
+#undef bool /* here it is the name of a dtype */
 
 typedef uint8_t element_bool; /* any byte but 0 is true */
 typedef int8_t element_int8;
@@ -41,7 +43,7 @@ typedef double element_float64;
     X(from, float32)     \
     X(from, float64)
 
-/* No iteration needs another, also where the result takes the place of its operand. */
+/* No iteration depends on another, even if the output is the input. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -83,7 +85,8 @@ PLAIN(float64, float64)
 
 #if defined(__x86_64__)
 
-/* x in the upper half of to's range is moved to the lower half before its conversion. */
+/* Moves x from the upper half of the range of the type to the lower half before converting it.
+ */
 #define HALVES(from, to, half)                                 \
     static inline u##to from##_halves_##to(element_##from x)   \
     {                                                          \
@@ -96,8 +99,8 @@ HALVES(float64, int32_t, 0x1p31)
 HALVES(float32, int64_t, 0x1p63f)
 HALVES(float64, int64_t, 0x1p63)
 
-/* NumPy's loop takes four elements at a time in two halves, and what is left over from an
- * int64, which differs from -2**31 - 1 down and from 2**32 up. */
+/* NumPy's loop converts four elements at a time in two halves.  It converts the elements that
+ * remain from an int64, which differs from -2**31 - 1 down and from 2**32 up. */
 #define TO_UINT32(from)                                                    \
     static void from##_to_uint32(const void *from_, void *to_, intptr_t n) \
     {                                                                      \
@@ -150,7 +153,9 @@ static void bfloat16_to_float32(const void *x, void *y, intptr_t n)
     mx_bfloat_to_float(x, y, n);
 }
 
-/* As ml_dtypes: overflow is no condition, and every NaN the quiet one of its sign. */
+/* As in ml_dtypes, overflow raises no condition, and every NaN becomes the quiet NaN of its
+ * sign.
+ */
 static void bfloat16_to_float16(const void *from, void *to, intptr_t n)
 {
     const uint16_t *x = from;
@@ -164,7 +169,7 @@ static void bfloat16_to_float16(const void *from, void *to, intptr_t n)
 
 #if defined(__x86_64__)
 
-/* The loop of ml_dtypes takes eight elements at a time in two halves, and what is left over
+/* The loop of ml_dtypes converts eight elements at a time in two halves, and those that remain
  * from an int64. */
 static void bfloat16_to_uint32(const void *from, void *to, intptr_t n)
 {

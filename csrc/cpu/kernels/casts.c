@@ -1,4 +1,4 @@
-/* casts.c -- loops over any strides, of steps over contiguous elements. */
+/* casts.c -- loops over any strides, made from conversions of contiguous elements. */
 #include "cpu/kernels/casts.h"
 
 #include "cpu/kernels/cast_kernels.h"
@@ -9,10 +9,10 @@
 #define HAS_DETOUR false
 #endif
 
-#define BLOCK 256 /* elements, of a step's result in scratch */
+#define BLOCK 256 /* elements of an intermediate result */
 
 static const struct mx_cast_kernels *const tables[] = {
-#define TABLE(isa) &mx_cast_kernels_##isa,
+#define TABLE(isa) &mx_cast_kernels_##isa, /* mx_cast_kernels_base, _v3, _v4 */
     MX_ISAS(TABLE)
 #undef TABLE
 };
@@ -28,13 +28,14 @@ static bool is_float(int dtype)
     return dtype >= MX_DTYPE_float16 && dtype <= MX_DTYPE_float64;
 }
 
-/* Of 16 bits: from and to others by way of float32. */
+/* Returns whether a dtype has 16 bits, and is converted from and to others by way of float32.
+ */
 static bool is_half(int dtype)
 {
     return dtype == MX_DTYPE_float16 || dtype == MX_DTYPE_bfloat16;
 }
 
-/* The dtype of a complex number's parts, or the dtype itself. */
+/* Returns the dtype of a complex number's parts, or the dtype itself. */
 static int part_of(int dtype)
 {
     return dtype == MX_DTYPE_complex64    ? MX_DTYPE_float32
@@ -42,7 +43,7 @@ static int part_of(int dtype)
                                           : dtype;
 }
 
-/* What to convert to next on the way. */
+/* Returns the dtype of the next step from one dtype to another. */
 static int next_step(const struct mx_cast_kernels *table, int from, int to)
 {
     if (table->kernels[from][to])
@@ -50,11 +51,12 @@ static int next_step(const struct mx_cast_kernels *table, int from, int to)
     return is_half(from) || is_half(to) ? MX_DTYPE_float32 : part_of(to);
 }
 
-/* The dtypes on the way from one to the other, both included. */
+/* Finds the dtypes on the way from one dtype to another, including both.  Returns their number.
+ */
 static int find_path(int path[], const struct mx_cast_kernels *table, int from, int to,
                      bool contiguous)
 {
-    /* Only contiguous loops take a float to uint32 in one step: see cast_kernels.c. */
+    /* Only contiguous loops convert a float to uint32 in one step: see cast_kernels.c. */
     bool detour =
         HAS_DETOUR && to == MX_DTYPE_uint32 && (!contiguous || from == MX_DTYPE_float16);
     int length = 0;
@@ -62,6 +64,7 @@ static int find_path(int path[], const struct mx_cast_kernels *table, int from, 
         table->kernels[from][to] ? from : part_of(from); /* the real part is first */
     while (from = path[length - 1], from != to)
         path[length++] = next_step(table, from, detour && is_float(from) ? MX_DTYPE_int64 : to);
+    MX_ASSERT(length <= MX_DTYPE_COUNT);
     return length;
 }
 
@@ -109,9 +112,10 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
     }
 }
 
-#undef bool /* the name of a dtype from here on */
+#undef bool /* from here on it is the name of a dtype */
 
-/* A loop for each pair: its numbers are all that they differ in. */
+/* Defines a loop for each pair of dtypes.  The loops differ only in the numbers of the dtypes.
+ */
 #define PAIR(from, to)                                                   \
     static void from##_to_##to(char **args, const intptr_t *dimensions,  \
                                const intptr_t *strides, void *data)      \

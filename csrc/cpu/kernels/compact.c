@@ -1,4 +1,4 @@
-/* compact.c -- the elements where a mask is true, in their order. */
+/* compact.c -- copies the elements where a mask is true, in their order. */
 #include "cpu/kernels/compact.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "cpu/threads/thread_pool.h"
 
 #define CHUNK_ELEMENTS 65536
-#define MIN_SHARED     4   /* chunks: for fewer it is not worth to wake another thread */
-#define BYTES_TOGETHER 240 /* of a mask: their number fits a byte */
-#define WORD           8   /* elements of a mask that are looked at together */
+#define MIN_SHARED     4 /* chunks: for fewer, waking another thread costs more than it saves */
+#define BYTES_TOGETHER 240 /* of a mask: the count of so many fits a byte */
+#define WORD           8   /* elements of a mask that are examined together */
 #define ALL_TRUE       0x0101010101010101u
 
 static intptr_t begin_of(size_t chunk) { return (intptr_t)chunk * CHUNK_ELEMENTS; }
@@ -29,7 +29,7 @@ static void run(mx_chunk_function function, void *job, size_t n_chunks)
 
 /* -- Counting ---------------------------------------------------------------------- */
 
-/* In bytes as long as they can't overflow, so that many are taken at once. */
+/* Counts in bytes as long as they can't overflow, so that vectors hold many of them. */
 intptr_t mx_compact_count_true(const uint8_t *mask, intptr_t n)
 {
     intptr_t count = 0, at = 0;
@@ -67,6 +67,7 @@ int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n)
         total += count;
     }
     out->begins[out->n_chunks] = total;
+    MX_ASSERT(total >= 0 && total <= n);
     return MX_OK;
 }
 
@@ -76,7 +77,7 @@ void mx_compact_free(struct mx_compaction *c)
     c->begins = NULL;
 }
 
-/* -- Moving ------------------------------------------------------------------------ */
+/* -- Copying ------------------------------------------------------------------------ */
 
 typedef struct {
     uint64_t parts[2];
@@ -88,8 +89,9 @@ struct job {
     char *to;
 };
 
-/* Every element of a word is written, and the next one over it unless it counts: no branches.
- * That is one too many at most, so not for the last ones, behind which the next chunk's are. */
+/* Each element of a word is written, and the next one overwrites it unless the mask is true.
+ * This needs no branches, but may write one element too many.  The last elements are therefore
+ * written one by one, as those of the next chunk follow. */
 #define WRITE(type, value)                                              \
     static void write_##type(void *job, size_t chunk, int thread)       \
     {                                                                   \
@@ -123,10 +125,10 @@ struct job {
                 to[k++] = value(i);                                     \
     }
 
-#define PLACE(i)   (i)
-#define ELEMENT(i) from[i]
+#define POSITION(i) (i)
+#define ELEMENT(i)  from[i]
 
-WRITE(int64_t, PLACE)
+WRITE(int64_t, POSITION)
 WRITE(uint8_t, ELEMENT)
 WRITE(uint16_t, ELEMENT)
 WRITE(uint32_t, ELEMENT)

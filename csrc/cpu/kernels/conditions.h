@@ -1,5 +1,5 @@
 #pragma once
-/* conditions.h -- floating-point conditions of the calling thread, in NumPy's numbers:
+/* conditions.h -- the floating-point conditions of the calling thread, with NumPy's numbers:
  * 1 divide by zero, 2 overflow, 4 underflow, 8 invalid. */
 #include <fenv.h>
 
@@ -20,7 +20,7 @@ static inline void mx_conditions_clear(void)
         feclearexcept(FE_ALL_EXCEPT);
 }
 
-/* Notes what the instruction met since the last look. */
+/* Adds the conditions met since the last call to those of an instruction, and clears them. */
 static inline void mx_conditions_report(struct mx_instruction *in)
 {
     int met = mx_conditions_met();

@@ -1,4 +1,4 @@
-/* copies.c -- elements moved as they are, by their sizes. */
+/* copies.c -- copies elements bit by bit, by their size. */
 #include "cpu/kernels/copies.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct {
 
 #define AT(type, base, stride) (*(type *)((base) + i * (stride)))
 
-/* In the first cases the compiler knows the strides, and so takes many elements at once. */
+/* In the first cases the compiler knows the strides, and so it can vectorize the loops. */
 #define COPY(type)                                                                            \
     static void copy_##type(char **args, const intptr_t *dimensions, const intptr_t *strides, \
                             void *data)                                                       \
@@ -46,7 +46,8 @@ typedef struct {
     }
 SIZES(COPY)
 
-/* By masks: of `?:` compilers make branches, which choices that follow no pattern make slow. */
+/* Selects by masks.  From `?:` compilers make branches, which are slow if the conditions follow
+ * no pattern. */
 #define PICK_NUMBER(type)                                        \
     static inline type pick_##type(uint8_t is_x, type x, type y) \
     {                                                            \
@@ -64,7 +65,7 @@ static inline uint128 pick_uint128(uint8_t is_x, uint128 x, uint128 y)
                       pick_uint64_t(is_x, x.parts[1], y.parts[1])}};
 }
 
-/* One side of a choice is often a scalar. */
+/* There are separate loops for scalar operands, as one of the two often is a scalar. */
 #define SELECT(type)                                                                      \
     static void select_##type(char **args, const intptr_t *dimensions,                    \
                               const intptr_t *strides, void *data)                        \
@@ -115,15 +116,15 @@ mx_loop_function mx_copy_select_loop(int itemsize){PICK(select)}
 
 /* -- Blocks ---------------------------------------------------------------------------- */
 
-#define TILE 32      /* elements on each side: both sides of a tile fit the first-level cache */
-#define SHORT_AXIS 8 /* elements that a loop of their own does not pay for */
+#define TILE 32 /* elements on each side: a tile of both layouts fits the first-level cache */
+#define SHORT_AXIS 8 /* elements for which a loop call does not pay */
 
 struct axis {
-    intptr_t n, to, from; /* elements, and the distance from one to the next */
+    intptr_t n, to, from; /* elements, and the bytes from one to the next in both layouts */
 };
 
-/* Axes of more than one element, the slowest in `to` first, merged where they can be; gives
- * their number, or -1 if there is nothing to do. */
+/* Sorts the axes of more than one element by their stride in `to`, largest first, and merges
+ * them where possible.  Returns their number, or -1 if there are no elements. */
 static int order_axes(struct axis *axes, const intptr_t *to, const intptr_t *from,
                       const intptr_t *shape, int ndim)
 {
@@ -160,7 +161,7 @@ static struct axis piece(struct axis axis, intptr_t begin)
     return axis;
 }
 
-/* Rows of `outer`, each of `inner` elements. */
+/* Copies outer.n rows of inner.n elements each. */
 static void copy_rows(mx_loop_function copy, char *to, const char *from, struct axis outer,
                       struct axis inner)
 {
@@ -171,8 +172,8 @@ static void copy_rows(mx_loop_function copy, char *to, const char *from, struct 
     }
 }
 
-/* Elements that are neighbours in one layout and far apart in the other share cache lines, so
- * they are taken in tiles. */
+/* Copies a plane in tiles if elements that are neighbours in one layout are far apart in the
+ * other, so that each cache line is used completely while it is in the cache. */
 static void copy_plane(mx_loop_function copy, char *to, const char *from, struct axis outer,
                        struct axis inner)
 {

@@ -1,10 +1,10 @@
 #pragma once
-/* half.h -- float16 from float32 and back, for contiguous elements.
+/* half.h -- conversions between float16 and float32 for contiguous elements.
  *
- * Bits, also of NaN, and floating-point conditions are those of NumPy, which does it in
- * integer arithmetic: a signalling NaN stays one and raises nothing, and what is
- * inexact below the smallest normal number underflows even if it is rounded up to that.
- * Hardware differs in just these two, so blocks that hold such elements go through integers
+ * Bits, also those of NaN, and floating-point conditions are NumPy's.  NumPy uses integer
+ * arithmetic: a signalling NaN stays one and raises nothing, and an inexact result below the
+ * smallest normal number underflows even if it is rounded up to that number.  Hardware differs
+ * in these two cases only, so blocks with such elements are converted by integer arithmetic
  * here too.
  */
 #include <fenv.h>
@@ -43,11 +43,12 @@ static inline uint32_t mx_half_to_float_bits(uint16_t half)
     return sign | (size < 0x0400 ? subnormal : size < 0x7c00 ? normal : special);
 }
 
-/* Adds to *raised where it underflows (1) or overflows (2). */
+/* Adds 1 to *fpe_flags if the result underflows, and 2 if it overflows. */
 static inline uint16_t mx_half_of_float_bits(uint32_t bits, uint32_t *fpe_flags)
 {
     uint32_t sign = (bits >> 16) & 0x8000, size = bits & 0x7fffffff;
-    /* To nearest, ties to even: by hand, or by an addition that leaves units of 2**-24. */
+    /* Rounds to nearest, ties to even: by integer arithmetic, or by an addition that leaves
+     * multiples of 2**-24. */
     uint32_t normal = (size - (112u << 23) + 0x0fff + ((size >> 13) & 1)) >> 13;
     uint32_t small = size < 0x38800000 ? size : 0;
     float sum = mx_float_of_bits(small) + 0.5f;
@@ -137,7 +138,8 @@ static inline void mx_half_of_float(const float *x, uint16_t *y, intptr_t n)
     mx_half_raise(fpe_flags);
 }
 
-/* Through float32 rounded to odd, which keeps what the second rounding and NaN need. */
+/* Converts by way of float32 rounded to odd, which keeps the bits that the second rounding and
+ * NaN need. */
 static inline void mx_half_of_double(const double *x, uint16_t *y, intptr_t n)
 {
     uint32_t fpe_flags = 0;

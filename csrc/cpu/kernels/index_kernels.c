@@ -1,14 +1,14 @@
-/* index_kernels.c -- compiled for each instruction set: see isa.h.
+/* index_kernels.c -- kernels over indices, compiled for each instruction set: see isa.h.
  *
- * What an update gives is what NumPy's loops give for one element after the other: the larger
- * and the smaller of two numbers are the second where they are equal (zeros have signs), and
- * NaN if one of them is.
+ * An update has the result of NumPy's loops for one element after the other.  The maximum and
+ * the minimum of two equal numbers are the second one, which matters for signed zeros, and NaN
+ * if one of them is NaN.
  */
 #include "cpu/kernels/index_kernels.h"
 
 #include "cpu/kernels/half.h"
 
-#undef bool /* the name of a dtype here */
+#undef bool /* here it is the name of a dtype */
 
 /* -- Ranges ------------------------------------------------------------------------ */
 
@@ -40,7 +40,7 @@ INDICES(RANGE)
 
 /* -- Takes ------------------------------------------------------------------------- */
 
-typedef double _Complex uint128_t; /* moved, and never computed with */
+typedef double _Complex uint128_t; /* only moved, never computed with */
 
 #define PLAIN(i)    (i)
 #define NEGATIVE(i) mx_index_from_end(i, size)
@@ -68,27 +68,28 @@ TAKES(plain, PLAIN)
 TAKES(negative, NEGATIVE)
 TAKES(clamp, CLAMP)
 
-/* Every one is put down, and the next one over it unless it is kept: no branches. */
-#define KEEP(type)                                                                             \
-    static intptr_t keep_##type(const int64_t *indices, intptr_t n, int64_t low, int64_t high, \
-                                const char *values, intptr_t value_stride, int64_t *kept,      \
-                                char *kept_values)                                             \
-    {                                                                                          \
-        type *to = (type *)(void *)kept_values;                                                \
-        const uint64_t size = (uint64_t)(high - low);                                          \
-        intptr_t count = 0;                                                                    \
-        for (intptr_t i = 0; i < n; i++) {                                                     \
-            kept[count] = indices[i];                                                          \
-            to[count] = *(const type *)(const void *)(values + i * value_stride);              \
-            count += (uint64_t)(indices[i] - low) < size;                                      \
-        }                                                                                      \
-        return count;                                                                          \
+/* Each index is written, and the next one overwrites it unless it is selected.  This needs no
+ * branches. */
+#define SELECT(type)                                                                       \
+    static intptr_t select_##type(const int64_t *indices, intptr_t n, int64_t low,         \
+                                  int64_t high, const char *values, intptr_t value_stride, \
+                                  int64_t *selected, char *selected_values)                \
+    {                                                                                      \
+        type *to = (type *)(void *)selected_values;                                        \
+        const uint64_t size = (uint64_t)(high - low);                                      \
+        intptr_t count = 0;                                                                \
+        for (intptr_t i = 0; i < n; i++) {                                                 \
+            selected[count] = indices[i];                                                  \
+            to[count] = *(const type *)(const void *)(values + i * value_stride);          \
+            count += (uint64_t)(indices[i] - low) < size;                                  \
+        }                                                                                  \
+        return count;                                                                      \
     }
-KEEP(uint8_t)
-KEEP(uint16_t)
-KEEP(uint32_t)
-KEEP(uint64_t)
-KEEP(uint128_t)
+SELECT(uint8_t)
+SELECT(uint16_t)
+SELECT(uint32_t)
+SELECT(uint64_t)
+SELECT(uint128_t)
 
 /* -- Updates ----------------------------------------------------------------------- */
 
@@ -103,38 +104,38 @@ KEEP(uint128_t)
 #define FLOAT_MINIMUM(a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
 
 #define BLOCK   1024
-#define REPEATS 4 /* of so many neighbours, all but one are the same: one element is busy */
+#define REPEATS 4 /* one element is busy if all but one of this many neighbours repeat it */
 
-static int is_busy(const int64_t *places, intptr_t n)
+static int is_busy(const int64_t *positions, intptr_t n)
 {
     intptr_t same = 0;
     for (intptr_t i = 1; i < n; i++)
-        same += places[i] == places[i - 1];
+        same += positions[i] == positions[i - 1];
     return same > n - n / REPEATS;
 }
 
-#define ELEMENT(i) (*(type *)(void *)(target + (intptr_t)places[i] * step))
+#define ELEMENT(i) (*(type *)(void *)(target + (intptr_t)positions[i] * step))
 #define VALUE(i)   (*(const type *)(const void *)(values + (i) * value_stride))
 
-/* Repeated updates of one element are made in a register: else each waits for the store of
- * the one before. */
+/* Repeated updates of one element stay in a register.  In memory, each would wait for the store
+ * of the one before. */
 #define UPDATE(name, OPERATION, dtype, element)                                             \
-    static void name##_##dtype(char *target, intptr_t step, const int64_t *places,          \
+    static void name##_##dtype(char *target, intptr_t step, const int64_t *positions,       \
                                const char *values, intptr_t value_stride, intptr_t n)       \
     {                                                                                       \
         typedef element type;                                                               \
-        for (; n > 0; n -= BLOCK, places += BLOCK, values += BLOCK * value_stride) {        \
+        for (; n > 0; n -= BLOCK, positions += BLOCK, values += BLOCK * value_stride) {     \
             const intptr_t end = n < BLOCK ? n : BLOCK;                                     \
-            if (!is_busy(places, end)) {                                                    \
+            if (!is_busy(positions, end)) {                                                 \
                 for (intptr_t i = 0; i < end; i++)                                          \
                     ELEMENT(i) = (type)OPERATION(ELEMENT(i), VALUE(i));                     \
                 continue;                                                                   \
             }                                                                               \
             for (intptr_t i = 0; i < end;) {                                                \
-                const int64_t place = places[i];                                            \
+                const int64_t position = positions[i];                                      \
                 const intptr_t first = i;                                                   \
                 type value = ELEMENT(i);                                                    \
-                for (; i < end && places[i] == place; i++)                                  \
+                for (; i < end && positions[i] == position; i++)                            \
                     value = (type)OPERATION(value, VALUE(i));                               \
                 ELEMENT(first) = value;                                                     \
             }                                                                               \
@@ -168,7 +169,7 @@ static inline uint16_t half_of(float x)
     return half;
 }
 
-/* Of equal ones the first, here: NumPy's loop of float16 is another one. */
+/* Of equal numbers these return the first, as NumPy's loops for float16 do. */
 static inline uint16_t half_maximum(uint16_t a, uint16_t b)
 {
     return of_half(a) != of_half(a) || of_half(a) >= of_half(b) ? a : b;
@@ -184,10 +185,11 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
 #define HALF_MULTIPLY(a, b) half_of(of_half(a) * of_half(b))
 #define HALF_DIVIDE(a, b)   half_of(of_half(a) / of_half(b))
 
-/* Integers wrap around, which only unsigned ones may in C; narrow ones become int. */
+/* Integers wrap around, which C allows for unsigned integers only.  The factor 1u keeps narrow
+ * ones from being promoted to int. */
 #define INTEGER_MULTIPLY(a, b) (1u * (a) * (b))
 
-/* Operations on integers: on their bits, or on what they are. */
+/* Operations on the bits of integers, and on their values. */
 #define BITS(X, name, OPERATION)         \
     X(name, OPERATION, int8, uint8_t)    \
     X(name, OPERATION, int16, uint16_t)  \
@@ -261,7 +263,8 @@ const struct mx_index_kernels MX_ISA_NAME(mx_index_kernels) = {
     .takes = {[MX_PLAIN] = TAKES_OF(plain),
               [MX_NEGATIVE] = TAKES_OF(negative),
               [MX_CLAMP] = TAKES_OF(clamp)},
-    .keeps = {keep_uint8_t, keep_uint16_t, keep_uint32_t, keep_uint64_t, keep_uint128_t},
+    .selects = {select_uint8_t, select_uint16_t, select_uint32_t, select_uint64_t,
+                select_uint128_t},
     .updates = UPDATES(ELEMENTS),
     .rows = UPDATES(ROWS),
 };

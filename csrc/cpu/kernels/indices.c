@@ -1,4 +1,4 @@
-/* indices.c -- what is known of indices, and what they stand for. */
+/* indices.c -- the range of indices, their check, and the offsets of what they select. */
 #include "cpu/kernels/indices.h"
 
 #include <string.h>
@@ -6,12 +6,12 @@
 #include "cpu/kernels/copies.h"
 #include "memory/buffer.h"
 
-#define CONTIGUOUS_BLOCK 1024 /* of indices of any stride, copied to be looked at */
+#define CONTIGUOUS_BLOCK 1024 /* indices that are packed together if they have gaps */
 
 const struct mx_index_kernels *mx_index_kernels(void)
 {
     static const struct mx_index_kernels *const tables[] = {
-#define ISA(name) &mx_index_kernels_##name,
+#define ISA(name) &mx_index_kernels_##name, /* mx_index_kernels_base, _v3, _v4 */
         MX_ISAS(ISA)
 #undef ISA
     };
@@ -25,10 +25,12 @@ bool mx_index_has_update(enum mx_update update, int dtype)
 
 /* -- Ranges ------------------------------------------------------------------------ */
 
+/* Widens the range *least..*most to include n indices. */
 static void widen(mx_range_kernel *run, int itemsize, const char *data, intptr_t stride,
                   intptr_t n, int64_t *least, int64_t *most)
 {
     _Alignas(64) char packed[CONTIGUOUS_BLOCK * 8];
+    MX_ASSERT(run && n > 0);
     if (stride == itemsize) {
         run(data, n, least, most);
         return;
@@ -41,9 +43,11 @@ static void widen(mx_range_kernel *run, int itemsize, const char *data, intptr_t
     }
 }
 
-/* Goes to the next element over the first ndim axes, in C order; false after the last. */
-static bool go_on(const char **data, intptr_t *at, const intptr_t *shape,
-                  const intptr_t *strides, int ndim)
+/* Moves to the next element over the first ndim axes, in C order.  Returns false after the
+ * last.
+ */
+static bool advance(const char **data, intptr_t *at, const intptr_t *shape,
+                    const intptr_t *strides, int ndim)
 {
     for (int i = ndim - 1; i >= 0; i--) {
         *data += strides[i];
@@ -68,7 +72,7 @@ void mx_index_range(const char *data, int dtype, int ndim, const intptr_t *shape
     *most = INT64_MIN;
     do {
         widen(run, itemsize, data, stride, n, least, most);
-    } while (go_on(&data, at, shape, strides, inner));
+    } while (advance(&data, at, shape, strides, inner));
 }
 
 /* -- Checks ------------------------------------------------------------------------ */
@@ -111,8 +115,8 @@ mx_loop_function mx_index_check_loop(int dtype)
 
 static intptr_t magnitude(intptr_t x) { return x < 0 ? -x : x; }
 
-/* One axis after the other in the order of memory, as NumPy's iterator goes, but one alone as
- * it is. */
+/* Sorts the axes into the order of memory and reverses negative strides, as NumPy's iterator
+ * does.  A single axis stays as it is. */
 static int order_of_memory(const struct mx_instruction *in, const char **data, intptr_t *shape,
                            intptr_t *strides)
 {
@@ -147,7 +151,7 @@ bool mx_index_find_invalid(const struct mx_instruction *in, int64_t *index)
         mx_index_range(data, in->operands[0].dtype, 0, NULL, NULL, index, &most);
         if (!is_within(*index, *index, in->indexing.sizes[0]))
             return true;
-    } while (go_on(&data, at, shape, strides, ndim));
+    } while (advance(&data, at, shape, strides, ndim));
     return false;
 }
 
@@ -208,33 +212,35 @@ static bool are_present(const struct mx_indexing *indexing, char *const *indices
     return true;
 }
 
-/* Those of n that have all of their indices in bounds; gives their number. */
-static intptr_t keep_present(const struct mx_indexing *indexing, char *const *indices,
-                             const intptr_t *strides, intptr_t n, int64_t *offsets,
-                             int64_t *places)
+/* Keeps the offsets of the tuples whose indices are all in bounds, and returns their number. */
+static intptr_t select_present(const struct mx_indexing *indexing, char *const *indices,
+                               const intptr_t *strides, intptr_t n, int64_t *offsets,
+                               int64_t *positions)
 {
-    intptr_t kept = 0;
+    intptr_t n_kept = 0;
     for (intptr_t i = 0; i < n; i++) {
         bool is_present = true;
         for (int k = 0; k < indexing->n; k++) {
             int64_t index = index_at(indices[k], strides[k], i), size = indexing->sizes[k];
             is_present &= index >= -size && index < size;
         }
-        offsets[kept] = offsets[i];
-        places[kept] = i;
-        kept += is_present;
+        offsets[n_kept] = offsets[i];
+        positions[n_kept] = i;
+        n_kept += is_present;
     }
-    return kept;
+    return n_kept;
 }
 
 intptr_t mx_index_offsets(const struct mx_indexing *indexing, char *const *indices,
                           const intptr_t *strides, intptr_t n, int64_t *offsets,
-                          int64_t *places)
+                          int64_t *positions)
 {
+    MX_ASSERT(n <= MX_INDEX_BLOCK && indexing->n >= 1 && indexing->n <= MX_MAX_INDICES);
     for (int k = 0; k < indexing->n; k++)
         add_offsets(indexing->bounds, indexing->sizes[k], indexing->strides[k], indices[k],
                     strides[k], n, k == 0, offsets);
     if (indexing->bounds != MX_DROP || are_present(indexing, indices, strides, n))
         return n;
-    return keep_present(indexing, indices, strides, n, offsets, places);
+    MX_ASSERT(positions);
+    return select_present(indexing, indices, strides, n, offsets, positions);
 }

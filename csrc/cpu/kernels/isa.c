@@ -1,4 +1,4 @@
-/* isa.c -- which instruction set the processor has. */
+/* isa.c -- finds the instruction set of the processor. */
 #include "cpu/kernels/isa.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@ static int detect(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    /* Whatever has AVX2 also has F16C and BMI: x86-64-v3. */
+    /* Every processor with AVX2 also has F16C and BMI, and so x86-64-v3. */
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return MX_ISA_base;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||

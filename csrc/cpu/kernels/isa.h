@@ -1,9 +1,9 @@
 #pragma once
-/* isa.h -- instruction sets: some sources are compiled once for each of them.
+/* isa.h -- instruction sets.  Some sources are compiled once for each of them.
  *
- * The build defines MX_ISA as one of the names below; MX_ISA_NAME(f) is then the name that
- * a source gives its function or table f for that set.  What they compute never depends
- * on the set.
+ * The build defines MX_ISA as one of the names below.  MX_ISA_NAME(f) is then the name of the
+ * function or table f for that set: MX_ISA_NAME(mx_cast_kernels) is mx_cast_kernels_v3 where
+ * MX_ISA is v3.  Results never depend on the instruction set.
  */
 #include "base/base.h"
 
@@ -24,7 +24,7 @@ enum mx_isa {
         MX_ISA_COUNT
 };
 
-int mx_isa(void); /* the widest that this processor has */
+int mx_isa(void); /* the widest one that this processor supports */
 
-/* For tests: use this one at most; gives what is used now. */
+/* For tests: limits the instruction set to this one, and returns the one in use now. */
 int mx_isa_limit(int isa);

@@ -1,4 +1,5 @@
-/* native_kernels.c -- compiled for each instruction set: see isa.h. */
+/* native_kernels.c -- functions of contiguous elements that are faster than NumPy's loops;
+ * compiled for each instruction set: see isa.h. */
 #include "cpu/kernels/native_kernels.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #define BLOCK 256
 
-/* No iteration needs another, also where the result takes the place of its operand. */
+/* No iteration depends on another, even if the output is one of the inputs. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -22,9 +23,10 @@ static intptr_t smaller(intptr_t x, intptr_t y) { return x < y ? x : y; }
 
 #if defined(__FMA__) || defined(__aarch64__)
 
-/* Sizes of numbers, as their bits: these compare NaN without a condition.  Beyond LARGEST, 1e5,
- * the quotient by pi/2 takes more bits than the reduction below keeps; below TINY, 2**-27,
- * sin(x) is x and cos(x) is 1; NEAR, 2**-36, is what cancellation may leave of x. */
+/* Magnitudes of numbers, as their bits, because comparing the bits of NaN raises no condition.
+ * Above LARGEST, 1e5, the quotient by pi/2 takes more bits than the reduction below keeps.
+ * Below TINY, 2**-27, sin(x) is x and cos(x) is 1.  NEAR, 2**-36, is the least that
+ * cancellation may leave of x. */
 #define LARGEST 0x40f86a0000000000
 #define TINY    0x3e40000000000000
 #define NEAR    0x3db0000000000000
@@ -48,30 +50,30 @@ static inline double of_bits(int64_t bits)
 
 static inline int64_t size_of(double x) { return bits_of(x) & INT64_MAX; }
 
-/* Negative for all but the numbers from TINY to LARGEST. */
+/* Returns a negative number for all magnitudes but those from TINY to LARGEST. */
 static inline int64_t margin_of(double x)
 {
     return (size_of(x) - TINY) | (LARGEST - size_of(x));
 }
 
-/* x where the mask has all bits, y where it has none.  Not `?:`, of which compilers make
- * branches around the computation of x and y, and then no vectors. */
+/* Returns x if the mask has all bits set, and y if it has none.  From `?:` compilers would make
+ * branches around the computation of x and y, and would then not vectorize it. */
 static inline double choose(int64_t mask, double x, double y)
 {
     return of_bits((bits_of(x) & mask) | (bits_of(y) & ~mask));
 }
 
-/* x as q pi/2 + r + low with |r| <= pi/4; sum holds the last bits of q. */
+/* A number x as q pi/2 + r + low with |r| <= pi/4; sum holds the last bits of q. */
 struct reduced {
     double sum, first, r, low;
 };
 
-/* pi/2 in three parts of 53 bits.  q times the first is taken from x without an error: both
- * are multiples of 2**-53 that differ by less than 1.  q times the second is less than 2**-38,
- * so where NEAR <= |first|, `first - r` has no error either. */
+/* Subtracts q times pi/2, in three parts of 53 bits, from x.  The subtraction of the first part
+ * has no error: both numbers are multiples of 2**-53 that differ by less than 1.  The second
+ * part is less than 2**-38, so where NEAR <= |first|, `first - r` has no error either. */
 static inline struct reduced reduce(double x)
 {
-    const double magic = 0x1.8p52; /* its sum with a number is rounded to an integer */
+    const double magic = 0x1.8p52; /* adding it rounds a number to an integer */
     struct reduced out;
     out.sum = fused(x, 0x1.45f306dc9c883p-1, magic);
     double q = out.sum - magic;
@@ -82,17 +84,18 @@ static inline struct reduced reduce(double x)
     return out;
 }
 
-/* sin(x) for quarter 0, cos(x) for quarter 1, of a plain x.  Makes *near negative if x is too
- * near a multiple of pi/2.  The coefficients are those of Chebyshev interpolation in r**2,
- * computed with 50 digits; together they are off by less than 6e-18 of the result. */
+/* Returns sin(x) for quarter 0 and cos(x) for quarter 1, for x from TINY to LARGEST.  Makes
+ * *near negative if x is too near a multiple of pi/2.  The coefficients are those of Chebyshev
+ * interpolation in r**2, computed with 50 digits; the polynomials are off by less than 6e-18 of
+ * the result. */
 static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
 {
     struct reduced reduced = reduce(x);
     *near |= size_of(reduced.first) - NEAR;
     double r = reduced.r, low = reduced.low;
 
-    /* z + z_low is r**2, cube + cube_low is r**3: without the low parts they would cost a
-     * quarter of an ulp. */
+    /* z + z_low is r**2, and cube + cube_low is r**3.  Without the low parts, the result would
+     * lose a quarter of an ulp. */
     double z = r * r, z_low = fused(r, r, -z);
     double cube = r * z, cube_low = fused(r, z_low, fused(r, z, -cube));
     double s = -0x1.ab0f25d21fd31p-41;
@@ -119,8 +122,8 @@ static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
     return of_bits(bits_of(value) ^ (int64_t)(turn >> 1 << 63));
 }
 
-/* Whether it is left to the C library: NaN and infinity, the large, those too near a multiple
- * of pi/2, and for the sine the subnormal, which underflow. */
+/* Returns whether the C library has to compute x: NaN, infinity, large numbers, numbers too
+ * near a multiple of pi/2 and, for the sine, subnormal numbers, which underflow. */
 static bool is_special(double x, int64_t quarter)
 {
     int64_t size = size_of(x), near = 0;
@@ -131,7 +134,9 @@ static bool is_special(double x, int64_t quarter)
     return size > LARGEST || near < 0;
 }
 
-/* The first loop over the numbers sees whether the second, which is faster, may be used. */
+/* The first loop over the numbers finds out whether the second one, which is faster, may be
+ * used.
+ */
 #define CIRCULAR(name, quarter, of_tiny)                                                  \
     static void name(const void *from, const void *none, void *to, intptr_t n)            \
     {                                                                                     \
@@ -167,7 +172,8 @@ CIRCULAR(float64_cos, 1, 1)
 #define CIRCULAR_RUNS
 #endif
 
-/* -- Square roots, for which NumPy takes 16 bytes at a time -------------------------------- */
+/* -- Square roots; NumPy's loops compute 16 bytes at a time ---------------------------------
+ */
 
 #if defined(__AVX__)
 
@@ -213,7 +219,7 @@ ROOTS(float64, double, sqrt)
 #define BFLOATS(name, nin, value) \
     NARROW(bfloat16_##name, nin, value, mx_bfloat_to_float, mx_bfloat_of_float)
 
-/* Of two NaN the second, as ml_dtypes was compiled. */
+/* If both operands are NaN, the result is the second one, as in the wheels of ml_dtypes. */
 BFLOATS(add, 2, b[i] != b[i] ? b[i] : a[i] + b[i])
 BFLOATS(subtract, 2, a[i] - b[i])
 BFLOATS(multiply, 2, b[i] != b[i] ? b[i] : a[i] * b[i])
@@ -221,7 +227,7 @@ BFLOATS(divide, 2, a[i] / b[i])
 BFLOATS(reciprocal, 1, 1.0f / a[i])
 BFLOATS(sqrt, 1, sqrtf(a[i]))
 
-/* NaN meets a condition in these. */
+/* Comparing NaN raises a condition here, as in ml_dtypes. */
 #define ORDERS(name, is_ordered)                                                           \
     static void bfloat16_##name(const void *from, const void *other, void *to, intptr_t n) \
     {                                                                                      \
@@ -252,7 +258,7 @@ HALVES(sqrt, 1, sqrtf(a[i]))
 HALVES(deg2rad, 1, a[i] * (3.14159265f / 180))
 HALVES(rad2deg, 1, a[i] * (180 / 3.14159265f))
 
-/* Where one instruction rounds, also a signalling NaN. */
+/* These kernels exist only where a single instruction rounds, also a signalling NaN. */
 #if defined(__SSE4_1__) || defined(__aarch64__)
 HALVES(rint, 1, rintf(a[i]))
 HALVES(floor, 1, floorf(a[i]))
@@ -267,14 +273,16 @@ HALVES(trunc, 1, truncf(a[i]))
 
 static inline bool is_below_zero(float x) { return __builtin_isless(x, 0.0f); }
 
-/* Exact: whole numbers of 2**-24 have at most 40 bits.  x is finite, y neither zero nor NaN. */
+/* The result is exact: float16 numbers are multiples of 2**-24 with at most 40 bits.  x is
+ * finite, and y is neither zero nor NaN. */
 static inline float half_fmod(float x, float y)
 {
     double quotient = trunc((double)x / (double)y);
     return copysignf((float)((double)x - quotient * (double)y), x);
 }
 
-/* From the remainder with the sign of the dividend, rounded as NumPy does. */
+/* Returns the remainder with the sign of the divisor from the one with the sign of the
+ * dividend, rounded as in NumPy. */
 static inline float half_remainder(float y, float rest)
 {
     float moved = is_below_zero(y) != is_below_zero(rest) ? rest + y : rest;
@@ -291,7 +299,7 @@ static inline float half_floor_divide(float x, float y, float rest)
     return quotient == 0 ? copysignf(0, x / y) : whole;
 }
 
-/* What raises conditions on its way goes one by one, through the C library. */
+/* A block with operands that may raise conditions is computed through the C library. */
 #define QUOTIENTS(name, value, value_of_zero)                                             \
     static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
     {                                                                                     \
@@ -330,7 +338,7 @@ QUOTIENTS(floor_divide, half_floor_divide(a[i], b[i], rest), a[i] / b[i])
 
 static inline int16_t size_of_half(uint16_t half) { return (int16_t)(half & 0x7fff); }
 
-/* Integers in the order of the numbers; the two zeros are one. */
+/* Returns integers in the order of the numbers; the two zeros are equal. */
 static inline int16_t rank(uint16_t half)
 {
     int16_t size = size_of_half(half);

@@ -1,4 +1,4 @@
-/* native_loops.c -- loops over elements at any distance from runs over contiguous ones. */
+/* native_loops.c -- loops over any strides, made from kernels over contiguous elements. */
 #include "cpu/kernels/native_loops.h"
 
 #include "cpu/kernels/copies.h"
@@ -7,20 +7,21 @@
 
 #define BLOCK 256
 
-/* What a loop is called with. */
-struct own {
+/* The data argument of a loop. */
+struct native_loop {
     mx_native_kernel *run;
     int nin, itemsize, out_itemsize;
 };
 
-/* Only what is not contiguous is packed, what is the same for all elements once. */
+/* Packs only operands that are not contiguous, and an operand that is one value only once. */
 static void run_loop(char **args, const intptr_t *dimensions, const intptr_t *strides,
                      void *data)
 {
-    const struct own *own = data;
-    const int nin = own->nin;
-    const intptr_t steps[3] = {own->itemsize, nin == 2 ? own->itemsize : own->out_itemsize,
-                               own->out_itemsize};
+    const struct native_loop *native = data;
+    const int nin = native->nin;
+    const intptr_t steps[3] = {native->itemsize,
+                               nin == 2 ? native->itemsize : native->out_itemsize,
+                               native->out_itemsize};
     _Alignas(64) char scratch[3][BLOCK * 8];
     intptr_t length = dimensions[0];
     bool is_packed[3];
@@ -34,37 +35,38 @@ static void run_loop(char **args, const intptr_t *dimensions, const intptr_t *st
             char *there = args[k] + at * strides[k];
             now[k] = is_packed[k] ? scratch[k] : there;
             if (is_packed[k] && k < nin && (strides[k] != 0 || at == 0))
-                mx_copy_loop(own->itemsize)((char *[]){there, now[k]}, &n,
-                                            (intptr_t[]){strides[k], steps[k]}, NULL);
+                mx_copy_loop(native->itemsize)((char *[]){there, now[k]}, &n,
+                                               (intptr_t[]){strides[k], steps[k]}, NULL);
         }
-        own->run(now[0], now[1], now[nin], n);
+        native->run(now[0], now[1], now[nin], n);
         if (is_packed[nin])
-            mx_copy_loop(own->out_itemsize)((char *[]){now[nin], args[nin] + at * strides[nin]},
-                                            &n, (intptr_t[]){steps[nin], strides[nin]}, NULL);
+            mx_copy_loop(native->out_itemsize)(
+                (char *[]){now[nin], args[nin] + at * strides[nin]}, &n,
+                (intptr_t[]){steps[nin], strides[nin]}, NULL);
     }
 }
 
-static const struct mx_native_kernels *runs(void)
+static const struct mx_native_kernels *kernels(void)
 {
     static const struct mx_native_kernels *const tables[] = {
-#define ISA(name) &mx_native_kernels_##name,
+#define ISA(name) &mx_native_kernels_##name, /* mx_native_kernels_base, _v3, _v4 */
         MX_ISAS(ISA)
 #undef ISA
     };
     return tables[mx_isa()];
 }
 
-static mx_native_kernel *run_of(int op, int dtype)
+static mx_native_kernel *kernel_of(int op, int dtype)
 {
     switch (dtype) {
     case MX_DTYPE_float16:
-        return runs()->float16[op];
+        return kernels()->float16[op];
     case MX_DTYPE_bfloat16:
-        return runs()->bfloat16[op];
+        return kernels()->bfloat16[op];
     case MX_DTYPE_float32:
-        return runs()->float32[op];
+        return kernels()->float32[op];
     case MX_DTYPE_float64:
-        return runs()->float64[op];
+        return kernels()->float64[op];
     default:
         return NULL;
     }
@@ -72,20 +74,20 @@ static mx_native_kernel *run_of(int op, int dtype)
 
 bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes)
 {
-    static struct own owns[MX_DTYPE_COUNT][MX_OP_COUNT];
+    static struct native_loop loops[MX_DTYPE_COUNT][MX_OP_COUNT];
     const struct mx_op_row *row = mx_op_get(op);
-    if (!row || !run_of(op, dtypes[0]))
+    if (!row || !kernel_of(op, dtypes[0]))
         return false;
     for (int k = 1; k < row->nin; k++)
         if (dtypes[k] != dtypes[0])
             return false;
-    struct own *own = &owns[dtypes[0]][op];
-    *own = (struct own){
-        .run = run_of(op, dtypes[0]),
+    struct native_loop *native = &loops[dtypes[0]][op];
+    *native = (struct native_loop){
+        .run = kernel_of(op, dtypes[0]),
         .nin = row->nin,
         .itemsize = mx_dtype_get(dtypes[0])->itemsize,
         .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
     };
-    *out = (struct mx_loop){.function = run_loop, .data = own};
+    *out = (struct mx_loop){.function = run_loop, .data = native};
     return true;
 }

@@ -1,7 +1,7 @@
 #pragma once
-/* native_loops.h -- inner loops that take the place of NumPy's where they are faster. */
+/* native_loops.h -- inner loops that replace NumPy's where they are faster. */
 #include "base/base.h"
 
-/* False: NumPy's is to be used. op is a row of ops.def, dtypes are rows of dtypes.def, one for
- * each operand. */
+/* Finds a loop for a row of ops.def; dtypes has a row of dtypes.def for each operand.  Returns
+ * false if NumPy's loop has to be used. */
 bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes);

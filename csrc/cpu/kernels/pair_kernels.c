@@ -1,4 +1,5 @@
-/* pair_kernels.c -- two steps of arithmetic in one run; compiled for each instruction set. */
+/* pair_kernels.c -- two arithmetic operations in one kernel; compiled for each instruction set:
+ * see isa.h. */
 #include "cpu/kernels/pair_kernels.h"
 
 #if defined(__clang__)

@@ -1,4 +1,4 @@
-/* ranges.c -- numbers at equal distances, rounded as NumPy's arange rounds them. */
+/* ranges.c -- numbers at equal distances, rounded as in NumPy's arange. */
 #include "cpu/kernels/ranges.h"
 
 #include "cpu/kernels/half.h"
@@ -7,9 +7,9 @@
 #define BLOCK 256
 #define LANES 32
 
-/* Both set value[i] for n numbers from the place `begin` on.  The vectors of older instruction
- * sets can't convert int64, nor multiply them: places within a block are int32, and integers,
- * which wrap around, are sums. */
+/* Both set value[i] for n numbers from position `begin` on.  Older instruction sets can neither
+ * convert nor multiply vectors of int64.  Positions within a block are therefore int32, and
+ * integers, which wrap around, are computed by sums. */
 #define PUT_FLOATS(value, type)     \
     for (int32_t i = 0; i < n; i++) \
         (value)[i] = first + (type)((double)begin + (double)i) * delta;
@@ -27,7 +27,8 @@
     for (; done < n; done++)                                                \
         (value)[done] = lanes[done % LANES];
 
-/* Out is contiguous.  The first two are as they were given, which sums may not be. */
+/* Defines a loop with a contiguous output.  The first two numbers are copied, because sums may
+ * differ from them. */
 #define RANGE(name, type, number, value_of, put_block)                                         \
     static void name##_range(char **args, const intptr_t *dimensions, const intptr_t *strides, \
                              void *data)                                                       \

@@ -1,42 +1,42 @@
-/* search.c -- where values belong in a sorted table. */
+/* search.c -- finds the positions of values in a sorted table. */
 #include "cpu/kernels/search.h"
 
 #include "ir/instruction.h"
 
-#define TOGETHER 8 /* searches, so that each waits for memory while the others do */
+#define TOGETHER 8 /* searches, which then wait for memory at the same time */
 
 #define LESS(a, b)       ((a) < (b))
 #define FLOAT_LESS(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
 
 #define ELEMENT(i) (*(const type *)(const void *)(table + (i) * stride))
 
-/* No branch depends on an element.  Every search begins with the same number of elements, of
- * which each step leaves out as many. */
-#define SEARCH(name, element, side, IS_BEFORE)                                              \
-    static void search_##side##_##name(char **args, const intptr_t *dimensions,             \
-                                       const intptr_t *strides, void *data)                 \
-    {                                                                                       \
-        typedef element type;                                                               \
-        const struct mx_instruction *in = data;                                             \
-        const char *table = args[1];                                                        \
-        const intptr_t stride = in->indexing.strides[0], n = dimensions[0];                 \
-        for (intptr_t at = 0; at < n; at += TOGETHER) {                                     \
-            const int count = n - at < TOGETHER ? (int)(n - at) : TOGETHER;                 \
-            type values[TOGETHER];                                                          \
-            intptr_t places[TOGETHER] = {0}, left = in->indexing.sizes[0];                  \
-            for (int k = 0; k < TOGETHER; k++)                                              \
-                values[k] =                                                                 \
-                    *(const type *)(const void *)(args[0] +                                 \
-                                                  (at + (k < count ? k : 0)) * strides[0]); \
-            for (; left > 1; left -= left / 2)                                              \
-                for (int k = 0; k < TOGETHER; k++)                                          \
-                    places[k] += IS_BEFORE(ELEMENT(places[k] + left / 2 - 1), values[k])    \
-                                     ? left / 2                                             \
-                                     : 0;                                                   \
-            for (int k = 0; k < count; k++)                                                 \
-                *(int64_t *)(void *)(args[2] + (at + k) * strides[2]) =                     \
-                    places[k] + (IS_BEFORE(ELEMENT(places[k]), values[k]) ? 1 : 0);         \
-        }                                                                                   \
+/* No branch depends on an element.  All searches begin with the same number of elements, and
+ * each step excludes the same number of them. */
+#define SEARCH(name, element, side, IS_BEFORE)                                                 \
+    static void search_##side##_##name(char **args, const intptr_t *dimensions,                \
+                                       const intptr_t *strides, void *data)                    \
+    {                                                                                          \
+        typedef element type;                                                                  \
+        const struct mx_instruction *in = data;                                                \
+        const char *table = args[1];                                                           \
+        const intptr_t stride = in->indexing.strides[0], n = dimensions[0];                    \
+        for (intptr_t at = 0; at < n; at += TOGETHER) {                                        \
+            const int count = n - at < TOGETHER ? (int)(n - at) : TOGETHER;                    \
+            type values[TOGETHER];                                                             \
+            intptr_t positions[TOGETHER] = {0}, left = in->indexing.sizes[0];                  \
+            for (int k = 0; k < TOGETHER; k++)                                                 \
+                values[k] =                                                                    \
+                    *(const type *)(const void *)(args[0] +                                    \
+                                                  (at + (k < count ? k : 0)) * strides[0]);    \
+            for (; left > 1; left -= left / 2)                                                 \
+                for (int k = 0; k < TOGETHER; k++)                                             \
+                    positions[k] += IS_BEFORE(ELEMENT(positions[k] + left / 2 - 1), values[k]) \
+                                        ? left / 2                                             \
+                                        : 0;                                                   \
+            for (int k = 0; k < count; k++)                                                    \
+                *(int64_t *)(void *)(args[2] + (at + k) * strides[2]) =                        \
+                    positions[k] + (IS_BEFORE(ELEMENT(positions[k]), values[k]) ? 1 : 0);      \
+        }                                                                                      \
     }
 
 #define NOT_AFTER(a, b)       (!LESS(b, a))

@@ -1,9 +1,10 @@
 #pragma once
-/* search.h -- where values belong in a sorted table. */
+/* search.h -- finds the positions of values in a sorted table. */
 #include "ir/dtypes.h"
 
-/* A loop over values, the table and the output, int64: the place of the first element that is
- * not less than the value or, for the right side, that is greater; NaN is the greatest.  Its
- * data is the instruction, whose indexing tells of the table.  NULL for other dtypes than
- * integers, float32 and float64. */
+/* Returns a loop over values, the table and the output, which is int64: the position of the
+ * first element that is not less than the value or, for the right side, that is greater.  NaN
+ * is greater than all numbers.  The data argument of the loop is the instruction, whose
+ * `indexing` describes the table.  Returns NULL for dtypes other than integers, float32 and
+ * float64. */
 mx_loop_function mx_search_loop(int dtype, bool is_right);

@@ -1,4 +1,4 @@
-/* argreduce.c -- the place of the first least or greatest element: lines, or pieces of them. */
+/* argreduce.c -- groups that are one argmax or argmin. */
 #include "cpu/plan/argreduce.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cpu/kernels/copies.h"
 
-#define PACKED_BYTES   32768 /* of a line that is scattered: what is copied at once */
+#define PACKED_BYTES   32768 /* of a line with gaps, copied together */
 #define CHUNK_ELEMENTS 16384
 
 static int axis_of(const struct mx_program *program)
@@ -46,8 +46,8 @@ int mx_argreduce_plan(struct mx_program *program)
     return MX_OK;
 }
 
-/* The places that won their pieces come first in memory, and then what is there. */
-static intptr_t *places_of(const struct mx_program *program)
+/* The state holds the winning index of each piece, and behind these the winning elements. */
+static intptr_t *winners_of(const struct mx_program *program)
 {
     return (intptr_t *)(void *)program->state;
 }
@@ -58,7 +58,7 @@ static char *value_of(const struct mx_program *program, intptr_t block)
            block * program->accesses[0].itemsize;
 }
 
-/* The first element of a unit in the input, and its result in the output. */
+/* Sets data to the first element of a unit in the input, and its result in the output. */
 static void find_unit(const struct mx_program *program, intptr_t unit, char **data)
 {
     data[0] = program->accesses[0].data;
@@ -73,13 +73,14 @@ static void find_unit(const struct mx_program *program, intptr_t unit, char **da
     }
 }
 
+/* Returns the position of the winner among n values. */
 static intptr_t search(const struct mx_program *program, char *values, intptr_t n)
 {
     const struct mx_loop *loop = &program->calls[0].instruction->loop;
-    intptr_t place = 0, strides[] = {program->accesses[0].itemsize, 0};
-    char *args[] = {values, (char *)&place};
+    intptr_t position = 0, strides[] = {program->accesses[0].itemsize, 0};
+    char *args[] = {values, (char *)&position};
     loop->function(args, &n, strides, loop->data);
-    return place;
+    return position;
 }
 
 static void run_block(const struct mx_program *program, intptr_t block, char *scratch)
@@ -97,13 +98,14 @@ static void run_block(const struct mx_program *program, intptr_t block, char *sc
         mx_copy_block(scratch, &packed, values, &step, &n, 1, from->itemsize);
         values = scratch;
     }
-    intptr_t place = search(program, values, n);
+    intptr_t position = search(program, values, n);
     if (program->n_pieces == 1) {
-        memcpy(data[1], &place, sizeof place);
+        memcpy(data[1], &position, sizeof position);
         return;
     }
-    places_of(program)[block] = begin + place;
-    memcpy(value_of(program, block), values + place * from->itemsize, (size_t)from->itemsize);
+    winners_of(program)[block] = begin + position;
+    memcpy(value_of(program, block), values + position * from->itemsize,
+           (size_t)from->itemsize);
 }
 
 void mx_argreduce_run_chunk(const struct mx_program *program, size_t chunk, char *scratch)
@@ -121,6 +123,6 @@ void mx_argreduce_finish(const struct mx_program *program)
         char *data[2];
         find_unit(program, block / n, data);
         intptr_t winner = search(program, value_of(program, block), n);
-        memcpy(data[1], &places_of(program)[block + winner], sizeof(intptr_t));
+        memcpy(data[1], &winners_of(program)[block + winner], sizeof(intptr_t));
     }
 }

@@ -1,21 +1,21 @@
-/* blocks.c -- the axes of a program in the order of memory, and the blocks that they are cut
- * into. */
+/* blocks.c -- sorts the axes of a program into the order of memory, and cuts them into blocks.
+ */
 #include "cpu/plan/blocks.h"
 
 #include "base/axes.h"
 
-#define CACHE_BYTES    24576 /* of the first-level cache, for what a block touches */
-#define MIN_BLOCK      256   /* elements */
-#define MAX_BLOCK      4096
-#define ROW_BYTES      32768 /* of results that a reduction comes back to */
-#define SHORT_AXIS     48    /* an innermost axis up to this is made part of larger blocks */
+#define CACHE_BYTES 24576 /* of the first-level cache, for the operands of a block */
+#define MIN_BLOCK   256   /* elements */
+#define MAX_BLOCK   4096
+#define ROW_BYTES   32768 /* of a row of results, to which a reduction returns for each strip */
+#define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
 #define CHUNK_ELEMENTS 16384
 
 /* -- Axes -------------------------------------------------------------------------- */
 
-static bool is_memory(const struct mx_access *access) { return access->place == MX_DIRECT; }
+static bool is_memory(const struct mx_access *access) { return access->kind == MX_DIRECT; }
 
-/* The axes as all operands in memory have them. */
+/* Returns the axes, with the strides of all operands that are in memory. */
 static struct mx_axes axes_of(struct mx_program *program, intptr_t **strides)
 {
     struct mx_axes axes = {&program->ndim, program->shape, &program->reduced, 0, strides};
@@ -40,7 +40,7 @@ static bool has_ranges(const struct mx_program *program)
     return false;
 }
 
-/* An axis along which all operands go backwards is gone through from its other end. */
+/* Reverses each axis along which the strides of all operands are negative. */
 static void turn_axes(struct mx_program *program)
 {
     for (int i = 0; i < program->ndim; i++) {
@@ -72,21 +72,21 @@ void mx_blocks_merge_axes(struct mx_program *program)
 
 /* -- Blocks ------------------------------------------------------------------------ */
 
-/* Elements of a block for which all operands fit the cache. */
+/* Returns the number of elements of a block for which all operands fit the cache. */
 static intptr_t block_size(const struct mx_program *program)
 {
     intptr_t bytes = 1;
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];
-        if (access->place == MX_SCRATCH || access->strides[program->ndim - 1] != 0)
+        if (access->kind == MX_SCRATCH || access->strides[program->ndim - 1] != 0)
             bytes += access->itemsize;
     }
     intptr_t size = CACHE_BYTES / bytes / MX_CACHE_LINE * MX_CACHE_LINE;
     return size < MIN_BLOCK ? MIN_BLOCK : size > MAX_BLOCK ? MAX_BLOCK : size;
 }
 
-/* Reductions go along the innermost axis, or along others with a row of results: either
- * way a long one. */
+/* Makes a long axis the innermost one, as a reduction either goes along it or keeps a row of
+ * results for it. */
 static void choose_reduced_row(struct mx_program *program)
 {
     int last = program->ndim - 1, longest = last;
@@ -101,7 +101,7 @@ static void choose_reduced_row(struct mx_program *program)
     }
 }
 
-static int largest_item(const struct mx_program *program)
+static int largest_itemsize(const struct mx_program *program)
 {
     int itemsize = 1;
     for (int a = 0; a < program->n_accesses; a++)
@@ -119,16 +119,19 @@ static void cut_into_blocks(struct mx_program *program)
     intptr_t inner = 1;
     while (!reduces && split > 0 && inner * program->shape[split] <= SHORT_AXIS)
         inner *= program->shape[split--];
-    bool comes_back = reduces && !mx_is_reduced(program, split);
+    bool keeps_row = reduces && !mx_is_reduced(program, split);
     intptr_t size = block_size(program);
-    if (comes_back && program->n_calls <= 2)
-        size = ROW_BYTES / largest_item(program); /* long ones: memory is read in one go */
+    if (keeps_row && program->n_calls <= 2)
+        size = ROW_BYTES /
+               largest_itemsize(program); /* long rows, so that memory is read sequentially */
     else if (program->n_calls == 1 && inner == 1)
-        size = CHUNK_ELEMENTS; /* a loop alone just streams */
+        size = CHUNK_ELEMENTS; /* a single loop uses no element twice */
     intptr_t length = size / inner, n = program->shape[split];
     program->n_pieces = (n + length - 1) / length;
     program->length = (n + program->n_pieces - 1) / program->n_pieces;
     program->n_pieces = (n + program->length - 1) / program->length;
+    MX_ASSERT(program->length > 0 && (program->n_pieces - 1) * program->length < n &&
+              n <= program->n_pieces * program->length);
     program->split = split;
     program->inner = inner;
     program->n_blocks = program->n_pieces;
@@ -136,7 +139,7 @@ static void cut_into_blocks(struct mx_program *program)
         program->n_blocks *= program->shape[i];
 }
 
-/* Whether one stride leads through all elements of a block, and which. */
+/* Sets the stride of an access.  Returns whether it leads through all elements of a block. */
 static bool has_block_stride(const struct mx_program *program, struct mx_access *access)
 {
     int last = program->ndim - 1;
@@ -147,26 +150,27 @@ static bool has_block_stride(const struct mx_program *program, struct mx_access 
     return true;
 }
 
-/* With these, NumPy's loops that tell NaN, infinity and signs go wrong: in NumPy 2.4
- * numpy.isnan(x, out=y[::2]) is not numpy.isnan(x). */
-static bool is_scattered_truth(const struct mx_access *access)
+/* Returns whether a bool output has gaps.  NumPy's loops for isnan, isinf, isfinite and signbit
+ * write such outputs wrongly: in NumPy 2.4, numpy.isnan(x, out=y[::2]) differs from
+ * numpy.isnan(x). */
+static bool is_bool_with_gaps(const struct mx_access *access)
 {
     return access->is_stored && access->itemsize == 1 && access->stride != 1;
 }
 
-static void settle_accesses(struct mx_program *program)
+static void choose_access_kinds(struct mx_program *program)
 {
     for (int a = 0; a < program->n_accesses; a++) {
         struct mx_access *access = &program->accesses[a];
-        if (access->place == MX_DIRECT &&
-            (!has_block_stride(program, access) || is_scattered_truth(access)))
-            access->place = MX_PACKED;
+        if (access->kind == MX_DIRECT &&
+            (!has_block_stride(program, access) || is_bool_with_gaps(access)))
+            access->kind = MX_PACKED;
     }
 }
 
 /* -- Chunks ------------------------------------------------------------------------ */
 
-static void share_blocks(struct mx_program *program)
+static void distribute_blocks(struct mx_program *program)
 {
     intptr_t n = CHUNK_ELEMENTS / (program->length * program->inner);
     program->blocks_per_chunk = n > 0 ? n : 1;
@@ -180,6 +184,6 @@ void mx_blocks_plan(struct mx_program *program)
     turn_axes(program);
     mx_blocks_merge_axes(program);
     cut_into_blocks(program);
-    settle_accesses(program);
-    share_blocks(program);
+    choose_access_kinds(program);
+    distribute_blocks(program);
 }

@@ -1,12 +1,11 @@
 #pragma once
-/* blocks.h -- the axes of a program in the order of memory, and the blocks that they are cut
- * into.
+/* blocks.h -- sorts the axes of a program into the order of memory, and cuts them into blocks.
  */
-#include "cpu/plan/program.h"
+#include "cpu/plan/plan.h"
 
-/* Axes that lie one after the other in all operands become one. */
+/* Merges axes that follow each other without a gap in all operands. */
 void mx_blocks_merge_axes(struct mx_program *program);
 
-/* Sorts and merges the axes, cuts them into blocks, finds which operands a block goes through
- * with one stride, and hands out the blocks in chunks. */
+/* Sorts and merges the axes and cuts them into blocks.  Finds the operands in which a block has
+ * a single stride, and distributes the blocks among chunks. */
 void mx_blocks_plan(struct mx_program *program);

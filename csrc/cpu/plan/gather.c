@@ -1,16 +1,17 @@
-/* gather.c -- elements that indices find, or whole rows of them. */
+/* gather.c -- copies the elements, or the rows of elements, that indices select. */
 #include "cpu/plan/gather.h"
 
 #include <string.h>
 
 #include "cpu/kernels/copies.h"
 #include "cpu/kernels/indices.h"
+#include "cpu/plan/points.h"
 
 #define CHUNK_ELEMENTS 16384
 
 /* -- Elements ---------------------------------------------------------------------- */
 
-/* out[i] = the element of table at offsets[i]. */
+/* Sets out[i] to the element of table at offsets[i]. */
 static void take(const char *table, const int64_t *offsets, intptr_t n, char *out,
                  intptr_t stride, int itemsize)
 {
@@ -48,7 +49,7 @@ void mx_gather_loop(char **args, const intptr_t *dimensions, const intptr_t *str
     char *indices[MX_MAX_INDICES];
     if (indexing->n == 1 && strides[0] == sizeof(int64_t) && strides[out] == itemsize &&
         indexing->bounds < MX_TAKE_BOUNDS) {
-        mx_index_kernels()->takes[indexing->bounds][mx_size_number(itemsize)](
+        mx_index_kernels()->takes[indexing->bounds][mx_index_size_number(itemsize)](
             args[table], indexing->strides[0], indexing->sizes[0],
             (const int64_t *)(const void *)args[0], args[out], n);
         return;
@@ -65,100 +66,14 @@ void mx_gather_loop(char **args, const intptr_t *dimensions, const intptr_t *str
 
 /* -- Rows -------------------------------------------------------------------------- */
 
-/* Whether the elements of a row follow each other in memory. */
-static bool is_run(const struct mx_rows *rows, const struct mx_program *program, int access)
-{
-    intptr_t stride = program->accesses[access].itemsize;
-    for (int i = rows->n_row_axes - 1; i >= 0; i--) {
-        if (program->accesses[access].strides[rows->row_axes[i]] != stride)
-            return false;
-        stride *= program->shape[rows->row_axes[i]];
-    }
-    return true;
-}
-
-void mx_rows_find(struct mx_rows *rows, const struct mx_program *program, int indexed,
-                  int other)
-{
-    *rows = (struct mx_rows){.n_points = 1, .size = 1};
-    for (int i = 0; i < program->ndim; i++) {
-        if (program->accesses[indexed].strides[i] != 0 && program->shape[i] > 1) {
-            rows->row_axes[rows->n_row_axes++] = i;
-            rows->size *= program->shape[i];
-        } else {
-            rows->point_axes[rows->n_point_axes++] = i;
-            rows->n_points *= program->shape[i];
-        }
-    }
-    rows->is_contiguous =
-        is_run(rows, program, indexed) && (other < 0 || is_run(rows, program, other));
-}
-
-void mx_points_find(struct mx_points *points, const struct mx_rows *rows,
-                    const struct mx_program *program, intptr_t first, intptr_t end)
-{
-    memset(points->at, 0, sizeof points->at);
-    points->n = end - first;
-    for (int i = rows->n_point_axes - 1; i >= 0; i--) {
-        int axis = rows->point_axes[i];
-        points->at[axis] = first % program->shape[axis];
-        first /= program->shape[axis];
-        intptr_t left = program->shape[axis] - points->at[axis];
-        if (i == rows->n_point_axes - 1 && points->n > left)
-            points->n = left;
-    }
-    if (points->n > MX_INDEX_BLOCK)
-        points->n = MX_INDEX_BLOCK;
-}
-
-char *mx_points_data(const struct mx_points *points, const struct mx_program *program,
-                     int access)
-{
-    char *data = program->accesses[access].data;
-    for (int i = 0; i < program->ndim; i++)
-        data += points->at[i] * program->accesses[access].strides[i];
-    return data;
-}
-
-intptr_t mx_points_offsets(const struct mx_points *points, const struct mx_rows *rows,
-                           const struct mx_program *program, int64_t *offsets, int64_t *places)
-{
-    const struct mx_indexing *indexing = &program->calls[0].instruction->indexing;
-    const int *accesses = program->calls[0].accesses;
-    char *indices[MX_MAX_INDICES];
-    intptr_t strides[MX_MAX_INDICES];
-    for (int k = 0; k < indexing->n; k++) {
-        indices[k] = mx_points_data(points, program, accesses[k]);
-        strides[k] = program->accesses[accesses[k]].strides[mx_points_axis(rows)];
-    }
-    return mx_index_offsets(indexing, indices, strides, points->n, offsets, places);
-}
-
-intptr_t mx_row_offset(const struct mx_rows *rows, const struct mx_access *access,
-                       const intptr_t *at)
-{
-    intptr_t offset = 0;
-    for (int i = 0; i < rows->n_row_axes; i++)
-        offset += at[i] * access->strides[rows->row_axes[i]];
-    return offset;
-}
-
-bool mx_row_next(const struct mx_rows *rows, const struct mx_program *program, intptr_t *at)
-{
-    for (int i = rows->n_row_axes - 1; i >= 0; i--) {
-        if (++at[i] < program->shape[rows->row_axes[i]])
-            return true;
-        at[i] = 0;
-    }
-    return false;
-}
+/* -- Rows -------------------------------------------------------------------------- */
 
 void mx_gather_plan(struct mx_program *program)
 {
     struct mx_rows rows;
     const int *accesses = program->calls[0].accesses;
     int table = program->calls[0].instruction->nin - 1;
-    mx_rows_find(&rows, program, accesses[table], accesses[table + 1]);
+    mx_points_find_rows(&rows, program, accesses[table], accesses[table + 1]);
     intptr_t length = CHUNK_ELEMENTS / rows.size;
     program->length = length > 1 ? length : 1;
     program->n_blocks = rows.n_points;
@@ -172,7 +87,7 @@ static void copy_rows(const char *table, const int64_t *offsets, intptr_t n, cha
         memcpy(out + i * stride, table + offsets[i], nbytes);
 }
 
-/* One element of all rows after the other. */
+/* Copies the first element of all rows, then the second of all, and so on. */
 static void take_scattered_rows(const struct mx_program *program, const struct mx_rows *rows,
                                 const char *table, const int64_t *offsets, intptr_t n,
                                 char *out, intptr_t stride)
@@ -183,9 +98,9 @@ static void take_scattered_rows(const struct mx_program *program, const struct m
     const struct mx_access *to = &program->accesses[accesses[in->nin]];
     intptr_t at[MX_MAX_NDIM] = {0};
     do
-        take(table + mx_row_offset(rows, from, at), offsets, n,
-             out + mx_row_offset(rows, to, at), stride, to->itemsize);
-    while (mx_row_next(rows, program, at));
+        take(table + mx_points_row_offset(rows, from, at), offsets, n,
+             out + mx_points_row_offset(rows, to, at), stride, to->itemsize);
+    while (mx_points_next_in_row(rows, program, at));
 }
 
 void mx_gather_run_chunk(const struct mx_program *program, size_t chunk)
@@ -195,7 +110,7 @@ void mx_gather_run_chunk(const struct mx_program *program, size_t chunk)
     int table = in->nin - 1, out = in->nin;
     struct mx_rows rows;
     struct mx_points points;
-    mx_rows_find(&rows, program, accesses[table], accesses[out]);
+    mx_points_find_rows(&rows, program, accesses[table], accesses[out]);
     intptr_t first = (intptr_t)chunk * program->length, end = first + program->length;
     end = end < rows.n_points ? end : rows.n_points;
     intptr_t stride = program->accesses[accesses[out]].strides[mx_points_axis(&rows)];

@@ -1,10 +1,12 @@
-/* pairs.c -- the calls of a program that are one run with the next. */
+/* pairs.c -- finds calls of a program that one kernel can compute together with the next call.
+ */
 #include "cpu/plan/pairs.h"
 
 #include "cpu/kernels/compact.h"
 #include "ir/dtypes.h"
 #include "ir/ops.h"
 
+/* The tables mx_pair_kernels_base, _v3 and _v4 are defined in pair_kernels.c. */
 static mx_pair_kernel *find_pair(int itemsize, enum mx_pair_step first,
                                  enum mx_pair_step second, bool one_b, bool one_c)
 {
@@ -26,7 +28,7 @@ static int count_uses(const struct mx_program *program, int access)
     return uses;
 }
 
-/* The step that a call is, of floats all of one size; or MX_STEP_COUNT. */
+/* Returns the step that a call computes on floats of one size, or MX_STEP_COUNT. */
 static enum mx_pair_step step_of(const struct mx_call *call)
 {
     const struct mx_instruction *in = call->instruction;
@@ -40,13 +42,13 @@ static enum mx_pair_step step_of(const struct mx_call *call)
                                       : MX_STEP_COUNT;
 }
 
-/* The step with its operands in the other order. */
+/* Returns the step with its operands exchanged. */
 static enum mx_pair_step reverse(enum mx_pair_step step)
 {
     return step == MX_STEP_subtract ? MX_STEP_reversed : step;
 }
 
-/* Whether a run finds its elements there one after the other. */
+/* Returns whether the elements of an operand are contiguous within a block. */
 static bool is_contiguous(const struct mx_call *call, int k)
 {
     return call->strides[k] == call->instruction->operands[k].itemsize;
@@ -58,7 +60,7 @@ static void pair_with_next(struct mx_program *program, struct mx_call *call)
     enum mx_pair_step first = step_of(call), second = step_of(next);
     int between = call->accesses[2];
     if (first == MX_STEP_COUNT || second == MX_STEP_COUNT ||
-        program->accesses[between].place != MX_SCRATCH || count_uses(program, between) != 2 ||
+        program->accesses[between].kind != MX_SCRATCH || count_uses(program, between) != 2 ||
         (next->accesses[0] != between && next->accesses[1] != between))
         return;
     int a = is_contiguous(call, 0) ? 0 : 1, b = 1 - a, c = next->accesses[0] == between;
@@ -83,7 +85,8 @@ static void count_as_float64(const void *a, void *out, intptr_t n)
     *(double *)out = (double)mx_compact_count_true(a, n);
 }
 
-/* A cast of bools and their sum: whole numbers, which have no order. */
+/* Computes a cast of bools and their sum as one count.  Sums of whole numbers are exact, so
+ * their order does not matter. */
 static void count_for_next(struct mx_program *program, struct mx_call *call)
 {
     const struct mx_call *next = call + 1;
@@ -92,7 +95,7 @@ static void count_for_next(struct mx_program *program, struct mx_call *call)
     int dtype = cast->operands[1].dtype, between = call->accesses[1];
     if (cast->op != MX_COPY || cast->operands[0].dtype != MX_DTYPE_bool ||
         sum->kind != MX_REDUCE || sum->op != MX_OP_add || is_row_kept ||
-        next->accesses[0] != between || program->accesses[between].place != MX_SCRATCH ||
+        next->accesses[0] != between || program->accesses[between].kind != MX_SCRATCH ||
         count_uses(program, between) != 2 || !is_contiguous(call, 0))
         return;
     call->count = dtype == MX_DTYPE_int64     ? count_as_int64

@@ -1,6 +1,7 @@
 #pragma once
-/* pairs.h -- the calls of a program that are one run with the next. */
-#include "cpu/plan/program.h"
+/* pairs.h -- finds calls of a program that one kernel can compute together with the next call.
+ */
+#include "cpu/plan/plan.h"
 
-/* Each call is in one pair at most.  After all that settles where operands are. */
+/* Each call is in one pair at most.  Runs after the accesses and their strides are final. */
 void mx_pairs_find(struct mx_program *program);

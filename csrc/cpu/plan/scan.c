@@ -1,14 +1,14 @@
-/* scan.c -- running results along an axis: lines, or rows of them. */
+/* scan.c -- groups that are one scan: running results along an axis. */
 #include "cpu/plan/scan.h"
 
 #include "cpu/kernels/copies.h"
 
-#define ROW_PIECE      1024 /* elements of a row, which stay in the cache from step to step */
+#define ROW_PIECE      1024 /* elements of a row, which stay in the cache between steps */
 #define CHUNK_ELEMENTS 16384
 
 static intptr_t magnitude(intptr_t x) { return x < 0 ? -x : x; }
 
-/* The axis across which memory moves least; -1 where that is the axis of the scan. */
+/* Returns the axis with the smallest stride, or -1 if that is the axis of the scan. */
 static int find_row(const struct mx_program *program, int axis)
 {
     const intptr_t *strides = program->accesses[1].strides;
@@ -42,7 +42,8 @@ void mx_scan_plan(struct mx_program *program)
         (size_t)((n_units + program->blocks_per_chunk - 1) / program->blocks_per_chunk);
 }
 
-/* The first elements of a unit in the input and in the output, and the length of its row. */
+/* Sets data to the first elements of a unit in the input and in the output.  Returns the length
+ * of its row. */
 static intptr_t find_unit(const struct mx_program *program, int axis, intptr_t number,
                           char **data)
 {

@@ -1,11 +1,10 @@
 #pragma once
 /* scan.h -- groups that are one scan: running results along an axis.
  *
- * Each result comes from the one before it, so a scan is cut across its axis alone: into
- * units, which are single lines along the axis or, where memory lies across it, rows of them
- * side by side.
+ * Each result depends on the one before it, so a scan is divided only across its axis.  A unit
+ * is a single line along the axis or, where memory lies across it, a row of lines side by side.
  */
-#include "cpu/plan/program.h"
+#include "cpu/plan/plan.h"
 
 /* Plans the chunks of a program whose only call is a scan. */
 void mx_scan_plan(struct mx_program *program);

@@ -1,4 +1,4 @@
-/* scatter.c -- elements that indices find are updated. */
+/* scatter.c -- groups that are one scatter: the elements that indices select are updated. */
 #include "cpu/plan/scatter.h"
 
 #include <stdlib.h>
@@ -7,40 +7,43 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cpu/kernels/indices.h"
-#include "cpu/plan/gather.h"
+#include "cpu/plan/points.h"
 #include "cpu/threads/thread_pool.h"
 
-#define SHARED_ELEMENTS 65536 /* updated: for fewer it is not worth to wake another thread */
-#define COLUMN_BYTES    2048  /* of a row, that a thread has at least */
-#define KEPT_BLOCK      512
-#define N_SAMPLES       512
-#define COPY_BYTES      (128 << 10) /* of elements, that the caches have for each thread */
-#define UPDATES_PER_ELEMENT 8       /* where a copy of it is worth it */
-#define NEAR_BYTES (16 << 20)       /* of elements that are found without waiting for memory */
+#define SHARED_ELEMENTS \
+    65536 /* updates: for fewer, waking another thread costs more than it saves */
+#define COLUMN_BYTES        2048 /* of a row: the least that a thread updates */
+#define SELECTED_BLOCK      512
+#define N_SAMPLES           512
+#define COPY_BYTES          (128 << 10) /* of elements that fit the caches of each thread */
+#define UPDATES_PER_ELEMENT 8           /* from which on a copy pays */
+#define NEAR_BYTES (16 << 20) /* of elements that are accessed without waiting for memory */
 
 static int dtype_of(const struct mx_instruction *scatter)
 {
     return scatter->operands[scatter->nin].dtype;
 }
 
-/* How the parts share the work. */
+/* How the work is divided among the parts. */
 enum sharing {
-    BY_ELEMENTS, /* each updates those between its limits */
-    BY_COLUMNS,  /* of rows */
-    BY_INDICES,  /* each updates a copy of its own */
+    BY_ELEMENTS, /* each part updates the elements between its limits */
+    BY_COLUMNS,  /* each part updates some columns of the rows */
+    BY_INDICES,  /* each part takes some of the indices and updates its copy */
 };
 
-/* What is settled before the parts run. */
+/* The plan of a scatter, which is the state of its program. */
 struct scatter {
     struct mx_rows rows;
     enum sharing sharing;
-    bool is_direct;        /* one run over all indices as they are */
-    intptr_t value_step;   /* from element to element of a row of values; itemsize or 0 */
-    mx_update_kernel *run; /* NULL: the loop */
+    bool is_direct;        /* one kernel call takes all indices as they are */
+    intptr_t value_step;   /* bytes between the values of a row: itemsize or 0 */
+    mx_update_kernel *run; /* NULL: the loop updates */
     mx_update_row *row;
-    intptr_t limits[MX_MAX_THREADS + 1]; /* offsets where the elements of each part begin */
+    intptr_t
+        limits[MX_MAX_THREADS + 1]; /* the offsets at which the elements of each part begin */
     size_t copy_size;
-    char copies[]; /* of the elements, for all parts but the first */
+    char copies[]; /* of the elements, for all parts but the first, which updates them directly
+                    */
 };
 
 static struct scatter *scatter_of(const struct mx_program *program)
@@ -63,7 +66,7 @@ static char *copy_of(const struct mx_program *program, size_t part)
     return (char *)first + (part - 1) * scatter->copy_size;
 }
 
-/* Whether all indices are in bounds and none is negative; they are there by now. */
+/* Returns whether all indices are in bounds and none is negative.  They are computed by now. */
 static bool are_plain(const struct mx_program *program, const struct mx_rows *rows)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
@@ -76,7 +79,7 @@ static bool are_plain(const struct mx_program *program, const struct mx_rows *ro
     return least >= 0 && most < in->indexing.sizes[0];
 }
 
-/* Whether one run can go over all indices as they are. */
+/* Returns whether one kernel call can take all indices as they are. */
 static bool is_direct(const struct mx_program *program, const struct mx_rows *rows)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
@@ -94,18 +97,18 @@ static int compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Limits between which about as many updates lie, as far as samples tell; whether these are of
- * places far from each other. */
+/* Sets limits between which samples of the indices show about equally many updates.  Returns
+ * whether the samples are spread over memory. */
 static bool choose_limits(const struct mx_program *program, int n_parts)
 {
     struct scatter *scatter = scatter_of(program);
     intptr_t samples[N_SAMPLES], n = 0;
     for (int s = 0; s < N_SAMPLES; s++) {
         struct mx_points points;
-        int64_t offset, place;
+        int64_t offset, position;
         intptr_t first = scatter->rows.n_points / N_SAMPLES * s;
         mx_points_find(&points, &scatter->rows, program, first, first + 1);
-        if (mx_points_offsets(&points, &scatter->rows, program, &offset, &place) > 0)
+        if (mx_points_offsets(&points, &scatter->rows, program, &offset, &position) > 0)
             samples[n++] = offset;
     }
     qsort(samples, (size_t)n, sizeof *samples, compare);
@@ -119,9 +122,9 @@ static bool choose_limits(const struct mx_program *program, int n_parts)
     return n_lines >= N_SAMPLES * 3 / 4;
 }
 
-/* Whether one step leads through the values of a row, and which. */
-static bool has_value_step(const struct mx_program *program, const struct mx_rows *rows,
-                           intptr_t *step)
+/* Sets the step between the values of a row.  Returns whether the row is one value. */
+static bool has_single_value(const struct mx_program *program, const struct mx_rows *rows,
+                             intptr_t *step)
 {
     const struct mx_access *values =
         access_of(program, values_of(program->calls[0].instruction));
@@ -132,8 +135,8 @@ static bool has_value_step(const struct mx_program *program, const struct mx_row
     return is_same;
 }
 
-/* Whether the elements are so few that an update takes no longer than to find out whose it is.
- */
+/* Returns whether the elements are so few that an update takes no longer than finding the part
+ * that it belongs to. */
 static bool is_nearby(const struct mx_instruction *in)
 {
     intptr_t extent = 0;
@@ -148,8 +151,8 @@ static bool is_integer(int dtype)
     return kind == 'i' || kind == 'u';
 }
 
-/* Whether the updates of integers, which come out the same in any order, are so many for each
- * element that copies are worth it. */
+/* Returns whether copies of the elements pay: the updates are of integers, so any order has the
+ * same result, and there are many of them for each element. */
 static bool is_worth_copies(const struct mx_instruction *in, const struct mx_rows *rows)
 {
     const struct mx_indexing *indexing = &in->indexing;
@@ -161,14 +164,14 @@ static bool is_worth_copies(const struct mx_instruction *in, const struct mx_row
            rows->n_points >= indexing->sizes[0] * UPDATES_PER_ELEMENT;
 }
 
-/* What leaves an element as it is. */
+/* Fills a copy with the neutral element of the update. */
 static void fill_copy(const struct mx_instruction *in, char *copy)
 {
     size_t size = (size_t)in->operands[in->nin].itemsize;
     bool is_signed = mx_dtype_get(dtype_of(in))->kind == 'i';
     unsigned char low[8] = {0}, neutral[8] = {0};
     if (is_signed)
-        low[size - 1] = 0x80; /* the least number, on a machine that begins with low bytes */
+        low[size - 1] = 0x80; /* the least number, in little-endian order */
     if (in->update == MX_UPDATE_MULTIPLY)
         neutral[0] = 1;
     for (size_t b = 0; b < size; b++) {
@@ -190,8 +193,8 @@ static size_t size_of_copy(const struct mx_program *program, const struct mx_row
     return (size + MX_CACHE_LINE - 1) / MX_CACHE_LINE * MX_CACHE_LINE;
 }
 
-/* How many parts, at most n_parts, are worth it where each has elements of its own: one, if to
- * find out whose an update is takes as long as to make it. */
+/* Returns how many parts pay if each has elements of its own, at most n_parts.  One part is
+ * best if finding the part of an update takes as long as the update. */
 static int count_parts_by_elements(const struct mx_program *program, int n_parts)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
@@ -208,9 +211,9 @@ int mx_scatter_plan(struct mx_program *program)
     const int *accesses = program->calls[0].accesses;
     struct scatter plan = {.sharing = BY_ELEMENTS};
     struct mx_rows *rows = &plan.rows;
-    mx_rows_find(rows, program, accesses[in->nin], accesses[values_of(in)]);
-    if (has_value_step(program, rows, &plan.value_step))
-        mx_rows_find(rows, program, accesses[in->nin], -1);
+    mx_points_find_rows(rows, program, accesses[in->nin], accesses[values_of(in)]);
+    if (has_single_value(program, rows, &plan.value_step))
+        mx_points_find_rows(rows, program, accesses[in->nin], -1);
     plan.run = mx_index_kernels()->updates[in->update][dtype_of(in)];
     plan.row = mx_index_kernels()->rows[in->update][dtype_of(in)];
     plan.is_direct = is_direct(program, rows);
@@ -238,7 +241,7 @@ int mx_scatter_plan(struct mx_program *program)
 
 /* -- Running ----------------------------------------------------------------------- */
 
-/* The calls of the loop for single elements. */
+/* Updates n elements with the loop. */
 static void run_loop(const struct mx_loop *loop, char *target, intptr_t step, char *values,
                      intptr_t value_step, intptr_t n)
 {
@@ -247,25 +250,25 @@ static void run_loop(const struct mx_loop *loop, char *target, intptr_t step, ch
     loop->function(args, &n, strides, loop->data);
 }
 
-/* Only the offsets of the part are kept; gives their number. */
-static intptr_t keep_between(intptr_t low, intptr_t high, intptr_t n, int64_t *offsets,
-                             int64_t *places)
+/* Keeps only the offsets between the limits of a part, and returns their number. */
+static intptr_t select_between(intptr_t low, intptr_t high, intptr_t n, int64_t *offsets,
+                               int64_t *positions)
 {
-    intptr_t kept = 0;
+    intptr_t n_kept = 0;
     for (intptr_t i = 0; i < n; i++) {
-        intptr_t offset = offsets[i], place = places[i];
-        offsets[kept] = offset;
-        places[kept] = place;
-        kept += offset >= low && offset < high;
+        intptr_t offset = offsets[i], position = positions[i];
+        offsets[n_kept] = offset;
+        positions[n_kept] = position;
+        n_kept += offset >= low && offset < high;
     }
-    return kept;
+    return n_kept;
 }
 
-/* A block of points that a part has to do with. */
+/* The points of a block that a part updates. */
 struct block {
     intptr_t n;
-    int64_t offsets[MX_INDEX_BLOCK], places[MX_INDEX_BLOCK];
-    bool has_places; /* some are left out */
+    int64_t offsets[MX_INDEX_BLOCK], positions[MX_INDEX_BLOCK];
+    bool has_positions; /* some points are left out */
     char *target, *values;
     intptr_t stride; /* from value to value */
 };
@@ -277,15 +280,15 @@ static void find_block(const struct mx_program *program, const struct mx_points 
     const struct scatter *scatter = scatter_of(program);
     const struct mx_rows *rows = &scatter->rows;
     bool is_part = scatter->sharing == BY_ELEMENTS && program->n_chunks > 1;
-    block->n = mx_points_offsets(points, rows, program, block->offsets, block->places);
+    block->n = mx_points_offsets(points, rows, program, block->offsets, block->positions);
     bool are_all = block->n == points->n;
-    block->has_places = !are_all || is_part;
+    block->has_positions = !are_all || is_part;
     if (is_part && are_all)
         for (intptr_t i = 0; i < block->n; i++)
-            block->places[i] = i;
+            block->positions[i] = i;
     if (is_part)
-        block->n = keep_between(scatter->limits[part], scatter->limits[part + 1], block->n,
-                                block->offsets, block->places);
+        block->n = select_between(scatter->limits[part], scatter->limits[part + 1], block->n,
+                                  block->offsets, block->positions);
     block->target = mx_points_data(points, program, program->calls[0].accesses[in->nin]);
     block->values = mx_points_data(points, program, program->calls[0].accesses[values_of(in)]);
     block->stride = access_of(program, values_of(in))->strides[mx_points_axis(rows)];
@@ -300,9 +303,10 @@ static void update_elements(const struct mx_program *program, const struct block
     _Alignas(16) char packed[MX_INDEX_BLOCK * 16];
     int itemsize = in->operands[in->nin].itemsize;
     intptr_t stride = block->stride;
-    if (block->has_places && stride != 0) {
-        mx_take_kernel *take = mx_index_kernels()->takes[MX_PLAIN][mx_size_number(itemsize)];
-        take(values, stride, 0, block->places, packed, block->n);
+    if (block->has_positions && stride != 0) {
+        mx_take_kernel *take =
+            mx_index_kernels()->takes[MX_PLAIN][mx_index_size_number(itemsize)];
+        take(values, stride, 0, block->positions, packed, block->n);
         values = packed;
         stride = itemsize;
     }
@@ -330,8 +334,8 @@ static void update_rows(const struct mx_program *program, const struct block *bl
     char *target = block->target + begin * itemsize;
     char *values = block->values + begin * scatter->value_step;
     for (intptr_t i = 0; i < block->n; i++) {
-        intptr_t place = block->has_places ? block->places[i] : i;
-        char *to = target + block->offsets[i], *from = values + place * block->stride;
+        intptr_t position = block->has_positions ? block->positions[i] : i;
+        char *to = target + block->offsets[i], *from = values + position * block->stride;
         if (scatter->row)
             scatter->row(to, from, scatter->value_step, end - begin);
         else
@@ -339,7 +343,7 @@ static void update_rows(const struct mx_program *program, const struct block *bl
     }
 }
 
-/* One element of all rows after the other. */
+/* Updates the first element of all rows, then the second of all, and so on. */
 static void update_scattered_rows(const struct mx_program *program, const struct block *block)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
@@ -348,13 +352,13 @@ static void update_scattered_rows(const struct mx_program *program, const struct
     const struct mx_access *from = access_of(program, values_of(in));
     intptr_t at[MX_MAX_NDIM] = {0};
     do
-        update_elements(program, block, block->target + mx_row_offset(rows, to, at),
-                        block->values + mx_row_offset(rows, from, at));
-    while (mx_row_next(rows, program, at));
+        update_elements(program, block, block->target + mx_points_row_offset(rows, to, at),
+                        block->values + mx_points_row_offset(rows, from, at));
+    while (mx_points_next_in_row(rows, program, at));
 }
 
-/* Of a part that updates the elements between its limits. */
-static void run_rematerializable(const struct mx_program *program, size_t part)
+/* Runs a part that updates the elements between its limits. */
+static void run_between_limits(const struct mx_program *program, size_t part)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
     const struct scatter *scatter = scatter_of(program);
@@ -365,14 +369,15 @@ static void run_rematerializable(const struct mx_program *program, size_t part)
     int64_t low = part == 0 ? 0 : scatter->limits[part] / step;
     int64_t high = part + 1 == program->n_chunks ? in->indexing.sizes[0]
                                                  : scatter->limits[part + 1] / step;
-    mx_keep_kernel *keep = mx_index_kernels()->keeps[mx_size_number(values->itemsize)];
-    int64_t kept[KEPT_BLOCK];
-    _Alignas(16) char kept_values[KEPT_BLOCK * 16];
-    for (intptr_t at = 0; at < n; at += KEPT_BLOCK) {
-        intptr_t count = n - at < KEPT_BLOCK ? n - at : KEPT_BLOCK;
-        count = keep(indices + at, count, low, high, values->data + at * stride, stride, kept,
-                     kept_values);
-        scatter->run(access_of(program, in->nin)->data, step, kept, kept_values,
+    mx_select_kernel *select =
+        mx_index_kernels()->selects[mx_index_size_number(values->itemsize)];
+    int64_t selected[SELECTED_BLOCK];
+    _Alignas(16) char selected_values[SELECTED_BLOCK * 16];
+    for (intptr_t at = 0; at < n; at += SELECTED_BLOCK) {
+        intptr_t count = n - at < SELECTED_BLOCK ? n - at : SELECTED_BLOCK;
+        count = select(indices + at, count, low, high, values->data + at * stride, stride,
+                       selected, selected_values);
+        scatter->run(access_of(program, in->nin)->data, step, selected, selected_values,
                      values->itemsize, count);
     }
 }
@@ -395,7 +400,7 @@ static void run_directly(const struct mx_program *program, size_t part)
 void mx_scatter_finish(const struct mx_program *program)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
-    /* A copy of differences was begun with 0. */
+    /* A copy of differences began with 0, so it is added. */
     enum mx_update update = in->update == MX_UPDATE_SUBTRACT ? MX_UPDATE_ADD : in->update;
     mx_update_row *row = mx_index_kernels()->rows[update][dtype_of(in)];
     for (size_t part = 1; part < program->n_chunks && scatter_of(program)->copy_size; part++)
@@ -408,7 +413,7 @@ void mx_scatter_run_chunk(const struct mx_program *program, size_t part)
     const struct mx_rows *rows = &scatter_of(program)->rows;
     if (scatter_of(program)->is_direct) {
         if (scatter_of(program)->sharing == BY_ELEMENTS && program->n_chunks > 1)
-            run_rematerializable(program, part);
+            run_between_limits(program, part);
         else
             run_directly(program, part);
         return;

@@ -1,8 +1,8 @@
-/* scratch.c -- the slots of scratch memory that temporaries and packed operands have. */
+/* scratch.c -- assigns slots of scratch memory to temporaries and packed operands. */
 #include "cpu/plan/scratch.h"
 
 struct slots {
-    size_t size; /* of the whole so far */
+    size_t size; /* of all slots so far */
     struct {
         size_t offset, size;
     } unused[MX_MAX_STEPS * 2];
@@ -31,7 +31,8 @@ static void give_slot(struct slots *slots, size_t offset, size_t size)
     }
 }
 
-/* Room for one block, and a line more so that blocks do not fall on the same lines. */
+/* Returns the size of a slot for one block.  One more cache line keeps the slots of different
+ * operands from mapping to the same lines of the cache. */
 static size_t slot_size(const struct mx_program *program, const struct mx_access *access)
 {
     size_t n = (size_t)(program->length * program->inner);
@@ -59,23 +60,24 @@ static bool is_first_use(const struct mx_program *program, int call, int access)
     return true;
 }
 
-/* A temporary takes over the slot of one that is used for the last time, as its loop would
- * work in place. */
+/* A temporary reuses the slot of one that the same call uses for the last time, as if the loop
+ * worked in place. */
 void mx_scratch_plan(struct mx_program *program)
 {
     struct slots slots = {0};
     for (int a = 0; a < program->n_accesses; a++) {
         struct mx_access *access = &program->accesses[a];
-        if (access->place == MX_PACKED)
+        if (access->kind == MX_PACKED)
             access->offset = take_slot(&slots, slot_size(program, access));
-        if (access->place != MX_DIRECT)
+        if (access->kind != MX_DIRECT)
             access->stride = access->itemsize;
     }
     for (int c = 0; c < program->n_calls; c++) {
         const struct mx_instruction *in = program->calls[c].instruction;
         const int *accesses = program->calls[c].accesses;
         for (int pass = 0; pass < 2; pass++) {
-            /* Before the outputs take slots, the slots of inputs of their size are free. */
+            /* The slots of inputs of the same itemsize are free before the outputs take slots,
+             * and the slots of all others only after that. */
             for (int k = 0; k < mx_operand_count(in); k++) {
                 struct mx_access *access = &program->accesses[accesses[k]];
                 bool is_seen = false;
@@ -83,16 +85,20 @@ void mx_scratch_plan(struct mx_program *program)
                     is_seen |= accesses[j] == accesses[k];
                 bool in_place = k < in->nin && in->nout == 1 &&
                                 access->itemsize == in->operands[in->nin].itemsize;
-                if (access->place == MX_SCRATCH && !is_seen && in_place == (pass == 0) &&
+                if (access->kind == MX_SCRATCH && !is_seen && in_place == (pass == 0) &&
                     last_use(program, accesses[k]) == c)
                     give_slot(&slots, access->offset, slot_size(program, access));
             }
             for (int k = in->nin; k < mx_operand_count(in) && pass == 0; k++) {
                 struct mx_access *access = &program->accesses[accesses[k]];
-                if (access->place == MX_SCRATCH && is_first_use(program, c, accesses[k]))
+                if (access->kind == MX_SCRATCH && is_first_use(program, c, accesses[k]))
                     access->offset = take_slot(&slots, slot_size(program, access));
             }
         }
     }
     program->scratch_size = slots.size;
+    for (int a = 0; a < program->n_accesses; a++)
+        MX_ASSERT(program->accesses[a].kind == MX_DIRECT ||
+                  program->accesses[a].offset + slot_size(program, &program->accesses[a]) <=
+                      slots.size);
 }

@@ -1,6 +1,6 @@
 #pragma once
-/* scratch.h -- scratch memory, in which a block has its temporaries and packed operands. */
-#include "cpu/plan/program.h"
+/* scratch.h -- scratch memory, which holds the temporaries and packed operands of one block. */
+#include "cpu/plan/plan.h"
 
-/* Gives each of them a slot for one block, once the blocks are cut. */
+/* Assigns each of them a slot with room for one block.  The blocks are already planned. */
 void mx_scratch_plan(struct mx_program *program);

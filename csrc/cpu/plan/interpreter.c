@@ -1,0 +1,140 @@
+/* interpreter.c -- runs the calls of a program on one block. */
+#include "cpu/plan/interpreter.h"
+
+#include "cpu/kernels/conditions.h"
+#include "cpu/kernels/copies.h"
+#include "cpu/plan/partial.h"
+
+/* -- Operands ---------------------------------------------------------------------- */
+
+static char *first_element(const struct mx_program *program, const struct mx_access *access,
+                           const struct mx_position *at)
+{
+    char *data = access->data;
+    for (int i = 0; i <= program->split; i++)
+        data += at->index[i] * access->strides[i];
+    return data;
+}
+
+/* Copies the elements of a block between memory and scratch memory, where they are packed. */
+static void move(const struct mx_program *program, const struct mx_access *access,
+                 const struct mx_position *at, char *packed, bool is_store)
+{
+    int ndim = program->ndim - program->split;
+    intptr_t shape[MX_MAX_NDIM], strides[MX_MAX_NDIM], stride = access->itemsize;
+    for (int i = ndim - 1; i >= 0; i--) {
+        shape[i] = i == 0 ? at->length : program->shape[program->split + i];
+        strides[i] = stride;
+        stride *= shape[i];
+    }
+    char *data = first_element(program, access, at);
+    const intptr_t *memory_strides = &access->strides[program->split];
+    if (is_store)
+        mx_copy_block(data, memory_strides, packed, strides, shape, ndim, access->itemsize);
+    else
+        mx_copy_block(packed, strides, data, memory_strides, shape, ndim, access->itemsize);
+}
+
+/* Returns the data argument of a call's loop. */
+static void *data_of(struct mx_instruction *in, const struct mx_position *at)
+{
+    switch (in->kind) {
+    case MX_ARANGE:
+        return (void *)(uintptr_t)&at->index[0];
+    case MX_BOUNDS_CHECK:
+    case MX_GATHER:
+        return in;
+    default:
+        return in->loop.data;
+    }
+}
+
+/* -- Times ------------------------------------------------------------------------- */
+
+static _Thread_local bool is_next_block_timed;
+
+void mx_interpreter_time_next_block(bool is_timed) { is_next_block_timed = is_timed; }
+
+/* Adds the time since begin to the samples of a call, and returns the time now. */
+static int64_t add_time(struct mx_call *call, int64_t begin)
+{
+    int64_t end = mx_now(), taken = end - begin;
+    int64_t shortest = atomic_load_explicit(&call->shortest, memory_order_relaxed);
+    atomic_fetch_add_explicit(&call->nanoseconds, taken, memory_order_relaxed);
+    atomic_fetch_add_explicit(&call->n_samples, 1, memory_order_relaxed);
+    if (shortest == 0 || taken < shortest) /* the sample of another thread may get lost */
+        atomic_store_explicit(&call->shortest, taken, memory_order_relaxed);
+    return end;
+}
+
+/* -- Calls ------------------------------------------------------------------------- */
+
+/* Notes the conditions met so far, before a call that clears them. */
+static void note_conditions(struct mx_program *program)
+{
+    int met = mx_conditions_met();
+    if (met)
+        atomic_fetch_or(&program->met, met);
+}
+
+/* Runs call number c on the n elements of a block, and the next call with it if one kernel
+ * computes both.  Returns the number of the last call that ran. */
+static int run_call(struct mx_program *program, int c, char **data,
+                    const struct mx_position *at, intptr_t n, struct mx_partial *partials,
+                    bool is_watched)
+{
+    struct mx_call *call = &program->calls[c];
+    struct mx_instruction *in = call->instruction;
+    char *args[MX_MAX_OPERANDS];
+    if (call->pair && !is_watched) {
+        const int *from = call->pair_accesses;
+        call->pair(data[from[0]], data[from[1]], data[from[2]], data[call[1].accesses[2]], n);
+        return c + 1;
+    }
+    if (call->count) {
+        char *number = data[call->accesses[1]];
+        call->count(data[call->accesses[0]], number, n);
+        mx_partial_add_block(program, call + 1, number, 0, 1, &partials[c + 1]);
+        return c + 1;
+    }
+    for (int k = 0; k < mx_operand_count(in); k++)
+        args[k] = data[call->accesses[k]];
+    if (in->loop.clears && !is_watched)
+        note_conditions(program);
+    if (in->kind == MX_REDUCE)
+        mx_partial_add_block(program, call, args[0], call->strides[0], n, &partials[c]);
+    else
+        in->loop.function(args, &n, call->strides, data_of(in, at));
+    if (is_watched)
+        mx_conditions_report(in);
+    return c;
+}
+
+void mx_interpreter_run_block(struct mx_program *program, const struct mx_position *at,
+                              char *scratch, struct mx_partial *partials, bool is_watched)
+{
+    char *data[program->n_accesses];
+    MX_ASSERT(at->length > 0 && at->length <= program->length);
+    MX_ASSERT(partials || program->n_reductions == 0);
+    for (int a = 0; a < program->n_accesses; a++) {
+        const struct mx_access *access = &program->accesses[a];
+        data[a] = access->kind == MX_DIRECT ? first_element(program, access, at)
+                                            : scratch + access->offset;
+        if (access->kind == MX_PACKED && access->is_loaded)
+            move(program, access, at, data[a], false);
+    }
+    intptr_t n = at->length * program->inner;
+    bool is_timed = is_next_block_timed;
+    int64_t begin = is_timed ? mx_now() : 0;
+    is_next_block_timed = false;
+    for (int c = 0; c < program->n_calls; c++) {
+        c = run_call(program, c, data, at, n, partials, is_watched);
+        if (is_timed) /* the second call of a pair has the time of both for now */
+            begin = add_time(&program->calls[c], begin);
+    }
+    for (int a = 0; a < program->n_accesses; a++) {
+        const struct mx_access *access = &program->accesses[a];
+        if (access->kind == MX_PACKED && access->is_stored)
+            move(program, access, at, data[a], true);
+    }
+}

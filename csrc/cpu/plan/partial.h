@@ -1,0 +1,35 @@
+#pragma once
+/* partial.h -- the result of one reduction so far, over the blocks of one unit and segment.
+ *
+ * The loop itself reduces each block (in pairs, for NumPy's sums of floats).  The results of
+ * blocks wait on levels: 64 results on a level are reduced to one on the next.  Rows are added
+ * up 32 at a time, and then their sums.  The error of a sum therefore does not grow with its
+ * length.
+ */
+#include "cpu/plan/plan.h"
+
+#define MX_LEVELS 4
+#define MX_FAN    64 /* values on a level */
+#define MX_ROWS   32 /* rows that are added up on a level */
+
+struct mx_partial {
+    char *target;    /* receives the result of this unit and segment */
+    intptr_t stride; /* of a row of results */
+    char *levels; /* results that wait to be reduced: MX_FAN values, or a row, on each level */
+    int counts[MX_LEVELS];
+};
+
+/* Bytes that the levels of a reduction take in scratch memory. */
+size_t mx_partial_levels_size(const struct mx_program *program, const struct mx_call *call);
+
+/* Reduces a block of n elements, which begins at data, into the partial of its call. */
+void mx_partial_add_block(const struct mx_program *program, const struct mx_call *call,
+                          char *data, intptr_t stride, intptr_t n, struct mx_partial *partial);
+
+/* Reduces what waits on the levels to the result; n is the length of a row of results. */
+void mx_partial_finish(const struct mx_program *program, const struct mx_call *call,
+                       struct mx_partial *partial, intptr_t n);
+
+/* Computes *value = loop(*value, x) for each of n elements x. */
+void mx_partial_fold(const struct mx_loop *loop, char *value, char *data, intptr_t stride,
+                     intptr_t n);

@@ -1,0 +1,100 @@
+#pragma once
+/* plan.h -- the data structures of a program: a group of instructions, prepared for execution
+ * on the processor, block by block.
+ *
+ * The axes of the group are sorted into the order of memory and merged where possible.  A block
+ * is a piece of one axis, the split axis, together with all axes inside it (usually there are
+ * none).  It is so small that everything that the calls read and write for it fits the
+ * first-level cache.  Temporaries live in the scratch memory of a thread, and the next block
+ * overwrites them.
+ *
+ * The files of this folder build on each other in this order: program.c uses the files that
+ * plan and run one kind of group (reduce, scan, argreduce, gather, scatter) and those that
+ * prepare blocks (blocks, scratch, pairs).  It also uses interpreter.c, which runs the calls of
+ * one block. The interpreter and reduce.c share partial.c.  Gather and scatter share points.c.
+ */
+#include "cpu/kernels/pair_kernels.h"
+#include "scheduler/fuse.h"
+
+#define MX_CACHE_LINE 64 /* bytes */
+
+enum mx_access_kind {
+    MX_DIRECT, /* the loop reads or writes memory itself, with a single stride */
+    MX_PACKED, /* copied to or from scratch memory, as no single stride leads through a block */
+    MX_SCRATCH, /* a temporary */
+};
+
+/* How the calls of a program find an operand. */
+struct mx_access {
+    enum mx_access_kind kind;
+    int itemsize;
+    bool is_loaded, is_stored; /* if packed: copied before the calls, and after them */
+    char *data;                /* the first element, in the order of the program's axes */
+    intptr_t stride;           /* bytes from element to element of a block */
+    size_t offset;             /* in scratch memory */
+    intptr_t strides[MX_MAX_NDIM];
+};
+
+struct mx_call {
+    struct mx_instruction *instruction;
+    mx_pair_kernel *pair;   /* computes this call and the next, or NULL */
+    mx_count_kernel *count; /* reduces a block to one number for the next call, or NULL */
+    int pair_accesses[3];
+    int accesses[MX_MAX_OPERANDS];
+    intptr_t strides[MX_MAX_OPERANDS];     /* of the accesses, within a block */
+    _Atomic int64_t nanoseconds, shortest; /* of the sampled blocks; of the fastest of them */
+    _Atomic int64_t n_samples;
+};
+
+/* The plan of a group that ends in reductions.  reduce.h explains units, strips and segments.
+ */
+struct mx_reduce_plan {
+    bool is_row_kept; /* the innermost axis is kept: results come in rows */
+    intptr_t n_units, units_per_chunk, n_strips, n_segments;
+    void *memory;        /* holds the partials, or NULL */
+    char *partials;      /* [segment][reduction][unit][element of row], on a cache line */
+    size_t segment_size; /* bytes of the results of one segment */
+    size_t levels;       /* offset in scratch memory of the results that wait on levels */
+    int n_row_levels;    /* levels of rows there, without the row of results itself */
+};
+
+struct mx_program {
+    enum mx_kind kind; /* of the only call, if it runs alone; otherwise MX_MAP */
+    int ndim;
+    intptr_t shape[MX_MAX_NDIM];
+    unsigned reduced; /* axes reduced over, one bit each */
+
+    int split;         /* the axis that is cut into pieces */
+    intptr_t length;   /* of a piece; the last piece may be shorter */
+    intptr_t n_pieces; /* of the split axis */
+    intptr_t inner;    /* elements of the axes inside the split axis */
+    intptr_t n_blocks;
+
+    int n_calls, n_accesses, n_reductions;
+    struct mx_call *calls;
+    struct mx_access *accesses;
+    size_t scratch_size; /* bytes that each thread needs */
+
+    bool is_measured;       /* calls are timed in the first block of each chunk */
+    bool is_repeatable;     /* a chunk may run again: it overwrites nothing that it reads */
+    int fpe_mask;           /* floating-point conditions that some call has to report */
+    atomic_int met;         /* conditions met so far, noted before calls that clear them */
+    atomic_bool is_watched; /* some were met: chunks now check for them after each call */
+
+    /* Work is distributed in chunks: runs of blocks or, with reductions, see reduce.h. */
+    size_t n_chunks, next_chunk;
+    intptr_t blocks_per_chunk;
+    struct mx_reduce_plan *reduce; /* NULL without reductions */
+    char *state;                   /* private data of a kind that runs alone */
+};
+
+/* Where a block begins on each axis up to the split axis, and the length of its piece. */
+struct mx_position {
+    intptr_t index[MX_MAX_NDIM];
+    intptr_t length;
+};
+
+static inline bool mx_is_reduced(const struct mx_program *program, int axis)
+{
+    return program->reduced >> axis & 1;
+}
