@@ -23,8 +23,9 @@ from mxnp import _bridge
 # Whether each operation of each test is verified: those of the queue itself fail then.
 VERIFY = bool(os.environ.get("MXNP_VERIFY"))
 
-# Tests take their fixtures as plugins, and import from them before.
+# Tests use their fixtures as plugins, and import from them before pytest loads them.
 pytest.register_assert_rewrite("support.driver", "support.msl")
+pytest_plugins = ["support.selection"]
 
 # Waits for everything recorded; there is nothing to wait for while all is immediate.
 synchronize = getattr(mxnp, "synchronize", lambda: None)

@@ -2005,6 +2005,7 @@ def compare(row: str, expected: Outcome) -> None:
         assert ours != expected, "no difference any more"
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("row", rows(ERRORS))
 def test_errors(row: str) -> None:
     expected = run(numpy, row)

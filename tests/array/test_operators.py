@@ -206,8 +206,11 @@ def test_a_package_that_takes_mxnp_arrays_gets_them(package, a):
     assert numpy.multiply(a, package.Wrapper()) is mxnp.ndarray
 
 
+@pytest.mark.needs("scipy")
+@pytest.mark.slow
 def test_sparse_matrices():
-    sparse = pytest.importorskip("scipy.sparse")
+    from scipy import sparse
+
     dense = numpy.arange(9.0).reshape(3, 3)
     for kind in (
         sparse.csr_array,
@@ -219,8 +222,11 @@ def test_sparse_matrices():
         numpy.testing.assert_array_equal(product, dense @ kind(dense))
 
 
+@pytest.mark.needs("pandas")
+@pytest.mark.slow
 def test_pandas():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     x = numpy.arange(1.0, 4)
     delta = pandas.Timedelta(2, "D")
     for other in (pandas.Series(x), pandas.Index(x)):

@@ -86,6 +86,7 @@ def test_plain_numpy_reads_them():
         assert found == {name: facts(each) for name, each in expected.items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_mxnp_reads_them_as_its_own(protocol):
     expected = pickle.loads(pickle.dumps(arrays(numpy), protocol))
@@ -112,6 +113,7 @@ def test_numpys_arrays_stay_numpys():
     assert [type(each) for each in a] == [numpy.ndarray, numpy.ndarray]
 
 
+@pytest.mark.slow
 def test_an_array_that_contains_itself():
     a = mxnp.empty(2, object)
     a[:] = [a, 5]
@@ -133,6 +135,7 @@ def test_out_of_band_without_a_copy():
     assert mxnp.shares_memory(a, again)
 
 
+@pytest.mark.slow
 def test_a_file_of_objects(tmp_path):
     inner = mxnp.arange(3)
     a = mxnp.array([inner, None], dtype=object)
@@ -159,6 +162,7 @@ def test_copies_are_mxnps():
         assert type(copy.copy(a)) is type(copy.deepcopy(a)) is mxnp.ndarray
 
 
+@pytest.mark.slow
 def test_pickles_written_under_the_runner(tmp_path):
     code = "import numpy as np, pickle, sys; pickle.dump(np.ones(3), sys.stdout.buffer)"
     data = subprocess.check_output([sys.executable, "-m", "mxnp", "-c", code])
@@ -168,15 +172,21 @@ def test_pickles_written_under_the_runner(tmp_path):
     assert out == "mxnp\n"
 
 
+@pytest.mark.needs("cloudpickle")
+@pytest.mark.slow
 def test_cloudpickle():
-    cloudpickle = pytest.importorskip("cloudpickle")
+    import cloudpickle
+
     a = mxnp.arange(4)
     again = cloudpickle.loads(cloudpickle.dumps(lambda: a))()
     assert type(again) is mxnp.ndarray
 
 
+@pytest.mark.needs("joblib")
+@pytest.mark.slow
 def test_joblib_maps_its_files(tmp_path):
-    joblib = pytest.importorskip("joblib")
+    import joblib
+
     joblib.dump(mxnp.arange(5.0), tmp_path / "a")
     assert type(joblib.load(tmp_path / "a")) is mxnp.ndarray
     assert isinstance(joblib.load(tmp_path / "a", mmap_mode="r"), numpy.memmap)

@@ -6,7 +6,7 @@ import sys
 import pytest
 from support.paths import ROOT
 
-pytest.importorskip("mypy")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mypy")]
 
 PROGRAM = """
 import mxnp

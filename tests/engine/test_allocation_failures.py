@@ -321,6 +321,7 @@ def check_next() -> None:
     )
 
 
+@pytest.mark.sampled(41)
 @pytest.mark.parametrize("count", [1, 2, ALWAYS], ids=["once", "twice", "from then on"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_request_is_refused(program: Program, count: int) -> None:
@@ -341,10 +342,14 @@ def test_a_request_is_refused(program: Program, count: int) -> None:
     assert n > 1, "nothing was asked of the system"
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.sampled(23)
+@pytest.mark.parametrize(
+    "program",
+    # The stacks of threads come and go.
+    [program for program in PROGRAMS if program.run is not threaded],
+    ids=lambda program: program.name,
+)
 def test_nothing_leaks(program: Program) -> None:
-    if program.run is threaded:
-        pytest.skip("the stacks of threads come and go")
     expected = Expected(program)
     n = 0
     while fail_at(program, expected, n, ALWAYS) > 0:

@@ -98,6 +98,7 @@ def test_missing_core_says_what_to_do(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_core_of_other_sources_is_refused(tmp_path):
     sources = tmp_path / "csrc"
     sources.mkdir()
@@ -115,6 +116,7 @@ def test_core_fits_its_package(tmp_path):
     assert import_copy(tmp_path, with_core=True) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_ufunc_that_an_older_numpy_lacks_is_left_out():
     program = """
 import numpy
@@ -152,6 +154,7 @@ def test_version_is_the_installed_one():
 # -- Memory ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_memory_is_whole_pages(pool):
     before = pool.memory_info()["in_use"]
     array = computed(MIB)
@@ -160,6 +163,7 @@ def test_memory_is_whole_pages(pool):
     assert MIB < pool.memory_info()["in_use"] - before <= MIB * 9 / 8
 
 
+@pytest.mark.slow
 def test_memory_is_not_taken_before_it_is_computed(pool):
     x = computed(MIB)
     before = pool.memory_info()
@@ -170,6 +174,7 @@ def test_memory_is_not_taken_before_it_is_computed(pool):
     assert y[-1] == x[-1] + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", ["array", "view", "export"])
 def test_memory_lives_as_long_as_what_shows_it(pool, last):
     before = pool.memory_info()["in_use"]
@@ -190,6 +195,7 @@ def test_memory_lives_as_long_as_what_shows_it(pool, last):
     assert pool.memory_info()["cached"] >= MIB
 
 
+@pytest.mark.slow
 def test_memory_is_used_again(pool):
     x = computed(MIB)
     y = x + 1
@@ -209,6 +215,7 @@ def test_peak_is_the_most_in_use(pool):
     assert pool.memory_info()["peak"] == peak
 
 
+@pytest.mark.slow
 def test_clear_cache(pool):
     computed(8 * MIB)
     assert pool.memory_info()["cached"] >= 8 * MIB
@@ -216,6 +223,7 @@ def test_clear_cache(pool):
     assert pool.memory_info()["cached"] == 0
 
 
+@pytest.mark.slow
 def test_limit_holds(pool):
     before = pool.memory_info()["limit"]
     assert pool.set_memory_limit(3 * MIB) == before
@@ -227,11 +235,13 @@ def test_limit_holds(pool):
     assert pool.memory_info()["cached"] == 0
 
 
+@pytest.mark.slow
 def test_limit_may_be_beyond_any_memory(pool):
     pool.set_memory_limit(2**100)
     assert pool.memory_info()["limit"] == sys.maxsize * 2 + 1
 
 
+@pytest.mark.slow
 def test_limit_is_not_negative(pool):
     before = pool.memory_info()["limit"]
     with pytest.raises(ValueError, match="must not be negative, but -1 was given"):
@@ -239,12 +249,14 @@ def test_limit_is_not_negative(pool):
     assert pool.memory_info()["limit"] == before
 
 
+@pytest.mark.slow
 def test_default_limit_is_at_most_a_quarter_of_memory():
     limit = int(run_python("import mxnp; print(mxnp.memory_info()['limit'])"))
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
     assert 0 < limit <= min(memory // 4, 8 * 2**30)
 
 
+@pytest.mark.slow
 def test_pool_in_many_threads(pool):
     before = pool.memory_info()["in_use"]
     wrong = []
@@ -294,6 +306,7 @@ print([float((a - x * k).max()) for a, k in zip([later, *kept], (2, 1, 1))])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited here")
 def test_too_little_memory_is_tried_again():
     said, values = run_python(TOO_LITTLE).splitlines()
@@ -325,6 +338,7 @@ def test_small_arrays_are_not_recorded(idle):
         _bridge.set_threshold(threshold)
 
 
+@pytest.mark.slow
 def test_operands_live_until_they_are_used(pool):
     before = pool.memory_info()["in_use"]
     x = computed(MIB)
@@ -392,6 +406,7 @@ print([group.operations for group in core.last_flush()], float(y[-1]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -404,6 +419,7 @@ def test_mxnp_fuse(value, expected):
     assert run_python(CHAIN.format(n=50000), MXNP_FUSE=value) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -463,6 +479,7 @@ def test_number_of_threads(threads):
     assert mxnp.get_num_threads() == 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "expected"), [("3", "3"), ("1", "1"), ("1000", "64")]
 )
@@ -471,6 +488,7 @@ def test_mxnp_num_threads(value, expected):
     assert run_python(code, MXNP_NUM_THREADS=value) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("openmp", "own", "expected"),
     [("3", "", "3"), ("3,2", "", "3"), ("3", "2", "2"), ("3", "many", "3")],
@@ -481,6 +499,7 @@ def test_omp_num_threads(openmp, own, expected):
     assert run_python(code, **variables) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["0", "-1", "many", "2x", "2;1"])
 def test_invalid_omp_num_threads(value):
     code = "import mxnp; print(mxnp.get_num_threads())"
@@ -488,9 +507,10 @@ def test_invalid_omp_num_threads(value):
     assert run_python(code, OMP_NUM_THREADS=value, MXNP_NUM_THREADS="") == default
 
 
+@pytest.mark.needs("threadpoolctl")
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["mxnp", "threadpoolctl"])
 def test_threadpoolctl(first):
-    pytest.importorskip("threadpoolctl", "3.2")
     code = f"""import {first}, mxnp, threadpoolctl
 def threads():
     return mxnp.get_num_threads()
@@ -562,6 +582,7 @@ sys.exit(failed)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_child_of_fork_is_usable():
     # Python 3.12 and later warn of a fork with threads, which is what is tested.

@@ -203,6 +203,7 @@ def test_operations_of_threads_are_placed_by_their_blocks() -> None:
 SHOW = "import mxnp; print(mxnp.get_device())"
 
 
+@pytest.mark.slow
 def test_the_environment() -> None:
     assert run(SHOW, MXNP_DEVICE="cpu") == "cpu"
     assert run(SHOW, MXNP_DEVICE=None) == "auto"

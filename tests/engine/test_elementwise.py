@@ -314,6 +314,7 @@ def agree(
 # -- values --------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(17)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.nin == 1])
 def test_one_operand_of_each_layout(name: str, dtype: str) -> None:
@@ -334,11 +335,13 @@ def casted(name: str, dtype: str) -> int:
     return ULP.get((name, found.name), 0)
 
 
+@pytest.mark.sampled(41)
 @each_loop(2)
 def test_two_operands_of_each_layout(name: str, dtypes: tuple[str, ...]) -> None:
     agree(name, dtypes, PAIRS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "less", "ldexp", "divmod"])
 def test_every_pair_of_layouts(name: str) -> None:
     whole = [each for each in WHOLE if each != "one element"]
@@ -346,6 +349,7 @@ def test_every_pair_of_layouts(name: str) -> None:
     agree(name, dtypes, list(itertools.product(whole, whole)))
 
 
+@pytest.mark.sampled(17)
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.nin == 2])
 def test_every_pair_of_dtypes(name: str) -> None:
     for dtypes in itertools.product(DTYPES, DTYPES):
@@ -359,6 +363,7 @@ SCALARS = [
 ]
 
 
+@pytest.mark.sampled(23)
 @each_loop(2)
 def test_scalars(name: str, dtypes: tuple[str, ...]) -> None:
     results: list[list[Any]] = [[], []]
@@ -459,6 +464,7 @@ IN_PLACE = [
 UNARY = [operator.neg, operator.pos, operator.invert, abs]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", BINARY, ids=lambda each: each.__name__)
 def test_operators(function: Any, dtype: str, xp: Library) -> Any:
@@ -485,6 +491,7 @@ def test_unary_operators(function: Any, dtype: str, xp: Library) -> Any:
     return [outcome(function, each) for each in given]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", IN_PLACE, ids=lambda each: each.__name__)
 def test_in_place_operators(function: Any, dtype: str, xp: Library) -> Any:
@@ -691,6 +698,7 @@ def narrowed(results: Any) -> Any:
     return results.astype({"f": "f4", "c": "F"}[kind]) if kind in "fc" else results
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["?", "u1", "i4", "i8", "f2", "f4", "f8", "F", "D"])
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("name", WITH_OUT)

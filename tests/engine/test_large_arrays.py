@@ -16,10 +16,13 @@ import pytest
 
 import mxnp
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("MXNP_LARGE") != "1",
-    reason="needs 12 GB of memory: set MXNP_LARGE=1",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        os.environ.get("MXNP_LARGE") != "1",
+        reason="12 GB of memory are needed: set MXNP_LARGE=1",
+    ),
+]
 
 N = 2**31 + 2**20 + 7
 # Where the arrays are not 0, and what is there.

@@ -130,6 +130,7 @@ def test_what_it_was_made_of_may_change(change: Any, kept: Any) -> None:
     assert call(None) == pytest.approx(expected.sum())
 
 
+@pytest.mark.slow
 def test_what_it_was_made_of_may_go(kept: Any) -> None:
     call, _, expected = kept
     del kept
@@ -157,6 +158,7 @@ def test_it_goes_into_more(kept: Any) -> None:
     assert (y.__array__() == expected * 2 + before).all()
 
 
+@pytest.mark.slow
 @needs_fusion
 @pytest.mark.skipif(
     sys.version_info >= (3, 14), reason="Python tells that it is no temporary"

@@ -85,6 +85,7 @@ def test_no_other_mode(call: Callable[[str], Any]) -> None:
         call("quick")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("options", "variable", "mode"),
     [
@@ -106,6 +107,7 @@ def test_the_mode_of_a_program(
     assert done.stdout == f"{mode}\n"
 
 
+@pytest.mark.slow
 def test_no_other_mode_for_a_program() -> None:
     command = [sys.executable, "-m", "mxnp", "--mode=quick", "-c", ""]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1084,6 +1084,7 @@ def read(value: Any) -> Any:
     return value
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("n", [20011, 16384, 700])
 @pytest.mark.parametrize("source", programs())
 def test_program(source: str, n: int, xp: Library) -> Any:
@@ -1096,6 +1097,7 @@ def test_program(source: str, n: int, xp: Library) -> Any:
     }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("source", programs())
 def test_read_from_the_last_to_the_first(source: str, xp: Library) -> Any:
     names = run(xp, source, 20011, 144)

@@ -73,6 +73,7 @@ def points() -> numpy.ndarray:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_circular_functions_are_accurate(name: str) -> None:
     x = points()
@@ -183,6 +184,7 @@ EDGES = numpy.array(
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", QUOTIENTS)
 def test_quotients_of_finite_halves(name: str) -> None:
     """Blocks without infinities, NaN and zeros go another way than those with."""

@@ -56,6 +56,7 @@ def assert_same(dtype: str, program: str) -> None:
     assert ours_told == theirs_told, program
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("second", SECONDS)
 def test_every_pair(second: str, dtype: str) -> None:

@@ -184,6 +184,8 @@ def main() -> None:
     print("done")
 
 
+@pytest.mark.slow
+@pytest.mark.needs("_testcapi")
 @pytest.mark.skipif(
     any(name.startswith("MXNP_") for name in os.environ),
     reason="the same in every lane",
@@ -193,9 +195,6 @@ def main() -> None:
     reason="where Python itself fails was looked up in 3.11",
 )
 def test_a_request_to_python_is_refused() -> None:
-    pytest.importorskip(
-        "_testcapi", reason="this Python has no module of its own tests"
-    )
     command = [sys.executable, "-X", "faulthandler", __file__]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -398,6 +398,7 @@ def run(
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("read", [False, True], ids=["asked", "read"])
 @programs(WARNINGS)
 def test_warnings(source: str, read: bool) -> None:
@@ -642,6 +643,7 @@ def test_handlers_may_compute() -> None:
     assert repr(results[0]) == repr(results[1])
 
 
+@pytest.mark.slow
 def test_each_operation_warns_as_numpy_does() -> None:
     """Of zeros, infinities, NaN and the largest and the smallest numbers."""
     special = [0, -0.0, 1, -1, 0.5, 2, numpy.inf, -numpy.inf, numpy.nan, 750, -750]

@@ -200,6 +200,7 @@ def values_for(case: Case, a: Any, key: Any, kind: str, dtype: str | None) -> An
     return case.laid_out(case.numbers(shape, dtype), "plain")
 
 
+@pytest.mark.slow
 @profile
 @given(
     cases(),
@@ -221,6 +222,7 @@ def test_assignment(drawn: Any, kind: str, dtype: str | None) -> None:
         assert bits(ours) == bits(a)
 
 
+@pytest.mark.slow
 @profile
 @given(
     cases(),

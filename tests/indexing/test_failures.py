@@ -176,6 +176,7 @@ def test_new_arrays_after_it_fail_too() -> None:
     assert (a * 2)[0] == 2  # recorded after the error was told
 
 
+@pytest.mark.slow
 def test_the_program_goes_on() -> None:
     """A loop that catches a thousand errors loses nothing and leaks nothing."""
     x, good = np.arange(7.0), np.zeros(N)
@@ -199,6 +200,7 @@ def test_the_program_goes_on() -> None:
     assert not _bridge.pending()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fuse", ["0", "1"])
 def test_values_are_numpys_around_errors(fuse: str) -> None:
     """Loops that catch errors of some steps give what they give with NumPy."""
@@ -333,6 +335,7 @@ PENDING = """
 """
 
 
+@pytest.mark.slow
 def test_an_error_at_exit_is_printed() -> None:
     _, printed = end_of(PENDING.format(name="mxnp"))
     assert printed.splitlines() == [
@@ -341,6 +344,7 @@ def test_an_error_at_exit_is_printed() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_program_that_is_run_fails() -> None:
     code, printed = end_of(PENDING.format(name="numpy"), "-m", "mxnp")
     assert code == 1

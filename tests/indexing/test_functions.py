@@ -106,6 +106,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(19)
 @pytest.mark.parametrize("pending", [False, True])
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_functions(function: Callable[..., Any], pending: bool, threads: int) -> None:
@@ -186,6 +187,7 @@ def test_errors(call: Callable[..., Any]) -> None:
 # -- Order and threads -----------------------------------------------------------------
 
 
+@pytest.mark.sampled(53)
 @pytest.mark.parametrize(
     "shape", [(1,), (7,), (5_000,), (3_000_000,), (50, 64), (4, 3_000)]
 )

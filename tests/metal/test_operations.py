@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.metal import needs_metal
 from support.tolerances import finfo, has_dtype
 
 import mxnp
@@ -23,9 +24,7 @@ from mxnp._verify.tolerances import CANCELLING, COMPLEX
 from mxnp._verify.tolerances import METAL as ULP
 
 pytestmark = [
-    pytest.mark.skipif(
-        "metal" not in mxnp.devices(), reason="there is no Metal device"
-    ),
+    needs_metal,
     pytest.mark.filterwarnings("ignore"),
 ]
 

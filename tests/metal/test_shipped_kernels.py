@@ -18,7 +18,7 @@ from mxnp._metal import kernels
 PRELUDE = core.kernel_prelude().decode()
 
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 
 
 class Device:

@@ -19,7 +19,10 @@ da = pytest.importorskip("dask.array")
 from dask.base import tokenize  # noqa: E402
 from dask.sizeof import sizeof  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # dask's own
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),  # dask's own
+]
 
 
 # -- Every function, beside dask over NumPy --------------------------------------------
@@ -234,11 +237,16 @@ def assert_same(ours, theirs):
         numpy.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("case", [case.strip() for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case.strip(), marks=[pytest.mark.needs("bottleneck")] * ("da.push" in case)
+        )
+        for case in CASES
+    ],
+)
 def test_chunks_are_ours(case):
-    if case.startswith("da.push"):
-        pytest.importorskip("bottleneck")
-
     def run(np):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -422,6 +430,7 @@ def test_pickles_share_memory(make):
 # -- distributed -----------------------------------------------------------------------
 
 
+@pytest.mark.needs("distributed")
 @pytest.mark.parametrize(
     "x",
     [
@@ -436,7 +445,8 @@ def test_pickles_share_memory(make):
     ids=lambda x: f"{x.shape}-{x.dtype}",
 )
 def test_serializers(x):
-    protocol = pytest.importorskip("distributed.protocol")
+    from distributed import protocol
+
     header, frames = protocol.serialize(x)
     assert header["serializer"] == "dask"
     y = protocol.deserialize(header, [bytearray(frame) for frame in frames])
@@ -489,6 +499,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.needs("distributed")
 @pytest.mark.skipif(
     any(name.startswith("MXNP_") for name in os.environ),
     reason="takes long: once is enough",
@@ -496,7 +507,6 @@ if __name__ == "__main__":
 @pytest.mark.timeout(240)
 def test_cluster_of_processes(tmp_path):
     """Chunks go between workers and to disk; a worker keeps to its threads and memory."""
-    pytest.importorskip("distributed")
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
     ran = subprocess.run(
@@ -515,20 +525,24 @@ def test_cluster_of_processes(tmp_path):
     ], ran.stdout + ran.stderr[-3000:]
 
 
+@pytest.mark.needs("dask")
 def test_dataframes_are_made_of_arrays():
-    frames = pytest.importorskip("dask.dataframe")
+    import dask.dataframe as frames
+
     made = frames.from_array(mxnp.arange(6.0).reshape(3, 2), columns=["a", "b"])
     assert made.compute().to_numpy().tolist() == [[0, 1], [2, 3], [4, 5]]
     assert made.a.to_dask_array(lengths=True).sum().compute() == 6.0
 
 
+@pytest.mark.needs("xarray")
 def test_the_namespace_converts_dask_arrays_lazily():
     xp = mxnp.ones(1).__array_namespace__()
     lazy = dask.array.from_array(mxnp.arange(6), chunks=3)
     made = xp.astype(lazy, "float64")
     assert type(made) is type(lazy)
     assert made.compute().dtype == "float64"
-    xarray = pytest.importorskip("xarray")
+    import xarray
+
     chosen = xarray.DataArray(mxnp.arange(6)).where(lazy > 2)
     assert type(chosen.data) is type(lazy)
     assert chosen.values.tolist()[3:] == [3, 4, 5]

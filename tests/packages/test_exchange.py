@@ -239,20 +239,22 @@ class TestDeference:
 
 
 class TestSciPy:
+    @pytest.mark.needs("scipy")
+    @pytest.mark.slow
     def test_functions_take_them(self, a):
-        special = pytest.importorskip("scipy.special")
-        ndimage = pytest.importorskip("scipy.ndimage")
-        linalg = pytest.importorskip("scipy.linalg")
+        from scipy import linalg, ndimage, special
+
         assert type(special.erf(a)) is np.ndarray  # a ufunc
         numpy.testing.assert_array_equal(special.erf(a), special.erf(A))
         blurred = ndimage.gaussian_filter(a, 1)
         numpy.testing.assert_array_equal(blurred, ndimage.gaussian_filter(A, 1))
         numpy.testing.assert_array_equal(linalg.svdvals(a), linalg.svdvals(A))
 
+    @pytest.mark.needs("scipy")
+    @pytest.mark.slow
     def test_optimise_integrate_interpolate(self):
-        optimize = pytest.importorskip("scipy.optimize")
-        integrate = pytest.importorskip("scipy.integrate")
-        interpolate = pytest.importorskip("scipy.interpolate")
+        from scipy import integrate, interpolate, optimize
+
         x = np.linspace(0, 3, 20)
         found = optimize.least_squares(
             lambda p: p[0] * np.exp(-x) - 2 * np.exp(-x), [1]
@@ -265,15 +267,19 @@ class TestSciPy:
         curve = interpolate.CubicSpline(x, np.sin(x))
         assert abs(curve(np.pi / 2) - 1) < 1e-4
 
+    @pytest.mark.needs("scipy")
+    @pytest.mark.slow
     def test_sparse(self, a):
-        sparse = pytest.importorskip("scipy.sparse")
+        from scipy import sparse
+
         s = sparse.csr_array(numpy.eye(4))
         numpy.testing.assert_allclose(s @ a.T, A.T)
         numpy.testing.assert_allclose(a @ s, A)
         assert (sparse.csr_array(a) != sparse.csr_array(A)).nnz == 0
 
+    @pytest.mark.needs("scipy")
+    @pytest.mark.slow
     def test_array_api_mode(self):
-        pytest.importorskip("scipy")
         out = run(
             """
             import mxnp as np
@@ -290,8 +296,11 @@ class TestSciPy:
         assert out.strip() == str([True] * 7)
 
 
+@pytest.mark.needs("pandas")
+@pytest.mark.slow
 def test_pandas(a):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame(a, columns=list("wxyz"))
     numpy.testing.assert_array_equal(frame.to_numpy(), A)
     series = pandas.Series(np.arange(4), index=list("abcd"))
@@ -305,8 +314,12 @@ def test_pandas(a):
     numpy.testing.assert_array_equal(np.log1p(series), numpy.log1p(numpy.arange(4)))
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 def test_matplotlib(a, tmp_path):
-    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib
+
+    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 2)
@@ -322,8 +335,9 @@ def test_matplotlib(a, tmp_path):
 
 
 class TestScikitLearn:
+    @pytest.mark.needs("sklearn")
+    @pytest.mark.slow
     def test_estimators(self, a):
-        pytest.importorskip("sklearn")
         from sklearn.cluster import KMeans
         from sklearn.decomposition import PCA
         from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -339,8 +353,9 @@ class TestScikitLearn:
         expected = KMeans(2, n_init=1, random_state=0).fit(A).labels_
         numpy.testing.assert_array_equal(labels, expected)
 
+    @pytest.mark.needs("sklearn")
+    @pytest.mark.slow
     def test_array_api_dispatch(self):
-        pytest.importorskip("sklearn")
         out = run(
             """
             import mxnp as np, numpy
@@ -363,8 +378,11 @@ class TestScikitLearn:
         assert out.split()[:2] == ["True", "True"]
 
 
+@pytest.mark.needs("xarray")
+@pytest.mark.slow
 def test_xarray(a):
-    xarray = pytest.importorskip("xarray")
+    import xarray
+
     x = xarray.DataArray(a, dims=("time", "place"))
     numpy.testing.assert_allclose(x.mean("time"), A.mean(axis=0))
     numpy.testing.assert_allclose((x * 2 + 1).sel(place=1), A[:, 1] * 2 + 1)
@@ -373,8 +391,11 @@ def test_xarray(a):
     assert float(data.x.max()) == A.max()
 
 
+@pytest.mark.needs("einops")
+@pytest.mark.slow
 def test_einops(a):
-    einops = pytest.importorskip("einops")
+    import einops
+
     split = einops.rearrange(a, "(h w) c -> h w c", h=4)
     assert type(split) is np.ndarray
     assert split.shape == (4, 5, 4)
@@ -382,15 +403,21 @@ def test_einops(a):
     assert einops.repeat(a, "n c -> n c k", k=3).shape == (20, 4, 3)
 
 
+@pytest.mark.needs("dask")
+@pytest.mark.slow
 def test_dask(a):
-    dask = pytest.importorskip("dask.array")
+    import dask.array as dask
+
     chunks = dask.from_array(a, chunks=(5, 4))
     total = (chunks * 2).sum(axis=0).compute()
     numpy.testing.assert_allclose(total, 2 * A.sum(axis=0))
 
 
+@pytest.mark.needs("torch")
+@pytest.mark.slow
 def test_torch(a):
-    torch = pytest.importorskip("torch")
+    import torch
+
     t = torch.as_tensor(a)
     t[0, 0] = 41.0
     assert a[0, 0] == 41.0  # the same memory
@@ -406,15 +433,19 @@ def test_torch(a):
 
 class TestArrayApi:
     def test_compat(self, a):
-        compat = pytest.importorskip("array_api_compat")
+        import array_api_compat as compat
+
         assert compat.array_namespace(a) is a.__array_namespace__()
         assert compat.is_array_api_obj(a)
         assert compat.device(a) == "cpu"
         assert compat.to_device(a, "cpu") is a
         assert compat.size(a) == 80
 
+    @pytest.mark.needs("array_api_extra")
+    @pytest.mark.slow
     def test_extra(self, a):
-        extra = pytest.importorskip("array_api_extra")
+        import array_api_extra as extra
+
         counts = extra.at(np.zeros(4), np.array([0, 2])).set(5.0)
         assert type(counts) is np.ndarray
         assert counts.tolist() == [5, 0, 5, 0]

@@ -75,6 +75,7 @@ def note(name, function):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("call", "name", "function"),
     [
@@ -90,6 +91,7 @@ def test_an_argument_is_named(last_lines, call, name, function):
     assert last_lines(f"strictly.{call}")[1] == note(name, function)
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "code",
     [
@@ -108,6 +110,7 @@ def test_other_exceptions_are_as_they_were(last_lines, code):
     assert "mxnp array" not in last_lines(code)[1]
 
 
+@pytest.mark.slow
 def test_the_cures(last_lines):
     assert (
         "AttributeError" in last_lines("strictly.strict(np.ones(3).__array__()).x")[1]

@@ -273,6 +273,7 @@ def run(np: Any, text: str, seed: int, path: Path) -> Any:
     return as_bytes([world.seen, world.outside])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs(part: int, tmp_path: Path) -> None:
     for seed in range(part, PROGRAMS, 4):

@@ -281,11 +281,13 @@ def run(source: str, library: str, folder: Path) -> End:
     return end._replace(err=re.sub("0x[0-9a-f]+", "0x", end.err))
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("source", programs())
 def test_ends_as_with_numpy(source: str, tmp_path: Path) -> None:
     assert run(source, "mxnp", tmp_path) == run(source, "numpy", tmp_path)
 
 
+@pytest.mark.slow
 def test_interrupt_while_the_last_work_runs(tmp_path: Path) -> None:
     """The program ends at once; as in any handler of atexit, Python says so."""
     program = """

@@ -968,6 +968,7 @@ def concatenates(answer: list[str] | None) -> bool:
     return answer is not None and answer[1].startswith("Concatenation operation")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [group.__name__ for group in GROUPS])
 def test_nothing_crashes(group: str, tmp_path: Path) -> None:
     """

@@ -35,6 +35,7 @@ def all_recorded() -> Iterator[None]:
     _bridge.set_threshold(before)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX's timers")
 def test_programs_that_are_interrupted() -> None:
     command = ["-m", "tests.fuzz.interrupts", "--programs", "120"]
@@ -84,6 +85,7 @@ class Trap:
         return bool(self.where)
 
 
+@pytest.mark.slow
 def test_errors_of_handlers_are_not_taken_for_numpys() -> None:
     """Where an attempt fails and NumPy is asked instead, only NumPy's errors are dropped."""
     lost, stopped = [], 0

@@ -239,6 +239,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("case", CASES)
 def test_multiprocessing(case: str, method: str, tmp_path: Path) -> None:
@@ -276,9 +277,10 @@ JOBLIB = """
 """
 
 
+@pytest.mark.needs("joblib")
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
 def test_joblib(backend: str, tmp_path: Path) -> None:
-    pytest.importorskip("joblib")
     # Its processes may have no children.
     inner = "threading" if backend == "multiprocessing" else backend
     body = f"""
@@ -301,8 +303,9 @@ def test_joblib(backend: str, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.needs("joblib")
+@pytest.mark.slow
 def test_joblib_limits_threads(tmp_path: Path) -> None:
-    pytest.importorskip("joblib")
     body = """
         if __name__ == "__main__":
             for threads in (1, 3):
@@ -316,9 +319,10 @@ def test_joblib_limits_threads(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.needs("joblib")
+@pytest.mark.slow
 def test_joblib_keeps_arrays(tmp_path: Path) -> None:
     """In files, and by the hash of what they hold."""
-    pytest.importorskip("joblib")
     body = """
         @joblib.Memory("cache", verbose=0).cache
         def square(x):

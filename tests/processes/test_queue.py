@@ -70,6 +70,7 @@ def run_with_signals(program: str, **environment: str) -> str:
     return run(textwrap.dedent(SIGNALS) + textwrap.dedent(program), **environment)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_interrupts_lose_nothing_and_repeat_nothing(threads: int) -> None:
     program = f"""
@@ -162,6 +163,7 @@ def test_interrupt_before_the_warnings_of_what_has_run() -> None:
     )
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
 @pytest.mark.parametrize(
     "body",
@@ -228,6 +230,7 @@ def test_interrupt_while_another_thread_runs_the_queue() -> None:
     assert run_with_signals(program) == "1 True True"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
 def test_fork_after_an_interrupt() -> None:
     """What has been begun is finished on both sides."""
@@ -275,6 +278,7 @@ def test_what_is_recorded_runs_on_both_sides_of_a_fork() -> None:
     assert found[4:] == ["0"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
 def test_fork_while_other_threads_work() -> None:
     program = """
@@ -306,6 +310,7 @@ def test_fork_while_other_threads_work() -> None:
     assert run(program) == "{0} 79999800000"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
 def test_fork_in_a_thread_while_the_main_one_works() -> None:
     program = """
@@ -405,6 +410,7 @@ def test_child_that_ends_with_work_recorded() -> None:
     assert run(program) == "divide by zero encountered in divide;" * 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
 @pytest.mark.parametrize("before", ["pass", "x.sum()"])
 def test_pool_of_processes(before: str) -> None:
@@ -471,6 +477,7 @@ def test_many_threads() -> None:
     assert run(program) == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_many_threads_at_random(seed: int) -> None:
     program = f"""
@@ -606,6 +613,7 @@ def test_what_is_due_at_exit_is_told() -> None:
 # -- Interpreters ----------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["isolated", "legacy"])
 @pytest.mark.parametrize("first", ["import mxnp", "pass"])
 def test_other_interpreters_are_refused(first: str, kind: str) -> None:
@@ -676,6 +684,7 @@ def refusal(folder: Path, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @needs_build
 def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
     """Here one that only says so."""
@@ -686,6 +695,7 @@ def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
     assert "global interpreter lock, and this one is free-threaded" in words
 
 
+@pytest.mark.slow
 @needs_build
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="others have no such flag")
 def test_an_old_compiler_is_refused(tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def values(result: Any) -> Any:
     return result.tolist() if hasattr(result, "tolist") else result
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", BODIES)
 def test_each_depth_below_the_limit(name: str) -> None:
     body = BODIES[name]
@@ -281,6 +282,7 @@ def test_cycles(name: str) -> None:
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 def test_operations_are_recorded_after_it() -> None:
     """In a process of its own, where nothing is known of their dtypes before."""
     program = """

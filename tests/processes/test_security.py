@@ -100,6 +100,7 @@ def test_a_program_writes_no_file_and_starts_no_process(tmp_path):
 # -- Whose program is run -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "is_imported"),
     [(["-m", "mxnp"], True), (["-P", "-m", "mxnp"], False)],
@@ -122,6 +123,7 @@ def test_modules_of_the_current_folder(tmp_path, command, is_imported):
 EVIL = "\"'><img src=x onerror=alert(1)></style><script>alert(2)</script>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
 @pytest.mark.parametrize("option", ["--report=html", "--report=json", "--trace"])
 def test_a_report_is_written_as_open_does(tmp_path, option, mask, mode):
@@ -144,6 +146,7 @@ class Tags(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
+@pytest.mark.slow
 def test_what_is_the_programs_is_escaped_everywhere(tmp_path):
     """In the source, names of files and functions, reasons and titles; on pages and in notebooks."""
     name = EVIL.replace("/", "") + ".py"  # a name has no slash
@@ -183,6 +186,7 @@ def test_the_page_names_every_variable():
     assert set(named) == read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "error"),
     [

@@ -219,6 +219,7 @@ WILD = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 16])
 def test_shared_arrays_without_a_lock(n: int, tmp_path: Path) -> None:
     """Their values are anybody's; nothing crashes, and all is well afterwards."""
@@ -250,6 +251,7 @@ LENDING = """
 """
 
 
+@pytest.mark.slow
 def test_one_records_while_another_sums_temporaries(tmp_path: Path) -> None:
     """How to compute these again is kept, and dropped, in front of what was recorded."""
     assert run_file(tmp_path, LENDING) == "0 True True"

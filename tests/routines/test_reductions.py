@@ -167,6 +167,7 @@ WHOLE = [
 INEXACT = {"var", "std", "nanvar", "nanstd"}  # of dtypes too narrow for the squares
 
 
+@pytest.mark.sampled(47)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_axis_of_each_layout(name: str, dtype: str) -> None:
@@ -222,6 +223,7 @@ def compare(ours: Any, theirs: Any, where: str) -> None:
 METHODS = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", METHODS)
 def test_methods(name: str, dtype: str, xp: Library) -> Any:
@@ -307,6 +309,7 @@ foo=1
 """
 
 
+@pytest.mark.sampled(13)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "float32", "float64"])
 @pytest.mark.parametrize("arguments", ARGUMENTS.strip().splitlines())
 def test_arguments(arguments: str, dtype: str) -> None:
@@ -361,6 +364,7 @@ SPECIAL = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
 def test_one_that_is_not_finite(value: str, dtype: str, xp: Library) -> Any:
@@ -382,6 +386,7 @@ def test_one_that_is_not_finite(value: str, dtype: str, xp: Library) -> Any:
     return results
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ties(dtype: str, xp: Library) -> Any:
     """The first of several, wherever a block or a chunk begins."""
@@ -525,6 +530,7 @@ def test_expressions(expression: str, xp: Library) -> Any:
     return outcome(eval, expression, names)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "maximum", "minimum"])
 def test_scans(name: str, dtype: str, xp: Library) -> Any:
@@ -584,6 +590,7 @@ def sums(
     )
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_accurate(kind: str, dtype: str) -> None:

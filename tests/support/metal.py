@@ -18,7 +18,8 @@ import mxnp
 from mxnp._engine import core
 
 needs_metal = pytest.mark.skipif(
-    "metal" not in mxnp.devices(), reason="this build or machine of mxnp has no Metal"
+    "metal" not in mxnp.devices(),
+    reason="this build of mxnp has no Metal device (see CONTRIBUTING.md)",
 )
 
 # By name: what is given back, what is passed; see metal_emulator.h.
@@ -86,7 +87,8 @@ def _find_host() -> Host | None:
 HOST = _find_host()
 
 needs_host = pytest.mark.skipif(
-    HOST is None, reason="mxnp was built without the Metal emulator of the tests"
+    HOST is None,
+    reason="this build of mxnp has no Metal emulator (see CONTRIBUTING.md)",
 )
 
 

@@ -1,6 +1,5 @@
 """The benchmarks run, compare before they time, and write what they found."""
 
-import importlib
 import json
 import math
 import subprocess
@@ -71,9 +70,12 @@ def test_every_suite_is_tested():
     assert set(SIZES) == set(suites.NAMES)
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", suites.NAMES)
 def test_run_writes_what_it_found(suite, tmp_path):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib import pyplot
+
     sizes = SIZES[suite]
     files = {name: tmp_path / f"out.{name}" for name in ("json", "md", "png")}
     done = bench(
@@ -119,8 +121,9 @@ def test_run_writes_what_it_found(suite, tmp_path):
     assert "error" not in done.stdout
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 def test_several_suites_give_a_picture_each(tmp_path):
-    pytest.importorskip("matplotlib")
     done = bench(
         "chains", "stencils", "-k", "0.5", "--quick", "--sizes", "20", *OURS,
         "--plot", tmp_path / "out.png",
@@ -131,6 +134,7 @@ def test_several_suites_give_a_picture_each(tmp_path):
     assert all(path.stat().st_size > 5000 for path in pictures)
 
 
+@pytest.mark.slow
 def test_a_file_of_before_gives_the_same_page(tmp_path):
     first, again = tmp_path / "first.md", tmp_path / "again.md"
     kept = tmp_path / "kept.json"
@@ -143,6 +147,7 @@ def test_a_file_of_before_gives_the_same_page(tmp_path):
     assert again.read_text() == first.read_text()
 
 
+@pytest.mark.slow
 def test_a_page_is_read_back(tmp_path):
     kept, page = tmp_path / "kept.json", tmp_path / "kept.md"
     run = bench(
@@ -167,8 +172,9 @@ def test_a_page_is_read_back(tmp_path):
             assert timing.spread == pytest.approx(of_peer.spread, abs=0.006)
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 def test_a_page_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
     page = ROOT / "docs" / "benchmarks.md"
     picture = tmp_path / "out.png"
     run = bench("--read", page, "chains", "-k", "a*b", "--plot", picture)
@@ -176,6 +182,7 @@ def test_a_page_is_drawn(tmp_path):
     assert 5000 < picture.stat().st_size < 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
@@ -293,6 +300,7 @@ def failing(np, a):
     return a
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("function", "complaint"),
     [
@@ -314,6 +322,7 @@ def test_a_case_that_numpy_cannot_run_is_an_error(started):
     assert "could not be broadcast" in row.errors["numpy"]
 
 
+@pytest.mark.slow
 def test_errors_are_in_all_that_is_written(monkeypatch, tmp_path, capsys):
     cases = [a_case(off_by_one), a_case(failing)]
     suite = suites.Suite("chains", "Wrong", (50,), (50,), lambda sizes: cases)
@@ -372,6 +381,7 @@ def test_difference(result, expected, complaint):
 # -- Cases ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_results_agree_where_operations_are_recorded(started):
     """Every case at a size that mxnp queues; timing plays no part."""
     ours = started[1]
@@ -616,19 +626,33 @@ for suite in suites.NAMES:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
-        ("numexpr", {"chains": 19, "reductions": 35}),
-        ("jax", {"chains": 19, "reductions": 70, "stencils": 11, "scatter": 19}),
-        ("jax.jit", {"chains": 19, "reductions": 70, "stencils": 11, "scatter": 16}),
-        ("torch", {"chains": 19, "reductions": 70, "stencils": 11}),
+        pytest.param(
+            "numexpr",
+            {"chains": 19, "reductions": 35},
+            marks=pytest.mark.needs("numexpr"),
+        ),
+        pytest.param(
+            "jax",
+            {"chains": 19, "reductions": 70, "stencils": 11, "scatter": 19},
+            marks=pytest.mark.needs("jax"),
+        ),
+        pytest.param(
+            "jax.jit",
+            {"chains": 19, "reductions": 70, "stencils": 11, "scatter": 16},
+            marks=pytest.mark.needs("jax"),
+        ),
+        pytest.param(
+            "torch",
+            {"chains": 19, "reductions": 70, "stencils": 11},
+            marks=pytest.mark.needs("torch"),
+        ),
     ],
 )
 def test_peer_agrees(name, counts):
-    package = peers.PEERS[name].package
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
     done = subprocess.run(
         [sys.executable, "-c", EVERY_CASE, name], capture_output=True, text=True
     )
@@ -639,8 +663,9 @@ def test_peer_agrees(name, counts):
     assert {suite: found.count(suite) for suite in found} == counts
 
 
+@pytest.mark.needs("numexpr")
+@pytest.mark.slow
 def test_numexpr_computes_in_single_precision():
-    pytest.importorskip("numexpr")
     (peer,) = [
         peer for peer in peers.start(["numexpr"], 1)[0] if peer.name == "numexpr"
     ]

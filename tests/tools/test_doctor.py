@@ -207,6 +207,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", LOOPS)
 def test_loop_is_rewritten(case, tmp_path):
     written, expected, *conditions = LOOPS[case]
@@ -325,6 +326,7 @@ def loops(draw):
     return f"for i in range({ends}):\n    " + "\n    ".join(lines)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(loop=loops())
 def test_any_rewriting_gives_the_same(loop, tmp_path_factory):
@@ -379,6 +381,7 @@ def two_loops(draw):
     return f"for i in range({draw(ends)}):\n    for j in range({draw(ends)}):\n        {body}"
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(loop=two_loops())
 def test_any_rewriting_of_two_loops_gives_the_same(loop, tmp_path_factory):
@@ -560,6 +563,7 @@ def large(text):
     return f"import mxnp as np\nn = 300_000\nx = np.sin(np.arange(n))\nw = np.cos(np.arange(n))\ny = x * 2\nm = w > 0\nkept = (x, w, y)\nnp.synchronize()\n{text}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("written", "expected", "others"),
     [
@@ -591,6 +595,7 @@ def test_masked_update_is_where(written, expected, others, tmp_path):
     same(program, Run(tmp_path, large(expected), "rewritten"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "written",
     [
@@ -756,6 +761,7 @@ print(y.sum())
 """
 
 
+@pytest.mark.slow
 def test_command_line_prints_to_the_standard_error(tmp_path):
     done = printed(tmp_path, PROGRAM, "--doctor")
     assert (done.returncode, done.stdout) == (0, "5000.0\n")
@@ -778,6 +784,7 @@ def test_command_line_finds_nothing(tmp_path):
     assert done.stderr == "Doctor: nothing found\n"
 
 
+@pytest.mark.slow
 def test_doctor_beside_a_report_and_a_failure(tmp_path):
     text = PROGRAM + "raise SystemExit(3)\n"
     done = printed(tmp_path, text, "--doctor", "--report=json:report.json")

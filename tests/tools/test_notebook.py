@@ -12,7 +12,7 @@ import pytest
 import mxnp
 from mxnp import _bridge
 
-pytest.importorskip("IPython", reason="IPython is not installed")
+pytest.importorskip("IPython", reason="IPython must be installed")
 
 from IPython.core.interactiveshell import InteractiveShell
 

@@ -101,6 +101,7 @@ def test_tables(folder):
     )
 
 
+@pytest.mark.slow
 def test_without_rich_it_says_so_before_the_program_runs(folder):
     hidden = folder / "without"
     hidden.mkdir()
@@ -165,6 +166,7 @@ def test_the_schema_is_documented():
         assert f"`{reason}`" in text
 
 
+@pytest.mark.slow
 def test_standard_output_and_files_with_a_colon(folder):
     program = write(folder, "import numpy as np\nnp.ones(3) + 1\n")
     done = Run(folder, "--report=json:-", program)
@@ -175,6 +177,7 @@ def test_standard_output_and_files_with_a_colon(folder):
     assert (folder / "a.html").read_text().startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_a_file_is_opened_where_the_program_began(folder):
     program = write(folder, "import os\nos.chdir('/')\n")
     (folder / "r.json").write_text("what was there before" * 1000)
@@ -185,6 +188,7 @@ def test_a_file_is_opened_where_the_program_began(folder):
 # -- What is refused ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -211,6 +215,7 @@ def test_wrong_options(folder, args, message):
 # -- How the program ends ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_program_that_fails(folder):
     program = write(
         folder,
@@ -231,6 +236,7 @@ def test_a_program_that_fails(folder):
     assert "in array work" in report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "status"), [("", 0), ("0", 0), ("3", 3), ("'words'", 1)]
 )
@@ -250,6 +256,7 @@ def test_a_program_that_exits(folder, code, status):
     assert ("words\n" in done.errors) == (code == "'words'")
 
 
+@pytest.mark.slow
 def test_errors_that_were_still_to_come(folder):
     text = """
         import sys
@@ -268,6 +275,7 @@ def test_errors_that_were_still_to_come(folder):
     assert "in array work" in done.errors
 
 
+@pytest.mark.slow
 def test_child_processes_write_nothing(folder):
     program = write(
         folder,
@@ -296,6 +304,7 @@ def test_child_processes_write_nothing(folder):
     assert report["rows"] == []  # the children's work is theirs
 
 
+@pytest.mark.slow
 def test_threads_that_go_on_are_waited_for(folder):
     program = write(
         folder,
@@ -315,6 +324,7 @@ def test_threads_that_go_on_are_waited_for(folder):
     assert "multiply" in done.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "stdin"),
     [
@@ -346,6 +356,7 @@ z = np.sort(x)
 """
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("options", "status"),
     [
@@ -375,6 +386,7 @@ def test_gates(folder, options, status):
         ]
 
 
+@pytest.mark.slow
 def test_gates_leave_a_programs_own_status_alone(folder):
     program = write(folder, FALLS_BACK + "import sys\nsys.exit(7)\n")
     done = Run(folder, "--fail-on-fallback", program)
@@ -431,6 +443,7 @@ class Page(HTMLParser):
             self.text.append(data)
 
 
+@pytest.mark.slow
 def test_the_page(folder):
     Run(folder, "--report=html", "r.html", "heat.py")
     text = (folder / "r.html").read_text()
@@ -456,6 +469,7 @@ def test_the_page(folder):
     assert "400000" in keys
 
 
+@pytest.mark.slow
 def test_the_page_escapes_what_is_the_programs(folder):
     evil = "<script>alert('x')</script>&\""
     program = write(
@@ -477,6 +491,7 @@ def test_the_page_escapes_what_is_the_programs(folder):
     assert "&lt;i&gt;" in html.page(report, "<i>")
 
 
+@pytest.mark.slow
 def test_long_files_are_folded(folder):
     lines = ["import numpy as np", *("pass" for _ in range(100)), "np.ones(3) + 1"]
     write(folder, "")
@@ -488,6 +503,7 @@ def test_long_files_are_folded(folder):
     assert len(rows) == 102
 
 
+@pytest.mark.slow
 def test_files_that_are_gone(folder):
     program = write(
         folder,
@@ -524,7 +540,8 @@ def test_forms_of_a_profile(tmp_path, capsys):
 
 
 def test_rich_shows_a_profile():
-    console = pytest.importorskip("rich.console")
+    from rich import console
+
     with mxnp.profile() as profile:
         mxnp.ones(3) + 1
     out = console.Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115

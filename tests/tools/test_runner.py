@@ -433,6 +433,7 @@ f()
 """
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_is_the_same(tmp_path, name):
     files = SCRIPTS[name]
@@ -473,6 +474,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_option_is_the_same(folder, name):
     option, typed, *args = OPTIONS[name]
@@ -491,6 +493,7 @@ def test_unreadable_source_is_a_syntax_error(tmp_path, source):
         assert "Traceback" not in errors
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_is_the_same(folder, name):
     stdin = STDIN if name.startswith("standard") else ""
@@ -499,6 +502,7 @@ def test_command_is_the_same(folder, name):
     assert plain != (0, "", "") or name == "doctest"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options", [["-O"], ["-P"], ["-I"], ["-W", "error"], ["-X", "dev"]]
 )
@@ -627,6 +631,7 @@ GIVES = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", GIVES)
 def test_import_gives(tmp_path, name):
     code, expected, *options = GIVES[name]
@@ -677,6 +682,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
 @pytest.mark.parametrize("start", [["main.py"], ["-m", "main"]])
 def test_children_get_it_too(tmp_path, method, start):
@@ -784,6 +790,7 @@ def test_console(tmp_path, options):
     assert "mxnp 0.1.0 (NumPy" in output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_interrupted_from_outside(tmp_path):
     write(tmp_path, {"main.py": "import time\nprint(1, flush=True)\ntime.sleep(60)\n"})
@@ -939,6 +946,7 @@ def test_whose_import_it_is(names, source, expected):
 # -- The command line -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_version_and_help(tmp_path):
     expected = f"mxnp {mxnp.mxnp_version} (NumPy {numpy.__version__}, Python "
     for option in ("--version", "-V"):
@@ -962,6 +970,7 @@ def test_version_and_help(tmp_path):
     assert max(map(len, output.splitlines())) <= 88
 
 
+@pytest.mark.slow
 def test_info(tmp_path):
     status, output, errors = run(RUNNER, ["--info"], tmp_path, MXNP_EXCLUDE="x")
     assert (status, errors) == (0, "")
@@ -975,6 +984,7 @@ def test_info(tmp_path):
     assert int(told["threads"].split()[0]) <= os.cpu_count()
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("args", "message"),
     [

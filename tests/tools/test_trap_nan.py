@@ -216,6 +216,7 @@ def run(option: str, program: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

@@ -301,6 +301,7 @@ def call(text: str, xp: Any) -> Any:
     return repr(result), repr(x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("threshold", [0, 2**14])
 @pytest.mark.parametrize("text", [*CALLS, *ERRORS])
@@ -628,6 +629,7 @@ def test_a_clean_program(tmp_path: Path) -> None:
     assert done.stderr == "python -m mxnp: 3 operations verified\n"
 
 
+@pytest.mark.slow
 def test_the_status_of_a_program_stays(tmp_path: Path) -> None:
     done = run("--verify=0.5", "-c", "import numpy, sys; numpy.arange(3); sys.exit(7)")
     assert done.returncode == 7
@@ -647,6 +649,7 @@ except {caught}:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caught", ["ValueError", "Exception"])
 def test_a_program_that_differs_fails(tmp_path: Path, caught: str) -> None:
     program = tmp_path / "program.py"
@@ -659,6 +662,7 @@ def test_a_program_that_differs_fails(tmp_path: Path, caught: str) -> None:
     assert "verified" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--verify=", "--verify=2", "--verify=x"])
 def test_wrong_options_are_refused(option: str) -> None:
     done = run(option, "-c", "pass")

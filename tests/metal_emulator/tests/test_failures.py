@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.driver import INVALID_RESOURCE, PAGE_FAULT, TIMEOUT, i4, needs_host
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 pytest_plugins = ["support.driver"]
 
 

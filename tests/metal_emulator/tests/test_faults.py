@@ -17,7 +17,7 @@ from support.driver import (
     needs_host,
 )
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 pytest_plugins = ["support.driver"]
 
 

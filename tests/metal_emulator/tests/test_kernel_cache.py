@@ -10,7 +10,7 @@ from metal_emulator import driver as module
 from metal_emulator import toolchain
 from support.driver import needs_host, run_script
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 
 
 def kernel(value: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.msl import HEAD, diagnostics, framed, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 
 # name: program scope, body
 ACCEPTED = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.msl import HEAD, NUMPY_TYPES, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
 ATOMIC_OPERATIONS = {

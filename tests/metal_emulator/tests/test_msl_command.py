@@ -11,7 +11,7 @@ import pytest
 from support.msl import HEAD, Library, framed, needs_compiler
 from support.paths import ROOT
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 
 COMPILE = ROOT / "tests" / "metal_emulator" / "msl" / "compile.py"
 

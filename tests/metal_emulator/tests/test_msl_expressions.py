@@ -17,7 +17,7 @@ from support.msl import (
 )
 from support.paths import ROOT
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
 SCALAR = (ROOT / "metal" / "scalar.metal").read_text()

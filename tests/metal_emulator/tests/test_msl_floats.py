@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.msl import HEAD, evaluate, kernel_of, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
 FLOATS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -2.5, 2.5, 0.3, 7.25, -3.7, 12.0, 1e-3]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.msl import HEAD, NUMPY_TYPES, evaluate, kernel_of, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
 # name: type of the result, types of the inputs, statements, expression, values, expected

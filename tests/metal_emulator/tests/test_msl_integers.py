@@ -13,7 +13,7 @@ from support.msl import (
     needs_compiler,
 )
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
 

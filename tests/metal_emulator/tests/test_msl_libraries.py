@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.msl import HEAD, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.msl import diagnostics, framed, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 
 # name: program scope, body, part of a message; what is wrong is in the first line with
 # its mark, if there is one, or else in the body

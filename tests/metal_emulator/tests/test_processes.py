@@ -19,7 +19,7 @@ from support.driver import (
 )
 from support.paths import EMULATOR
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 pytest_plugins = ["support.driver"]
 
 

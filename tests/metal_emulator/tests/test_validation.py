@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.driver import f4, module, needs_host
 
-pytestmark = needs_host
+pytestmark = [needs_host, pytest.mark.slow]
 pytest_plugins = ["support.driver"]
 
 

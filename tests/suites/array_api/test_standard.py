@@ -347,6 +347,7 @@ def test_signatures_show_the_standards_parameters(name, names):
     assert set(theirs) <= set(parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(numpy, "unstack"), reason="NumPy 2.0 needs it at once")
 def test_array_api_compat_is_imported_when_it_is_needed():
     code = "import sys, mxnp; mxnp.sort([1]); print('array_api_compat' in sys.modules)"

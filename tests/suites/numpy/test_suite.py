@@ -14,6 +14,7 @@ from classify import Classifier  # noqa: E402
 from rewrite import SOURCE, rewrite  # noqa: E402
 
 
+@pytest.mark.slow
 def test_quick_subset_of_numpys_own_tests():
     command = [sys.executable, str(SUITE / "run.py"), "--quick"]
     environment = {**os.environ, "PYTHONWARNINGS": ""}
@@ -75,6 +76,7 @@ def test_kind_follows_from_the_names_a_test_uses(body, kind, tmp_path):
     assert Classifier().kind([(file, "test_it")]) == kind
 
 
+@pytest.mark.slow
 def test_every_copy_can_be_parsed():
     files = [*SOURCE.glob("_core/tests/test_*.py"), *SOURCE.glob("*/tests/test_*.py")]
     assert len(files) > 100

@@ -1,0 +1,115 @@
+"""
+A pytest plugin that selects the tests to run.
+
+Slow tests run only with ``--slow``. Tests that cannot run on this machine are
+deselected. The summary has one line for each reason, with the number of tests.
+
+The order of the checks matters for the summary alone: a slow test whose package is
+missing counts as slow in a run without ``--slow``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+SLOW = "slow (--slow runs them)"
+MARKERS = (
+    "slow: runs with --slow only",
+    "sampled(n): every n-th set of parameters runs always, the others with --slow only",
+    "needs(package, ...): runs where these packages are installed",
+)
+DESELECTED = pytest.StashKey[Counter[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--slow", action="store_true", help="also run the tests that are marked as slow"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[DESELECTED] = Counter()
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Any:
+    """Collect no tests from a file that skips itself, instead of one skipped test."""
+    report = yield
+    if report.skipped:
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        collector.config.stash[DESELECTED][f"{reason} (files)"] += 1
+        report.outcome, report.longrepr, report.result = "passed", None, []
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Any:
+    """Deselect after ``-k`` and ``-m``, but count the sets of parameters before them."""
+    for item in _not_in_the_sample(items):
+        item.add_marker(pytest.mark.slow)
+    result = yield
+    selected, deselected = [], []
+    for item in items:
+        reason = reason_to_deselect(item)
+        (deselected if reason else selected).append(item)
+        if reason:
+            config.stash[DESELECTED][reason] += 1
+    items[:] = selected
+    config.hook.pytest_deselected(items=deselected)
+    return result
+
+
+def _not_in_the_sample(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield the items of sampled tests that are not every n-th of their function."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark:
+            function = item.nodeid.partition("[")[0]
+            if seen[function] % mark.args[0]:
+                yield item
+            seen[function] += 1
+
+
+def reason_to_deselect(item: pytest.Item) -> str:
+    """Return why a test does not run, or an empty string."""
+    if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
+        return SLOW
+    packages = {name for mark in item.iter_markers("needs") for name in mark.args}
+    missing = sorted(name for name in packages if not importlib.util.find_spec(name))
+    if missing:
+        return f"{', '.join(missing)} must be installed (pip install '.[test-all]')"
+    for mark in item.iter_markers("skipif"):
+        if mark.args[0] is True:
+            return str(mark.kwargs["reason"])
+    return ""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Pass the counts of a worker of pytest-xdist to the process that started it."""
+    if hasattr(session.config, "workeroutput"):
+        counts = dict(session.config.stash[DESELECTED])
+        session.config.workeroutput["deselected"] = counts
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Keep the counts of a worker: all workers collect the same tests."""
+    counts = getattr(node, "workeroutput", {}).get("deselected", {})
+    node.config.stash[DESELECTED] = Counter(counts)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    for reason, count in config.stash[DESELECTED].most_common():
+        terminalreporter.write_line(f"{count:,} deselected: {reason}")
