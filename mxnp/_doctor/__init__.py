@@ -1,1 +1,1 @@
-"""`doctor()`: patterns that cost time, and how to rewrite them."""
+"""`doctor()`: slow patterns of a program, with suggested rewrites."""

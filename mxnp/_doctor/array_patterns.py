@@ -1,4 +1,4 @@
-"""Patterns of whole arrays: that grow, are masked, kept, waited for, or float64."""
+"""Patterns of whole arrays: growth, masks, kept results, repeated waits, float64."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .syntax import LOOPS, PURE, Source, assigned, dotted_name, is_stored, spot
 from .vectorization import Rewrite, parenthesized
 
 _LEAST_ROUNDS = 10
-_LONG_WAIT = 1e-4  # seconds: then it is the work itself, and not the waiting
-_LEAST_MASKED = 1 << 18  # below, selecting is as good
+_LONG_WAIT = 1e-4  # seconds; a longer wait is the work itself
+_LEAST_MASKED = 1 << 18  # elements; below, selecting is as fast
 _LONGEST_LINE = 88
-_LEAST_KEPT = 1 << 15  # elements of a result that is written for nothing
+_LEAST_KEPT = 1 << 15  # elements of a kept result
 
 
 # -- Arrays that grow ------------------------------------------------------------------
@@ -30,7 +30,7 @@ _GROWING = {
 
 
 def growing_arrays(search: Search) -> Iterator[Finding]:
-    """Find arrays that a loop makes longer by one piece each time."""
+    """Find arrays to which a loop appends a piece in each iteration."""
     source = search.source
     for node in ast.walk(source.tree):
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
@@ -56,9 +56,9 @@ def growing_arrays(search: Search) -> Iterator[Finding]:
         yield search.finding(
             "growing array",
             node,
-            (calls, "copies of all that was there", seconds),
-            f"Each {function} copies the whole array; a list takes a piece without "
-            "copying the others.",
+            (calls, "copies of the whole array", seconds),
+            f"Each {function} copies the whole array. Appending to a list does not "
+            "copy the other pieces.",
             *_collected(search, node, name, function, pieces[1:], loops),
         )
 
@@ -80,7 +80,7 @@ def _collected(
         first = first.elts[0]
     own = {node.targets[0], first}
     loop = None
-    for outer in loops:  # the outermost that does nothing else with it
+    for outer in loops:  # find the outermost loop without another use of the array
         uses = [
             use
             for use in ast.walk(outer)
@@ -94,10 +94,11 @@ def _collected(
     if loop is None or not is_plain:
         example = [
             "parts = []             # before the loop",
-            "parts.append(piece)    # in it",
+            "parts.append(piece)    # in the loop",
             f"{name} = {prefix}concatenate(parts)  # after it, or where it is used",
         ]
-        return (Rewrite(example, ["its uses in the loop are written anew"]),)
+        condition = f"the other uses of `{name}` in the loop are adapted"
+        return (Rewrite(example, [condition]),)
     piece = source.text(pieces[0])
     parts = f"{name}_parts"
     joined = f"{prefix}{function}({parts})"
@@ -115,7 +116,7 @@ def _collected(
 
 
 def _stays(search: Search, piece: ast.expr, loop: ast.AST) -> bool:
-    """Tell whether nobody changes a value after it was put into a list."""
+    """Check whether a value certainly does not change after its append to a list."""
     if isinstance(piece, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare)):
         return True
     if isinstance(piece, (ast.List, ast.Tuple)):
@@ -135,7 +136,7 @@ _CHEAP = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.UAdd)
 
 
 def masked_updates(search: Search) -> Iterator[Finding]:
-    """Find assignments to what a mask selects, of what it selects elsewhere."""
+    """Find assignments of masked elements to elements that the same mask selects."""
     source = search.source
     for node in ast.walk(source.tree):
         target = _target(node)
@@ -156,9 +157,9 @@ def masked_updates(search: Search) -> Iterator[Finding]:
             "masked update",
             node,
             (sum(row.calls for row in masks), "selections", cost),
-            "How many elements the mask selects must be known first, and the elements "
-            "are gathered and scattered; where() is one pass, fused with what it "
-            "computes.",
+            "The number of selected elements has to be computed first, and then the "
+            "elements are gathered and scattered. where() is one pass, fused with the "
+            "operations around it.",
             rewrite,
         )
 
@@ -170,7 +171,7 @@ def _target(node: ast.AST) -> ast.AST | None:
 
 
 def _chosen(search: Search, node: ast.AST, target: ast.Subscript) -> Rewrite | None:
-    """Rewrite ``a[m] = f(b[m])`` as where(); None if `f` is not cheap."""
+    """Rewrite ``a[m] = f(b[m])`` with where(); return None if `f` is expensive."""
     source = search.source
     mask = ast.dump(target.slice)
     name = dotted_name(target.value)
@@ -195,9 +196,9 @@ def _chosen(search: Search, node: ast.AST, target: ast.Subscript) -> Rewrite | N
         text = f"{name}{sign}{parenthesized(value, text)}"
     elif not selected:
         return None
-    asked = source.text(target.slice)
+    selection = source.text(target.slice)
     listed = ", ".join(f"`{array}`" for array in arrays)
-    conditions = [f"the mask `{asked}` has the shape of {listed}"]
+    conditions = [f"the mask `{selection}` has the shape of {listed}"]
     inside = {id(part) for array in selected for part in ast.walk(array)}
     others = dict.fromkeys(
         part.id
@@ -206,13 +207,13 @@ def _chosen(search: Search, node: ast.AST, target: ast.Subscript) -> Rewrite | N
     )
     conditions += [f"`{other}` is a number" for other in others]
     if any(isinstance(part, ast.Div) for part in ast.walk(node)):
-        conditions.append("warnings of elements that are not selected do not matter")
-    new = f"{name}[...] = {source.numpy}.where({asked}, {text}, {name})"
+        conditions.append("warnings for elements that are not selected can be ignored")
+    new = f"{name}[...] = {source.numpy}.where({selection}, {text}, {name})"
     return Rewrite([new], conditions)
 
 
 def _is_cheap(node: ast.AST, mask: str) -> bool:
-    """Tell whether computing all elements costs little more than some."""
+    """Check whether computing all elements costs little more than computing some."""
     if isinstance(node, ast.Subscript):
         return (
             bool(mask)
@@ -235,11 +236,11 @@ def _is_cheap(node: ast.AST, mask: str) -> bool:
     return False
 
 
-# -- Results that are kept -------------------------------------------------------------
+# -- Kept results ----------------------------------------------------------------------
 
 
 def kept_results(search: Search) -> Iterator[Finding]:
-    """Find results that are written to memory because a name still has them."""
+    """Find results that are written to memory only because a name still holds them."""
     source = search.source
     for node in ast.walk(source.tree):
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
@@ -252,7 +253,7 @@ def kept_results(search: Search) -> Iterator[Finding]:
         )
         if not rows or reduces or len(node.targets) > 1 or node in search.claimed:
             continue
-        rewrite = _let_go(search, node, node.targets[0].id, rows)
+        rewrite = _released(search, node, node.targets[0].id, rows)
         if rewrite is None:
             continue
         calls, seconds = summed(rows)
@@ -261,8 +262,8 @@ def kept_results(search: Search) -> Iterator[Finding]:
             "kept result",
             node,
             (calls, f"results, {figures.nbytes(written)} written", seconds),
-            f"`{node.targets[0].id}` still has it when the operations run, so it is "
-            "written to memory, though only they use it.",
+            f"`{node.targets[0].id}` still holds the result when the operations that "
+            "use it run, so it is written to memory.",
             rewrite,
         )
 
@@ -279,9 +280,10 @@ def _is_written(row: Row) -> bool:
     )
 
 
-def _let_go(
+def _released(
     search: Search, node: ast.Assign, name: str, rows: list[Row]
 ) -> Rewrite | None:
+    """Rewrite an assignment so that no name holds the result when it is computed."""
     source = search.source
     scope = source.scope(node)
     uses = source.names(scope, name)
@@ -332,7 +334,7 @@ def _let_go(
 
 
 def _is_fused(search: Search, load: ast.Name, sizes: set[int]) -> bool:
-    """Tell whether an operation of the same size uses a name, fused with others."""
+    """Check whether a fused operation of the same size uses a name."""
     above = search.source.parent(load)
     if isinstance(above, ast.Attribute):
         above = search.source.parent(above)
@@ -353,7 +355,7 @@ def _is_plain(source: Source, node: ast.expr) -> bool:
 
 
 def _has_other_calls(source: Source, statement: ast.stmt) -> bool:
-    """Tell whether a statement calls what might change something."""
+    """Check whether a statement calls functions that may have side effects."""
     for part in ast.walk(statement):
         if isinstance(part, ast.Call):
             is_method = isinstance(part.func, ast.Attribute) and part.func.attr in (
@@ -367,41 +369,41 @@ def _has_other_calls(source: Source, statement: ast.stmt) -> bool:
 
 # -- Waits -----------------------------------------------------------------------------
 
-_ASKED = ("result", "read", "element")
+_VALUE_WAITS = ("result", "read", "element")
 
 
 def repeated_waits(search: Search) -> Iterator[Finding]:
-    """Find loops that wait in each round to know whether to go on."""
+    """Find loops that wait in each iteration for the value that ends them."""
     source = search.source
     for node, waits in search.facts.waits.items():
-        asked = [wait for wait in waits if wait.kind in _ASKED]
-        count = sum(wait.count for wait in asked)
+        relevant = [wait for wait in waits if wait.kind in _VALUE_WAITS]
+        count = sum(wait.count for wait in relevant)
         loops = [loop for loop in source.loops(node) if isinstance(loop, LOOPS)]
         if count < _LEAST_ROUNDS or not loops or node in search.claimed:
             continue
         loop = loops[0]
-        question = _question(source, node, loop)
+        test = _ending_test(source, node, loop)
         others = sum(
             wait.count
             for part, wait in search.facts.waits_within(loop)
             if part is not node and wait.kind not in ("full", "memory")
         )
-        seconds = sum(wait.seconds for wait in asked)
+        seconds = sum(wait.seconds for wait in relevant)
         is_long = seconds > _LONG_WAIT * count and not search.has_gpu
-        if question is None or others >= count or is_long:
+        if test is None or others >= count or is_long:
             continue
         yield search.finding(
             "repeated wait",
             source.statement(node),
             (count, "waits", seconds),
-            "Each round waits for the answer, and nothing is recorded meanwhile: what "
-            "two rounds do is never fused. Look only every 10th round.",
-            _seldom(source, node, loop, question),
+            "Each iteration waits for this value, so operations of two iterations are "
+            "never fused. Compute it only in every 10th iteration.",
+            _every_tenth(source, node, loop),
         )
 
 
-def _question(source: Source, node: ast.AST, loop: ast.AST) -> ast.AST | None:
-    """Give what ends a loop and needs the node: while, or an if with a break."""
+def _ending_test(source: Source, node: ast.AST, loop: ast.AST) -> ast.AST | None:
+    """Return the while or the if with a break that ends a loop and uses the node."""
     tests: list[tuple[ast.AST, ast.expr]] = []
     if isinstance(loop, ast.While):
         tests.append((loop, loop.test))
@@ -420,7 +422,8 @@ def _question(source: Source, node: ast.AST, loop: ast.AST) -> ast.AST | None:
     return None
 
 
-def _seldom(source: Source, node: ast.AST, loop: ast.AST, question: ast.AST) -> Rewrite:
+def _every_tenth(source: Source, node: ast.AST, loop: ast.AST) -> Rewrite:
+    """Rewrite a test so that it runs only in every 10th iteration."""
     counter = ""
     if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
         call = loop.iter
@@ -428,8 +431,11 @@ def _seldom(source: Source, node: ast.AST, loop: ast.AST, question: ast.AST) -> 
             counter = loop.target.id
     lines = []
     if not counter:
-        counter = "rounds"
-        lines = ["rounds = 0  # before the loop", "rounds += 1  # first in the loop"]
+        counter = "iterations"
+        lines = [
+            "iterations = 0  # before the loop",
+            "iterations += 1  # first in the loop",
+        ]
     statement = source.statement(node)
     if isinstance(statement, (ast.If, ast.While)):
         test = source.text(statement.test)
@@ -440,19 +446,19 @@ def _seldom(source: Source, node: ast.AST, loop: ast.AST, question: ast.AST) -> 
             lines.append(f"if {counter} % 10 == 0 and {test}:")
     else:
         lines += [f"if {counter} % 10 == 0:", f"    {source.text(statement)}"]
-    return Rewrite(lines, ["up to 9 rounds more than now may be run"])
+    return Rewrite(lines, ["up to 9 more iterations are acceptable"])
 
 
 # -- Dtypes ----------------------------------------------------------------------------
 
-_DOUBLES = {  # functions that make float64 unless told otherwise
+_FLOAT64_BY_DEFAULT = {
     *("zeros", "ones", "empty", "linspace", "logspace", "eye"),
 }
 _LEAST_ON_GPU = 1 << 14
 
 
 def double_precision(search: Search) -> Iterator[Finding]:
-    """Find operations of float64 where there is a GPU, which has none."""
+    """Find float64 operations that ran on the processor although there is a GPU."""
     source, rows = search.source, []
     for node, counted in search.facts.rows.items():
         rows += [
@@ -465,22 +471,23 @@ def double_precision(search: Search) -> Iterator[Finding]:
     if not rows or not search.has_gpu:
         return
     calls, seconds = summed(row for _, row in rows)
-    makers = [
+    creations = [
         part
         for part in search.facts.rows
         if isinstance(part, ast.Call)
-        and source.function(part.func) in _DOUBLES
+        and source.function(part.func) in _FLOAT64_BY_DEFAULT
         and not any(keyword.arg == "dtype" for keyword in part.keywords)
         and (len(part.args) == 1 or "space" in source.function(part.func))
     ]
-    new = [_with_dtype(source, part) for part in sorted(makers, key=lambda p: p.lineno)]
+    creations.sort(key=lambda call: call.lineno)
+    new = [_with_dtype(source, call) for call in creations]
     slowest = max(rows, key=lambda found: found[1].seconds)[0]
     yield search.finding(
         "float64",
         slowest,
         (calls, "operations on the processor", seconds),
-        "The GPU has no float64, so operations of it run on the processor. Make the "
-        "arrays float32 where they are made, or all new ones by "
+        "The GPU does not support float64, so these operations run on the processor. "
+        "Create the arrays as float32, or make float32 the default with "
         'mxnp.set_float64_policy("float32").',
         Rewrite(new, ["seven digits are enough"]),
     )

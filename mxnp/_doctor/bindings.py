@@ -1,4 +1,4 @@
-"""What is known of a name before a loop: how large a number is, whose memory it is."""
+"""What is known of a name before a loop: lower bounds of numbers, memory of arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 from .syntax import Facts, assigned, is_stored
 
-_NEW = {  # functions whose result is memory of its own
+_NEW = {  # functions whose result shares no memory with other arrays
     *("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like"),
     *("full_like", "arange", "linspace", "logspace", "array", "copy", "eye"),
     *("random.rand", "random.randn", "random.random", "random.uniform"),
@@ -15,13 +15,13 @@ _NEW = {  # functions whose result is memory of its own
 
 
 def called(node: ast.AST | None) -> str:
-    """Give the name that is called, if it is a call of one."""
+    """Return the name that a call calls, or ""."""
     is_named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     return node.func.id if is_named else ""  # type: ignore[union-attr]
 
 
 def integer(node: ast.AST | None) -> int | None:
-    """Give the whole number that is written, or None."""
+    """Return the value of an integer literal, or None."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         number = integer(node.operand)
         return None if number is None else -number
@@ -31,12 +31,12 @@ def integer(node: ast.AST | None) -> int | None:
 
 class Bindings:
     """
-    What names stand for where a loop begins.
+    The values that names have where a loop begins.
 
     Parameters
     ----------
     facts : Facts
-        What was counted.
+        The counts of the file.
     loop : ast.AST
         The loop, or the comprehension.
     """
@@ -47,7 +47,7 @@ class Bindings:
         self._outermost = loop
 
     def least(self, node: ast.AST | None, depth: int = 0) -> int | None:
-        """Give what a number is at least, if that is known."""
+        """Return a lower bound of a number, or None if none is known."""
         if isinstance(node, ast.Name) and depth < 4:
             return self.least(self._value(node.id), depth + 1)
         is_length = (
@@ -62,7 +62,7 @@ class Bindings:
         return 0 if is_length else integer(node)
 
     def _value(self, name: str) -> ast.AST | None:
-        """Give what a name is bound to, if that is known."""
+        """Return the expression that a name is bound to, or None if it is unknown."""
         scope = self._source.scope(self._outermost)
         for place in (scope, self._source.tree):
             stores = [use for use in self._source.names(place, name) if is_stored(use)]
@@ -93,7 +93,7 @@ class Bindings:
         return None
 
     def is_new(self, name: str) -> bool:
-        """Tell whether an array is known to share its memory with no other."""
+        """Check whether an array certainly shares its memory with no other array."""
         scope = self._source.scope(self._outermost)
         statement = self._source.statement(self._outermost)
         block = self._source.block(statement)
@@ -134,12 +134,12 @@ class Bindings:
         )
 
     def _escapes(self, statement: ast.stmt, name: str) -> bool:
-        """Tell whether another name may get at the array of a name."""
+        """Check whether a statement may create another reference to an array."""
         for use in self._source.names(statement, name):
             above = self._source.parent(use)
             if is_stored(use):
                 return True
-            is_measure = isinstance(above, ast.Attribute) and above.attr in (
+            is_member = isinstance(above, ast.Attribute) and above.attr in (
                 *("shape", "size", "ndim", "dtype", "sum", "max", "min", "copy"),
             )
             is_read = called(above) in ("len", "sum", "print")
@@ -147,6 +147,6 @@ class Bindings:
                 is_stored(above) or bool(self._facts.elements(above, "getitem"))
             )
             is_term = isinstance(above, (ast.BinOp, ast.Compare))
-            if not (is_measure or is_read or is_item or is_term):
+            if not (is_member or is_read or is_item or is_term):
                 return True
         return False

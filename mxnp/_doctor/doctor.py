@@ -1,4 +1,4 @@
-"""What a program could do faster, line by line: found, sorted and printed."""
+"""`doctor()`: find slow patterns in a program, sort them and print them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from . import array_patterns, element_patterns
 from .findings import Finding, Search
 from .syntax import Facts, Source
 
-# In this order: what is told of a node is not told again.
+# In this order, because a node that one pattern claims is left out by the next ones.
 PATTERNS: tuple[Callable[[Search], Iterable[Finding]], ...] = (
     array_patterns.growing_arrays,
     element_patterns.element_loops,
@@ -31,18 +31,19 @@ PATTERNS: tuple[Callable[[Search], Iterable[Finding]], ...] = (
     element_patterns.scalar_reads,
 )
 
-_SHARE, _LEAST_SHARE = 0.02, 0.005  # of the array work; if nothing costs more
+_SHARE = 0.02  # of the array work: smaller findings are left out
+_LEAST_SHARE = 0.005  # the same if there are no larger findings
 _WIDTH = 88
 
 
 def diagnose(report: Report) -> list[Finding]:
     """
-    Look for patterns in the files of the program, the costliest first.
+    Return the findings in the files of the program, the most expensive first.
 
     Parameters
     ----------
     report : Report
-        What was counted while it ran.
+        The counts of the program.
     """
     places = [row.place for row in report.rows] + [wait.place for wait in report.waits]
     files = dict.fromkeys(place.file for place in places)
@@ -60,36 +61,37 @@ def _has_gpu() -> bool:
     return bool(core.metal_devices()) and devices.get_device() != "cpu"
 
 
-def worth_telling(findings: list[Finding], report: Report) -> list[Finding]:
-    """Leave out what is small; if all is, it is told from a quarter of that on."""
+def significant(findings: list[Finding], report: Report) -> list[Finding]:
+    """Leave out small findings, with a lower limit if all of them are small."""
     for share in (_SHARE, _LEAST_SHARE):
-        told = [one for one in findings if one.seconds >= share * report.total.array]
-        if told:
-            return told
+        least = share * report.total.array
+        found = [finding for finding in findings if finding.seconds >= least]
+        if found:
+            return found
     return []
 
 
 def print_findings(report: Report, file: TextIO | None = None) -> None:
     """
-    Print what was found, with the lines as they could be.
+    Print the findings with the suggested rewrites.
 
     Parameters
     ----------
     report : Report
-        What was counted while the program ran.
+        The counts of the program.
     file : file object, optional
         Where to print, by default `sys.stdout`.
     """
     findings = diagnose(report)
-    told = worth_telling(findings, report)
-    head = figures.count(len(told), "finding") if told else "nothing found"
+    listed = significant(findings, report)
+    head = figures.count(len(listed), "finding") if listed else "nothing found"
     print(f"Doctor: {head}", file=file)
-    for finding in told:
+    for finding in listed:
         print("\n".join(["", *_describe(finding, report)]), file=file)
-    rest = findings[len(told) :]
+    rest = findings[len(listed) :]
     if rest:
         seconds = figures.time(sum(finding.seconds for finding in rest))
-        more = figures.count(len(rest), "smaller one")
+        more = figures.count(len(rest), "smaller finding")
         print(f"\n{more} left out, {seconds} in all", file=file)
 
 
@@ -102,13 +104,13 @@ def _describe(finding: Finding, report: Report) -> list[str]:
     )
     lines = [f"{where}  {finding.source}", *_indented(cost), *_indented(finding.reason)]
     if finding.is_example:
-        lines.append("  for example")
+        lines.append("  Example:")
     elif finding.rewrite:
         same = "" if finding.conditions else ", with the same result"
-        lines.append(f"  instead{same}")
+        lines.append(f"  Rewrite{same}:")
     lines += [f"      {line}" for line in finding.rewrite]
     if finding.conditions:
-        lines += _indented(f"Right if {'; '.join(finding.conditions)}.")
+        lines += _indented(f"Valid if {'; '.join(finding.conditions)}.")
     return lines
 
 
@@ -124,21 +126,22 @@ def _indented(text: str) -> list[str]:
 
 class doctor(profile):  # noqa: N801
     """
-    Context manager: what a block could do faster, with the lines as they could be.
+    Context manager that reports slow patterns of a block and suggests rewrites.
 
-    It measures as `profile` does, and looks in the program's files for patterns that
-    are known to cost time.
+    It measures the block as `profile` does, and then looks for known patterns in the
+    program's files.
 
     Attributes
     ----------
     findings : list of Finding
-        Until now or until the end of the block, the costliest first: ``pattern``,
-        ``file``, ``line``, ``source``, ``count``, ``unit``, ``seconds``, ``reason``,
-        ``rewrite``, ``conditions``, ``is_example``.
+        The findings until now or until the end of the block, the most expensive first.
+        They have the attributes ``pattern``, ``file``, ``line``, ``source``,
+        ``count``, ``unit``, ``seconds``, ``reason``, ``rewrite``, ``conditions`` and
+        ``is_example``.
 
     See Also
     --------
-    profile : What each line costs, and where it runs.
+    profile : Measure what each line costs and where it runs.
 
     Examples
     --------
@@ -154,12 +157,12 @@ class doctor(profile):  # noqa: N801
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found, the costliest first."""
+        """The findings, the most expensive first."""
         return diagnose(self.report)
 
     def print(self, file: TextIO | None = None) -> None:
         """
-        Print what was found.
+        Print the findings.
 
         Parameters
         ----------
@@ -169,6 +172,6 @@ class doctor(profile):  # noqa: N801
         print_findings(self.report, file or sys.stdout)
 
     def _to_dict(self) -> dict[str, Any]:
-        told = super()._to_dict()
-        told["findings"] = [asdict(finding) for finding in self.findings]
-        return told
+        report = super()._to_dict()
+        report["findings"] = [asdict(finding) for finding in self.findings]
+        return report

@@ -1,4 +1,4 @@
-"""Patterns of single elements: loops over arrays, Python's sum and max, lists."""
+"""Patterns that read single elements: loops over arrays, Python's sum, lists."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from .vectorization import (
 )
 
 _LEAST_ELEMENTS = 1000  # read or set one by one
-
-
 _ELEMENTS = "elements one by one"
+_PYTHON_NUMBERS = (
+    "Python numbers can replace NumPy scalars (they raise where NumPy warns)"
+)
 
 
 def _element_rows(search: Search, within: ast.AST) -> Iterator[Row]:
@@ -30,7 +31,7 @@ def _element_rows(search: Search, within: ast.AST) -> Iterator[Row]:
 
 
 def element_loops(search: Search) -> Iterator[Finding]:
-    """Find loops over elements that are operations on whole arrays."""
+    """Find loops over elements that can be operations on whole arrays."""
     for loop in ast.walk(search.source.tree):
         if not isinstance(loop, ast.For) or loop in search.claimed:
             continue
@@ -46,8 +47,8 @@ def element_loops(search: Search) -> Iterator[Finding]:
             "element loop",
             loop,
             (calls, _ELEMENTS, seconds),
-            "Each element becomes an object of Python; operations on whole arrays "
-            "take them all at once.",
+            "Each element becomes a Python object. Operations on whole arrays compute "
+            "all elements in one pass.",
             rewrite,
         )
 
@@ -56,7 +57,7 @@ _BUILTINS = ("sum", "max", "min", "any", "all")
 
 
 def builtin_reductions(search: Search) -> Iterator[Finding]:
-    """Find Python's sum, max, min, any and all of an array."""
+    """Find calls of Python's sum, max, min, any and all on an array."""
     for call in ast.walk(search.source.tree):
         is_builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         if not is_builtin or call in search.claimed:
@@ -70,7 +71,7 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
         rows = [
             row for row in search.facts.rows.get(call, []) if row.operation == "add"
         ]
-        if name == "sum" and rows:  # of rows or of matrices
+        if name == "sum" and rows:  # the sum of an array of two axes or more
             cost = summed(rows)
         elif cost[0] < _LEAST_ELEMENTS:
             continue
@@ -82,8 +83,8 @@ def builtin_reductions(search: Search) -> Iterator[Finding]:
             f"Python's {name}",
             call,
             (cost[0], "additions of rows" if rows else _ELEMENTS, cost[1]),
-            f"Python's {name} takes one element after the other; "
-            "the method of the array does it in one pass.",
+            f"Python's {name} reads the elements one by one. "
+            "The array's method computes the result in one pass.",
             rewrite,
         )
 
@@ -110,14 +111,14 @@ def _reduction(
     if start:
         text = f"{search.source.text(start[0])} + {text}"
     if name == "sum" and not is_deep:
-        conditions.append("the last digits may differ (it adds up in another order)")
+        conditions.append("the last digits may differ (it adds in another order)")
     elif name in ("max", "min"):
         conditions.append(f"no element of `{array}` is NaN")
     return Rewrite([_restated(search, call, text)], conditions)
 
 
 def _restated(search: Search, node: ast.expr, text: str) -> str:
-    """Give the statement of an expression with another text in its place."""
+    """Return the statement around an expression with another text in its place."""
     above = search.source.parent(node)
     if " + " in text and not isinstance(above, ast.stmt):
         text = f"({text})"
@@ -153,19 +154,19 @@ def comprehensions(search: Search) -> Iterator[Finding]:
         else:
             text = f"{text if text.isidentifier() else f'({text})'}.tolist()"
             new = _restated(search, node, text)
-            rewrite.conditions.append("numbers of Python do instead of NumPy's scalars")
+            rewrite.conditions.append("Python numbers can replace NumPy scalars")
         yield search.finding(
             "list of elements",
             node,
             (calls, _ELEMENTS, seconds),
-            "Each element becomes an object of Python; an operation on the whole array "
-            "takes them all at once.",
+            "Each element becomes a Python object. An operation on the whole array "
+            "computes all elements in one pass.",
             Rewrite([new], rewrite.conditions),
         )
 
 
 def scalar_reads(search: Search) -> Iterator[Finding]:
-    """Find elements read or set one by one in loops of any kind."""
+    """Find elements that loops of any kind read or set one by one."""
     source = search.source
     places: dict[ast.AST, list[Row]] = {}
     for node in search.facts.rows:
@@ -189,20 +190,20 @@ def scalar_reads(search: Search) -> Iterator[Finding]:
             "scalar reads",
             loop,
             (calls, _ELEMENTS, seconds),
-            "An element of an array is an object of NumPy, made anew each time; lists "
-            "hold objects of Python, and pay where most of an array is read. Where no "
-            "element depends on another, operations on whole arrays are faster still.",
+            "Each read of an element creates a NumPy scalar. A list holds Python "
+            "numbers; it pays off if most of the array is read. If no element depends "
+            "on another, operations on whole arrays are faster still.",
             rewrite,
             is_example=is_example,
         )
 
 
 def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
-    """Rewrite what goes through an array as going through a list."""
+    """Rewrite an iteration over an array as an iteration over a list."""
     source = search.source
     if not search.facts.elements(node, "getitem"):
         return None
-    new = "the elements may be numbers of Python (they raise where NumPy warns)"
+    condition = _PYTHON_NUMBERS
     if isinstance(node, ast.Call) and node.args:
         array = (
             node.args[-1]
@@ -212,7 +213,7 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
         text = f"{parenthesized(array, source.text(array))}.tolist()"
         if dotted_name(node.func) != "list":
             text = source.text(node, lambda part: text if part is array else None)
-        return Rewrite([_restated(search, node, text)], [new])
+        return Rewrite([_restated(search, node, text)], [condition])
     if isinstance(node, ast.For):
         array = node.iter
     elif isinstance(node, COMPREHENSIONS):
@@ -228,7 +229,7 @@ def _iterated_list(search: Search, node: ast.AST) -> Rewrite | None:
     changed = source.text(node, lambda part: text if part is array else None)
     if not isinstance(node, ast.For):
         changed = _restated(search, node, changed)
-    return Rewrite([changed], [new])
+    return Rewrite([changed], [condition])
 
 
 def _is_iteration(node: ast.AST) -> bool:
@@ -237,7 +238,7 @@ def _is_iteration(node: ast.AST) -> bool:
 
 
 def _items(search: Search, node: ast.AST) -> list[Row]:
-    """Give the rows of ``a.item(i)``."""
+    """Return the rows of ``a.item(i)``."""
     return [
         row
         for row in search.facts.rows.get(node, [])
@@ -246,7 +247,7 @@ def _items(search: Search, node: ast.AST) -> list[Row]:
 
 
 def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewrite, bool]:
-    """Rewrite a loop that only reads, on lists."""
+    """Rewrite a loop to read lists; whether the result is only an example."""
     source = search.source
     read: dict[str, None] = {}
     loops = [loop for loop in source.loops(innermost) if isinstance(loop, LOOPS)]
@@ -290,17 +291,17 @@ def _as_lists(search: Search, innermost: ast.AST) -> tuple[Rewrite, bool]:
     is_or_are = "is" if len(lists) == 1 else "are"
     conditions = []
     if not _only_reads(search, whole):
-        conditions.append(f"the loop changes nothing of {listed}")
+        conditions.append(f"the loop does not change {listed}")
     if not all(_is_number(search, n) for n in elements if not is_stored(n)):
         conditions.append(
-            f"{listed} {is_or_are} of bool, int64, float64 or complex128, and numbers "
-            "of Python do (they raise where NumPy warns)"
+            f"{listed} {is_or_are} of bool, int64, float64 or complex128, and "
+            f"{_PYTHON_NUMBERS}"
         )
     return Rewrite([*before, text], conditions), False
 
 
 def _is_number(search: Search, node: ast.AST) -> bool:
-    """Tell whether an element is made a number of Python at once."""
+    """Check whether an element is converted to a Python number where it is read."""
     above = search.source.parent(node)
     if isinstance(above, ast.Call):
         return dotted_name(above.func) in ("float", "int", "bool", "complex")
@@ -327,6 +328,6 @@ _ELEMENTS_EXAMPLE = Rewrite(
     [
         "values = array.tolist()  # before the loop",
         "...                      # the loop, with values[i] for array[i]",
-        "array[:] = values        # after it, if it changes them",
+        "array[:] = values        # after the loop, if it changes them",
     ]
 )

@@ -1,4 +1,4 @@
-"""What is found in a program, and where it is looked for."""
+"""Findings of the doctor, and the search of one file for them."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from .vectorization import Rewrite
 @dataclass(frozen=True)
 class Finding:
     """
-    One place in the program that costs more than it need.
+    One slow place in the program that can be avoided.
 
     Parameters
     ----------
     pattern : str
-        Its name, as in docs/doctor.md.
+        The name of the pattern, as in docs/doctor.md.
     file : str
+        The file.
     line, end_line : int
-        From 1.
+        Line numbers from 1.
     source : str
-        The line.
+        The text of the first line.
     count : int
-        How often, and of what in `unit`.
+        The number of occurrences.
     unit : str
-        What is counted.
+        What `count` counts.
     seconds : float
-        Of array work, or waited.
+        The time of array work, or of waits.
     reason : str
-        Why that costs time, in a sentence.
+        Why the place is slow, in one or two sentences.
     rewrite : tuple of str
-        What to write instead.
+        The suggested lines.
     conditions : tuple of str
-        What must hold for the same result; empty: it is the same.
+        The conditions for the same result. Without any, the result is the same.
     is_example : bool
-        Whether `rewrite` is only an example of the way to do it.
+        Whether `rewrite` is only a general example.
     """
 
     pattern: str
@@ -59,18 +60,18 @@ class Finding:
 @dataclass
 class Search:
     """
-    A file that patterns are looked for in.
+    The search for patterns in one file.
 
     Parameters
     ----------
     source : Source
         The file.
     facts : Facts
-        What was counted.
+        The counts of the file.
     has_gpu : bool
         Whether operations may run on a GPU.
     claimed : set of ast.AST
-        Nodes of what was found already.
+        The nodes of earlier findings, which later patterns leave out.
     """
 
     source: Source
@@ -79,7 +80,7 @@ class Search:
     claimed: set[ast.AST] = field(default_factory=set)
 
     def claim(self, node: ast.AST) -> None:
-        """Note that what was counted in a node has been told."""
+        """Reserve a node and everything in it for one finding."""
         self.claimed.update(ast.walk(node))
 
     def finding(
@@ -92,7 +93,7 @@ class Search:
         *,
         is_example: bool = False,
     ) -> Finding:
-        """Make a finding at the statement or expression."""
+        """Return a finding at a statement or expression."""
         line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]
         return Finding(
             pattern,
@@ -109,6 +110,6 @@ class Search:
 
 
 def summed(rows: Iterable[Row]) -> tuple[int, float]:
-    """Give the calls and the seconds of rows."""
+    """Return the sums of the calls and of the seconds of rows."""
     rows = list(rows)
     return sum(row.calls for row in rows), sum(row.seconds for row in rows)

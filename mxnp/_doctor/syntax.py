@@ -1,4 +1,4 @@
-"""The files of a program as trees, and what was counted for each node of them."""
+"""The syntax trees of a program's files, and the counts of each node."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mxnp._profiler.model import Place, Report, Row, Wait
 LOOPS = (ast.For, ast.While)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
-# Functions of Python that change nothing of their arguments.
+# Functions of Python that do not change their arguments.
 PURE = {
     *("abs", "float", "int", "bool", "max", "min", "len", "range", "round", "print"),
     *("enumerate", "zip", "complex", "str"),
 }
-# What takes its arguments' elements when it is gone through.
+# Functions whose result reads the elements of their arguments when it is iterated over.
 _LAZY = {"enumerate", "filter", "iter", "map", "reversed", "zip"}
-_OURS = ("numpy", "mxnp")
+_NUMPY_MODULES = ("numpy", "mxnp")
 
 Spot = tuple[int, int, int, int]  # first and last line, columns in bytes of UTF-8
 
@@ -32,14 +32,14 @@ class Source:
     Parameters
     ----------
     file : str
-        As in code objects.
+        The file, as in code objects.
     text : str
-        What is in it.
+        The content of the file.
 
     Raises
     ------
     SyntaxError
-        If it is no program.
+        If the text is not Python source.
     """
 
     def __init__(self, file: str, text: str) -> None:
@@ -53,11 +53,12 @@ class Source:
                 self._parents[child] = node
         for node in ast.walk(self.tree):
             if isinstance(node, (ast.expr, ast.stmt)):
-                self._at[spot(node)] = node  # an expression rather than its statement
+                # An expression replaces the statement that consists of it.
+                self._at[spot(node)] = node
 
     @classmethod
     def of(cls, file: str) -> Source | None:
-        """Read a file; None if it is gone or no program."""
+        """Read a file. Return None if it does not exist or is not Python source."""
         try:
             return cls(file, "".join(linecache.getlines(file)))
         except (SyntaxError, ValueError):
@@ -66,16 +67,17 @@ class Source:
     # -- Nodes -------------------------------------------------------------------------
 
     def at(self, place: Place) -> ast.AST | None:
-        """Give the node at a place, or None."""
+        """Return the node at a place, or None."""
         return self._at.get(
             (place.line, place.end_line, place.column, place.end_column)
         )
 
     def reader(self, node: ast.AST) -> ast.AST:
         """
-        Give the loop or comprehension that goes through an expression, else that.
+        Return the loop or comprehension that iterates over an expression.
 
-        From Python 3.13 on its instruction has the place of what it goes through.
+        Return the expression itself if there is none. From Python 3.13 on, the
+        instruction of the iteration has the place of the expression.
         """
         above = self._parents.get(node)
         is_lazy = isinstance(node, ast.Call) and dotted_name(node.func) in _LAZY
@@ -85,25 +87,25 @@ class Source:
         return self._parents[above] if isinstance(above, ast.comprehension) else above
 
     def parent(self, node: ast.AST) -> ast.AST | None:
-        """Give the node that a node is a part of."""
+        """Return the parent of a node."""
         return self._parents.get(node)
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Give the nodes that a node is in, the innermost first."""
+        """Yield the ancestors of a node, the innermost first."""
         above = self._parents.get(node)
         while above is not None:
             yield above
             above = self._parents.get(above)
 
     def scope(self, node: ast.AST) -> ast.AST:
-        """Give the function or module whose names a node sees."""
+        """Return the function, class or module that contains a node."""
         return next(
             (above for above in self.ancestors(node) if isinstance(above, _SCOPES)),
             self.tree,
         )
 
     def statement(self, node: ast.AST) -> ast.stmt:
-        """Give the innermost statement that a node is in."""
+        """Return the innermost statement that contains a node."""
         if isinstance(node, ast.stmt):
             return node
         return next(
@@ -111,7 +113,7 @@ class Source:
         )
 
     def loops(self, node: ast.AST) -> list[ast.AST]:
-        """Give the loops of its function that a node is in, the innermost first."""
+        """Return the loops of the same function around a node, the innermost first."""
         found: list[ast.AST] = []
         inner = node
         for above in self.ancestors(node):
@@ -130,7 +132,7 @@ class Source:
         return found
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Give the list of statements that one stands in."""
+        """Return the list of statements that contains a statement."""
         above = self._parents[statement]
         for _, value in ast.iter_fields(above):
             if isinstance(value, list) and statement in value:
@@ -138,7 +140,7 @@ class Source:
         return [statement]
 
     def names(self, within: ast.AST, name: str) -> list[ast.Name]:
-        """Give the uses of a name, also those in functions inside."""
+        """Return the uses of a name, including those in nested functions."""
         return [
             node
             for node in ast.walk(within)
@@ -146,7 +148,7 @@ class Source:
         ]
 
     def is_shared(self, name: str, scope: ast.AST) -> bool:
-        """Tell whether functions other than this one may use a name of it."""
+        """Check whether other functions may use a name of this scope."""
         for node in ast.walk(scope):
             if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
                 return True
@@ -165,7 +167,7 @@ class Source:
     # -- Text --------------------------------------------------------------------------
 
     def line(self, number: int) -> str:
-        """Give a line without what is before and after it."""
+        """Return a line without surrounding white space."""
         if not 0 < number <= len(self._lines):
             return ""
         return self._lines[number - 1].decode(errors="replace").strip()
@@ -176,15 +178,15 @@ class Source:
         replace: Callable[[ast.AST], str | None] = lambda node: None,
     ) -> str:
         """
-        Give the program's text of a node, with parts of it replaced.
+        Return the program's text of a node, with parts of it replaced.
 
         Parameters
         ----------
         node : ast.AST
             An expression or a statement.
         replace : callable, optional
-            What it gives for a node stands in its place; None leaves the node, and asks
-            for the nodes in it.
+            A function that returns the new text of a node. For None the node stays,
+            and the function is called for its children.
         """
         edits: list[tuple[tuple[int, int], tuple[int, int], str]] = []
 
@@ -225,19 +227,19 @@ class Source:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    if alias.name in _OURS:
+                    if alias.name in _NUMPY_MODULES:
                         module = module or alias.asname or alias.name
-            elif isinstance(node, ast.ImportFrom) and node.module in _OURS:
+            elif isinstance(node, ast.ImportFrom) and node.module in _NUMPY_MODULES:
                 names.update({a.asname or a.name: a.name for a in node.names})
         return module, names
 
     @property
     def numpy(self) -> str:
-        """What the program calls NumPy; ``np`` if it does not."""
+        """The program's name of NumPy, by default ``np``."""
         return self._imports[0] or "np"
 
     def function(self, node: ast.AST) -> str:
-        """Name the function of NumPy that an expression is: linalg.svd, or else ""."""
+        """Return the name of a function of NumPy, such as linalg.svd, or ""."""
         if isinstance(node, ast.Name):
             return self._imports[1].get(node.id, "")
         dotted = dotted_name(node)
@@ -246,14 +248,14 @@ class Source:
 
 
 def spot(node: ast.AST) -> Spot:
-    """Give where a node stands."""
+    """Return the position of a node."""
     lines = (getattr(node, "lineno", 0), getattr(node, "end_lineno", 0))
     columns = (getattr(node, "col_offset", -1), getattr(node, "end_col_offset", -1))
     return (*lines, *columns)
 
 
 def dotted_name(node: ast.AST) -> str:
-    """Give a name with attributes, as self.x, or else ""."""
+    """Return a name with its attributes, such as self.x, or ""."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -267,12 +269,12 @@ def _is_in(node: ast.AST, whole: ast.AST) -> bool:
 
 
 def is_stored(node: ast.AST) -> bool:
-    """Tell whether a name, attribute or subscript is assigned to."""
+    """Check whether a name, attribute or subscript is assigned to or deleted."""
     return isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
 
 
 def assigned(within: Iterable[ast.AST]) -> set[str]:
-    """Give the names, with attributes, that nodes bind or delete."""
+    """Return the names, with attributes, that nodes bind or delete."""
     return {
         dotted_name(node)
         for whole in within
@@ -283,14 +285,14 @@ def assigned(within: Iterable[ast.AST]) -> set[str]:
 
 class Facts:
     """
-    What was counted, by node.
+    The rows and waits of each node of a file.
 
     Parameters
     ----------
     report : Report
-        What was counted.
+        The counts of the program.
     source : Source
-        The file that is asked about.
+        The file.
     """
 
     def __init__(self, report: Report, source: Source) -> None:
@@ -309,7 +311,7 @@ class Facts:
                 self.waits[node].append(wait)
 
     def elements(self, node: ast.AST, operation: str = "") -> list[Row]:
-        """Give the rows of single elements that NumPy read or set at a node."""
+        """Return the rows of single elements that a node read or set in NumPy."""
         return [
             row
             for row in self.rows.get(node, [])
@@ -319,13 +321,13 @@ class Facts:
         ]
 
     def within(self, node: ast.AST) -> Iterator[tuple[ast.AST, Row]]:
-        """Give the rows of a node and of all in it."""
+        """Yield the rows of a node and of all nodes in it."""
         for part in ast.walk(node):
             for row in self.rows.get(part, []):
                 yield part, row
 
     def waits_within(self, node: ast.AST) -> Iterator[tuple[ast.AST, Wait]]:
-        """Give the waits of a node and of all in it."""
+        """Yield the waits of a node and of all nodes in it."""
         for part in ast.walk(node):
             for wait in self.waits.get(part, []):
                 yield part, wait

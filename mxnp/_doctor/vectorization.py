@@ -1,4 +1,4 @@
-"""Loops over elements as operations on whole arrays, where that is right."""
+"""Rewrite loops over elements as operations on whole arrays, if that is correct."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy
 from .bindings import Bindings, called, integer
 from .syntax import Facts, assigned, dotted_name, is_stored
 
-_MATH = {  # functions of math that are NumPy's, of float64
+_MATH = {  # functions of math, and the names of their counterparts in NumPy
     **dict.fromkeys(("sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan"), ""),
     **dict.fromkeys(("sinh", "cosh", "tanh", "hypot", "expm1", "log1p", "isnan"), ""),
     "fabs": "absolute",
@@ -23,7 +23,7 @@ _MATH = {  # functions of math that are NumPy's, of float64
 }
 _AT = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
 _SUMS = {ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod"}
-_EXACT = {  # one element gives the same bits as many
+_EXACT = {  # functions that return the same bits for one element and for many
     *("add", "subtract", "multiply", "divide", "negative", "absolute", "fabs", "sqrt"),
     *("square", "maximum", "minimum", "fmax", "fmin", "floor", "ceil", "trunc", "rint"),
     *("sign", "conjugate", "isnan", "isinf", "isfinite", "signbit", "copysign"),
@@ -42,20 +42,20 @@ _ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 
 
 class CannotError(Exception):
-    """A loop that is not known to be operations on whole arrays, and why."""
+    """A loop that cannot be rewritten as operations on whole arrays, with a reason."""
 
 
 @dataclass
 class Rewrite:
     """
-    What to write instead of some lines.
+    The suggested replacement of some lines.
 
     Parameters
     ----------
     lines : list of str
         The new lines.
     conditions : list of str
-        What must hold for the same result; empty: it is the same.
+        The conditions for the same result. Without any, the result is the same.
     """
 
     lines: list[str]
@@ -64,11 +64,11 @@ class Rewrite:
 
 @dataclass(frozen=True)
 class Bound:
-    """A whole number: a text, or 0, and a constant that is added."""
+    """An integer: the sum of an expression, if there is one, and a constant."""
 
     text: str
     constant: int
-    node: ast.AST | None = None  # of the text
+    node: ast.AST | None = None  # the node of `text`
 
     def __add__(self, more: int) -> Bound:
         return Bound(self.text, self.constant + more, self.node)
@@ -85,7 +85,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Indices:
-    """What a loop over ``range`` counts."""
+    """The name and the range of a loop over ``range``."""
 
     name: str
     start: Bound
@@ -95,19 +95,24 @@ class Indices:
 
 def vectorized_loop(loop: ast.For, facts: Facts) -> Rewrite:
     """
-    Rewrite a loop over elements, with the loops that are in it.
+    Rewrite a loop over elements, with the loops inside.
 
     Parameters
     ----------
     loop : ast.For
-        The outermost of them.
+        The outermost loop.
     facts : Facts
-        What was counted: which subscripts were single elements of arrays.
+        The counts, which show the subscripts that are single elements of arrays.
+
+    Returns
+    -------
+    Rewrite
+        The new lines and their conditions.
 
     Raises
     ------
     CannotError
-        If it is not known to be right.
+        If the loop is not known to be equivalent to operations on whole arrays.
     """
     headers, body = [loop], loop.body
     while len(body) == 1 and isinstance(body[0], ast.For):
@@ -122,9 +127,9 @@ def vectorized_loop(loop: ast.For, facts: Facts) -> Rewrite:
 def vectorized_generator(
     comprehension: ast.GeneratorExp | ast.ListComp, facts: Facts
 ) -> tuple[str, Rewrite]:
-    """Rewrite the elements of a comprehension; the text of an array, and conditions."""
+    """Rewrite the elements of a comprehension as an array, with its conditions."""
     if any(g.ifs or g.is_async for g in comprehension.generators):
-        raise CannotError("some elements are left out")
+        raise CannotError("the comprehension filters elements")
     headers: list[tuple[ast.expr, ast.expr, ast.AST]] = [
         (g.target, g.iter, comprehension) for g in comprehension.generators
     ]
@@ -134,12 +139,12 @@ def vectorized_generator(
 
 
 def parenthesized(node: ast.AST, text: str) -> str:
-    """Give a text that a method can be called on."""
+    """Return a text on which a method can be called."""
     return text if isinstance(node, _ATOMS) else f"({text})"
 
 
 class _Vectorization:
-    """The loops, and what their names stand for."""
+    """The loops of one rewrite, with the meaning of their names."""
 
     def __init__(
         self,
@@ -154,15 +159,15 @@ class _Vectorization:
         self._bindings = Bindings(facts, outermost)
         self._bound = assigned([*body, *(target for target, _, _ in headers)])
         self._indices: list[Indices] = []
-        self._elements: dict[str, str] = {}  # names of elements: arrays
+        self._elements: dict[str, str] = {}  # names of elements, and their arrays
         self._temporaries: set[str] = set()
         self._read: list[tuple[str, list[ast.expr]]] = []
         self._stored: list[tuple[str, list[ast.expr]]] = []
         self._conditions: dict[str, None] = {}
-        self._n_guards = 0  # conditions that what is looked at is under
-        self._sure: list[ast.Subscript] = []  # read or set in each round
-        self._unsure: list[ast.Subscript] = []
-        self._lowest: dict[Bound, int] = {}  # of the offsets to a bound
+        self._n_guards = 0  # the number of conditions around the current node
+        self._sure: list[ast.Subscript] = []  # read or set in each iteration
+        self._unsure: list[ast.Subscript] = []  # read or set under a condition
+        self._lowest: dict[Bound, int] = {}  # the lowest offset to each bound
         for target, values, at in headers:
             self._begin(target, values, at)
         for part in body:
@@ -180,15 +185,15 @@ class _Vectorization:
         args = list(getattr(values, "args", []))
         if call == "range":
             if not isinstance(target, ast.Name):
-                raise CannotError("it does not count with one name")
+                raise CannotError("the target is not a single name")
             self._indices.append(self._range(target.id, args))
             return
         if self._indices or self._elements:
-            raise CannotError("elements are gone through in a loop inside another")
+            raise CannotError("an inner loop iterates over elements")
         if call == "enumerate" and len(args) == 1 and isinstance(target, ast.Tuple):
             count, element = target.elts
             if not (isinstance(count, ast.Name) and isinstance(element, ast.Name)):
-                raise CannotError("it does not count with one name")
+                raise CannotError("the target is not a single name")
             array = self._iterated(args[0], at)
             self._elements[element.id] = array
             length = ast.Call(ast.Name("len", ast.Load()), [args[0]], [])
@@ -197,21 +202,21 @@ class _Vectorization:
         elif call == "zip" and isinstance(target, ast.Tuple) and len(args) > 1:
             for element, array in zip(target.elts, args, strict=False):
                 if not isinstance(element, ast.Name):
-                    raise CannotError("it does not go through elements")
+                    raise CannotError("the loop does not iterate over elements")
                 self._elements[element.id] = self._iterated(array, at)
             several = " and ".join(f"`{self._text(array)}`" for array in args)
             self._require(f"{several} are arrays of the same length")
         elif isinstance(target, ast.Name):
             self._elements[target.id] = self._iterated(values, at)
         else:
-            raise CannotError("it does not go through elements")
+            raise CannotError("the loop does not iterate over elements")
 
     def _iterated(self, array: ast.expr, at: ast.AST) -> str:
         if not self._facts.elements(at, "getitem"):
-            raise CannotError("it does not go through elements of an array")
+            raise CannotError("the loop does not iterate over elements of an array")
         name = dotted_name(array)
         if not name:
-            raise CannotError("what it goes through has no name")
+            raise CannotError("the array has no name")
         if name in self._bound or name.partition(".")[0] in self._bound:
             raise CannotError(f"the loop binds `{name}`")
         self._read.append((name, []))
@@ -221,7 +226,7 @@ class _Vectorization:
         step = args.pop() if len(args) == 3 else ast.Constant(1)
         number = integer(step)
         if number is None or number < 1 or not args:
-            raise CannotError("it does not count up")
+            raise CannotError("the step of the range is not a positive number")
         start = self._as_bound(args[0]) if len(args) == 2 else Bound("", 0)
         return Indices(name, start, self._as_bound(args[-1]), number)
 
@@ -237,23 +242,23 @@ class _Vectorization:
                 node = node.left
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and called(part) != "len":
-                raise CannotError("how far it counts is computed")
+                raise CannotError("a function computes the bound of the range")
         if {dotted_name(part) for part in ast.walk(node)} & self._bound:
-            raise CannotError("how far it counts changes")
+            raise CannotError("the loop changes the bound of the range")
         text = self._text(node)
         return Bound(text if isinstance(node, _ATOMS) else f"({text})", constant, node)
 
     # -- Statements --------------------------------------------------------------------
 
     def statements(self, body: Sequence[ast.stmt]) -> Rewrite:
-        """Rewrite the statements of the innermost loop, one after the other."""
+        """Rewrite the statements of the innermost loop one by one."""
         lines = [self._statement(statement) for statement in body]
         if all(
             isinstance(statement, ast.Assign)
             and dotted_name(statement.targets[0]) in self._temporaries
             for statement in body
         ):
-            raise CannotError("only the last round is left of it")
+            raise CannotError("only the last iteration has an effect")
         for name in self._temporaries | {index.name for index in self._indices}:
             self._check_unused(name)
         for name in self._elements:
@@ -261,7 +266,7 @@ class _Vectorization:
         return Rewrite(lines, self.conditions())
 
     def _check_unused(self, name: str) -> None:
-        """Fail if a name that the loop leaves behind is read elsewhere."""
+        """Raise CannotError if a name that the loop leaves behind is read elsewhere."""
         scope = self._source.scope(self._outermost)
         if self._source.is_shared(name, scope):
             raise CannotError(f"`{name}` is used elsewhere")
@@ -297,7 +302,7 @@ class _Vectorization:
         if isinstance(statement, ast.If):
             return self._choice(statement)
         raise CannotError(
-            f"`{self._source.line(statement.lineno)}` is no plain assignment"
+            f"`{self._source.line(statement.lineno)}` is not a plain assignment"
         )
 
     def _temporary(self, target: ast.Name, value: ast.expr) -> str:
@@ -315,7 +320,7 @@ class _Vectorization:
         if not is_like:
             raise CannotError(f"`{name}` depends on the element before")
         text = parenthesized(args[1], self.full(args[1]))
-        self._require(f"there is an element, and none of `{text}` is NaN")
+        self._require(f"`{text}` is not empty and has no NaN")
         return f"{name} = {call}({name}, {text}.{call}())"
 
     def _accumulation(self, statement: ast.AugAssign, value: str) -> str:
@@ -324,7 +329,7 @@ class _Vectorization:
             raise CannotError(f"`{name}` depends on the element before")
         method = _SUMS[type(statement.op)]
         sign = _sign(statement.op)
-        self._require(_DIGITS.format("it adds up in another order"))
+        self._require(_DIGITS.format("it adds in another order"))
         text = parenthesized(statement.value, value)
         return f"{name} {sign}= {text}.{method}()"
 
@@ -371,7 +376,7 @@ class _Vectorization:
         if len(targets) != 1 + len(others) or not all(
             isinstance(target, ast.Subscript) for target in targets
         ):
-            raise CannotError("what is under a condition is no plain assignment")
+            raise CannotError("a statement under a condition is not a plain assignment")
         chosen = self._chosen(first.value)  # type: ignore[attr-defined]
         if others:
             other = self._chosen(others[0].value)  # type: ignore[attr-defined]
@@ -395,7 +400,7 @@ class _Vectorization:
         return text
 
     def _check_for_all(self, value: ast.expr) -> None:
-        """Fail, or say so, if something can go wrong where it was not computed."""
+        """Check that a value under a condition can be computed for all elements."""
         for part in ast.walk(value):
             indices = part.slice if isinstance(part, ast.Subscript) else ast.Pass()
             counts = {index.name for index in self._indices}
@@ -406,36 +411,39 @@ class _Vectorization:
                 )
                 for inner in ast.walk(indices)
             ):
-                raise CannotError("indices may be out of bounds where it is not chosen")
+                raise CannotError("indices may be out of bounds for other elements")
         if any(
             isinstance(part, (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Call))
             for part in ast.walk(value)
         ):
             text = self._source.text(value, self._replacement)
             self._require(
-                f"warnings of elements that are not chosen do not matter (`{text}` is "
-                "computed for all)"
+                "warnings for elements that are not chosen can be ignored "
+                f"(`{text}` is computed for all)"
             )
 
     # -- Expressions -------------------------------------------------------------------
 
     def full(self, node: ast.expr, *, is_any: bool = False) -> str:
-        """Give the array of an expression for all indices; else it may be smaller."""
+        """Return an expression as an array with an element for each iteration.
+
+        With `is_any`, the array may be smaller and broadcast.
+        """
         text = self._source.text(node, self._replacement)
         if not is_any:
             self._check_whole(node)
         return text
 
     def _check_whole(self, node: ast.expr) -> None:
-        """Fail if the array of an expression has not an element for each round."""
+        """Raise CannotError if an array lacks an element for some iteration."""
         used = {name.id for name in _names(node)}
         counts = {index.name for index in self._indices}
         is_plain = len(counts) <= 1 and used & (set(self._elements) | self._temporaries)
         if not is_plain and not (counts and counts <= used):
-            raise CannotError(f"`{self._text(node)}` is the same more than once")
+            raise CannotError(f"`{self._text(node)}` is the same in many iterations")
 
     def condition(self, node: ast.expr) -> str:
-        """Give the truth of each element: and, or and not become operators."""
+        """Return a condition as a mask: and, or and not become operators."""
         if isinstance(node, ast.BoolOp):
             sign = " & " if isinstance(node.op, ast.And) else " | "
             parts = [self.condition(node.values[0])]
@@ -451,10 +459,10 @@ class _Vectorization:
             text = self._source.text(node, self._replacement)
             if any(name.id in self._varying() for name in _names(node)):
                 return text
-        raise CannotError(f"`{self._text(node)}` is no comparison of elements")
+        raise CannotError(f"`{self._text(node)}` is not a comparison of elements")
 
     def _replacement(self, node: ast.AST) -> str | None:
-        """Give what stands for a node, None to look at its parts."""
+        """Return the new text of a node, or None to rewrite its children."""
         if isinstance(node, ast.Name):
             return self._name(node)
         if isinstance(node, ast.Attribute):
@@ -470,17 +478,17 @@ class _Vectorization:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             raise CannotError("comparisons are chained")
         if isinstance(node, ast.Pow):
-            self._require(_DIGITS.format("powers of arrays are computed otherwise"))
+            self._require(_DIGITS.format("powers of arrays use another algorithm"))
         unknown = (ast.MatMult, ast.Not, ast.Is, ast.IsNot, ast.In, ast.NotIn)
         if isinstance(node, _PLAIN) and not isinstance(node, unknown):
             return None
-        raise CannotError(f"`{self._text(node)}` is not known of arrays")
+        raise CannotError(f"`{self._text(node)}` has no known form for arrays")
 
     def _name(self, node: ast.Name) -> str:
         if node.id in self._elements:
             return self._elements[node.id]
         if node.id in {index.name for index in self._indices}:
-            raise CannotError(f"`{node.id}` itself is computed with")
+            raise CannotError(f"the loop computes with `{node.id}` itself")
         if node.id in self._bound and node.id not in self._temporaries:
             raise CannotError(f"`{node.id}` depends on the element before")
         return node.id
@@ -488,12 +496,12 @@ class _Vectorization:
     def _invariant(self, node: ast.expr) -> str:
         name = dotted_name(node)
         if not name or name in self._bound or name.partition(".")[0] in self._bound:
-            raise CannotError(f"`{self._text(node)}` is not known of arrays")
+            raise CannotError(f"`{self._text(node)}` has no known form for arrays")
         return self._text(node)
 
     def _call(self, node: ast.Call) -> str:
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
-            raise CannotError(f"`{self._text(node)}` is not known of arrays")
+            raise CannotError(f"`{self._text(node)}` has no known form for arrays")
         args = [self._source.text(arg, self._replacement) for arg in node.args]
         prefix = self._source.numpy
         listed = ", ".join(args)
@@ -512,19 +520,19 @@ class _Vectorization:
         is_ufunc = isinstance(function, numpy.ufunc) and function.nin == len(args)
         if is_ufunc or (ours in ("where", "clip") and len(args) == 3):
             if ours not in _EXACT:
-                self._require(_DIGITS.format(f"`{ours}` computes many at once"))
+                self._require(_DIGITS.format(f"`{ours}` uses another loop for arrays"))
             return f"{self._text(node.func)}({listed})"
         module, _, function_name = dotted_name(node.func).partition(".")
         if module == "math" and function_name in _MATH:
             self._require(
                 f"the elements are float64, the last digits may differ, and {prefix} "
-                "may give nan with a warning where math raises"
+                "may return nan with a warning where math raises"
             )
             return f"{prefix}.{_MATH[function_name] or function_name}({listed})"
         raise CannotError(f"`{self._text(node.func)}` is called for each element")
 
     def _varying(self) -> set[str]:
-        """Give the names that are another value in each round."""
+        """Return the names whose values change with each iteration."""
         counts = {index.name for index in self._indices}
         return counts | set(self._elements) | self._temporaries
 
@@ -535,14 +543,14 @@ class _Vectorization:
         entries = _entries(node)
         counts = {index.name for index in self._indices}
         if not name or name in self._bound or name.partition(".")[0] in self._bound:
-            raise CannotError(f"`{self._text(node.value)}` is no array with a name")
+            raise CannotError(f"`{self._text(node.value)}` is not a named array")
         if not any(_mentions(entry, count) for entry in entries for count in counts):
             if not all(self._is_invariant(entry) for entry in entries):
-                raise CannotError(f"`{self._text(node)}` is not known of arrays")
+                raise CannotError(f"`{self._text(node)}` has no known form for arrays")
             self._read.append((name, entries))
             return self._text(node)
         if not self._facts.elements(node, "getitem"):
-            raise CannotError(f"`{self._text(node)}` is no element of an array")
+            raise CannotError(f"`{self._text(node)}` is not an element of an array")
         self._read.append((name, entries))
         (self._unsure if self._n_guards else self._sure).append(node)
         if len(entries) == 1 and len(self._indices) == 1:
@@ -553,7 +561,7 @@ class _Vectorization:
         return f"{name}[{sliced}]" if sliced != ":" else name
 
     def _gathered(self, entry: ast.expr) -> str:
-        """Give the array of indices that an entry with elements of an array is."""
+        """Return the index array of an entry that contains elements of an array."""
         if any(self._facts.elements(part, "getitem") for part in ast.walk(entry)):
             return self._source.text(entry, self._replacement)
         if isinstance(entry, ast.Name) and entry.id in (
@@ -573,7 +581,7 @@ class _Vectorization:
         return is_simple and not any(_mentions(entry, name) for name in changing)
 
     def _sliced(self, base: str, entries: list[ast.expr], *, is_target: bool) -> str:
-        """Give slices in place of the loops' indices, and new axes for others."""
+        """Return the key, with slices in place of indices and new axes for others."""
         parts: list[str] = []
         order: list[int] = []
         for axis, entry in enumerate(entries):
@@ -601,13 +609,13 @@ class _Vectorization:
         return ", ".join(parts)
 
     def _slice(self, base: str, axis: int, entry: ast.expr, index: Indices) -> str:
-        """Give the slice of ``i + 1`` for i in a range."""
+        """Return the slice of an entry such as ``i + 1`` for all i of a range."""
         offset = 0
         if not isinstance(entry, ast.Name):
             shifted = self._shift(entry)
             if shifted is None:
                 raise CannotError(
-                    f"`{self._text(entry)}` is no index with a number added"
+                    f"`{self._text(entry)}` is not an index plus a constant"
                 )
             offset = shifted
         lower, upper = index.start + offset, index.stop + offset
@@ -638,9 +646,9 @@ class _Vectorization:
         base = dotted_name(node.value)
         entries = _entries(node)
         if not self._indices:
-            raise CannotError("elements are set that no index counts")
+            raise CannotError("the loop sets elements without an index")
         if not base or not self._facts.elements(node, "setitem"):
-            raise CannotError(f"`{self._text(node)}` is no element of an array")
+            raise CannotError(f"`{self._text(node)}` is not an element of an array")
         if base in self._bound or base.partition(".")[0] in self._bound:
             raise CannotError(f"the loop binds `{base}`")
         mentioned = [
@@ -658,7 +666,7 @@ class _Vectorization:
         self._stored.append((base, entries))
 
     def _is_in_bounds(self, node: ast.Subscript) -> bool:
-        """Tell whether it is an element in each round: lengths bound the loops."""
+        """Check whether a subscript is certainly in bounds in each iteration."""
         base = dotted_name(node.value)
         for axis, entry in enumerate(_entries(node)):
             index = next((i for i in self._indices if _mentions(entry, i.name)), None)
@@ -676,7 +684,7 @@ class _Vectorization:
         self._conditions[condition] = None
 
     def conditions(self) -> list[str]:
-        """Give what must hold for the same result; fail where it can't."""
+        """Return the conditions for the same result, or raise CannotError."""
         for base, entries in self._stored:
             for other, used in (*self._read, *self._stored):
                 if other == base and not _is_apart(entries, used):
@@ -705,7 +713,7 @@ class _Vectorization:
         )
         missing = ", ".join(f"`{text}`" for text in unsure if text not in sure)
         if missing:
-            self._require(f"{missing} could be read in each round, chosen or not")
+            self._require(f"{missing} can be read in each iteration, chosen or not")
         for bound, offset in self._lowest.items():
             if bound.text and not self._is_at_least(bound, -offset):
                 least = -offset - bound.constant
@@ -721,11 +729,11 @@ class _Vectorization:
         return known is not None and known + bound.constant >= least
 
 
-# -- Small questions -------------------------------------------------------------------
+# -- Helpers ---------------------------------------------------------------------------
 
 
 def _lengths(base: str, axis: int) -> tuple[str, ...]:
-    """Give how a program writes the length of an axis."""
+    """Return the expressions with which a program writes the length of an axis."""
     first = (f"len({base})", f"{base}.size")
     return (f"{base}.shape[{axis}]", *(first if axis == 0 else ()))
 
@@ -747,7 +755,7 @@ def _sign(op: ast.operator) -> str:
 
 
 def _is_apart(first: list[ast.expr], second: list[ast.expr]) -> bool:
-    """Tell whether indices are the same in each round, or of no element in common."""
+    """Check whether keys are equal in each iteration, or never of the same element."""
     if not second:
         return False
     if [ast.dump(one) for one in first] == [ast.dump(one) for one in second]:

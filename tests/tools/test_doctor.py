@@ -79,17 +79,15 @@ def same(program, rewritten, is_close=False):
     assert compared
 
 
-DIGITS = ("the last digits may differ (it adds up in another order)",)
+DIGITS = ("the last digits may differ (it adds in another order)",)
 FLOAT64 = (
-    "the elements are float64, the last digits may differ, and np may give nan with a "
-    "warning where math raises",
+    "the elements are float64, the last digits may differ, and np may return nan with "
+    "a warning where math raises",
 )
-POWERS = ("the last digits may differ (powers of arrays are computed otherwise)",)
-READ = "{} could be read in each round, chosen or not"
-WHERE = (
-    "warnings of elements that are not chosen do not matter (`{}` is computed for all)"
-)
-PYTHONS = ("numbers of Python do instead of NumPy's scalars",)
+POWERS = ("the last digits may differ (powers of arrays use another algorithm)",)
+READ = "{} can be read in each iteration, chosen or not"
+WHERE = "warnings for elements that are not chosen can be ignored (`{}` is computed for all)"
+PYTHONS = ("Python numbers can replace NumPy scalars",)
 
 # What is written, what to write, and what must hold.
 LOOPS = {
@@ -202,7 +200,7 @@ LOOPS = {
     "greatest": (
         "for i in range(n): t = max(t, x[i])",
         "t = max(t, x[:n].max())",
-        ("there is an element, and none of `x[:n]` is NaN",),
+        ("`x[:n]` is not empty and has no NaN",),
     ),
 }
 
@@ -484,12 +482,12 @@ SCALARS = {
     "elements": (
         "for v in x:\n    t = t * 0.5 + v",
         ("for v in x.tolist():", "    t = t * 0.5 + v"),
-        ("the elements may be numbers of Python (they raise where NumPy warns)",),
+        ("Python numbers can replace NumPy scalars (they raise where NumPy warns)",),
     ),
     "sorted": (
         "t = float(sorted(x)[3])",
         ("t = float(sorted(x.tolist())[3])",),
-        ("the elements may be numbers of Python (they raise where NumPy warns)",),
+        ("Python numbers can replace NumPy scalars (they raise where NumPy warns)",),
     ),
 }
 
@@ -556,7 +554,7 @@ def test_growing_array_that_is_used_is_told_of_in_general(tmp_path):
         SETUP + "o = np.ones(1)\nfor i in range(50):\n    o = np.append(o, o[-1] * 2)",
     )
     found = program.only("growing array")
-    assert found.conditions == ("its uses in the loop are written anew",)
+    assert found.conditions == ("the other uses of `o` in the loop are adapted",)
 
 
 def large(text):
@@ -670,9 +668,9 @@ def waiting(text, n=20_000):
         (
             "while err > 1e-3:\n    new = u * 0.9\n    err = abs(new - u).max()\n    u = new",
             (
-                "rounds = 0  # before the loop",
-                "rounds += 1  # first in the loop",
-                "if rounds % 10 == 0:",
+                "iterations = 0  # before the loop",
+                "iterations += 1  # first in the loop",
+                "if iterations % 10 == 0:",
                 "    err = abs(new - u).max()",
             ),
         ),
@@ -691,7 +689,7 @@ def test_repeated_wait_is_told_of(written, expected, tmp_path, monkeypatch):
     program = Run(tmp_path, waiting(written))
     found = program.only("repeated wait")
     assert found.rewrite == expected
-    assert found.conditions == ("up to 9 rounds more than now may be run",)
+    assert found.conditions == ("up to 9 more iterations are acceptable",)
     assert found.count >= 10
 
 
@@ -771,7 +769,7 @@ def test_command_line_prints_to_the_standard_error(tmp_path):
     assert cost.startswith("  element loop: 10,000 elements one by one, ")
     assert cost.endswith("% of the array work")
     assert rest[-3:-1] == [
-        "  instead, with the same result",
+        "  Rewrite, with the same result:",
         "      y[:len(x)] = x * 2",
     ]
 
@@ -802,9 +800,9 @@ def test_doctor_beside_a_report_and_a_failure(tmp_path):
 @pytest.mark.parametrize(
     ("shares", "told", "rest"),
     [
-        ((0.5, 0.001, 0.001), "1 finding", "2 smaller ones left out, "),
+        ((0.5, 0.001, 0.001), "1 finding", "2 smaller findings left out, "),
         ((0.01, 0.006), "2 findings", ""),
-        ((0.001,), "nothing found", "1 smaller one left out, "),
+        ((0.001,), "nothing found", "1 smaller finding left out, "),
         ((), "nothing found", ""),
     ],
 )
