@@ -26,7 +26,7 @@ class Function:
     choose: Callable[..., Callable[..., Any]] | None
     implementation: Callable[..., Any] | None
     threshold_factor: int
-    size_rule: str  # one character: arrays, shape, range, or queued itself says
+    size_rule: str  # "a" arrays, "s" shape, "r" range, "q" any call
     operation: int
     is_maker: bool
     is_view: bool

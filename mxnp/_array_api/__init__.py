@@ -1,3 +1,3 @@
-"""What the Array API standard adds to the names of NumPy."""
+"""The names, keywords and namespace of the Array API standard that NumPy lacks."""
 
 from . import device_keywords as device_keywords

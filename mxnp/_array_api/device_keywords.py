@@ -1,7 +1,8 @@
-"""The standard's words for devices: ``device=``, ``x.device``, ``x.to_device()``.
+"""Devices in the Array API standard: ``device=``, ``x.device``, ``x.to_device()``.
 
-Memory is on all devices. An array is said to be on that where operations on it are
-recorded for: "metal" if that is the current device and has the array's dtype.
+The devices share their memory. By definition an array is on the device for which
+operations on it are recorded. That is "metal" if it is the current device and has the
+dtype of the array, and otherwise "cpu".
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mxnp._namespace.mirror import cross
 
 from .standard import extend
 
-# What new arrays get in place of dtypes that a device has not.
+# The dtypes of new arrays on device "metal", instead of default dtypes that it lacks.
 _SINGLE = {"float64": numpy.float32, "complex128": numpy.complex64}
 
 _CREATORS = (
@@ -28,7 +29,7 @@ _CREATORS = (
 
 
 def device_of(dtype: numpy.dtype[Any]) -> str:
-    """Name the device that arrays of a dtype are said to be on."""
+    """Return the device of arrays of a dtype."""
     return (
         "metal"
         if get_device() == "metal" and dtype.name in core.metal_types()
@@ -37,7 +38,7 @@ def device_of(dtype: numpy.dtype[Any]) -> str:
 
 
 def _check(device: str, dtype: numpy.dtype[Any]) -> None:
-    """Refuse what cannot be on the device that is asked for."""
+    """Raise an error if arrays of the dtype cannot be on the requested device."""
     check_device(device)
     if device == "metal" and get_device() != "metal":
         raise ValueError(
@@ -50,70 +51,72 @@ def _check(device: str, dtype: numpy.dtype[Any]) -> None:
         and dtype.name not in core.metal_types()
     ):
         other = numpy.dtype(_SINGLE.get(dtype.name, numpy.float32)).name
-        complaint = f"{dtype.name} is not available on device 'metal'"
-        raise TypeError(f"{complaint}; use {other} or device 'cpu'")
+        raise TypeError(
+            f"{dtype.name} is not available on device 'metal'; "
+            f"use {other} or device 'cpu'"
+        )
 
 
 def _names_dtype(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether a call names the dtype of its result, by a dtype or by an array."""
-    named = (str, type, numpy.dtype, numpy.ndarray, ndarray)
-    return kwargs.get("dtype") is not None or any(isinstance(a, named) for a in args)
+    """Return whether an argument determines the dtype of the result."""
+    kinds = (str, type, numpy.dtype, numpy.ndarray, ndarray)
+    return kwargs.get("dtype") is not None or any(isinstance(a, kinds) for a in args)
 
 
-def _narrow(made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Give new numbers of a default dtype in one that a device has."""
-    is_array = isinstance(made, (numpy.ndarray, ndarray))
-    single = _SINGLE.get(made.dtype.name) if is_array else None
-    return made if not single or _names_dtype(args, kwargs) else made.astype(single)
+def _narrow(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Convert the result of a call from a default dtype to one that Metal has."""
+    is_array = isinstance(result, (numpy.ndarray, ndarray))
+    single = _SINGLE.get(result.dtype.name) if is_array else None
+    return result if not single or _names_dtype(args, kwargs) else result.astype(single)
 
 
-def _place(original: Any) -> Any:
-    """Make a function that takes ``device="metal"`` of one that makes arrays."""
+def _accept_device(original: Any) -> Any:
+    """Make a function that creates arrays accept ``device="metal"``."""
 
-    def make(*args: Any, device: Any = None, **kwargs: Any) -> Any:
-        made = original(*args, **kwargs)
+    def create(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
         if device == "metal":
-            made = _narrow(made, args, kwargs)
-        _check(device, made.dtype)
-        return made
+            result = _narrow(result, args, kwargs)
+        _check(device, result.dtype)
+        return result
 
-    return make
+    return create
 
 
 def _names_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether a call asks for a device that NumPy has not."""
+    """Return whether a call names a device that NumPy lacks."""
     return kwargs.get("device") not in (None, "cpu")
 
 
 def _is_for_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether a call asks for device "metal"; of others NumPy tells."""
+    """Return whether a call names device "metal". NumPy checks other devices."""
     return kwargs.get("device") == "metal"
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """Convert, for a device."""
+    """Convert to a dtype, on a device."""
     _check(device, numpy.dtype(dtype))
     return numpy.astype(x, dtype, copy=copy)
 
 
 def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """Take the memory of another library's array, for a device."""
-    made = numpy.from_dlpack(x, copy=copy)
-    _check(device, made.dtype)
-    return made
+    """Return an array over the memory of another library's array, on a device."""
+    array = numpy.from_dlpack(x, copy=copy)
+    _check(device, array.dtype)
+    return array
 
 
 def _get_device(self: Any) -> str:
-    """Device where operations on the array are recorded for: "cpu" or "metal"."""
+    """Device for which operations on the array are recorded: "cpu" or "metal"."""
     return device_of(self.dtype)
 
 
 def _set_device(self: Any, value: Any) -> None:
-    vars(numpy.ndarray)["device"].__set__(_EMPTY, value)  # which raises NumPy's error
+    vars(numpy.ndarray)["device"].__set__(_EMPTY, value)  # raises NumPy's error
 
 
 def _to_device(self: Any, device: str, /, *, stream: None = None) -> Any:
-    """Give the array itself, if it can be on the device: memory is on all of them."""
+    """Return the array itself if it can be on the device; devices share memory."""
     if stream is not None:
         raise ValueError("The stream argument in to_device() is not supported")
     if device != "cpu":
@@ -134,7 +137,7 @@ if "metal" in devices():
     _bridge.set_device_function(_bridge.NARROW, _narrow)
     for _name in _CREATORS:
         _original = getattr(numpy, _name)
-        extend(_original, _place(_original), _names_metal, signature=False)
+        extend(_original, _accept_device(_original), _names_metal, signature=False)
     extend(numpy.astype, _astype, _names_metal, signature=False)
     extend(numpy.from_dlpack, _from_dlpack, _is_for_metal, signature=False)
     ndarray.device = property(_get_device, _set_device)  # type: ignore[attr-defined]

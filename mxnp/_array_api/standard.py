@@ -1,7 +1,7 @@
-"""What version 2025.12 of the Array API standard has beyond NumPy.
+"""What version 2025.12 of the Array API standard has and NumPy lacks.
 
-Spellings and keywords that NumPy refuses are taken as the standard means them; calls
-that NumPy takes are NumPy's own. One result differs from NumPy's: see `_expm1`.
+Spellings and keywords that NumPy refuses are accepted with the meaning of the standard.
+NumPy's functions handle all other calls. One result differs from NumPy's: see `_expm1`.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ STANDARD = "2025.12"
 
 
 def _compat() -> Any:
-    """Give array_api_compat's NumPy, which takes the standard's spellings."""
+    """Return the module of array_api_compat that adapts NumPy to the standard."""
     import array_api_compat.numpy
 
     return array_api_compat.numpy
 
 
-# From NumPy 2.1 on.
+# NumPy 2.0 lacks it.
 _Info: Any = getattr(numpy, "__array_namespace_info__", None)
 if _Info is None:
     _Info = _compat().__array_namespace_info__
 
 
 class _Devices(tuple[Any, ...]):
-    """Names of devices: a tuple that can be joined to a list.
+    """A tuple of devices to which a list can be added.
 
-    The standard had a list before version 2025.12, and programs add to that list.
+    Earlier versions of the standard returned a list, and programs add to it.
     """
 
     __slots__ = ()
@@ -56,44 +56,50 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
 
     def devices(self) -> tuple[Any, ...]:
         """
-        Give the devices that arrays can be on.
+        Return the devices on which arrays can be.
 
         Returns
         -------
-        tuple
+        tuple of str
             The devices.
 
         Notes
         -----
-        Unlike NumPy, which follows an earlier version of the standard, a tuple. A
-        list can be added to it, as to NumPy's list.
+        Unlike NumPy, which follows an earlier version of the standard, this method
+        returns a tuple. A list can be added to it, as to NumPy's list.
         """
         return _Devices(devices())
 
     def default_device(self) -> str:
         """
-        Give the device that operations are recorded for.
+        Return the device of new arrays.
 
         Returns
         -------
         str
-            "metal" if that is the current device, else "cpu".
+            "metal" if it is the current device, or else "cpu".
         """
         return "metal" if get_device() == "metal" else "cpu"
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """
-        Give the dtypes of new arrays.
+        Return the default dtypes of new arrays.
 
         Parameters
         ----------
         device : str, optional
-            With "metal", those that functions choose for ``device="metal"``.
+            The device. With "metal", the result has the default dtypes of calls with
+            ``device="metal"``.
 
         Returns
         -------
-        dict
-            dtypes by kind.
+        dict of str to dtype
+            The dtypes by kind.
+
+        Raises
+        ------
+        ValueError
+            If the machine lacks the device.
         """
         if device != "metal":
             found: dict[str, Any] = super().default_dtypes(device=device)
@@ -106,23 +112,28 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """
-        Give the dtypes that a device has.
+        Return the dtypes that a device supports.
 
         Parameters
         ----------
         device : str, optional
-            "metal" has no float64 and complex128.
+            The device. "metal" lacks float64 and complex128.
         kind : str or tuple of str, optional
-            Which of them, in the standard's words.
+            The kinds of dtypes to return, as in the standard, such as "real floating".
 
         Returns
         -------
-        dict
-            dtypes by name.
+        dict of str to dtype
+            The dtypes by name.
+
+        Raises
+        ------
+        ValueError
+            If the machine lacks the device.
         """
         if device != "metal":
-            all_of_them: dict[str, Any] = super().dtypes(device=device, kind=kind)
-            return all_of_them
+            of_numpy: dict[str, Any] = super().dtypes(device=device, kind=kind)
+            return of_numpy
         check_device(device)
         known = core.metal_types()
         found = super().dtypes(kind=kind)
@@ -131,52 +142,53 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
 
 def populate(module: types.ModuleType) -> None:
     """
-    Give the top module the standard's names that NumPy has not, or has otherwise.
+    Give a module the standard's names that NumPy lacks or that differ from NumPy's.
 
     Parameters
     ----------
     module : module
-        The module; names it has already are replaced.
+        The module ``mxnp``. Names that it already has are replaced.
     """
     names = vars(module)
     names["__array_api_version__"] = STANDARD
     names["__array_namespace_info__"] = __array_namespace_info__
-    for name in ("cumulative_prod", "cumulative_sum", "unstack"):  # from NumPy 2.1 on
+    for name in ("cumulative_prod", "cumulative_sum", "unstack"):  # not in NumPy 2.0
         if not hasattr(numpy, name):
             names[name] = Function(getattr(_compat(), name))
 
 
 def extend(
-    original: Any, other: Any, wanted: Callable[..., bool], signature: bool = True
+    original: Any, extension: Any, accepts: Callable[..., bool], signature: bool = True
 ) -> None:
     """
-    Let a function take calls that NumPy's does not.
+    Make the counterpart of a function accept calls that NumPy's function refuses.
 
-    NumPy's stays the one that is wrapped, and that takes NumPy's calls.
+    NumPy's function handles all other calls.
 
     Parameters
     ----------
     original : callable
         NumPy's function.
-    other : callable
-        Takes and gives NumPy's arrays, for the calls that are `wanted`.
-    wanted : callable
-        Called with the positional arguments and the keywords of each call.
+    extension : callable
+        The function for the additional calls. It takes and returns NumPy arrays.
+    accepts : callable
+        Called with the positional arguments and the keywords of each call. It returns
+        whether `extension` handles the call.
     signature : bool, optional
-        Whether the function gets the signature of `other`.
+        Whether the counterpart has the signature of `extension`.
     """
 
     def choose(*args: Any, **kwargs: Any) -> Any:
-        return other if wanted(args, kwargs) else original
+        return extension if accepts(args, kwargs) else original
 
-    ours = cross(original, "numpy")
-    ours.choose = choose
+    counterpart = cross(original, "numpy")
+    counterpart.choose = choose
     if signature and not isinstance(original, numpy.ufunc):
-        described = inspect.signature(other)
-        ours.__signature__ = described.replace(
+        annotated = inspect.signature(extension)
+        counterpart.__signature__ = annotated.replace(
             parameters=[
                 each.replace(annotation=inspect.Parameter.empty)
-                for each in described.parameters.values()
+                for each in annotated.parameters.values()
             ],
             return_annotation=inspect.Signature.empty,
         )
@@ -209,7 +221,7 @@ def _sort(
 ) -> Any:
     if not descending:
         return numpy.sort(a, axis, kind, order, stable=stable)
-    a, axis, keywords = _sorting(a, axis, kind, order, stable)
+    a, axis, keywords = _sort_arguments(a, axis, kind, order, stable)
     return _compat().sort(a, axis=axis, descending=True, **keywords)
 
 
@@ -222,17 +234,17 @@ def argsort(
     stable: Any = None,
     descending: Any = False,
 ) -> Any:
-    """Give the indices that sort an array: stable unless the call says otherwise."""
-    a, axis, keywords = _sorting(a, axis, kind, order, stable)
+    """Return the indices that sort an array. The default sort is stable."""
+    a, axis, keywords = _sort_arguments(a, axis, kind, order, stable)
     return _compat().argsort(a, axis=axis, descending=descending, **keywords)
 
 
-def _sorting(
+def _sort_arguments(
     a: Any, axis: int | None, kind: Any, order: Any, stable: bool | None
 ) -> tuple[Any, int, dict[str, Any]]:
-    """Give array, axis and keywords of a sort that is stable unless told otherwise."""
+    """Return the array, axis and keywords of a sort that is stable by default."""
     if kind is not None and stable is not None:
-        numpy.sort([], kind=kind, stable=stable)  # NumPy's error
+        numpy.sort([], kind=kind, stable=stable)  # raises NumPy's error
     a = numpy.asanyarray(a)
     if axis is None:
         a, axis = a.ravel(), -1
@@ -252,18 +264,18 @@ def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) ->
     return _compat().fft.rfftfreq(n, d=d, device=device, dtype=dtype)
 
 
-# From NumPy 2.1 on.
+# False for NumPy 2.0.
 _HAS_MIN = "min" in inspect.signature(numpy.clip).parameters
 
 
-def _one_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether clip's bounds are given as NumPy refuses them: one by position."""
+def _has_one_positional_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether a call of clip passes one bound by position, as NumPy refuses."""
     if len(args) == 1 and not _HAS_MIN:
         return bool({"min", "max"} & kwargs.keys())
     return len(args) == 2 and not {"a_max", "min"} & kwargs.keys()
 
 
-extend(numpy.clip, _clip, _one_bound)
+extend(numpy.clip, _clip, _has_one_positional_bound)
 extend(numpy.sort, _sort, lambda args, kwargs: "descending" in kwargs)
 extend(numpy.argsort, argsort, lambda args, kwargs: "descending" in kwargs)
 extend(numpy.fft.fftfreq, _fftfreq, lambda args, kwargs: "dtype" in kwargs)
@@ -274,12 +286,12 @@ extend(numpy.fft.rfftfreq, _rfftfreq, lambda args, kwargs: "dtype" in kwargs)
 
 
 def _is_limit(z: Any) -> Any:
-    """Tell where complex numbers are not finite, or zero with a real part of -0."""
+    """Return where complex numbers are not finite, or zero with a real part of -0."""
     return ~numpy.isfinite(z) | ((z == 0) & numpy.signbit(z.real))
 
 
 def _has_limits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Tell whether the operand of a ufunc is complex and has such numbers."""
+    """Return whether the operand of a ufunc is complex and contains such numbers."""
     if not args or type(args[0]) not in _OPERANDS:
         return False
     z = numpy.asarray(unwrap(args[0]))
@@ -295,9 +307,10 @@ _OPERANDS = {ndarray, numpy.ndarray, *numpy.sctypeDict.values()} | {
 
 def _expm1(x: Any, /, *args: Any, where: Any = True, **kwargs: Any) -> Any:
     """
-    Give exp(x) - 1 with its limits where complex x is not finite, and 0 for -0 + 0j.
+    Return exp(x) - 1 with the limits of the standard for complex x.
 
-    Unlike NumPy, which computes NaN from inf * 0 there: expm1(inf + 0j) is inf + 0j.
+    Unlike NumPy, which returns NaN for many infinite x, because it computes inf * 0:
+    expm1(inf + 0j) is inf + 0j, and expm1(-0 + 0j) is 0.
     """
     z = numpy.asarray(x)
     at = _is_limit(z)

@@ -1,3 +1,3 @@
-"""NumPy's names and classes, which take and return arrays of mxnp."""
+"""NumPy's names, as functions and classes that take and return mxnp arrays."""
 
 from . import classes as classes

@@ -1,4 +1,4 @@
-"""NumPy's classes that take or give arrays, in mxnp's terms."""
+"""Counterparts of NumPy's classes that take or return arrays."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class vectorize(numpy.vectorize):  # noqa: N801
     __module__: Any = "mxnp"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function over the broadcast arguments: see `numpy.vectorize`."""
+        """Call the function over the broadcast arguments; see `numpy.vectorize`."""
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
         return wrap(super().__call__(*unwrap(args), **kwargs))
 
 
 class IteratorType(type):
-    """The class of classes over NumPy's iterators: NumPy's own are instances too."""
+    """The metaclass of iterators: NumPy's iterators are instances of the class too."""
 
     _original: type
 
@@ -47,21 +47,21 @@ class nditer(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.nditer.__doc__
     _original = numpy.nditer
     __module__ = "mxnp"
-    __slots__ = ("_given", "_iterator")
-    _given: Any
+    __slots__ = ("_arguments", "_iterator")
+    _arguments: Any
     _iterator: Any  # numpy.nditer
 
     def __init__(self, /, *args: Any, **kwargs: Any) -> None:
         object.__setattr__(self, "_iterator", _nditer(*args, **kwargs))
-        given = args[0] if args else kwargs["op"]
-        given = given if isinstance(given, tuple | list) else (given,)
-        object.__setattr__(self, "_given", given)
+        op = args[0] if args else kwargs["op"]
+        arguments = op if isinstance(op, tuple | list) else (op,)
+        object.__setattr__(self, "_arguments", arguments)
 
     @property
     def operands(self) -> tuple[Any, ...]:
         """The arrays iterated over."""
-        given = {id(unwrap(x)): x for x in self._given}
-        return tuple(given.get(id(x), wrap(x)) for x in self._iterator.operands)
+        known = {id(unwrap(x)): x for x in self._arguments}
+        return tuple(known.get(id(x), wrap(x)) for x in self._iterator.operands)
 
     def __getattr__(self, name: str) -> Any:
         return wrap(getattr(self._iterator, name))
@@ -101,11 +101,11 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         return self.copy()
 
     def copy(self, /) -> nditer:
-        """Get a copy of the iterator in its current state."""
-        made = object.__new__(nditer)
-        object.__setattr__(made, "_iterator", self._iterator.copy())
-        object.__setattr__(made, "_given", [*self._given])
-        return made
+        """Return a copy of the iterator in its current state."""
+        copy = object.__new__(nditer)
+        object.__setattr__(copy, "_iterator", self._iterator.copy())
+        object.__setattr__(copy, "_arguments", [*self._arguments])
+        return copy
 
 
 name_like(nditer, numpy.nditer)
@@ -116,21 +116,21 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.broadcast.__doc__
     _original = numpy.broadcast
     __module__ = "mxnp"
-    __slots__ = ("_given", "_iterator")
-    _given: dict[int, Any]
+    __slots__ = ("_arguments", "_iterator")
+    _arguments: dict[int, Any]
     _iterator: Any  # numpy.broadcast
 
     def __new__(cls, *args: Any, **kwargs: Any) -> broadcast:
         self = super().__new__(cls)
-        self._given = {}
+        self._arguments = {}
         operands: list[Any] = []
         for x in args:
             if type(x) is broadcast:
-                self._given |= x._given
+                self._arguments |= x._arguments
                 operands.append(x._iterator)
             else:
                 operands.append(unwrap(x))
-                self._given[id(operands[-1])] = x
+                self._arguments[id(operands[-1])] = x
         self._iterator = numpy.broadcast(*operands, **kwargs)
         return self
 
@@ -138,12 +138,12 @@ class broadcast(metaclass=IteratorType):  # noqa: N801
     def iters(self) -> tuple[flatiter, ...]:
         """The iterators over the operands."""
         iterators = self._iterator.iters
-        arrays = (self._given.get(id(it.base), it.base) for it in iterators)
+        arrays = (self._arguments.get(id(it.base), it.base) for it in iterators)
         pairs = zip(arrays, iterators, strict=True)
         return tuple(flatiter._over(wrap(array), it) for array, it in pairs)
 
     def reset(self, /) -> None:
-        """Start the iteration again."""
+        """Restart the iteration."""
         self._iterator.reset()
 
     def __iter__(self) -> broadcast:
@@ -161,7 +161,7 @@ name_like(broadcast, numpy.broadcast)
 
 
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> ufunc:
-    """Make a ufunc of any Python function: see `numpy.frompyfunc`."""
+    """Return a ufunc that calls a Python function; see `numpy.frompyfunc`."""
     return ufunc(numpy.frompyfunc(func, nin, nout, **kwargs))
 
 
@@ -169,33 +169,33 @@ _frompyfunc: Any = numpy.frompyfunc
 vars(frompyfunc)["__text_signature__"] = _frompyfunc.__text_signature__
 
 
-class CallingBack(Method):
-    """A NumPy function that calls its first argument; it calls it with mxnp arrays."""
+class FunctionWithCallback(Method):
+    """A NumPy function that calls its first argument, which receives mxnp arrays."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call NumPy's function: see there."""
-        args = (*map(_called_back, args[:1]), *args[1:])
+        """Call NumPy's function."""
+        args = (*map(_wrap_callback, args[:1]), *args[1:])
         for name, value in kwargs.items():
             if name.startswith("func"):
-                kwargs[name] = _called_back(value)
+                kwargs[name] = _wrap_callback(value)
         return super().__call__(*args, **kwargs)
 
 
-def _called_back(function: Any) -> Any:
-    """Let NumPy call a program's function, and that one see mxnp arrays."""
+def _wrap_callback(function: Any) -> Any:
+    """Make a program's function receive mxnp arrays from NumPy."""
     if not callable(function):
         return function
 
     @functools.wraps(function)
-    def inner(*args: Any, **kwargs: Any) -> Any:
+    def callback(*args: Any, **kwargs: Any) -> Any:
         return unwrap(function(*wrap(args), **wrap(kwargs)))
 
-    return inner
+    return callback
 
 
 for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
     _function = getattr(numpy, _name)
-    replace(_function, crossed_function(_function, "numpy", CallingBack))
+    replace(_function, crossed_function(_function, "numpy", FunctionWithCallback))
 
 
 class NpzFile(numpy.lib.npyio.NpzFile):
@@ -208,7 +208,7 @@ class NpzFile(numpy.lib.npyio.NpzFile):
 
 @functools.wraps(numpy.load)
 def load(*args: Any, **kwargs: Any) -> Any:
-    """Load arrays from a file: see `numpy.load`."""
+    """Load arrays from a file; see `numpy.load`."""
     loaded = wrap(numpy.load(*args, **kwargs))
     if type(loaded) is numpy.lib.npyio.NpzFile:
         loaded.__class__ = NpzFile
@@ -222,35 +222,40 @@ replace(numpy.lib.npyio.NpzFile, NpzFile)
 
 def take_arrays(cls: type) -> None:
     """
-    Let the methods of one of NumPy's subclasses take mxnp arrays where they must.
+    Make the methods of a NumPy subclass of ndarray accept mxnp arrays.
 
-    NumPy insists on its own class for ``out``, for the class to ``view`` as, and in
-    arrays of text.
+    NumPy requires its own class for ``out``, for the class in ``view``, and for the
+    operands of operations on text.
+
+    Parameters
+    ----------
+    cls : type
+        The class, which is changed in place.
     """
     cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
     for name, method in list(vars(cls).items()):
         if isinstance(method, types.FunctionType):
             code = method.__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            # Text is worked on by functions that would give mxnp's arrays for mxnp's.
+            # With mxnp operands, functions of text would return mxnp arrays.
             is_text = cls is _chararray and not name.startswith("__array")
             if "out" in names or is_text:
-                setattr(cls, name, _writing(method))
+                setattr(cls, name, _unwrap_arguments(method))
 
 
-def _writing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method of NumPy's write to an mxnp array, and give back that very array."""
+def _unwrap_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Pass NumPy arrays to a method, which may return one of its arguments."""
 
     @functools.wraps(method)
-    def writing(*args: Any, **kwargs: Any) -> Any:
-        plain = {name: unwrap(value) for name, value in kwargs.items()}
-        result = method(*map(unwrap, args), **plain)
-        for given in (*args, *kwargs.values()):
-            if isinstance(given, ndarray) and unwrap(given) is result:
-                return given
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        unwrapped = {name: unwrap(value) for name, value in kwargs.items()}
+        result = method(*map(unwrap, args), **unwrapped)
+        for argument in (*args, *kwargs.values()):
+            if isinstance(argument, ndarray) and unwrap(argument) is result:
+                return argument
         return result
 
-    return writing
+    return wrapper
 
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
@@ -260,5 +265,5 @@ for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, _chararray):
     if _cls is not None:
         take_arrays(_cls)
 
-for _ours in (vectorize, nditer, broadcast, flatiter, frompyfunc):
-    replace(getattr(numpy, _ours.__name__), _ours)
+for _counterpart in (vectorize, nditer, broadcast, flatiter, frompyfunc):
+    replace(getattr(numpy, _counterpart.__name__), _counterpart)

@@ -1,8 +1,9 @@
-"""NumPy's modules as mxnp's: each name is crossed over when it is first asked for.
+"""Mirrors of NumPy's modules, whose functions and classes are mxnp's counterparts.
 
-So everything that NumPy has is here, and what a newer NumPy adds comes along without
-a release of ours. What mxnp has of its own is told by `replace`, or is in its module
-already.
+A mirror has every name of NumPy's module, also names that a later version of NumPy
+adds. The counterpart of a name is the object that `replace` registered, or a wrapper
+around NumPy's object, or NumPy's object itself. Names that a module of mxnp already
+defines are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import Function, Lookup, Method, set_counterparts
 
-# Kinds of callables that are crossed over; other objects are handed on as they are.
+# Types of callables that are wrapped. Other objects are returned unchanged.
 _FUNCTIONS = (
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -28,23 +29,23 @@ _FUNCTIONS = (
 )
 _COMPILED = "cython_function_or_method"  # a function compiled by Cython
 
-_crossed: dict[Any, Any] = {numpy.ndarray: ndarray, numpy.ufunc: ufunc}
-set_counterparts(_crossed)  # packages call NumPy's functions with our arrays
+_counterparts: dict[Any, Any] = {numpy.ndarray: ndarray, numpy.ufunc: ufunc}
+set_counterparts(_counterparts)  # for packages that pass mxnp arrays to NumPy
 
 
-def replace(original: Any, ours: Any) -> None:
-    """Let an object be ours wherever NumPy's modules have it."""
-    _crossed[original] = ours
+def replace(original: Any, counterpart: Any) -> None:
+    """Register the counterpart of an object for all of NumPy's modules."""
+    _counterparts[original] = counterpart
 
 
 def cross(value: Any, module: str) -> Any:
-    """Give the mxnp counterpart of something that NumPy has in the named module."""
+    """Return the counterpart of an object that is in the named module of NumPy."""
     if isinstance(value, numpy.ndarray):
         return wrap(value)
     if isinstance(value, types.ModuleType):
-        return _counterpart(value)
+        return _mirror_of(value)
     try:
-        known = _crossed.get(value)
+        known = _counterparts.get(value)
     except TypeError:  # not hashable, so not a function or class
         return value
     if known is not None:
@@ -52,29 +53,29 @@ def cross(value: Any, module: str) -> Any:
     if isinstance(value, numpy.ufunc):
         return named(value)
     if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
-        made = _crossed[value] = crossed_function(value, module)
-        return made
+        wrapper = _counterparts[value] = crossed_function(value, module)
+        return wrapper
     return value
 
 
 def crossed_function(
     original: Any, module: str, kind: type[Function] | None = None
 ) -> Function:
-    """Wrap a NumPy function; the wrapper binds as a method where the original does."""
+    """Wrap a NumPy function. The wrapper binds as a method if the original does."""
     if kind is None:
         kind = Method if hasattr(original, "__get__") else Function
-    made: Function = kind(original)
+    wrapper: Function = kind(original)
     for name in ("__name__", "__qualname__", "__doc__"):
-        setattr(made, name, getattr(original, name, None))
+        setattr(wrapper, name, getattr(original, name, None))
     owner = getattr(original, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
-        made.__qualname__ = made.__name__  # a method that a module has as a function
-    made.__module__ = _mirrored_name(getattr(original, "__module__", None) or module)
-    return made
+        wrapper.__qualname__ = wrapper.__name__  # a module's function that is a method
+    wrapper.__module__ = _mirrored_name(getattr(original, "__module__", None) or module)
+    return wrapper
 
 
 def original_of(value: Any) -> Any:
-    """Give NumPy's counterpart of a module, function, class or array of ours."""
+    """Return the NumPy object behind a module, function, class or array of mxnp."""
     if isinstance(value, types.ModuleType):
         top, dot, rest = value.__name__.partition(".")
         return sys.modules.get(f"numpy{dot}{rest}", value) if top == "mxnp" else value
@@ -86,7 +87,7 @@ def _mirrored_name(name: str) -> str:
     return f"mxnp{dot}{rest}" if top == "numpy" else name
 
 
-# Modules that are named like public ones: old names of private ones, and build tools.
+# Modules without an underscore that are not public: old names, and build tools.
 _INTERNAL = {"core", "distutils", "f2py"}
 
 
@@ -100,8 +101,8 @@ def _is_public(name: str) -> bool:
     )
 
 
-def _counterpart(module: types.ModuleType) -> types.ModuleType:
-    """Give the mirror of one of NumPy's public modules; other modules as they are."""
+def _mirror_of(module: types.ModuleType) -> types.ModuleType:
+    """Return the mirror of a public module of NumPy, or any other module unchanged."""
     if not _is_public(module.__name__):
         return module
     return importlib.import_module(_mirrored_name(module.__name__))
@@ -113,16 +114,16 @@ def populate(
     later: dict[str, str] | None = None,
 ) -> None:
     """
-    Give a module the names of a NumPy module, and what is asked of it later.
+    Give a module the names of a NumPy module.
 
     Parameters
     ----------
     module : module
-        The module of ours; names it has already are left alone.
+        The module of mxnp. Names that it already has are kept.
     original : module
-        NumPy's module.
+        The module of NumPy.
     later : dict of str to str, optional
-        Names of ours, and the modules that they are imported from when asked for.
+        More names, and the modules from which they are imported on first use.
     """
     names = vars(module)
     later = later or {}
@@ -138,7 +139,7 @@ def populate(
 
 
 def _found(module: types.ModuleType, name: str, value: Any) -> Any:
-    """Cross over what a module's lookup found, and remember it where NumPy does."""
+    """Return the counterpart of a member that was looked up; cache it if a module."""
     if name[:2] == "__":
         return value
     crossed = cross(value, module.__name__)
@@ -148,11 +149,11 @@ def _found(module: types.ModuleType, name: str, value: Any) -> Any:
 
 
 class Finder:
-    """Finds ``mxnp.x`` where mxnp itself has no module x and NumPy has a public one."""
+    """Finds ``mxnp.x`` if NumPy has a public module x and mxnp does not."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Give the spec of a mirrored module, or None."""
+        """Return the spec of a mirror, or None."""
         top, _, rest = name.partition(".")
         original = f"numpy.{rest}"
         if top != "mxnp" or not rest or not _is_public(original):
@@ -172,11 +173,11 @@ class Finder:
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> None:
-        """Let an ordinary module be made."""
+        """Create an ordinary module."""
 
     @staticmethod
     def exec_module(module: types.ModuleType) -> None:
-        """Give the module its names."""
+        """Fill the mirror."""
         original = sys.modules[str(module.__spec__.origin)]  # type: ignore[union-attr]
         module.__doc__ = original.__doc__
         populate(module, original)
@@ -187,12 +188,13 @@ if Finder not in sys.meta_path:
 
 
 class Indexing:
-    """`r_`, `c_`, `mgrid` and `ogrid`: objects that build arrays when indexed."""
+    """The class of `r_`, `c_`, `mgrid` and `ogrid`: an index builds an array."""
 
     __getitem__: Function
 
     def __new__(cls, original: Any) -> Indexing:
-        # Not a function in Python: NumPy looks for names in its caller's frame.
+        # NumPy evaluates strings in its caller's frame, so this must not be a Python
+        # function.
         body = {"__getitem__": Function(original.__getitem__)}
         return object.__new__(type(cls.__name__, (cls,), body))
 

@@ -1,4 +1,4 @@
-"""Functions of NumPy that can be recorded: importing a module registers them."""
+"""Recorded forms of NumPy's functions, which importing a module registers."""
 
 from . import copies as copies
 from . import expressions as expressions

@@ -1,14 +1,14 @@
-"""Whether a program comes straight back to mxnp: read from the bytecode of its frame.
+"""Decides whether the calling frame returns to mxnp before other code runs.
 
-Other packages' code may write memory that they share with mxnp at any time. An
-operation that reads such memory can wait only as long as no other code runs. That is so
-between two operations of one expression, as in ``(np.sqrt(a*a + 1)*2).sum()``: between
-them the interpreter only loads names, constants and attributes of modules.
+The code of other packages may write to memory that it shares with mxnp at any time. So
+an operation that reads shared memory can wait only while no other code runs. Between
+two operations of one expression, as in ``(np.sqrt(a*a + 1)*2).sum()``, the interpreter
+only loads names, constants and attributes of modules.
 
 The instructions of a code object are read once. Each operator and each call becomes a
-`Step`, which knows its operands, as far as names and constants tell what they are, and
-the step that comes next. An instruction that is not listed here ends the expression. An
-operand of which nothing is known is taken for an object of another package.
+`Step`, which holds its operands and the next step. Names and constants show what the
+operands are. An unknown instruction ends the expression. An unknown operand is treated
+as an object of another package.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from mxnp._array.ndarray import ndarray
 
 
 class UnknownError(Exception):
-    """Nothing is known of an operand."""
+    """An operand is unknown."""
 
 
 # -- Names -----------------------------------------------------------------------------
 
-_OPTIMIZED = 1  # a flag of code objects: variables are not in a dict
+_OPTIMIZED = 1  # a flag of code objects whose variables are not in a dict
 _ASK_FOR_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
-_HELD_BY_FRAME = 3  # the frame, a variable and the argument of getrefcount
+_OWN_REFERENCES = 3  # those of the frame, of a variable and of getrefcount
 
 
 class Scope:
-    """The names of a frame, looked up as its instructions do."""
+    """The names of a frame, looked up as its instructions look them up."""
 
     def __init__(self, frame: FrameType, newest: Step | None = None) -> None:
         self.frame = frame
@@ -70,20 +70,20 @@ def _find_in_dicts(name: str, *namespaces: Any) -> Any:
 
 
 def _read_variables(frame: FrameType) -> Any:
-    """Give the variables of a function.
+    """Return the variables of a function.
 
-    Before Python 3.13 the frame keeps the dict `f_locals`, and with it all values. A
-    program that has asked for the dict itself would see it change.
+    Before Python 3.13 the frame keeps the dict `f_locals`, and with it all values. So
+    the dict is cleared, unless the program itself may hold it.
     """
     code = frame.f_code
     if not code.co_flags & _OPTIMIZED or not _ASK_FOR_LOCALS.isdisjoint(code.co_names):
         raise UnknownError
     if sys.version_info >= (3, 13):
         return frame.f_locals
-    kept = frame.f_locals
-    names = dict(kept)
-    if sys.getrefcount(kept) == _HELD_BY_FRAME:
-        kept.clear()
+    f_locals = frame.f_locals
+    names = dict(f_locals)
+    if sys.getrefcount(f_locals) == _OWN_REFERENCES:
+        f_locals.clear()
     return names
 
 
@@ -95,9 +95,9 @@ _PLAIN -= {numpy.object_, numpy.void}
 
 
 def _is_plain(x: Any) -> bool:
-    """Tell whether using it as an operand runs no code but mxnp's and NumPy's.
+    """Return whether an operand runs only code of mxnp and NumPy.
 
-    Nothing is asked of the object itself, which could run its code.
+    The check does not use the object's attributes, which could run its code.
     """
     kind = type(x)
     if kind is ndarray:
@@ -110,10 +110,10 @@ def _is_plain(x: Any) -> bool:
 
 
 class Operand:
-    """What lies on the stack of a frame: an object of which nothing is known."""
+    """An object on the stack of a frame. This base class is an unknown object."""
 
     def value(self, scope: Scope) -> Any:
-        """Give the object, or one that behaves as it does."""
+        """Return the object or a similar one, or raise UnknownError."""
         raise UnknownError
 
 
@@ -147,7 +147,7 @@ class Attribute(Operand):
 
 
 class Group(Operand):
-    """A tuple or a list of what lies on the stack."""
+    """A tuple or list of objects on the stack."""
 
     def __init__(self, items: list[Operand]) -> None:
         self.items = items
@@ -161,7 +161,7 @@ class Step(Operand):
 
     def __init__(self, function: Operand | None, operands: list[Operand]) -> None:
         self.function, self.operands = function, operands
-        self.loads: list[Operand] = []  # what is loaded between it and the step before
+        self.loads: list[Operand] = []  # operands loaded since the previous step
         self.next: Step | None = None
 
     def value(self, scope: Scope) -> Any:
@@ -172,24 +172,24 @@ class Step(Operand):
         return _A_SCALAR  # or an array
 
     def is_plain(self, scope: Scope) -> bool:
-        """Tell whether it runs no code but mxnp's and NumPy's."""
+        """Return whether the step runs only code of mxnp and NumPy."""
         return all(_is_plain(operand.value(scope)) for operand in self.operands) and (
             not self.function or _records(self.function.value(scope))
         )
 
     def follows(self, scope: Scope) -> bool:
-        """Tell whether the interpreter comes to it, and by it to mxnp, without fail."""
+        """Return whether the interpreter certainly reaches this step, and so mxnp."""
         for load in self.loads:
             load.value(scope)
-        owner = self.of_method()
+        owner = self.find_owner()
         if isinstance(owner, Step) and owner is not scope.newest:
-            return False  # it may be a scalar
+            return False  # it may be a scalar of NumPy
         operands = (operand.value(scope) for operand in self.operands)
         is_ours = self.function or any(type(x) is ndarray for x in operands)
         return bool(is_ours) and self.is_plain(scope)
 
-    def of_method(self) -> Operand | None:
-        """Give the operand whose method it calls."""
+    def find_owner(self) -> Operand | None:
+        """Return the operand whose method the step calls."""
         return self.function.of if isinstance(self.function, Attribute) else None
 
 
@@ -200,14 +200,14 @@ def _records(function: Any) -> bool:
 
 # -- Instructions ----------------------------------------------------------------------
 
-_LAST_IN_PLACE = 25  # of the numbers of binary operators: later ones are no operators
-_HAS_METHOD_LOADS = sys.version_info < (3, 12)  # else LOAD_ATTR does that
+_LAST_OPERATOR = 25  # later arguments of BINARY_OP are not operators
+_HAS_METHOD_LOADS = sys.version_info < (3, 12)  # later versions use LOAD_ATTR
 _NULL_COMES_FIRST = sys.version_info < (3, 13)
 _UNKNOWN, _NULL = Operand(), Operand()
 
 
 class Reader:
-    """Follows the instructions of a code object."""
+    """Reads the steps of a code object from its instructions."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
@@ -217,13 +217,13 @@ class Reader:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what lies on the stack."""
+        """Forget the stack."""
         self.stack: list[Operand] = []
         self.loads: list[Operand] = []
         self.newest: Step | None = None
 
     def read(self) -> dict[int, Step]:
-        """Give the steps, by their offsets."""
+        """Return the steps by their offsets."""
         from dis import findlabels
 
         labels = set(findlabels(self.code.co_code))  # type: ignore[arg-type]
@@ -302,7 +302,7 @@ class Reader:
         return self.add_step(None, self.pop_many(2))
 
     def operate(self, argument: int) -> Step | None:
-        if argument <= _LAST_IN_PLACE:
+        if argument <= _LAST_OPERATOR:
             return self.operate_on_two(argument)
         self.reset()
         return None
@@ -315,7 +315,7 @@ class Reader:
         )
 
     def call_with_keywords(self, argument: int) -> Step:
-        self.pop()  # their names
+        self.pop()  # the names of the keywords
         return self.call(argument)
 
 
@@ -347,7 +347,7 @@ _ACTIONS: dict[str, Callable[[Reader, int], Step | None]] = {
 
 
 def _instructions(code: bytes) -> Iterator[tuple[int, str, int]]:
-    """Give the offset, the name and the argument of each instruction."""
+    """Yield the offset, the name and the argument of each instruction."""
     from dis import opname
 
     high = 0
@@ -357,23 +357,23 @@ def _instructions(code: bytes) -> Iterator[tuple[int, str, int]]:
         high = argument << 8 if name == "EXTENDED_ARG" else 0
 
 
-# -- Questions -------------------------------------------------------------------------
+# -- Calls from the bridge -------------------------------------------------------------
 
-_KEPT = 500  # code objects whose steps are kept
+_CACHE_SIZE = 500  # code objects whose steps are cached
 _known: dict[int, tuple[CodeType, dict[int, Step]]] = {}
 
 
 def _step_at(frame: FrameType) -> Step | None:
     code = frame.f_code
     if id(code) not in _known:
-        if len(_known) >= _KEPT:
+        if len(_known) >= _CACHE_SIZE:
             _known.clear()
         _known[id(code)] = code, Reader(code).read()
     return _known[id(code)][1].get(frame.f_lasti)
 
 
 def _is_watched() -> bool:
-    """Tell whether tracers or profilers run between the program's instructions."""
+    """Return whether tracers or profilers run between the program's instructions."""
     if sys.gettrace() or sys.getprofile():
         return True
     if sys.version_info < (3, 12):
@@ -382,9 +382,10 @@ def _is_watched() -> bool:
 
 
 def goes_on(callee: Any) -> bool:
-    """Tell whether the calling frame comes straight back to mxnp.
+    """Return whether the calling frame returns to mxnp before other code runs.
 
-    The frame is at a call of `callee`, or None: at an operator. The result is an array.
+    The frame is at a call of `callee`, or at an operator if `callee` is None. The
+    result of this step is an array.
     """
     frame = sys._getframe(1)
     step = _step_at(frame)
@@ -399,14 +400,14 @@ def goes_on(callee: Any) -> bool:
 
 
 def _is_call_of(callee: Any, step: Step, frame: FrameType) -> bool:
-    """Tell whether the frame calls `callee`, and not code of others that calls it."""
+    """Return whether the frame itself calls `callee`, without code in between."""
     scope = Scope(frame)
     function = step.function.value(scope) if step.function else None
     return function is callee and step.is_plain(scope)
 
 
 def temporaries(callee: Any) -> int:
-    """Tell which arguments of the callee are intermediate results: one bit for each."""
+    """Return the arguments of the callee that are intermediate results, as bits."""
     frame = sys._getframe(1)
     step = _step_at(frame)
     try:
@@ -414,7 +415,7 @@ def temporaries(callee: Any) -> int:
             return 0
     except UnknownError:
         return 0
-    owner = step.of_method() if issubclass(type(callee), _bridge.Method) else None
+    owner = step.find_owner() if issubclass(type(callee), _bridge.Method) else None
     arguments = [owner, *step.operands] if owner else step.operands
     return sum(1 << i for i, x in enumerate(arguments) if isinstance(x, Step))
 
