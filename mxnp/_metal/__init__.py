@@ -1,4 +1,4 @@
-"""Kernels and functions of the GPU: importing a module registers its functions."""
+"""Kernels of the GPU, and the recorded forms that importing a module registers."""
 
 from . import functions as functions
 from . import updates as updates

@@ -1,4 +1,4 @@
-"""Kernels of a program's own, written in the Metal Shading Language."""
+"""metal_kernel: kernels that a program writes in the Metal Shading Language."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._engine import core
 
-# What a kernel may ask by its name alone, and how Metal declares it.
+# Attributes that a kernel can use by name, and their types.
 _ATTRIBUTES = {
     "thread_position_in_grid": "uint3",
     "thread_position_in_threadgroup": "uint3",
@@ -26,15 +26,15 @@ _ATTRIBUTES = {
     "threads_per_simdgroup": "uint",
 }
 
-_FEW = 8  # elements; an input of fewer is in the constant address space
+_FEW = 8  # elements; smaller inputs are in the constant address space
 
-_MOST_ARGUMENTS = 4096  # bytes of shapes and strides together
+_MAX_ARGUMENTS = 4096  # bytes of all shapes and strides
 
 _HEAD = """\
 #include <metal_stdlib>
 using namespace metal;
 
-/* Where the element of this number, counted in C order, is: elements from the first. */
+/* Return the offset, in elements, of an element whose number in C order is `elem`. */
 inline long elem_to_loc(uint elem, constant const int *shape,
                         constant const long *strides, int ndim)
 {
@@ -48,9 +48,9 @@ inline long elem_to_loc(uint elem, constant const int *shape,
 """
 
 _NO_DEVICE = (
-    "metal_kernel needs a Metal device, and there is none: one comes with macOS on "
-    "Apple silicon. On Linux the Metal emulator of mxnp's tests runs kernels, slowly: "
-    "install mxnp from its sources with `pip install . -Csetup-args=-Dmetal=emulator`"
+    "metal_kernel needs a Metal device, which macOS has on Apple silicon; on Linux, "
+    "the Metal emulator of mxnp's tests runs kernels, slowly: install mxnp from its "
+    "sources with `pip install . -Csetup-args=-Dmetal=emulator`"
 )
 
 
@@ -64,27 +64,27 @@ def metal_kernel(
     atomic_outputs: bool = False,
 ) -> Callable[..., list[Any]]:
     """
-    Make a function that runs a kernel of your own on the GPU.
+    Return a function that runs a kernel of the program on the GPU.
 
-    The head of the kernel is written for you, from the arrays that it is called with:
-    `source` is its body. There an input or output is a pointer to its elements, ``x``;
-    ``x_shape``, ``x_strides`` (in elements) and ``x_ndim`` are there if the body names
-    them, and so is every attribute of Metal's, as ``thread_position_in_grid``.
+    `source` is the body of the kernel. Its head is generated from the arrays of each
+    call. In the body, an input or output ``x`` is a pointer to its elements. If the
+    body uses them, ``x_shape``, ``x_strides`` (in elements), ``x_ndim`` and every
+    attribute of Metal, such as ``thread_position_in_grid``, are defined.
 
     Parameters
     ----------
     name : str
         Name of the kernel, in reports and in the compiler's messages.
     input_names, output_names : sequence of str
-        Names of its arrays; 12 together at most.
+        Names of the arrays, at most 12 in all.
     source : str
         Body of the kernel, in the Metal Shading Language.
     header : str, optional
-        What comes before the kernel: functions, constants, includes.
+        Text before the kernel: functions, constants, includes.
     ensure_row_contiguous : bool, optional
-        Whether inputs that are not in C order are copied first. Otherwise the kernel
-        looks at ``x_strides``; the function ``elem_to_loc(i, x_shape, x_strides,
-        x_ndim)`` gives the place of element ``i``.
+        Whether inputs that are not in C order are copied first. If they are not copied,
+        the kernel must use ``x_strides``. The function ``elem_to_loc(i, x_shape,
+        x_strides, x_ndim)`` returns the offset of element ``i``.
     atomic_outputs : bool, optional
         Whether outputs are declared as ``device atomic<T> *``.
 
@@ -92,43 +92,48 @@ def metal_kernel(
     -------
     callable
         ``kernel(*, inputs, grid, threadgroup, output_shapes, output_dtypes,
-        template=(), init_value=None, verbose=False, stream=None)``, which gives the
+        template=(), init_value=None, verbose=False, stream=None)``, which returns the
         list of outputs:
 
         inputs : sequence of array_like
-            Of any dtype that Metal has; Python's own numbers get 32 bits. An input
-            of no dimensions is a reference, one
-            of fewer than 8 elements is in the constant address space.
+            The inputs, of any dtypes that Metal has. Python numbers are converted to 32
+            bits. A 0-d input is a reference. An input of fewer than 8 elements is in
+            the constant address space.
         grid, threadgroup : tuple of three ints
-            Threads in all, and in a threadgroup.
-        output_shapes, output_dtypes : sequences
-            One for each output.
+            Numbers of threads along each axis, of the grid and of a threadgroup.
+        output_shapes : sequence of tuple of ints
+            The shape of each output.
+        output_dtypes : sequence of dtype
+            The dtype of each output.
         template : sequence of (str, dtype or bool or int)
-            Names that the header and the body can use: of types, or of constants.
+            Names of types and constants that the header and the body can use.
         init_value : scalar, optional
-            What the outputs hold at first; otherwise anything.
-        verbose : bool
-            Whether the text of the kernel is printed.
+            The initial value of all elements of the outputs. By default they are not
+            initialized.
+        verbose : bool, optional
+            Whether to print the text of the kernel.
         stream : None
-            There is one queue; for programs that were written for MLX.
+            Ignored. It is accepted for programs that were written for MLX.
 
     Raises
     ------
     ValueError
-        If the kernel does not compile, with the compiler's words and the line of
-        `source`, or if its arguments do not fit.
+        If a name is not an identifier, if the kernel does not compile, or if its
+        arguments do not match the names. The message of a compilation error has the
+        lines of `source`.
     TypeError
-        If an array has a dtype that Metal has not.
+        If Metal lacks the dtype of an array.
     RuntimeError
-        If there is no Metal device. If the device fails: at the next wait.
+        If there is no Metal device. If the device fails, the next wait raises the
+        error.
 
     Notes
     -----
-    Unlike indexing by mxnp, a kernel is not checked: what it reads or writes out of
-    bounds is undefined.
+    Accesses of a kernel are not checked. Unlike for operations of mxnp, the behavior of
+    an access out of bounds is undefined.
 
-    Kernels with other text are other kernels, whatever their names: variants for
-    several dtypes live side by side.
+    Kernels are cached by their text, not by their name, so kernels of one name for
+    several dtypes can be used together.
 
     Examples
     --------
@@ -146,9 +151,9 @@ def metal_kernel(
     names = [*input_names, *output_names]
     for each in [name, *names]:
         if not each.isidentifier():
-            raise ValueError(f"{each!r} is no name for a kernel or its arrays")
+            raise ValueError(f"invalid identifier for a kernel or an array: {each!r}")
     if len(set(names)) < len(names):
-        raise ValueError(f"names of arrays are repeated: {names}")
+        raise ValueError(f"names of arrays must be unique, but are {names}")
 
     def kernel(
         *,
@@ -224,35 +229,35 @@ def _three(what: str, sizes: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _array(x: Any, contiguous: bool) -> Any:
-    """Give an array of mxnp's, in C order if that is asked for."""
-    is_ours = isinstance(x, _bridge.Array)
-    array = x if is_ours else _bridge.wrap(numpy.asarray(x, _number_dtype(x)))
-    kind = array.dtype
-    own = _own_dtype(kind) if _has_msl_type(kind) else kind
-    if kind.num != own.num or not (kind.isnative and array.flags.aligned):
-        return _bridge.wrap(numpy.array(array, own))
-    # In the constant address space an offset must be aligned to more than an element.
-    is_inside = array.size < _FEW and array.base is not None
-    is_odd = contiguous and not array.flags.c_contiguous
-    return array.copy() if is_inside or is_odd else array
+    """Return an mxnp array for an input, in C order if `contiguous` is true."""
+    if not isinstance(x, _bridge.Array):
+        x = _bridge.wrap(numpy.asarray(x, _number_dtype(x)))
+    dtype = x.dtype
+    wanted = _core_dtype(dtype) if _has_msl_type(dtype) else dtype
+    if dtype.num != wanted.num or not (dtype.isnative and x.flags.aligned):
+        return _bridge.wrap(numpy.array(x, wanted))
+    # Offsets in the constant address space need a larger alignment than an element's.
+    is_small_view = x.size < _FEW and x.base is not None
+    is_strided = contiguous and not x.flags.c_contiguous
+    return x.copy() if is_small_view or is_strided else x
 
 
-def _own_dtype(kind: Any) -> Any:
-    """Give the core's dtype, of several of one name."""
-    return numpy.dtype(kind.name)
+def _core_dtype(dtype: Any) -> Any:
+    """Return the one dtype of the core among NumPy's dtypes of the same name."""
+    return numpy.dtype(dtype.name)
 
 
 def _number_dtype(x: Any) -> Any:
-    """Give the dtype that one of Python's numbers has on the device; None: its own."""
+    """Return the dtype of a Python number on the device, or None for other objects."""
     kinds = {bool: numpy.bool_, int: numpy.int32, float: numpy.float32}
     return kinds.get(type(x), numpy.complex64 if type(x) is complex else None)
 
 
 def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
-    """Make an output, that holds a value if one is given."""
+    """Return a new output, filled with the value if it is not None."""
     dims = tuple(int(n) for n in shape)
     _msl_type(dtype)
-    kind = _own_dtype(numpy.dtype(dtype))
+    kind = _core_dtype(numpy.dtype(dtype))
     out = (
         _bridge.empty(dims, kind.num)
         if init_value is None
@@ -274,7 +279,7 @@ def _has_msl_type(dtype: Any) -> bool:
 
 
 def _msl_type(dtype: Any) -> str:
-    """Name a dtype in Metal's words."""
+    """Return the MSL type of a dtype, or raise a TypeError."""
     kind = numpy.dtype(dtype)
     if not _has_msl_type(kind) or not kind.isnative:
         name = kind.name if kind.isnative else kind.str
@@ -283,19 +288,19 @@ def _msl_type(dtype: Any) -> str:
 
 
 class _Arguments:
-    """64-bit numbers that a kernel is given, and how its body names them."""
+    """The 64-bit numbers that a kernel receives, and the lines that declare them."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
         self.lines: list[str] = []
 
     def add(self, line: str, numbers: Sequence[int]) -> None:
-        """Add numbers; the line names the place of the first."""
+        """Add numbers. The line is formatted with the position of the first."""
         self.lines.append(f"    {line.format(len(self.numbers))}\n")
         self.numbers += [int(number) for number in numbers]
 
     def describe(self, name: str, array: Any, body: str) -> None:
-        """Add what the body asks of an array."""
+        """Add the shape, strides and ndim of an array that the body uses."""
         names = set(re.findall(rf"\b{name}_(?:shape|strides|ndim)\b", body))
         place = "mxnp_arguments + {}"
         if f"{name}_shape" in names:
@@ -311,14 +316,14 @@ class _Arguments:
 
 
 def _pairs(numbers: Sequence[int]) -> list[int]:
-    """Put 32-bit numbers side by side in 64-bit ones."""
+    """Pack pairs of 32-bit numbers into 64-bit numbers."""
     padded = [*numbers, 0]
     both = zip(padded[::2], padded[1::2], strict=False)
     return [low | high << 32 for low, high in both]
 
 
 def _input(name: str, array: Any, index: int) -> str:
-    """Declare an input."""
+    """Return the declaration of an input."""
     kind = _msl_type(array.dtype)
     if array.ndim == 0:
         return f"constant const {kind} &{name} [[buffer({index})]]"
@@ -327,7 +332,7 @@ def _input(name: str, array: Any, index: int) -> str:
 
 
 def _output(name: str, array: Any, index: int, atomic: bool) -> str:
-    """Declare an output."""
+    """Return the declaration of an output."""
     kind = _msl_type(array.dtype)
     if atomic and array.itemsize != 4:
         raise TypeError(f"an atomic output must have 32 bits, not be {array.dtype}")
@@ -337,7 +342,7 @@ def _output(name: str, array: Any, index: int, atomic: bool) -> str:
 
 
 def _define(name: str, value: Any) -> str:
-    """Define a type or a constant."""
+    """Return the definition of a type or a constant."""
     if isinstance(value, bool | numpy.bool):
         return f"constant constexpr bool {name} = {str(value).lower()};\n"
     if isinstance(value, int | numpy.integer):
@@ -355,12 +360,15 @@ def _write(
     template: list[tuple[str, Any]],
     atomic: bool,
 ) -> tuple[str, tuple[int, ...]]:
-    """Write a kernel for these arrays, and give the numbers that it is called with."""
+    """Return the text of the kernel for these arrays, and its numbers."""
     arguments = _Arguments()
     for each, array in [*inputs, *outputs]:
         arguments.describe(each, array, source)
-    if 8 * len(arguments.numbers) > _MOST_ARGUMENTS:
-        raise ValueError(f"shapes and strides of kernel {name!r} are too many")
+    if 8 * len(arguments.numbers) > _MAX_ARGUMENTS:
+        raise ValueError(
+            f"shapes and strides of kernel {name!r} must have at most "
+            f"{_MAX_ARGUMENTS} bytes, but have {8 * len(arguments.numbers)}"
+        )
     parameters = [_input(each, a, i) for i, (each, a) in enumerate(inputs)]
     parameters += [
         _output(each, a, i, atomic) for i, (each, a) in enumerate(outputs, len(inputs))

@@ -1,7 +1,8 @@
-"""Algorithms of several Metal kernels: sorting, selecting, products, random numbers.
+"""Algorithms of several Metal kernels: sorts, selections, products, random numbers.
 
-Each function only plans: it asks for memory, and appends dispatches that run in order.
-All arrays are contiguous; `launch` and `empty` come from whoever has the device.
+The functions only plan: they request memory and append dispatches, which run in order.
+Their arrays are contiguous. The caller passes `launch` and `empty`, which use the
+device.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Array = Any  # memory of the device
 
 
 class Launch(Protocol):
-    """Appends one dispatch of `function`, a kernel of `source`."""
+    """Append one dispatch."""
 
     def __call__(
         self,
@@ -34,27 +35,27 @@ class Launch(Protocol):
         Parameters
         ----------
         source : str
-            What follows the text that all kernels begin with.
+            Text of the kernel, after the prelude of all kernels.
         function : str
             Name of the kernel.
         buffers : sequence of (Array, bool)
-            Bound at index 0 and on; True if the kernel writes to it.
+            Buffers from index 0 on, and whether the kernel writes to each.
         args : sequence of int
-            Signed numbers of 64 bits, bound as ``constant long *`` after the buffers.
+            Signed 64-bit numbers, bound as ``constant long *`` after the buffers.
         grid : tuple of int
-            Threads, or threadgroups if `in_threadgroups` is true.
+            Number of threads, or of threadgroups if `in_threadgroups` is true.
         threads : tuple of int
-            Threads of a threadgroup.
+            Number of threads of a threadgroup.
         in_threadgroups : bool
-            What `grid` counts.
+            Whether `grid` counts threadgroups.
         """
 
 
 class Empty(Protocol):
-    """Gives memory of `size` elements of `dtype`, whatever is in it."""
+    """Return uninitialized memory of `size` elements of `dtype`."""
 
     def __call__(self, size: int, dtype: str) -> Array:
-        """Give memory."""
+        """Return memory."""
 
 
 _THREADS = 256  # of a threadgroup: MX_THREADS of reduce.metal
@@ -64,7 +65,7 @@ _MSL_TYPES = core.metal_types()
 
 @cache
 def _source(name: str, operation: str = "", **types: str) -> str:
-    """Give a kernel's text after the types and the operation that it names."""
+    """Return the text of a kernel, preceded by its types and its operation."""
     lines = [f"typedef {msl_type} {word};\n" for word, msl_type in types.items()]
     return "".join([*lines, operation, core.kernel_text(name)])
 
@@ -75,7 +76,7 @@ def _ceil_divide(a: int, b: int) -> int:
 
 
 def _groups(n: int, size: int) -> tuple[int, int, int]:
-    """Give the threadgroups for n elements, each with so many."""
+    """Return the number of threadgroups of `size` elements for n elements."""
     return (_ceil_divide(n, size), 1, 1)
 
 
@@ -84,18 +85,18 @@ _GROUP = (_THREADS, 1, 1)
 
 # -- Sorting --------------------------------------------------------------------------
 
-_SHARE = 8  # items of a thread: MX_SHARE of sort.metal
+_SHARE = 8  # items per thread: MX_SHARE of sort.metal
 _TILE = _THREADS * _SHARE
 
 
 def _sort_grid(rows: int, n: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Give threadgroups and their threads: fewer for a row shorter than a tile."""
+    """Return the threadgroups and their threads, fewer for rows shorter than a tile."""
     threads = min(_THREADS, 32 * _ceil_divide(n, 32 * _SHARE))
     return (_ceil_divide(n, _TILE), rows, 1), (threads, 1, 1)
 
 
 def _run_lengths(n: int) -> list[int]:
-    """Give the lengths of the runs that merges begin with."""
+    """Return the lengths of the runs that each merge starts with."""
     lengths = []
     length = _TILE
     while length < n:
@@ -105,14 +106,14 @@ def _run_lengths(n: int) -> list[int]:
 
 
 def _sort_source(dtype: str) -> str:
-    """Give the kernels that sort items of a dtype."""
+    """Return the text of the kernels that sort items of a dtype."""
     return _source("sort", mx_item=_MSL_TYPES["uint8" if dtype == "bool" else dtype])
 
 
 def sort(
     launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
 ) -> Array:
-    """Sort each row; keys and result: shape (rows, n)."""
+    """Return the sorted rows of keys with the shape (rows, n)."""
     result = empty(rows * n, dtype)
     if rows == 0 or n == 0:
         return result
@@ -133,7 +134,7 @@ def sort(
 def sort_with_places(
     launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
 ) -> tuple[Array, Array]:
-    """Sort each row; also give the place in its row of each item, as int64."""
+    """Return the sorted rows, and the position of each item in its row, as int64."""
     to = (empty(rows * n, dtype), empty(rows * n, "int64"))
     if rows == 0 or n == 0:
         return to
@@ -152,7 +153,7 @@ def sort_with_places(
 def argsort(
     launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
 ) -> Array:
-    """Give the places that sort each row, as int64; equal keys keep their order."""
+    """Return the int64 positions that sort each row. The sort is stable."""
     return sort_with_places(launch, empty, keys, rows, n, dtype)[1]
 
 
@@ -162,12 +163,12 @@ _MASK_BLOCK = _THREADS * 16  # elements: MX_MASK_BLOCK of compact.metal
 
 
 def _compact_source(dtype: str = "bool") -> str:
-    """Give the kernels that find places, or items of a dtype."""
+    """Return the text of the kernels that select positions, or items of a dtype."""
     return _source("compact", mx_item=_MSL_TYPES[dtype])
 
 
 def count_true(launch: Launch, empty: Empty, mask: Array, n: int) -> Array:
-    """Count what is true before each block of a mask; the last number counts all."""
+    """Return the number of true elements before each block of a mask, then in all."""
     blocks = _ceil_divide(n, _MASK_BLOCK)
     counts = empty(blocks + 1, "int64")
     source, buffers = _compact_source(), [(mask, False), (counts, True)]
@@ -181,7 +182,7 @@ def count_true(launch: Launch, empty: Empty, mask: Array, n: int) -> Array:
 def nonzero_positions(
     launch: Launch, empty: Empty, mask: Array, n: int, counts: Array, total: int
 ) -> Array:
-    """Give where a mask is true, as int64; `total` is the last of its `count_true`."""
+    """Return the int64 positions where a mask is true, of which there are `total`."""
     positions = empty(total, "int64")
     if total > 0:
         buffers = [(mask, False), (counts, False), (positions, True)]
@@ -202,7 +203,7 @@ def select_items(
     counts: Array,
     total: int,
 ) -> Array:
-    """Give the items where a mask is true, likewise."""
+    """Return the items where a mask is true, of which there are `total`."""
     result = empty(total, dtype)
     if total > 0:
         buffers = [(mask, False), (counts, False), (items, False), (result, True)]
@@ -214,12 +215,12 @@ def select_items(
 # -- Updates in order -----------------------------------------------------------------
 
 
-# Rounded as in NumPy's loop over indices; mx_multiply is as in its vector loop.
+# This rounds like NumPy's loop over indices. mx_multiply rounds like its vector loop.
 MULTIPLY_COMPLEX = "float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)"
 
 
 def _operation(expression: str, dtype: str, value_dtype: str) -> str:
-    """Write the struct of an operation, whose words are a and b."""
+    """Return the struct of an operation, an expression in a and b."""
     item, value = _MSL_TYPES[dtype], _MSL_TYPES[value_dtype]
     return (
         "struct mx_update_op {\n"
@@ -241,11 +242,11 @@ def update_segments(
     is_one_value: bool = False,
     row: int = 1,
 ) -> None:
-    """Update target[slots[i]] by values[i] for each i in order, as numpy.ufunc.at does.
+    """Update target[slots[i]] by values[i] for each i in order, like numpy.ufunc.at.
 
-    `expression` makes the new element of the old one, a, and the value, b. A slot is in
-    bounds, or negative: then its value is left out. It may be the first element of a
-    row, for which there is a row of values.
+    `expression` computes the new element from the old element a and the value b. Slots
+    are in bounds; negative slots are skipped. If `row` is not 1, a slot is the first
+    element of a row of that length, and each slot has a row of values.
     """
     if n == 0:
         return
@@ -266,17 +267,17 @@ def update_segments(
 
 
 def _signed(word: int) -> int:
-    """Give a word of 64 bits as the signed number that an argument is."""
+    """Return a 64-bit word as a signed number, as arguments are."""
     return word - 2**64 if word >= 2**63 else word
 
 
 class Draw(NamedTuple):
-    """What elements are made of the words of a stream."""
+    """How a kernel computes elements from the words of a stream."""
 
     function: str
-    halves: bool  # of words, for an element each; or else whole words
-    least: int = 0  # what integers begin with
-    shift: int = 0  # bits of a half or word that they have not
+    halves: bool  # whether an element uses half a word
+    least: int = 0  # the least integer
+    shift: int = 0  # the unused bits of a word or half
 
 
 RAW = Draw("mx_random_word_integers", False)
@@ -285,7 +286,7 @@ DOUBLES = Draw("mx_random_doubles", False)
 
 
 def integers(itemsize: int, least: int, bits: int) -> Draw:
-    """Make integers from `least` on, of so many random bits, as NumPy does."""
+    """Return the draw of integers from `least` on with random `bits`, as in NumPy."""
     if bits > 32:
         return Draw("mx_random_word_integers", False, least, 64 - bits)
     function = "mx_random_long_integers" if itemsize == 8 else "mx_random_integers"
@@ -301,10 +302,10 @@ def philox(
     counter: Sequence[int],
     left: Sequence[int] = (),
 ) -> None:
-    """Fill n elements from what is left of earlier draws, then from the counter on.
+    """Fill n elements from the words left by earlier draws, then from the counter on.
 
-    Key and counter are the words of numpy.random.Philox's state; what is left are fewer
-    than n words, or halves of words.
+    Key and counter are the words of the state of numpy.random.Philox. `left` holds
+    fewer than n words, or halves of words.
     """
     args = [*key, *counter, n, draw.least % 2**64, draw.shift, len(left), *left]
     in_block = 8 if draw.halves else 4
@@ -321,7 +322,7 @@ _SIDE = 32  # of a tile: MX_SIDE of matmul.metal
 
 
 def _sum_type(dtype: str) -> str:
-    """Give the type that products are added in."""
+    """Return the MSL type in which products are summed."""
     if dtype in ("float16", "float32"):
         return "float"
     return "ulong" if dtype in ("int64", "uint64") else "uint"
@@ -338,14 +339,15 @@ def matmul(
     is_one_a: bool = False,
     is_one_b: bool = False,
 ) -> Array:
-    """Multiply matrices; shape is m, k, n of a (batch, m, k) and b (batch, k, n).
+    """Return the products of matrices a (batch, m, k) and b (batch, k, n).
 
-    With `is_one_a` or `is_one_b` there is one matrix for all of the batch.
+    The shape is (m, k, n). With `is_one_a` or `is_one_b`, one matrix is used for the
+    whole batch.
     """
     m, k, n = shape
     result = empty(batch * m * n, dtype)
     if batch * m * n > 0:
-        if k == 0:  # all sums are of nothing, and there is no memory to bind
+        if k == 0:  # all sums are empty; the kernel needs memory to bind
             a = b = empty(1, dtype)
         source = _source("matmul", mx_item=_MSL_TYPES[dtype], mx_sum=_sum_type(dtype))
         args = [m, k, n, 0 if is_one_a else m * k, 0 if is_one_b else k * n]

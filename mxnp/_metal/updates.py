@@ -1,8 +1,8 @@
-"""Updates at indices, in their order: sorted by place, each then updated by one thread.
+"""Updates at indices in order: sorted by element, then one thread for each element.
 
-That is for elements of 64 bits, which Metal has no atomic operations for, and for
-floats whose updates are to be NumPy's to the last bit. The C side reads the key, and
-records the checks of its indices, before it asks for this.
+They are used for elements of 64 bits, for which Metal lacks atomic operations, and for
+floats whose updates must have NumPy's bits. The bridge analyses the key and records the
+checks of its indices before it calls this module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _OPERATIONS = {
     *("logical_and", "logical_or", "logical_xor"),
 }
 
-# Of two zeros NumPy's loops over indices give the second in float32, else the first.
+# Of two zeros, NumPy's loops over indices return the second for float32. For other
+# dtypes they return the first.
 _SINGLE = {
     "maximum": "mx_isnan(a) || mx_less(b, a) ? a : b",
     "minimum": "mx_isnan(a) || mx_less(a, b) ? a : b",
@@ -34,15 +35,15 @@ _SINGLE = {
     "fmin": "mx_isnan(b) || mx_less(a, b) ? a : b",
 }
 
-# One thread makes all updates of an element: more would keep a GPU busy for too long.
-_MOST = 2**20
+# One thread makes all updates of an element. More updates would block the GPU too long.
+_MAX_UPDATES = 2**20
 
-_Axes = tuple[tuple[int, int], ...]  # of what is selected: length, stride in elements
+_Axes = tuple[tuple[int, int], ...]  # of the selection: length, stride in elements
 _Indices = tuple[tuple[Any, int, int], ...]  # array, size of the axis, its stride
 
 
 def _expression(op: int, dtype: numpy.dtype[Any], is_truth: bool) -> str:
-    """Give what MSL makes of an element and a value; empty: not NumPy's bits."""
+    """Return the MSL expression of an update, or "" if it lacks NumPy's bits."""
     row = core.ops()[op]
     if row.name not in _OPERATIONS or (dtype.kind == "c" and row.name == "divide"):
         return ""
@@ -54,25 +55,25 @@ def _expression(op: int, dtype: numpy.dtype[Any], is_truth: bool) -> str:
     return f"mx_cast<{item}>({row.expression})" if is_truth else row.expression
 
 
-# -- Places ---------------------------------------------------------------------------
+# -- Slots ----------------------------------------------------------------------------
 
 
-def _moved(places: Any, size: int, bounds: int) -> tuple[Any, Any]:
-    """Give places counted from the first, and which of them are there."""
-    if places.dtype != numpy.int64:
-        places = places.astype(numpy.int64)
+def _normalize(indices: Any, size: int, bounds: int) -> tuple[Any, Any]:
+    """Return indices counted from the first element, and which are in bounds."""
+    if indices.dtype != numpy.int64:
+        indices = indices.astype(numpy.int64)
     if bounds == _bridge.PLAIN:
-        return places, True
-    places = places + (places < 0) * size
+        return indices, True
+    indices = indices + (indices < 0) * size
     if bounds == _bridge.CLAMP:
-        return places.clip(0, size - 1), True
+        return indices.clip(0, size - 1), True
     if bounds == _bridge.DROP:
-        return places, (places >= 0) & (places < size)
-    return places, True
+        return indices, (indices >= 0) & (indices < size)
+    return indices, True
 
 
-def _row(axes: _Axes) -> int:
-    """Give how many elements follow each other along these axes; 0: they do not."""
+def _row_length(axes: _Axes) -> int:
+    """Return the number of elements of the axes if they are adjacent, or else 0."""
     row = 1
     for length, stride in reversed(axes):
         if length > 1 and stride != row:
@@ -89,21 +90,21 @@ def _slots(
     block_at: int,
     block_ndim: int,
 ) -> tuple[Any, int]:
-    """Give where elements or rows begin (-1: nowhere), and how long a row is."""
+    """Return the first elements of rows, -1 to skip one, and the length of a row."""
     slots: Any = first
-    is_there: Any = True
-    for given, size, stride in indices:
-        places, are_there = _moved(given, size, bounds)
-        slots = slots + (places if stride == 1 else places * stride)
-        is_there = is_there if are_there is True else are_there & is_there
+    is_valid: Any = True
+    for array, size, stride in indices:
+        normal, are_valid = _normalize(array, size, bounds)
+        slots = slots + (normal if stride == 1 else normal * stride)
+        is_valid = is_valid if are_valid is True else are_valid & is_valid
     rest = axes[:block_at] + axes[block_at + block_ndim :]
-    row = 0 if block_at > 0 else _row(rest)
+    row = 0 if block_at > 0 else _row_length(rest)
     if not row:
         inside = slice(block_at, block_at + block_ndim)
         shape = [1] * len(axes)
         shape[inside] = [length for length, _ in axes[inside]]
         slots = slots.reshape(shape)
-        is_there = is_there if is_there is True else is_there.reshape(shape)
+        is_valid = is_valid if is_valid is True else is_valid.reshape(shape)
         for i, (length, stride) in enumerate(axes):
             if not block_at <= i < block_at + block_ndim and length > 1:
                 first_two = numpy.array([0, stride])
@@ -111,8 +112,8 @@ def _slots(
                 shape = [1] * len(axes)
                 shape[i] = length
                 slots = slots + along.reshape(shape)
-    if is_there is not True:
-        slots = (slots + 1) * is_there - 1
+    if is_valid is not True:
+        slots = (slots + 1) * is_valid - 1
     return slots, row or 1
 
 
@@ -120,9 +121,9 @@ def _slots(
 
 
 def _values(
-    value: Any, dtype: numpy.dtype[Any], shape: tuple[int, ...], is_own: bool
+    value: Any, dtype: numpy.dtype[Any], shape: tuple[int, ...], may_overlap: bool
 ) -> Any:
-    """Give one value for all elements, or one for each, in memory of their own."""
+    """Return one value for all elements, or an array of values in separate memory."""
     if type(value) is not ndarray:
         return _bridge.fill((1,), dtype.num, value)
     if value.size == 1:
@@ -131,7 +132,7 @@ def _values(
     if values.shape != shape:
         values = numpy.broadcast_to(values, shape)
     values = make_contiguous(values)
-    return values.copy() if is_own and values is value else values
+    return values.copy() if may_overlap and values is value else values
 
 
 # -- Updates --------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def _update(
     op: int,
     a: Any,
     value: Any,
-    is_own: bool,
+    may_overlap: bool,
     is_truth: bool,
     bounds: int,
     first: int,
@@ -150,13 +151,13 @@ def _update(
     block_ndim: int,
     indices: _Indices,
 ) -> Any:
-    """Update elements of a contiguous array; is_own: the value may be in its memory."""
+    """Update elements of a contiguous array, whose memory the value may share."""
     dtype, shape = a.dtype, tuple(length for length, _ in axes)
     expression = _expression(op, dtype, is_truth)
     points = math.prod(length for length, _ in axes[block_at : block_at + block_ndim])
-    if not expression or not is_for_device(a) or points > _MOST:
+    if not expression or not is_for_device(a) or points > _MAX_UPDATES:
         return NotImplemented
-    values = _values(value, dtype, shape, is_own)
+    values = _values(value, dtype, shape, may_overlap)
     if values is NotImplemented:
         return values
     slots, row = _slots(indices, bounds, first, axes, block_at, block_ndim)

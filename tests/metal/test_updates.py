@@ -258,7 +258,7 @@ def test_devices_and_sizes() -> None:
 def test_long_lines_are_the_processors(
     monkeypatch: pytest.MonkeyPatch, deterministic: bool
 ) -> None:
-    monkeypatch.setattr(updates, "_MOST", N - 1)
+    monkeypatch.setattr(updates, "_MAX_UPDATES", N - 1)
     a, i, v = integers(-9, 9, 30), mxnp.array(I), integers(-9, 9, N)
     kind = "f4" if deterministic else "i8"
     expected = a.astype(kind)
