@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy
 
 import mxnp
+from mxnp._engine import core
 
 from . import runner
 from .report_options import ReportOptions
@@ -245,63 +246,12 @@ def _info() -> Iterator[tuple[str, str]]:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     yield "Python", f"{python}, {sys.executable}"
     yield "platform", platform.platform()
-    yield "threads", f"{_usable_threads()} usable, of {os.cpu_count()} processors"
+    yield "threads", f"{core.usable_threads()} usable, of {os.cpu_count()} processors"
     yield "BLAS", _blas()
     yield "Metal", _metal()
     names = sorted(name for name in os.environ if name.startswith("MXNP_"))
     settings = " ".join(f"{name}={os.environ[name]}" for name in names)
     yield "settings", settings or "none"
-
-
-def _usable_threads() -> int:
-    """Return the number of threads that this process can run in parallel."""
-    if hasattr(os, "sched_getaffinity"):
-        count = len(os.sched_getaffinity(0))
-    else:
-        count = os.cpu_count() or 1
-    quota = _cpu_quota()
-    return count if quota is None else max(1, min(count, int(quota + 0.5)))
-
-
-def _cpu_quota(
-    mount: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
-) -> float | None:
-    """Return the number of processors that the cgroup allows, or None for no limit."""
-    quotas = []
-    try:
-        for line in own.read_text().splitlines():
-            _, controllers, group = line.split(":", 2)
-            if not controllers:  # cgroup version 2
-                root, read = mount, _read_cpu_max
-            elif "cpu" in controllers.split(","):
-                root, read = mount / "cpu", _read_cfs_quota
-            else:
-                continue
-            # The limit of a group applies to the groups below it too.
-            path = root / group.lstrip("/")
-            while path.is_relative_to(root):
-                quotas.append(read(path))
-                path = path.parent
-    except (OSError, ValueError):
-        return None
-    return min((quota for quota in quotas if quota is not None), default=None)
-
-
-def _read_cpu_max(group: Path) -> float | None:
-    try:
-        quota, period = (group / "cpu.max").read_text().split()
-    except (OSError, ValueError):
-        return None
-    return None if quota == "max" else int(quota) / int(period)
-
-
-def _read_cfs_quota(group: Path) -> float | None:
-    try:
-        quota = int((group / "cpu.cfs_quota_us").read_text())
-        period = int((group / "cpu.cfs_period_us").read_text())
-    except (OSError, ValueError):
-        return None
-    return None if quota < 0 else quota / period
 
 
 def _blas() -> str:
@@ -313,9 +263,4 @@ def _blas() -> str:
 
 
 def _metal() -> str:
-    # A core that cannot be imported may be why the user asks for --info.
-    try:
-        from mxnp._engine import core
-    except ImportError as error:
-        return f"unknown: {error}"
     return ", ".join(core.metal_devices()) or "none"

@@ -48,7 +48,7 @@ inline long elem_to_loc(uint elem, constant const int *shape,
 """
 
 _NO_DEVICE = (
-    "metal_kernel needs a Metal device, which macOS has on Apple silicon; on Linux, "
+    "metal_kernel needs a Metal device, which macOS on Apple silicon has; on Linux, "
     "the Metal emulator of mxnp's tests runs kernels, slowly: install mxnp from its "
     "sources with `pip install . -Csetup-args=-Dmetal=emulator`"
 )

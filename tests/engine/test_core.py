@@ -479,6 +479,15 @@ def test_number_of_threads(threads):
     assert mxnp.get_num_threads() == 64
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
+def test_usable_threads_follow_the_affinity():
+    code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]);"
+    code += "from mxnp._engine import core; print(core.usable_threads())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "1\n"
+    assert 1 <= core.usable_threads() <= len(os.sched_getaffinity(0))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "expected"), [("3", "3"), ("1", "1"), ("1000", "64")]

@@ -19,7 +19,6 @@ import numpy
 import pytest
 
 import mxnp
-from mxnp._cli import main as command
 from mxnp._cli import runner
 
 PLAIN = [sys.executable]
@@ -1001,43 +1000,3 @@ def test_refuses(tmp_path, args, message):
     assert (status, output) == (2, "")
     assert errors.startswith("usage: python -m mxnp [options] script.py [args]\n")
     assert errors.endswith(f"python -m mxnp: error: {message}\n")
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({}, None),
-        ({"proc": "0::/a/b", "fs/cpu.max": "max 100000"}, None),
-        ({"proc": "0::/a/b", "fs/a/b/cpu.max": "150000 100000"}, 1.5),
-        ({"proc": "0::/a/b", "fs/a/cpu.max": "50000 100000"}, 0.5),
-        ({"proc": "0::/not/there", "fs/cpu.max": "400000 100000"}, 4),
-        (
-            {
-                "proc": "3:cpu,cpuacct:/a",
-                "fs/cpu/a/cpu.cfs_quota_us": "200000",
-                "fs/cpu/a/cpu.cfs_period_us": "100000",
-            },
-            2,
-        ),
-        (
-            {
-                "proc": "3:cpu:/a",
-                "fs/cpu/cpu.cfs_quota_us": "-1",
-                "fs/cpu/cpu.cfs_period_us": "100000",
-            },
-            None,
-        ),
-        ({"proc": "broken", "fs/cpu.max": "1"}, None),
-    ],
-)
-def test_a_containers_limit(tmp_path, files, expected):
-    write(tmp_path, files)
-    assert command._cpu_quota(tmp_path / "fs", tmp_path / "proc") == expected
-
-
-def test_usable_threads(monkeypatch):
-    affinity = set(range(4))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity, raising=False)
-    for quota, expected in ((None, 4), (1.5, 2), (0.1, 1), (64, 4)):
-        monkeypatch.setattr(command, "_cpu_quota", lambda quota=quota: quota)
-        assert command._usable_threads() == expected
