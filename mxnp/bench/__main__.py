@@ -22,7 +22,7 @@ from .report import Report, Row, read_json, size_text
 
 _NAME = "python -m mxnp.bench"
 ALLOWANCE = 3.0  # seconds for a case, unless the smallest number of rounds needs more
-QUICK_ALLOWANCE = 0.1
+QUICK_ALLOWANCE = 0.03
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -94,6 +94,12 @@ def _parser() -> argparse.ArgumentParser:
         help="small sizes and few rounds, for a first look",
     )
     add("--time-budget", type=float, metavar="S", help="seconds for all, about")
+    add(
+        "--above",
+        type=float,
+        metavar="RATIO",
+        help="list the cases that take mxnp more than RATIO times NumPy's time",
+    )
     add("--json", type=Path, metavar="FILE", help="write all figures to a file")
     add("--markdown", type=Path, metavar="FILE", help="write a page")
     add("--plot", type=Path, metavar="FILE", help="draw a chart for each suite")
@@ -146,7 +152,8 @@ def _print_list() -> None:
         suite = suites.load(name)
         sizes = ", ".join(map(size_text, suite.sizes))
         count = len(suite.cases(suite.sizes))
-        print(f"  {suite.summary}\n    {count} cases, sizes {sizes}")
+        summary = suite.summary.partition(": ")[2]
+        print(f"  {name}: {summary}\n    {count} cases, sizes {sizes}")
     print("peers:")
     for name, peer in PEERS.items():
         there = importlib.util.find_spec(peer.package) is not None
@@ -240,6 +247,8 @@ def _give(report: Report, options: argparse.Namespace) -> None:
     from . import markdown, plot, table
 
     table.show(report)
+    if options.above is not None:
+        table.show_above(report, options.above)
     if options.json:
         report.write_json(options.json)
     if options.markdown:

@@ -12,6 +12,7 @@ from .report import (
     Report,
     Row,
     geometric_mean,
+    mean_ratios,
     ranked,
     seconds_text,
     size_text,
@@ -169,7 +170,23 @@ def _summary(report: Report) -> Iterator[str]:
                 [suite, kind or "all", *(_mean(chosen, peer) for peer in peers)]
             )
     yield from _table(["suite", "kind", *peers], lines)
+    yield from _ratios(report)
     yield from _strict(report)
+
+
+def _ratios(report: Report) -> Iterator[str]:
+    """Return the table of mxnp's time over NumPy's by number of elements."""
+    means = {suite: mean_ratios(report.of_suite(suite)) for suite in report.suites()}
+    lines = [
+        [suite, ", ".join(f"{size}: {mean:.2f}" for size, mean in each.items())]
+        for suite, each in means.items()
+        if each
+    ]
+    if lines:
+        yield ""
+        yield "mxnp's time over NumPy's: geometric mean by number of elements."
+        yield ""
+        yield from _table(["suite", "time, by number of elements"], lines)
 
 
 def _strict(report: Report) -> Iterator[str]:

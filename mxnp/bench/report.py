@@ -57,6 +57,12 @@ class Row:
         ours, theirs = self.timings.get("mxnp"), self.timings.get(peer)
         return theirs.median / ours.median if ours and theirs else None
 
+    @property
+    def ratio(self) -> float | None:
+        """Time of mxnp over that of NumPy: below 1, mxnp is faster."""
+        speed = self.speed("numpy")
+        return 1 / speed if speed else None
+
     def faster(self) -> list[str]:
         """Return the peers that mxnp is slower than, the fastest first."""
         speeds = {peer: self.speed(peer) for peer in self.timings}
@@ -141,6 +147,37 @@ def geometric_mean(values: Iterable[float]) -> float:
     """Return the geometric mean; NaN of nothing."""
     logs = [math.log(value) for value in values]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def mean_ratios(rows: Sequence[Row]) -> dict[str, float]:
+    """
+    Return the geometric means of mxnp's time over NumPy's.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        The rows of a suite.
+
+    Returns
+    -------
+    dict
+        A mean for each number of elements, as `size_text` writes it, and ``"all"``.
+        Below 1, mxnp is faster. Without a timing of both it is empty.
+    """
+    ratios: dict[str, list[float]] = {}
+    for row in sorted(rows, key=lambda row: row.size):
+        if ratio := row.ratio:
+            ratios.setdefault(size_text(row.size), []).append(ratio)
+    whole = [ratio for each in ratios.values() for ratio in each]
+    means = {size: geometric_mean(each) for size, each in ratios.items()}
+    return means | {"all": geometric_mean(whole)} if whole else {}
+
+
+def rows_above(rows: Iterable[Row], limit: float) -> list[Row]:
+    """Return the rows in which mxnp's time is above `limit` times NumPy's."""
+    ratios = [(row.ratio or 0.0, row) for row in rows]
+    above = [(ratio, row) for ratio, row in ratios if ratio > limit]
+    return [row for _, row in sorted(above, key=lambda each: -each[0])]
 
 
 def ranked(rows: Sequence[Row], peers: Iterable[str]) -> list[str]:

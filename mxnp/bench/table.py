@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,9 @@ from .report import (
     Report,
     Row,
     geometric_mean,
+    mean_ratios,
     ranked,
+    rows_above,
     seconds_text,
     size_text,
 )
@@ -69,6 +71,8 @@ def show(report: Report) -> None:
     console = Console() if sys.stdout.isatty() else Console(width=200)
     for suite in report.suites():
         console.print(_table(report, suite))
+        if text := ratios_text(report.of_suite(suite)):
+            console.print(text, highlight=False)
     console.print(
         "In front, NumPy's time over the peer's: above 1 is faster than NumPy. Times "
         "are medians, ± half the distance between the quartiles.\nThe fastest peer is "
@@ -91,6 +95,27 @@ def show(report: Report) -> None:
         console.print(
             f"not installed: {peer} ({reason})", markup=False, highlight=False
         )
+
+
+def ratios_text(rows: Sequence[Row]) -> str:
+    """Return a line with the mean ratios of a suite; empty if nothing was timed."""
+    means = mean_ratios(rows)
+    if not means:
+        return ""
+    timed = sum(row.ratio is not None for row in rows)
+    by_size = ", ".join(f"{size}: {mean:.3f}" for size, mean in means.items())
+    return (
+        "mxnp's time over NumPy's, geometric mean by number of elements: "
+        f"{by_size}; above 1 in {len(rows_above(rows, 1.0))} of {timed} cases."
+    )
+
+
+def show_above(report: Report, limit: float) -> None:
+    """Print the cases in which mxnp's time is above `limit` times NumPy's."""
+    above = rows_above(report.rows, limit)
+    print(f"mxnp's time over NumPy's is above {limit:g} in {len(above)} cases:")
+    for row in above:
+        print(f"{row.ratio:8.2f}  {row.suite}: {row.label}, {size_text(row.size)}")
 
 
 def _table(report: Report, suite: str) -> Any:

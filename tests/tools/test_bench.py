@@ -1,7 +1,9 @@
 """The benchmarks run, compare before they time, and write what they found."""
 
+import dataclasses
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -121,6 +123,26 @@ def test_run_writes_what_it_found(suite, tmp_path):
     assert "error" not in done.stdout
 
 
+def test_ratios_are_listed(tmp_path):
+    kept = tmp_path / "kept.json"
+    run = bench(
+        "overhead", "-k", "a + b", "--quick", "--sizes", "1,10", *OURS,
+        "--json", kept, "--above", 0,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "geometric mean by number of elements: 1: " in run.stdout
+    assert "mxnp's time over NumPy's is above 0 in 2 cases:" in run.stdout
+    listed = re.findall(
+        r"^ +([\d.]+)  overhead: a \+ b float64, 10?$", run.stdout, re.M
+    )
+    ratios = [row.ratio for row in report.read_json(kept).rows]
+    assert list(map(float, listed)) == pytest.approx(
+        sorted(ratios, reverse=True), abs=0.01
+    )
+    none = bench("--read", kept, "--above", 1e9)
+    assert "is above 1e+09 in 0 cases:" in none.stdout
+
+
 @pytest.mark.needs("matplotlib")
 @pytest.mark.slow
 def test_several_suites_give_a_picture_each(tmp_path):
@@ -223,7 +245,7 @@ def test_list_names_suites_and_peers():
     done = bench("--list")
     assert done.returncode == 0
     for name in suites.NAMES:
-        assert f"{name.capitalize()}: " in done.stdout
+        assert f"\n  {name}: " in done.stdout
     for name in peers.PEERS:
         assert f"\n  {name}" in done.stdout
 
@@ -580,6 +602,25 @@ def test_slower_is_said_first(tmp_path, capsys):
     assert "The load average was 1.5" in printed
     made.load = {"before": [0.5]}
     assert made.busy == ""
+
+
+def test_ratios_are_geometric_means_by_size():
+    def row(size, *seconds):
+        made = report.Row.of(dataclasses.replace(a_case(), size=size))
+        for peer, median in zip(("numpy", "mxnp"), seconds, strict=False):
+            made.timings[peer] = clock.Timing(median, median, median, 1.0, 5, 1, 0.0, 0)
+        return made
+
+    rows = [row(100, 1.0, 4.0), row(1, 1.0, 0.5), row(1, 1.0, 2.0), row(1, 1.0)]
+    assert report.mean_ratios(rows) == pytest.approx(
+        {"1": 1.0, "100": 4.0, "all": 4 ** (1 / 3)}
+    )
+    assert report.mean_ratios(rows[3:]) == {}
+    assert table.ratios_text(rows[3:]) == ""
+    assert table.ratios_text(rows).endswith(
+        "1: 1.000, 100: 4.000, all: 1.587; above 1 in 2 of 3 cases."
+    )
+    assert report.rows_above(rows, 1.0) == [rows[0], rows[2]]
 
 
 @pytest.mark.parametrize(
