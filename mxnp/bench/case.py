@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy
 
-Inputs = dict[str, Any]  # NumPy arrays by the name of the parameter
+# By the name of the parameter: NumPy arrays, and in some cases scalars or lists.
+Inputs = dict[str, Any]
 
 # Largest relative difference from NumPy's result, by what it is computed in. Others sum
 # in another order and have other sines; NumPy's own error is of this size too.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy
+
 from .case import Case, difference
 from .clock import MIN_SAMPLE, Sample, in_turn
 from .machine import memory_available
@@ -43,7 +45,7 @@ def measure(
     """
     row = Row.of(case)
     inputs = case.inputs()
-    needed = COPIES * sum(array.nbytes for array in inputs.values())
+    needed = COPIES * sum(numpy.asarray(value).nbytes for value in inputs.values())
     available = memory_available()
     if available and needed > available:
         row.skipped = f"needs about {needed / 2**30:.1f} GiB of memory"

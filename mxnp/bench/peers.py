@@ -120,8 +120,11 @@ class Mxnp(Peer):
         return core.core_version()
 
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
-        """Copy the inputs into memory of mxnp."""
-        return {name: self._np.array(value) for name, value in inputs.items()}
+        """Copy arrays into memory of mxnp; other inputs stay as they are."""
+        return {
+            name: self._np.array(value) if isinstance(value, numpy.ndarray) else value
+            for name, value in inputs.items()
+        }
 
     def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
         """Call the case's function, and hold the result until it is computed."""

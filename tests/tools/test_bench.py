@@ -237,7 +237,7 @@ def test_time_budget_leaves_out_what_it_has_no_time_for(tmp_path):
     assert done.returncode == 0, done.stderr
     rows = json.loads(out.read_text())["rows"]
     assert {row["skipped"] for row in rows} == {"the time budget was used up"}
-    assert len(rows) == 40
+    assert len(rows) == len(suites.load("overhead").cases([1, 100]))
     assert "skipped: overhead: a + b float64, 100: the time budget" in done.stdout
 
 
@@ -428,7 +428,8 @@ def test_inputs_are_not_written_to(started):
 
 
 def test_suites_are_what_they_promise():
-    assert len(suites.load("overhead").cases([1])) == 20
+    assert len(suites.load("overhead").cases([1])) >= 60
+    assert len(suites.load("row_loops").cases([10])) >= 12
     chains = suites.load("chains").cases([10])
     assert len({case.name for case in chains}) == 10
     assert {case.dtype for case in chains} == {"float32", "float64", "int64"}
