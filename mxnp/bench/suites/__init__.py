@@ -11,6 +11,7 @@ from mxnp.bench.case import Case
 # A module each, with SIZES, QUICK_SIZES and cases(sizes).
 NAMES = (
     "overhead",
+    "row_loops",
     "chains",
     "reductions",
     "stencils",
