@@ -25,6 +25,7 @@ from mxnp.bench.page import read_page
 OURS = ["--peers", "numpy,mxnp"]
 # Sizes that make them quick.
 SIZES = {
+    "imports": [1],
     "overhead": [10],
     "row_loops": [64],
     "chains": [64],

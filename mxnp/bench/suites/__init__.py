@@ -10,6 +10,7 @@ from mxnp.bench.case import Case
 
 # A module each, with SIZES, QUICK_SIZES and cases(sizes).
 NAMES = (
+    "imports",
     "overhead",
     "row_loops",
     "chains",
