@@ -279,6 +279,11 @@ def test_names_of_modules_are_numpys():
         assert all(callable(getattr(theirs, name)) for name in names)
 
 
+def test_the_column_of_metal_has_every_ufunc():
+    """A new one needs an entry, which `measured_coverage.py` writes on the emulator."""
+    assert coverage.kept_of_metal()["ufuncs"].keys() == {*coverage.ROWS}
+
+
 @needs_metal
 def test_the_column_of_metal():
     """Or `python docs/extensions/measured_coverage.py` is to be run on the Metal emulator."""
