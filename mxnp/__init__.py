@@ -1,18 +1,18 @@
-"""mxnp: NumPy's arrays and functions, on every core and on the GPU.
+"""mxnp: NumPy's arrays and functions, with lazy execution on all cores and on the GPU.
 
-``import mxnp as np`` instead of ``import numpy as np``, or run a program as it is
-with ``python -m mxnp program.py``. Every name of NumPy is here.
+Write ``import mxnp as np`` instead of ``import numpy as np``, or run an unchanged
+program with ``python -m mxnp program.py``. The package has every name of NumPy.
 """
 
 import pkgutil as _pkgutil
 import sys as _sys
 
-# In a source checkout the built core is in the installed package: look there too.
+# In a source checkout the compiled modules are in the installed package.
 __path__ = _pkgutil.extend_path(__path__, __name__)
 
 import numpy as _numpy
 
-from ._engine import core as _engine_core  # first: it reports a missing core
+from ._engine import core as _engine_core  # first, to report a missing core
 
 from . import _metal as _metal  # isort: skip
 from . import _routines as _routines
@@ -46,7 +46,14 @@ from ._namespace import mirror as _mirror
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Register the magics `%mxnp` and `%%mxnp`: what `%load_ext mxnp` calls."""
+    """
+    Register the magics `%mxnp` and `%%mxnp`, for `%load_ext mxnp`.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+        The shell of IPython.
+    """
     from ._cli import notebook
 
     notebook.load(shell)
@@ -55,7 +62,7 @@ def load_ipython_extension(shell: object) -> None:
 ndarray.at = property(_At, doc=_At.__doc__)  # type: ignore[attr-defined]
 mxnp_version = _engine_core.core_version()
 __version__ = _numpy.__version__
-# What few programs use, and takes longer to import than all the rest.
+# Few programs use these, and they take longer to import than everything else.
 _later = {
     "doctor": "mxnp._doctor.doctor",
     "profile": "mxnp._profiler.report",
@@ -67,6 +74,6 @@ _later = {
 _mirror.populate(_sys.modules[__name__], _numpy, _later)
 _standard.populate(_sys.modules[__name__])
 _boundary.load()
-# A program's `from numpy import *` gives what it gives with NumPy, and nothing of ours.
+# `from mxnp import *` imports the names that `from numpy import *` does.
 __all__ = list(_numpy.__all__)
-_adapters.adapt_packages()  # mxnp is complete now: some are imported already
+_adapters.adapt_packages()  # last: packages that are imported already use mxnp

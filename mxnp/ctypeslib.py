@@ -1,4 +1,4 @@
-"""C interfaces: NumPy's, taking and giving mxnp arrays."""
+"""NumPy's ctypes interface, which takes and returns mxnp arrays."""
 
 import functools as _functools
 import sys as _sys
@@ -13,13 +13,13 @@ from ._namespace import mirror as _mirror
 
 @_functools.wraps(_ctypeslib.ndpointer)
 def ndpointer(*args: _Any, **kwargs: _Any) -> type:
-    """Make an array-checking ctypes type: see `numpy.ctypeslib.ndpointer`."""
-    return _taking_arrays(_ctypeslib.ndpointer(*args, **kwargs))
+    """Return an array-checking ctypes type; see `numpy.ctypeslib.ndpointer`."""
+    return _accept_arrays(_ctypeslib.ndpointer(*args, **kwargs))
 
 
-@_functools.cache  # there is one for each of NumPy's, and NumPy keeps these
-def _taking_arrays(pointer: _Any) -> type:
-    """Derive a pointer type that takes and gives mxnp arrays."""
+@_functools.cache  # NumPy caches its pointer types too
+def _accept_arrays(pointer: _Any) -> type:
+    """Derive a pointer type that takes and returns mxnp arrays."""
 
     def from_param(cls: type, obj: _Any) -> _Any:
         return pointer.from_param(_unwrap(obj))
@@ -33,5 +33,5 @@ def _taking_arrays(pointer: _Any) -> type:
 ndpointer.__module__ = __name__
 _mirror.replace(_ctypeslib.ndpointer, ndpointer)
 
-__path__: list[str] = []  # a package in NumPy: its modules are mirrored
+__path__: list[str] = []  # a package in NumPy, whose modules are mirrored
 _mirror.populate(_sys.modules[__name__], _ctypeslib)

@@ -1,4 +1,4 @@
-"""Masked arrays: NumPy's own class, taking mxnp arrays."""
+"""Masked arrays: NumPy's class, whose methods accept mxnp arrays."""
 
 import sys as _sys
 
@@ -9,5 +9,5 @@ from ._namespace import mirror as _mirror
 
 _classes.take_arrays(_ma.MaskedArray)
 
-__path__: list[str] = []  # a package in NumPy: its modules are mirrored
+__path__: list[str] = []  # a package in NumPy, whose modules are mirrored
 _mirror.populate(_sys.modules[__name__], _ma)

@@ -1,4 +1,4 @@
-"""Random numbers: NumPy's generators and streams, giving mxnp arrays."""
+"""Random numbers: NumPy's generators, which return mxnp arrays."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ._namespace import mirror as _mirror
 from ._namespace import recorded_forms as _recorded_forms
 
 
-class _OwnType(type):
-    """The class of NumPy's classes made our own: NumPy's objects are instances too."""
+class _DerivedType(type):
+    """The metaclass of classes derived from NumPy's: NumPy's objects are instances."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.__mro__[1])
@@ -29,8 +29,8 @@ class _OwnType(type):
         return issubclass(subclass, cls.__mro__[1])
 
 
-class _Crossing:
-    """A method of NumPy's that takes and gives mxnp arrays, made once asked for."""
+class _WrappedMethod:
+    """A method of NumPy that takes and returns mxnp arrays, wrapped on first use."""
 
     def __init__(self, member: _Any) -> None:
         self.member = member
@@ -38,25 +38,25 @@ class _Crossing:
     def __get__(self, instance: _Any, owner: _Any = None) -> _Any:
         if instance is None:
             return self.member
-        # NumPy's methods call each other: they do so on an object all NumPy's.
+        # NumPy's methods call each other, so they are called on an object of NumPy.
         name = self.member.__name__
         function = _Function(getattr(instance._original, name))
         function.is_maker = True
         bit_generator = getattr(instance, "bit_generator", None)
         if isinstance(bit_generator, _random.Philox):
             _recorded_forms.attach(function, self.member, bit_generator)
-        vars(instance)[name] = function  # which is found first from now on
+        vars(instance)[name] = function  # later lookups find it first
         return function
 
 
-def _cross_methods(kind: type) -> None:
-    """Make the public methods of NumPy's class cross."""
+def _wrap_methods(kind: type) -> None:
+    """Wrap the public methods of the NumPy class from which a class is derived."""
     for name, member in vars(kind.__mro__[1]).items():
         if callable(member) and not name.startswith("_") and name not in vars(kind):
-            setattr(kind, name, _Crossing(member))
+            setattr(kind, name, _WrappedMethod(member))
 
 
-class Generator(_random.Generator, metaclass=_OwnType):  # noqa: D101
+class Generator(_random.Generator, metaclass=_DerivedType):  # noqa: D101
     __doc__ = _random.Generator.__doc__
     __module__ = "mxnp.random"
 
@@ -65,7 +65,23 @@ class Generator(_random.Generator, metaclass=_OwnType):  # noqa: D101
         self._original = _random.Generator(self.bit_generator)
 
     def spawn(self, n_children: int) -> list[_random.Generator]:
-        """Create new independent child generators: see NumPy's."""
+        """
+        Create independent child generators.
+
+        Parameters
+        ----------
+        n_children : int
+            Number of generators.
+
+        Returns
+        -------
+        list of Generator
+            The generators.
+
+        See Also
+        --------
+        numpy.random.Generator.spawn
+        """
         return [Generator(child) for child in self.bit_generator.spawn(n_children)]
 
     def __reduce__(self) -> tuple[_Any, ...]:
@@ -73,14 +89,14 @@ class Generator(_random.Generator, metaclass=_OwnType):  # noqa: D101
         return (_generator, (self.bit_generator,), None)
 
 
-class RandomState(_random.RandomState, metaclass=_OwnType):  # noqa: D101
+class RandomState(_random.RandomState, metaclass=_DerivedType):  # noqa: D101
     __doc__ = _random.RandomState.__doc__
     __module__ = "mxnp.random"
 
     def __init__(self, seed: _Any = None) -> None:
         super().__init__(_unwrap(seed))
         self._original = _random.RandomState(self._bit_generator)
-        # The cached half of a pair of normal deviates is the original's.
+        # The original holds the cached half of a pair of normal deviates.
         for name in ("__setstate__", "__getstate__"):
             setattr(self, name, getattr(self._original, name))
 
@@ -89,17 +105,17 @@ class RandomState(_random.RandomState, metaclass=_OwnType):  # noqa: D101
         return (_state, (self._bit_generator,), self.__getstate__())
 
 
-_cross_methods(Generator)
-_cross_methods(RandomState)
+_wrap_methods(Generator)
+_wrap_methods(RandomState)
 
 
 def _generator(bit_generator: _Any = "MT19937") -> Generator:
-    """Make the generator of a pickle."""
+    """Create the Generator of a pickle."""
     return Generator(_named(bit_generator))
 
 
 def _state(bit_generator: _Any = "MT19937") -> RandomState:
-    """Make the RandomState of a pickle."""
+    """Create the RandomState of a pickle."""
     return RandomState(_named(bit_generator))
 
 
@@ -110,14 +126,30 @@ def _named(bit_generator: _Any) -> _Any:
 
 
 def default_rng(seed: _Any = None) -> _random.Generator:
-    """Make a new `Generator` with the default bit generator: see NumPy's."""
-    _adapt(seed)
-    made = _random.default_rng(_unwrap(seed))
-    return made if made is seed else Generator(made.bit_generator)
+    """
+    Create a `Generator` with the default bit generator.
+
+    Parameters
+    ----------
+    seed : int, array_like or SeedSequence, optional
+        The seed. It may also be a BitGenerator, Generator or RandomState.
+
+    Returns
+    -------
+    Generator
+        A new generator, or `seed` if it is a Generator.
+
+    See Also
+    --------
+    numpy.random.default_rng
+    """
+    _unwrap_states(seed)
+    generator = _random.default_rng(_unwrap(seed))
+    return generator if generator is seed else Generator(generator.bit_generator)
 
 
-def _adapt(seed: _Any) -> None:
-    """Let a program's own class of seed sequences give mxnp arrays."""
+def _unwrap_states(seed: _Any) -> None:
+    """Make a program's class of seed sequences return NumPy arrays to NumPy."""
     generate = getattr(type(seed), "generate_state", None)
     if not isinstance(generate, _FunctionType) or hasattr(generate, "__wrapped__"):
         return
@@ -129,12 +161,12 @@ def _adapt(seed: _Any) -> None:
     type(seed).generate_state = generate_state  # type: ignore[method-assign]
 
 
-def _seeded(original: type) -> type:
-    """Make a class of NumPy's take seeds in mxnp arrays."""
+def _accept_array_seeds(original: type) -> type:
+    """Derive a class from one of NumPy that accepts mxnp arrays as seeds."""
 
     def __init__(self: _Any, *args: _Any, **kwargs: _Any) -> None:  # noqa: N807
-        for given in (*args, *kwargs.values()):
-            _adapt(given)
+        for seed in (*args, *kwargs.values()):
+            _unwrap_states(seed)
         kwargs = {name: _unwrap(value) for name, value in kwargs.items()}
         original.__init__(self, *_unwrap(args), **kwargs)  # type: ignore[misc]
 
@@ -143,26 +175,26 @@ def _seeded(original: type) -> type:
         body["random_raw"] = raw = _Method(original.random_raw)
         if original is _random.Philox:
             _recorded_forms.attach(raw, original.random_raw)
-    made = _OwnType(original.__name__, (original,), body)
-    _name_like(made, original)
-    return made
+    derived = _DerivedType(original.__name__, (original,), body)
+    _name_like(derived, original)
+    return derived
 
 
 for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
-    globals()[_name] = _seeded(getattr(_random, _name))
+    globals()[_name] = _accept_array_seeds(getattr(_random, _name))
     _mirror.replace(getattr(_random, _name), globals()[_name])
-for _original, _ours in (
+for _original, _counterpart in (
     (_random.Generator, Generator),
     (_random.RandomState, RandomState),
     (_random.default_rng, default_rng),
 ):
-    _mirror.replace(_original, _ours)
+    _mirror.replace(_original, _counterpart)
 _name_like(Generator, _random.Generator)
 _name_like(RandomState, _random.RandomState)
 
-__path__: list[str] = []  # a package in NumPy: its modules are mirrored
+__path__: list[str] = []  # a package in NumPy, whose modules are mirrored
 _mirror.populate(_sys.modules[__name__], _numpy.random)
 for _name in _random.__all__:
-    _made = _mirror.cross(getattr(_random, _name), "numpy.random")
-    if isinstance(_made, _Function):
-        _made.is_maker = True
+    _function = _mirror.cross(getattr(_random, _name), "numpy.random")
+    if isinstance(_function, _Function):
+        _function.is_maker = True

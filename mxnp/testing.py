@@ -1,4 +1,4 @@
-"""Test support: NumPy's, comparing mxnp arrays."""
+"""Test support: NumPy's functions, which compare mxnp arrays."""
 
 import functools as _functools
 import sys as _sys
@@ -9,7 +9,7 @@ import numpy.testing as _testing
 from ._array.ndarray import unwrap as _unwrap
 from ._namespace import mirror as _mirror
 
-# These call what they are given: the arguments stay as they are.
+# These functions call their arguments, which must not be unwrapped.
 for _name in (
     "assert_no_gc_cycles",
     "assert_no_warnings",
@@ -21,24 +21,26 @@ for _name in (
         globals()[_name] = getattr(_testing, _name)
 
 
-def _np_arrays(x: _Any) -> _Any:
-    """Give x with NumPy arrays for mxnp arrays, also in dicts."""
+def _unwrap_nested(x: _Any) -> _Any:
+    """Return `x` with NumPy arrays in place of mxnp arrays, in dicts too."""
     if type(x) is dict:
-        return {key: _np_arrays(value) for key, value in x.items()}
+        return {key: _unwrap_nested(value) for key, value in x.items()}
     if type(x) in (list, tuple):
-        return type(x)(_np_arrays(value) for value in x)
+        return type(x)(_unwrap_nested(value) for value in x)
     return _unwrap(x)
 
 
 @_functools.wraps(_testing.assert_equal)
 def assert_equal(actual: _Any, desired: _Any, *args: _Any, **kwargs: _Any) -> None:
-    """Raise an AssertionError if two objects are not equal: see NumPy's."""
+    """Raise an AssertionError if two objects are not equal; see `numpy.testing`."""
     __tracebackhide__ = True
-    _testing.assert_equal(_np_arrays(actual), _np_arrays(desired), *args, **kwargs)
+    _testing.assert_equal(
+        _unwrap_nested(actual), _unwrap_nested(desired), *args, **kwargs
+    )
 
 
 assert_equal.__module__ = __name__
 _mirror.replace(_testing.assert_equal, assert_equal)
 
-__path__: list[str] = []  # a package in NumPy: its modules are mirrored
+__path__: list[str] = []  # a package in NumPy, whose modules are mirrored
 _mirror.populate(_sys.modules[__name__], _testing)
