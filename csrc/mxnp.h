@@ -17,11 +17,10 @@ const char *mx_digest(void);  /* of the C sources it was built from: see digest.
 
 /* One row of dtypes.def. */
 struct mx_dtype_row {
-    const char *name;     /* as in NumPy: "float32" */
-    const char *c_type;   /* "float" */
-    const char *msl_type; /* "float"; empty where Metal has none */
-    int itemsize;         /* bytes */
-    char kind;            /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex */
+    const char *name;   /* as in NumPy: "float32" */
+    const char *c_type; /* "float" */
+    int itemsize;       /* bytes */
+    char kind;          /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex */
 };
 
 int mx_dtype_count(void);
@@ -116,28 +115,42 @@ void mx_set_thread_count(int count);
  * the quotas of control groups, which are rounded up. */
 int mx_usable_thread_count(void);
 
-/* Metal devices of this machine: none where there is no Metal. */
-int mx_metal_device_count(void);
-const char *mx_metal_device_name(int device); /* owned by the core; NULL if out of range */
-
-/* Whether the default one can be used: not in a process that was forked. */
-int mx_metal_usable(void);
-
-/* Groups of so many elements and more run on the device that Metal takes for its default, if it
- * can run them.  Their kernels begin with the prelude, which lives for good; NULL: none does.
- */
-void mx_metal_use(const char *prelude, int64_t threshold);
-
-struct mx_metal_counts {
-    int64_t groups;          /* that ran there */
-    int64_t declined;        /* that did not, while it was in use */
-    int64_t dispatches;      /* of kernels */
-    int64_t command_buffers; /* that these were in */
-    int64_t compiled;        /* kernels */
-    int64_t rejected;        /* kernels that the compiler did not take: a fault of mxnp's */
+/* One row of gpu/devices.def: a kind of GPU. */
+struct mx_device_row {
+    const char *name;   /* in programs: "metal" */
+    const char *title;  /* in messages: "Metal" */
+    const char *suffix; /* of the kernel sources, which are in the folder of this name */
 };
 
-const char *mx_metal_text(void); /* of the last kernel of a group, after the prelude */
-void mx_metal_count(struct mx_metal_counts *out); /* since the start */
-int mx_metal_set_kernel_limit(int limit); /* on compiled kernels that are kept; that before */
-const char *mx_metal_rejection(void); /* what it said of the last of these; empty: nothing */
+int mx_device_count(void);
+const struct mx_device_row *mx_device_get(int device); /* static; NULL if out of range */
+
+/* Name of a dtype in the device's kernel language; empty if the device lacks the dtype. */
+const char *mx_device_type_name(int device, int dtype);
+
+/* The GPUs of this machine that the device can use: 0 if the build has no driver for it. */
+int mx_device_gpu_count(int device);
+const char *mx_device_gpu_name(int device,
+                               int gpu); /* owned by the core; NULL if out of range */
+
+/* Lets groups of at least this many elements run on the device's default GPU.  Their kernels
+ * begin with the prelude, which must not be freed; NULL: no group runs there.  A process uses
+ * one device only: the other functions below concern that one. */
+void mx_gpu_use(int device, const char *prelude, int64_t threshold);
+
+int mx_gpu_is_used(void);   /* whether groups may run on a GPU */
+int mx_gpu_is_usable(void); /* not in a forked process */
+
+struct mx_gpu_counts {
+    int64_t groups;          /* that ran on the GPU */
+    int64_t declined;        /* that the processor ran while the GPU was in use */
+    int64_t dispatches;      /* of kernels */
+    int64_t command_buffers; /* that contained the dispatches */
+    int64_t compiled;        /* kernels */
+    int64_t rejected;        /* kernels that the compiler rejected, which is a bug of mxnp */
+};
+
+void mx_gpu_count(struct mx_gpu_counts *out); /* since the start */
+const char *mx_gpu_text(void);          /* of the last kernel of a group, without prelude */
+const char *mx_gpu_rejection(void);     /* the last message about a rejected kernel, or "" */
+int mx_gpu_set_kernel_limit(int limit); /* on cached kernels; returns the previous limit */

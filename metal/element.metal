@@ -87,20 +87,20 @@ inline half mx_range(half first, half second, long i)
 #define MX_FAILED         16u
 
 /* A plain load: only kernels that have ended can have written it. */
-inline bool mx_is_stopped(device const atomic_uint *words, uint group)
+inline bool mx_is_stopped(device const atomic_uint *status, uint group)
 {
-    return *(device const uint *)words < group;
+    return *(device const uint *)status < group;
 }
 
 /* Adds to what is told in a word.  The first word is the least number of a group that failed.
  */
-inline void mx_tell(device atomic_uint *words, uint word, uint group, uint told)
+inline void mx_report(device atomic_uint *status, uint word, uint group, uint report)
 {
-    if (told == 0)
+    if (report == 0)
         return;
-    atomic_fetch_or_explicit(&words[word], told, memory_order_relaxed);
-    if (told & MX_FAILED)
-        atomic_fetch_min_explicit(&words[0], group, memory_order_relaxed);
+    atomic_fetch_or_explicit(&status[word], report, memory_order_relaxed);
+    if (report & MX_FAILED)
+        atomic_fetch_min_explicit(&status[0], group, memory_order_relaxed);
 }
 
 /* -- Conditions ---------------------------------------------------------------------------- *

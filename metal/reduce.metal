@@ -7,14 +7,14 @@
  * result. */
 template <typename Op, typename T>
 inline T mx_join(threadgroup T *shared, T mine, uint thread_index, long y, uint width,
-                 uint height, long n, thread uint *told)
+                 uint height, long n, thread uint *met)
 {
     shared[thread_index] = mine;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint step = height / 2; step > 0; step /= 2) {
         if (y < long(step) && y + long(step) < n) {
             T other = shared[thread_index + step * width], both = Op::apply(mine, other);
-            *told |= mx_met_arithmetic(mine, other, both);
+            *met |= mx_met_arithmetic(mine, other, both);
             shared[thread_index] = mine = both;
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -34,7 +34,7 @@ template <typename T> inline bool mx_is_below(T a, T b)
 
 /* The same for places: the best value's, the first of them. */
 template <bool is_most, typename T>
-inline long mx_join_places(threadgroup T *shared, threadgroup long *places, T mine, long place,
+inline long mx_join_indices(threadgroup T *shared, threadgroup long *places, T mine, long place,
                            uint thread_index, long y, uint width, uint height, long n)
 {
     shared[thread_index] = mine;

@@ -14,7 +14,7 @@ import numpy as _numpy
 
 from ._engine import core as _engine_core  # first, to report a missing core
 
-from . import _metal as _metal  # isort: skip
+from . import _gpu as _gpu  # isort: skip
 from . import _routines as _routines
 from . import array_namespace as array_namespace
 from ._array.at import At as _At

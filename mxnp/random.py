@@ -14,7 +14,7 @@ from ._array.ndarray import unwrap as _unwrap
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
 from ._bridge import name_like as _name_like
-from ._metal import random as _metal_random  # noqa: F401  (its recorded forms)
+from ._gpu import random as _gpu_random  # noqa: F401  (its recorded forms)
 from ._namespace import mirror as _mirror
 from ._namespace import recorded_forms as _recorded_forms
 

@@ -17,7 +17,8 @@
 #include "cpu/threads/cores.h"
 #include "cpu/threads/thread_pool.h"
 #include "digest.h"
-#include "gpu/gpu.h"
+#include "gpu/backend.h"
+#include "gpu/device.h"
 #include "gpu/launch.h"
 #include "gpu/pipelines.h"
 #include "ir/loop.h"
@@ -51,7 +52,7 @@ static void start(void)
 {
     const char *fuse = getenv("MXNP_FUSE");
     mx_stream_set_fuse(!fuse || strcmp(fuse, "0") != 0);
-    mx_stream_set_backends(&mx_metal_backend, &mx_cpu_backend);
+    mx_stream_set_backends(&mx_gpu_backend, &mx_cpu_backend);
     mx_thread_pool_set_size(mx_thread_pool_default_size());
     start_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -127,15 +128,16 @@ static const struct mx_recorder recorder = {
     .compact_count = mx_compact_count,
     .compact_write = mx_compact_write,
     .compact_free = mx_compact_free,
-    .metal_is_used = mx_metal_is_used,
-    .metal_check = mx_launch_check,
+    .gpu_is_used = mx_gpu_is_used,
+    .gpu_name = mx_device_name,
+    .launch_check = mx_launch_check,
     .op_get = mx_op_get,
     .error_message = mx_error_message,
 };
 
 const void *mx_recorder_table(void) { return &recorder; }
 
-int mx_metal_set_kernel_limit(int limit)
+int mx_gpu_set_kernel_limit(int limit)
 {
     mx_stream_enter();
     int before = mx_pipelines_set_limit(limit < 0 ? 0 : limit);

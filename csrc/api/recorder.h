@@ -50,8 +50,9 @@ struct mx_recorder {
     void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
                           char *to);
     void (*compact_free)(struct mx_compaction *c);
-    bool (*metal_is_used)(void);
-    int (*metal_check)(const struct mx_launch *launch);
+    int (*gpu_is_used)(void);
+    const char *(*gpu_name)(void);
+    int (*launch_check)(const struct mx_launch *launch);
     const struct mx_op_row *(*op_get)(int op);
     const char *(*error_message)(void);
 };

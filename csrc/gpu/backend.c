@@ -1,49 +1,59 @@
-/* backend.c -- runs groups on a Metal device: which it takes, how one begins, and the wait for
- * all that was begun at once.
- */
+/* backend.c -- runs groups on a GPU: decides which, starts them, and waits for all of them. */
+#include "gpu/backend.h"
+
 #include <stdio.h>
 
 #include "base/error.h"
 #include "gpu/batch.h"
 #include "gpu/dispatch.h"
-#include "gpu/gpu.h"
 #include "gpu/groups.h"
 #include "gpu/launch.h"
-#include "scheduler/backend.h"
+#include "gpu/steps.h"
 
-#define COPIED_BYTES ((size_t)64 << 20) /* of memory that is not the pool's, for one group */
+/* Memory outside the pool is copied before a group reads it: at most this much for one group.
+ */
+#define MAX_COPIED_BYTES ((size_t)64 << 20)
 
 static struct {
     bool is_on;
-    int64_t threshold; /* elements of a group, from which on it is taken */
-    struct mx_metal_counts counts;
-    int failure;              /* that is told of at the wait: MX_OK, or the first one */
-    char failure_words[4096]; /* ... and its message */
-} metal;
+    int64_t threshold; /* elements of the smallest group that runs on the GPU by itself */
+    struct mx_gpu_counts counts;
+    int failure;        /* status that the next wait returns */
+    char message[4096]; /* of the failure, or of a launch that failed alone */
+} gpu;
 
-void mx_metal_use(const char *prelude, int64_t threshold)
+/* -- The C API --------------------------------------------------------------------- */
+
+void mx_gpu_use(int device, const char *prelude, int64_t threshold)
 {
-    metal.is_on = prelude != NULL && mx_metal_is_there();
-    metal.threshold = threshold;
+    mx_device_use(device);
+    gpu.is_on = prelude != NULL && mx_device_is_usable();
+    gpu.threshold = threshold;
     mx_groups_use(prelude);
 }
 
-bool mx_metal_is_used(void) { return metal.is_on; }
+int mx_gpu_is_used(void) { return gpu.is_on; }
 
-int mx_metal_usable(void) { return mx_metal_is_there(); }
+int mx_gpu_is_usable(void) { return mx_device_is_usable(); }
 
-void mx_metal_count(struct mx_metal_counts *out)
+void mx_gpu_count(struct mx_gpu_counts *out)
 {
-    *out = metal.counts;
+    *out = gpu.counts;
     out->rejected = mx_groups_rejected();
-    mx_metal_add_counts(out);
+    if (mx_device_used())
+        mx_device_used()->driver->add_counts(out);
 }
 
-/* -- What is taken ----------------------------------------------------------------- */
+const char *mx_gpu_text(void) { return mx_groups_text(); }
 
-/* Operands of another dtype than their view's have its bits; those of bool are its own. */
-static bool has_odd_bools(const struct mx_group *group, const struct mx_instruction *in,
-                          const struct mx_step *step)
+const char *mx_gpu_rejection(void) { return mx_groups_rejection(); }
+
+/* -- Which groups run on the GPU --------------------------------------------------- */
+
+/* Whether an operand and its view have different dtypes, one of which is bool: their bits
+ * differ, too. */
+static bool has_reinterpreted_bools(const struct mx_group *group,
+                                    const struct mx_instruction *in, const struct mx_step *step)
 {
     for (int k = 0; k < mx_operand_count(in); k++) {
         int dtype = in->operands[k].dtype;
@@ -60,64 +70,70 @@ static bool suits(const struct mx_instruction *in)
         return true;
     int64_t n = mx_element_count(in);
     bool is_wanted =
-        in->device == MX_DEVICE || (in->device == MX_ANYWHERE && n >= metal.threshold);
-    return metal.is_on && is_wanted && n < UINT32_MAX && mx_step_is_possible(in);
+        in->device == MX_DEVICE || (in->device == MX_ANYWHERE && n >= gpu.threshold);
+    return gpu.is_on && is_wanted && n < UINT32_MAX && mx_steps_supports(in);
 }
 
 static bool is_possible(const struct mx_group *group, const struct mx_instruction *instructions)
 {
-    if (!group->is_for_device || !mx_metal_is_there() ||
-        !mx_dispatch_can_bind(group, COPIED_BYTES) || !mx_batch_has_room(group->n_steps))
+    if (!group->is_for_device || !mx_device_is_usable() ||
+        !mx_dispatch_can_bind(group, MAX_COPIED_BYTES) || !mx_batch_has_room(group->n_steps))
         return false;
     for (int s = 0; s < group->n_steps; s++)
-        if (has_odd_bools(group, &instructions[group->steps[s].instruction], &group->steps[s]))
+        if (has_reinterpreted_bools(group, &instructions[group->steps[s].instruction],
+                                    &group->steps[s]))
             return false;
     return true;
 }
 
 /* -- Failures ---------------------------------------------------------------------- */
 
-/* A failure is told of at the wait, as those of the device are, and nothing is tried again. */
-static void put_off(void)
+static void keep_message(void)
 {
-    if (metal.failure == MX_OK)
-        snprintf(metal.failure_words, sizeof metal.failure_words, "%s", mx_error_message());
-    metal.failure = MX_ERROR_DEVICE;
+    snprintf(gpu.message, sizeof gpu.message, "%s", mx_error_message());
 }
 
-/* No other backend could run it.  Of memory there may be more later. */
+/* A failure is reported at the wait, as failures of the device are.  Nothing is tried again. */
+static void defer_failure(void)
+{
+    if (gpu.failure == MX_OK)
+        keep_message();
+    gpu.failure = MX_ERROR_DEVICE;
+}
+
+/* No other backend can run a launch, so it ends here.  Only a lack of memory may pass. */
 static int end_launch(struct mx_instruction *in, int status)
 {
     if (status == MX_OK || status == MX_ERROR_MEMORY)
         return status;
-    snprintf(metal.failure_words, sizeof metal.failure_words, "%s", mx_error_message());
+    keep_message();
     atomic_store(&in->is_failed, true);
     return MX_OK;
 }
 
-static int64_t encoded(void)
+static int64_t encoded_dispatches(void)
 {
-    struct mx_metal_counts counts = {0};
-    mx_metal_add_counts(&counts);
+    struct mx_gpu_counts counts = {0};
+    mx_device_used()->driver->add_counts(&counts);
     return counts.dispatches;
 }
 
 /* -- Running ----------------------------------------------------------------------- */
 
-/* The first passes of a group that is not gone on with must not run after whoever takes it
- * instead, and have told nothing. */
+/* If a later pass of the group cannot be encoded, another backend runs the whole group.  The
+ * passes that were encoded must have ended by then, and their reports are dropped. */
 static int encode(const struct mx_group *group, struct mx_instruction *instructions)
 {
-    struct mx_words words;
+    struct mx_status_words words;
     int n_words = mx_batch_word_count();
-    int64_t before = encoded();
-    mx_batch_give_words(&words, group, instructions);
+    int64_t before = encoded_dispatches();
+    mx_batch_assign_words(&words, group, instructions);
     int status = mx_groups_encode(group, instructions, &words);
     if (status == MX_OK)
         return MX_OK;
-    if (encoded() > before && mx_metal_wait() != MX_OK)
-        put_off();
-    mx_batch_take_back(n_words);
+    if (encoded_dispatches() > before && mx_device_used()->driver->wait() != MX_OK)
+        defer_failure();
+    mx_batch_return_words(n_words);
     return status;
 }
 
@@ -128,24 +144,24 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     struct mx_instruction *in = &instructions[group->steps[0].instruction];
     bool is_launch = in->kind == MX_KERNEL;
     if (is_launch && mx_batch_has_checks())
-        return MX_INTERRUPTED; /* it does not look at words: checks before it are waited for */
-    if (!is_launch && !metal.is_on && !mx_batch_is_begun())
+        return MX_INTERRUPTED; /* the program's kernels do not test for checks that failed */
+    if (!is_launch && !gpu.is_on && !mx_batch_is_begun())
         return MX_DECLINED;
     int status = mx_batch_begin();
     if (status != MX_OK)
         return status;
-    if (is_launch && !mx_metal_is_there())
+    if (is_launch && !mx_device_is_usable())
         return end_launch(in, mx_launch_check(in->launch));
     if (is_launch)
         status = end_launch(in, mx_launch_run(group, in));
     else
         status = is_possible(group, instructions) ? encode(group, instructions) : MX_DECLINED;
     if (status != MX_OK) {
-        metal.counts.declined++;
+        gpu.counts.declined++;
         return status;
     }
     mx_batch_add(group);
-    metal.counts.groups++;
+    gpu.counts.groups++;
     group->threads = 0;
     return MX_OK;
 }
@@ -154,18 +170,18 @@ static int finish(void)
 {
     if (!mx_batch_is_begun())
         return MX_OK;
-    int status = mx_metal_wait();
+    int status = mx_device_used() ? mx_device_used()->driver->wait() : MX_OK;
     if (status == MX_OK)
         mx_batch_read();
-    if (status == MX_OK && metal.failure_words[0]) {
-        mx_fail(MX_ERROR_DEVICE, "%s", metal.failure_words); /* also of a launch alone */
-        status = metal.failure;
+    if (status == MX_OK && gpu.message[0]) {
+        mx_fail(MX_ERROR_DEVICE, "%s", gpu.message); /* of a launch, `failure` may be MX_OK */
+        status = gpu.failure;
     }
-    metal.failure = MX_OK;
-    metal.failure_words[0] = 0;
+    gpu.failure = MX_OK;
+    gpu.message[0] = 0;
     mx_batch_end();
     return status;
 }
 
-const struct mx_backend mx_metal_backend = {
-    .name = "metal", .suits = suits, .run = run, .finish = finish};
+const struct mx_backend mx_gpu_backend = {
+    .name = "gpu", .suits = suits, .run = run, .finish = finish};

@@ -1,20 +1,21 @@
-/* batch.c -- the groups that were begun and not waited for, and the words of their kernels. */
+/* batch.c -- the groups that have begun since the last wait, and their status words. */
 #include "gpu/batch.h"
 
 #include <string.h>
 
+#include "gpu/steps.h"
 #include "memory/buffer.h"
 
-#define WORDS          4096
+#define MAX_WORDS      4096
 #define NOTHING_FAILED UINT32_MAX
-#define FAILED         16 /* MX_FAILED of metal/element.metal */
+#define FAILED         16 /* MX_FAILED of the kernels' prelude */
 
 static struct {
-    struct mx_buffer *buffer;              /* kept from batch to batch */
-    int n_words;                           /* 0: there is no batch */
-    struct mx_instruction *telling[WORDS]; /* whose word it is */
-    int64_t n_groups;                      /* that were begun */
-    bool has_checks;                       /* some of them */
+    struct mx_buffer *buffer;                    /* reused by the next batch */
+    int n_words;                                 /* 0: no batch has begun */
+    struct mx_instruction *reporting[MAX_WORDS]; /* the instruction of each word */
+    int64_t n_groups;                            /* that have begun */
+    bool has_checks;                             /* in one of them */
 } batch;
 
 static uint32_t *words(void) { return (uint32_t *)(void *)batch.buffer->data; }
@@ -24,10 +25,10 @@ int mx_batch_begin(void)
     if (batch.n_words)
         return MX_OK;
     if (!batch.buffer)
-        batch.buffer = mx_buffer_new_allocated(WORDS * sizeof(uint32_t));
+        batch.buffer = mx_buffer_new_allocated(MAX_WORDS * sizeof(uint32_t));
     if (!batch.buffer)
         return MX_ERROR_MEMORY;
-    memset(words(), 0, WORDS * sizeof(uint32_t));
+    memset(words(), 0, MAX_WORDS * sizeof(uint32_t));
     words()[0] = NOTHING_FAILED;
     batch.n_words = 1;
     batch.n_groups = 0;
@@ -39,26 +40,27 @@ bool mx_batch_is_begun(void) { return batch.n_words > 0; }
 
 bool mx_batch_has_checks(void) { return batch.n_words > 0 && batch.has_checks; }
 
-bool mx_batch_has_room(int n_steps) { return batch.n_words + n_steps < WORDS; }
+bool mx_batch_has_room(int n_steps) { return batch.n_words + n_steps < MAX_WORDS; }
 
 struct mx_buffer *mx_batch_buffer(void) { return batch.buffer; }
 
-void mx_batch_give_words(struct mx_words *out, const struct mx_group *group,
-                         struct mx_instruction *instructions)
+void mx_batch_assign_words(struct mx_status_words *out, const struct mx_group *group,
+                           struct mx_instruction *instructions)
 {
-    *out = (struct mx_words){.group = batch.n_groups + 1, .is_guarded = batch.has_checks};
+    *out =
+        (struct mx_status_words){.group = batch.n_groups + 1, .is_guarded = batch.has_checks};
     for (int s = 0; s < group->n_steps; s++) {
         struct mx_instruction *in = &instructions[group->steps[s].instruction];
-        if (!mx_step_tells(in))
+        if (!mx_steps_has_status(in))
             continue;
         out->of_steps[s] = batch.n_words;
-        batch.telling[batch.n_words++] = in;
+        batch.reporting[batch.n_words++] = in;
     }
 }
 
 int mx_batch_word_count(void) { return batch.n_words; }
 
-void mx_batch_take_back(int n_words)
+void mx_batch_return_words(int n_words)
 {
     memset(words() + n_words, 0, (size_t)(batch.n_words - n_words) * sizeof *words());
     batch.n_words = n_words;
@@ -73,12 +75,12 @@ void mx_batch_add(const struct mx_group *group)
 void mx_batch_read(void)
 {
     for (int w = 1; w < batch.n_words; w++) {
-        struct mx_instruction *in = batch.telling[w];
-        int told = (int)words()[w];
-        if (told & FAILED)
+        struct mx_instruction *in = batch.reporting[w];
+        int reported = (int)words()[w];
+        if (reported & FAILED)
             atomic_store(&in->is_failed, true);
-        if (told & in->fpe_mask)
-            atomic_fetch_or(&in->fpe_flags, told & in->fpe_mask);
+        if (reported & in->fpe_mask)
+            atomic_fetch_or(&in->fpe_flags, reported & in->fpe_mask);
     }
 }
 

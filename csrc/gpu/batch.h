@@ -1,25 +1,30 @@
 #pragma once
-/* batch.h -- the groups that were begun and not waited for, and the words of their kernels.
+/* batch.h -- the groups that have begun since the last wait, and the status words of their
+ * kernels.
  *
- * What happens on the device is told in words of one buffer, which the host reads when it
- * waits: the conditions that a step met, and checks that failed.  A kernel does not run after
- * a check that failed before its own.
+ * Kernels report in 32-bit words of one buffer, which the host reads when it waits.  A step
+ * that may have something to report has one word: it contains the floating-point conditions
+ * that the step met, and whether a check failed.  The first word is the least number of a group
+ * with a check that failed.  The kernels of later groups read it and do not run.
  */
 #include "gpu/kernel.h"
 
-int mx_batch_begin(void); /* unless there is one; status */
+int mx_batch_begin(void); /* unless one has begun; returns a status */
 bool mx_batch_is_begun(void);
 bool mx_batch_has_checks(void);
 bool mx_batch_has_room(int n_steps);
-struct mx_buffer *mx_batch_buffer(void); /* of the words; the batch's */
+struct mx_buffer *mx_batch_buffer(void); /* of the status words; borrowed */
 
-/* Words for the steps of the group that may be the next of the batch. */
-void mx_batch_give_words(struct mx_words *out, const struct mx_group *group,
-                         struct mx_instruction *instructions);
+/* Assigns status words to the steps of a group that may be the next of the batch. */
+void mx_batch_assign_words(struct mx_status_words *out, const struct mx_group *group,
+                           struct mx_instruction *instructions);
 
+/* Returns the words that were assigned since there were `n_words`. */
+void mx_batch_return_words(int n_words);
 int mx_batch_word_count(void);
-void mx_batch_take_back(int n_words); /* those given since there were so many */
+
 void mx_batch_add(const struct mx_group *group);
 
-void mx_batch_read(void); /* once all kernels have run: tells the instructions */
+/* After all kernels have run: copies the status words to the instructions. */
+void mx_batch_read(void);
 void mx_batch_end(void);

@@ -1,11 +1,11 @@
-/* dispatch.c -- a compiled kernel is bound to memory and encoded. */
+/* dispatch.c -- binds a compiled kernel to memory and encodes it. */
 #include "gpu/dispatch.h"
 
 #include <string.h>
 
-#define EMPTY_BYTES 16 /* that are bound for an array of no elements */
+#define EMPTY_BYTES 16 /* bound for an empty array, because something must be bound */
 
-bool mx_dispatch_can_bind(const struct mx_group *group, size_t most)
+bool mx_dispatch_can_bind(const struct mx_group *group, size_t max_bytes)
 {
     size_t copied = 0;
     for (int v = 0; v < group->n_views; v++) {
@@ -13,13 +13,13 @@ bool mx_dispatch_can_bind(const struct mx_group *group, size_t most)
         if (view->buffer || view->low == view->high)
             continue;
         copied += (size_t)(view->high - view->low);
-        if (view->is_written || copied > most)
+        if (view->is_written || copied > max_bytes)
             return false;
     }
     return true;
 }
 
-static struct mx_buffer *copy_of(const struct mx_binding *binding)
+static struct mx_buffer *copy(const struct mx_binding *binding)
 {
     size_t size = binding->lead + binding->size;
     struct mx_buffer *buffer = mx_buffer_new_allocated(size ? size : EMPTY_BYTES);
@@ -37,7 +37,7 @@ int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bi
     int status = MX_OK, n_bound = 0;
     for (; n_bound < n && status == MX_OK; n_bound++) {
         const struct mx_binding *binding = &bindings[n_bound];
-        struct mx_buffer *buffer = binding->buffer ? binding->buffer : copy_of(binding);
+        struct mx_buffer *buffer = binding->buffer ? binding->buffer : copy(binding);
         buffers[n_bound] = buffer;
         is_written[n_bound] = binding->is_written;
         offsets[n_bound] = binding->offset;
@@ -54,9 +54,9 @@ int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bi
         dispatch->n_buffers++;
     }
     if (status == MX_OK)
-        status = mx_metal_encode(dispatch);
+        status = mx_device_used()->driver->encode(dispatch);
     for (int b = 0; b < n_bound; b++)
         if (!bindings[b].buffer && buffers[b])
-            mx_buffer_release(buffers[b]); /* held by what was encoded */
+            mx_buffer_release(buffers[b]); /* the driver has retained it */
     return status;
 }

@@ -1,13 +1,12 @@
 #pragma once
-/* dispatch.h -- a compiled kernel is bound to memory and encoded. */
-#include "gpu/device.h"
+/* dispatch.h -- binds a compiled kernel to memory and encodes it. */
 #include "gpu/kernel.h"
 
-/* Whether all memory of a group can be bound: what is not the pool's is copied, and so must not
- * be more than `most` bytes nor be written. */
-bool mx_dispatch_can_bind(const struct mx_group *group, size_t most);
+/* Whether all memory of a group can be bound.  Memory outside the pool is copied, so it must
+ * not be written nor have more than `max_bytes` bytes. */
+bool mx_dispatch_can_bind(const struct mx_group *group, size_t max_bytes);
 
-/* Binds these and, unless NULL, the buffer of the words after them, and encodes the rest of the
- * dispatch as it is.  Copies are held by what was encoded.  Status. */
+/* Binds the `bindings` and then the status words, unless these are NULL, and encodes the
+ * dispatch, whose other fields are set.  The driver retains copies.  Returns a status. */
 int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bindings, int n,
                        struct mx_buffer *words);

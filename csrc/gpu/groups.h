@@ -1,11 +1,16 @@
 #pragma once
-/* groups.h -- the kernels of a group are written, compiled and encoded. */
+/* groups.h -- prints, compiles and encodes the kernels of a group. */
 #include "gpu/kernel.h"
 
-void mx_groups_use(const char *prelude); /* what all kernels begin with */
+void mx_groups_use(const char *prelude); /* the beginning of every kernel; not copied */
 
-/* Status; MX_DECLINED, perhaps with some of the kernels encoded. */
+/* Returns a status.  MX_DECLINED: the group must run elsewhere, but some of its kernels may
+ * have been encoded. */
 int mx_groups_encode(const struct mx_group *group, struct mx_instruction *instructions,
-                     const struct mx_words *words);
+                     const struct mx_status_words *words);
 
-int64_t mx_groups_rejected(void); /* kernels that were not compiled */
+const char *mx_groups_text(void); /* of the last kernel, without the prelude */
+
+/* The number of kernels that the compiler rejected, and its last message about one. */
+int64_t mx_groups_rejected(void);
+const char *mx_groups_rejection(void);

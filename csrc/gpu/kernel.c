@@ -1,4 +1,4 @@
-/* kernel.c -- what all kernels are made of: bindings, arguments, axes and addresses. */
+/* kernel.c -- the parts of all kernels: bindings, arguments, axes and addresses. */
 #include "gpu/kernel.h"
 
 #include <string.h>
@@ -6,9 +6,7 @@
 #include "base/axes.h"
 #include "memory/buffer.h"
 
-#define WIDE ((intptr_t)1 << 31) /* bytes, from which on offsets do not fit an int */
-
-const char *mx_msl_type(int dtype) { return mx_dtype_get(dtype)->msl_type; }
+#define WIDE ((intptr_t)1 << 31) /* bytes from which offsets do not fit into an int */
 
 const char *mx_kernel_offset_type(const struct mx_kernel *kernel)
 {
@@ -17,7 +15,8 @@ const char *mx_kernel_offset_type(const struct mx_kernel *kernel)
 
 int mx_kernel_arg(struct mx_kernel *kernel, int64_t value)
 {
-    if (kernel->n_args == MX_KERNEL_ARGS) {
+    size_t size = (size_t)(kernel->n_args + 1) * sizeof value;
+    if (kernel->n_args == MX_KERNEL_ARGS || size > kernel->device->limits.argument_bytes) {
         kernel->is_full = true;
         return 0;
     }
@@ -27,7 +26,8 @@ int mx_kernel_arg(struct mx_kernel *kernel, int64_t value)
 
 static int add_binding(struct mx_kernel *kernel, struct mx_binding binding)
 {
-    if (kernel->n_bindings == MX_KERNEL_BUFFERS) {
+    bool is_full = kernel->n_bindings + 2 == kernel->device->limits.buffers; /* status, args */
+    if (kernel->n_bindings == MX_KERNEL_BUFFERS || is_full) {
         kernel->is_full = true;
         return 0;
     }
@@ -48,7 +48,7 @@ int mx_kernel_bind(struct mx_kernel *kernel, struct mx_buffer *buffer, bool is_w
 
 /* -- Axes and views ---------------------------------------------------------------- */
 
-/* Memory that is not counted may be anywhere: a copy of it is bound. */
+/* Binds a copy of memory outside the pool, which a device cannot use as it is. */
 static int bind_copy(struct mx_kernel *kernel, const struct mx_view *view)
 {
     struct mx_binding binding = {
@@ -70,13 +70,13 @@ static void bind_view(struct mx_kernel *kernel, int v)
         at += (intptr_t)kernel->bindings[kernel->buffers[v]].lead - view->low;
     }
     kernel->is_wide |= at + view->high - view->low >= WIDE;
-    kernel->places[v] = mx_kernel_arg(kernel, at);
+    kernel->first_args[v] = mx_kernel_arg(kernel, at);
     for (int i = 0; i < kernel->ndim; i++)
         mx_kernel_arg(kernel, kernel->strides[v][i]);
 }
 
-/* With the reduced axes last, whichever order memory has them in. */
-static void settle_axes(struct mx_kernel *kernel, bool sorts)
+/* Sorts, if that is allowed, and merges the axes.  The reduced ones come last. */
+static void arrange_axes(struct mx_kernel *kernel, bool sorts)
 {
     const struct mx_group *group = kernel->group;
     intptr_t *strides[group->n_views];
@@ -94,17 +94,17 @@ static void settle_axes(struct mx_kernel *kernel, bool sorts)
 void mx_kernel_begin(struct mx_kernel *kernel, const struct mx_group *group,
                      struct mx_instruction *instructions, bool sorts)
 {
+    kernel->device = mx_device_used();
     kernel->group = group;
     kernel->instructions = instructions;
     kernel->n_args = kernel->n_bindings = 0;
     kernel->is_wide = kernel->is_full = false;
-    kernel->kind = MX_THREADS;
     kernel->ndim = group->ndim;
     const struct mx_instruction *in = &instructions[group->steps[0].instruction];
     bool has_axis = in->kind == MX_SCAN || in->kind == MX_ARGREDUCE;
     kernel->reduced = has_axis ? 1u << in->axis : group->reduced;
     memcpy(kernel->shape, group->shape, sizeof kernel->shape);
-    settle_axes(kernel, sorts);
+    arrange_axes(kernel, sorts);
     intptr_t n = 1;
     for (int i = 0; i < kernel->ndim; i++) {
         mx_kernel_arg(kernel, kernel->shape[i]);
@@ -118,23 +118,21 @@ void mx_kernel_begin(struct mx_kernel *kernel, const struct mx_group *group,
 
 /* -- Text -------------------------------------------------------------------------- */
 
-void mx_kernel_print_head(struct mx_kernel *kernel, const char *position,
-                          const struct mx_words *words)
+void mx_kernel_print_head(struct mx_kernel *kernel, enum mx_grid kind,
+                          const struct mx_status_words *words)
 {
-    struct mx_text *text = &kernel->text;
-    int n = kernel->n_bindings;
-    kernel->has_words = words->is_guarded;
+    bool is_written[MX_KERNEL_BUFFERS];
+    for (int b = 0; b < kernel->n_bindings; b++)
+        is_written[b] = kernel->bindings[b].is_written;
+    kernel->kind = kind;
+    kernel->has_status = words->is_guarded;
     for (int k = 0; k < kernel->group->n_steps; k++)
-        kernel->has_words |= words->of_steps[k] != 0;
-    mx_text_print(text, "kernel void mx_group(");
-    for (int b = 0; b < n; b++)
-        mx_text_print(text, "device %suchar *m%d [[buffer(%d)]], ",
-                      kernel->bindings[b].is_written ? "" : "const ", b, b);
-    if (kernel->has_words)
-        mx_text_print(text, "device atomic_uint *words [[buffer(%d)]], ", n++);
-    mx_text_print(text, "constant long *args [[buffer(%d)]],\n    %s)\n{\n", n, position);
+        kernel->has_status |= words->of_steps[k] != 0;
+    struct mx_head head = {kernel->n_bindings, is_written, kernel->has_status, kind};
+    kernel->device->dialect.print_head(&kernel->text, &head);
     if (words->is_guarded)
-        mx_text_print(text, "    if (mx_is_stopped(words, uint(args[%d])))\n        return;\n",
+        mx_text_print(&kernel->text,
+                      "    if (mx_is_stopped(status, uint(args[%d])))\n        return;\n",
                       mx_kernel_arg(kernel, words->group));
 }
 
@@ -179,8 +177,8 @@ void mx_kernel_print_offset(struct mx_kernel *kernel, int view)
 {
     struct mx_text *text = &kernel->text;
     const char *type = mx_kernel_offset_type(kernel);
-    int place = kernel->places[view], last = kernel->ndim - 1;
-    mx_text_print(text, "%s(args[%d])", type, place);
+    int first = kernel->first_args[view], last = kernel->ndim - 1;
+    mx_text_print(text, "%s(args[%d])", type, first);
     for (int i = 0; i <= last; i++) {
         intptr_t stride = kernel->strides[view][i];
         if (stride == 0)
@@ -188,7 +186,7 @@ void mx_kernel_print_offset(struct mx_kernel *kernel, int view)
         if (i == last && stride == kernel->group->views[view].itemsize)
             mx_text_print(text, " + i%d * %d", i, (int)stride);
         else
-            mx_text_print(text, " + i%d * %s(args[%d])", i, type, place + 1 + i);
+            mx_text_print(text, " + i%d * %s(args[%d])", i, type, first + 1 + i);
     }
 }
 

@@ -1,4 +1,5 @@
-/* launch.c -- kernels of a program's own text, which find each operand where it begins. */
+/* launch.c -- kernels whose text the program provides.  Their pointers point to the first
+ * element of each operand. */
 #include "gpu/launch.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "gpu/dispatch.h"
 #include "gpu/pipelines.h"
 
-/* A copy, also of no elements, since something must be bound, is of the view alone. */
+/* Binds a view.  If it is empty or outside the pool, a copy of the view alone is bound, because
+ * something must be. */
 static struct mx_binding binding_of(const struct mx_view *view)
 {
     bool is_copy = view->low == view->high || !view->buffer;
@@ -33,10 +35,10 @@ int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in)
     struct mx_dispatch dispatch = {
         .args = launch->args,
         .args_size = (size_t)launch->n_args * sizeof *launch->args,
-        .is_in_threadgroups = launch->is_in_threadgroups,
+        .kind = launch->is_in_threadgroups ? MX_THREADGROUPS : MX_THREADS,
     };
     int status =
-        mx_pipeline_get(&dispatch.compiled, launch->prelude, launch->source, launch->function);
+        mx_pipelines_get(&dispatch.compiled, launch->prelude, launch->source, launch->function);
     if (status != MX_OK)
         return status == MX_ERROR_MEMORY ? status : MX_ERROR_DEVICE;
     memcpy(dispatch.grid, launch->grid, sizeof dispatch.grid);
@@ -46,18 +48,21 @@ int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in)
 
 int mx_launch_check(const struct mx_launch *launch)
 {
-    if (!mx_metal_is_there())
+    const struct mx_device *device = mx_device_used();
+    if (!mx_device_is_usable())
         return mx_fail(MX_ERROR_DEVICE,
-                       "there is no Metal device, or it is that of the process that forked");
+                       "there is no %s device, or it is that of the process that forked",
+                       device ? device->row.title : "GPU");
     const void *compiled;
-    int status = mx_pipeline_get(&compiled, launch->prelude, launch->source, launch->function);
-    const size_t *asked = launch->threads;
+    int status = mx_pipelines_get(&compiled, launch->prelude, launch->source, launch->function);
+    const size_t *threads = launch->threads;
     if (status != MX_OK)
         return status == MX_ERROR_MEMORY ? status : MX_ERROR_VALUE;
-    size_t most = mx_metal_threads(compiled);
-    if (asked[0] > most || asked[1] > most / asked[0] || asked[2] > most / asked[0] / asked[1])
+    size_t most = device->driver->max_threads(compiled);
+    if (threads[0] > most || threads[1] > most / threads[0] ||
+        threads[2] > most / threads[0] / threads[1])
         return mx_fail(MX_ERROR_VALUE,
                        "threadgroups of kernel '%s' may have %zu threads, not %zu * %zu * %zu",
-                       launch->function, most, asked[0], asked[1], asked[2]);
+                       launch->function, most, threads[0], threads[1], threads[2]);
     return MX_OK;
 }

@@ -1,4 +1,4 @@
-/* pipelines.c -- compiled kernels, one for each text. */
+/* pipelines.c -- the cache of compiled kernels. */
 #include "gpu/pipelines.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ struct pipeline {
     struct pipeline *next; /* of its list */
     void *compiled;
     uint64_t hash, used;
-    char *text; /* prelude and text, with a zero between them and one at the end */
+    char *text; /* prelude, text and name of the function, each with a zero at its end */
     size_t length;
 };
 
@@ -25,12 +25,12 @@ static struct {
 } cache = {.limit = DEFAULT_LIMIT};
 
 /* FNV-1a. */
-static uint64_t hash_of(const char *text, size_t length)
+static uint64_t hash(const char *text, size_t length)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t result = 14695981039346656037u;
     for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-    return hash;
+        result = (result ^ (unsigned char)text[i]) * 1099511628211u;
+    return result;
 }
 
 static void drop(struct pipeline **link)
@@ -38,7 +38,7 @@ static void drop(struct pipeline **link)
     struct pipeline *pipeline = *link;
     *link = pipeline->next;
     cache.count--;
-    mx_metal_release(pipeline->compiled);
+    mx_device_used()->driver->release(pipeline->compiled);
     mx_free(pipeline->text);
     mx_free(pipeline);
 }
@@ -63,8 +63,6 @@ int mx_pipelines_set_limit(int limit)
     return before;
 }
 
-int mx_pipelines_kept(void) { return cache.count; }
-
 static int compile(struct pipeline *pipeline, const char *prelude, const char *text,
                    const char *function)
 {
@@ -74,13 +72,13 @@ static int compile(struct pipeline *pipeline, const char *prelude, const char *t
         return mx_fail(MX_ERROR_MEMORY, "unable to compile a kernel of %zu bytes", length);
     memcpy(source, prelude, head);
     memcpy(source + head, text, length + 1);
-    int status = mx_metal_compile(&pipeline->compiled, source, function);
+    int status = mx_device_used()->driver->compile(&pipeline->compiled, source, function);
     mx_free(source);
     return status;
 }
 
-/* Takes the key. */
-static struct pipeline *add(char *key, size_t length, uint64_t hash)
+/* Takes ownership of the key. */
+static struct pipeline *new_pipeline(char *key, size_t length, uint64_t hash)
 {
     struct pipeline *pipeline = mx_alloc(sizeof *pipeline);
     if (!pipeline) {
@@ -91,8 +89,8 @@ static struct pipeline *add(char *key, size_t length, uint64_t hash)
     return pipeline;
 }
 
-int mx_pipeline_get(const void **compiled, const char *prelude, const char *text,
-                    const char *function)
+int mx_pipelines_get(const void **compiled, const char *prelude, const char *text,
+                     const char *function)
 {
     size_t head = strlen(prelude) + 1, middle = strlen(text) + 1, tail = strlen(function) + 1;
     size_t length = head + middle + tail;
@@ -102,10 +100,10 @@ int mx_pipeline_get(const void **compiled, const char *prelude, const char *text
     memcpy(key, prelude, head);
     memcpy(key + head, text, middle);
     memcpy(key + head + middle, function, tail);
-    uint64_t hash = hash_of(key, length);
-    struct pipeline **list = &cache.lists[hash % LISTS];
+    uint64_t number = hash(key, length);
+    struct pipeline **list = &cache.lists[number % LISTS];
     for (struct pipeline *found = *list; found; found = found->next) {
-        if (found->hash != hash || found->length != length ||
+        if (found->hash != number || found->length != length ||
             memcmp(found->text, key, length) != 0)
             continue;
         found->used = ++cache.clock;
@@ -113,7 +111,7 @@ int mx_pipeline_get(const void **compiled, const char *prelude, const char *text
         *compiled = found->compiled;
         return MX_OK;
     }
-    struct pipeline *pipeline = add(key, length, hash);
+    struct pipeline *pipeline = new_pipeline(key, length, number);
     int status = pipeline ? compile(pipeline, prelude, text, function) : MX_ERROR_MEMORY;
     if (status != MX_OK) {
         mx_free(key);

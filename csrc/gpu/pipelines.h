@@ -1,15 +1,14 @@
 #pragma once
-/* pipelines.h -- compiled kernels, one for each text.
+/* pipelines.h -- the cache of compiled kernels.
  *
- * What tells kernels apart is all of their text, never a name.  At most so many are kept, and
- * the one that goes is that which was used least lately; whoever runs it holds it on its own.
+ * The key of a kernel is its whole text, not its name.  The cache has a limit, and drops the
+ * kernel that was used least recently.  A kernel that is running has a reference of its own.
  */
 #include "base/base.h"
 
-/* Gives a status, and the compiled kernel of the function in `prelude` and `text` together.  It
- * is the cache's: to be used before the next call. */
-int mx_pipeline_get(const void **compiled, const char *prelude, const char *text,
-                    const char *function);
+/* Gets the compiled kernel of a function in `prelude` followed by `text`.  The cache owns it,
+ * so it must be used before the next call.  Returns a status. */
+int mx_pipelines_get(const void **compiled, const char *prelude, const char *text,
+                     const char *function);
 
-int mx_pipelines_set_limit(int limit); /* the limit before */
-int mx_pipelines_kept(void);
+int mx_pipelines_set_limit(int limit); /* returns the previous limit */

@@ -1,34 +1,34 @@
 /* steps.c -- what one thread does with one element, step by step. */
+#include "gpu/steps.h"
+
 #include <string.h>
 
-#include "gpu/kernel.h"
-
-/* -- What Metal can do ------------------------------------------------------------- */
-
-static bool has_type(int dtype) { return mx_msl_type(dtype)[0] != 0; }
+/* -- Supported instructions ------------------------------------------------------- */
 
 static bool is_complex(int dtype) { return mx_dtype_get(dtype)->kind == 'c'; }
 
-/* What an integer divided by zero gives is the processor's affair; the error of a complex power
- * grows with the exponent. */
+/* The processor computes reciprocals of integers, because only it has NumPy's results for zero,
+ * and powers of complex numbers, because the GPU's error grows with the exponent. */
 static bool is_exact_enough(int op, char kind)
 {
     return op == MX_OP_reciprocal ? kind == 'f' || kind == 'c'
                                   : op != MX_OP_power || kind != 'c';
 }
 
-bool mx_step_is_possible(const struct mx_instruction *in)
+bool mx_steps_supports(const struct mx_instruction *in)
 {
     for (int k = 0; k < mx_operand_count(in); k++)
-        if (!has_type(in->operands[k].dtype))
+        if (!mx_device_type(in->operands[k].dtype))
             return false;
     switch (in->kind) {
     case MX_MAP:
         return is_exact_enough(in->op, mx_dtype_get(in->operands[0].dtype)->kind);
     case MX_ARANGE:
         return !is_complex(in->operands[1].dtype);
-    case MX_SCATTER: /* Metal changes words of 32 bits at once; what is set has one writer */
-        return in->op == MX_COPY || in->operands[in->nin].itemsize <= 4;
+    case MX_SCATTER: /* an update is an atomic exchange; if elements are set, each has one
+                        writer */
+        return in->op == MX_COPY ||
+               in->operands[in->nin].itemsize <= mx_device_used()->limits.atomic_bytes;
     default:
         return true;
     }
@@ -36,8 +36,8 @@ bool mx_step_is_possible(const struct mx_instruction *in)
 
 /* -- Conditions -------------------------------------------------------------------- */
 
-/* Which floating-point conditions a row can meet, and how they are told from its operands and
- * its result: by functions of metal/element.metal. */
+/* The rule that derives the floating-point conditions of a row from its operands and its
+ * result. The prelude has a function mx_met_... for each. */
 enum conditions { NONE, ARITHMETIC, QUOTIENT, POLE, POWER, DIVMOD, ORDER, EXTREME, NUMBER };
 
 static const unsigned char conditions[MX_OP_COUNT] = {
@@ -78,7 +78,7 @@ static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_ldexp] = ARITHMETIC,
 };
 
-/* Loops of ml_dtypes compare floats as C does, which is invalid with NaN. */
+/* The loops of ml_dtypes compare floats as C does, which is an invalid operation with NaN. */
 static const unsigned char bfloat16_conditions[MX_OP_COUNT] = {
     [MX_OP_less] = ORDER,      [MX_OP_less_equal] = ORDER,    [MX_OP_greater] = ORDER,
     [MX_OP_maximum] = EXTREME, [MX_OP_minimum] = EXTREME,     [MX_OP_fmax] = NUMBER,
@@ -91,7 +91,7 @@ static enum conditions conditions_of(const struct mx_instruction *in)
     bool is_real = mx_dtype_get(from)->kind == 'f' || is_complex(from);
     bool is_silent =
         from == MX_DTYPE_bfloat16 ? mx_dtype_get(to)->kind == 'f' : to == MX_DTYPE_bfloat16;
-    if (in->op == MX_COPY) /* a float that becomes an integer or a smaller float */
+    if (in->op == MX_COPY) /* of a float as an integer or a smaller float */
         return is_real && from != to && mx_dtype_get(to)->kind != 'b' && !is_silent &&
                        in->kind == MX_MAP
                    ? ARITHMETIC
@@ -104,7 +104,7 @@ static enum conditions conditions_of(const struct mx_instruction *in)
     return is_real || found == DIVMOD ? found : NONE;
 }
 
-bool mx_step_tells(const struct mx_instruction *in)
+bool mx_steps_has_status(const struct mx_instruction *in)
 {
     return in->kind == MX_BOUNDS_CHECK || (in->fpe_mask && conditions_of(in) != NONE);
 }
@@ -117,11 +117,11 @@ static void print_value(struct mx_kernel *kernel, const struct mx_operand *opera
     int64_t bits = 0;
     memcpy(&bits, bytes,
            (size_t)operand->itemsize < sizeof bits ? (size_t)operand->itemsize : sizeof bits);
-    mx_text_print(&kernel->text, "mx_value<%s>(args[%d])", mx_msl_type(operand->dtype),
+    mx_text_print(&kernel->text, "mx_value<%s>(args[%d])", mx_device_type(operand->dtype),
                   mx_kernel_arg(kernel, bits));
 }
 
-void mx_step_print_operand(struct mx_kernel *kernel, int step, int k)
+void mx_steps_print_operand(struct mx_kernel *kernel, int step, int k)
 {
     const struct mx_operand *operand = &mx_kernel_instruction(kernel, step)->operands[k];
     int view = kernel->group->steps[step].views[k];
@@ -130,10 +130,10 @@ void mx_step_print_operand(struct mx_kernel *kernel, int step, int k)
     else if (kernel->group->views[view].dtype == operand->dtype)
         mx_text_print(&kernel->text, "v%d", view);
     else
-        mx_text_print(&kernel->text, "mx_bits<%s>(v%d)", mx_msl_type(operand->dtype), view);
+        mx_text_print(&kernel->text, "mx_bits<%s>(v%d)", mx_device_type(operand->dtype), view);
 }
 
-/* Gives a result to its view's variable. */
+/* Assigns a result to the variable of its view. */
 static void print_result(struct mx_kernel *kernel, int step, int k, const char *variable)
 {
     const struct mx_operand *operand = &mx_kernel_instruction(kernel, step)->operands[k];
@@ -142,33 +142,34 @@ static void print_result(struct mx_kernel *kernel, int step, int k, const char *
         mx_text_print(&kernel->text, "        v%d = %s;\n", view, variable);
     else
         mx_text_print(&kernel->text, "        v%d = mx_bits<%s>(%s);\n", view,
-                      mx_msl_type(kernel->group->views[view].dtype), variable);
+                      mx_device_type(kernel->group->views[view].dtype), variable);
 }
 
 /* -- Indices ----------------------------------------------------------------------- */
 
-/* Adds to `offset` what the indices of a step stand for; `is_there` is false where one of them
- * is left out. */
+/* Adds the offsets that the indices of a step stand for to `offset`.  `is_selected` is false if
+ * one of them selects no element. */
 static void print_indices(struct mx_kernel *kernel, int step)
 {
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     for (int j = 0; j < in->indexing.n; j++) {
-        mx_text_print(&kernel->text, "        is_there = mx_index<%d>(",
+        mx_text_print(&kernel->text, "        is_selected = mx_index<%d>(",
                       (int)in->indexing.bounds);
-        mx_step_print_operand(kernel, step, j);
-        mx_text_print(&kernel->text, ", args[%d], args[%d], &offset) && is_there;\n",
+        mx_steps_print_operand(kernel, step, j);
+        mx_text_print(&kernel->text, ", args[%d], args[%d], &offset) && is_selected;\n",
                       mx_kernel_arg(kernel, in->indexing.sizes[j]),
                       mx_kernel_arg(kernel, in->indexing.strides[j]));
     }
 }
 
-void mx_step_print_place(struct mx_kernel *kernel, int step, int k)
+void mx_steps_print_target(struct mx_kernel *kernel, int step, int k)
 {
     const struct mx_group *group = kernel->group;
     int view = group->steps[step].views[k];
-    mx_text_print(&kernel->text, "        bool is_there = true;\n        long offset = 0;\n");
+    mx_text_print(&kernel->text,
+                  "        bool is_selected = true;\n        long offset = 0;\n");
     print_indices(kernel, step);
-    mx_text_print(&kernel->text, "        long place = offset + ");
+    mx_text_print(&kernel->text, "        long target = offset + ");
     mx_kernel_print_offset(kernel, view);
     mx_text_print(&kernel->text, ";\n");
 }
@@ -176,12 +177,12 @@ void mx_step_print_place(struct mx_kernel *kernel, int step, int k)
 static void print_gather(struct mx_kernel *kernel, int step)
 {
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
-    const char *type = mx_msl_type(in->operands[in->nin - 1].dtype);
+    const char *type = mx_device_type(in->operands[in->nin - 1].dtype);
     int view = kernel->group->steps[step].views[in->nin - 1];
-    mx_step_print_place(kernel, step, in->nin - 1);
+    mx_steps_print_target(kernel, step, in->nin - 1);
     mx_text_print(&kernel->text,
-                  "        %s r = mx_cast<%s>(0);\n        if (is_there)\n"
-                  "            r = mx_load<%s>(m%d + place);\n",
+                  "        %s r = mx_cast<%s>(0);\n        if (is_selected)\n"
+                  "            r = mx_load<%s>(m%d + target);\n",
                   type, type, type, kernel->buffers[view]);
     print_result(kernel, step, in->nin, "r");
 }
@@ -190,13 +191,13 @@ static void print_search(struct mx_kernel *kernel, int step)
 {
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     mx_text_print(&kernel->text, "        long r = mx_search<%s, %s>(",
-                  mx_msl_type(in->operands[0].dtype),
+                  mx_device_type(in->operands[0].dtype),
                   in->op == MX_SEARCH_RIGHT ? "true" : "false");
     mx_kernel_print_address(kernel, kernel->group->steps[step].views[1]);
     mx_text_print(&kernel->text, ", args[%d], args[%d], ",
                   mx_kernel_arg(kernel, in->indexing.sizes[0]),
                   mx_kernel_arg(kernel, in->indexing.strides[0]));
-    mx_step_print_operand(kernel, step, 0);
+    mx_steps_print_operand(kernel, step, 0);
     mx_text_print(&kernel->text, ");\n");
     print_result(kernel, step, 2, "r");
 }
@@ -205,8 +206,8 @@ static void print_check(struct mx_kernel *kernel, int step)
 {
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     mx_text_print(&kernel->text, "        if (mx_is_outside(long(");
-    mx_step_print_operand(kernel, step, 0);
-    mx_text_print(&kernel->text, "), args[%d]))\n            told%d = MX_FAILED;\n",
+    mx_steps_print_operand(kernel, step, 0);
+    mx_text_print(&kernel->text, "), args[%d]))\n            report%d = MX_FAILED;\n",
                   mx_kernel_arg(kernel, in->indexing.sizes[0]), step);
 }
 
@@ -218,7 +219,7 @@ static void print_range(struct mx_kernel *kernel, int step)
     const struct mx_operand *first = &in->operands[0];
     int itemsize = in->operands[1].itemsize;
     struct mx_operand one = {.itemsize = itemsize, .dtype = in->operands[1].dtype};
-    mx_text_print(&kernel->text, "        %s r = mx_range(", mx_msl_type(one.dtype));
+    mx_text_print(&kernel->text, "        %s r = mx_range(", mx_device_type(one.dtype));
     print_value(kernel, &one, first->value);
     mx_text_print(&kernel->text, ", ");
     print_value(kernel, &one, first->value + itemsize);
@@ -244,10 +245,10 @@ static void print_conditions(struct mx_kernel *kernel, int step)
                                         "divmod", "order",      "extreme",  "number"};
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     const char *name = names[conditions_of(in)];
-    mx_text_print(&kernel->text, "        told%d |= mx_met_%s(a%s, r);\n", step, name,
+    mx_text_print(&kernel->text, "        report%d |= mx_met_%s(a%s, r);\n", step, name,
                   in->nin > 1 ? ", b" : "");
     if (in->nout > 1 && in->operands[in->nin + 1].dtype == in->operands[in->nin].dtype)
-        mx_text_print(&kernel->text, "        told%d |= mx_met_%s(a%s, c);\n", step, name,
+        mx_text_print(&kernel->text, "        report%d |= mx_met_%s(a%s, c);\n", step, name,
                       in->nin > 1 ? ", b" : "");
 }
 
@@ -256,41 +257,42 @@ static void print_map(struct mx_kernel *kernel, int step)
     static const char *const names[] = {"a", "b", "d"};
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     struct mx_text *text = &kernel->text;
-    const char *type = mx_msl_type(in->operands[in->nin].dtype);
+    const char *type = mx_device_type(in->operands[in->nin].dtype);
     for (int k = 0; k < in->nin; k++) {
-        mx_text_print(text, "        %s %s = ", mx_msl_type(in->operands[k].dtype), names[k]);
-        mx_step_print_operand(kernel, step, k);
+        mx_text_print(text, "        %s %s = ", mx_device_type(in->operands[k].dtype),
+                      names[k]);
+        mx_steps_print_operand(kernel, step, k);
         mx_text_print(text, ";\n");
     }
     if (in->nout > 1)
-        mx_text_print(text, "        %s c;\n", mx_msl_type(in->operands[in->nin + 1].dtype));
+        mx_text_print(text, "        %s c;\n", mx_device_type(in->operands[in->nin + 1].dtype));
     if (in->op == MX_COPY)
         mx_text_print(text, "        %s r = mx_cast<%s>(a);\n", type, type);
     else
         mx_text_print(text, "        %s r = %s;\n", type, expression_of(in->op));
-    if (mx_step_tells(in))
+    if (mx_steps_has_status(in))
         print_conditions(kernel, step);
     print_result(kernel, step, in->nin, "r");
     if (in->nout > 1)
         print_result(kernel, step, in->nin + 1, "c");
 }
 
-void mx_step_print_operation(struct mx_kernel *kernel, int op, const char *name,
-                             const char *type, const char *second_type)
+void mx_steps_print_operation(struct mx_kernel *kernel, int op, const char *name,
+                              const char *type, const char *second_type)
 {
     mx_text_print(&kernel->text,
                   "struct %s {\n    static %s apply(%s a, %s b) { return %s; }\n};\n", name,
                   type, type, second_type, expression_of(op));
 }
 
-/* -- All of a group ---------------------------------------------------------------- */
+/* -- The steps of a group ---------------------------------------------------------- */
 
-void mx_steps_declare(struct mx_kernel *kernel, const struct mx_words *words)
+void mx_steps_declare(struct mx_kernel *kernel, const struct mx_status_words *words)
 {
     const struct mx_group *group = kernel->group;
     for (int s = 0; s < group->n_steps; s++)
         if (words->of_steps[s])
-            mx_text_print(&kernel->text, "    uint told%d = 0;\n", s);
+            mx_text_print(&kernel->text, "    uint report%d = 0;\n", s);
 }
 
 void mx_steps_load(struct mx_kernel *kernel)
@@ -298,7 +300,7 @@ void mx_steps_load(struct mx_kernel *kernel)
     const struct mx_group *group = kernel->group;
     for (int v = 0; v < group->n_views; v++) {
         const struct mx_view *view = &group->views[v];
-        const char *type = mx_msl_type(view->dtype);
+        const char *type = mx_device_type(view->dtype);
         if (view->is_indexed || view->is_reduced)
             continue;
         mx_text_print(&kernel->text, "    %s v%d", type, v);
@@ -357,13 +359,13 @@ void mx_steps_print(struct mx_kernel *kernel,
     store_views(kernel);
 }
 
-void mx_steps_tell(struct mx_kernel *kernel, const struct mx_words *words)
+void mx_steps_report(struct mx_kernel *kernel, const struct mx_status_words *words)
 {
     for (int s = 0; s < kernel->group->n_steps; s++) {
         if (!words->of_steps[s])
             continue;
         mx_text_print(
-            &kernel->text, "    mx_tell(words, uint(args[%d]), uint(args[%d]), told%d);\n",
+            &kernel->text, "    mx_report(status, uint(args[%d]), uint(args[%d]), report%d);\n",
             mx_kernel_arg(kernel, words->of_steps[s]), mx_kernel_arg(kernel, words->group), s);
     }
 }

@@ -2,13 +2,12 @@
 #include "ir/dtypes.h"
 
 static const struct mx_dtype_row rows[] = {
-#define DTYPE(name, c_type, msl_type, itemsize, kind) \
-    {#name, #c_type, msl_type, itemsize, kind},
+#define DTYPE(name, c_type, itemsize, kind) {#name, #c_type, itemsize, kind},
 #include "ir/dtypes.def"
 #undef DTYPE
 };
 
-#define DTYPE(name, c_type, msl_type, itemsize, kind) \
+#define DTYPE(name, c_type, itemsize, kind) \
     _Static_assert(sizeof(c_type) == itemsize, "itemsize of " #name);
 #include "ir/dtypes.def"
 #undef DTYPE

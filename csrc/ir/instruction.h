@@ -22,7 +22,7 @@ struct mx_operand {
 };
 
 /* Where an instruction may run. */
-enum mx_device {
+enum mx_target {
     MX_ANYWHERE,  /* a device takes it if it is large enough */
     MX_PROCESSOR, /* the processor only */
     MX_DEVICE,    /* a device, if it can */
@@ -87,7 +87,7 @@ struct mx_instruction {
     struct mx_loop loop; /* what it does with elements, for the processor */
     int op;              /* ... and for all: of ops.h */
     enum mx_kind kind;
-    enum mx_device device;
+    enum mx_target device;
     bool is_for_device;             /* it suits the device */
     int axis;                       /* of a scan or a search */
     enum mx_update update;          /* of a scatter */

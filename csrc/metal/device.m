@@ -1,16 +1,16 @@
-/* device.m -- Metal, as the core sees it.
+/* device.m -- the driver of Metal: calls Apple's framework, or the emulator of the tests.
  *
- * Command buffers do not retain what they use: each holds its buffers and pipelines in a list
- * of its own, one count for each, until its completion handler lets go of them.  That is the
- * one place where lifetimes on the GPU are settled.
+ * Command buffers do not retain what they use.  Each has a list with one reference to every
+ * buffer and pipeline that it uses; its completion handler releases them.  No other code
+ * decides how long objects live while the GPU uses them.
  *
- * Encoders are concurrent.  A barrier goes before a dispatch that uses what an earlier one
- * since the last barrier wrote, or writes what one used.
+ * Encoders are concurrent.  A barrier comes before a dispatch that reads memory which an
+ * earlier dispatch since the last barrier wrote, or that writes memory which one used.
  */
 #import <Foundation/Foundation.h>
 #import <Metal/Metal.h>
 
-#include "gpu/device.h"
+#include "metal/metal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -21,14 +21,16 @@
 #include "base/error.h"
 #include "memory/pool.h"
 
-#define MOST_DISPATCHES 40                 /* of a command buffer, before it is committed */
-#define MOST_BYTES      ((size_t)40 << 20) /* of buffers that it uses */
-#define MOST_IN_FLIGHT  4                  /* command buffers */
+/* A command buffer is committed when it has this many dispatches, or uses this much memory. */
+#define MAX_DISPATCHES 40
+#define MAX_BYTES      ((size_t)40 << 20)
+#define MAX_BUFFERS    31 /* arguments of a kernel */
+#define MAX_IN_FLIGHT  4  /* command buffers that have not completed */
 
 /* -- Devices ----------------------------------------------------------------------- */
 
-/* Asked once: devices that come and go while the program runs are not followed, and of
- * those whose name finds no memory there are none. */
+/* Names of the GPUs, which are read once: GPUs that are added or removed later are ignored. The
+ * list ends at the first name for which there is no memory. */
 static char **names;
 static int count;
 
@@ -48,23 +50,21 @@ static void read_names(void)
     }
 }
 
-int mx_metal_device_count(void)
+static int device_count(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_names);
     return count;
 }
 
-const char *mx_metal_device_name(int device)
+static const char *device_name(int device)
 {
-    return device >= 0 && device < mx_metal_device_count() ? names[device] : NULL;
+    return device >= 0 && device < device_count() ? names[device] : NULL;
 }
 
 static id<MTLDevice> device;
 static id<MTLCommandQueue> queue;
-static bool is_lost; /* in a process that was forked */
-
-static void forget(void *device_memory);
+static bool is_lost; /* a forked process cannot use the device of its parent */
 
 static void lose(void) { is_lost = true; }
 
@@ -73,12 +73,11 @@ static void open_device(void)
     @autoreleasepool {
         device = MTLCreateSystemDefaultDevice();
         queue = [device newCommandQueue];
-        mx_pool_set_forget(forget);
         pthread_atfork(NULL, NULL, lose);
     }
 }
 
-bool mx_metal_is_there(void)
+static bool is_usable(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_device);
@@ -91,7 +90,7 @@ static struct {
     _Atomic int64_t dispatches, command_buffers, compiled;
 } counts;
 
-void mx_metal_add_counts(struct mx_metal_counts *out)
+static void add_counts(struct mx_gpu_counts *out)
 {
     out->dispatches += counts.dispatches;
     out->command_buffers += counts.command_buffers;
@@ -100,11 +99,11 @@ void mx_metal_add_counts(struct mx_metal_counts *out)
 
 static int fail(int status, NSError *error, const char *what)
 {
-    const char *words = error ? [[error localizedDescription] UTF8String] : "";
-    return mx_fail(status, "%s%s%s", what, *words ? ": " : "", words);
+    const char *reason = error ? [[error localizedDescription] UTF8String] : "";
+    return mx_fail(status, "%s%s%s", what, *reason ? ": " : "", reason);
 }
 
-/* Arithmetic is that of IEEE 754: by default Metal takes it that there is no NaN. */
+/* Arithmetic follows IEEE 754.  By default Metal assumes that there is no NaN. */
 static MTLCompileOptions *exact_options(void)
 {
     MTLCompileOptions *options = [MTLCompileOptions new];
@@ -115,11 +114,11 @@ static MTLCompileOptions *exact_options(void)
     return options;
 }
 
-int mx_metal_compile(void **out, const char *source, const char *function)
+static int compile_function(void **out, const char *source, const char *function)
 {
     @autoreleasepool {
         NSError *error = nil;
-        if (!mx_metal_is_there())
+        if (!is_usable())
             return mx_fail(MX_ERROR_DEVICE, "there is no Metal device");
         id<MTLLibrary> library =
             [device newLibraryWithSource:[NSString stringWithUTF8String:source]
@@ -151,26 +150,26 @@ static void *retain_state(const void *compiled)
     return (__bridge_retained void *)state_of(compiled);
 }
 
-void mx_metal_release(void *compiled)
+static void release_state(void *compiled)
 {
     (void)(__bridge_transfer id<MTLComputePipelineState>)compiled;
 }
 
-size_t mx_metal_threads(const void *compiled)
+static size_t max_threads(const void *compiled)
 {
     return state_of(compiled).maxTotalThreadsPerThreadgroup;
 }
 
 /* -- Memory ------------------------------------------------------------------------ */
 
-/* The pages of a block, as Metal has them.  The device shares the processor's memory. */
+/* The Metal buffer over the pages of a block.  The GPU shares the processor's memory. */
 struct memory {
     void *buffer;                 /* an id<MTLBuffer>, retained */
-    uint64_t read_in, written_in; /* the last section: see `section` */
-    uint64_t held_by;             /* the last command buffer */
+    uint64_t read_in, written_in; /* numbers of the last sections that used it: see `section` */
+    uint64_t held_by;             /* number of the last command buffer that retained it */
 };
 
-static void forget(void *device_memory)
+static void free_memory(void *device_memory)
 {
     struct memory *memory = device_memory;
     if (!is_lost)
@@ -195,7 +194,7 @@ static struct memory *new_memory(const struct mx_block *block, char *data)
     return memory;
 }
 
-/* NULL after mx_fail. */
+/* Returns NULL after mx_fail. */
 static struct memory *memory_of(const struct mx_buffer *buffer)
 {
     struct mx_block *block = mx_pool_block(buffer->data);
@@ -208,7 +207,7 @@ static struct memory *memory_of(const struct mx_buffer *buffer)
 
 /* -- Command buffers ---------------------------------------------------------------- */
 
-/* What a command buffer holds. */
+/* The references that a command buffer holds. */
 struct held {
     struct mx_buffer **buffers;
     void **states;
@@ -219,7 +218,7 @@ static id<MTLCommandBuffer> commands; /* being encoded, or nil */
 static id<MTLComputeCommandEncoder> encoder;
 static struct held *held;
 static uint64_t number = 1;  /* of the command buffer */
-static uint64_t section = 1; /* what was encoded between two barriers */
+static uint64_t section = 1; /* number of the dispatches between two barriers */
 static int n_dispatches;
 static size_t n_bytes;
 
@@ -228,7 +227,7 @@ static struct {
     pthread_cond_t changed;
     int in_flight;
     bool has_failed;
-    char words[512]; /* of the first failure since the last wait */
+    char message[512]; /* of the first failure since the last wait */
 } flight = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void free_held(struct held *list)
@@ -236,13 +235,13 @@ static void free_held(struct held *list)
     for (int i = 0; i < list->n_buffers; i++)
         mx_buffer_release(list->buffers[i]);
     for (int i = 0; i < list->n_states; i++)
-        mx_metal_release(list->states[i]);
+        release_state(list->states[i]);
     mx_free(list->buffers);
     mx_free(list->states);
     mx_free(list);
 }
 
-/* Makes room for one more pointer; false: there is no memory. */
+/* Makes room for one more pointer.  Returns false if there is no memory. */
 static bool reserve(void *array, int n, int *capacity)
 {
     void **items;
@@ -258,15 +257,15 @@ static bool reserve(void *array, int n, int *capacity)
     return true;
 }
 
-/* On a thread of Metal's. */
+/* Runs on one of Metal's threads. */
 static void complete(id<MTLCommandBuffer> done, struct held *list)
 {
     bool has_failed = done.status == MTLCommandBufferStatusError;
-    const char *words = has_failed ? [[done.error localizedDescription] UTF8String] : "";
+    const char *message = has_failed ? [[done.error localizedDescription] UTF8String] : "";
     free_held(list);
     pthread_mutex_lock(&flight.lock);
     if (has_failed && !flight.has_failed)
-        snprintf(flight.words, sizeof flight.words, "%s", words ? words : "");
+        snprintf(flight.message, sizeof flight.message, "%s", message ? message : "");
     flight.has_failed |= has_failed;
     flight.in_flight--;
     pthread_cond_broadcast(&flight.changed);
@@ -310,7 +309,7 @@ static void commit(void)
     [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
       complete(done, list);
     }];
-    wait_for(MOST_IN_FLIGHT - 1);
+    wait_for(MAX_IN_FLIGHT - 1);
     pthread_mutex_lock(&flight.lock);
     flight.in_flight++;
     pthread_mutex_unlock(&flight.lock);
@@ -321,7 +320,7 @@ static void commit(void)
     held = NULL;
 }
 
-/* Lets go of what it holds for a dispatch that came to nothing, if that is all there is. */
+/* Drops a command buffer without dispatches, after its first one failed. */
 static void drop_commands(void)
 {
     [encoder endEncoding];
@@ -333,7 +332,7 @@ static void drop_commands(void)
 
 /* -- Encoding ---------------------------------------------------------------------- */
 
-/* Holds what the dispatch uses, each once. */
+/* Retains what the dispatch uses, once for each command buffer. */
 static int hold(const struct mx_dispatch *dispatch, struct memory **memories)
 {
     for (int b = 0; b < dispatch->n_buffers; b++) {
@@ -375,16 +374,16 @@ static void dispatch_threads(const struct mx_dispatch *dispatch)
     const size_t *grid = dispatch->grid, *threads = dispatch->threads;
     MTLSize counted = MTLSizeMake(grid[0], grid[1], grid[2]);
     MTLSize group = MTLSizeMake(threads[0], threads[1], threads[2]);
-    if (dispatch->is_in_threadgroups)
+    if (dispatch->kind == MX_THREADGROUPS)
         [encoder dispatchThreadgroups:counted threadsPerThreadgroup:group];
     else
         [encoder dispatchThreads:counted threadsPerThreadgroup:group];
 }
 
-int mx_metal_encode(const struct mx_dispatch *dispatch)
+static int encode(const struct mx_dispatch *dispatch)
 {
     @autoreleasepool {
-        struct memory *memories[32];
+        struct memory *memories[MAX_BUFFERS];
         int status = is_lost    ? mx_fail(MX_ERROR_DEVICE, "the Metal device is lost")
                      : commands ? MX_OK
                                 : begin_commands();
@@ -412,26 +411,39 @@ int mx_metal_encode(const struct mx_dispatch *dispatch)
                   atIndex:(NSUInteger)dispatch->n_buffers];
         dispatch_threads(dispatch);
         counts.dispatches++;
-        if (++n_dispatches >= MOST_DISPATCHES || n_bytes >= MOST_BYTES)
+        if (++n_dispatches >= MAX_DISPATCHES || n_bytes >= MAX_BYTES)
             commit();
         return MX_OK;
     }
 }
 
-int mx_metal_wait(void)
+static int wait_for_all(void)
 {
     if (is_lost)
-        return MX_OK; /* nothing is begun, and nobody to wait for */
+        return MX_OK; /* the process forked: no kernel of it runs */
     @autoreleasepool {
-        char words[sizeof flight.words];
+        char message[sizeof flight.message];
         commit();
         wait_for(0);
         pthread_mutex_lock(&flight.lock);
         bool has_failed = flight.has_failed;
         flight.has_failed = false;
-        memcpy(words, flight.words, sizeof words);
+        memcpy(message, flight.message, sizeof message);
         pthread_mutex_unlock(&flight.lock);
-        return has_failed ? mx_fail(MX_ERROR_DEVICE, "the Metal device failed: %s", words)
+        return has_failed ? mx_fail(MX_ERROR_DEVICE, "the Metal device failed: %s", message)
                           : MX_OK;
     }
 }
+
+const struct mx_driver mx_metal_driver = {
+    .count = device_count,
+    .gpu_name = device_name,
+    .is_usable = is_usable,
+    .compile = compile_function,
+    .release = release_state,
+    .max_threads = max_threads,
+    .encode = encode,
+    .wait = wait_for_all,
+    .free_memory = free_memory,
+    .add_counts = add_counts,
+};

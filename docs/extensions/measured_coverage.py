@@ -197,7 +197,7 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
     mark = np.empty(_MARK, bool)
     np.logical_not(mark, out=mark)
     np.synchronize()
-    before = core.metal_counts()
+    before = core.gpu_counts()
     with (
         _watched(function, "implementation") as taken,
         _watched(_bridge, "places") as found,
@@ -209,7 +209,7 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
         np.synchronize()
         groups += core.last_flush()
     del kept
-    after = core.metal_counts()
+    after = core.gpu_counts()
     ran, declined = (after[n] - before[n] for n in ("dispatches", "declined"))
     at_once = any(found) or (any(taken) and not groups and ran == 0)
     return Outcome(

@@ -1,7 +1,7 @@
 """Devices in the Array API standard: ``device=``, ``x.device``, ``x.to_device()``.
 
 The devices share their memory. By definition an array is on the device for which
-operations on it are recorded. That is "metal" if it is the current device and has the
+operations on it are recorded. That is the GPU if it is the current device and has the
 dtype of the array, and otherwise "cpu".
 """
 
@@ -14,13 +14,20 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
-from mxnp._engine.devices import check_device, devices, get_device
+from mxnp._engine.devices import GPU, check_device, devices, get_device
 from mxnp._namespace.mirror import cross
 
 from .standard import extend
 
-# The dtypes of new arrays on device "metal", instead of default dtypes that it lacks.
-_SINGLE = {"float64": numpy.float32, "complex128": numpy.complex64}
+# The dtypes of new arrays on the GPU, instead of default dtypes that it lacks.
+_SINGLE = {
+    double: single
+    for double, single in {
+        "float64": numpy.float32,
+        "complex128": numpy.complex64,
+    }.items()
+    if double not in core.gpu().types
+}
 
 _CREATORS = (
     *("arange", "asanyarray", "asarray", "empty", "empty_like", "eye", "full"),
@@ -30,29 +37,22 @@ _CREATORS = (
 
 def device_of(dtype: numpy.dtype[Any]) -> str:
     """Return the device of arrays of a dtype."""
-    return (
-        "metal"
-        if get_device() == "metal" and dtype.name in core.metal_types()
-        else "cpu"
-    )
+    is_on_gpu = get_device() == GPU and dtype.name in core.gpu().types
+    return GPU if is_on_gpu else "cpu"
 
 
 def _check(device: str, dtype: numpy.dtype[Any]) -> None:
     """Raise an error if arrays of the dtype cannot be on the requested device."""
     check_device(device)
-    if device == "metal" and get_device() != "metal":
+    if device == GPU and get_device() != GPU:
         raise ValueError(
-            "device 'metal' is not the current one: use mxnp.set_device('metal') or "
-            "`with mxnp.device('metal'):`"
+            f"device {GPU!r} is not the current one: use mxnp.set_device({GPU!r}) or "
+            f"`with mxnp.device({GPU!r}):`"
         )
-    if (
-        device == "metal"
-        and dtype.kind in "biufc"
-        and dtype.name not in core.metal_types()
-    ):
+    if device == GPU and dtype.kind in "biufc" and dtype.name not in core.gpu().types:
         other = numpy.dtype(_SINGLE.get(dtype.name, numpy.float32)).name
         raise TypeError(
-            f"{dtype.name} is not available on device 'metal'; "
+            f"{dtype.name} is not available on device {GPU!r}; "
             f"use {other} or device 'cpu'"
         )
 
@@ -64,18 +64,18 @@ def _names_dtype(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _narrow(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Convert the result of a call from a default dtype to one that Metal has."""
+    """Convert the result of a call from a default dtype to one that the GPU has."""
     is_array = isinstance(result, (numpy.ndarray, ndarray))
     single = _SINGLE.get(result.dtype.name) if is_array else None
     return result if not single or _names_dtype(args, kwargs) else result.astype(single)
 
 
 def _accept_device(original: Any) -> Any:
-    """Make a function that creates arrays accept ``device="metal"``."""
+    """Make a function that creates arrays accept the GPU as ``device``."""
 
     def create(*args: Any, device: Any = None, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
-        if device == "metal":
+        if device == GPU:
             result = _narrow(result, args, kwargs)
         _check(device, result.dtype)
         return result
@@ -83,14 +83,14 @@ def _accept_device(original: Any) -> Any:
     return create
 
 
-def _names_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _names_device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether a call names a device that NumPy lacks."""
     return kwargs.get("device") not in (None, "cpu")
 
 
-def _is_for_metal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether a call names device "metal". NumPy checks other devices."""
-    return kwargs.get("device") == "metal"
+def _names_gpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether a call names the GPU. NumPy checks other devices."""
+    return kwargs.get("device") == GPU
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -107,7 +107,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
 
 
 def _get_device(self: Any) -> str:
-    """Device for which operations on the array are recorded: "cpu" or "metal"."""
+    """Device for which operations on the array are recorded: "cpu" or the GPU."""
     return device_of(self.dtype)
 
 
@@ -133,12 +133,12 @@ for _name in (*_CREATORS, "geomspace", "identity", "logspace", "tri"):
 _array: Any = cross(numpy.array, "numpy")
 _array.is_maker = True
 
-if "metal" in devices():
+if GPU in devices():
     _bridge.set_device_function(_bridge.NARROW, _narrow)
     for _name in _CREATORS:
         _original = getattr(numpy, _name)
-        extend(_original, _accept_device(_original), _names_metal, signature=False)
-    extend(numpy.astype, _astype, _names_metal, signature=False)
-    extend(numpy.from_dlpack, _from_dlpack, _is_for_metal, signature=False)
+        extend(_original, _accept_device(_original), _names_device, signature=False)
+    extend(numpy.astype, _astype, _names_device, signature=False)
+    extend(numpy.from_dlpack, _from_dlpack, _names_gpu, signature=False)
     ndarray.device = property(_get_device, _set_device)  # type: ignore[attr-defined]
     ndarray.to_device = _to_device  # type: ignore[attr-defined]

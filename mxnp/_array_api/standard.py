@@ -16,7 +16,7 @@ import numpy
 from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function
 from mxnp._engine import core
-from mxnp._engine.devices import check_device, devices, get_device
+from mxnp._engine.devices import GPU, check_device, devices, get_device
 from mxnp._namespace.mirror import cross
 
 __all__ = ["STANDARD", "argsort", "extend", "populate"]
@@ -77,9 +77,9 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         Returns
         -------
         str
-            "metal" if it is the current device, or else "cpu".
+            The GPU if it is the current device, or else "cpu".
         """
-        return "metal" if get_device() == "metal" else "cpu"
+        return GPU if get_device() == GPU else "cpu"
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """
@@ -88,8 +88,8 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         Parameters
         ----------
         device : str, optional
-            The device. With "metal", the result has the default dtypes of calls with
-            ``device="metal"``.
+            The device. With the GPU, the result has the default dtypes of calls with
+            this ``device``.
 
         Returns
         -------
@@ -101,13 +101,14 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         ValueError
             If the machine lacks the device.
         """
-        if device != "metal":
+        if device != GPU:
             found: dict[str, Any] = super().default_dtypes(device=device)
             return found
         check_device(device)
         of_device: dict[str, Any] = super().default_dtypes()
-        of_device["real floating"] = numpy.dtype("float32")
-        of_device["complex floating"] = numpy.dtype("complex64")
+        if "float64" not in core.gpu().types:
+            of_device["real floating"] = numpy.dtype("float32")
+            of_device["complex floating"] = numpy.dtype("complex64")
         return of_device
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
@@ -117,7 +118,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         Parameters
         ----------
         device : str, optional
-            The device. "metal" lacks float64 and complex128.
+            The device. A GPU may lack float64 and complex128.
         kind : str or tuple of str, optional
             The kinds of dtypes to return, as in the standard, such as "real floating".
 
@@ -131,11 +132,11 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
         ValueError
             If the machine lacks the device.
         """
-        if device != "metal":
+        if device != GPU:
             of_numpy: dict[str, Any] = super().dtypes(device=device, kind=kind)
             return of_numpy
         check_device(device)
-        known = core.metal_types()
+        known = core.gpu().types
         found = super().dtypes(kind=kind)
         return {name: dtype for name, dtype in found.items() if name in known}
 

@@ -248,7 +248,7 @@ def _info() -> Iterator[tuple[str, str]]:
     yield "platform", platform.platform()
     yield "threads", f"{core.usable_threads()} usable, of {os.cpu_count()} processors"
     yield "BLAS", _blas()
-    yield "Metal", _metal()
+    yield from _gpus()
     names = sorted(name for name in os.environ if name.startswith("MXNP_"))
     settings = " ".join(f"{name}={os.environ[name]}" for name in names)
     yield "settings", settings or "none"
@@ -262,5 +262,6 @@ def _blas() -> str:
     return f"{name} ({' '.join(details.split())})" if details else name
 
 
-def _metal() -> str:
-    return ", ".join(core.metal_devices()) or "none"
+def _gpus() -> Iterator[tuple[str, str]]:
+    for device in core.devices():
+        yield device.title, ", ".join(device.models) or "none"

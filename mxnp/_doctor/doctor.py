@@ -58,7 +58,7 @@ def diagnose(report: Report) -> list[Finding]:
 
 
 def _has_gpu() -> bool:
-    return bool(core.metal_devices()) and devices.get_device() != "cpu"
+    return bool(core.gpu().models) and devices.get_device() != "cpu"
 
 
 def significant(findings: list[Finding], report: Report) -> list[Finding]:

@@ -76,7 +76,6 @@ class DType(NamedTuple):
 
     name: str
     c_type: str
-    msl_type: str  # empty if Metal lacks the dtype
     itemsize: int  # bytes
     kind: str
 
@@ -102,7 +101,6 @@ def dtypes() -> tuple[DType, ...]:
         DType(
             _text(row.name),
             _text(row.c_type),
-            _text(row.msl_type),
             row.itemsize,
             row.kind.decode(),
         )
@@ -127,12 +125,6 @@ def ops() -> tuple[Op, ...]:
         )
         for row in rows
     )
-
-
-@cache
-def metal_types() -> dict[str, str]:
-    """Return the MSL types of the dtypes that Metal has, by name."""
-    return {row.name: row.msl_type for row in dtypes() if row.msl_type}
 
 
 # -- Memory ---------------------------------------------------------------------------
@@ -405,44 +397,95 @@ def set_num_threads(count: int) -> int:
 
 # -- Devices --------------------------------------------------------------------------
 
-# Each file uses those before it: Metal has no include path at run time.
-_KERNELS = ("scalar", "element", "reduce", "scatter")
+
+class Device(NamedTuple):
+    """One row of csrc/gpu/devices.def: a kind of GPU."""
+
+    number: int
+    name: str  # in programs
+    title: str  # in messages
+    suffix: str  # of its kernel sources, which are in the folder `name`
+    types: dict[str, str]  # dtypes that it supports: their names in its language
+    models: tuple[str, ...]  # GPUs of this kind; empty if this build cannot use them
+
+
+@cache
+def devices() -> tuple[Device, ...]:
+    """Return the rows of csrc/gpu/devices.def, in their order."""
+    return tuple(_device(number) for number in range(lib.mx_device_count()))
+
+
+def _device(number: int) -> Device:
+    row = lib.mx_device_get(number)
+    types = {
+        dtype.name: _text(lib.mx_device_type_name(number, code))
+        for code, dtype in enumerate(dtypes())
+    }
+    count = lib.mx_device_gpu_count(number)
+    return Device(
+        number,
+        _text(row.name),
+        _text(row.title),
+        _text(row.suffix),
+        {name: text for name, text in types.items() if text},
+        tuple(_text(lib.mx_device_gpu_name(number, gpu)) for gpu in range(count)),
+    )
+
+
+@cache
+def gpu() -> Device:
+    """
+    Return the device that this process uses.
+
+    Returns
+    -------
+    Device
+        The first row of which there is a GPU, or the first row. If there are GPUs of
+        several kinds, ``MXNP_DEVICE`` selects one.
+    """
+    name = os.environ.get("MXNP_DEVICE")
+    return max(devices(), key=lambda row: (bool(row.models), row.name == name))
+
+
+# Each file uses those before it: kernels are compiled at run time, without includes.
+_PRELUDE = ("scalar", "element", "reduce", "scatter")
 
 
 @cache
 def kernel_text(name: str) -> str:
-    """Return the text of a file of metal/, from the package or from the checkout."""
-    folders = (Path(__file__).parents[1] / "metal", _ROOT / "metal")
+    """Return a file of kernels of the device, from the package or from the checkout."""
+    device = gpu()
+    folders = (Path(__file__).parents[1] / device.name, _ROOT / device.name)
     folder = next(folder for folder in folders if folder.is_dir())
-    return (folder / f"{name}.metal").read_text()
+    return (folder / f"{name}.{device.suffix}").read_text()
 
 
 @cache
 def kernel_prelude() -> bytes:
     """Return the text that every kernel begins with."""
-    texts = [kernel_text(name) for name in _KERNELS]
+    texts = [kernel_text(name) for name in _PRELUDE]
     return "".join([*texts, "/* -- end of prelude -- */\n"]).encode()
 
 
 _used_by_core: list[Any] = []  # memory that must not be freed
 
 
-def use_metal(threshold: int) -> None:
-    """Let groups of at least `threshold` elements run on the Metal device."""
+def use_gpu(threshold: int) -> None:
+    """Let groups of at least `threshold` elements run on the GPU."""
     prelude = ffi.new("char[]", kernel_prelude())
     _used_by_core.append(prelude)
-    lib.mx_metal_use(prelude, threshold)
+    lib.mx_gpu_use(gpu().number, prelude, threshold)
 
 
-def is_metal_usable() -> bool:
+def is_gpu_usable() -> bool:
     """Return whether kernels can run, which a forked process cannot do."""
-    return bool(lib.mx_metal_usable())
+    return bool(lib.mx_gpu_is_usable())
 
 
-def metal_counts() -> dict[str, int]:
-    """Return the counts of groups, dispatches and kernels on the Metal device."""
-    counts = ffi.new("struct mx_metal_counts *")
-    lib.mx_metal_count(counts)
+def gpu_counts() -> dict[str, int]:
+    """Return the counts of groups, dispatches and kernels on the GPU."""
+    counts = ffi.new("struct mx_gpu_counts *")
+    lib.mx_gpu_count(counts)
     names = (
         *("groups", "declined", "dispatches"),
         *("command_buffers", "compiled", "rejected"),
@@ -452,29 +495,15 @@ def metal_counts() -> dict[str, int]:
 
 def set_kernel_limit(limit: int) -> int:
     """Set how many compiled kernels are cached; return the previous limit."""
-    before: int = lib.mx_metal_set_kernel_limit(limit)
+    before: int = lib.mx_gpu_set_kernel_limit(limit)
     return before
 
 
-def metal_text() -> str:
+def gpu_text() -> str:
     """Return the text of the last kernel that was generated for a group."""
-    return _text(lib.mx_metal_text())
+    return _text(lib.mx_gpu_text())
 
 
-def metal_rejection() -> str:
+def gpu_rejection() -> str:
     """Return the compiler's message about the last kernel that it rejected, or ""."""
-    return _text(lib.mx_metal_rejection())
-
-
-@cache
-def metal_devices() -> tuple[str, ...]:
-    """
-    Return the names of the Metal devices of this machine.
-
-    Returns
-    -------
-    tuple of str
-        The names; empty on a machine without Metal.
-    """
-    count = lib.mx_metal_device_count()
-    return tuple(_text(lib.mx_metal_device_name(device)) for device in range(count))
+    return _text(lib.mx_gpu_rejection())

@@ -27,22 +27,30 @@ def devices() -> tuple[str, ...]:
     >>> np.devices()  # doctest: +SKIP
     ('cpu', 'metal')
     """
-    return ("cpu", "metal") if core.metal_devices() else ("cpu",)
+    return ("cpu", core.gpu().name) if core.gpu().models else ("cpu",)
+
+
+GPU = core.gpu().name  # the device beside "cpu", whether or not this machine has it
 
 
 def _check(name: str) -> None:
-    if name == "metal" and not core.metal_devices():
-        raise ValueError("device 'metal' is not available: this machine has no Metal")
+    for row in core.devices():
+        if name == row.name and name not in devices():
+            raise ValueError(
+                f"device {name!r} is not available: this machine has no {row.title}"
+            )
 
 
-_device = Setting(DEVICE, "device", ("auto", "cpu", "metal"), _check)
+# The bridge knows the numbers of the first three: the others are never available.
+_others = (row.name for row in core.devices() if row.name != GPU)
+_device = Setting(DEVICE, "device", ("auto", "cpu", GPU, *_others), _check)
 _device.read_environment("MXNP_DEVICE")
 _float64 = Setting(DOUBLES, "float64 policy", ("cpu", "error", "float32"))
 
 _AUTO_THRESHOLD = 2**17  # elements from which a kernel is expected to be faster
 
-if core.metal_devices():
-    core.use_metal(_AUTO_THRESHOLD)
+if core.gpu().models:
+    core.use_gpu(_AUTO_THRESHOLD)
 
 
 def get_device() -> str:
@@ -170,9 +178,9 @@ def set_float64_policy(policy: str) -> str:
     return _float64.set(policy)
 
 
-def may_use_metal() -> bool:
-    """Return whether operations recorded now may run on a Metal device."""
-    return get_device() != "cpu" and bool(devices()[1:]) and core.is_metal_usable()
+def may_use_gpu() -> bool:
+    """Return whether operations recorded now may run on a GPU."""
+    return get_device() != "cpu" and bool(devices()[1:]) and core.is_gpu_usable()
 
 
 def check_device(name: str) -> None:

@@ -168,7 +168,7 @@ def metal_kernel(
         stream: None = None,
     ) -> list[Any]:
         del stream
-        if not core.metal_devices():
+        if core.gpu().name != "metal" or not core.gpu().models:
             raise RuntimeError(_NO_DEVICE)
         _check_number("inputs", inputs, input_names)
         _check_number("output_shapes", output_shapes, output_names)
@@ -275,7 +275,7 @@ def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
 
 
 def _has_msl_type(dtype: Any) -> bool:
-    return numpy.dtype(dtype).name in core.metal_types()
+    return numpy.dtype(dtype).name in core.gpu().types
 
 
 def _msl_type(dtype: Any) -> str:
@@ -284,7 +284,7 @@ def _msl_type(dtype: Any) -> str:
     if not _has_msl_type(kind) or not kind.isnative:
         name = kind.name if kind.isnative else kind.str
         raise TypeError(f"{name} is not available on device 'metal'")
-    return core.metal_types()[kind.name]
+    return core.gpu().types[kind.name]
 
 
 class _Arguments:

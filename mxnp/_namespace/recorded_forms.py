@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from mxnp._bridge import Function
-from mxnp._engine.devices import devices
+from mxnp._engine.devices import GPU, devices
 
 from .mirror import cross
 
@@ -43,7 +43,7 @@ def implements(
     *originals: Any,
     threshold_factor: int = 1,
     size_rule: SizeRule = "arrays",
-    device: str = "cpu",
+    needs_gpu: bool = False,
 ) -> Callable[[_Implementation], _Implementation]:
     """
     Declare that the decorated function is the recorded form of functions of NumPy.
@@ -61,8 +61,8 @@ def implements(
         What the size of a call is: the size of the largest array among its arguments,
         the size of the shape that is its first argument, or the length of a range. With
         "any" the recorded form receives every call.
-    device : {"cpu", "metal"}, optional
-        With "metal" there is a recorded form only on machines that have this device.
+    needs_gpu : bool, optional
+        Whether there is a recorded form only on machines that have a GPU.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def implements(
     """
 
     def declare(implementation: _Implementation) -> _Implementation:
-        if device in devices():
+        if GPU in devices() or not needs_gpu:
             form = RecordedForm(implementation, threshold_factor, size_rule)
             for original in originals:
                 forms[original] = form

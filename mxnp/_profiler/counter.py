@@ -14,6 +14,7 @@ from typing import Any
 
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp._engine.devices import GPU
 
 from .model import ENGINES, Check, Event, Place, Report, Row, Total, Wait
 
@@ -231,7 +232,7 @@ def _sum(rows: list[Row], waits: list[Wait], wall: float, recording: float) -> T
     return Total(
         wall,
         sum(seconds.values()),
-        seconds["metal"],
+        seconds[GPU],
         seconds["cpu"],
         seconds["numpy"],
         sum(row.fused_seconds for row in rows),

@@ -6,8 +6,10 @@ import linecache
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-BACKENDS = ("metal", "cpu", "numpy")
-ENGINES = ("metal", "cpu")  # the backends that run recorded operations
+from mxnp._engine.devices import GPU
+
+BACKENDS = (GPU, "cpu", "numpy")
+ENGINES = (GPU, "cpu")  # the backends that run recorded operations
 
 
 @dataclass(frozen=True, order=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mxnp._engine import figures
+from mxnp._engine.devices import GPU
 
 from .model import Line, Report, Row
 
@@ -14,8 +15,8 @@ MISSING = (
     "a report as text requires rich: install it with `pip install 'mxnp[report]'`, "
     "or use the forms json or html"
 )
-TITLES = {"metal": "GPU", "cpu": "engine", "numpy": "NumPy"}
-_STYLES = {"metal": "green", "cpu": "cyan", "numpy": "yellow"}
+TITLES = {GPU: "GPU", "cpu": "engine", "numpy": "NumPy"}
+_STYLES = {GPU: "green", "cpu": "cyan", "numpy": "yellow"}
 _MOST_LINES = 20  # shown in a table
 _LEAST_WIDTH = 120  # in columns, if the output is not a terminal
 
@@ -28,7 +29,7 @@ def is_possible() -> bool:
 def used_backends(report: Report) -> list[str]:
     """Return the backends that get a column: the GPU only if it ran something."""
     used = {row.backend for row in report.rows}
-    return [backend for backend in TITLES if backend != "metal" or backend in used]
+    return [backend for backend in TITLES if backend != GPU or backend in used]
 
 
 def shown(file: str) -> str:

@@ -6,9 +6,12 @@ import os
 from collections import defaultdict
 from typing import Any
 
+from mxnp._engine import core
+from mxnp._engine.devices import GPU
+
 from .model import ENGINES, Event, Report
 
-_GROUPS = {"metal": (1, "Metal"), "cpu": (2, "engine")}
+_GROUPS = {GPU: (1, core.gpu().title), "cpu": (2, "engine")}
 _FIRST_THREAD = 10  # the track of the first thread of the program
 _MICROSECOND = 1e6  # microseconds in a second
 

@@ -10,7 +10,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
-from mxnp._engine.devices import may_use_metal
+from mxnp._engine.devices import may_use_gpu
 from mxnp._namespace.mirror import cross
 from mxnp._namespace.recorded_forms import implements
 
@@ -112,7 +112,7 @@ def reduce_by(
     # float32. It rounds sums of bfloat16 at each step, in order. They are recorded only
     # for a device, which keeps them in float32.
     is_half = wanted == numpy.float16 or is_bfloat16(wanted)
-    if is_bfloat16(wanted) and not may_use_metal():
+    if is_bfloat16(wanted) and not may_use_gpu():
         return NotImplemented
     is_sum = is_half and op in (_add, _multiply)
     accumulator = numpy.dtype(numpy.float32) if is_sum else wanted

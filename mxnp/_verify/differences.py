@@ -28,7 +28,7 @@ class Rule:
     ulp : int
         The permitted difference of floats, in units in the last place.
     on_device : bool
-        Whether a Metal device may have computed the result.
+        Whether a GPU may have computed the result.
     alternatives : callable or None
         A function of a mask of elements that differ. It yields the results of NumPy's
         other loops for these elements, which are permitted too.
@@ -223,7 +223,7 @@ def _is_near_on_device(ours: Any, theirs: Any, name: str) -> Any:
     dtype = theirs.dtype
     if dtype.char not in tolerances.INEXACT:
         return numpy.zeros(theirs.shape, bool)
-    if name not in tolerances.METAL and name not in tolerances.CANCELLING:
+    if name not in tolerances.GPU and name not in tolerances.CANCELLING:
         return tolerances.near(ours, theirs)
     limits = numpy.finfo(dtype)
     if dtype.kind == "c":
@@ -231,7 +231,7 @@ def _is_near_on_device(ours: Any, theirs: Any, name: str) -> Any:
     elif dtype.char == "e":
         bound = numpy.spacing(abs(theirs)).astype("f8") * 1.01
     else:
-        steps = tolerances.METAL.get(name) or tolerances.CANCELLING.get(name, 0)
+        steps = tolerances.GPU.get(name) or tolerances.CANCELLING.get(name, 0)
         bound = steps * numpy.spacing(abs(theirs)).astype("f8")
     if name in tolerances.CANCELLING:
         bound = numpy.maximum(bound, tolerances.CANCELLED * limits.eps)
@@ -257,7 +257,7 @@ def _describe(ours: Any, theirs: Any, same: Any, rule: Rule, what: str) -> str:
 
 def _allowed(rule: Rule, dtype: Any) -> str:
     if rule.on_device and dtype.char in tolerances.INEXACT:
-        known = tolerances.METAL.get(rule.name) or tolerances.CANCELLING.get(rule.name)
+        known = tolerances.GPU.get(rule.name) or tolerances.CANCELLING.get(rule.name)
         steps = tolerances.OTHERS if known is None else known
         return f"{steps} allowed on a device"
     if rule.exact is not None:

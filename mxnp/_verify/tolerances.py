@@ -14,7 +14,7 @@ import numpy
 __all__ = [
     "CANCELLING",
     "COMPLEX",
-    "METAL",
+    "GPU",
     "OTHERS",
     "PROCESSOR",
     "SUM_STEPS",
@@ -27,7 +27,7 @@ PROCESSOR = {("sin", "float64"): 1, ("cos", "float64"): 1}
 # In ulp of float32: the bounds of functions of a Metal device that are not exact. They
 # are those of the Metal Shading Language Specification (table 8.2, precise), plus 2 for
 # NumPy's own error.
-METAL = {
+GPU = {
     "arccos": 6, "arccosh": 6, "arcsin": 6, "arcsinh": 6, "arctan": 7, "arctan2": 8,
     "arctanh": 7, "cbrt": 4, "cos": 6, "cosh": 6, "deg2rad": 2, "degrees": 2, "exp": 6,
     "exp2": 6, "expm1": 8, "hypot": 2, "log": 6, "log10": 6, "log1p": 8, "log2": 6,
@@ -49,7 +49,7 @@ OTHERS = 64
 # A sum of n numbers is within (log2 n + this) eps times the sum of their absolute
 # values, or it is as near to the exact sum as NumPy's. The processor adds 64 partial
 # sums one after the other, and a thread of a device adds up to 256.
-SUM_STEPS = {"cpu": 64, "metal": 300}
+SUM_STEPS = {"cpu": 64, "gpu": 300}
 
 # The characters of the inexact dtypes of a device. bfloat16 has no character in NumPy.
 # It is computed in float32, so its error is one unit in the last place at most.

@@ -14,8 +14,9 @@ import numpy
 
 from mxnp._array.ndarray import ndarray
 from mxnp._bridge import peek
+from mxnp._engine import core
 from mxnp._engine.core import synchronize
-from mxnp._engine.devices import devices, get_device, get_float64_policy
+from mxnp._engine.devices import GPU, devices, get_device, get_float64_policy
 from mxnp._engine.modes import get_mode
 
 from . import tolerances
@@ -233,7 +234,7 @@ def _is_ours(error: BaseException | None) -> bool:
         not isinstance(error, Exception)
         or isinstance(error, MemoryError)
         or type(error).__module__ == "mxnp"
-        or str(error).startswith("the Metal device failed")
+        or str(error).startswith(f"the {core.gpu().title} device failed")
     )
 
 
@@ -415,7 +416,7 @@ def _rule(operation: Operation, snapshot: Snapshot) -> Rule:
     op = operation.ufunc
     rule = Rule(
         name=op.__name__ if op is not None else verb.partition(".")[0],
-        on_device=get_device() != "cpu" and "metal" in devices(),
+        on_device=get_device() != "cpu" and GPU in devices(),
         takes_arrays=get_mode() == "fast",
     )
     if verb in ("empty", "empty_like"):
@@ -505,7 +506,7 @@ class _Exact:
             for name, value in snapshot.kwargs.items()
             if name not in ("out", "dtype")
         }
-        self._steps = tolerances.SUM_STEPS["metal" if on_device else "cpu"]
+        self._steps = tolerances.SUM_STEPS["gpu" if on_device else "cpu"]
 
     def __call__(self) -> tuple[Any, Any]:
         wide = self._of(_widened)

@@ -15,8 +15,8 @@ int main(void)
     CHECK(!mx_op_get(MX_OP_COUNT));
 
     CHECK(mx_dtype_count() == MX_DTYPE_COUNT);
-    CHECK(strcmp(mx_dtype_get(MX_DTYPE_float16)->msl_type, "half") == 0);
-    CHECK(strcmp(mx_dtype_get(MX_DTYPE_float64)->msl_type, "") == 0);
+    CHECK(strcmp(mx_device_type_name(0, MX_DTYPE_float16), "half") == 0);
+    CHECK(strcmp(mx_device_type_name(0, MX_DTYPE_float64), "") == 0);
     CHECK(!mx_dtype_get(-1));
     CHECK(!mx_dtype_get(MX_DTYPE_COUNT));
     return 0;

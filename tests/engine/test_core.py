@@ -600,7 +600,7 @@ def test_child_of_fork_is_usable():
 
 
 def test_metal_devices():
-    names = core.metal_devices()
+    names = core.gpu().models
     assert all(isinstance(name, str) and name for name in names)
     host = ("Metal emulator (CPU)",)  # of a build with -Dmetal=emulator
     if sys.platform != "darwin":

@@ -34,25 +34,31 @@ def at_the_start() -> Any:
 def groups(body: Callable[[], Any]) -> int:
     """Count the groups of operations that ran on the device."""
     np.synchronize()
-    before = core.metal_counts()["groups"]
+    before = core.gpu_counts()["groups"]
     kept = body()
     np.synchronize()
     del kept
-    return core.metal_counts()["groups"] - before
+    return core.gpu_counts()["groups"] - before
 
 
 def dispatches(body: Callable[[], Any]) -> int:
     """Count what was encoded for the device."""
     np.synchronize()
-    before = core.metal_counts()["dispatches"]
+    before = core.gpu_counts()["dispatches"]
     of_host = HOST.dispatch_count() if HOST else 0
     kept = body()
     np.synchronize()
     del kept
-    count = core.metal_counts()["dispatches"] - before
+    count = core.gpu_counts()["dispatches"] - before
     if HOST:
         assert HOST.dispatch_count() - of_host == count
     return count
+
+
+def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the machine seem to have no GPU."""
+    lacking = core.gpu()._replace(models=())
+    monkeypatch.setattr(core, "gpu", lambda: lacking)
 
 
 def work(dtype: str = "float32") -> Any:
@@ -65,16 +71,16 @@ def work(dtype: str = "float32") -> Any:
 
 def test_devices() -> None:
     assert np.devices() in {("cpu",), ("cpu", "metal")}
-    assert ("metal" in np.devices()) == bool(core.metal_devices())
+    assert ("metal" in np.devices()) == bool(core.gpu().models)
 
 
 @needs_host
 def test_the_name_of_the_host() -> None:
-    assert core.metal_devices() == ("Metal emulator (CPU)",)
+    assert core.gpu().models == ("Metal emulator (CPU)",)
 
 
 def test_no_metal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core, "metal_devices", tuple)
+    without_gpu(monkeypatch)
     assert np.devices() == ("cpu",)
     for choose in (np.set_device, np.device):
         with pytest.raises(ValueError, match="device 'metal' is not available"):
@@ -86,7 +92,7 @@ def test_no_metal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_kernel_without_metal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core, "metal_devices", tuple)
+    without_gpu(monkeypatch)
     made = np.metal_kernel("test", ["x"], ["out"], "out[0] = x[0];")
     with pytest.raises(RuntimeError, match="macOS on Apple silicon") as caught:
         made(
@@ -401,9 +407,9 @@ def test_auto_is_of_operations_that_agree() -> None:
             z = y * 2
         return z
 
-    before = core.metal_counts()["dispatches"]
+    before = core.gpu_counts()["dispatches"]
     numpy.testing.assert_array_equal(body(), numpy.full(2**17, 4, "f4"))
-    assert core.metal_counts()["dispatches"] <= before + 1
+    assert core.gpu_counts()["dispatches"] <= before + 1
 
 
 @needs_metal
@@ -492,9 +498,9 @@ def test_new_arrays_are_float32() -> None:
         assert np.zeros(3, int).dtype == np.arange(3).dtype == "int64"
         assert isinstance(rng.random(), float)
         x = np.linspace(0, 1, 1000)
-        before = core.metal_counts()["groups"]
+        before = core.gpu_counts()["groups"]
         assert (x * 2 + 1).sum().dtype == "float32"
-        assert core.metal_counts()["groups"] > before
+        assert core.gpu_counts()["groups"] > before
 
 
 @needs_metal
@@ -509,11 +515,11 @@ def test_a_dtype_of_the_processor_keeps_others_on_the_device() -> None:
             return np.sqrt(y + 3), wide
 
     np.synchronize()
-    before = core.metal_counts()["groups"]
+    before = core.gpu_counts()["groups"]
     narrow, wide = body()
     np.synchronize()
     flushed = [group.operations for group in core.last_flush()]
-    assert core.metal_counts()["groups"] - before == 1
+    assert core.gpu_counts()["groups"] - before == 1
     assert flushed == [("multiply", "add", "sqrt"), ("cast", "add")]
     numpy.testing.assert_array_equal(wide, numpy.arange(N) * 2.0 + 1)
     numpy.testing.assert_allclose(narrow, numpy.sqrt(numpy.arange(N) * 2 + 3), 1e-6)

@@ -133,7 +133,7 @@ def test_texts(name: str) -> None:
     result = make()
     mxnp.synchronize()
     del result
-    assert core.metal_text() == text
+    assert core.gpu_text() == text
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_texts(name: str) -> None:
         ),
         (
             lambda: matrix().argmax(axis=1),
-            ["mx_is_above(b, a)", "mx_join_places<true>"],
+            ["mx_is_above(b, a)", "mx_join_indices<true>"],
         ),
         (lambda: matrix()[mxnp.arange(2) + 0], ["mx_index<2>", "r = mx_load<float>"]),
         (
@@ -166,7 +166,7 @@ def test_parts(make: Callable[[], Any], parts: list[str]) -> None:
     result = make()
     mxnp.synchronize()
     del result
-    assert all(part in core.metal_text() for part in parts), core.metal_text()
+    assert all(part in core.gpu_text() for part in parts), core.gpu_text()
 
 
 def test_shapes_are_no_part_of_it() -> None:
@@ -176,5 +176,5 @@ def test_shapes_are_no_part_of_it() -> None:
         y = x[::2] * 2
         mxnp.synchronize()
         del y
-        texts.add(core.metal_text())
+        texts.add(core.gpu_text())
     assert len(texts) == 1

@@ -49,7 +49,7 @@ def nothing_compiled() -> Any:
 
 
 def counts() -> dict[str, int]:
-    return _lib.metal_counts()
+    return _lib.gpu_counts()
 
 
 double = np.metal_kernel(
@@ -226,7 +226,7 @@ def test_the_processor_takes_what_does_not_compile(fault: str) -> None:
         numpy.testing.assert_array_equal(y, numpy.arange(N) * 3 - 1)
     assert counts()["rejected"] == before["rejected"] + 1
     assert counts()["dispatches"] == before["dispatches"]
-    assert "injected fault" in _lib.metal_rejection()
+    assert "injected fault" in _lib.gpu_rejection()
     y = x * 3 - 1
     numpy.testing.assert_array_equal(y, numpy.arange(N) * 3 - 1)
     assert counts()["dispatches"] > before["dispatches"]
@@ -345,10 +345,10 @@ except MemoryError:
     pass
 assert _lib.refuse_memory(0, 0) == 1
 assert float(y[3]) == 4
-before = _lib.metal_counts()["groups"]
+before = _lib.gpu_counts()["groups"]
 z = x * 3
 assert float(z[3]) == 9
-print(_lib.metal_counts()["groups"] - before)
+print(_lib.gpu_counts()["groups"] - before)
 """
 
 
@@ -420,7 +420,7 @@ def test_no_device_at_the_start() -> None:
         assert np.get_device() == "auto"
         x = np.arange(1_000_000, dtype="f4") + 1
         assert x.tolist()[-1] == 1_000_000
-        assert not any(np._engine.core.metal_counts().values())
+        assert not any(np._engine.core.gpu_counts().values())
         try:
             np.metal_kernel("k", ["x"], ["y"], "")(
                 inputs=[x], grid=(1, 1, 1), threadgroup=(1, 1, 1),
@@ -457,7 +457,7 @@ FORK = """
     check(y, numbers + 1)
     check(launch(y), 2 * numbers + 2)
     z = y * 3  # recorded, not run
-    before = np._engine.core.metal_counts()["dispatches"]
+    before = np._engine.core.gpu_counts()["dispatches"]
     child = os.fork()
 """
 
@@ -472,7 +472,7 @@ def run_fork(program: str) -> str:
     check(z, (numbers + 1) * 3)
     check(launch(z), (numbers + 1) * 6)
     check((z + x).cumsum() * 0, numbers * 0)
-    assert np._engine.core.metal_counts()["dispatches"] > before
+    assert np._engine.core.gpu_counts()["dispatches"] > before
     print("parent")
     """
     text = "import signal; signal.alarm(60)\n" + textwrap.dedent(FORK)
@@ -496,7 +496,7 @@ def test_a_child_computes_on_the_processor() -> None:
         check(z[z > 5].sum(dtype="f8") + 0, ((numbers + 1) * 3 + numbers).sum(dtype="f8")
               - 3)
         check(np.sort(x[::-1]), numbers)
-        assert np._engine.core.metal_counts()["dispatches"] == before
+        assert np._engine.core.gpu_counts()["dispatches"] == before
         del x, y, z
         np.clear_cache()
         print("child")

@@ -18,7 +18,7 @@ pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
 def dispatches() -> int:
     mxnp.synchronize()
-    return core.metal_counts()["dispatches"]
+    return core.gpu_counts()["dispatches"]
 
 
 def integers(dtype: str, *shape: int) -> numpy.ndarray:
@@ -76,7 +76,7 @@ def test_the_order_of_an_unstable_sort_is_numpys() -> None:
 
 # -- Selecting ------------------------------------------------------------------------
 
-SELECTED = [name for name in core.metal_types() if name != "bool"]
+SELECTED = [name for name in core.gpu().types if name != "bool"]
 
 
 def masked(n: int, share: float) -> tuple[numpy.ndarray, Any]:

@@ -21,14 +21,18 @@ from support.tolerances import finfo, has_dtype
 import mxnp
 from mxnp._engine import core
 from mxnp._verify.tolerances import CANCELLING, COMPLEX
-from mxnp._verify.tolerances import METAL as ULP
+from mxnp._verify.tolerances import GPU as ULP
 
 pytestmark = [
     needs_metal,
     pytest.mark.filterwarnings("ignore"),
 ]
 
-DTYPES = [row.name for row in core.dtypes() if row.msl_type and has_dtype(row.name)]
+DTYPES = [
+    row.name
+    for row in core.dtypes()
+    if row.name in core.gpu().types and has_dtype(row.name)
+]
 HALVES = {"float16", "bfloat16"} & set(DTYPES)  # computed in float32
 FLOATS = HALVES | {"float32", "complex64"}
 
@@ -63,11 +67,11 @@ EXTREMES["bfloat16"] = EXTREMES["float32"]
 def on_metal() -> Any:
     """Record everything, for the device; nothing may be rejected by its compiler."""
     before = mxnp._bridge.set_threshold(0)
-    rejected = core.metal_counts()["rejected"]
+    rejected = core.gpu_counts()["rejected"]
     with mxnp.device("metal"):
         yield
     mxnp._bridge.set_threshold(before)
-    assert core.metal_counts()["rejected"] == rejected, core.metal_rejection()
+    assert core.gpu_counts()["rejected"] == rejected, core.gpu_rejection()
 
 
 @functools.cache
@@ -126,7 +130,7 @@ def owned(x: numpy.ndarray) -> Any:
 
 def ran(before: dict[str, int]) -> int:
     mxnp.synchronize()
-    return core.metal_counts()["groups"] - before["groups"]
+    return core.gpu_counts()["groups"] - before["groups"]
 
 
 def is_float(dtype: Any) -> bool:
@@ -213,7 +217,7 @@ def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
         theirs = getattr(numpy, op.name)(*inputs)
         given = [mxnp.array(each) for each in inputs]
         mxnp.synchronize()
-        before = core.metal_counts()
+        before = core.gpu_counts()
         ours = getattr(mxnp, op.name)(*given)
         taken = ran(before)
     outs = theirs if isinstance(theirs, tuple) else (theirs,)
@@ -247,7 +251,7 @@ def test_every_number_of_bfloat16(op: Any) -> None:
     x = x[(x == 0) | ~(numpy.abs(x) < finfo(x.dtype).tiny)]  # Metal has no subnormals
     with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
         theirs = getattr(numpy, op.name)(x)
-        before = core.metal_counts()
+        before = core.gpu_counts()
         ours = numpy.asarray(getattr(mxnp, op.name)(mxnp.array(x)))
     assert ran(before) == 1
     if theirs.dtype == bool:
@@ -273,7 +277,7 @@ def test_casts(dtype: str, to: str) -> None:
         theirs = x.astype(to)
         given = mxnp.array(x)
         mxnp.synchronize()
-        before = core.metal_counts()
+        before = core.gpu_counts()
         ours = given.astype(to)
         taken = ran(before)
     to_real = dtype == "complex64" and to != dtype  # NumPy warns
@@ -322,7 +326,7 @@ def test_reductions(name: str, dtype: str, shape: Any, axis: Any) -> None:
     theirs = getattr(numpy, name).reduce(x, axis=axis, **kept)
     given = mxnp.array(x)
     mxnp.synchronize()
-    before = core.metal_counts()
+    before = core.gpu_counts()
     ours = getattr(mxnp, name).reduce(given, axis=axis, keepdims=True, **kept)
     taken = ran(before)
     if dtype != "bool":  # NumPy looks at few of them
@@ -423,7 +427,7 @@ def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
     ours = owned(target)
     index, operand = mxnp.array(places), mxnp.array(values)
     mxnp.synchronize()
-    before = core.metal_counts()
+    before = core.gpu_counts()
     getattr(mxnp, name).at(ours, index, operand)
     assert ran(before) == 1
     ordered = name in {"hypot", "power", "divide"}
@@ -495,13 +499,13 @@ def test_updates_in_order(name: str, dtype: str, nan: str, spread: str) -> None:
     getattr(numpy, name).at(expected, places, values)
     ours, index, operand = owned(target), mxnp.array(places), mxnp.array(values)
     mxnp.synchronize()
-    before = core.metal_counts()
+    before = core.gpu_counts()
     if target.itemsize == 8:
         getattr(mxnp, name).at(ours, index, operand)
     else:
         ours = getattr(ours.at[index], name)(operand, deterministic=True)
     mxnp.synchronize()
-    after = core.metal_counts()
+    after = core.gpu_counts()
     # Two to sort them, one for the updates, one for what the indices lead to.
     assert after["dispatches"] - before["dispatches"] == 4 + (target.itemsize < 8)
     assert after["declined"] == before["declined"]
@@ -536,7 +540,7 @@ def test_the_last_of_repeated_indices_is_assigned(dtype: str) -> None:
     theirs[places] = values
     ours, index, operand = mxnp.zeros(50, dtype), mxnp.array(places), mxnp.array(values)
     mxnp.synchronize()
-    before = core.metal_counts()
+    before = core.gpu_counts()
     ours[index] = operand
     assert ran(before) == 1
     assert_equal(ours, theirs)
@@ -594,7 +598,7 @@ def test_axes(ndim: int) -> None:
 def test_a_chain_is_one_dispatch() -> None:
     x = mxnp.linspace(0, 1, 10_000).astype("f4")
     mxnp.synchronize()
-    before = core.metal_counts()
+    before = core.gpu_counts()
     y = mxnp.sqrt(x * x + 1) * 0.5
     assert ran(before) == 1
     z = numpy.asarray(x)

@@ -101,7 +101,7 @@ def test_mixed_draws(seed: int) -> None:
     total = 0
     for _ in range(60):
         size = int(rng.choice([1, 2, 3, 5, 8, 13, 40, 700]))
-        before = core.metal_counts()["dispatches"]
+        before = core.gpu_counts()["dispatches"]
         kind = rng.integers(6)
         if kind == 0:
             pair.check("standard_normal", size)
@@ -116,7 +116,7 @@ def test_mixed_draws(seed: int) -> None:
         else:
             name, args, keywords = DRAWS[rng.choice([*DRAWS])]
             pair.check(name, *args, size=size, **keywords)
-        total += core.metal_counts()["dispatches"] - before
+        total += core.gpu_counts()["dispatches"] - before
     assert total > 20
 
 

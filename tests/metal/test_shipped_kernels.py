@@ -13,7 +13,7 @@ from support.driver import needs_host
 from support.paths import EMULATOR
 
 from mxnp._engine import core
-from mxnp._metal import kernels
+from mxnp._gpu import kernels
 
 PRELUDE = core.kernel_prelude().decode()
 

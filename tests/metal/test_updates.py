@@ -13,7 +13,7 @@ from support.metal import needs_metal
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
-from mxnp._metal import updates
+from mxnp._gpu import updates
 
 pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
@@ -265,10 +265,10 @@ def test_long_lines_are_the_processors(
     numpy.add.at(expected, I, v.astype(kind))
     ours, values = mxnp.array(a.astype(kind)), mxnp.array(v.astype(kind))
     mxnp.synchronize()
-    before = core.metal_counts()
+    before = core.gpu_counts()
     ours = ours.at[i].add(values, deterministic=deterministic)
     mxnp.synchronize()
-    after = core.metal_counts()
+    after = core.gpu_counts()
     assert after["dispatches"] - before["dispatches"] <= 1  # the copy
     numpy.testing.assert_array_equal(ours, expected)
 

@@ -130,10 +130,10 @@ def run(
 
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
     """Give what a call gives, and how many kernels ran for it and what it waits for."""
-    before = core.metal_counts()["dispatches"]
+    before = core.gpu_counts()["dispatches"]
     given = call()
     mxnp.synchronize()
-    return given, core.metal_counts()["dispatches"] - before
+    return given, core.gpu_counts()["dispatches"] - before
 
 
 def in_threads(count: int, body: Callable[[int], None]) -> None:

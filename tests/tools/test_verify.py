@@ -187,8 +187,8 @@ def test_a_wrong_kernel_is_found() -> None:
         import mxnp, mxnp._engine.core as _lib
         right = _lib.kernel_prelude()
         wrong = right + b"\\n#define mx_sqrt(x) ((x) * 1.5f)\\n"
-        _lib.use_metal.__globals__["kernel_prelude"] = lambda: wrong
-        _lib.use_metal(0)
+        _lib.use_gpu.__globals__["kernel_prelude"] = lambda: wrong
+        _lib.use_gpu(0)
         x = mxnp.linspace(1, 2, 1000, dtype="f4")
         with mxnp.verify():
             y = x + x
@@ -678,8 +678,8 @@ def test_the_table_of_the_docs() -> None:
     table = text.partition("<!-- bounds:")[2].partition("<!-- end of bounds -->")[0]
     rows = re.findall(r"^\| (\w+) \| [^|]* \| (\d+)(.*?) \|$", table, re.MULTILINE)
     found = {name: int(bound) for name, bound, _ in rows}
-    exact = {name for name, bound in tolerances.METAL.items() if bound == 0}
-    known = tolerances.METAL | tolerances.CANCELLING
+    exact = {name for name, bound in tolerances.GPU.items() if bound == 0}
+    known = tolerances.GPU | tolerances.CANCELLING
     degrees = {"deg2rad", "degrees", "rad2deg", "radians"}
     assert found == {k: v for k, v in known.items() if k not in exact | degrees}
 

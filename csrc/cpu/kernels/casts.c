@@ -18,7 +18,7 @@ static const struct mx_cast_kernels *const tables[] = {
 };
 
 static const uint8_t itemsizes[] = {
-#define DTYPE(name, c_type, msl_type, itemsize, kind) itemsize,
+#define DTYPE(name, c_type, itemsize, kind) itemsize,
 #include "ir/dtypes.def"
 #undef DTYPE
 };

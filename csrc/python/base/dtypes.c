@@ -9,7 +9,7 @@ static int type_numbers[NTYPES] = {
 };
 
 const int dtype_itemsizes[NTYPES] = {
-#define DTYPE(name, c_type, msl_type, itemsize, kind) itemsize,
+#define DTYPE(name, c_type, itemsize, kind) itemsize,
 #include "ir/dtypes.def"
 #undef DTYPE
 };

@@ -20,7 +20,7 @@ static long value_of(enum setting_name name)
 
 bool settings_are_fast(void) { return value_of(SETTING_FAST) != 0; }
 
-enum mx_device settings_device(void) { return (enum mx_device)value_of(SETTING_DEVICE); }
+enum mx_target settings_device(void) { return (enum mx_target)value_of(SETTING_DEVICE); }
 
 bool settings_refuse_doubles(void) { return value_of(SETTING_DOUBLES) == DOUBLES_ARE_REFUSED; }
 

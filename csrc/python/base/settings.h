@@ -12,7 +12,7 @@ enum { DOUBLES_ARE_THE_PROCESSORS, DOUBLES_ARE_REFUSED, DOUBLES_ARE_NARROWED };
 bool settings_are_fast(void);
 
 /* Return the device that operations are recorded for. */
-enum mx_device settings_device(void);
+enum mx_target settings_device(void);
 
 /* Check whether float64 raises an error on a device that does not support it. */
 bool settings_refuse_doubles(void);

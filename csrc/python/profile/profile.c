@@ -17,7 +17,7 @@ struct span *profile_innermost(void) { return innermost; }
 /* The lane in which an operation ran, or the other thing that a row counts. */
 /* clang-format off */
 #define LANES(M)                                                           \
-    M(CPU, "cpu") M(METAL, "metal") M(NUMPY, "numpy") M(RECORD, "record")  \
+    M(CPU, "cpu") M(GPU, "gpu") M(NUMPY, "numpy") M(RECORD, "record")  \
     M(WAIT, "wait") M(CHECK, "check") M(SPARED, "spared")
 /* clang-format on */
 
@@ -42,7 +42,7 @@ struct row {
     int64_t n_fused, fused_nanoseconds; /* calls in a group with others */
     int64_t n_elided;                   /* results that were never in memory */
     int64_t n_large;                    /* calls of NumPy with arrays above the threshold */
-    int64_t n_doubles;                  /* calls with operands that Metal does not support */
+    int64_t n_doubles;                  /* calls with operands that a GPU may not support */
 };
 
 struct event {
@@ -382,7 +382,7 @@ static bool has_doubles(const struct mx_instruction *in)
 void profile_ran(const struct mx_instruction *in)
 {
     const struct mx_cost *cost = &in->cost;
-    struct key key = {.lane = cost->is_on_device ? LANE_METAL : LANE_CPU,
+    struct key key = {.lane = cost->is_on_device ? LANE_GPU : LANE_CPU,
                       .kind = (int)in->kind,
                       .name.text = in->name};
     key.code = Py_XNewRef(call_site_code(in->call_site, &key.instruction));
@@ -460,12 +460,13 @@ static PyObject *row_object(const struct row *row)
         Py_XDECREF(kind);
         return NULL;
     }
-    return Py_BuildValue(
-        "(OisNNLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
-        lane_names[key->lane], kind, name, (long long)row->calls, (long long)row->elements,
-        (long long)row->nanoseconds, (long long)row->bytes_read, (long long)row->bytes_written,
-        (long long)row->n_fused, (long long)row->fused_nanoseconds, (long long)row->n_elided,
-        (long long)row->n_large, (long long)row->n_doubles);
+    return Py_BuildValue("(OisNNLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
+                         key->lane == LANE_GPU ? core->gpu_name() : lane_names[key->lane], kind,
+                         name, (long long)row->calls, (long long)row->elements,
+                         (long long)row->nanoseconds, (long long)row->bytes_read,
+                         (long long)row->bytes_written, (long long)row->n_fused,
+                         (long long)row->fused_nanoseconds, (long long)row->n_elided,
+                         (long long)row->n_large, (long long)row->n_doubles);
 }
 
 static PyObject *profile_rows(PyObject *module, PyObject *unused)

@@ -39,7 +39,7 @@ static PyObject *new_launch(PyObject *prelude, PyObject *source, PyObject *funct
     launch->core.source = PyBytes_AsString(source);
     launch->core.function = PyBytes_AsString(function);
     launch->core.args = launch->args;
-    launch->core.n_args = n ? (int)n : 1; /* Metal binds no nothing */
+    launch->core.n_args = n ? (int)n : 1; /* a driver cannot bind nothing */
     for (size_t i = 0; i < n; i++)
         launch->args[i] = PyLong_AsLongLong(PyTuple_GetItem(args, (Py_ssize_t)i));
     if (PyErr_Occurred())
@@ -53,7 +53,7 @@ static int check(const struct launch *launch)
     if (queue_enter() < 0)
         return -1;
     PyThreadState *saved = PyEval_SaveThread();
-    int status = core->metal_check(&launch->core);
+    int status = core->launch_check(&launch->core);
     PyEval_RestoreThread(saved);
     queue_leave();
     if (status != MX_OK)

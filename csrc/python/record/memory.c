@@ -117,7 +117,7 @@ static bool is_to_be_pooled(PyArrayObject *np_array)
 PyObject *memory_pool(PyObject *np_array)
 {
     PyArrayObject *from = (PyArrayObject *)np_array;
-    if (!core->metal_is_used() || settings_device() == MX_PROCESSOR || !is_to_be_pooled(from))
+    if (!core->gpu_is_used() || settings_device() == MX_PROCESSOR || !is_to_be_pooled(from))
         return np_array;
     PyObject *to = memory_new_array(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
                                     PyArray_STRIDES(from));

@@ -82,8 +82,8 @@ static bool check_doubles(const struct mx_instruction *in)
         if (row != ROW_float64 && row != ROW_complex128)
             continue;
         PyErr_Format(device_type_error,
-                     "%s is not available on device 'metal'; use %s or device 'cpu'",
-                     row == ROW_float64 ? "float64" : "complex128",
+                     "%s is not available on device '%s'; use %s or device 'cpu'",
+                     row == ROW_float64 ? "float64" : "complex128", core->gpu_name(),
                      row == ROW_float64 ? "float32" : "complex64");
         return false;
     }

@@ -1,8 +1,8 @@
 """Updates at indices in order: sorted by element, then one thread for each element.
 
-They are used for elements of 64 bits, for which Metal lacks atomic operations, and for
-floats whose updates must have NumPy's bits. The bridge analyses the key and records the
-checks of its indices before it calls this module.
+They are used for elements of 64 bits, for which a GPU may lack atomic operations, and
+for floats whose updates must have NumPy's bits. The bridge analyses the key and records
+the checks of its indices before it calls this module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
-from mxnp._engine.devices import devices
+from mxnp._engine.devices import GPU, devices
 
 from . import kernels
 from .functions import empty, is_for_device, launch, make_contiguous
@@ -43,7 +43,7 @@ _Indices = tuple[tuple[Any, int, int], ...]  # array, size of the axis, its stri
 
 
 def _expression(op: int, dtype: numpy.dtype[Any], is_truth: bool) -> str:
-    """Return the MSL expression of an update, or "" if it lacks NumPy's bits."""
+    """Return the expression of an update, or "" if it lacks NumPy's bits."""
     row = core.ops()[op]
     if row.name not in _OPERATIONS or (dtype.kind == "c" and row.name == "divide"):
         return ""
@@ -51,7 +51,7 @@ def _expression(op: int, dtype: numpy.dtype[Any], is_truth: bool) -> str:
         return kernels.MULTIPLY_COMPLEX
     if dtype == numpy.float32 and row.name in _SINGLE:
         return _SINGLE[row.name]
-    item = core.metal_types()[dtype.name]
+    item = core.gpu().types[dtype.name]
     return f"mx_cast<{item}>({row.expression})" if is_truth else row.expression
 
 
@@ -176,5 +176,5 @@ def _update(
     return True
 
 
-if "metal" in devices():
+if GPU in devices():
     _bridge.set_device_function(_bridge.UPDATE, _update)

@@ -1,4 +1,4 @@
-"""Recorded forms of draws from NumPy's Philox generator, on a Metal device.
+"""Recorded forms of draws from NumPy's Philox generator, on a GPU.
 
 Each element is a function of its own part of the stream, so a kernel computes all
 elements in parallel. The generator is left in the state in which NumPy leaves it.
@@ -94,7 +94,7 @@ def _name(dtype: Any) -> str:
     return found.name if is_usual else ""
 
 
-@implements(Generator.random, size_rule="any", device="metal")
+@implements(Generator.random, size_rule="any", needs_gpu=True)
 def _random(
     generator: Any, size: Any = None, dtype: Any = numpy.float64, out: Any = None
 ) -> Any:
@@ -104,7 +104,7 @@ def _random(
     return _draw(generator, shape, name, _FLOATS[name])
 
 
-@implements(Generator.integers, size_rule="any", device="metal")
+@implements(Generator.integers, size_rule="any", needs_gpu=True)
 def _integers(
     generator: Any,
     low: Any,
@@ -128,7 +128,7 @@ def _integers(
     return _draw(generator, shape, name, draw)
 
 
-@implements(Generator.bytes, size_rule="any", device="metal")
+@implements(Generator.bytes, size_rule="any", needs_gpu=True)
 def _bytes(generator: Any, length: Any) -> Any:
     if type(length) is not int or length < 1:
         return NotImplemented
@@ -136,7 +136,7 @@ def _bytes(generator: Any, length: Any) -> Any:
     return words if words is NotImplemented else words.tobytes()[:length]
 
 
-@implements(BitGenerator.random_raw, size_rule="any", device="metal")
+@implements(BitGenerator.random_raw, size_rule="any", needs_gpu=True)
 def _random_raw(generator: Any, size: Any = None, output: Any = True) -> Any:
     shape = _shape(size)
     if shape is None or not output:

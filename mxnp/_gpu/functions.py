@@ -1,4 +1,4 @@
-"""Recorded forms of sorts and matrix products, and selection, on a Metal device."""
+"""Recorded forms of sorts and matrix products, and selection, on a GPU."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy._core import _exceptions
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
-from mxnp._engine.devices import devices, get_device
+from mxnp._engine.devices import GPU, devices, get_device
 from mxnp._namespace.recorded_forms import implements
 
 from . import kernels
 
-_SORTED = core.metal_types().keys() - {"complex64", "bfloat16"}
+_SORTED = core.gpu().types.keys() - {"complex64", "bfloat16"}
 _MULTIPLIED = {"float16", "float32", "int32", "uint32"}
 
 _FEW_PRODUCTS = 2**15  # multiplications; NumPy is always faster with fewer
 
-_implements = partial(implements, device="metal")
+_implements = partial(implements, needs_gpu=True)
 
 
 def launch(
@@ -59,11 +59,11 @@ def empty(size: int, dtype: str) -> Any:
 
 
 def is_for_device(*arrays: Any) -> bool:
-    """Return whether "metal" is the device and all operands are nonempty arrays."""
+    """Return whether the GPU is the device and all operands are nonempty arrays."""
     return (
-        get_device() == "metal"
+        get_device() == GPU
         and all(type(a) is ndarray and a.size > 0 and a.dtype.isnative for a in arrays)
-        and core.is_metal_usable()
+        and core.is_gpu_usable()
     )
 
 
@@ -129,7 +129,7 @@ def _argsort(
 def _select(mask: Any, items: Any) -> Any:
     """Return the items that a mask selects, or their flat positions, as one row."""
     dtype = "int64" if items is None else items.dtype.name
-    if not is_for_device(mask) or dtype not in core.metal_types():
+    if not is_for_device(mask) or dtype not in core.gpu().types:
         return NotImplemented
     mask, n = make_contiguous(mask), mask.size
     counts = kernels.count_true(launch, empty, mask, n)
@@ -180,6 +180,6 @@ def _dot(a: Any, b: Any) -> Any:
     return _matmul(a, b) if is_matrix else NotImplemented
 
 
-if "metal" in devices():
+if GPU in devices():
     _bridge.set_device_function(_bridge.MATMUL, _matmul)
     _bridge.set_device_function(_bridge.SELECT, _select)

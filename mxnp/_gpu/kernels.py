@@ -1,4 +1,4 @@
-"""Algorithms of several Metal kernels: sorts, selections, products, random numbers.
+"""Algorithms of several kernels: sorts, selections, products, random numbers.
 
 The functions only plan: they request memory and append dispatches, which run in order.
 Their arrays are contiguous. The caller passes `launch` and `empty`, which use the
@@ -58,15 +58,15 @@ class Empty(Protocol):
         """Return memory."""
 
 
-_THREADS = 256  # of a threadgroup: MX_THREADS of reduce.metal
+_THREADS = 256  # of a threadgroup: MX_THREADS of the prelude
 
-_MSL_TYPES = core.metal_types()
+_TYPES = core.gpu().types
 
 
 @cache
 def _source(name: str, operation: str = "", **types: str) -> str:
     """Return the text of a kernel, preceded by its types and its operation."""
-    lines = [f"typedef {msl_type} {word};\n" for word, msl_type in types.items()]
+    lines = [f"typedef {text} {alias};\n" for alias, text in types.items()]
     return "".join([*lines, operation, core.kernel_text(name)])
 
 
@@ -85,7 +85,7 @@ _GROUP = (_THREADS, 1, 1)
 
 # -- Sorting --------------------------------------------------------------------------
 
-_SHARE = 8  # items per thread: MX_SHARE of sort.metal
+_SHARE = 8  # items per thread: MX_SHARE of sort
 _TILE = _THREADS * _SHARE
 
 
@@ -107,7 +107,7 @@ def _run_lengths(n: int) -> list[int]:
 
 def _sort_source(dtype: str) -> str:
     """Return the text of the kernels that sort items of a dtype."""
-    return _source("sort", mx_item=_MSL_TYPES["uint8" if dtype == "bool" else dtype])
+    return _source("sort", mx_item=_TYPES["uint8" if dtype == "bool" else dtype])
 
 
 def sort(
@@ -159,12 +159,12 @@ def argsort(
 
 # -- Selecting ------------------------------------------------------------------------
 
-_MASK_BLOCK = _THREADS * 16  # elements: MX_MASK_BLOCK of compact.metal
+_MASK_BLOCK = _THREADS * 16  # elements: MX_MASK_BLOCK of compact
 
 
 def _compact_source(dtype: str = "bool") -> str:
     """Return the text of the kernels that select positions, or items of a dtype."""
-    return _source("compact", mx_item=_MSL_TYPES[dtype])
+    return _source("compact", mx_item=_TYPES[dtype])
 
 
 def count_true(launch: Launch, empty: Empty, mask: Array, n: int) -> Array:
@@ -221,7 +221,7 @@ MULTIPLY_COMPLEX = "float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)"
 
 def _operation(expression: str, dtype: str, value_dtype: str) -> str:
     """Return the struct of an operation, an expression in a and b."""
-    item, value = _MSL_TYPES[dtype], _MSL_TYPES[value_dtype]
+    item, value = _TYPES[dtype], _TYPES[value_dtype]
     return (
         "struct mx_update_op {\n"
         f"    static {item} apply({item} a, {value} b) {{ return {expression}; }}\n"
@@ -254,8 +254,8 @@ def update_segments(
     source = _source(
         "segments",
         _operation(expression, dtype, value_dtype),
-        mx_item=_MSL_TYPES[dtype],
-        mx_update_value=_MSL_TYPES[value_dtype],
+        mx_item=_TYPES[dtype],
+        mx_update_value=_TYPES[value_dtype],
     )
     in_order, places = sort_with_places(launch, empty, slots, 1, n, "int64")
     buffers = [(in_order, False), (places, False), (values, False), (target, True)]
@@ -318,11 +318,11 @@ def philox(
 
 # -- Products of matrices -------------------------------------------------------------
 
-_SIDE = 32  # of a tile: MX_SIDE of matmul.metal
+_SIDE = 32  # of a tile: MX_SIDE of matmul
 
 
 def _sum_type(dtype: str) -> str:
-    """Return the MSL type in which products are summed."""
+    """Return the type in which products are summed."""
     if dtype in ("float16", "float32"):
         return "float"
     return "ulong" if dtype in ("int64", "uint64") else "uint"
@@ -349,7 +349,7 @@ def matmul(
     if batch * m * n > 0:
         if k == 0:  # all sums are empty; the kernel needs memory to bind
             a = b = empty(1, dtype)
-        source = _source("matmul", mx_item=_MSL_TYPES[dtype], mx_sum=_sum_type(dtype))
+        source = _source("matmul", mx_item=_TYPES[dtype], mx_sum=_sum_type(dtype))
         args = [m, k, n, 0 if is_one_a else m * k, 0 if is_one_b else k * n]
         grid = (_ceil_divide(n, _SIDE), _ceil_divide(m, _SIDE), batch)
         buffers = [(a, False), (b, False), (result, True)]

@@ -1,0 +1,78 @@
+/* device.c -- devices.def as data, and the device that the process uses. */
+#include "gpu/device.h"
+
+#include "memory/pool.h"
+
+#define DEVICE(name) extern const struct mx_device mx_device_##name;
+#include "gpu/devices.def"
+#undef DEVICE
+
+static const struct mx_device *const devices[] = {
+#define DEVICE(name) &mx_device_##name,
+#include "gpu/devices.def"
+#undef DEVICE
+};
+
+#define N_DEVICES ((int)(sizeof devices / sizeof *devices))
+
+static const struct mx_device *used;
+
+static const struct mx_device *get(int device)
+{
+    return device >= 0 && device < N_DEVICES ? devices[device] : NULL;
+}
+
+static const struct mx_driver *driver_of(int device)
+{
+    const struct mx_device *found = get(device);
+    return found ? found->driver : NULL;
+}
+
+/* -- The C API --------------------------------------------------------------------- */
+
+int mx_device_count(void) { return N_DEVICES; }
+
+const struct mx_device_row *mx_device_get(int device)
+{
+    const struct mx_device *found = get(device);
+    return found ? &found->row : NULL;
+}
+
+const char *mx_device_type_name(int device, int dtype)
+{
+    const struct mx_device *found = get(device);
+    bool is_dtype = dtype >= 0 && dtype < MX_DTYPE_COUNT;
+    const char *name = found && is_dtype ? found->dialect.types[dtype] : NULL;
+    return name ? name : "";
+}
+
+int mx_device_gpu_count(int device)
+{
+    const struct mx_driver *driver = driver_of(device);
+    return driver ? driver->count() : 0;
+}
+
+const char *mx_device_gpu_name(int device, int gpu)
+{
+    const struct mx_driver *driver = driver_of(device);
+    return driver ? driver->gpu_name(gpu) : NULL;
+}
+
+/* -- The device in use ------------------------------------------------------------- */
+
+void mx_device_use(int device)
+{
+    const struct mx_driver *driver = driver_of(device);
+    if (!driver)
+        return;
+    used = get(device);
+    mx_pool_set_forget(driver->free_memory);
+}
+
+const struct mx_device *mx_device_used(void) { return used; }
+
+const char *mx_device_name(void) { return used ? used->row.name : "gpu"; }
+
+bool mx_device_is_usable(void) { return used && used->driver->is_usable(); }
+
+const char *mx_device_type(int dtype) { return used ? used->dialect.types[dtype] : NULL; }
