@@ -12,8 +12,15 @@ from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import NO_VALUE
-from .reductions import FACTOR, argmax, argmin, finish, reduce_by, sum_or_product
+from .reductions import (
+    FACTOR,
+    argmax,
+    argmin,
+    finish,
+    maximum_or_minimum,
+    reduce_by,
+    sum_or_product,
+)
 from .statistics import divide_by_counts, finish_deviation, finish_variance
 
 _add, _multiply = named(numpy.add), named(numpy.multiply)
@@ -33,42 +40,24 @@ def _fill_nan(a: Any, value: float) -> tuple[Any, Any]:
 # -- Sums, extremes and searches -------------------------------------------------------
 
 
-def _sum_or_product(op: ufunc) -> Callable[..., Any]:
-    """Make a function with the parameters of numpy.nansum."""
-    reduce_filled, identity = sum_or_product(op), op.__wrapped__.identity
-
-    def reduce(a: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(a) is not ndarray:
-            return NotImplemented
-        if a.dtype.kind in "fc":
-            a = _fill_nan(a, identity)[1]
-            if a is NotImplemented:
-                return NotImplemented
-        return reduce_filled(a, *args, **kwargs)
-
-    return reduce
+def _reduce_filled(op: ufunc, a: Any, *args: Any) -> Any:
+    """Record a reduction in which the identity replaces NaN."""
+    if type(a) is not ndarray:
+        return NotImplemented
+    if a.dtype.kind in "fc":
+        a = _fill_nan(a, op.__wrapped__.identity)[1]
+    return reduce_by(op, a, *args)
 
 
-def _extreme(op: ufunc) -> Callable[..., Any]:
-    """Make a function with the parameters of numpy.nanmax."""
-
-    def reduce(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = NO_VALUE,
-        where: Any = True,
-    ) -> Any:
-        if type(a) is not ndarray or a.dtype.kind == "b":
-            return NotImplemented
-        result = reduce_by(op, a, axis, None, out, keepdims, initial, where)
-        # NumPy warns if all elements are NaN.
-        if result is NotImplemented or bool(_isnan(result).any()):
-            return NotImplemented
-        return finish(result, out)
-
-    return reduce
+def _reduce_numbers(op: ufunc, a: Any, *args: Any) -> Any:
+    """Record a reduction by fmax or fmin, unless NumPy warns of a result."""
+    if type(a) is not ndarray or a.dtype.kind == "b":
+        return NotImplemented
+    result = reduce_by(op, a, *args)
+    # NumPy warns if all elements are NaN.
+    if result is NotImplemented or bool(_isnan(result).any()):
+        return NotImplemented
+    return result
 
 
 def _search(search: Callable[..., Any], worst: float) -> Callable[..., Any]:
@@ -93,10 +82,10 @@ def _search(search: Callable[..., Any], worst: float) -> Callable[..., Any]:
 
 
 for _original, _implementation in (
-    (numpy.nansum, _sum_or_product(_add)),
-    (numpy.nanprod, _sum_or_product(_multiply)),
-    (numpy.nanmax, _extreme(_fmax)),
-    (numpy.nanmin, _extreme(_fmin)),
+    (numpy.nansum, sum_or_product(_add, _reduce_filled)),
+    (numpy.nanprod, sum_or_product(_multiply, _reduce_filled)),
+    (numpy.nanmax, maximum_or_minimum(_fmax, _reduce_numbers)),
+    (numpy.nanmin, maximum_or_minimum(_fmin, _reduce_numbers)),
     (numpy.nanargmax, _search(argmax, -numpy.inf)),
     (numpy.nanargmin, _search(argmin, numpy.inf)),
 ):

@@ -133,10 +133,12 @@ def reduce_by(
     return result if can_hold(out, result) else NotImplemented
 
 
-def sum_or_product(op: ufunc) -> Callable[..., Any]:
-    """Make a function with the parameters of numpy.sum."""
+def sum_or_product(
+    op: ufunc, reduce: Callable[..., Any] = reduce_by
+) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.sum, which calls `reduce`."""
 
-    def reduce(
+    def reduction(
         a: Any,
         axis: Any = None,
         dtype: Any = None,
@@ -145,16 +147,18 @@ def sum_or_product(op: ufunc) -> Callable[..., Any]:
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
-        result = reduce_by(op, a, axis, dtype, out, keepdims, initial, where)
+        result = reduce(op, a, axis, dtype, out, keepdims, initial, where)
         return finish(result, out)
 
-    return reduce
+    return reduction
 
 
-def maximum_or_minimum(op: ufunc) -> Callable[..., Any]:
-    """Make a function with the parameters of numpy.max."""
+def maximum_or_minimum(
+    op: ufunc, reduce: Callable[..., Any] = reduce_by
+) -> Callable[..., Any]:
+    """Make a function with the parameters of numpy.max, which calls `reduce`."""
 
-    def reduce(
+    def reduction(
         a: Any,
         axis: Any = None,
         out: Any = None,
@@ -162,16 +166,16 @@ def maximum_or_minimum(op: ufunc) -> Callable[..., Any]:
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
-        result = reduce_by(op, a, axis, None, out, keepdims, initial, where)
+        result = reduce(op, a, axis, None, out, keepdims, initial, where)
         return finish(result, out)
 
-    return reduce
+    return reduction
 
 
 def _any_or_all(op: ufunc) -> Callable[..., Any]:
     """Make a function with the parameters of numpy.any."""
 
-    def reduce(
+    def reduction(
         a: Any,
         axis: Any = None,
         out: Any = None,
@@ -182,7 +186,7 @@ def _any_or_all(op: ufunc) -> Callable[..., Any]:
         result = reduce_by(op, a, axis, None, out, keepdims, where=where)
         return finish(result, out)
 
-    return reduce
+    return reduction
 
 
 def _implement(name: str, implementation: Callable[..., Any]) -> None:
