@@ -195,6 +195,6 @@ _name_like(RandomState, _random.RandomState)
 __path__: list[str] = []  # a package in NumPy, whose modules are mirrored
 _mirror.populate(_sys.modules[__name__], _numpy.random)
 for _name in _random.__all__:
-    _function = _mirror.cross(getattr(_random, _name), "numpy.random")
+    _function = _mirror.find_counterpart(getattr(_random, _name), "numpy.random")
     if isinstance(_function, _Function):
         _function.is_maker = True

@@ -8,8 +8,8 @@ from typing import Any
 from mxnp._bridge import Function, Method
 
 
-def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
-    """Return the counterpart of a method or attribute, for the class named `owner`."""
+def make_counterpart(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
+    """Make the counterpart of a method or attribute, for the class named `owner`."""
     if callable(member):
         method = Method(member, adopts=adopts)
         method.__name__, method.__doc__ = name, member.__doc__
@@ -24,7 +24,7 @@ def crossed(name: str, member: Any, owner: str, adopts: bool = True) -> Any:
 def attribute(
     member: Any, get: Callable[..., Any] | None = None, adopts: bool = True
 ) -> property:
-    """Return the counterpart of an attribute. If `get` is given, it is the getter."""
+    """Make the counterpart of an attribute. If `get` is given, it is the getter."""
     verbs = [getattr(member, f"__{verb}__", None) for verb in ("get", "set", "delete")]
     accessors = [verb and Function(verb, adopts=adopts) for verb in verbs]
     for each in filter(None, accessors):
@@ -60,4 +60,5 @@ def add_members(
     for name, member in vars(original).items():
         if name not in excluded:
             adopts = name not in not_adopted
-            setattr(cls, name, crossed(name, member, cls.__name__, adopts=adopts))
+            counterpart = make_counterpart(name, member, cls.__name__, adopts)
+            setattr(cls, name, counterpart)

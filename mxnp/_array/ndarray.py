@@ -89,12 +89,12 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # For subclasses that ArrayType creates, `cls` is the subclass.
         kind = numpy.ndarray if cls is ndarray else cls
-        made = numpy.ndarray.__new__(
+        array = numpy.ndarray.__new__(
             cast("type[numpy.ndarray[Any, Any]]", kind),
             *unwrap(args),
             **{name: unwrap(value) for name, value in kwargs.items()},
         )
-        return wrap(made)
+        return wrap(array)
 
     def __class_getitem__(cls, item: Any) -> Any:
         """Return ``ndarray[shape, dtype]``, for type annotations."""

@@ -15,7 +15,7 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
-from mxnp._namespace.mirror import cross
+from mxnp._namespace.mirror import find_counterpart
 
 from .standard import extend
 
@@ -128,9 +128,9 @@ _EMPTY = numpy.empty(0)
 
 for _name in (*_CREATORS, "geomspace", "identity", "logspace", "tri"):
     if not _name.endswith("_like"):
-        _maker: Any = cross(getattr(numpy, _name), "numpy")
+        _maker: Any = find_counterpart(getattr(numpy, _name))
         _maker.is_maker = True
-_array: Any = cross(numpy.array, "numpy")
+_array: Any = find_counterpart(numpy.array)
 _array.is_maker = True
 
 if GPU in devices():

@@ -17,7 +17,7 @@ from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
-from mxnp._namespace.mirror import cross
+from mxnp._namespace.mirror import find_counterpart
 
 __all__ = ["STANDARD", "argsort", "extend", "populate"]
 
@@ -182,7 +182,7 @@ def extend(
     def choose(*args: Any, **kwargs: Any) -> Any:
         return extension if accepts(args, kwargs) else original
 
-    counterpart = cross(original, "numpy")
+    counterpart = find_counterpart(original)
     counterpart.choose = choose
     if signature and not isinstance(original, numpy.ufunc):
         annotated = inspect.signature(extension)

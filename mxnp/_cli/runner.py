@@ -152,7 +152,7 @@ def _is_numpy_module(module: object) -> bool:
 @cache
 def _counterpart(found: types.ModuleType) -> types.ModuleType:
     """Return mxnp's module for a public module of NumPy, or else the module itself."""
-    ours: types.ModuleType = mirror.cross(found, "numpy")
+    ours: types.ModuleType = mirror.find_counterpart(found)
     return ours
 
 

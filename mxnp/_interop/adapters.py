@@ -16,7 +16,7 @@ from mxnp._array import pickles
 from mxnp._array.ndarray import ndarray
 from mxnp._bridge import Function, Method
 from mxnp._engine.core import core_version, get_num_threads, set_num_threads
-from mxnp._namespace.mirror import original_of
+from mxnp._namespace.mirror import find_original
 
 _waiting: dict[str, Callable[[ModuleType], None]] = {}
 
@@ -135,7 +135,7 @@ def _adapt_numba_stencils(stencil: Any) -> None:
 def _returning_numpy(get: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(get)
     def get_value(self: Any, name: Any) -> Any:
-        return original_of(get(self, name))
+        return find_original(get(self, name))
 
     return get_value
 

@@ -215,9 +215,9 @@ def metal_kernel(
 # -- Arrays ---------------------------------------------------------------------------
 
 
-def _check_number(what: str, given: Sequence[Any], names: Sequence[str]) -> None:
-    if len(given) != len(names):
-        raise ValueError(f"{what} must have {len(names)} items, but has {len(given)}")
+def _check_number(what: str, items: Sequence[Any], names: Sequence[str]) -> None:
+    if len(items) != len(names):
+        raise ValueError(f"{what} must have {len(names)} items, but has {len(items)}")
 
 
 def _three(what: str, sizes: Sequence[int]) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import ufunc
 from mxnp._bridge import Function, Method, name_like
 
-from .mirror import crossed_function, replace
+from .mirror import replace, wrap_function
 
 
 class vectorize(numpy.vectorize):  # noqa: N801
@@ -195,7 +195,7 @@ def _wrap_callback(function: Any) -> Any:
 
 for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
     _function = getattr(numpy, _name)
-    replace(_function, crossed_function(_function, "numpy", FunctionWithCallback))
+    replace(_function, wrap_function(_function, "numpy", FunctionWithCallback))
 
 
 class NpzFile(numpy.lib.npyio.NpzFile):

@@ -38,7 +38,7 @@ def replace(original: Any, counterpart: Any) -> None:
     _counterparts[original] = counterpart
 
 
-def cross(value: Any, module: str) -> Any:
+def find_counterpart(value: Any, module: str = "numpy") -> Any:
     """Return the counterpart of an object that is in the named module of NumPy."""
     if isinstance(value, numpy.ndarray):
         return wrap(value)
@@ -53,12 +53,12 @@ def cross(value: Any, module: str) -> Any:
     if isinstance(value, numpy.ufunc):
         return named(value)
     if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
-        wrapper = _counterparts[value] = crossed_function(value, module)
+        wrapper = _counterparts[value] = wrap_function(value, module)
         return wrapper
     return value
 
 
-def crossed_function(
+def wrap_function(
     original: Any, module: str, kind: type[Function] | None = None
 ) -> Function:
     """Wrap a NumPy function. The wrapper binds as a method if the original does."""
@@ -74,7 +74,7 @@ def crossed_function(
     return wrapper
 
 
-def original_of(value: Any) -> Any:
+def find_original(value: Any) -> Any:
     """Return the NumPy object behind a module, function, class or array of mxnp."""
     if isinstance(value, types.ModuleType):
         top, dot, rest = value.__name__.partition(".")
@@ -129,7 +129,7 @@ def populate(
     later = later or {}
     for name, value in list(vars(original).items()):
         if name[0] != "_" and not isinstance(value, types.ModuleType):
-            names.setdefault(name, cross(value, original.__name__))
+            names.setdefault(name, find_counterpart(value, original.__name__))
     if hasattr(original, "__all__"):
         names.setdefault("__all__", list(original.__all__))
     names["__getattr__"] = Lookup(module, original, _found, later)
@@ -142,10 +142,10 @@ def _found(module: types.ModuleType, name: str, value: Any) -> Any:
     """Return the counterpart of a member that was looked up; cache it if a module."""
     if name[:2] == "__":
         return value
-    crossed = cross(value, module.__name__)
-    if isinstance(crossed, types.ModuleType) and crossed is not value:
-        setattr(module, name, crossed)
-    return crossed
+    counterpart = find_counterpart(value, module.__name__)
+    if isinstance(counterpart, types.ModuleType) and counterpart is not value:
+        setattr(module, name, counterpart)
+    return counterpart
 
 
 class Finder:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from mxnp._bridge import Function
 from mxnp._engine.devices import GPU, devices
 
-from .mirror import cross
+from .mirror import find_counterpart
 
 SizeRule = Literal["arrays", "shape", "range", "any"]
 _SIZE_RULES: dict[SizeRule, str] = {
@@ -95,5 +95,5 @@ def _counterpart(original: Any) -> Any:
     """Return the mxnp function or method that replaces one of NumPy's."""
     owner = getattr(original, "__objclass__", None)
     if owner is None:
-        return cross(original, "numpy")
-    return vars(cross(owner, "numpy"))[original.__name__]
+        return find_counterpart(original)
+    return vars(find_counterpart(owner))[original.__name__]

@@ -247,18 +247,18 @@ def _histogram(
         return NotImplemented
     a, table = a.ravel(), _bridge.wrap(edges)
     low, high = edges[0], edges[-1]
-    # As in NumPy, rounding may put an element into a bin next to its own, which the
-    # edges of that bin show.
-    places = ((a - low) / (high - low) * bins).astype(numpy.intp)
-    places = places - (places == bins)
-    begins = _bridge.take(table, places, CLAMP)
-    ends = _bridge.take(table, places + 1, CLAMP)
+    # Rounding may put an element into a bin next to its own. As in NumPy, a comparison
+    # with the edges of the bin corrects this.
+    bin_numbers = ((a - low) / (high - low) * bins).astype(numpy.intp)
+    bin_numbers = bin_numbers - (bin_numbers == bins)
+    begins = _bridge.take(table, bin_numbers, CLAMP)
+    ends = _bridge.take(table, bin_numbers + 1, CLAMP)
     if begins is NotImplemented or ends is NotImplemented:
         return NotImplemented
-    places = places - (a < begins) + ((a >= ends) & (places != bins - 1))
+    bin_numbers = bin_numbers - (a < begins) + ((a >= ends) & (bin_numbers != bins - 1))
     if range is not None:
-        places = _bridge.select((a >= low) & (a <= high), places, bins)
-    counts = _bincount(places, minlength=bins)
+        bin_numbers = _bridge.select((a >= low) & (a <= high), bin_numbers, bins)
+    counts = _bincount(bin_numbers, minlength=bins)
     return NotImplemented if counts is NotImplemented else (counts[:bins], table)
 
 

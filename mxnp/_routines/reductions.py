@@ -11,7 +11,7 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._engine.devices import may_use_gpu
-from mxnp._namespace.mirror import cross
+from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import implements
 
 from .arguments import NO_VALUE, find_axes, find_axis, is_omitted, read_keepdims
@@ -62,14 +62,14 @@ def is_bfloat16(dtype: numpy.dtype[Any]) -> bool:
     return dtype.name == "bfloat16" and _bridge.has_dtype(dtype.num)
 
 
-def _find_result_dtype(op: ufunc, given: numpy.dtype[Any]) -> numpy.dtype[Any]:
+def _find_result_dtype(op: ufunc, dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
     """Return the dtype of NumPy's result for elements of a dtype."""
     if op in (_logical_or, _logical_and):
         return numpy.dtype(bool)
-    if op in (_add, _multiply) and given.kind in "bui" and given.itemsize <= 8:
-        wide = _UNSIGNED_LONG if given.kind == "u" else _LONG
-        return wide if given.itemsize < wide.itemsize else given
-    return given
+    if op in (_add, _multiply) and dtype.kind in "bui" and dtype.itemsize <= 8:
+        wide = _UNSIGNED_LONG if dtype.kind == "u" else _LONG
+        return wide if dtype.itemsize < wide.itemsize else dtype
+    return dtype
 
 
 def _select_where(op: ufunc, a: Any, where: Any, initial: Any) -> Any:
@@ -264,7 +264,7 @@ def _search(is_least: bool) -> Callable[..., Any]:
     return search
 
 
-_moveaxis = cross(numpy.moveaxis, "numpy")
+_moveaxis = find_counterpart(numpy.moveaxis)
 argmax, argmin = _search(is_least=False), _search(is_least=True)
 _implement("argmax", argmax)
 _implement("argmin", argmin)

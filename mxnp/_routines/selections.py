@@ -29,32 +29,32 @@ def _flatnonzero(a: Any) -> Any:
     return _bridge.places(_truth(a))
 
 
-def _coordinates(places: Any, out: Any, shape: tuple[int, ...]) -> None:
+def _coordinates(positions: Any, out: Any, shape: tuple[int, ...]) -> None:
     """Write the coordinates of flat positions in an array to the rows of `out`."""
     for axis in range(len(shape) - 1, 0, -1):
-        above = places // shape[axis]
-        out[axis] = places - above * shape[axis]
-        places = above
-    out[0] = places
+        rows = positions // shape[axis]
+        out[axis] = positions - rows * shape[axis]
+        positions = rows
+    out[0] = positions
 
 
 @implements(numpy.nonzero, numpy.ndarray.nonzero)
 def _nonzero(a: Any) -> Any:
-    places = _flatnonzero(a)
-    if places is NotImplemented or a.ndim == 1:
-        return places if places is NotImplemented else (places,)
-    out = _bridge.empty((places.size, a.ndim), places.dtype.num)
-    _coordinates(places, out.T, a.shape)
+    positions = _flatnonzero(a)
+    if positions is NotImplemented or a.ndim == 1:
+        return positions if positions is NotImplemented else (positions,)
+    out = _bridge.empty((positions.size, a.ndim), positions.dtype.num)
+    _coordinates(positions, out.T, a.shape)
     return tuple(out[:, axis] for axis in range(a.ndim))
 
 
 @implements(numpy.argwhere)
 def _argwhere(a: Any) -> Any:
-    places = _flatnonzero(a)
-    if places is NotImplemented:
-        return places
-    out = _bridge.empty((a.ndim, places.size), places.dtype.num)
-    _coordinates(places, out, a.shape)
+    positions = _flatnonzero(a)
+    if positions is NotImplemented:
+        return positions
+    out = _bridge.empty((a.ndim, positions.size), positions.dtype.num)
+    _coordinates(positions, out, a.shape)
     return out.T
 
 
@@ -85,13 +85,13 @@ def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
     if not _is_writable(arr) or not _is_mask_of(mask, arr) or type(vals) is not ndarray:
         return NotImplemented
-    places = _bridge.places(mask)
-    if places is NotImplemented or vals.size == 0:
+    positions = _bridge.places(mask)
+    if positions is NotImplemented or vals.size == 0:
         return NotImplemented
     vals = vals.ravel()
-    if vals.size < places.size:
-        vals = vals.take(numpy.arange(places.size), mode="wrap")
-    arr.reshape(-1)[places] = vals[: places.size]
+    if vals.size < positions.size:
+        vals = vals.take(numpy.arange(positions.size), mode="wrap")
+    arr.reshape(-1)[positions] = vals[: positions.size]
     return None
 
 

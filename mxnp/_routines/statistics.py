@@ -21,11 +21,11 @@ _logical_or = named(numpy.logical_or)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 
 
-def _mean_dtype(given: numpy.dtype[Any]) -> numpy.dtype[Any]:
+def _mean_dtype(dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
     """Return the dtype in which NumPy sums the elements for a mean."""
-    if given.kind in "bui":
+    if dtype.kind in "bui":
         return numpy.dtype(numpy.float64)
-    return numpy.dtype(numpy.float32) if given == numpy.float16 else given
+    return numpy.dtype(numpy.float32) if dtype == numpy.float16 else dtype
 
 
 def _count_elements(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
