@@ -117,8 +117,8 @@ int mx_usable_thread_count(void);
 
 /* One row of gpu/devices.def: a kind of GPU. */
 struct mx_device_row {
-    const char *name;   /* in programs: "metal" */
-    const char *title;  /* in messages: "Metal" */
+    const char *name;   /* in programs, in lower case */
+    const char *title;  /* in messages */
     const char *suffix; /* of the kernel sources, which are in the folder of this name */
 };
 

@@ -130,6 +130,7 @@ static const struct mx_recorder recorder = {
     .compact_free = mx_compact_free,
     .gpu_is_used = mx_gpu_is_used,
     .gpu_name = mx_device_name,
+    .gpu_supports = mx_device_supports,
     .launch_check = mx_launch_check,
     .op_get = mx_op_get,
     .error_message = mx_error_message,

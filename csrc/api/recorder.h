@@ -52,6 +52,7 @@ struct mx_recorder {
     void (*compact_free)(struct mx_compaction *c);
     int (*gpu_is_used)(void);
     const char *(*gpu_name)(void);
+    bool (*gpu_supports)(int dtype);
     int (*launch_check)(const struct mx_launch *launch);
     const struct mx_op_row *(*op_get)(int op);
     const char *(*error_message)(void);

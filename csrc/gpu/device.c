@@ -76,3 +76,5 @@ const char *mx_device_name(void) { return used ? used->row.name : "gpu"; }
 bool mx_device_is_usable(void) { return used && used->driver->is_usable(); }
 
 const char *mx_device_type(int dtype) { return used ? used->dialect.types[dtype] : NULL; }
+
+bool mx_device_supports(int dtype) { return mx_device_type(dtype) != NULL; }

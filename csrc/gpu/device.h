@@ -106,8 +106,9 @@ struct mx_device {
 void mx_device_use(int device);
 
 const struct mx_device *mx_device_used(void); /* NULL: none */
-const char *mx_device_name(void);             /* "metal"; "gpu" if there is none */
+const char *mx_device_name(void);             /* of its row; "gpu" if there is none */
 bool mx_device_is_usable(void);               /* whether kernels can run on it now */
 
 /* Name of a dtype in the language of the device in use; NULL: unsupported. */
 const char *mx_device_type(int dtype);
+bool mx_device_supports(int dtype);

@@ -18,7 +18,7 @@ static bool is_exact_enough(int op, char kind)
 bool mx_steps_supports(const struct mx_instruction *in)
 {
     for (int k = 0; k < mx_operand_count(in); k++)
-        if (!mx_device_type(in->operands[k].dtype))
+        if (!mx_device_supports(in->operands[k].dtype))
             return false;
     switch (in->kind) {
     case MX_MAP:

@@ -317,8 +317,8 @@ def _make_method(op: Any) -> Callable[..., ndarray]:
             Without effect.
         deterministic : bool, optional
             Whether floats at repeated indices are updated in the order of the values on
-            device "metal" too. The updates are sorted. If that is slow, or would not
-            return NumPy's bits, they run on the processor.
+            a GPU too. The updates are sorted. If that is slow, or would not return
+            NumPy's bits, they run on the processor.
 
         Returns
         -------

@@ -19,7 +19,7 @@ def devices() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        "cpu" and, on machines with a GPU that Metal supports, "metal".
+        "cpu" and, on machines with a GPU that this build supports, its name: "metal".
 
     Examples
     --------

@@ -247,6 +247,36 @@ def test_c_functions_are_named_after_their_file(path):
         assert any(f"{name}_".startswith(f"{prefix}_") for prefix in prefixes), name
 
 
+# -- Kinds of GPU ---------------------------------------------------------------------
+
+# Files that may name a kind of GPU. All others take names and limits from its row.
+NAMES_A_GPU = (
+    "csrc/metal/",
+    "csrc/gpu/devices.def",  # the list of kinds
+    "mxnp/_metal/",
+    "mxnp/__init__.py",  # exports metal_kernel
+    "mxnp/_engine/devices.py",  # the docstrings list the names
+    "mxnp/_profiler/model.py",  # a public field has the name
+    "mxnp/_profiler/html.py",  # its colour
+    "mxnp/_verify/tolerances.py",  # cites the specification of the language
+)
+
+
+def test_only_its_own_files_name_a_gpu():
+    kinds = re.findall(
+        r"^DEVICE\((\w+)\)", (CSRC / "gpu" / "devices.def").read_text(), re.M
+    )
+    assert kinds
+    naming = {
+        path.relative_to(ROOT).as_posix()
+        for path in [*SOURCES, *MODULES]
+        if re.search("|".join(kinds), path.read_text(), re.IGNORECASE)
+    }
+    assert not {name for name in naming if not name.startswith(NAMES_A_GPU)}
+    for allowed in NAMES_A_GPU:
+        assert any(name.startswith(allowed) for name in naming), allowed
+
+
 def test_the_rules_name_no_folder_that_is_gone():
     assert {name.partition(".")[0] for name in NAMES} >= ALLOWED.keys()
     assert {folder_of(path) for path in SOURCES} == C.keys()

@@ -44,7 +44,7 @@ static PyObject *set_device_function(PyObject *module, PyObject *args)
 
 PyMethodDef device_methods[] = {
     {"set_device_function", set_device_function, METH_VARARGS,
-     "set_device_function(name, function)\n--\n\nCall this function first if \"metal\" is the "
+     "set_device_function(name, function)\n--\n\nCall this function first if the GPU is the "
      "device. It may return NotImplemented."},
     {NULL, NULL, 0, NULL},
 };

@@ -109,13 +109,13 @@ static int record_scatter(const struct index *index, const struct source *value,
 }
 
 /* -- On a device ------------------------------------------------------------------- *
- * Elements that Metal has no atomic operations for, and those to be updated in order, are
- * sorted by their places: see _metal/updates.py. */
+ * Updates of elements for which a GPU may lack atomic operations, and updates in order, are
+ * sorted by element: see mxnp/_gpu/updates.py. */
 
 static bool is_for_device(PyObject *a, const struct update *update)
 {
     int code = dtype_row(PyArray_TYPE(np_array_of(a)));
-    if (code == ROW_float64 || code == ROW_complex128) /* which Metal has not */
+    if (!core->gpu_supports(code))
         return false;
     return update->kind != MX_SET && (update->in_order || dtype_itemsizes[code] == 8) &&
            update->row == code && device_has(DEVICE_UPDATE) &&

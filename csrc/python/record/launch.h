@@ -1,4 +1,4 @@
-/* launch.h -- kernels that a program passes to metal_kernel. */
+/* launch.h -- kernels whose text the program provides. */
 #pragma once
 #include "python/base/numpy.h"
 

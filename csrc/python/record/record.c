@@ -79,7 +79,8 @@ static bool check_doubles(const struct mx_instruction *in)
 {
     for (int k = 0; k < mx_operand_count(in); k++) {
         int row = in->operands[k].dtype;
-        if (row != ROW_float64 && row != ROW_complex128)
+        bool is_double = row == ROW_float64 || row == ROW_complex128;
+        if (!is_double || core->gpu_supports(row))
             continue;
         PyErr_Format(device_type_error,
                      "%s is not available on device '%s'; use %s or device 'cpu'",
