@@ -364,7 +364,7 @@ def test_last_flush_says_what_ran():
     assert group.temporaries == 2
     assert (group.bytes_read, group.bytes_written) == (size, size)
     assert 1 <= group.threads <= mxnp.get_num_threads()
-    assert 0 < group.seconds < 60
+    assert group.seconds > 0
     assert float(y[0, 0]) == 1.0
     assert core.last_flush() == [group]  # reading ran nothing
 

@@ -406,7 +406,7 @@ MATRIX = [
 ]
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "dtype", "nan", "spread"), MATRIX)
 def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
     rng = numpy.random.default_rng(len(name))
@@ -485,7 +485,7 @@ def assert_same_bits(ours: Any, theirs: numpy.ndarray) -> None:
             numpy.testing.assert_array_equal(*map(numpy.signbit, (a[known], b[known])))
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "dtype", "nan", "spread"), ORDERED_MATRIX)
 def test_updates_in_order(name: str, dtype: str, nan: str, spread: str) -> None:
     n, slots = 3000, 3 if spread == "contended" else 2500

@@ -504,7 +504,7 @@ if __name__ == "__main__":
     any(name.startswith("MXNP_") for name in os.environ),
     reason="takes long: once is enough",
 )
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(900)
 def test_cluster_of_processes(tmp_path):
     """Chunks go between workers and to disk; a worker keeps to its threads and memory."""
     script = tmp_path / "cluster.py"
@@ -513,7 +513,7 @@ def test_cluster_of_processes(tmp_path):
         [sys.executable, script],
         capture_output=True,
         text=True,
-        timeout=220,
+        timeout=800,
         cwd=tmp_path,
     )
     assert ran.stdout.splitlines() == [

@@ -147,7 +147,7 @@ print(float(more[0]))
 
 ## a thread that goes on
 def work():
-    time.sleep(0.1)
+    threading.main_thread().join()
     for n in range(20):
         a = np.sqrt(x * n) + 1
     print(float(a[-1]))

@@ -34,7 +34,7 @@ def run(folder: Path, *command: str, **options: object) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
         env={
             **{k: v for k, v in os.environ.items() if k[:5] != "MXNP_"},
             "HOME": str(folder),
@@ -178,7 +178,7 @@ def test_the_page_names_every_variable():
     )
     read = set(
         re.findall(
-            r'(?:environ\.get|getenv|_listed|read_environment)\("(MXNP_\w+)"', code
+            r'(?:environ\.get|getenv|_path_variable|read_environment)\("(MXNP_\w+)"', code
         )
     )
     table = PAGE.partition("## Environment variables")[2].partition("\n## ")[0]

@@ -233,9 +233,9 @@ LENDING = """
     from mxnp._bridge import pending
 
     def record():
-        while not over.is_set():
+        waiting.append(w + 1)
+        while not over.wait(1e-4):
             waiting.append(w + 1)
-            over.wait(1e-4)
 
     x, w = np.linspace(0, 1, 200_000), np.linspace(0, 1, 20_000)
     np.synchronize()

@@ -32,10 +32,11 @@ CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("MXNP_")}
 each_page = pytest.mark.parametrize(
     "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
 )
+NEEDS_DASK = [pytest.mark.slow, pytest.mark.needs("dask")]
 with_code = pytest.mark.parametrize(
     "page",
     [
-        page
+        pytest.param(page, marks=NEEDS_DASK if page.name == "scaling.md" else ())
         for page in PAGES
         if any(block.word in ("python", "sh") for block in code_blocks.blocks(page))
     ],

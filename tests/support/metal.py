@@ -103,7 +103,7 @@ def no_reports() -> Iterator[None]:
 
 
 def run(
-    program: str, *, error: str = "", timeout: float = 120, **environment: str | None
+    program: str, *, error: str = "", timeout: float = 300, **environment: str | None
 ) -> str:
     """
     Run a program in a process of its own; give what it printed.

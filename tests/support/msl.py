@@ -214,7 +214,7 @@ class Engine:
             entry(ctypes.byref(thread))
 
         self.sent = {}
-        self.barrier = threading.Barrier(len(threads), timeout=20)
+        self.barrier = threading.Barrier(len(threads), timeout=300)
         workers = [threading.Thread(target=run_one, args=(t,)) for t in threads]
         for worker in workers:
             worker.start()

@@ -24,7 +24,7 @@ class End(NamedTuple):
     err: str
 
 
-def end_of(*command: Any, seconds: float = 60, **environment: str) -> End:
+def end_of(*command: Any, seconds: float = 300, **environment: str) -> End:
     """
     Run Python with these arguments until it ends, and its children with it.
 

@@ -225,6 +225,8 @@ def test_what_a_page_does_not_tell_is_refused(args, complaint, tmp_path, capsys)
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.needs("matplotlib")
+@pytest.mark.slow
 def test_other_pages_are_refused(tmp_path, capsys):
     path = tmp_path / "other.md"
     path.write_text("# Title\n\n| a | b |\n|---|---|\n| c | d |\n")
