@@ -178,7 +178,8 @@ def test_the_page_names_every_variable():
     )
     read = set(
         re.findall(
-            r'(?:environ\.get|getenv|_path_variable|read_environment)\("(MXNP_\w+)"', code
+            r'(?:environ\.get|getenv|_path_variable|read_environment)\("(MXNP_\w+)"',
+            code,
         )
     )
     table = PAGE.partition("## Environment variables")[2].partition("\n## ")[0]
