@@ -261,7 +261,11 @@ def kept_results(search: Search) -> Iterator[Finding]:
         yield search.finding(
             "kept result",
             node,
-            (calls, f"results, {figures.nbytes(written)} written", seconds),
+            (
+                calls,
+                f"result{'s' * (calls > 1)}, {figures.nbytes(written)} written",
+                seconds,
+            ),
             f"`{node.targets[0].id}` still holds the result when the operations that "
             "use it run, so it is written to memory.",
             rewrite,

@@ -1,6 +1,6 @@
-"""Benchmarks: mxnp against NumPy and other array packages, in one run.
+"""Benchmarks of mxnp against NumPy and other array packages.
 
-``python -m mxnp.bench --help`` tells how they are run. A suite is a list of cases
-(`mxnp.bench.suites`), a case runs on several peers (`mxnp.bench.peers`), and a run
-gives a report (`mxnp.bench.report`), shown as a table, pictures, JSON or Markdown.
+``python -m mxnp.bench --help`` describes the command. A suite is a list of cases
+(`mxnp.bench.suites`). Each case runs on several peers (`mxnp.bench.peers`). The result
+is a report (`mxnp.bench.report`), shown as tables, charts, JSON or Markdown.
 """

@@ -1,4 +1,4 @@
-"""The command line: ``python -m mxnp.bench [options] [suite ...]``."""
+"""The command ``python -m mxnp.bench [options] [suite ...]``."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .peers import PEERS, Peer, start
 from .report import Report, Row, read_json, size_text
 
 _NAME = "python -m mxnp.bench"
-ALLOWANCE = 3.0  # seconds for a case, unless the smallest number of rounds needs more
+ALLOWANCE = 3.0  # seconds for a case; `MIN_ROUNDS` rounds may take longer
 QUICK_ALLOWANCE = 0.03
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    Run the command line.
+    Run the command.
 
     Parameters
     ----------
     args : sequence of str, optional
-        By default ``sys.argv``'s.
+        The arguments, by default those of ``sys.argv``.
 
     Returns
     -------
     int
-        The exit status: 1 if a result was wrong or a peer failed.
+        The exit status: 1 if a result was wrong or a peer failed, else 0.
     """
     args = sys.argv[1:] if args is None else args
     parser = _parser()
@@ -47,67 +47,77 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     for package, use in _needed(options).items():
         if importlib.util.find_spec(package) is None:
-            parser.error(f"{use} needs {package}: pip install {package}")
+            parser.error(f"{use} requires {package}: pip install {package}")
     if options.read:
         try:
-            report = _read(options)
+            report = _read_report(options)
         except (OSError, ValueError) as error:
             parser.error(str(error))
     else:
         try:
-            chosen = _cases(options)
+            cases = _select_cases(options)
         except ValueError as error:
             parser.error(str(error))
-        report = _run(chosen, options, [_NAME, *args])
-    _give(report, options)
+        report = _run(cases, options, [_NAME, *args])
+    _show(report, options)
     return 1 if report.failures() else 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=_NAME,
-        description="Time mxnp against NumPy, and against numexpr, JAX and torch where "
+        description="Time mxnp against NumPy, and against numexpr, JAX and torch if "
         "they are installed. Every result is compared with NumPy's before it is timed.",
     )
     add = parser.add_argument
-    add("suites", nargs="*", metavar="suite", help="what to run; by default all")
-    add("--list", action="store_true", help="print suites and peers, and exit")
+    add("suites", nargs="*", metavar="suite", help="suites to run (default: all)")
+    add("--list", action="store_true", help="print the suites and peers, and exit")
     add(
-        "-k", dest="word", default="", help="run the cases with this text in their name"
+        "-k",
+        dest="text",
+        metavar="TEXT",
+        default="",
+        help="run only the cases whose name contains TEXT",
     )
     add("--sizes", type=_sizes, metavar="N,N", help="numbers of elements: 1e4,1e6")
     add(
         "--peers",
         type=_peers,
         metavar="A,B",
-        help="beside NumPy and mxnp; by default all",
+        help="peers besides NumPy and mxnp (default: all that are installed)",
     )
     add(
         "--threads",
         type=_count,
         metavar="N",
-        help="for every peer; by default mxnp's own",
+        help="number of threads of each peer (default: mxnp's number of threads)",
     )
     add(
         "--quick",
         action="store_true",
-        help="small sizes and few rounds, for a first look",
+        help="use small sizes and few rounds, for a first impression",
     )
-    add("--time-budget", type=float, metavar="S", help="seconds for all, about")
+    add(
+        "--time-budget",
+        type=float,
+        metavar="SECONDS",
+        help="approximate time of the whole run",
+    )
     add(
         "--above",
         type=float,
         metavar="RATIO",
         help="list the cases that take mxnp more than RATIO times NumPy's time",
     )
-    add("--json", type=Path, metavar="FILE", help="write all figures to a file")
-    add("--markdown", type=Path, metavar="FILE", help="write a page")
+    add("--json", type=Path, metavar="FILE", help="write the whole report as JSON")
+    add("--markdown", type=Path, metavar="FILE", help="write the report as a page")
     add("--plot", type=Path, metavar="FILE", help="draw a chart for each suite")
     add(
         "--read",
         type=Path,
         metavar="FILE",
-        help="run nothing: take a --json of before, or for --plot a --markdown",
+        help="run nothing, and read the report from a --json file, or for --plot from "
+        "a --markdown page",
     )
     return parser
 
@@ -126,7 +136,7 @@ def _peers(text: str) -> list[str]:
     for name in names:
         if name not in PEERS:
             raise argparse.ArgumentTypeError(
-                f"no peer {name!r}: there are {', '.join(PEERS)}"
+                f"no peer {name!r}: choose from {', '.join(PEERS)}"
             )
     return names
 
@@ -139,7 +149,7 @@ def _count(text: str) -> int:
 
 
 def _needed(options: argparse.Namespace) -> dict[str, str]:
-    """Give the packages that this run needs, and for what."""
+    """Return the packages that this run requires, each with its use."""
     needed = {"rich": "the table"}
     if options.plot:
         needed["matplotlib"] = "--plot"
@@ -156,36 +166,36 @@ def _print_list() -> None:
         print(f"  {name}: {summary}\n    {count} cases, sizes {sizes}")
     print("peers:")
     for name, peer in PEERS.items():
-        there = importlib.util.find_spec(peer.package) is not None
-        print(f"  {name:<9}{'' if there else 'not installed'}".rstrip())
+        is_installed = importlib.util.find_spec(peer.package) is not None
+        print(f"  {name:<9}{'' if is_installed else 'not installed'}".rstrip())
 
 
-def _read(options: argparse.Namespace) -> Report:
-    """Read a report of before, of it the suites and cases that are asked for."""
+def _read_report(options: argparse.Namespace) -> Report:
+    """Read an earlier report, and keep the selected suites and cases."""
     is_page = options.read.suffix == ".md"
     if is_page and (options.json or options.markdown):
-        raise ValueError("a page has not all of a report: it can be drawn only")
+        raise ValueError("a page can only be drawn: pass --plot, or read a JSON file")
     report = read_page(options.read) if is_page else read_json(options.read)
     report.rows = [
         row
         for row in report.rows
         if row.suite in (options.suites or report.suites())
-        and options.word in row.label
+        and options.text in row.label
         and row.size in (options.sizes or [row.size])
     ]
     if not report.rows:
-        raise ValueError(f"no case of {options.read} is asked for")
+        raise ValueError(f"no case of {options.read} is selected")
     return report
 
 
-def _cases(options: argparse.Namespace) -> list[Case]:
+def _select_cases(options: argparse.Namespace) -> list[Case]:
     cases: list[Case] = []
     for name in options.suites or suites.NAMES:
         suite = suites.load(name)
         sizes = options.sizes or (suite.quick_sizes if options.quick else suite.sizes)
-        cases += [case for case in suite.cases(sizes) if options.word in case.label]
+        cases += [case for case in suite.cases(sizes) if options.text in case.label]
     if not cases:
-        raise ValueError(f"no case has {options.word!r} in its name")
+        raise ValueError(f"no case has {options.text!r} in its name")
     return cases
 
 
@@ -202,8 +212,8 @@ def _run(
     began = time.perf_counter()
     started = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     rows: dict[int, Row] = {}
-    # The small ones first: a time budget leaves out the largest, and what large arrays
-    # leave in the heap changes the times of small ones.
+    # Small sizes first, so that a time budget leaves out the largest. Memory that large
+    # arrays leave in the heap would also change the times of small arrays.
     order = sorted(range(len(cases)), key=lambda index: cases[index].size)
     with progress(len(cases)) as advance:
         for number, index in enumerate(order):
@@ -232,7 +242,7 @@ def _measure(
     began: float,
     left: int,
 ) -> Row:
-    """Measure one case within its share of the time that is left."""
+    """Measure one case within its share of the remaining time."""
     allowance = QUICK_ALLOWANCE if options.quick else ALLOWANCE
     if options.time_budget is not None:
         remaining = options.time_budget - (time.perf_counter() - began)
@@ -242,8 +252,8 @@ def _measure(
     return measure(case, peers, allowance)
 
 
-def _give(report: Report, options: argparse.Namespace) -> None:
-    """Show a report, and write it where it was asked for."""
+def _show(report: Report, options: argparse.Namespace) -> None:
+    """Print a report, and write the requested files."""
     from . import markdown, plot, table
 
     table.show(report)

@@ -1,4 +1,4 @@
-"""A case: one computation at one size, and how its results are compared."""
+"""A case: one computation at one size, and the comparison of its results."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy
 # By the name of the parameter: NumPy arrays, and in some cases scalars or lists.
 Inputs = dict[str, Any]
 
-# Largest relative difference from NumPy's result, by what it is computed in. Others sum
-# in another order and have other sines; NumPy's own error is of this size too.
+# The largest relative difference from NumPy's result, by dtype. Other packages sum in
+# another order and have other sines, and NumPy's own error is of this size too.
 TOLERANCE = {"float32": 2e-5, "float64": 1e-11}
 
 
@@ -25,35 +25,36 @@ class Case:
     Parameters
     ----------
     suite, name : str
-        Where it belongs, and what the tables call it.
+        The suite, and the name of the case in tables.
     dtype : str
-        Name of the dtype it computes in.
+        The name of the dtype of the computation.
     size : int
-        Number of elements of its (largest) arrays.
+        The number of elements of the largest arrays.
     function : callable
-        ``function(np, **inputs)`` with a namespace like NumPy's. The results are
-        arrays or scalars, one or a tuple of them.
+        ``function(np, **inputs)`` takes a namespace like NumPy's. It returns an array
+        or a scalar, or a tuple of them.
     inputs : callable
-        Makes the inputs: NumPy arrays by the name of the parameter, always the same.
+        A function that returns the inputs: NumPy arrays by the name of the parameter,
+        always the same.
     layout : str, optional
-        Shape of the arrays, in a word.
+        A word for the shape of the arrays.
     operations : int, optional
-        Number of array operations, where that is a plain number.
+        The number of array operations, or 0 if it is not fixed.
     kind : str, optional
-        What the operations are: a heading for summaries.
+        The kind of the operations, by which summaries are grouped.
     peers : tuple of str, optional
-        The peers it makes sense for, beside NumPy and mxnp.
+        The peers that run the case, besides NumPy and mxnp.
     numexpr : str, optional
         The computation in numexpr's language, with the same names.
     target : str, optional
-        The input that is written to, in a computation that works in place.
+        The input that a computation in place writes to.
     pure : callable, optional
         The same computation for arrays that cannot be written to.
     statement : str, optional
-        Python text to be timed in place of a call of `function`.
+        Python source to time in place of a call of `function`.
     tolerance : float, optional
-        Largest difference from NumPy's result, relative to the largest element; by
-        default as `TOLERANCE` has it for the dtype. Integers and bools must be equal.
+        The largest difference from NumPy's result, relative to the largest element. By
+        default it is `TOLERANCE` of the dtype. Integers and bools must be equal.
     """
 
     suite: str
@@ -74,12 +75,12 @@ class Case:
 
     @property
     def label(self) -> str:
-        """What the tables call the case, without its size."""
+        """The name of the case in tables, without its size."""
         return " ".join(filter(None, [self.name, self.layout, self.dtype]))
 
     @property
     def relative(self) -> float:
-        """The tolerance that holds for the case."""
+        """The tolerance of the case."""
         if self.tolerance is not None:
             return self.tolerance
         return TOLERANCE.get(self.dtype, TOLERANCE["float64"])
@@ -87,13 +88,13 @@ class Case:
 
 def of_statement(statement: str, names: tuple[str, ...]) -> Callable[..., Any]:
     """
-    Make the function of a case out of one statement.
+    Return the function of a case for one statement.
 
     Parameters
     ----------
     statement : str
-        An expression, whose value is returned, or an assignment, which returns what it
-        assigned to.
+        An expression, whose value the function returns, or an assignment, whose target
+        the function returns.
     names : tuple of str
         The parameters, after the namespace ``np``.
 
@@ -116,14 +117,14 @@ def of_statement(statement: str, names: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def is_expression(statement: str) -> bool:
-    """Tell whether a statement has a value."""
+    """Check whether a statement is an expression."""
     return isinstance(ast.parse(statement).body[0], ast.Expr)
 
 
 def define(
     name: str, parameters: list[str], lines: list[str], names: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Define a function by its lines, over global names."""
+    """Define a function by its lines and its global names."""
     text = f"def {name}({', '.join(parameters)}):\n    " + "\n    ".join(lines)
     space = dict(names)
     exec(compile(text, f"<{name}>", "exec"), space)
@@ -134,7 +135,7 @@ def define(
 def uniform(
     names: str, shape: int | tuple[int, ...], dtype: str, low: float, high: float
 ) -> Callable[[], Inputs]:
-    """Give a maker of inputs: for each name, equally spread random numbers."""
+    """Return a function that makes uniform random inputs for each name."""
 
     def make() -> Inputs:
         rng = numpy.random.default_rng(1)
@@ -162,25 +163,25 @@ def _random(
 
 def difference(result: Any, expected: Any, relative: float, exact_type: bool) -> str:
     """
-    Say in what a result differs from NumPy's.
+    Compare a result with NumPy's.
 
     Parameters
     ----------
     result, expected : ndarray, scalar, or tuple or list of them
-        What the peer gave, already as NumPy arrays, and what NumPy gave.
+        The result of the peer, already as NumPy arrays, and the result of NumPy.
     relative : float
-        Largest difference, relative to the largest element expected.
+        The largest difference, relative to the largest expected element.
     exact_type : bool
-        Whether the dtypes must be the same too.
+        Whether the dtypes must be equal too.
 
     Returns
     -------
     str
-        One sentence; empty when there is no difference.
+        One sentence about the difference, empty if there is none.
     """
     ours, theirs = list(_parts(result)), list(_parts(expected))
     if len(ours) != len(theirs):
-        return f"gives {len(ours)} results, NumPy {len(theirs)}"
+        return f"returns {len(ours)} results, NumPy {len(theirs)}"
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         where = f"result {number} " if len(ours) > 1 else ""
         if one.shape != other.shape:

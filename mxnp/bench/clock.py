@@ -1,4 +1,4 @@
-"""The clock: how long the peers take, measured in turn."""
+"""Time several peers in turn."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 from .case import define
 
-MIN_SAMPLE = 2e-3  # seconds; shorter samples say more about the clock
+MIN_SAMPLE = 2e-3  # seconds; shorter samples depend on the clock's resolution
 MAX_ROUNDS = 25
-LONG = 2.0  # seconds
+LONG = 2.0  # seconds; a longer computation is timed once
 MIN_ROUNDS = 3
-MAX_TRIES = 4  # of a sample, while other work takes the processor away
+MAX_TRIES = 4  # of one sample, if the system preempts it
 
-Sample = Callable[[int], float]  # seconds for a number of repetitions
+Sample = Callable[[int], float]  # the seconds for a number of repetitions
 
 
 class Timing(NamedTuple):
-    """How long one peer takes for one case, in seconds."""
+    """The time of one peer for one case, in seconds."""
 
     median: float
     low: float  # first quartile
@@ -30,12 +30,12 @@ class Timing(NamedTuple):
     speed: float  # NumPy's median over this one: above 1 is faster than NumPy
     samples: int
     repetitions: int  # in each sample
-    faults: float  # page faults of a repetition, median
-    disturbed: int  # samples in which other work took the processor away
+    page_faults: float  # of a repetition, median
+    preempted: int  # samples during which the system ran other work on the core
 
     @property
     def spread(self) -> float:
-        """Half the distance between the quartiles, over the median."""
+        """Half the distance between the quartiles, relative to the median."""
         return (self.high - self.low) / 2 / self.median
 
 
@@ -45,21 +45,21 @@ def sampler(
     finish: Callable[[], object] = lambda: None,
 ) -> Sample:
     """
-    Give a function that repeats a statement and returns the seconds it took.
+    Return a function that repeats a statement and returns the seconds it took.
 
     Parameters
     ----------
     statement : str
-        What is repeated.
+        The statement.
     names : dict
-        The names in it. They are local, as in a function that computes something.
+        The names in it. They are local variables, as in a function of a program.
     finish : callable, optional
-        Called once after the repetitions, and timed with them.
+        A function that is called once after the repetitions, and timed with them.
 
     Returns
     -------
     callable
-        Takes the number of repetitions.
+        A function of the number of repetitions.
     """
     lines = [
         "_start = _clock()",
@@ -80,7 +80,7 @@ def sampler(
 
 def calibrate(sample: Sample, shortest: float = MIN_SAMPLE) -> tuple[int, float]:
     """
-    Find how often a statement is repeated in one sample.
+    Determine how often a statement has to be repeated in one sample.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def calibrate(sample: Sample, shortest: float = MIN_SAMPLE) -> tuple[int, float]
         seconds = sample(count)
         if seconds >= shortest:
             return count, seconds
-        # Aim a little beyond, but do not trust a very short sample.
+        # Aim a little higher. A very short sample is not accurate, hence the limit.
         count = max(count + 1, min(100 * count, int(1.3 * count * shortest / seconds)))
 
 
@@ -103,28 +103,28 @@ def in_turn(
     samples: dict[str, Sample], allowance: float, shortest: float = MIN_SAMPLE
 ) -> dict[str, Timing]:
     """
-    Time several things against each other.
+    Time several statements against each other.
 
-    One round takes a sample of each; another begins each round, so that a drift of the
-    machine and what one leaves in the caches meet all alike. Before each sample its
-    statement runs once untimed: what is measured is the steady state. A sample in which
-    the system gave the processor to something else is taken again, if it can be had
-    undisturbed in `MAX_TRIES`. What takes longer than `LONG` is timed once.
+    A round takes one sample of each statement, and each round begins with another one.
+    So a drift of the machine and the contents of the caches affect all alike. Each
+    statement runs once before its sample, without being timed, because the steady state
+    is measured. A sample that the system preempted is taken again, up to `MAX_TRIES`
+    times. A statement that takes longer than `LONG` is timed once.
 
     Parameters
     ----------
     samples : dict
-        What is timed, by name; the first is what the others are compared with.
+        The functions of `sampler`, by name. The others are compared with the first.
     allowance : float
-        Seconds it may take, about; there are `MIN_ROUNDS` rounds anyway, and not more
-        than `MAX_ROUNDS`.
+        The approximate seconds to spend. There are at least `MIN_ROUNDS` rounds and at
+        most `MAX_ROUNDS`.
     shortest : float, optional
-        Seconds that one sample takes at least.
+        The least duration of one sample in seconds.
 
     Returns
     -------
     dict
-        A `Timing` by name.
+        The `Timing` of each name.
     """
     names = list(samples)
     counts: dict[str, int] = {}
@@ -139,7 +139,7 @@ def in_turn(
             estimate += seconds * (1 + 1 / counts[name])
     rounds = max(MIN_ROUNDS, min(MAX_ROUNDS, int(allowance / (estimate or 1))))
     faults: dict[str, list[float]] = {name: [] for name in samples}
-    disturbed = dict.fromkeys(samples, 0)
+    preempted = dict.fromkeys(samples, 0)
     gc.collect()
     gc.disable()
     try:
@@ -156,12 +156,12 @@ def in_turn(
                         break
                 taken[name].append(seconds / counts[name])
                 faults[name].append((after.faults - before.faults) / counts[name])
-                disturbed[name] += not alone
+                preempted[name] += not alone
     finally:
         gc.enable()
     base = statistics.median(taken[next(iter(samples))])
     return {
-        name: _timing(taken[name], base, counts[name], faults[name], disturbed[name])
+        name: _timing(taken[name], base, counts[name], faults[name], preempted[name])
         for name in samples
     }
 
@@ -171,24 +171,24 @@ def _timing(
     base: float,
     count: int,
     faults: Sequence[float],
-    disturbed: int,
+    preempted: int,
 ) -> Timing:
     samples = len(taken)
     taken = [*taken, *taken] if len(taken) == 1 else taken
     low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
     each = round(statistics.median(faults or [0]), 3)
-    return Timing(median, low, high, base / median, samples, count, each, disturbed)
+    return Timing(median, low, high, base / median, samples, count, each, preempted)
 
 
 class SystemCounts(NamedTuple):
-    """What the system has counted so far."""
+    """Counts of the system since the process began."""
 
-    faults: int  # of all threads
-    switches: int  # involuntary, of this thread
+    faults: int  # page faults of all threads
+    switches: int  # involuntary context switches of this thread
 
 
 def system_counts() -> SystemCounts:
-    """Return the counts; where threads are not counted apart, all threads' switches."""
+    """Return the counts. Some systems count the switches of all threads together."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     own = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
     return SystemCounts(usage.ru_minflt, resource.getrusage(own).ru_nivcsw)

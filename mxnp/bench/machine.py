@@ -1,4 +1,4 @@
-"""What a run was done on: the machine, its memory and load."""
+"""The machine of a run: its processor, memory, load and settings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def describe() -> dict[str, str]:
     Returns
     -------
     dict
-        ``processor``, ``cores``, ``memory``, ``system``, ``python``, and ``settings``,
-        the environment variables that say how packages run.
+        The texts of ``processor``, ``cores``, ``memory``, ``system``, ``python`` and
+        ``settings``, the environment variables that configure the packages.
     """
     total = _memory_total()
     settings = [
@@ -40,7 +40,7 @@ def load() -> list[float]:
 
 
 def memory_available() -> int:
-    """Return how many bytes new arrays can take; 0 if the system does not tell."""
+    """Return the bytes that are available for new arrays; 0 if they are unknown."""
     try:
         text = Path("/proc/meminfo").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""The report as a page: the cases that are slower than a peer first, then all."""
+"""Write a report as a Markdown page, with the slower cases first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .report import (
     size_text,
 )
 
-WIDTH = 120  # of the text
+WIDTH = 120  # characters of a line of text
 
 _FAST = "mxnp.fast"
 
@@ -32,22 +32,20 @@ def _page(report: Report) -> Iterator[str]:
     yield "# Benchmarks"
     yield ""
     yield from wrap(
-        "mxnp against NumPy and other array packages, each given the same number of "
-        "threads, in one process. In each round every peer takes one sample in turn; "
-        "a sample repeats the computation for 2 ms or more, and stands for the time "
-        "of one repetition. It is taken again, a few times, if other work took the "
-        "processor away meanwhile. Every result was compared with NumPy's before it "
-        "was timed. Speeds are NumPy's median time over the peer's: above 1 is faster "
-        "than NumPy. The compilation of `jax.jit` is not timed. Small sizes are run "
-        "first.",
+        "This page compares mxnp with NumPy and other array packages, which run in one "
+        "process with the same number of threads. In each round, every peer takes one "
+        "sample in turn. A sample repeats the computation for 2 ms or more, and counts "
+        "as the time of one repetition. If the system preempted it, it is taken again, "
+        "up to three times. Every result was compared with NumPy's before it was "
+        "timed. Speeds are NumPy's median time over the peer's: above 1 is faster than "
+        "NumPy. The compilation of `jax.jit` is not timed. Small sizes run first.",
         WIDTH,
     )
     yield ""
     yield from wrap(
-        "How fast NumPy is depends on the process: the C library keeps more freed "
-        "memory after larger arrays were freed, by any package, and then NumPy's "
-        "temporaries cost no page faults. The JSON file has the page faults of each "
-        "time.",
+        "NumPy's speed depends on the process. After any package has freed larger "
+        "arrays, the C library keeps more freed memory, and NumPy's temporaries cost "
+        "no page faults. The JSON file has the page faults of each timing.",
         WIDTH,
     )
     yield ""
@@ -83,13 +81,13 @@ def _circumstances(report: Report) -> Iterator[str]:
             f"{when} {' '.join(map(str, values))}"
             for when, values in report.load.items()
         ),
-        "not installed": ", ".join(report.missing) or "none of the peers asked for",
+        "not installed": ", ".join(report.missing) or "none of the requested peers",
     }
     yield from _table(["", ""], ([key, text] for key, text in lines.items()))
 
 
 def _slower(report: Report) -> Iterator[str]:
-    """One line for each case and peer, with mxnp's speed over the peer's by size."""
+    """Yield tables of the cases that are slower than a peer, by peer and size."""
     found = False
     for peer in report.peers:
         sizes: dict[tuple[str, str], list[tuple[int, float]]] = {}
@@ -123,9 +121,9 @@ def _slower(report: Report) -> Iterator[str]:
         yield ""
     percent = round(100 * (EQUAL - 1))
     if found:
-        yield f"A difference of up to {percent} % is not listed; the tables have all."
+        yield f"Differences of up to {percent} % are not listed here."
     else:
-        yield f"Nothing, by more than {percent} %."
+        yield f"No case is slower by more than {percent} %."
     yield ""
 
 
@@ -158,7 +156,7 @@ def _wrong(report: Report) -> Iterator[str]:
 
 def _summary(report: Report) -> Iterator[str]:
     peers = [peer for peer in report.peers if peer != "mxnp"]
-    yield "mxnp's speed over each peer's: geometric mean, and the lowest."
+    yield "The speed of mxnp relative to each peer: geometric mean (lowest)."
     yield ""
     lines = []
     for suite in report.suites():
@@ -190,7 +188,7 @@ def _ratios(report: Report) -> Iterator[str]:
 
 
 def _strict(report: Report) -> Iterator[str]:
-    """Say how much more time strict mode takes than fast mode, where that was timed."""
+    """Yield a table of the time that strict mode takes more than fast mode."""
     rows = [row for row in report.rows if row.speed(_FAST)]
     lines = []
     for kind in dict.fromkeys(row.kind for row in rows):
@@ -200,7 +198,7 @@ def _strict(report: Report) -> Iterator[str]:
         lines.append([kind, str(len(costs)), middle, most])
     if lines:
         yield ""
-        yield "Time that strict mode takes more than fast mode:"
+        yield "Additional time of strict mode, compared with fast mode:"
         yield ""
         yield from _table(["indices", "cases", "median", "most"], lines)
 
@@ -214,8 +212,8 @@ def _suite(report: Report, suite: str) -> Iterator[str]:
     rows = report.of_suite(suite)
     peers = ranked(rows, report.peers)
     yield (
-        "Speed over NumPy's, and the median time ± half the distance between the "
-        "quartiles; the fastest peer is left, and the fastest of a row bold."
+        "The speed relative to NumPy, and the median time ± half the distance between "
+        "the quartiles. Peers are sorted by speed, and the fastest of a row is bold."
     )
     yield ""
     yield from _table(
@@ -255,7 +253,7 @@ def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]
 
 
 def _line(cells: Sequence[str]) -> str:
-    # A bar ends a cell, a star begins emphasis; those of expressions do neither.
+    # The bars and stars of expressions would end a cell or begin emphasis.
     texts = [
         text if text.startswith(("**", "`")) else text.replace("*", "\\*")
         for text in (cell.replace("|", "\\|") for cell in cells)

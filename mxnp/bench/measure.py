@@ -1,4 +1,4 @@
-"""Measuring: each case is checked against NumPy, then timed."""
+"""Measure a case: compare the results of all peers with NumPy's, and time them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .machine import memory_available
 from .peers import Peer
 from .report import Row
 
-# Copies of the inputs that all peers together may hold, results and temporaries of the
-# hungriest among them included.
+# The number of copies of the inputs that all peers together may hold, including the
+# results and temporaries of the peer that needs the most memory.
 COPIES = 6
 
 
@@ -24,23 +24,23 @@ def measure(
     shortest: float = MIN_SAMPLE,
 ) -> Row:
     """
-    Check a case against NumPy and time it.
+    Compare the results of a case with NumPy's, and time the case.
 
     Parameters
     ----------
     case : Case
-        What is run.
+        The case.
     peers : sequence of Peer
-        Who runs it, NumPy first.
+        The peers that run it, NumPy first.
     allowance : float
-        Seconds the timing may take, about.
+        The approximate seconds to spend on timing.
     shortest : float, optional
-        Seconds that one sample takes at least.
+        The least duration of one sample in seconds.
 
     Returns
     -------
     Row
-        Timings of the peers whose results agree with NumPy's, and what is wrong with
+        The timings of the peers whose results agree with NumPy's, and the errors of
         the others.
     """
     row = Row.of(case)
@@ -55,7 +55,7 @@ def measure(
     for peer in peers:
         if not peer.takes(case):
             continue
-        # Whatever goes wrong in a peer belongs into its row.
+        # Every exception of a peer is an error in the row.
         try:
             arrays = peer.arrays(inputs, case.target)
             result = peer.as_numpy(peer.call(case, arrays)())

@@ -1,7 +1,7 @@
-"""A report read back from the page that `markdown` wrote, as far as the page tells it.
+"""Read a report from a page that `markdown` wrote, to draw charts of its figures.
 
-So that pictures can be drawn of the figures that a page has: medians have the digits of
-the page, and layouts and dtypes are part of the names.
+A page has less than the report. Medians have the digits of the page, and layouts and
+dtypes are parts of the names.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def read_page(path: Path) -> Report:
     Returns
     -------
     Report
-        With rows of the cases that were measured.
+        A report with the rows of the cases that were measured.
 
     Raises
     ------
     ValueError
-        If the file is something else.
+        If the file is not such a page.
     """
     tables = list(_tables(path.read_text()))
     facts = dict(row for heading, rows in tables if not heading for row in rows)
@@ -62,7 +62,7 @@ def read_page(path: Path) -> Report:
 
 
 def _tables(text: str) -> Iterator[tuple[str, list[list[str]]]]:
-    """Give the tables of a page, each with its heading of the second level."""
+    """Yield the tables of a page, each with its heading of the second level."""
     heading, rows = "", []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):
@@ -82,7 +82,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _rows(suite: str, table: Sequence[Sequence[str]]) -> Iterator[Row]:
-    """Give the rows of a suite's table; of other tables none."""
+    """Yield the rows of a suite's table. Other tables have none."""
     head, *lines = table
     if list(head[:2]) != ["case", "size"]:
         return

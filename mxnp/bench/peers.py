@@ -1,4 +1,4 @@
-"""The peers: array packages that run a case, each in its own way."""
+"""The peers: array packages that run the cases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Peer(ABC):
     Parameters
     ----------
     threads : int
-        How many threads it is to use.
+        The number of threads to use.
 
     Raises
     ------
@@ -36,47 +36,46 @@ class Peer(ABC):
 
     name: ClassVar[str]
     package: ClassVar[str]
-    # A case names the peers it makes sense for; these take all.
-    takes_all: ClassVar[bool] = False
-    writes: ClassVar[bool] = True  # its arrays can be written to
+    takes_all: ClassVar[bool] = False  # whether it runs cases that do not name it
+    writes: ClassVar[bool] = True  # whether its arrays can be written to
 
     def __init__(self, threads: int) -> None:
         self.threads = str(threads)
 
     @property
     def version(self) -> str:
-        """Version of the package."""
+        """The version of the package."""
         return importlib.metadata.version(self.package)
 
     def takes(self, case: Case) -> bool:
-        """Tell whether the peer can run a case, and the case makes sense for it."""
+        """Check whether the peer runs a case."""
         if not self.takes_all and self.name not in case.peers:
             return False
         return self.writes or not case.target or case.pure is not None
 
     @abstractmethod
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
-        """Give a case's inputs as arrays of the package; that named target to write."""
+        """Return the inputs as arrays of the package. The target must be writeable."""
 
     @abstractmethod
     def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
-        """Give a call that runs the case and returns its complete result."""
+        """Return a function that runs the case and returns its complete result."""
 
     def as_numpy(self, result: Any) -> Any:
-        """Give a result as NumPy arrays."""
+        """Convert a result to NumPy arrays."""
         if isinstance(result, tuple | list):
             return [self.as_numpy(part) for part in result]
         return numpy.asarray(result)
 
     def sampler(self, case: Case, arrays: Inputs) -> Sample:
-        """Give what times the case."""
+        """Return a function that times the case."""
         if case.statement:
-            raise NotImplementedError(f"{self.name} runs no statements")
+            raise NotImplementedError(f"{self.name} does not run statements")
         return sampler("call()", {"call": self.call(case, arrays)})
 
 
 class NumPy(Peer):
-    """What all others are compared with."""
+    """NumPy, with which all others are compared."""
 
     name = "numpy"
     package = "numpy"
@@ -87,7 +86,7 @@ class NumPy(Peer):
         self.threads = "1"
 
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
-        """Share the inputs, but for the one that is written."""
+        """Share the inputs, except the target, which is copied."""
         return {k: v.copy() if k == target else v for k, v in inputs.items()}
 
     def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
@@ -95,14 +94,14 @@ class NumPy(Peer):
         return lambda: case.function(numpy, **arrays)
 
     def sampler(self, case: Case, arrays: Inputs) -> Sample:
-        """Time the statement as it is, where there is one."""
+        """Time the statement of the case, if it has one, without a call around it."""
         if not case.statement:
             return super().sampler(case, arrays)
         return sampler(case.statement, {"np": numpy, **arrays})
 
 
 class Mxnp(Peer):
-    """What is measured."""
+    """mxnp."""
 
     name = "mxnp"
     package = "mxnp"
@@ -116,7 +115,7 @@ class Mxnp(Peer):
 
     @property
     def version(self) -> str:
-        """Version of the core that runs."""
+        """The version of the core."""
         return core.core_version()
 
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
@@ -127,7 +126,7 @@ class Mxnp(Peer):
         }
 
     def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
-        """Call the case's function, and hold the result until it is computed."""
+        """Call the case's function, and hold the result until it is complete."""
 
         def call() -> Any:
             result = case.function(self._np, **arrays)
@@ -137,7 +136,7 @@ class Mxnp(Peer):
         return call
 
     def sampler(self, case: Case, arrays: Inputs) -> Sample:
-        """Complete each statement by itself if it is recorded, else all at the end."""
+        """Time the statement, with a synchronization after each if it is recorded."""
         statement = case.statement
         if not statement:
             return super().sampler(case, arrays)
@@ -149,20 +148,20 @@ class Mxnp(Peer):
         del result
         if not recorded:
             return sampler(statement, names, core.synchronize)
-        # A result that nobody holds would not be computed at all.
+        # A recorded result without a reference would not be computed at all.
         value = is_expression(statement)
         text = f"complete({statement})" if value else f"{statement}; complete()"
         return sampler(text, names | {"complete": complete})
 
 
 class MxnpFast(Mxnp):
-    """mxnp in fast mode, where a case asks what the checks of strict mode cost."""
+    """mxnp in fast mode, for cases that show the cost of the checks of strict mode."""
 
     name = "mxnp.fast"
     takes_all = False
 
     def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
-        """Do the same in the other mode."""
+        """Call the case's function in fast mode."""
         strict = super().call(case, arrays)
 
         def call() -> Any:
@@ -176,12 +175,12 @@ class MxnpFast(Mxnp):
 
 
 def complete(*results: object) -> None:
-    """Run what is recorded, while its results are held."""
+    """Run the recorded operations while the arguments hold their results."""
     core.synchronize()
 
 
 class NumExpr(Peer):
-    """Expressions as text, compiled to a small machine's program."""
+    """numexpr, which compiles the text of an expression for its virtual machine."""
 
     name = "numexpr"
     package = "numexpr"
@@ -194,11 +193,11 @@ class NumExpr(Peer):
         self.threads = str(self._package.get_num_threads())
 
     def takes(self, case: Case) -> bool:
-        """Tell whether the case has a text for numexpr."""
+        """Check whether the case has a text for numexpr."""
         return bool(case.numexpr)
 
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
-        """Share the inputs, but for the one that is written."""
+        """Share the inputs, except the target, which is copied."""
         return {k: v.copy() if k == target else v for k, v in inputs.items()}
 
     def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
@@ -231,14 +230,14 @@ class Jax(Peer):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        # Read when the first array is made; there is no other way to tell it.
+        # JAX has no other setting, and reads this one when the first array is created.
         os.environ["NPROC"] = str(threads)
         self._jax: Any = importlib.import_module("jax")
         self._jax.config.update("jax_enable_x64", True)
         self._np: Any = importlib.import_module("jax.numpy")
 
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
-        """Give the inputs to JAX."""
+        """Copy the inputs to JAX arrays."""
         return {name: self._np.asarray(value) for name, value in inputs.items()}
 
     def call(self, case: Case, arrays: Inputs) -> Callable[[], Any]:
@@ -248,7 +247,7 @@ class Jax(Peer):
         return lambda: ready(function(**arrays))
 
     def function(self, case: Case) -> Callable[..., Any]:
-        """Give the case as a function of its arrays alone."""
+        """Return the case as a function of its arrays."""
         function = case.pure or case.function
         return lambda **arrays: function(self._np, **arrays)
 
@@ -279,11 +278,11 @@ class Torch(Peer):
 
     @property
     def version(self) -> str:
-        """Version with the kind of build."""
+        """The version with the kind of build."""
         return str(self._torch.__version__)
 
     def arrays(self, inputs: Inputs, target: str) -> Inputs:
-        """Share the memory of the inputs, but for the one that is written."""
+        """Share the memory of the inputs, except the target, which is copied."""
         tensor = self._torch.from_numpy
         return {k: tensor(v.copy() if k == target else v) for k, v in inputs.items()}
 
@@ -293,31 +292,31 @@ class Torch(Peer):
 
 
 class TorchNames:
-    """Torch's functions by NumPy's names, as far as the suites use them."""
+    """The functions of torch that the suites use, by NumPy's names."""
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
 
     def __getattr__(self, name: str) -> Any:
-        """Give what has the same name in both."""
+        """Return the function of torch that has the same name as NumPy's."""
         value = getattr(self._torch, name)
         setattr(self, name, value)
         return value
 
     def std(self, x: Any, axis: int | None = None) -> Any:
-        """Give the standard deviation as NumPy defines it."""
+        """Return the standard deviation as NumPy defines it."""
         return self._torch.std(x, dim=axis, correction=0)
 
     def max(self, x: Any, axis: int | None = None) -> Any:
-        """Give the largest elements, without their places."""
+        """Return the largest elements, without their indices."""
         return self._torch.amax(x, dim=() if axis is None else axis)
 
     def any(self, x: Any, axis: int | None = None) -> Any:
-        """Tell whether any element is true."""
+        """Check whether any element is true."""
         return self._torch.any(x) if axis is None else self._torch.any(x, dim=axis)
 
     def cumsum(self, x: Any, axis: int | None = None) -> Any:
-        """Sum up, by default over all elements in turn."""
+        """Return the cumulative sum, by default of the flattened array."""
         if axis is None:
             return self._torch.cumsum(x.reshape(-1), dim=0)
         return self._torch.cumsum(x, dim=axis)
@@ -335,25 +334,25 @@ def start(names: Iterable[str], threads: int) -> tuple[list[Peer], dict[str, str
     Parameters
     ----------
     names : iterable of str
-        Those that are wanted; NumPy and mxnp always are.
+        The requested peers. NumPy and mxnp are always started.
     threads : int
-        How many threads each is to use.
+        The number of threads of each peer.
 
     Returns
     -------
     list of Peer
-        Those that are there, in the order of `PEERS`.
+        The peers that are installed, in the order of `PEERS`.
     dict
-        For each of the others, why it is not.
+        The error of each peer that is not installed.
     """
     wanted = {"numpy", "mxnp", *names}
-    there: list[Peer] = []
+    started: list[Peer] = []
     missing: dict[str, str] = {}
     for name, peer in PEERS.items():
         if name not in wanted:
             continue
         try:
-            there.append(peer(threads))
+            started.append(peer(threads))
         except ImportError as error:
             missing[name] = str(error)
-    return there, missing
+    return started, missing

@@ -1,4 +1,4 @@
-"""The report of a run: a row for each case, and what it was run on."""
+"""The report of a run: a row for each case, with the machine and the versions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, Self
 from .case import Case
 from .clock import Timing
 
-FORMAT = 1  # of the JSON file
-EQUAL = 1.05  # times as slow, and no slower row is made of it
+FORMAT = 1  # the version of the JSON format
+EQUAL = 1.05  # a case that takes up to this times as long is not listed as slower
 
 
 @dataclass
 class Row:
-    """What came out of one case."""
+    """The results of one case."""
 
     suite: str
     name: str
@@ -30,11 +30,11 @@ class Row:
     tolerance: float
     timings: dict[str, Timing] = field(default_factory=dict)  # by peer
     errors: dict[str, str] = field(default_factory=dict)  # by peer
-    skipped: str = ""  # why nothing was measured
+    skipped: str = ""  # why the case was not measured
 
     @classmethod
     def of(cls, case: Case, skipped: str = "") -> Self:
-        """Begin the row of a case."""
+        """Return a row of a case, without results."""
         return cls(
             case.suite,
             case.name,
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        """What the tables call it, without its size."""
+        """The name of the case in tables, without its size."""
         return " ".join(filter(None, [self.name, self.layout, self.dtype]))
 
     def speed(self, peer: str) -> float | None:
@@ -72,16 +72,16 @@ class Row:
 
 @dataclass
 class Report:
-    """A run: what it was done with, and its rows."""
+    """A run: its circumstances and its rows."""
 
     command: str
     started: str
     seconds: float
     machine: dict[str, str]
-    load: dict[str, list[float]]  # before, after
+    load: dict[str, list[float]]  # "before" and "after" the run
     versions: dict[str, str]  # by peer
     threads: dict[str, str]  # by peer
-    missing: dict[str, str]  # by peer, why
+    missing: dict[str, str]  # by peer, the reason
     rows: list[Row] = field(default_factory=list)
 
     @property
@@ -91,13 +91,13 @@ class Report:
 
     @property
     def busy(self) -> str:
-        """Say so if the machine had other work before the run; else nothing."""
+        """A warning if the machine had other work before the run, or ""."""
         load, cores = self.load["before"][0], int(self.machine["cores"].split()[0])
         if load <= cores / 4:
             return ""
         return (
             f"The load average was {load} before the run, on {cores} cores: "
-            "other work took part in these times."
+            "other work affects these times."
         )
 
     def suites(self) -> list[str]:
@@ -109,13 +109,13 @@ class Report:
         return [row for row in self.rows if row.suite == suite]
 
     def failures(self) -> list[tuple[Row, str, str]]:
-        """Return what went wrong: row, peer and sentence."""
+        """Return the row, the peer and the message of each error."""
         return [
             (row, peer, text) for row in self.rows for peer, text in row.errors.items()
         ]
 
     def write_json(self, path: Path) -> None:
-        """Write everything to a file."""
+        """Write the whole report to a file."""
         rows = [
             asdict(row) | {"timings": {k: t._asdict() for k, t in row.timings.items()}}
             for row in self.rows
@@ -131,7 +131,7 @@ def read_json(path: Path) -> Report:
     Raises
     ------
     ValueError
-        If the file is something else.
+        If the file is not such a report.
     """
     content: Any = json.loads(path.read_text())
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
@@ -144,7 +144,7 @@ def read_json(path: Path) -> Report:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean; NaN of nothing."""
+    """Return the geometric mean, or NaN without values."""
     logs = [math.log(value) for value in values]
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
@@ -193,7 +193,7 @@ def ranked(rows: Sequence[Row], peers: Iterable[str]) -> list[str]:
 
 
 def seconds_text(seconds: float) -> str:
-    """Write a duration with a unit that suits it."""
+    """Return a duration as text with a suitable unit."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"
@@ -201,7 +201,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def size_text(size: int) -> str:
-    """Write a number of elements shortly: 1000, 1e4, 3e7."""
+    """Return a short text for a number of elements: 1000, 1e4, 3e7."""
     digits = str(size)
     zeros = len(digits) - len(digits.rstrip("0"))
     return f"{digits[:-zeros]}e{zeros}" if zeros >= 4 else digits

@@ -1,4 +1,4 @@
-"""Dask over NumPy's chunks and over mxnp's: ``python -m mxnp.bench.scaling``."""
+"""Time Dask with chunks of NumPy and of mxnp: ``python -m mxnp.bench.scaling``."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ OF_FILE = "`sqrt(x*x + 1).sum()` of a file"
 
 
 def in_memory(np: Any, n: int, chunk: int) -> list[Any]:
-    """Give two arrays of random numbers in chunks."""
+    """Return two arrays of random numbers in chunks."""
     rng = numpy.random.default_rng(0)
     made = (np.asarray(rng.normal(size=(n, n))) for _ in range(2))
     return [da.from_array(x, chunks=chunk).persist() for x in made]
 
 
 def on_disk(np: Any, path: Path, n: int, chunk: int) -> Any:
-    """Give the array of a file, whose chunks are read when they are needed."""
+    """Return the array of a file, whose chunks are read when they are needed."""
 
     def read(block_id: Any = None) -> Any:
         offset = block_id[0] * chunk * n * 8
@@ -67,7 +67,7 @@ def write(path: Path, n: int, chunk: int) -> None:
 def run(
     program: Callable[..., Any], inputs: dict[str, list[Any]], repeats: int
 ) -> dict[str, float]:
-    """Give the median time of a program with each backend; they take turns."""
+    """Return the median time of a program with each backend, measured in turn."""
     times: dict[str, list[float]] = {name: [] for name in inputs}
     for _ in range(repeats):
         for name, arrays in inputs.items():
@@ -79,20 +79,20 @@ def run(
 
 
 def report(name: str, medians: dict[str, float]) -> None:
-    """Print a line of the table."""
+    """Print one line of the table."""
     theirs, ours = medians["numpy"], medians["mxnp"]
     times = f"{theirs * 1e3:.0f} ms | {ours * 1e3:.0f} ms"
     print(f"| {name} | {times} | {theirs / ours:.2f} |", flush=True)
 
 
 def main() -> None:
-    """Print a table of medians and of how many times faster mxnp is."""
+    """Print a table of medians and of their ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-n", type=int, default=4000, help="rows and columns")
-    parser.add_argument("--chunk", type=int, default=1000)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("-k", default="", help="programs with this in their name")
+    parser.add_argument("--chunk", type=int, default=1000, help="rows of a chunk")
+    parser.add_argument("--threads", type=int, default=2, help="threads of Dask")
+    parser.add_argument("--repeats", type=int, default=7, help="runs of each program")
+    parser.add_argument("-k", default="", help="run programs that contain this text")
     args = parser.parse_args()
     print("| program | Dask over NumPy | Dask over mxnp | ratio |\n|---|---|---|---|")
     with (

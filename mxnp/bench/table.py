@@ -1,4 +1,4 @@
-"""The tables on the terminal, and the progress bar; they need rich."""
+"""Print the tables of a report and a progress bar, with rich."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
     Yields
     ------
     callable
-        To be called with the number of cases done and the name of the next.
+        A function of the number of finished cases and the name of the next one.
     """
     from rich.console import Console
     from rich.progress import (
@@ -51,7 +51,7 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
         console=Console(stderr=True),
-        # A thread that draws would take time from what is measured.
+        # A thread that draws would take time from the measured code.
         auto_refresh=False,
     )
     with bar:
@@ -64,20 +64,20 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
 
 
 def show(report: Report) -> None:
-    """Print the tables of a report: one for each suite, then what went wrong."""
+    """Print a table for each suite, and then the errors of a report."""
     from rich.console import Console
 
-    # Into a file or a pipe, lines are as long as they need to be.
+    # In a file or a pipe, lines may be long.
     console = Console() if sys.stdout.isatty() else Console(width=200)
     for suite in report.suites():
         console.print(_table(report, suite))
         if text := ratios_text(report.of_suite(suite)):
             console.print(text, highlight=False)
     console.print(
-        "In front, NumPy's time over the peer's: above 1 is faster than NumPy. Times "
-        "are medians, ± half the distance between the quartiles.\nThe fastest peer is "
-        "left, the fastest of a row bold; [red]<[/] marks where mxnp is slower than a "
-        "peer by more than 5 %.",
+        "The first number is NumPy's time over the peer's: above 1 is faster than "
+        "NumPy. Times are medians, ± half the distance between the quartiles.\nPeers "
+        "are sorted by speed, and the fastest of a row is bold. [red]<[/] marks cases "
+        "in which mxnp is slower than a peer by more than 5 %.",
         highlight=False,
     )
     if report.busy:
@@ -130,7 +130,8 @@ def _table(report: Report, suite: str) -> Any:
         if (speeds := [speed for row in rows if (speed := row.speed(peer))])
         and peer != "mxnp"
     )
-    table = Table(title=f"{suite}: mxnp has {means or 'no'} speed (geometric mean)")
+    title = f"{suite}: speed of mxnp, geometric mean: {means or 'unknown'}"
+    table = Table(title=title)
     table.add_column("case", min_width=16, max_width=54)
     table.add_column("size", justify="right")
     for peer in peers:

@@ -106,8 +106,8 @@ def test_run_writes_what_it_found(suite, tmp_path):
             assert 0 < timing["low"] <= timing["median"] <= timing["high"]
             assert timing["samples"] >= clock.MIN_ROUNDS
             assert timing["repetitions"] >= 1
-            assert timing["faults"] >= 0
-            assert 0 <= timing["disturbed"] <= timing["samples"]
+            assert timing["page_faults"] >= 0
+            assert 0 <= timing["preempted"] <= timing["samples"]
             base = row["timings"]["numpy"]["median"]
             assert timing["speed"] == pytest.approx(base / timing["median"])
 
@@ -210,7 +210,7 @@ def test_a_page_is_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["--json", "x.json"], "it can be drawn only"),
+        (["--json", "x.json"], "a page can only be drawn"),
         (["scatter", "--plot", "x.png"], "no case of"),
     ],
 )
@@ -284,11 +284,11 @@ def test_other_json_is_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("absent", "args", "complaint"),
     [
-        ("rich", [], "the table needs rich: pip install rich"),
+        ("rich", [], "the table requires rich: pip install rich"),
         (
             "matplotlib",
             ["--plot", "x.png"],
-            "--plot needs matplotlib: pip install matplotlib",
+            "--plot requires matplotlib: pip install matplotlib",
         ),
     ],
 )
@@ -396,7 +396,7 @@ def test_a_case_too_large_for_the_memory_is_not_run(started, monkeypatch):
         (numpy.ones((3, 1)), numpy.ones(3), "has shape (3, 1), NumPy's (3,)"),
         (numpy.array([1, 2]), numpy.array([1.0, 2.0]), "has dtype int64"),
         ((numpy.ones(2), 1.0), (numpy.ones(2), 2.0), "result 1 differs"),
-        ((numpy.ones(2),), (numpy.ones(2), 2.0), "gives 1 results, NumPy 2"),
+        ((numpy.ones(2),), (numpy.ones(2), 2.0), "returns 1 results, NumPy 2"),
     ],
 )  # fmt: skip
 def test_difference(result, expected, complaint):
@@ -478,9 +478,9 @@ def test_calibrate_repeats_until_a_sample_is_long_enough():
     assert 2000 <= count < 4000
 
 
-def switching(monkeypatch, disturbed):
+def switching(monkeypatch, preempted):
     """Let the system take the processor away in samples: those with true."""
-    each = iter(disturbed)
+    each = iter(preempted)
     asked = total = 0
 
     def system_counts():
@@ -493,7 +493,7 @@ def switching(monkeypatch, disturbed):
     monkeypatch.setattr(clock, "system_counts", system_counts)
 
 
-def test_a_disturbed_sample_is_taken_again(monkeypatch):
+def test_a_preempted_sample_is_taken_again(monkeypatch):
     switching(monkeypatch, [True, False])
     # Two to calibrate, then one that is not timed before each that is.
     seconds = iter([1.0, 1.0, 1.0, 9.0])
@@ -503,13 +503,13 @@ def test_a_disturbed_sample_is_taken_again(monkeypatch):
     assert list(seconds) == []
     assert timing.high == 1.0  # the nine seconds do not count
     assert timing.samples == clock.MIN_ROUNDS
-    assert timing.disturbed == 0
+    assert timing.preempted == 0
 
 
-def test_a_sample_that_is_always_disturbed_counts(monkeypatch):
+def test_a_sample_that_is_always_preempted_counts(monkeypatch):
     switching(monkeypatch, [True] * 100)
     timing = clock.in_turn({"numpy": lambda count: 1e-3 * count}, 0.0, 1e-3)["numpy"]
-    assert timing.samples == timing.disturbed == clock.MIN_ROUNDS
+    assert timing.samples == timing.preempted == clock.MIN_ROUNDS
 
 
 def test_what_takes_long_is_timed_once():

@@ -1,5 +1,5 @@
-"""Whole programs: a module each, with ``run(np, size)`` and the ``DTYPE`` it uses.
+"""Whole programs. Each is a module with ``run(np, size)`` and the ``DTYPE`` it uses.
 
-`run` takes NumPy or a package in its place, and about how many elements its largest
-array shall have; it returns an array, or several, to be compared.
+`run` takes NumPy or a package in its place, and the approximate number of elements of
+its largest array. It returns one or several arrays, which are compared.
 """

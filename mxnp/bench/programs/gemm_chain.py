@@ -22,4 +22,4 @@ def run(np: Any, size: int) -> Any:
     return x
 
 
-TOLERANCE = 1e-3  # products of single precision, and what grows of their errors
+TOLERANCE = 1e-3  # the layers amplify the errors of single precision

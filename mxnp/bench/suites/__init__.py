@@ -1,4 +1,4 @@
-"""The suites: lists of cases, made when they are asked for."""
+"""The suites: lists of cases by subject."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mxnp.bench.case import Case
 
-# A module each, with SIZES, QUICK_SIZES and cases(sizes).
+# Each is a module with SIZES, QUICK_SIZES and cases(sizes).
 NAMES = (
     "imports",
     "overhead",
@@ -42,7 +42,7 @@ def load(name: str) -> Suite:
         If there is no such suite.
     """
     if name not in NAMES:
-        raise ValueError(f"no suite {name!r}: there are {', '.join(NAMES)}")
+        raise ValueError(f"no suite {name!r}: choose from {', '.join(NAMES)}")
     module = importlib.import_module(f"{__name__}.{name}")
     summary = (module.__doc__ or "").partition("\n")[0].rstrip(".")
     return Suite(name, summary, module.SIZES, module.QUICK_SIZES, module.cases)

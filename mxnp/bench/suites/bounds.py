@@ -1,4 +1,4 @@
-"""Bounds: what the checks of strict mode cost gathers and scatters."""
+"""Bounds: the cost of strict mode's checks of gathers and scatters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy
 
 from mxnp.bench.case import Case, Inputs
 
-# The most indices: how many it is the shapes say themselves.
+# The largest number of indices. The shapes below have their own numbers.
 SIZES = (20_000_000,)
 QUICK_SIZES = (1_000,)
 PEERS = ("mxnp.fast",)
@@ -20,15 +20,15 @@ Array = Any
 
 
 class Shape(NamedTuple):
-    """A shape that is indexed on some axes, and how many indices there are."""
+    """A shape that is indexed on some axes, and the numbers of indices."""
 
     shape: tuple[int, ...]
-    counts: tuple[int, ...]  # indices of each of the first axes, or of the last one
+    counts: tuple[int, ...]  # indices of each of the first axes, or of the last axis
     last: bool = False
 
     @property
     def text(self) -> str:
-        """The shape and the indices, as tables name them."""
+        """The shape and the numbers of indices, for tables."""
         shape = ",".join(_number(n) for n in self.shape)
         comma = "," if len(self.shape) == 1 else ""
         indices = "+".join(_number(n) for n in self.counts)
@@ -61,10 +61,10 @@ SCATTERS = (
 
 
 def cases(sizes: Sequence[int]) -> list[Case]:
-    """Give every gather, every scatter that sets, those that add, multiply, max.
+    """Return all gathers, and scatters that set, add, multiply and take the maximum.
 
-    The indices are arrays that stay as they are, whose range is known after their first
-    use; or, where it says "computed", they are computed each time.
+    The index arrays do not change, so their range is known after their first use. In
+    the "computed" cases they are computed each time.
     """
     most = max(sizes)
     out = [_gather(_cut(shape, most)) for shape in GATHERS]
@@ -78,7 +78,7 @@ def cases(sizes: Sequence[int]) -> list[Case]:
 def _cut(shape: Shape, most: int) -> Shape:
     counts = tuple(min(n, most) for n in shape.counts)
     cut = tuple(min(n, most) for n in shape.shape)
-    if most < SIZES[0]:  # for a first look
+    if most < SIZES[0]:  # with --quick
         cut = (*cut[:1], *(min(n, 16) for n in cut[1:]))
     return Shape(cut, counts, shape.last)
 

@@ -15,7 +15,7 @@ Array = Any
 
 
 def price(np: Any, s: Array, k: Array, t: Array) -> Array:
-    """Price calls by Black and Scholes, the normal distribution by a logistic one."""
+    """Price calls by Black and Scholes, with a logistic normal distribution."""
     spread = 0.3 * np.sqrt(t)
     d1 = (np.log(s / k) + 0.065 * t) / spread
     d2 = d1 - spread
@@ -50,22 +50,22 @@ TWENTY = f"({E} - {A})*({D} + {B}) - {C}*0.1"
 
 
 class Chain(NamedTuple):
-    """An expression, and what is to be known about it."""
+    """An expression and its properties."""
 
-    name: str  # or the expression itself
+    name: str  # a name, or the expression itself
     names: str  # the inputs
     operations: int
     kind: str = "cheap"
-    function: Callable[..., Any] | None = None  # where the name is no expression
-    numexpr: str = ""  # where it is not the expression without "np."
+    function: Callable[..., Any] | None = None  # if the name is not an expression
+    numexpr: str = ""  # by default the expression without "np."
     dtypes: tuple[str, ...] = ("float32", "float64")
-    low: float = 0.1  # the inputs' range
+    low: float = 0.1  # the range of the inputs
     high: float = 1.9
     target: str = ""
     pure: str = ""
 
     def cases(self, sizes: Sequence[int]) -> list[Case]:
-        """Give the expression in its dtypes at every size."""
+        """Return the cases of the expression in its dtypes at all sizes."""
         names = tuple(self.names.split())
         return [
             Case(
@@ -116,5 +116,5 @@ CHAINS = (
 
 
 def cases(sizes: Sequence[int]) -> list[Case]:
-    """Give all expressions in their dtypes at every size."""
+    """Return all expressions in their dtypes at all sizes."""
     return [case for chain in CHAINS for case in chain.cases(sizes)]

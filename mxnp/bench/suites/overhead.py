@@ -1,6 +1,6 @@
-"""Overhead: what one operation on a small array costs.
+"""Overhead: the cost of one operation on a small array.
 
-The statements are timed as they stand here, in a loop, without a function around them.
+The statements are timed in a loop, without a function call around them.
 """
 
 from __future__ import annotations

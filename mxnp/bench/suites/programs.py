@@ -1,7 +1,7 @@
 """Programs: whole NumPy programs, as users write them.
 
-Each is a module of `mxnp.bench.programs` with ``run(np, size)``. The arrays it starts
-from are made in it, and so timed.
+Each is a module of `mxnp.bench.programs` with ``run(np, size)``. The creation of its
+first arrays is part of the program, and is timed too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ QUICK_SIZES = (10_000,)
 
 
 def cases(sizes: Sequence[int]) -> list[Case]:
-    """Give every program at every size."""
+    """Return all programs at all sizes."""
     return [
         Case(
             "programs",

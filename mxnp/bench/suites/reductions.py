@@ -1,4 +1,4 @@
-"""Reductions: sums, extremes and scans, whole and along an axis."""
+"""Reductions: sums, extremes and scans, over all elements and along an axis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZES = (10_000, 1_000_000, 10_000_000)
 QUICK_SIZES = (10_000,)
 PEERS = ("jax", "jax.jit", "torch")
 
-# Columns for each row; a tall array has 64 times as many rows as columns.
+# The number of columns over that of rows.
 LAYOUTS = {"tall": 1 / 64, "square": 1.0, "wide": 64.0}
 PLAIN = (
     "np.sum(x{})",
@@ -24,7 +24,7 @@ PLAIN = (
     "np.cumsum(x{})",
 )
 NUMEXPR = ("sum", "max")
-# And the number of operations.
+# Reductions of expressions, and their numbers of operations.
 FUSED = {
     "np.sum(x*y{})": 2,
     "np.sum(np.sqrt(x*x + y*y){})": 5,
@@ -33,7 +33,7 @@ FUSED = {
 
 
 def cases(sizes: Sequence[int]) -> list[Case]:
-    """Give every reduction: whole, then along each axis of every shape; in float64."""
+    """Return all reductions in float64, over all elements and along each axis."""
     return [
         _case(text, layout, size, axis)
         for axis in (None, 0, 1)
@@ -54,7 +54,7 @@ def _case(text: str, layout: str, size: int, axis: int | None) -> Case:
     name = statement.replace("np.", "")
     inputs = [letter for letter in "mxy" if re.search(rf"\b{letter}\b", name)]
     dtype = "bool" if inputs == ["m"] else "float64"
-    # All false: the answer of `any` is known at the end only.
+    # All are false, so `any` has to read all elements.
     low, high = (-1.0, 0.0) if dtype == "bool" else (-0.9, 1.1)
     return Case(
         "reductions",

@@ -1,4 +1,4 @@
-"""Scatter: elements taken, put, added to, counted and searched by index arrays."""
+"""Scatter: reading, setting, updating, counting and searching with index arrays."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mxnp.bench.case import Case, Inputs
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 QUICK_SIZES = (10_000,)
 JAX = ("jax", "jax.jit")
-COLUMNS = 64  # of rows
+COLUMNS = 64  # the length of rows
 
 Array = Any
 
 
 def add_at(np: Any, a: Array, i: Array, v: Array) -> Array:
-    """Add values to elements, as often as they are named."""
+    """Add values to elements, with repeated indices."""
     np.add.at(a, i, v)
     return a
 
@@ -61,7 +61,7 @@ def take_pairs(np: Any, a: Array, i: Array, j: Array) -> Array:
 
 
 def take_computed(np: Any, a: Array, u: Array) -> Array:
-    """Read elements whose places are computed, and go on computing."""
+    """Read elements at computed indices, and compute with them."""
     i = (u * a.shape[0]).astype("int64")
     return a[i] * u + 1.0
 
@@ -72,33 +72,33 @@ def select(np: Any, a: Array, m: Array) -> Array:
 
 
 def along(np: Any, a: Array, i: Array) -> Array:
-    """Read along an axis, at each place of the other."""
+    """Read one element along an axis for each index of the other axis."""
     return np.take_along_axis(a, i, axis=1)
 
 
 def count(np: Any, i: Array) -> Array:
-    """Count how often each number occurs."""
+    """Count the occurrences of each number."""
     return np.bincount(i)
 
 
 def weigh(np: Any, i: Array, v: Array) -> Array:
-    """Sum up the weights of each number."""
+    """Sum the weights of each number."""
     return np.bincount(i, v)
 
 
 def search(np: Any, t: Array, v: Array) -> Array:
-    """Find where values belong in a sorted table."""
+    """Find the positions of values in a sorted table."""
     return np.searchsorted(t, v)
 
 
 class Given(NamedTuple):
-    """How the inputs are made, from the number of indices."""
+    """A generator of inputs for a number of indices."""
 
     rng: numpy.random.Generator
     n: int
 
     def indices(self, slots: int, spread: str = "uniform") -> Array:
-        """Give indices of so many slots."""
+        """Return indices from 0 to `slots`, which is excluded."""
         if spread == "one":
             return numpy.zeros(self.n, numpy.int64)
         if spread == "zipf":
@@ -107,7 +107,7 @@ class Given(NamedTuple):
 
 
 def cases(sizes: Sequence[int]) -> list[Case]:
-    """Give every computation for each number of indices; in float64."""
+    """Return all computations in float64, for each number of indices."""
     return [case for size in sizes for case in _of_size(size)]
 
 

@@ -1,4 +1,4 @@
-"""Stencils: neighbours by shifted slices, transposed and strided operands."""
+"""Stencils: shifted slices, and transposed, strided and broadcast operands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def three_point(np: Any, u: Array) -> Array:
 
 
 def three_point_in_place(np: Any, u: Array) -> Array:
-    """Do the same to the array itself: all is read before anything is written."""
+    """Do the same in place. All elements are read before one is written."""
     u[1:-1] += 0.1 * (u[:-2] - 2.0 * u[1:-1] + u[2:])
     return u
 
@@ -91,7 +91,7 @@ def broadcast(np: Any, u: Array) -> Array:
 
 
 class Stencil(NamedTuple):
-    """A computation, and what is to be known about it."""
+    """A computation and its properties."""
 
     name: str
     function: Callable[..., Any]
@@ -142,7 +142,7 @@ STENCILS = (
 
 
 def cases(sizes: Sequence[int]) -> list[Case]:
-    """Give every stencil at every size, in float64; two axes are equally long."""
+    """Return all stencils at all sizes in float64. Two axes have equal lengths."""
     return [
         Case(
             "stencils",
@@ -163,5 +163,5 @@ def cases(sizes: Sequence[int]) -> list[Case]:
 
 
 def _shape(size: int, ndim: int) -> tuple[int, ...]:
-    # Even sides, so that half of the rows are as many as the other half.
+    # Even lengths, so that every other row and the next ones are equally many.
     return (max(4, 2 * round(math.sqrt(size) / 2)),) * 2 if ndim == 2 else (size,)
