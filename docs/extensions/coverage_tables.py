@@ -11,7 +11,7 @@ from measured_coverage import (
     MODULES,
     Coverage,
     Outcome,
-    kept_of_metal,
+    kept_of_gpu,
     measure,
     method_dtype,
     numpys_names,
@@ -73,7 +73,7 @@ def _ufuncs() -> Iterator[str]:
         return (
             _link(op.name),
             dtypes_in_words(recorded),
-            dtypes_in_words(kept_of_metal()["ufuncs"][op.name]),
+            dtypes_in_words(kept_of_gpu()["ufuncs"][op.name]),
             op.summary.replace("*", "\\*"),
         )
 
@@ -88,9 +88,7 @@ def _ufunc_methods() -> Iterator[str]:
             return ""
         if f"{name}.{method}" not in found.operations:
             return "NumPy"
-        return (
-            "Metal" if method in kept_of_metal()["ufunc methods"][name] else "recorded"
-        )
+        return "Metal" if method in kept_of_gpu()["ufunc methods"][name] else "recorded"
 
     names = [op.name for op in core.ops() if (op.nin, op.nout) == (2, 1)]
     yield from _table(
@@ -123,7 +121,7 @@ def _calls(part: str, name: Callable[[str], str]) -> Iterator[str]:
             (
                 name(each),
                 _runs(result),
-                "yes" if each in kept_of_metal()[part] else "no",
+                "yes" if each in kept_of_gpu()[part] else "no",
             )
             for each, result in sorted(found.items())
         ),
@@ -147,7 +145,7 @@ def _counts() -> Iterator[str]:
     yield (
         f"Measured with NumPy {numpy.__version__} and mxnp {mxnp.mxnp_version}: "
         f"{len(found.ufuncs)} ufuncs and {len(recorded)} functions are recorded; "
-        f"{len(kept_of_metal()['functions'])} functions run wholly on a Metal device; "
+        f"{len(kept_of_gpu()['functions'])} functions run wholly on a Metal device; "
         f"{sum(len(numpys_names(module)) for module in MODULES)} names in "
         f"{len(MODULES)} modules are computed by NumPy immediately."
     )

@@ -1,8 +1,8 @@
-"""Which of NumPy's functions are recorded, and which run in kernels of Metal.
+"""Which of NumPy's functions are recorded, and which run in kernels of the GPU.
 
 It is found by calling them: every ufunc with every dtype of its row, and every function
 and method that has a recorded form with the sample below. What runs on the processor is
-found when the pages are built. What ran on a Metal device is in ``on_metal.json``, as
+found when the pages are built. What ran on a GPU is in ``on_metal.json``, as
 pages are built where there is none; a test compares it with what runs there, and
 
     MXNP_DEVICE=metal MXNP_THRESHOLD=0 python docs/extensions/measured_coverage.py
@@ -25,9 +25,10 @@ import numpy
 import mxnp as np
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp._engine.devices import GPU
 from mxnp._namespace import recorded_forms
 
-ON_METAL = Path(__file__).with_name("on_metal.json")
+ON_GPU = Path(__file__).with_name(f"on_{GPU}.json")
 DTYPES = [row.name for row in core.dtypes()]
 ROWS = [op.name for op in core.ops()]
 
@@ -42,7 +43,7 @@ def _owned(values: Any) -> Any:
 
 
 class Samples:
-    """Operands of the calls: float32, which a Metal device has."""
+    """Operands of the calls: float32, which every GPU has."""
 
     def __init__(self) -> None:
         self.x = _owned(numpy.linspace(-2, 2, 2000, dtype="f4").reshape(40, 50))
@@ -174,7 +175,7 @@ class Outcome(NamedTuple):
     operations: tuple[str, ...]  # of the queue
     waits: bool  # for some of them before it returns; those before that are not known
     is_at_once: bool  # some of it was computed by mxnp's code before it returned
-    on_metal: bool  # nothing was, and all that was recorded ran in kernels
+    on_gpu: bool  # nothing was, and all that was recorded ran in kernels
 
 
 @contextmanager
@@ -332,28 +333,28 @@ def measure() -> Coverage:
         )
 
 
-def on_metal(found: Coverage) -> dict[str, Any]:
+def on_gpu(found: Coverage) -> dict[str, Any]:
     """Give what ran in kernels, as it is in the file."""
     return {
         "ufuncs": {
-            name: [dtype for dtype, each in by_dtype.items() if each.on_metal]
+            name: [dtype for dtype, each in by_dtype.items() if each.on_gpu]
             for name, by_dtype in found.ufuncs.items()
         },
         "ufunc methods": {
-            name: [m for m, each in methods.items() if each and each.on_metal]
+            name: [m for m, each in methods.items() if each and each.on_gpu]
             for name, methods in found.ufunc_methods.items()
         },
         **{
-            part: [name for name, each in getattr(found, part).items() if each.on_metal]
+            part: [name for name, each in getattr(found, part).items() if each.on_gpu]
             for part in ("functions", "methods", "syntax")
         },
     }
 
 
 @cache
-def kept_of_metal() -> dict[str, Any]:
+def kept_of_gpu() -> dict[str, Any]:
     """Read what ran in kernels when the file was written."""
-    read: dict[str, Any] = json.loads(ON_METAL.read_text())
+    read: dict[str, Any] = json.loads(ON_GPU.read_text())
     return read
 
 
@@ -384,9 +385,9 @@ def numpys_names(module: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    if "metal" not in np.devices():
-        raise SystemExit("there is no Metal device")
-    with np.device("metal"):
-        ran = on_metal(measure())
+    if GPU not in np.devices():
+        raise SystemExit(f"there is no {core.gpu().title} device")
+    with np.device(GPU):
+        ran = on_gpu(measure())
     parts = (f'"{part}": {_in_lines(content)}' for part, content in ran.items())
-    ON_METAL.write_text("{" + ",\n".join(parts) + "}\n")
+    ON_GPU.write_text("{" + ",\n".join(parts) + "}\n")

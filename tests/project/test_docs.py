@@ -282,15 +282,15 @@ def test_names_of_modules_are_numpys():
 
 def test_the_column_of_metal_has_every_ufunc():
     """A new one needs an entry, which `measured_coverage.py` writes on the emulator."""
-    assert coverage.kept_of_metal()["ufuncs"].keys() == {*coverage.ROWS}
+    assert coverage.kept_of_gpu()["ufuncs"].keys() == {*coverage.ROWS}
 
 
 @needs_metal
 def test_the_column_of_metal():
     """Or `python docs/extensions/measured_coverage.py` is to be run on the Metal emulator."""
     with mxnp.device("metal"):
-        now = coverage.on_metal(coverage.measure())
-    assert coverage.kept_of_metal() == now
+        now = coverage.on_gpu(coverage.measure())
+    assert coverage.kept_of_gpu() == now
 
 
 # -- Links ----------------------------------------------------------------------------
