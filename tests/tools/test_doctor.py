@@ -548,7 +548,7 @@ def test_growing_array_is_a_list(case, tmp_path):
     same(program, Run(tmp_path, SETUP + text, "rewritten"))
 
 
-def test_growing_array_that_is_used_is_told_of_in_general(tmp_path):
+def test_growing_array_with_other_uses_gets_an_example(tmp_path):
     program = Run(
         tmp_path,
         SETUP + "o = np.ones(1)\nfor i in range(50):\n    o = np.append(o, o[-1] * 2)",
@@ -680,7 +680,7 @@ def waiting(text, n=20_000):
         ),
     ],
 )
-def test_repeated_wait_is_told_of(written, expected, tmp_path, monkeypatch):
+def test_repeated_wait_is_reported(written, expected, tmp_path, monkeypatch):
     from mxnp._doctor import array_patterns
 
     monkeypatch.setattr(
@@ -709,7 +709,7 @@ def test_waits_that_are_needed(written, tmp_path, monkeypatch):
     assert Run(tmp_path, waiting(written)).findings == []
 
 
-def test_float64_is_told_of_where_there_is_a_gpu(tmp_path, monkeypatch):
+def test_float64_is_reported_if_there_is_a_gpu(tmp_path, monkeypatch):
     from mxnp._doctor import doctor as _doctor
 
     text = "import mxnp as np\nx = np.linspace(0, 1, 100_000)\ny = np.zeros(100_000)\ny += x * 2\nnp.synchronize()\n"
@@ -723,7 +723,7 @@ def test_float64_is_told_of_where_there_is_a_gpu(tmp_path, monkeypatch):
     assert Run(tmp_path, text.replace("00)", "00, dtype='f4')")).findings == []
 
 
-# -- What is told -----------------------------------------------------------------------
+# -- Output ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -798,7 +798,7 @@ def test_doctor_beside_a_report_and_a_failure(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shares", "told", "rest"),
+    ("shares", "head", "rest"),
     [
         ((0.5, 0.001, 0.001), "1 finding", "2 smaller findings left out, "),
         ((0.01, 0.006), "2 findings", ""),
@@ -806,7 +806,7 @@ def test_doctor_beside_a_report_and_a_failure(tmp_path):
         ((), "nothing found", ""),
     ],
 )
-def test_small_findings_are_left_out(shares, told, rest, tmp_path, monkeypatch):
+def test_small_findings_are_left_out(shares, head, rest, tmp_path, monkeypatch):
     from mxnp._doctor import doctor as _doctor
 
     program = Run(tmp_path, SETUP + "t = sum(x)")
@@ -817,11 +817,11 @@ def test_small_findings_are_left_out(shares, told, rest, tmp_path, monkeypatch):
     with path.open("w") as file:
         program.doctor.print(file)
     lines = path.read_text().splitlines()
-    assert lines[0] == f"Doctor: {told}"
+    assert lines[0] == f"Doctor: {head}"
     assert ("left out" in lines[-1]) == bool(rest)
     assert lines[-1].startswith(rest)
     assert sum("Python's sum: " in line for line in lines) == int(
-        "0" + told[:1].strip("n")
+        "0" + head[:1].strip("n")
     )
 
 

@@ -220,7 +220,7 @@ def test_masks(measured):
     assert (found.bytes_read, found.bytes_written) == (N, 8 * (N - 10))
 
 
-def test_what_was_recorded_before_is_not_counted(measured):
+def test_operations_recorded_before_are_not_counted(measured):
     x = mxnp.full(N, 2.0) * 3
     with mxnp.profile() as profile:
         y = x + 1
@@ -230,7 +230,7 @@ def test_what_was_recorded_before_is_not_counted(measured):
 
 
 @needs_metal
-def test_what_runs_on_a_device(measured):
+def test_device_rows_name_metal(measured):
     with mxnp.device("metal"):
         profile, _ = measured(
             """
@@ -334,7 +334,7 @@ def test_the_time_of_a_call_is_without_its_wait(measured):
     assert row(profile, 4, "median").seconds <= total.numpy
 
 
-def test_who_only_tries_reads_nothing(measured):
+def test_failed_conversion_is_not_a_read(measured):
     profile, _ = measured(
         """
         i = np.arange(3)
@@ -570,7 +570,7 @@ def test_code_without_a_place():
     assert {row.place.expression for row in profile.rows} == {""}
 
 
-def test_functions_with_equal_code_are_told_apart(tmp_path):
+def test_functions_with_equal_code_have_separate_rows(tmp_path):
     names = []
     for name in ("a.py", "b.py"):
         path = tmp_path / name

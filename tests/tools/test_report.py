@@ -408,7 +408,7 @@ def test_gates_leave_a_programs_own_status_alone(folder):
         ("14", False), (":14", False), ("", False),
     ],
 )  # fmt: skip
-def test_what_allows_what(pattern, is_allowed):
+def test_pattern_of_allow_matches(pattern, is_allowed):
     place = model.Place("/x/src/a.py", 14, 14, 0, 5, "f")
     assert gate.is_allowed(place, "linalg.svd", [pattern]) is is_allowed
 

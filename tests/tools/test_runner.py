@@ -885,7 +885,7 @@ def test_uninstall_restores_the_spawners():
     assert "mxnp" not in spawn.get_preparation_data("x")
 
 
-def test_what_others_put_over_it_stays(monkeypatch):
+def test_wrappers_of_other_code_stay(monkeypatch):
     original = builtins.__import__
     mxnp.install()
     ours = builtins.__import__
@@ -999,14 +999,14 @@ def test_version_and_help(tmp_path):
 def test_info(tmp_path):
     status, output, errors = run(RUNNER, ["--info"], tmp_path, MXNP_EXCLUDE="x")
     assert (status, errors) == (0, "")
-    told = dict(line.split(maxsplit=1) for line in output.splitlines())
-    assert list(told) == [
+    lines = dict(line.split(maxsplit=1) for line in output.splitlines())
+    assert list(lines) == [
         "mxnp", "NumPy", "Python", "platform", "threads", "BLAS", "Metal", "settings",
     ]  # fmt: skip
-    assert told["mxnp"].startswith(mxnp.mxnp_version)
-    assert told["NumPy"].startswith(numpy.__version__)
-    assert told["settings"] == "MXNP_EXCLUDE=x"
-    assert int(told["threads"].split()[0]) <= os.cpu_count()
+    assert lines["mxnp"].startswith(mxnp.mxnp_version)
+    assert lines["NumPy"].startswith(numpy.__version__)
+    assert lines["settings"] == "MXNP_EXCLUDE=x"
+    assert int(lines["threads"].split()[0]) <= os.cpu_count()
 
 
 @pytest.mark.sampled(6)

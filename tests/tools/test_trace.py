@@ -102,7 +102,7 @@ def test_threads_have_tracks_of_their_own():
     assert len(names) == 2
 
 
-def test_events_are_bounded_and_what_is_dropped_is_told():
+def test_events_are_bounded_and_dropped_events_are_counted():
     counter = _counter.Counter(n_events=10)
     counter.start()
     x = mxnp.arange(3)

@@ -110,7 +110,7 @@ def test_it_is_raised_at_the_line_of_the_program() -> None:
     )
 
 
-def test_what_is_computed_stays() -> None:
+def test_computed_values_stay() -> None:
     x = mxnp.array([4.0, -1.0])
     with mxnp.trap_nan(), pytest.raises(NaNError):
         mxnp.sqrt(x, out=x)

@@ -610,7 +610,7 @@ def test_threads_are_watched() -> None:
     assert checks.failure is None
 
 
-def test_what_it_says() -> None:
+def test_str_counts_operations() -> None:
     with mxnp.verify() as checks:
         mxnp.arange(3) + 1
         mxnp.random.random(3)
@@ -701,14 +701,14 @@ def test_every_operator_is_watched() -> None:
     assert set(hooks._SLOTS) <= set(vars(Array))
 
 
-def test_nothing_nested_is_told() -> None:
+def test_nested_operations_are_not_watched() -> None:
     from mxnp._verify.hooks import Operation, Watcher
 
-    told: list[str] = []
+    names: list[str] = []
 
     class Listing(Watcher):
         def begin(self, operation: Operation) -> None:
-            told.append(operation.name)
+            names.append(operation.name)
 
     x = mxnp.arange(100.0)
     with Listing(everywhere=False):
@@ -717,6 +717,6 @@ def test_nothing_nested_is_told() -> None:
         thread = threading.Thread(target=mxnp.sin, args=(x,))
         thread.start()
         thread.join()
-    assert told[0] == "var"
-    assert "sin" not in told  # another thread's
-    assert list(itertools.islice(told, 1, 2)) == ["ndarray.copy"]
+    assert names[0] == "var"
+    assert "sin" not in names  # another thread's
+    assert list(itertools.islice(names, 1, 2)) == ["ndarray.copy"]
