@@ -1,9 +1,9 @@
-"""How pip builds mxnp: by meson-python, except that an editable install is simpler.
+"""The build backend: meson-python, with a simpler editable install.
 
-meson-python's own editable install rebuilds at import, with the very tools of its
-build, and pip deletes these when it builds in isolation. Here it is the compiled
-modules and a path to the checkout, so it works however pip is called; when the C
-sources change, mxnp._engine.core asks for a new install.
+The editable install of meson-python rebuilds the package at import with the tools of
+its build, which pip deletes after an isolated build. The editable install of this
+module consists of the compiled modules and a path to the checkout, so it works in both
+cases. When the C sources change, mxnp._engine.core asks for a new install.
 """
 
 import base64
@@ -28,14 +28,14 @@ __all__ = [
 
 ROOT = Path(__file__).parents[1]
 
-# Without build isolation meson is in an environment that may not be activated.
+# Without build isolation, meson may be in an environment that is not activated.
 os.environ["PATH"] += os.pathsep + sysconfig.get_path("scripts")
 
 
 def get_requires_for_build_wheel(
     config_settings: dict[str, str | list[str]] | None = None,
 ) -> list[str]:
-    """List what a wheel is built with: the Metal emulator needs clang."""
+    """Return the requirements of a wheel; the Metal emulator adds clang."""
     required = list(mesonpy.get_requires_for_build_wheel(config_settings))
     has_emulator = "-Dmetal=emulator" in str(
         (config_settings or {}).get("setup-args", "")
@@ -53,7 +53,7 @@ def build_editable(
     config_settings: dict[str, str] | None = None,
     metadata_directory: str | None = None,
 ) -> str:
-    """Build a wheel of compiled modules, metadata and a path to the checkout."""
+    """Build a wheel of the compiled modules, metadata and a path to the checkout."""
     with tempfile.TemporaryDirectory() as folder:
         name = build_wheel(folder, config_settings, metadata_directory)
         with ZipFile(Path(folder, name)) as wheel:
@@ -70,11 +70,11 @@ def build_editable(
 
 
 def stays(path: str) -> bool:
-    """Tell whether a file of the wheel cannot be had from the checkout."""
+    """Return whether a file of the wheel is missing in the checkout."""
     return ".dist-info/" in path or path.endswith((".so", ".pyd"))
 
 
 def sha256(data: bytes) -> str:
-    """Hash as a wheel's RECORD wants it."""
+    """Return the hash of a file in the format of a wheel's RECORD."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
     return "sha256=" + digest.decode().rstrip("=")

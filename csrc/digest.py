@@ -1,4 +1,4 @@
-"""One number for all of the core's sources, so that Python and the core can compare."""
+"""Hash the C sources, so that Python can check which sources a core was built from."""
 
 import hashlib
 import sys
@@ -8,13 +8,13 @@ SUFFIXES = {".c", ".def", ".h", ".m"}
 
 
 def sources(folder: Path) -> list[Path]:
-    """List the sources in and below a folder, in the same order everywhere."""
+    """Return the sources in and below a folder, in the same order on every machine."""
     found = (path for path in folder.rglob("*") if path.suffix in SUFFIXES)
     return sorted(found, key=lambda path: path.relative_to(folder).parts)
 
 
 def digest(folder: Path) -> str:
-    """Hash names and texts of the sources; how lines end does not count."""
+    """Hash the names and texts of the sources, ignoring the kind of line ends."""
     total = hashlib.sha256()
     for path in sources(folder):
         total.update(path.relative_to(folder).as_posix().encode() + b"\0")

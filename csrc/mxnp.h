@@ -1,32 +1,37 @@
-/* mxnp.h -- the whole C API, as Python sees it.
+/* mxnp.h -- the C API of the core, as Python sees it.
  *
- * Declarations and comments only: the binding reads this very file.  Every function
- * that gives an int gives a status, and a pointer that may be NULL says so; after a
- * failure the text is in mx_error_message() and nothing else has changed.
+ * The core plans and runs recorded operations.  csrc/README.md describes its folders in the
+ * order in which an operation passes through them.
+ *
+ * This file contains only declarations and comments, because the binding mxnp._core is
+ * generated from it.  A function that can fail returns an enum mx_status as an int, or NULL;
+ * its comment says so.  After a failure mx_error_message() returns the message, and nothing
+ * else has changed.
  */
 
 enum mx_status { MX_OK, MX_ERROR_MEMORY, MX_ERROR_VALUE, MX_ERROR_DEVICE, MX_INTERRUPTED };
 
-const char *mx_error_message(void); /* of this thread's last failure; never NULL */
+const char *mx_error_message(void); /* of the last failure of this thread; never NULL */
 
-/* Once, before anything else; more calls do nothing. */
+/* Starts the core, and returns a status.  It is called before all other functions.  Later calls
+ * do nothing. */
 int mx_start(void);
 
-const char *mx_version(void); /* of the package this core was built with */
-const char *mx_digest(void);  /* of the C sources it was built from: see digest.py */
+const char *mx_version(void); /* the version of mxnp that the core was built with */
+const char *mx_digest(void);  /* the hash of its C sources: see digest.py */
 
-/* One row of dtypes.def. */
+/* A row of ir/dtypes.def. */
 struct mx_dtype_row {
-    const char *name;   /* as in NumPy: "float32" */
+    const char *name;   /* NumPy's name: "float32" */
     const char *c_type; /* "float" */
     int itemsize;       /* bytes */
     char kind;          /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex */
 };
 
 int mx_dtype_count(void);
-const struct mx_dtype_row *mx_dtype_get(int dtype); /* static; NULL if out of range */
+const struct mx_dtype_row *mx_dtype_get(int dtype); /* NULL if out of range */
 
-/* One row of ops.def: see there for the words. */
+/* A row of ir/ops.def, which explains the columns. */
 struct mx_op_row {
     const char *name;
     int nin;
@@ -39,22 +44,26 @@ struct mx_op_row {
 };
 
 int mx_op_count(void);
-const struct mx_op_row *mx_op_get(int op); /* static; NULL if out of range */
+const struct mx_op_row *mx_op_get(int op); /* NULL if out of range */
 
 struct mx_memory_info {
-    size_t in_use;         /* bytes in blocks that somebody holds */
-    size_t cached;         /* bytes in blocks kept for the next request */
-    size_t peak;           /* most bytes ever in use */
-    size_t limit;          /* most bytes to be cached */
-    size_t n_system_calls; /* blocks that had to be asked of the system so far */
+    size_t in_use;         /* bytes of blocks that buffers hold */
+    size_t cached;         /* bytes of blocks that are cached for later requests */
+    size_t peak;           /* largest value of in_use so far */
+    size_t limit;          /* of cached */
+    size_t n_system_calls; /* blocks requested from the system so far */
 };
 
 void mx_memory_info(struct mx_memory_info *out);
-void mx_memory_set_limit(size_t nbytes); /* frees what is cached beyond it */
-void mx_memory_trim(size_t nbytes);      /* frees what is cached beyond nbytes, this once */
 
-/* For tests: lets `after` requests of memory from the system through, then refuses `count` of
- * them.  Gives how many were refused since the last call. */
+/* Sets the limit of the cache and frees cached blocks above it. */
+void mx_memory_set_limit(size_t nbytes);
+
+/* Frees cached blocks until at most nbytes are cached.  The limit stays. */
+void mx_memory_trim(size_t nbytes);
+
+/* For tests: refuses `count` requests of memory after `after` more have been served.  Returns
+ * how many were refused since the last call. */
 long mx_alloc_refuse(long after, long count);
 
 /* An inner loop: NumPy's, or one with the same signature. */
@@ -64,58 +73,60 @@ typedef void (*mx_loop_function)(char **args, const intptr_t *dimensions,
 struct mx_loop {
     mx_loop_function function;
     void *data;
-    int clears; /* whether it forgets the floating-point conditions that were met before */
+    int clears; /* whether it clears the floating-point conditions that are set before the call
+                 */
 };
 
-/* Finds the loop of the ufunc whose fields (behind the object's head) are at this address
- * and must begin with nin, nout and end in ntypes loops; types has one NumPy type number
- * for each operand. */
+/* Finds a loop of a ufunc by its types, one NumPy type number for each operand.  ufunc_fields
+ * is the address of the fields after the object's head.  Returns a status; it is a failure if
+ * the ufunc does not have nin inputs, nout outputs and ntypes loops. */
 int mx_loop_find(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                  const char *types);
 
-/* Operations are recorded by the bridge, which calls this table of functions: the struct
- * mx_recorder of recorder.h. */
+/* Returns the functions of the core that the bridge calls, a struct mx_recorder of
+ * api/recorder.h.  The bridge records operations with them. */
 const void *mx_recorder_table(void);
 
-/* Kinds of instructions. */
+/* The kinds of instructions: what is computed from the inputs. */
 enum mx_kind {
     MX_MAP,    /* loop(inputs, outputs) for each element */
     MX_REDUCE, /* output = loop(output, input) over the axes where the output's stride is 0 */
     MX_SCAN,   /* output[i] = loop(output[i - 1], input[i]) along an axis */
-    MX_ARGREDUCE,    /* output = the index along an axis that loop(input) gives */
-    MX_ARANGE,       /* a map over one axis; the loop's data tells where on it a block begins */
-    MX_BOUNDS_CHECK, /* fails if an element of its input is no index of an axis; no output */
-    MX_GATHER,  /* output = the elements of the last input that the others are indices of */
-    MX_SCATTER, /* the elements of the output that the first inputs are indices of =
-                   loop(themselves, last input), or the last input */
-    MX_KERNEL,  /* a kernel is launched: no axes; the strides of an operand are the bytes that
-                   it may use before its place and from there on */
+    MX_ARGREDUCE,    /* output = the index along an axis that loop(input) finds */
+    MX_ARANGE,       /* a map over one axis; the loop's data points to the start of the block */
+    MX_BOUNDS_CHECK, /* fails if an element of the input is out of bounds; no output */
+    MX_GATHER,       /* output = the elements of the last input that the other inputs select */
+    MX_SCATTER,      /* updates the elements of the output that the first inputs select: by
+                        loop(element, last input), or to the last input */
+    MX_KERNEL, /* launches a kernel; it has no axes, and the strides of an operand are the bytes
+                  that the kernel may use before its address and from there on */
 };
 
-/* One group of the last flush: what ran as one pass over memory. */
+/* A group of the last flush: instructions that ran as one pass over memory. */
 struct mx_group_row {
     int n_operations;
-    const char *names[40];   /* of the operations, in the order they ran */
+    const char *names[40];   /* of the operations, in the order in which they ran */
     unsigned char kinds[40]; /* enum mx_kind */
     int ndim;
     intptr_t shape[8];
-    int n_temporaries; /* results that never were in memory */
+    int n_temporaries; /* results that were never written to memory */
     size_t bytes_read;
     size_t bytes_written;
     int n_threads;
     int64_t nanoseconds;
 };
 
-int mx_flush_stats_get(int number, struct mx_group_row *out); /* whether there is one */
+/* Copies a group of the last flush.  Returns 1, or 0 if there is no group with this number. */
+int mx_flush_stats_get(int number, struct mx_group_row *out);
 
-int mx_thread_count(void); /* threads that run groups, with the caller */
+int mx_thread_count(void); /* threads that run groups, including the calling thread */
 void mx_set_thread_count(int count);
 
 /* Threads that this process can run at once: at least 1.  The count respects the affinity and
  * the quotas of control groups, which are rounded up. */
 int mx_usable_thread_count(void);
 
-/* One row of gpu/devices.def: a kind of GPU. */
+/* A row of gpu/devices.def: a kind of GPU. */
 struct mx_device_row {
     const char *name;   /* in programs, in lower case */
     const char *title;  /* in messages */
@@ -123,15 +134,15 @@ struct mx_device_row {
 };
 
 int mx_device_count(void);
-const struct mx_device_row *mx_device_get(int device); /* static; NULL if out of range */
+const struct mx_device_row *mx_device_get(int device); /* NULL if out of range */
 
-/* Name of a dtype in the device's kernel language; empty if the device lacks the dtype. */
+/* Returns the name of a dtype in the device's kernel language, or "" if the device lacks it. */
 const char *mx_device_type_name(int device, int dtype);
 
-/* The GPUs of this machine that the device can use: 0 if the build has no driver for it. */
+/* Returns the number of GPUs of this machine that the device can use: 0 if the build has no
+ * driver for it. */
 int mx_device_gpu_count(int device);
-const char *mx_device_gpu_name(int device,
-                               int gpu); /* owned by the core; NULL if out of range */
+const char *mx_device_gpu_name(int device, int gpu); /* NULL if out of range */
 
 /* Lets groups of at least this many elements run on the device's default GPU.  Their kernels
  * begin with the prelude, which must not be freed; NULL: no group runs there.  A process uses
@@ -139,18 +150,18 @@ const char *mx_device_gpu_name(int device,
 void mx_gpu_use(int device, const char *prelude, int64_t threshold);
 
 int mx_gpu_is_used(void);   /* whether groups may run on a GPU */
-int mx_gpu_is_usable(void); /* not in a forked process */
+int mx_gpu_is_usable(void); /* false in the child of a fork */
 
 struct mx_gpu_counts {
-    int64_t groups;          /* that ran on the GPU */
-    int64_t declined;        /* that the processor ran while the GPU was in use */
-    int64_t dispatches;      /* of kernels */
-    int64_t command_buffers; /* that contained the dispatches */
-    int64_t compiled;        /* kernels */
+    int64_t groups;          /* groups that ran on the GPU */
+    int64_t declined;        /* groups that the processor ran while the GPU was in use */
+    int64_t dispatches;      /* launches of kernels */
+    int64_t command_buffers; /* that contained the launches */
+    int64_t compiled;        /* kernels compiled */
     int64_t rejected;        /* kernels that the compiler rejected, which is a bug of mxnp */
 };
 
-void mx_gpu_count(struct mx_gpu_counts *out); /* since the start */
-const char *mx_gpu_text(void);          /* of the last kernel of a group, without prelude */
-const char *mx_gpu_rejection(void);     /* the last message about a rejected kernel, or "" */
-int mx_gpu_set_kernel_limit(int limit); /* on cached kernels; returns the previous limit */
+void mx_gpu_count(struct mx_gpu_counts *out); /* counts since the start */
+const char *mx_gpu_text(void); /* the text of the last group's kernel, without the prelude */
+const char *mx_gpu_rejection(void);     /* the compiler's last error message, or "" */
+int mx_gpu_set_kernel_limit(int limit); /* limits the cached kernels; returns the old limit */

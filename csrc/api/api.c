@@ -1,4 +1,4 @@
-/* api.c -- the C API: checks its arguments and calls down. */
+/* api.c -- implements mxnp.h, and the table of functions that the bridge calls. */
 #include <pthread.h>
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 
 /* -- Start and fork --------------------------------------------------------------- */
 
-/* The stream calls the pool, so its lock comes first. */
+/* The stream calls the pool, so its lock is taken first. */
 static void before_fork(void)
 {
     mx_stream_before_fork();
@@ -146,7 +146,7 @@ int mx_gpu_set_kernel_limit(int limit)
     return before;
 }
 
-/* threadpoolctl finds these two in the file of the core. */
+/* The package threadpoolctl looks up these two functions in the compiled core. */
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED int mx_thread_count(void) { return mx_thread_pool_size(); }

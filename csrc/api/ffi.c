@@ -1,2 +1,2 @@
-/* ffi.c -- what the generated module mxnp._core begins with. */
+/* ffi.c -- the beginning of the generated source of the module mxnp._core. */
 #include "base/base.h"

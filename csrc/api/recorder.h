@@ -1,5 +1,9 @@
 #pragma once
-/* recorder.h -- what the bridge, which is a module of its own, calls in the core. */
+/* recorder.h -- the functions of the core that the bridge calls.
+ *
+ * The bridge and the core are separate extension modules, so the bridge calls the core through
+ * this table.  Each field has the name of its function without the prefix mx_, or mx_stream_.
+ */
 #include "cpu/kernels/compact.h"
 #include "memory/buffer.h"
 #include "scheduler/stream.h"

@@ -1,4 +1,4 @@
-/* backend.c -- runs a group on the cores of this machine. */
+/* backend.c -- the backend of the processor. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -7,11 +7,11 @@
 #include "cpu/threads/thread_pool.h"
 #include "scheduler/backend.h"
 
-/* Nanoseconds of work from which on it is shared: waking a thread takes some, and one that
- * loses its core over a chunk keeps all waiting. */
+/* Nanoseconds of work from which on several threads share it.  Waking a thread takes time, and
+ * a thread that loses its core during a chunk makes all others wait. */
 #define SHARED_WORK 60000
 
-/* Each thread's own; one group runs at a time. */
+/* The scratch memory of each thread.  One group runs at a time. */
 static struct {
     char *memory, *aligned;
     size_t size;
@@ -45,8 +45,8 @@ static void run_chunk(void *job, size_t chunk, int thread)
 
 static bool is_interrupted(void *job) { return ((struct job *)job)->interrupted(); }
 
-/* Runs the first chunk to see what the others will take: what an element costs differs a
- * hundredfold from loop to loop.  Gives the threads for the rest. */
+/* Runs the first chunk to estimate the time of the others, as the time per element differs a
+ * hundredfold between loops.  Returns how many threads should run the rest. */
 static int run_first_chunk(struct mx_program *program, int threads)
 {
     int64_t begin = mx_now();
@@ -70,7 +70,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     status = reserve_scratch(program->scratch_size, threads);
     if (status != MX_OK)
         return status;
-    bool is_in_parts = program->kind == MX_SCATTER; /* one for each thread */
+    bool is_in_parts = program->kind == MX_SCATTER; /* each thread runs one part */
     group->threads = is_in_parts ? (int)program->n_chunks : run_first_chunk(program, threads);
     struct job job = {program, interrupted};
     program->next_chunk =

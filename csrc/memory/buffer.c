@@ -1,17 +1,18 @@
-/* buffer.c -- a counted block of memory. */
+/* buffer.c -- a reference-counted block of memory. */
 #include "memory/buffer.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 
-/* A token is never page-aligned and data always is, which tells them apart. */
-#define TOKEN_OFFSET 8
+/* A placeholder address lies in the struct itself.  Data is always page-aligned and a
+ * placeholder never is, which distinguishes them. */
+#define PLACEHOLDER_OFFSET 8
 
-static _Atomic int64_t made;
+static _Atomic int64_t last_number;
 
 int64_t mx_buffer_last_number(void)
 {
-    return atomic_load_explicit(&made, memory_order_relaxed);
+    return atomic_load_explicit(&last_number, memory_order_relaxed);
 }
 
 struct mx_buffer *mx_buffer_new(size_t nbytes)
@@ -27,14 +28,16 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->data = NULL;
     buffer->published = NULL;
     buffer->elision_owner = buffer->owner = NULL;
-    buffer->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
+    buffer->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
     buffer->is_whole = false;
     return buffer;
 }
 
+/* Holds a reference. */
 static _Thread_local struct mx_buffer *refused;
 
+/* Notes the buffer for mx_buffer_take_refused if it has an array, and fails. */
 static int refuse(struct mx_buffer *buffer)
 {
     struct mx_buffer *before = mx_buffer_take_refused();
@@ -78,13 +81,17 @@ struct mx_buffer *mx_buffer_new_allocated(size_t nbytes)
 
 void mx_buffer_retain(struct mx_buffer *buffer)
 {
-    atomic_fetch_add_explicit(&buffer->count, 1, memory_order_relaxed);
+    long before = atomic_fetch_add_explicit(&buffer->count, 1, memory_order_relaxed);
+    MX_ASSERT(before > 0);
+    (void)before;
 }
 
 void mx_buffer_release(struct mx_buffer *buffer)
 {
-    /* What the other owners wrote comes before the block's next use. */
-    if (atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel) > 1)
+    /* The order makes writes of other holders visible before the block is used again. */
+    long before = atomic_fetch_sub_explicit(&buffer->count, 1, memory_order_acq_rel);
+    MX_ASSERT(before > 0);
+    if (before > 1)
         return;
     if (buffer->data)
         mx_pool_put(mx_pool_block(buffer->data));
@@ -93,12 +100,12 @@ void mx_buffer_release(struct mx_buffer *buffer)
 
 char *mx_buffer_address(struct mx_buffer *buffer)
 {
-    return buffer->data ? buffer->data : (char *)buffer + TOKEN_OFFSET;
+    return buffer->data ? buffer->data : (char *)buffer + PLACEHOLDER_OFFSET;
 }
 
-struct mx_buffer *mx_buffer_get(const char *token)
+struct mx_buffer *mx_buffer_get(const char *address)
 {
-    if ((uintptr_t)token % mx_alloc_page_size() == 0)
-        return mx_pool_block(token)->owner;
-    return (struct mx_buffer *)(uintptr_t)(token - TOKEN_OFFSET);
+    if ((uintptr_t)address % mx_alloc_page_size() == 0)
+        return mx_pool_block(address)->owner;
+    return (struct mx_buffer *)(uintptr_t)(address - PLACEHOLDER_OFFSET);
 }

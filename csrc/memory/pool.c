@@ -1,10 +1,10 @@
-/* pool.c -- page-aligned blocks of memory, kept for the next request of their size.
+/* pool.c -- page-aligned blocks of memory, cached for later requests of the same size.
  *
- * Asking the system for memory is cheap; touching it for the first time is not: each page
- * costs a fault, which takes longer than an addition over the page.  So blocks that are
- * given back are handed out again, the youngest first, as it is likeliest to be in cache.
+ * Mapping memory is cheap, but its first use is not: each page costs a fault, which takes
+ * longer than an addition over the page.  Blocks are therefore reused.  The block that was
+ * freed last is reused first, as it is most likely still in the processor's cache.
  *
- * Sizes are classes: eight to each doubling, so that a block wastes at most an eighth.
+ * There are eight size classes for each power of two, so a block wastes at most an eighth.
  */
 #include "memory/pool.h"
 
@@ -15,19 +15,19 @@
 #include "base/alloc.h"
 #include "base/cgroup.h"
 
-#define CLASS_BITS        3 /* eight classes to each doubling */
+#define CLASS_BITS        3 /* eight classes for each power of two */
 #define MAX_CLASSES       (64 << CLASS_BITS)
 #define MAX_DEFAULT_LIMIT ((size_t)8 << 30)
 
-/* The blocks of one class that nobody holds. */
-struct kept {
+/* The cached blocks of one class. */
+struct list {
     struct mx_block *newest, *oldest;
 };
 
 static struct {
     pthread_mutex_t lock;
-    struct kept kept[MAX_CLASSES];
-    int n_classes; /* no block was ever kept in a class beyond */
+    struct list lists[MAX_CLASSES];
+    int n_classes; /* classes from this one on have never had a cached block */
     uint64_t clock;
     bool limit_known;
     struct mx_memory_info info;
@@ -44,7 +44,8 @@ static int highest_bit(size_t n)
     return bit;
 }
 
-/* The least number from n on in which only the CLASS_BITS + 1 leading bits are set. */
+/* Returns the least number that is at least n and has only its CLASS_BITS + 1 leading bits set.
+ */
 static size_t round_to_class(size_t n)
 {
     int bit = highest_bit(n);
@@ -70,9 +71,9 @@ size_t mx_pool_data_size(size_t nbytes)
     return n_pages < SIZE_MAX / page ? n_pages * page : 0;
 }
 
-static struct kept *rematerializable_for(size_t data_size)
+static struct list *list_for(size_t data_size)
 {
-    return &pool.kept[class_of(data_size / mx_alloc_page_size())];
+    return &pool.lists[class_of(data_size / mx_alloc_page_size())];
 }
 
 /* -- Blocks ------------------------------------------------------------------------ */
@@ -88,32 +89,34 @@ void mx_pool_set_forget(void (*forget)(void *device_memory)) { pool.forget = for
 
 /* -- Lists ------------------------------------------------------------------------ */
 
-static void append(struct kept *kept, struct mx_block *block)
+static void append(struct list *list, struct mx_block *block)
 {
     block->newer = NULL;
-    block->older = kept->newest;
-    *(kept->newest ? &kept->newest->newer : &kept->oldest) = block;
-    kept->newest = block;
+    block->older = list->newest;
+    *(list->newest ? &list->newest->newer : &list->oldest) = block;
+    list->newest = block;
 }
 
-static void unlink_block(struct kept *kept, struct mx_block *block)
+static void unlink_block(struct list *list, struct mx_block *block)
 {
-    *(block->newer ? &block->newer->older : &kept->newest) = block->older;
-    *(block->older ? &block->older->newer : &kept->oldest) = block->newer;
+    *(block->newer ? &block->newer->older : &list->newest) = block->older;
+    *(block->older ? &block->older->newer : &list->oldest) = block->newer;
 }
 
-/* Unlinks the blocks that lay longest until at most limit bytes are cached; gives them as
- * a chain through older, to be unmapped when the lock is free. */
+/* Unlinks the blocks that have been cached longest until at most limit bytes are cached.
+ * Returns them as a chain through `older`.  The caller unmaps them after it has released the
+ * lock. */
 static struct mx_block *evict(size_t limit)
 {
     struct mx_block *evicted = NULL;
     while (pool.info.cached > limit) {
-        struct kept *from = NULL;
+        struct list *from = NULL;
         for (int i = 0; i < pool.n_classes; i++) {
-            struct mx_block *oldest = pool.kept[i].oldest;
+            struct mx_block *oldest = pool.lists[i].oldest;
             if (oldest && (!from || oldest->freed_at < from->oldest->freed_at))
-                from = &pool.kept[i];
+                from = &pool.lists[i];
         }
+        MX_ASSERT(from);
         struct mx_block *block = from->oldest;
         unlink_block(from, block);
         pool.info.cached -= block->size;
@@ -149,12 +152,13 @@ struct mx_block *mx_pool_take(size_t nbytes)
     if (data_size == 0)
         return NULL;
     size_t size = data_size + mx_alloc_page_size();
-    struct kept *kept = rematerializable_for(data_size);
+    struct list *list = list_for(data_size);
 
     pthread_mutex_lock(&pool.lock);
-    struct mx_block *block = kept->newest;
+    struct mx_block *block = list->newest;
     if (block) {
-        unlink_block(kept, block);
+        MX_ASSERT(block->size == size && pool.info.cached >= size);
+        unlink_block(list, block);
         pool.info.cached -= size;
         count_taken(size);
     }
@@ -188,12 +192,13 @@ static size_t limit(void)
 
 void mx_pool_put(struct mx_block *block)
 {
-    struct kept *kept = rematerializable_for(block->size - mx_alloc_page_size());
+    struct list *list = list_for(block->size - mx_alloc_page_size());
     pthread_mutex_lock(&pool.lock);
-    append(kept, block);
-    if (pool.n_classes <= kept - pool.kept)
-        pool.n_classes = (int)(kept - pool.kept) + 1;
+    append(list, block);
+    if (pool.n_classes <= list - pool.lists)
+        pool.n_classes = (int)(list - pool.lists) + 1;
     block->freed_at = pool.clock++;
+    MX_ASSERT(pool.info.in_use >= block->size);
     pool.info.in_use -= block->size;
     pool.info.cached += block->size;
     struct mx_block *evicted = evict(limit());
@@ -227,7 +232,7 @@ void mx_pool_info(struct mx_memory_info *out)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* -- How much memory there is ------------------------------------------------------ */
+/* -- The default limit -------------------------------------------------------------- */
 
 static size_t physical_memory(void)
 {

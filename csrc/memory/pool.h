@@ -1,44 +1,47 @@
 #pragma once
-/* pool.h -- page-aligned blocks of memory, kept for the next request of their size.
+/* pool.h -- page-aligned blocks of memory, cached for later requests of the same size.
  *
- * A block has exactly one owner, or lies in the list of its size class.  What lies there
- * never exceeds the limit once a call has returned, and the block that goes to the system
- * first is the one that lay longest.  Any thread may call.
+ * A block has exactly one owner, or it is cached in the list of its size class.  When a
+ * function has returned, the cached blocks do not exceed the limit.  Blocks that have been
+ * cached longest are returned to the system first.  Any thread may call these functions.
  */
 #include "base/base.h"
 
-/* A block's first page begins with this, and has room for the owner's own fields behind
- * it.  The pages after the first are the block's data. */
+/* The first page of a block begins with this struct.  The pages after the first hold the data.
+ */
 struct mx_block {
-    size_t size; /* bytes, all pages */
-    void *owner; /* whoever took it; not the pool's business */
+    size_t size; /* bytes of all pages */
+    void *owner; /* set and used by the owner of the block, not by the pool */
     struct mx_block *newer, *older;
     uint64_t freed_at;
-    void *device_memory; /* the same pages as a device has them, once it was asked; or NULL */
+    void *device_memory; /* the device's handle for the same pages, once it has one, or NULL */
 };
 
-/* With nbytes of data or somewhat more, not cleared; asks the system only when none is kept,
- * and once more after giving everything kept back.  NULL: out of memory. */
+/* Returns a block with at least nbytes of data, which are not cleared.  It maps memory only if
+ * no block is cached.  If that fails it frees all cached blocks and tries again, and returns
+ * NULL if it fails again. */
 struct mx_block *mx_pool_take(size_t nbytes);
-void mx_pool_put(struct mx_block *block); /* takes the block */
+void mx_pool_put(struct mx_block *block); /* takes ownership of the block */
 
 char *mx_pool_data(struct mx_block *block);
-struct mx_block *mx_pool_block(const char *data); /* the block of mx_pool_data */
+struct mx_block *mx_pool_block(const char *data); /* the inverse of mx_pool_data */
 
-/* What is called with the device memory of a block whose pages go back to the system. */
+/* Sets the function that is called with the device memory of a block before its pages are
+ * returned to the system. */
 void mx_pool_set_forget(void (*forget)(void *device_memory));
 
-/* Data of the block that serves a request: at most an eighth more than whole pages of it;
- * 0 if no block can be so large. */
+/* Returns the bytes of data of the block for a request: whole pages, plus at most an eighth of
+ * them; 0 if no block can be so large. */
 size_t mx_pool_data_size(size_t nbytes);
 
+/* These implement mx_memory_trim, mx_memory_set_limit and mx_memory_info of mxnp.h. */
 void mx_pool_trim(size_t nbytes);
 void mx_pool_set_limit(size_t nbytes);
 void mx_pool_info(struct mx_memory_info *out);
 
-/* A quarter of the memory this process may use, 8 GiB at most. */
+/* Returns a quarter of the memory that this process may use, and at most 8 GiB. */
 size_t mx_pool_default_limit(void);
 
-/* Around fork: no other thread is inside the pool at that moment. */
+/* Called around fork, so that no other thread is inside the pool at that moment. */
 void mx_pool_before_fork(void);
 void mx_pool_after_fork(bool in_child);

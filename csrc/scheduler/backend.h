@@ -1,24 +1,24 @@
 #pragma once
-/* backend.h -- what runs instructions: the only place where the stream and a backend meet. */
+/* backend.h -- the interface between the stream and the backends that run its groups. */
 #include "scheduler/fuse.h"
 
-#define MX_DECLINED (-1) /* the status of a group that a backend leaves to others */
+#define MX_DECLINED (-1) /* the status of a group that the device leaves to the processor */
 
 struct mx_backend {
     const char *name;
 
-    /* Of a device: whether it is to be asked to run an instruction, as far as that alone says
-     * it.  The processor is asked for the others. */
+    /* Returns whether the device should run an instruction, as far as the instruction alone
+     * shows it.  NULL for the processor, which runs the others. */
     bool (*suits)(const struct mx_instruction *in);
 
-    /* Runs one group of a plan from where it stopped before, or begins to: see finish.  MX_OK;
-     * MX_INTERRUPTED with the group ready to be gone on with; MX_DECLINED, with nothing done;
-     * or a failure, of memory or of the device. */
+    /* Runs a group of a plan, or continues one that was interrupted.  A backend with `finish`
+     * only starts it.  Returns MX_OK; MX_INTERRUPTED, if the next call has to continue the
+     * group; MX_DECLINED, if nothing was done; or a failure of memory or of the device. */
     int (*run)(struct mx_group *group, struct mx_instruction *instructions,
                bool (*interrupted)(void));
 
-    /* Waits for all groups that were begun; those after a check that failed have not run. NULL:
-     * a group has run when run() is back. */
+    /* Waits for all groups that were started.  Groups after a failed check have not run.  NULL
+     * if a group has run when `run` returns. */
     int (*finish)(void);
 };
 

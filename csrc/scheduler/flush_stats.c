@@ -1,4 +1,4 @@
-/* flush_stats.c -- what the last flush did. */
+/* flush_stats.c -- the record of the last flush, and the costs of its instructions. */
 #include "scheduler/flush_stats.h"
 
 #include <pthread.h>
@@ -11,16 +11,17 @@ static struct {
     pthread_mutex_t lock;
     int count;
     struct mx_group_row rows[MAX_ROWS];
-} report = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void mx_flush_stats_begin(void)
 {
-    pthread_mutex_lock(&report.lock);
-    report.count = 0;
-    pthread_mutex_unlock(&report.lock);
+    pthread_mutex_lock(&record.lock);
+    record.count = 0;
+    pthread_mutex_unlock(&record.lock);
 }
 
-/* Bytes that a view covers in memory; of what indices go into, those that they name. */
+/* Returns the bytes of memory that a pass over a view reads or writes.  For an indexed view
+ * these are the bytes of the elements that indices select. */
 static size_t view_size(const struct mx_group *group, const struct mx_view *view)
 {
     if (view->is_indexed && group->ndim == 0)
@@ -35,16 +36,16 @@ static size_t view_size(const struct mx_group *group, const struct mx_view *view
 void mx_flush_stats_add(const struct mx_group *group, const struct mx_instruction *instructions,
                         int64_t nanoseconds)
 {
-    pthread_mutex_lock(&report.lock);
-    if (report.count < MAX_ROWS) {
-        struct mx_group_row *row = &report.rows[report.count++];
+    pthread_mutex_lock(&record.lock);
+    if (record.count < MAX_ROWS) {
+        struct mx_group_row *row = &record.rows[record.count++];
         *row = (struct mx_group_row){.n_operations = group->n_steps,
                                      .ndim = group->ndim,
                                      .n_threads = group->threads,
                                      .nanoseconds = nanoseconds};
         memcpy(row->shape, group->shape, (size_t)group->ndim * sizeof *row->shape);
         _Static_assert(sizeof row->names / sizeof *row->names == MX_MAX_STEPS,
-                       "rows of mxnp.h");
+                       "struct mx_group_row of mxnp.h has room for all steps");
         for (int s = 0; s < group->n_steps; s++) {
             const struct mx_instruction *in = &instructions[group->steps[s].instruction];
             row->names[s] = in->name;
@@ -61,23 +62,23 @@ void mx_flush_stats_add(const struct mx_group *group, const struct mx_instructio
             row->bytes_written += view->is_written ? view_size(group, view) : 0;
         }
     }
-    pthread_mutex_unlock(&report.lock);
+    pthread_mutex_unlock(&record.lock);
 }
 
 int mx_flush_stats_get(int number, struct mx_group_row *out)
 {
-    pthread_mutex_lock(&report.lock);
-    bool exists = number >= 0 && number < report.count;
+    pthread_mutex_lock(&record.lock);
+    bool exists = number >= 0 && number < record.count;
     if (exists)
-        *out = report.rows[number];
-    pthread_mutex_unlock(&report.lock);
+        *out = record.rows[number];
+    pthread_mutex_unlock(&record.lock);
     return exists;
 }
 
-/* -- What each instruction took ------------------------------------------------------ */
+/* -- Costs ------------------------------------------------------------------------- */
 
-/* The bytes of a view that is in memory are those of the first step that reads it and of the
- * last one that writes it. */
+/* Adds the bytes of each view in memory to the first step that reads it and to the last one
+ * that writes it. */
 static void share_bytes(const struct mx_group *group, struct mx_instruction *instructions)
 {
     for (int v = 0; v < group->n_views; v++) {
@@ -106,8 +107,9 @@ static void share_bytes(const struct mx_group *group, struct mx_instruction *ins
 void mx_flush_stats_share(const struct mx_group *group, struct mx_instruction *instructions,
                           int64_t begin, int64_t nanoseconds, bool is_on_device)
 {
-    static int64_t last; /* whoever is inside the stream counts */
-    int64_t given = 0;
+    static int64_t
+        last; /* number of the last group; only the thread that holds the stream is here */
+    int64_t shared = 0;
     double sampled = 0, all = 0;
     last++;
     for (int s = 0; s < group->n_steps; s++)
@@ -121,12 +123,12 @@ void mx_flush_stats_share(const struct mx_group *group, struct mx_instruction *i
         *cost = (struct mx_cost){
             .group = last,
             .begin = begin,
-            .nanoseconds = until - given,
+            .nanoseconds = until - shared,
             .n_together = group->n_steps,
             .is_on_device = is_on_device,
             .is_rematerialized = cost->is_rematerialized,
         };
-        given = until;
+        shared = until;
     }
     share_bytes(group, instructions);
 }

@@ -1,4 +1,4 @@
-/* fuse.c -- which instructions run as one pass. */
+/* fuse.c -- plans groups: recorded instructions that run as one pass over memory. */
 #include "scheduler/fuse.h"
 
 #include <string.h>
@@ -47,16 +47,16 @@ static bool have_same_strides(const struct mx_view *a, const struct mx_view *b, 
            memcmp(a->strides, b->strides, (size_t)ndim * sizeof *a->strides) == 0;
 }
 
-/* The same elements in the same order. */
+/* Returns whether two views have the same elements in the same order. */
 static bool are_same(const struct mx_view *a, const struct mx_view *b, int ndim)
 {
     return a->buffer == b->buffer && a->at == b->at && !a->is_indexed && !b->is_indexed &&
            have_same_strides(a, b, ndim);
 }
 
-/* Whether steps along the axes can lead from one element to bytes of another that begins
- * `distance` further on.  Axes are tried from the longest stride down, each only with the
- * numbers of steps that the shorter ones can still make up for. */
+/* Returns whether steps along the axes can lead from an element to bytes of another one that
+ * begins `distance` bytes later.  Axes are tried in the order of their strides, longest first,
+ * and only with numbers of steps whose remaining distance the shorter strides can cover. */
 static bool can_reach(intptr_t distance, const intptr_t *strides, const intptr_t *shape,
                       int ndim, unsigned tried, int itemsize)
 {
@@ -92,7 +92,7 @@ static bool can_reach(intptr_t distance, const intptr_t *strides, const intptr_t
     return false;
 }
 
-/* False only if no byte is in both. */
+/* Returns false only if the views have no byte in common. */
 static bool overlap(const struct mx_view *a, const struct mx_view *b, const intptr_t *shape,
                     int ndim)
 {
@@ -117,7 +117,7 @@ static unsigned reduced_axes(const struct mx_instruction *in)
     return axes;
 }
 
-/* The axis along which an instruction moves least in memory; -1 when there is none. */
+/* Returns the axis with the smallest stride, or -1 if no axis has a stride. */
 static int inner_axis(const struct mx_instruction *in, const struct mx_view *views)
 {
     const struct mx_view *view =
@@ -134,7 +134,7 @@ static int inner_axis(const struct mx_instruction *in, const struct mx_view *vie
     return inner;
 }
 
-/* Whether what a gather takes with each index is more than an element. */
+/* Returns whether each index of a gather selects more than one element. */
 static bool takes_rows(const struct mx_instruction *in)
 {
     for (int i = 0; i < in->ndim; i++)
@@ -149,7 +149,8 @@ static bool runs_alone(const struct mx_instruction *in)
            in->kind == MX_KERNEL || (in->kind == MX_GATHER && takes_rows(in));
 }
 
-/* Whether it changes memory that was there before the group's first check. */
+/* Returns whether an instruction has to run after the first check of the group, because it
+ * changes memory that existed before that check. */
 static bool must_wait(const struct mx_group *group, const struct mx_instruction *in)
 {
     if (!group->has_check || group->check_thread != in->thread)
@@ -160,8 +161,9 @@ static bool must_wait(const struct mx_group *group, const struct mx_instruction 
     return false;
 }
 
-/* Whether an instruction may run as a step of the group, only after it, or even before.  One
- * that has no view in common with it gains nothing when it goes across memory. */
+/* Returns whether an instruction may run as a step of the group, only after the group, or even
+ * before it.  An instruction that shares no view with the group joins it only if both go
+ * through memory along the same axis. */
 static enum relation relate(const struct mx_group *group, const struct mx_instruction *in,
                             const struct mx_view *views)
 {
@@ -195,7 +197,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
                 joins = false;
         }
     }
-    /* Only what needs results of the processor's joins it rather than a device. */
+    /* An instruction for the device joins a group of the processor only if it needs its
+     * results. */
     if (in->is_for_device && !group->is_for_device && !depends)
         joins = false;
     if (joins && !shares)
@@ -204,7 +207,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
     return joins ? COMPATIBLE : depends || is_after_check ? DEPENDENT : INDEPENDENT;
 }
 
-/* Makes room for one more item of `size` bytes; array is the address of a pointer.  Status. */
+/* Makes room for one more item of `size` bytes.  array is the address of a pointer to the
+ * items. Returns a status. */
 static int reserve(void *array, int count, int *capacity, size_t size)
 {
     if (count < *capacity)
@@ -233,6 +237,8 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
     return MX_OK;
 }
 
+/* Adds an instruction to a group, and its views where the group does not have them yet. Returns
+ * a status. */
 static int add_step(struct mx_group *group, const struct mx_instruction *in, int number,
                     const struct mx_view *views)
 {
@@ -264,6 +270,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
         if (group->n_steps == 0)
             group->inner = inner_axis(in, views);
         group->steps[group->n_steps++] = step;
+        MX_ASSERT(group->n_steps <= MX_MAX_STEPS);
         group->is_alone = runs_alone(in);
         if (in->kind == MX_REDUCE) {
             group->has_reductions = true;
@@ -278,7 +285,8 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
     return status;
 }
 
-/* The latest group that the instruction can join without overtaking what it depends on. */
+/* Returns the latest group that the instruction can join without running before a group that it
+ * depends on, or NULL. */
 static struct mx_group *find_group(const struct mx_plan *plan, const struct mx_instruction *in,
                                    const struct mx_view *views)
 {
@@ -293,6 +301,21 @@ static struct mx_group *find_group(const struct mx_plan *plan, const struct mx_i
     return NULL;
 }
 
+/* Returns whether no output overlaps another operand, unless both are the same view.  Views
+ * with different strides may interleave, and pass. */
+static bool are_outputs_legal(const struct mx_instruction *in, const struct mx_view *views)
+{
+    for (int k = in->nin; k < mx_operand_count(in) && in->kind != MX_KERNEL; k++)
+        for (int j = 0; j < k; j++)
+            if (!in->operands[j].is_value &&
+                have_same_strides(&views[j], &views[k], in->ndim) && !views[j].is_indexed &&
+                !views[k].is_indexed && !views[k].is_reduced &&
+                overlap(&views[j], &views[k], in->shape, in->ndim) &&
+                !are_same(&views[j], &views[k], in->ndim))
+                return false;
+    return true;
+}
+
 int mx_fuse_plan(struct mx_plan *plan, const struct mx_instruction *instructions, int count,
                  bool fuse)
 {
@@ -305,6 +328,7 @@ int mx_fuse_plan(struct mx_plan *plan, const struct mx_instruction *instructions
         for (int k = 0; k < mx_operand_count(in); k++)
             if (!in->operands[k].is_value)
                 views[k] = view_of(in, k);
+        MX_ASSERT(are_outputs_legal(in, views));
         struct mx_group *group = fuse ? find_group(plan, in, views) : NULL;
         if (!group && (status = add_group(plan, in)) == MX_OK)
             group = &plan->groups[plan->n_groups - 1];
@@ -322,6 +346,7 @@ static void clear_uses(struct mx_buffer *buffer)
     buffer->n_uses = 0;
 }
 
+/* Returns whether a group overwrites memory that it reads. */
 static bool overwrites(const struct mx_group *group)
 {
     for (int v = 0; v < group->n_views; v++) {
@@ -332,6 +357,7 @@ static bool overwrites(const struct mx_group *group)
     return false;
 }
 
+/* Makes at most one view of the last group a temporary although its owner holds it. */
 static void elide_view(struct mx_plan *plan)
 {
     struct mx_group *last = plan->n_groups ? &plan->groups[plan->n_groups - 1] : NULL;

@@ -1,4 +1,4 @@
-/* stream.c -- the recorded instructions that have not run yet. */
+/* stream.c -- the queue of recorded instructions, and how a flush runs them. */
 #include "scheduler/stream.h"
 
 #include <pthread.h>
@@ -17,23 +17,24 @@ struct list {
 };
 
 static struct {
-    pthread_mutex_t lock; /* of what is recorded */
+    pthread_mutex_t lock; /* protects the next three fields */
     struct list recorded;
-    size_t n_rematerializable; /* the first of them */
+    size_t n_rematerializable; /* instructions at the front of recorded */
     _Atomic int64_t sequence, done;
 
-    pthread_mutex_t running; /* held from enter to leave; taken before the other */
+    pthread_mutex_t running;  /* locked from enter to leave, and before the other lock */
+    _Atomic uintptr_t holder; /* the thread that holds the stream, or 0; for assertions */
     const struct mx_backend *device, *processor;
     bool fuse;
     atomic_bool is_measured;
     struct list taken;
     struct mx_plan plan;
     bool is_planned, is_prepared;
-    bool is_begun;             /* some of it may have run */
-    bool has_failed;           /* a check, ever */
+    bool is_begun;             /* some of the taken instructions may have run */
+    bool has_failed;           /* some check has failed since the start */
     int n_run;                 /* groups of the plan that have run */
-    int n_begun;               /* ... and those that the device has still to finish */
-    int64_t begin;             /* when the first of these was begun */
+    int n_begun;               /* these, and the groups that the device has started */
+    int64_t begin;             /* when the device started the first of these */
     char device_message[1024]; /* of the last failure of the device */
 } stream = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .running = PTHREAD_MUTEX_INITIALIZER, .fuse = true};
@@ -60,10 +61,10 @@ size_t mx_stream_size(void) { return (size_t)(mx_stream_recorded() - mx_stream_d
 uintptr_t mx_stream_thread(void)
 {
     static _Atomic uintptr_t last;
-    static _Thread_local uintptr_t own;
-    if (own == 0)
-        own = atomic_fetch_add(&last, 1) + 1;
-    return own;
+    static _Thread_local uintptr_t number;
+    if (number == 0)
+        number = atomic_fetch_add(&last, 1) + 1;
+    return number;
 }
 
 /* -- Recording --------------------------------------------------------------------- */
@@ -82,6 +83,7 @@ static int reserve_one(struct list *list)
     return MX_OK;
 }
 
+/* Copies only the operands that the instruction has, as most have few. */
 static void copy_instruction(struct mx_instruction *to, const struct mx_instruction *from)
 {
     size_t head = offsetof(struct mx_instruction, operands);
@@ -94,6 +96,7 @@ static void copy_instruction(struct mx_instruction *to, const struct mx_instruct
 
 int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
 {
+    MX_ASSERT(mx_instruction_is_legal(in));
     pthread_mutex_lock(&stream.lock);
     int status = reserve_one(&stream.recorded);
     if (status == MX_OK) {
@@ -118,22 +121,40 @@ int mx_stream_append(const struct mx_instruction *in, int64_t *sequence)
 
 /* -- Running ----------------------------------------------------------------------- */
 
-void mx_stream_enter(void) { pthread_mutex_lock(&stream.running); }
+static bool is_holder(void) { return atomic_load(&stream.holder) == mx_stream_thread(); }
 
-bool mx_stream_try_enter(void) { return pthread_mutex_trylock(&stream.running) == 0; }
+void mx_stream_enter(void)
+{
+    pthread_mutex_lock(&stream.running);
+    atomic_store(&stream.holder, mx_stream_thread());
+}
 
-void mx_stream_leave(void) { pthread_mutex_unlock(&stream.running); }
+bool mx_stream_try_enter(void)
+{
+    if (pthread_mutex_trylock(&stream.running) != 0)
+        return false;
+    atomic_store(&stream.holder, mx_stream_thread());
+    return true;
+}
+
+void mx_stream_leave(void)
+{
+    MX_ASSERT(is_holder());
+    atomic_store(&stream.holder, 0);
+    pthread_mutex_unlock(&stream.running);
+}
 
 static void fail_dependents(bool has_check);
 
-/* A lent buffer gets memory when its owner comes back to it. */
+/* Returns whether a buffer needs memory before it is computed.  An elided one gets it when its
+ * owner requests the result. */
 static bool needs_memory(const struct mx_buffer *buffer)
 {
     return buffer && buffer->published &&
            !(stream.plan.elision_owner && buffer->elision_owner == stream.plan.elision_owner);
 }
 
-static int place_shown(void)
+static int allocate_published(void)
 {
     int status = MX_OK;
     for (size_t i = 0; i < stream.taken.size && status == MX_OK; i++) {
@@ -154,6 +175,7 @@ static void choose_devices(void)
 
 int mx_stream_prepare(size_t *n_taken)
 {
+    MX_ASSERT(is_holder());
     int status = MX_OK;
     if (stream.taken.size == 0) {
         pthread_mutex_lock(&stream.lock);
@@ -175,7 +197,7 @@ int mx_stream_prepare(size_t *n_taken)
     stream.is_planned = status == MX_OK;
     if (stream.is_planned && !stream.is_prepared) {
         mx_fuse_find_temporaries(&stream.plan);
-        status = place_shown();
+        status = allocate_published();
         if (status == MX_OK && stream.taken.size > 0 && !stream.is_begun)
             mx_flush_stats_begin();
         stream.is_begun = status == MX_OK;
@@ -185,7 +207,7 @@ int mx_stream_prepare(size_t *n_taken)
     return status;
 }
 
-/* Notes which buffers an instruction has written, or has not, from end to end. */
+/* Sets whether the buffers that an instruction writes from end to end have been written. */
 static void note_whole(const struct mx_instruction *in, bool is_written)
 {
     for (int k = in->nin; k < mx_operand_count(in) && in->kind != MX_SCATTER; k++) {
@@ -223,14 +245,16 @@ static void release_group(const struct mx_group *group)
 
 /* -- Failure ----------------------------------------------------------------------- */
 
-/* What a device failed to run, rather than a check that found something. */
+/* Returns whether the device failed to run an instruction. */
 static bool is_lost(const struct mx_instruction *in)
 {
     return atomic_load(&in->is_failed) && in->kind != MX_BOUNDS_CHECK;
 }
 
-/* The failed check that an instruction comes after in its thread or, if it is lost itself, the
- * first one of its thread that is; NULL. */
+/* Returns the first failed check that an instruction follows in its thread or, if the
+ * instruction is lost, the first failed check or lost instruction of its thread.  Returns NULL
+ * if there is none.
+ */
 static const struct mx_instruction *failure_before(const struct mx_instruction *in)
 {
     for (const struct mx_instruction *first = stream.taken.items; first <= in; first++)
@@ -240,7 +264,7 @@ static const struct mx_instruction *failure_before(const struct mx_instruction *
     return NULL;
 }
 
-/* A buffer that would have been written but for a failed check; NULL. */
+/* Returns an operand's buffer that a failed check left unwritten, or NULL. */
 static const struct mx_buffer *failed_operand(const struct mx_instruction *in)
 {
     for (int k = 0; k < mx_operand_count(in); k++)
@@ -249,10 +273,11 @@ static const struct mx_buffer *failed_operand(const struct mx_instruction *in)
     return NULL;
 }
 
-/* Settles what is not to run: what the thread of a failed check recorded after it, if there is
- * one now, and what needs results of that or of an earlier one.  Buffers that the thread made
- * since are never written; no more are those of others that had nothing in them.  An
- * instruction that a device failed to run is as a check, but what it writes is lost too. */
+/* Finishes the instructions that must not run: those that the thread of a failed check recorded
+ * after it, if a check has failed now, and those that need results of these or of earlier ones.
+ * Buffers that the thread has made since the check are never written.  The same holds for
+ * buffers of other threads that were not written before.  An instruction that the device failed
+ * to run counts as a failed check, and what it writes is lost too. */
 static void fail_dependents(bool has_check)
 {
     for (size_t i = 0; i < stream.taken.size; i++) {
@@ -260,7 +285,7 @@ static void fail_dependents(bool has_check)
         const struct mx_instruction *check = has_check ? failure_before(in) : NULL;
         const struct mx_buffer *operand = check ? NULL : failed_operand(in);
         if (!check && !operand && !in->is_finished)
-            note_whole(in, true); /* for those after it */
+            note_whole(in, true); /* for the instructions after it */
         if (in->failed_by || (!check && !operand))
             continue;
         in->failed_by = check ? check->sequence : operand->failed_by;
@@ -288,8 +313,9 @@ static bool has_failed(const struct mx_group *group)
     return false;
 }
 
-/* What is left is planned anew. */
-static void leave_out_failed(const struct mx_group *group)
+/* Finishes a group in which a check failed, and has the remaining instructions planned again.
+ */
+static void end_failed_group(const struct mx_group *group)
 {
     stream.has_failed = true;
     fail_dependents(true);
@@ -299,8 +325,8 @@ static void leave_out_failed(const struct mx_group *group)
     stream.n_run = stream.n_begun = 0;
 }
 
-/* Copies of the steps that computed the lent view go to the front of what is recorded, and
- * take their counts of buffers along. */
+/* Copies the steps that computed the elided view to the front of the queue.  The copies take
+ * over the references to buffers.  Returns a status. */
 static int retain_elided_steps(const struct mx_group *group)
 {
     bool is_marked[MX_MAX_STEPS];
@@ -315,7 +341,7 @@ static int retain_elided_steps(const struct mx_group *group)
         struct mx_instruction *items = stream.recorded.items;
         memmove(items + n + 1, items + n, (stream.recorded.size++ - n) * sizeof *items);
         items[n] = stream.taken.items[group->steps[s].instruction];
-        items[n].fpe_mask = 0; /* it has told */
+        items[n].fpe_mask = 0; /* its conditions are reported already */
         items[n].is_finished = false;
         items[n].cost = (struct mx_cost){.is_rematerialized = true};
         atomic_init(&items[n].fpe_flags, 0);
@@ -334,7 +360,7 @@ static int retain_elided_steps(const struct mx_group *group)
     return status;
 }
 
-/* What follows on a group that has run. */
+/* Ends a group that has run.  Returns a status: MX_INTERRUPTED if a check failed. */
 static int end_group(struct mx_group *group, int64_t begin, int64_t nanoseconds,
                      bool is_on_device)
 {
@@ -343,7 +369,7 @@ static int end_group(struct mx_group *group, int64_t begin, int64_t nanoseconds,
     if (group->is_measured)
         mx_flush_stats_share(group, stream.taken.items, begin, nanoseconds, is_on_device);
     if (has_failed(group)) {
-        leave_out_failed(group);
+        end_failed_group(group);
         return MX_INTERRUPTED;
     }
     if (stream.plan.elision_owner && stream.n_run == stream.plan.n_groups - 1)
@@ -355,7 +381,8 @@ static int end_group(struct mx_group *group, int64_t begin, int64_t nanoseconds,
     return MX_OK;
 }
 
-/* None of them may be taken to have run, nor to have not. */
+/* Marks all groups that the device has started as failed, as it is not known which of them ran.
+ */
 static void fail_begun(void)
 {
     for (int g = stream.n_run; g < stream.n_begun; g++)
@@ -365,7 +392,8 @@ static void fail_begun(void)
         }
 }
 
-/* Waits for the groups that the device has begun.  What it failed to run is not tried again. */
+/* Waits for the groups that the device has started.  Those that it failed to run are not tried
+ * again. */
 static int finish_begun(void)
 {
     int n = stream.n_begun - stream.n_run, status = MX_OK;
@@ -380,7 +408,7 @@ static int finish_begun(void)
     return status;
 }
 
-/* Has one group run, or begun. */
+/* Runs a group on the processor, or starts it on the device. */
 static int run_group(struct mx_group *group, bool (*interrupted)(void))
 {
     int64_t begin = mx_now();
@@ -406,9 +434,10 @@ static int run_group(struct mx_group *group, bool (*interrupted)(void))
     return end_group(group, begin, group->nanoseconds, false);
 }
 
-/* Everything before what waits is done.  What is kept is numbered after instructions that other
- * threads recorded meanwhile and that stand behind it.  Under the lock of what is recorded. */
-static void settle_done(void)
+/* Updates `done`: all instructions before the first one that waits have run.  Rematerializable
+ * instructions stand in front of those that other threads recorded meanwhile, but have higher
+ * numbers, so the first of the others counts if there is one.  The caller holds the lock. */
+static void update_done(void)
 {
     const struct list *recorded = &stream.recorded;
     size_t first = recorded->size > stream.n_rematerializable ? stream.n_rematerializable : 0;
@@ -418,6 +447,7 @@ static void settle_done(void)
 
 int mx_stream_run(bool (*interrupted)(void))
 {
+    MX_ASSERT(is_holder() && stream.is_prepared);
     int status = MX_OK;
     stream.n_begun = stream.n_run;
     while (stream.n_begun < stream.plan.n_groups && status == MX_OK)
@@ -426,25 +456,34 @@ int mx_stream_run(bool (*interrupted)(void))
     if (status != MX_OK || finished != MX_OK)
         return status != MX_OK ? status : finished;
     pthread_mutex_lock(&stream.lock);
-    settle_done();
+    update_done();
     pthread_mutex_unlock(&stream.lock);
     mx_fuse_clear(&stream.plan);
     return MX_OK;
 }
 
-const char *mx_stream_device_message(void) { return stream.device_message; }
+const char *mx_stream_device_message(void)
+{
+    MX_ASSERT(is_holder());
+    return stream.device_message;
+}
 
-void *mx_stream_elision_owner(void) { return stream.plan.elision_owner; }
+void *mx_stream_elision_owner(void)
+{
+    MX_ASSERT(is_holder());
+    return stream.plan.elision_owner;
+}
 
 struct mx_instruction *mx_stream_take_back(size_t *count)
 {
+    MX_ASSERT(is_holder());
     struct mx_instruction *items = stream.taken.items;
     *count = stream.taken.size;
     stream.taken = (struct list){0};
     return items;
 }
 
-/* -- What is kept ------------------------------------------------------------------ */
+/* -- Rematerializable instructions -------------------------------------------------- */
 
 size_t mx_stream_rematerializable(void)
 {
@@ -468,13 +507,14 @@ static long count_rematerializable_uses(const struct mx_buffer *buffer)
 bool mx_stream_may_reread(const struct mx_buffer *buffer)
 {
     pthread_mutex_lock(&stream.lock);
-    bool may_run = stream.n_rematerializable == 0; /* it was taken, by whoever is inside */
+    bool may_run =
+        stream.n_rematerializable == 0; /* the thread that holds the stream took them */
     bool is_used = may_run || count_rematerializable_uses(buffer) > 0;
     pthread_mutex_unlock(&stream.lock);
     return is_used;
 }
 
-/* Whether nothing but the kept instructions holds the buffer. */
+/* Returns whether only rematerializable instructions hold the buffer. */
 static bool is_dropped(const struct mx_buffer *buffer)
 {
     return atomic_load(&buffer->count) == count_rematerializable_uses(buffer);
@@ -507,7 +547,7 @@ struct mx_instruction *mx_stream_drop_rematerializable(size_t *count)
         memmove(recorded->items, recorded->items + stream.n_rematerializable,
                 recorded->size * sizeof *recorded->items);
         stream.n_rematerializable = 0;
-        settle_done();
+        update_done();
         for (size_t i = 0; i < *count; i++)
             mx_stream_release(&dropped[i]);
     }

@@ -160,9 +160,9 @@ static void wait_until_all_sleep(void)
     uint64_t workers = ((uint64_t)2 << pool.n_workers) - 2;
     while (atomic_load(&pool.asleep) != workers)
         sched_yield();
-    for (int i = 1; i <= pool.n_workers; i++) { /* in its bed, not just before it */
-        pthread_mutex_lock(&pool.beds[i].lock);
-        pthread_mutex_unlock(&pool.beds[i].lock);
+    for (int i = 1; i <= pool.n_workers; i++) { /* asleep, not just before it */
+        pthread_mutex_lock(&pool.sleepers[i].lock);
+        pthread_mutex_unlock(&pool.sleepers[i].lock);
     }
 }
 

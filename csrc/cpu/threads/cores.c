@@ -22,13 +22,14 @@ static long online_cores(void)
 #if defined(__linux__)
 static long allowed_cores(void)
 {
-    cpu_set_t allowed[16]; /* 16384 cores: the call fails where the kernel has more */
+    cpu_set_t allowed[16]; /* 16384 cores: the call fails if the kernel supports more */
     if (sched_getaffinity(0, sizeof allowed, allowed) == 0)
         return CPU_COUNT_S(sizeof allowed, allowed);
     return online_cores();
 }
 #elif defined(__APPLE__)
-/* The fast ones: a slow core would still be at its chunk when the others are done. */
+/* Counts only fast cores: a slow core would still run its chunk when the others have finished.
+ */
 static long allowed_cores(void)
 {
     int n = 0;

@@ -1,6 +1,8 @@
 #pragma once
-/* cores.h -- how many threads this process can really run at once. */
+/* cores.h -- counts the cores that this process may use. */
 #include "base/base.h"
 
-/* What its affinity and its container leave it; of Apple's cores the fast ones.  >= 1. */
+/* Returns how many threads this process can run at once, at least 1: the cores of its affinity,
+ * or the quota of its control groups, rounded up, if that is less.  On macOS only fast cores
+ * count. */
 int mx_cores_count(void);

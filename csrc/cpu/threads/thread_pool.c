@@ -1,15 +1,16 @@
-/* thread_pool.c -- the threads that share a job's chunks.
+/* thread_pool.c -- the threads that run the chunks of a job.
  *
- * All of a run's hand-out is in one word: the chunks that are left and the threads that may
- * take one.  A thread takes a chunk by exchanging the word for one with a chunk less, and
- * reads what the run is only after that: from then on the run cannot end before the thread
- * says that it is done.  So a worker that comes late, or never, finds no chunk and costs
- * nothing, and a stale word does no harm, as it holds all that the exchange rests on.
+ * One atomic word, the ticket, holds the number of chunks that are left and the number of
+ * threads that may take one.  A thread takes a chunk by a compare-and-swap of the ticket for
+ * one with one chunk less.  Only then does it read the other fields of the run, which cannot
+ * end before the thread has finished its chunk.  A worker that wakes late, or never, finds no
+ * chunk and costs nothing.  A stale ticket does no harm, as the exchange depends on nothing
+ * else.
  *
- * Who waits spins for a while and then goes to bed, which is a bit in the word of those
- * asleep and a condition to wait on.  Whoever makes something to do looks at that word after
- * it, who goes to bed looks for something to do after setting its bit: both in the one order
- * of sequentially consistent operations, so one of the two sees the other.
+ * A thread that waits spins for a while and then sleeps: it sets its bit in the word `asleep`
+ * and waits on a condition variable.  A thread that provides work reads `asleep` afterwards,
+ * and a thread that goes to sleep looks for work after it has set its bit.  These operations
+ * are sequentially consistent, so at least one of the two threads sees the other.
  */
 #include "cpu/threads/thread_pool.h"
 
@@ -22,36 +23,37 @@
 #include "base/alloc.h"
 #include "cpu/threads/cores.h"
 
-#define CACHE_LINE 128 /* two of 64 bytes are fetched together; Apple's have 128 */
+#define CACHE_LINE 128 /* two lines of 64 bytes are fetched together, and Apple's have 128 */
 
-#define MEMBERS_SHIFT 56 /* of the hand-out: members << 56 | chunks left */
+#define MEMBERS_SHIFT 56 /* a ticket is members << 56 | chunks left */
 #define CHUNKS_LEFT   (((uint64_t)1 << MEMBERS_SHIFT) - 1)
 
 #define SPIN_NS       50000             /* see docs/design/06-threads.md */
 #define STACK_SIZE    ((size_t)1 << 20) /* less than a huge page */
-#define WAKE_AT_ONCE  2                 /* so that n sleepers are up after log n steps */
-#define RUNS_TO_RETRY 100               /* before a start that failed is tried again */
+#define WAKE_AT_ONCE  2   /* each wakes two, so n threads are awake after log n steps */
+#define RUNS_TO_RETRY 100 /* runs after which a failed start is tried again */
 
-struct bed {
+/* Where a thread sleeps. */
+struct sleeper {
     _Alignas(CACHE_LINE) pthread_mutex_t lock;
     pthread_cond_t woken;
 };
 
 static struct {
-    _Alignas(CACHE_LINE) _Atomic uint64_t hand_out;
+    _Alignas(CACHE_LINE) _Atomic uint64_t ticket;
     _Alignas(CACHE_LINE) _Atomic uint64_t unfinished; /* chunks of the run */
     _Alignas(CACHE_LINE) _Atomic uint64_t asleep;     /* a bit for each thread */
 
-    /* Written by the caller, between runs only. */
+    /* The calling thread writes these, between runs only. */
     _Alignas(CACHE_LINE) mx_chunk_function function;
     void *job;
     size_t n;
     int members;
     int n_workers;     /* started */
-    int runs_to_retry; /* 0: start what is missing */
+    int runs_to_retry; /* runs until missing workers are started */
 
-    _Atomic int size; /* 0: not known yet */
-    struct bed beds[MX_MAX_THREADS];
+    _Atomic int size; /* 0 before it is determined */
+    struct sleeper sleepers[MX_MAX_THREADS];
 } pool;
 
 /* -- Waiting ----------------------------------------------------------------------- */
@@ -67,16 +69,17 @@ static void relax(void)
 
 static uint64_t bit(int thread) { return (uint64_t)1 << thread; }
 
-static bool may_take(uint64_t hand_out, int thread)
+static bool may_take(uint64_t ticket, int thread)
 {
-    return (hand_out & CHUNKS_LEFT) > 0 && (uint64_t)thread < hand_out >> MEMBERS_SHIFT;
+    return (ticket & CHUNKS_LEFT) > 0 && (uint64_t)thread < ticket >> MEMBERS_SHIFT;
 }
 
-/* What a thread waits for: workers for a chunk, the caller for the end. */
+/* Returns whether what a thread waits for has happened: a chunk for workers, the end of the run
+ * for the calling thread. */
 static bool is_finished(int thread)
 {
     return thread == 0 ? atomic_load(&pool.unfinished) == 0
-                       : may_take(atomic_load(&pool.hand_out), thread);
+                       : may_take(atomic_load(&pool.ticket), thread);
 }
 
 static bool spin(int thread)
@@ -92,29 +95,29 @@ static bool spin(int thread)
     return false;
 }
 
-/* May end early. */
+/* Waits until is_finished(thread) may be true. */
 static void await(int thread)
 {
     if (spin(thread))
         return;
-    struct bed *bed = &pool.beds[thread];
-    pthread_mutex_lock(&bed->lock);
+    struct sleeper *sleeper = &pool.sleepers[thread];
+    pthread_mutex_lock(&sleeper->lock);
     atomic_fetch_or(&pool.asleep, bit(thread));
     if (is_finished(thread))
         atomic_fetch_and(&pool.asleep, ~bit(thread));
     while (atomic_load(&pool.asleep) & bit(thread))
-        pthread_cond_wait(&bed->woken, &bed->lock);
-    pthread_mutex_unlock(&bed->lock);
+        pthread_cond_wait(&sleeper->woken, &sleeper->lock);
+    pthread_mutex_unlock(&sleeper->lock);
 }
 
 static void wake(int thread)
 {
     if (!(atomic_fetch_and(&pool.asleep, ~bit(thread)) & bit(thread)))
-        return; /* somebody else did */
-    struct bed *bed = &pool.beds[thread];
-    pthread_mutex_lock(&bed->lock);
-    pthread_cond_signal(&bed->woken);
-    pthread_mutex_unlock(&bed->lock);
+        return; /* another thread woke it */
+    struct sleeper *sleeper = &pool.sleepers[thread];
+    pthread_mutex_lock(&sleeper->lock);
+    pthread_cond_signal(&sleeper->woken);
+    pthread_mutex_unlock(&sleeper->lock);
 }
 
 static void wake_workers(int members)
@@ -130,16 +133,17 @@ static void wake_workers(int members)
 
 /* -- Chunks ------------------------------------------------------------------------ */
 
-/* Takes one chunk; gives how many were left with it, 0 if this thread may take none. */
+/* Takes one chunk.  Returns how many were left including this one, or 0 if this thread may take
+ * none. */
 static uint64_t take(int thread)
 {
-    uint64_t hand_out = atomic_load_explicit(&pool.hand_out, memory_order_relaxed);
+    uint64_t ticket = atomic_load_explicit(&pool.ticket, memory_order_relaxed);
     do {
-        if (!may_take(hand_out, thread))
+        if (!may_take(ticket, thread))
             return 0;
     } while (!atomic_compare_exchange_weak_explicit(
-        &pool.hand_out, &hand_out, hand_out - 1, memory_order_acquire, memory_order_relaxed));
-    return hand_out & CHUNKS_LEFT;
+        &pool.ticket, &ticket, ticket - 1, memory_order_acquire, memory_order_relaxed));
+    return ticket & CHUNKS_LEFT;
 }
 
 static void run_chunk(int thread, uint64_t left)
@@ -149,16 +153,21 @@ static void run_chunk(int thread, uint64_t left)
     pool.function(pool.job, pool.n - (size_t)left, thread);
 }
 
-/* Takes back what was not handed out. */
-static uint64_t close_hand_out(void)
+/* Closes the run, and returns the number of chunks that no thread took. */
+static uint64_t close_ticket(void)
 {
-    return atomic_fetch_and(&pool.hand_out, ~CHUNKS_LEFT) & CHUNKS_LEFT;
+    return atomic_fetch_and(&pool.ticket, ~CHUNKS_LEFT) & CHUNKS_LEFT;
 }
 
-/* True for the thread that finishes the run; after it, only the caller reads the run. */
+/* Counts finished chunks.  Returns true for the thread that finishes the run; after that, only
+ * the calling thread reads the fields of the run. */
 static bool finish(uint64_t chunks)
 {
-    return chunks > 0 && atomic_fetch_sub(&pool.unfinished, chunks) == chunks;
+    if (chunks == 0)
+        return false;
+    uint64_t before = atomic_fetch_sub(&pool.unfinished, chunks);
+    MX_ASSERT(before >= chunks);
+    return before == chunks;
 }
 
 /* -- Workers ----------------------------------------------------------------------- */
@@ -178,8 +187,8 @@ static void *work(void *start)
     return NULL;
 }
 
-/* Signals are for the threads of the program, but those that a fault raises come to the thread
- * that is at fault. */
+/* Signals are handled by the threads of the program, except those that a fault raises in the
+ * thread itself. */
 static void block_signals(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -200,17 +209,17 @@ static int start_thread(void *start)
         return error;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    block_signals(&before); /* inherited, so that it holds from the first instruction on */
+    block_signals(&before); /* the new thread inherits the mask */
     error = pthread_create(&thread, &attributes, work, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
 }
 
-static void make_bed(int thread)
+static void init_sleeper(int thread)
 {
-    pthread_mutex_init(&pool.beds[thread].lock, NULL);
-    pthread_cond_init(&pool.beds[thread].woken, NULL);
+    pthread_mutex_init(&pool.sleepers[thread].lock, NULL);
+    pthread_cond_init(&pool.sleepers[thread].woken, NULL);
 }
 
 static bool start_worker(void)
@@ -219,9 +228,9 @@ static bool start_worker(void)
     if (!start)
         return false;
     *start = pool.n_workers + 1;
-    make_bed(*start);
+    init_sleeper(*start);
     if (pool.n_workers == 0)
-        make_bed(0);
+        init_sleeper(0);
     if (start_thread(start) != 0) {
         mx_free(start);
         return false;
@@ -230,8 +239,8 @@ static bool start_worker(void)
     return true;
 }
 
-/* Gives how many threads share the run. */
-static int gather(size_t chunks, int threads)
+/* Starts missing workers.  Returns how many threads share the run. */
+static int start_workers(size_t chunks, int threads)
 {
     int size = mx_thread_pool_size();
     threads = threads < size ? threads : size;
@@ -264,23 +273,25 @@ size_t mx_thread_pool_run(mx_chunk_function function, void *job, size_t first, s
                           int threads, bool (*interrupted)(void *job))
 {
     size_t chunks = first < n ? n - first : 0;
-    int members = threads > 1 && chunks > 1 ? gather(chunks, threads) : 1;
+    int members = threads > 1 && chunks > 1 ? start_workers(chunks, threads) : 1;
     if (members == 1)
         return run_alone(function, job, first, n, interrupted);
 
+    MX_ASSERT(chunks <= CHUNKS_LEFT && members <= MX_MAX_THREADS);
+    MX_ASSERT(atomic_load(&pool.unfinished) == 0);
     pool.function = function;
     pool.job = job;
     pool.n = n;
     pool.members = members;
     atomic_store_explicit(&pool.unfinished, chunks, memory_order_relaxed);
-    atomic_store(&pool.hand_out, (uint64_t)members << MEMBERS_SHIFT | chunks);
+    atomic_store(&pool.ticket, (uint64_t)members << MEMBERS_SHIFT | chunks);
 
     uint64_t left, done = 0;
     while ((left = take(0)) > 0) {
         run_chunk(0, left);
         done++;
         if (interrupted && left > 1 && interrupted(job)) {
-            left = close_hand_out();
+            left = close_ticket();
             break;
         }
     }
@@ -297,7 +308,9 @@ static int clamp(long size)
     return size < 1 ? 1 : size < MX_MAX_THREADS ? (int)size : MX_MAX_THREADS;
 }
 
-/* The number that a text begins with, if it ends there or at the separator; else 0. */
+/* Returns the number at the beginning of a text, or 0 if something else than the separator
+ * follows.
+ */
 static int read_size(const char *text, char separator)
 {
     char *end = NULL;
@@ -305,7 +318,8 @@ static int read_size(const char *text, char separator)
     return size > 0 && (*end == '\0' || *end == separator) ? clamp(size) : 0;
 }
 
-/* OpenMP's variable may have a number for each level of nested threads: the first counts. */
+/* OpenMP's variable may list a number for each level of nested threads; the first one counts.
+ */
 int mx_thread_pool_default_size(void)
 {
     int size = read_size(getenv("MXNP_NUM_THREADS"), '\0');
