@@ -220,8 +220,10 @@ NAMED_OTHERWISE = {
     "mx_free": "alloc.c: named after the C function",
 }
 MACRO = re.compile(r"^#(?:.*\\\n)*.*$", re.MULTILINE)
+# The definition or the declaration of a function that is not static.
 FUNCTION = re.compile(
-    r"^(?!static )(?:[a-z]\w*[ *]+)+(\w+)\([^;{}]*\)\s*\{", re.MULTILINE
+    r"^(?!static\b|SHARED\b|typedef\b)(?:[A-Za-z]\w*[\s*]+)+(\w+)\([^;{}]*\)\s*[;{]",
+    re.MULTILINE,
 )
 CORE_FILES = [
     p
@@ -245,6 +247,24 @@ def test_c_functions_are_named_after_their_file(path):
     prefixes = tuple(f"mx_{stem}" for stem in stems(path.stem))
     for name in names:
         assert any(f"{name}_".startswith(f"{prefix}_") for prefix in prefixes), name
+
+
+BRIDGE_FILES = [p for p in SOURCES if p.relative_to(CSRC).parts[0] == "python"]
+
+
+@pytest.mark.parametrize("path", BRIDGE_FILES, ids=lambda p: str(p.relative_to(CSRC)))
+def test_functions_of_the_bridge_are_named_after_their_file(path):
+    # Python requires the prefix PyInit_.
+    prefixes = ("PyInit_", *(f"{stem}_" for stem in stems(path.stem)))
+    for name in FUNCTION.findall(MACRO.sub("", path.read_text())):
+        assert name.startswith(prefixes), name
+
+
+def test_names_of_functions_are_found():
+    names = FUNCTION.findall((CSRC / "python/packages/slots.c").read_text())
+    assert names == ["slot_patch", "slot_patch_new", "slot_patch_call"]
+    header = (CSRC / "python/profile/call_site.h").read_text()
+    assert {"call_site_new", "call_site_free"} <= {*FUNCTION.findall(header)}
 
 
 # -- Kinds of GPU ---------------------------------------------------------------------
