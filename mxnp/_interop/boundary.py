@@ -17,7 +17,7 @@ from types import ModuleType
 
 import numpy
 
-from mxnp._bridge import cross_method, cross_module, patch_conversions
+from mxnp._bridge import patch_conversions, patch_method, patch_module
 from mxnp._import import hook_extensions, mentions_arrays
 
 # mxnp calls NumPy with NumPy arrays, and its own modules know both kinds of arrays.
@@ -65,13 +65,13 @@ def takes_arrays(module: ModuleType) -> bool:
 
 def _imported(module: ModuleType) -> None:
     if takes_arrays(module):
-        cross_module(module)
+        patch_module(module)
 
 
 def load() -> None:
     """Change extension modules and classes, present and future."""
     # Packages pass on the class that the program passed: Index.view(ndarray) in pandas.
-    cross_method(numpy.ndarray, "view")
+    patch_method(numpy.ndarray, "view")
     builtins.__build_class__ = patch_conversions(builtins.__build_class__, load)
     hook_extensions(ExtensionFileLoader, _imported)
     for name, module in list(sys.modules.items()):

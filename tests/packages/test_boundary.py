@@ -313,9 +313,9 @@ class TestWhichModules:
 
 
 @pytest.mark.parametrize("module", [None, 3, "math"])
-def test_cross_module_takes_modules(module):
+def test_patch_module_takes_modules(module):
     with pytest.raises(TypeError, match="takes a module"):
-        boundary.cross_module(module)
+        boundary.patch_module(module)
 
 
 def test_code_of_packages_views_arrays_as_the_programs_class(x):

@@ -1,8 +1,9 @@
-/* crossing.c -- arguments on their way to compiled code of other packages. */
-#include "python/packages/crossing.h"
+/* arguments.c -- arguments on their way to compiled code of other packages. */
+#include "python/packages/arguments.h"
+#include "python/convert/convert.h"
 
-#define DEPTH \
-    4 /* nested tuples, lists and dicts of an argument in which arrays are looked for */
+#define DEPTH 4 /* nested tuples, lists and dicts of an argument that are searched for arrays \
+                 */
 
 static bool holds_array(PyObject *x, int depth);
 
@@ -34,7 +35,7 @@ static bool dict_holds_array(PyObject *dict, int depth)
     return false;
 }
 
-/* Whether NumPy's counterpart is to take the place of x, or of something in it. */
+/* Check whether x, or an object in it, is replaced by its counterpart in NumPy. */
 static bool holds_array(PyObject *x, int depth)
 {
     PyTypeObject *type = Py_TYPE(x);
@@ -47,14 +48,37 @@ static bool holds_array(PyObject *x, int depth)
     return type == &PyDict_Type && dict_holds_array(x, depth - 1);
 }
 
-bool crossing_is_needed(PyObject *const *args, Py_ssize_t n)
+bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n)
 {
     return any_holds_array(args, n, DEPTH + 1);
 }
 
-PyObject *crossing_end(struct call_args *call_args, PyObject *result)
+static void release(PyObject **row, Py_ssize_t n)
 {
-    convert_mark_exported(call_args);
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_DECREF(row[i]);
+}
+
+/* Put new references to the unwrapped arguments into `row`, and wait for the operations on
+ * their arrays.  Return 0, or -1 with an exception set and nothing to release. */
+static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
+                      struct call_args *call_args)
+{
+    call_args_begin(call_args);
+    call_args->into_dicts = true;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!(row[i] = convert_unwrap(args[i], call_args, DEPTH + 1))) {
+            release(row, i);
+            return -1;
+        }
+    if (convert_prepare(call_args, true) == 0)
+        return 0;
+    release(row, n);
+    return -1;
+}
+
+static PyObject *keep_identity(const struct call_args *call_args, PyObject *result)
+{
     for (int i = 0; result && i < call_args->n; i++)
         if (as_array(call_args->arrays[i])->np_array == result) {
             Py_DECREF(result);
@@ -63,57 +87,62 @@ PyObject *crossing_end(struct call_args *call_args, PyObject *result)
     return result;
 }
 
-static void begin_call(struct call_args *call_args)
-{
-    call_args_begin(call_args);
-    call_args->into_dicts = true;
-}
+/* -- Vectorcalls ------------------------------------------------------------------- */
 
-void crossing_release(PyObject **items, Py_ssize_t n)
-{
-    for (Py_ssize_t i = 0; i < n; i++)
-        Py_XDECREF(items[i]);
-}
+#define N_INLINE 16 /* arguments of a call that need no allocated memory */
 
-int crossing_begin(PyObject *const *args, Py_ssize_t n, PyObject **out,
-                   struct call_args *call_args)
-{
-    begin_call(call_args);
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!(out[i] = convert_unwrap(args[i], call_args, DEPTH + 1))) {
-            crossing_release(out, i);
-            return -1;
-        }
-    if (convert_prepare(call_args, true) == 0)
-        return 0;
-    crossing_release(out, n);
-    return -1;
-}
-
-#define N_INLINE 16 /* arguments of a call that need no memory of their own */
-
-static PyObject *call_crossed(row_call call, const void *context, PyObject *const *args,
-                              size_t flags, PyObject *names)
+static PyObject *call_unwrapped(vector_function call, const void *context,
+                                PyObject *const *args, size_t flags, PyObject *names)
 {
     PyObject *inlined[N_INLINE], *result = NULL;
-    Py_ssize_t all = crossing_number(flags) + crossing_count(names);
-    PyObject **row = all <= N_INLINE ? inlined : PyMem_Malloc((size_t)all * sizeof(PyObject *));
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    PyObject **row = n <= N_INLINE ? inlined : PyMem_Malloc((size_t)n * sizeof(PyObject *));
     struct call_args call_args;
     if (!row)
         return PyErr_NoMemory();
-    if (crossing_begin(args, all, row, &call_args) == 0) {
-        result = crossing_end(&call_args, call(context, row, flags & ~ARGUMENTS_OFFSET, names));
-        crossing_release(row, all);
+    if (unwrap_all(args, n, row, &call_args) == 0) {
+        result = call(context, row, flags & ~ARGUMENTS_OFFSET, names);
+        convert_mark_exported(&call_args);
+        result = keep_identity(&call_args, result);
+        release(row, n);
     }
     if (row != inlined)
         PyMem_Free(row);
     return result;
 }
 
-PyObject *crossing_call(row_call call, const void *context, PyObject *const *args, size_t flags,
-                        PyObject *names)
+PyObject *arguments_call(vector_function call, const void *context, PyObject *const *args,
+                         size_t flags, PyObject *names)
 {
-    if (!crossing_is_needed(args, crossing_number(flags) + crossing_count(names)))
+    if (!arguments_have_arrays(args, arguments_positional(flags) + arguments_count(names)))
         return call(context, args, flags, names);
-    return call_crossed(call, context, args, flags, names);
+    return call_unwrapped(call, context, args, flags, names);
+}
+
+/* -- Slots ------------------------------------------------------------------------- */
+
+int arguments_begin(struct arguments *arguments, PyObject *first, PyObject *second)
+{
+    PyObject *args[] = {first, second};
+    arguments->n = second ? 2 : 1;
+    arguments->are_unwrapped = arguments_have_arrays(args, arguments->n);
+    memcpy(arguments->row, args, sizeof args);
+    if (!arguments->are_unwrapped)
+        return 0;
+    return unwrap_all(args, arguments->n, arguments->row, &arguments->call_args);
+}
+
+int arguments_end_status(struct arguments *arguments, int status)
+{
+    if (arguments->are_unwrapped) {
+        convert_mark_exported(&arguments->call_args);
+        release(arguments->row, arguments->n);
+    }
+    return status;
+}
+
+PyObject *arguments_end(struct arguments *arguments, PyObject *result)
+{
+    arguments_end_status(arguments, 0);
+    return arguments->are_unwrapped ? keep_identity(&arguments->call_args, result) : result;
 }

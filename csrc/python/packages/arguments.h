@@ -1,38 +1,51 @@
-/* crossing.h -- arguments on their way to compiled code of other packages. */
+/* arguments.h -- arguments on their way to compiled code of other packages. */
 #pragma once
-#include "python/convert/convert.h"
+#include "python/convert/call_args.h"
 
-/* Whether one of the arguments is an array, or another object that NumPy has too, or holds one
+/* Check whether one of the arguments has a counterpart in NumPy, such as an array, or holds one
  * in tuples, lists and dicts. */
-bool crossing_is_needed(PyObject *const *args, Py_ssize_t n);
+bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n);
 
-/* The arguments as compiled code gets them, in *out, and what is recorded for them has run.  0,
- * or -1 with an exception set and nothing to release. */
-int crossing_begin(PyObject *const *args, Py_ssize_t n, PyObject **out,
-                   struct call_args *call_args);
+/* -- Vectorcalls ------------------------------------------------------------------- */
 
-/* Takes the result of the call (NULL passes through): the array if it is the NumPy array of
- * one. */
-PyObject *crossing_end(struct call_args *call_args, PyObject *result);
-
-void crossing_release(PyObject **args, Py_ssize_t n);
-
-static inline Py_ssize_t crossing_count(PyObject *names)
+static inline Py_ssize_t arguments_count(PyObject *names)
 {
     return names ? PyTuple_Size(names) : 0;
 }
 
-/* The number of positional arguments of a vectorcall.  Beside Python's own flag, nanobind has
- * some in the upper half of the number, which are handed on. */
+/* Return the number of positional arguments of a vectorcall.  nanobind uses more flags than
+ * Python, in the upper half of the number, which are passed on. */
 #define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
-static inline Py_ssize_t crossing_number(size_t flags)
+static inline Py_ssize_t arguments_positional(size_t flags)
 {
     return (Py_ssize_t)(flags & UINT32_MAX);
 }
 
-/* Calls with a row of arguments, first those by position and then those with names, as compiled
- * code gets them if that is needed. */
-typedef PyObject *(*row_call)(const void *context, PyObject *const *args, size_t flags,
-                              PyObject *names);
-PyObject *crossing_call(row_call call, const void *context, PyObject *const *args, size_t flags,
-                        PyObject *names);
+/* Call a function with an array of arguments, first the positional ones and then those of the
+ * names.  If one of them holds an mxnp array, all are unwrapped, and a result that is the NumPy
+ * array inside an argument is returned as this argument. */
+typedef PyObject *(*vector_function)(const void *context, PyObject *const *args, size_t flags,
+                                     PyObject *names);
+PyObject *arguments_call(vector_function call, const void *context, PyObject *const *args,
+                         size_t flags, PyObject *names);
+
+/* -- Slots ------------------------------------------------------------------------- */
+
+/* The arguments of a slot, at most two, and the same as compiled code gets them. */
+struct arguments {
+    PyObject *row[2];
+    int n;
+    bool are_unwrapped; /* `row` has references, and call_args is set */
+    struct call_args call_args;
+};
+
+/* Unwrap the arguments if one of them holds an mxnp array.  NULL stands for a missing second
+ * one.  Return 0, or -1 with an exception set. */
+int arguments_begin(struct arguments *arguments, PyObject *first, PyObject *second);
+
+/* Return the result of the call, whose reference is stolen; NULL passes through.  If it is the
+ * NumPy array inside an argument, return this argument. */
+PyObject *arguments_end(struct arguments *arguments, PyObject *result);
+
+/* The same for a function that returns a status. */
+int arguments_end_status(struct arguments *arguments, int status);

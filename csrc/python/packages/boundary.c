@@ -1,16 +1,15 @@
-/* boundary.c -- compiled functions of other packages get NumPy's arrays.
+/* boundary.c -- compiled functions of other packages receive NumPy arrays.
  *
  * An extension module that was compiled against NumPy reads the struct of numpy.ndarray, and
- * refuses what is of another type.  Its callables are changed in place, when the module has
- * been imported: an array of mxnp among the arguments, also in tuples, lists and dicts,
- * becomes the NumPy array inside.  The objects stay the same ones, with their types, names,
- * documentation and signatures.
+ * refuses objects of another type.  After it is imported, its callables are changed in place:
+ * an mxnp array among the arguments, also in tuples, lists and dicts, is replaced by the NumPy
+ * array inside.  The objects keep their identity, types, names, documentation and signatures.
  */
 #include "python/packages/boundary.h"
 #include "python/packages/callables.h"
 
 static PyObject *dot;
-static bool is_known; /* this Python: see layout.h */
+static bool is_known; /* whether the structs of this Python are known: see layout.h */
 
 static int patch_type(PyTypeObject *type)
 {
@@ -27,7 +26,7 @@ static int patch_type(PyTypeObject *type)
     return status;
 }
 
-/* New reference: the first part of a module's name; NULL.  Takes the name. */
+/* Steal a reference to a module's name.  Return a new reference to its first part, or NULL. */
 static PyObject *package_of_name(PyObject *name)
 {
     PyObject *parts = name && PyUnicode_Check(name) ? PyUnicode_Partition(name, dot) : NULL;
@@ -44,7 +43,7 @@ static PyObject *package_of(PyObject *x)
     return package;
 }
 
-/* Whether it is one of Python's own types, rather than one that names no module. */
+/* Check whether x is a builtin of Python, rather than an object whose __module__ is missing. */
 static bool is_builtin(PyObject *x)
 {
     PyObject *name = PyObject_GetAttrString(x, "__name__");
@@ -54,21 +53,22 @@ static bool is_builtin(PyObject *x)
     return found == x;
 }
 
-/* A module whose values are changed. */
+/* A module whose values are patched. */
 struct owner {
     PyObject *module, *package; /* the first part of its name */
     const char *name;
 };
 
-/* Whether another module than this one has a name. */
+/* Check whether another module than this one has a name. */
 static bool is_other_module(PyObject *name, PyObject *module)
 {
     PyObject *found = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
     return found && found != module;
 }
 
-/* Whether a module's value was made by its package, rather than imported from another one.
- * Some name no module, one that cannot be imported, or the module without its package. */
+/* Check whether the value of a module was made by its package, rather than imported from
+ * another one.  The __module__ of some values is missing, or a module that cannot be imported,
+ * or lacks the package. */
 static bool is_made_by(PyObject *x, const struct owner *owner)
 {
     PyObject *package = package_of(x);
@@ -119,21 +119,21 @@ static int patch_module(PyObject *module)
     return status;
 }
 
-static PyObject *cross_module(PyObject *self, PyObject *module)
+static PyObject *module_patch(PyObject *self, PyObject *module)
 {
     (void)self;
     if (!PyModule_Check(module))
-        return PyErr_Format(PyExc_TypeError, "cross_module() takes a module");
+        return PyErr_Format(PyExc_TypeError, "patch_module() takes a module");
     if (is_known && patch_module(module) < 0)
         return NULL;
     return PyBool_FromLong(is_known);
 }
 
-static PyObject *cross_method(PyObject *self, PyObject *args)
+static PyObject *method_patch(PyObject *self, PyObject *args)
 {
     PyObject *type, *name;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!U:cross_method", &PyType_Type, &type, &name))
+    if (!PyArg_ParseTuple(args, "O!U:patch_method", &PyType_Type, &type, &name))
         return NULL;
     PyObject *dict = PyObject_GetAttrString(type, "__dict__");
     PyObject *method = dict ? PyObject_GetItem(dict, name) : NULL;
@@ -146,19 +146,20 @@ static PyObject *cross_method(PyObject *self, PyObject *args)
 }
 
 PyMethodDef boundary_methods[] = {
-    {"cross_module", cross_module, METH_O,
-     "cross_module(module)\n--\n\n"
-     "Let the compiled functions and types of an extension module get NumPy's arrays in the "
-     "place of mxnp's. False: this Python's structs are not known, and nothing was done."},
-    {"cross_method", cross_method, METH_VARARGS,
-     "cross_method(type, name)\n--\n\n"
-     "The same for one method of a compiled type."},
+    {"patch_module", module_patch, METH_O,
+     "patch_module(module)\n--\n\n"
+     "Make the compiled functions and types of an extension module receive NumPy arrays in "
+     "place of mxnp arrays. Return False if the structs of this Python are unknown, so nothing "
+     "was changed."},
+    {"patch_method", method_patch, METH_VARARGS,
+     "patch_method(type, name)\n--\n\n"
+     "Do the same for one method of a compiled type."},
     {NULL, NULL, 0, NULL},
 };
 
 int boundary_load(void)
 {
-    int status = callables_load();
+    int status = callable_load();
     is_known = status > 0;
     dot = PyUnicode_InternFromString(".");
     return status < 0 || !dot ? -1 : 0;

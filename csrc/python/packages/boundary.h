@@ -1,4 +1,4 @@
-/* boundary.h -- compiled functions of other packages get NumPy's arrays: see boundary.c. */
+/* boundary.h -- compiled functions of other packages receive NumPy arrays: see boundary.c. */
 #pragma once
 #include "python/base/numpy.h"
 

@@ -1,38 +1,38 @@
 /* callables.c -- functions, methods and attributes of compiled code, changed in place. */
 #include "python/packages/callables.h"
-#include "python/packages/crossing.h"
+#include "python/packages/arguments.h"
 #include "python/packages/layout.h"
 #include "python/packages/slots.h"
 
-/* -- Functions: what is called through a vectorcall --------------------------------- */
+/* -- Functions that are called through a vectorcall -------------------------------- */
 
-/* Functions compiled by Cython and nanobind, by their addresses: an open hash table.  A
- * function that was changed lives for good, as modules do. */
-static struct crossed_function {
+/* A hash table with open addressing of functions that Cython and nanobind compiled.  A patched
+ * function is never freed, as modules are not. */
+static struct patched_function {
     PyObject *function;
     vector_call call;
 } *known_functions;
-static size_t n_functions, n_places;
+static size_t n_functions, capacity;
 
-static struct crossed_function *find_function(PyObject *function)
+static struct patched_function *find_function(PyObject *function)
 {
     size_t at = ((size_t)function >> 4) * 0x9E3779B97F4A7C15u;
     for (at >>= 20;; at++) {
-        struct crossed_function *place = &known_functions[at & (n_places - 1)];
-        if (place->function == function || !place->function)
-            return place;
+        struct patched_function *entry = &known_functions[at & (capacity - 1)];
+        if (entry->function == function || !entry->function)
+            return entry;
     }
 }
 
 static int grow_functions(void)
 {
-    struct crossed_function *before = known_functions;
-    size_t n = n_places, larger = n ? 2 * n : 1024;
-    struct crossed_function *made = PyMem_Calloc(larger, sizeof *made);
+    struct patched_function *before = known_functions;
+    size_t n = capacity, larger = n ? 2 * n : 1024;
+    struct patched_function *made = PyMem_Calloc(larger, sizeof *made);
     if (!made)
         return -1;
     known_functions = made;
-    n_places = larger;
+    capacity = larger;
     for (size_t i = 0; i < n; i++)
         if (before[i].function)
             *find_function(before[i].function) = before[i];
@@ -52,14 +52,14 @@ static PyObject *call_vector(const void *context, PyObject *const *args, size_t 
     return c->call(c->function, args, flags, names);
 }
 
-static PyObject *function_crossed(PyObject *function, PyObject *const *args, size_t flags,
+static PyObject *function_patched(PyObject *function, PyObject *const *args, size_t flags,
                                   PyObject *names)
 {
     struct vector_context c = {function, find_function(function)->call};
-    return crossing_call(call_vector, &c, args, flags, names);
+    return arguments_call(call_vector, &c, args, flags, names);
 }
 
-/* Whether it is a function that Cython or nanobind compiled. */
+/* Check whether x is a function that Cython or nanobind compiled. */
 static bool is_compiled(PyObject *x)
 {
     static const char *const names[] = {"cython_function", "nb_func", "nb_method"};
@@ -71,24 +71,24 @@ static bool is_compiled(PyObject *x)
 
 static int patch_vectorcall(PyObject *function, vector_call *call)
 {
-    if (*call == function_crossed)
+    if (*call == function_patched)
         return 0;
-    if (2 * n_functions >= n_places && grow_functions() < 0)
+    if (2 * n_functions >= capacity && grow_functions() < 0)
         return -1;
-    *find_function(function) = (struct crossed_function){Py_NewRef(function), *call};
+    *find_function(function) = (struct patched_function){Py_NewRef(function), *call};
     n_functions++;
-    *call = function_crossed;
+    *call = function_patched;
     return 0;
 }
 
-/* -- Definitions: what is called through a PyMethodDef ------------------------------ */
+/* -- Functions that are called through a PyMethodDef ------------------------------- */
 
-/* Functions and methods that are defined by a struct get a copy of it, behind which is what
- * they called before.  One flag more, which means nothing here, keeps the interpreter from
- * calling the C function by itself, as it does for definitions that it knows. */
+/* Functions and methods that a PyMethodDef defines get a copy of it, followed by the functions
+ * that they called before.  The interpreter calls the C functions of definitions with known
+ * flags directly.  An additional flag, which has no effect here, prevents this. */
 struct definition {
-    PyMethodDef crossed;
-    vector_call function, method; /* of builtin functions, bound ones too; of descriptors */
+    PyMethodDef patched;
+    vector_call function, method; /* for builtin functions, also bound ones; for descriptors */
 };
 
 #define NOT_BY_INTERPRETER METH_COEXIST
@@ -105,8 +105,8 @@ static struct definition *new_definition(PyMethodDef *original)
     struct definition *d = PyMem_Calloc(1, sizeof *d);
     if (!d)
         return NULL;
-    d->crossed = *original;
-    d->crossed.ml_flags |= NOT_BY_INTERPRETER;
+    d->patched = *original;
+    d->patched.ml_flags |= NOT_BY_INTERPRETER;
     return d;
 }
 
@@ -118,13 +118,13 @@ static PyObject *pack(PyObject *const *args, Py_ssize_t n)
     return tuple;
 }
 
-/* *dict is NULL where there are no names.  0, or -1 with an exception set. */
+/* *dict becomes NULL if there are no names.  Return 0, or -1 with an exception set. */
 static int pack_named(PyObject *const *args, PyObject *names, PyObject **dict)
 {
-    *dict = crossing_count(names) ? PyDict_New() : NULL;
-    if (crossing_count(names) && !*dict)
+    *dict = arguments_count(names) ? PyDict_New() : NULL;
+    if (arguments_count(names) && !*dict)
         return -1;
-    for (Py_ssize_t i = 0; i < crossing_count(names); i++)
+    for (Py_ssize_t i = 0; i < arguments_count(names); i++)
         if (PyDict_SetItem(*dict, PyTuple_GetItem(names, i), args[i]) < 0) {
             Py_CLEAR(*dict);
             return -1;
@@ -132,7 +132,7 @@ static int pack_named(PyObject *const *args, PyObject *names, PyObject **dict)
     return 0;
 }
 
-/* A function that takes a tuple and a dict, as Python calls it. */
+/* Call a function that takes a tuple and a dict. */
 static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
                              PyObject *names)
 {
@@ -151,14 +151,14 @@ static PyObject *call_builtin(const void *function, PyObject *const *args, size_
 {
     PyObject *f = (PyObject *)function;
     vector_call call = definition_of(f)->function;
-    Py_ssize_t n = crossing_number(flags);
+    Py_ssize_t n = arguments_positional(flags);
     return call ? call(f, args, flags, names) : call_packed(f, args, n, names);
 }
 
-static PyObject *builtin_crossed(PyObject *function, PyObject *const *args, size_t flags,
+static PyObject *builtin_patched(PyObject *function, PyObject *const *args, size_t flags,
                                  PyObject *names)
 {
-    return crossing_call(call_builtin, function, args, flags, names);
+    return arguments_call(call_builtin, function, args, flags, names);
 }
 
 static PyObject *call_method(const void *descriptor, PyObject *const *args, size_t flags,
@@ -168,19 +168,19 @@ static PyObject *call_method(const void *descriptor, PyObject *const *args, size
     return ((struct definition *)m->def)->method((PyObject *)m, args, flags, names);
 }
 
-static PyObject *method_crossed(PyObject *descriptor, PyObject *const *args, size_t flags,
+static PyObject *method_patched(PyObject *descriptor, PyObject *const *args, size_t flags,
                                 PyObject *names)
 {
-    return crossing_call(call_method, descriptor, args, flags, names);
+    return arguments_call(call_method, descriptor, args, flags, names);
 }
 
-/* A method that was got from an object or class, as a builtin function. */
+/* Patch a builtin function that was made by looking up a method in an object or class. */
 static PyObject *bound(PyObject *function)
 {
     struct c_function *f = (struct c_function *)function;
     if (function && Py_TYPE(function) == &PyCFunction_Type) {
         definition_of(function)->function = f->call;
-        f->call = builtin_crossed;
+        f->call = builtin_patched;
     }
     return function;
 }
@@ -188,7 +188,7 @@ static PyObject *bound(PyObject *function)
 /* -- Attributes --------------------------------------------------------------------- */
 
 struct attribute {
-    PyGetSetDef *original, crossed;
+    PyGetSetDef *original, patched;
 };
 
 static PyObject *attribute_get(PyObject *self, void *closure)
@@ -200,23 +200,20 @@ static PyObject *attribute_get(PyObject *self, void *closure)
 static int attribute_set(PyObject *self, PyObject *value, void *closure)
 {
     PyGetSetDef *original = ((struct attribute *)closure)->original;
-    PyObject *row[1];
-    struct call_args call_args;
-    if (!value || !crossing_is_needed(&value, 1))
-        return original->set(self, value, original->closure);
-    if (crossing_begin(&value, 1, row, &call_args) < 0)
+    struct arguments arguments;
+    if (!value)
+        return original->set(self, NULL, original->closure);
+    if (arguments_begin(&arguments, value, NULL) < 0)
         return -1;
-    int status = original->set(self, row[0], original->closure);
-    convert_mark_exported(&call_args);
-    crossing_release(row, 1);
-    return status;
+    return arguments_end_status(&arguments,
+                                original->set(self, arguments.row[0], original->closure));
 }
 
 /* -- Changing definitions ------------------------------------------------------------- */
 
 static PyTypeObject *method_type, *class_method_type, *attribute_type, *slot_type;
 static PyObject *static_method, *class_method;
-static PyTypeObject *crossed_method_type, *crossed_class_method_type;
+static PyTypeObject *patched_method_type, *patched_class_method_type;
 
 static PyObject *get_method(PyObject *descriptor, PyObject *object, PyObject *class)
 {
@@ -234,13 +231,13 @@ static PyObject *get_class_method(PyObject *descriptor, PyObject *object, PyObje
 static int patch_builtin(PyObject *function)
 {
     struct c_function *f = (struct c_function *)function;
-    struct definition *d = f->call == builtin_crossed ? NULL : new_definition(f->def);
+    struct definition *d = f->call == builtin_patched ? NULL : new_definition(f->def);
     if (!d)
         return 0;
     d->function = f->call;
-    Py_INCREF(function); /* for good: so the definition may stay */
-    f->def = &d->crossed;
-    f->call = builtin_crossed;
+    Py_INCREF(function); /* never freed, because it points to the definition */
+    f->def = &d->patched;
+    f->call = builtin_patched;
     return 0;
 }
 
@@ -252,14 +249,14 @@ static int patch_method(PyObject *method)
         return 0;
     bool is_of_class = Py_TYPE(method) == class_method_type;
     Py_INCREF(method);
-    m->def = &d->crossed;
-    PyTypeObject *type = is_of_class ? crossed_class_method_type : crossed_method_type;
+    m->def = &d->patched;
+    PyTypeObject *type = is_of_class ? patched_class_method_type : patched_method_type;
     Py_INCREF((PyObject *)type);
     Py_SET_TYPE(method, type);
     if (is_of_class)
         return 0;
     d->method = m->call;
-    m->call = method_crossed;
+    m->call = method_patched;
     return 0;
 }
 
@@ -272,11 +269,11 @@ static int patch_attribute(PyObject *descriptor)
     if (!made)
         return -1;
     made->original = a->def;
-    made->crossed = *a->def;
-    made->crossed.get = attribute_get;
-    made->crossed.set = attribute_set;
-    made->crossed.closure = made;
-    a->def = &made->crossed;
+    made->patched = *a->def;
+    made->patched.get = attribute_get;
+    made->patched.set = attribute_set;
+    made->patched.closure = made;
+    a->def = &made->patched;
     return 0;
 }
 
@@ -291,8 +288,8 @@ static bool is_wrapper(PyObject *x)
            is_instance_method(x);
 }
 
-/* Some of Cython's functions have no vectorcall of their own: those for several types, and
- * those of any arguments.  They are called through their class. */
+/* Cython's functions for several types, and those that accept any arguments, lack a vectorcall.
+ * They are called through their class. */
 static int patch_compiled(PyObject *function)
 {
     vector_call *call = layout_vectorcall(function);
@@ -336,7 +333,7 @@ int callable_patch_member(PyTypeObject *type, PyObject *name, PyObject *member)
     if (kind == method_type || kind == class_method_type)
         return patch_method(member);
     if (kind == &PyCFunction_Type && ((struct c_function *)member)->self == (PyObject *)type)
-        return slot_patch_new(type); /* Python's function that calls the slot */
+        return slot_patch_new(type); /* the member is __new__, which calls the slot */
     return callable_patch(member);
 }
 
@@ -350,7 +347,7 @@ static PyTypeObject *type_of_member(PyTypeObject *type, const char *name)
     return kind;
 }
 
-/* A type of descriptors like another, which Python declares final. */
+/* Make a subtype of a type of descriptors, which Python declares final. */
 static PyTypeObject *derive(PyTypeObject *final, const char *name, descrgetfunc get)
 {
     struct type_struct *type = (struct type_struct *) final;
@@ -367,7 +364,7 @@ static PyTypeObject *derive(PyTypeObject *final, const char *name, descrgetfunc 
     PyObject *made = bases ? PyType_FromSpecWithBases(&spec, bases) : NULL;
     type->flags = flags;
     Py_XDECREF(bases);
-    /* Descriptors have a text of their own, and name no module. */
+    /* Descriptors have their own __doc__, and no __module__. */
     PyObject *dict = made ? ((struct type_struct *)made)->dict : NULL;
     if (dict && (PyDict_DelItemString(dict, "__doc__") < 0 ||
                  PyDict_DelItemString(dict, "__module__") < 0))
@@ -380,10 +377,10 @@ static PyTypeObject *derive(PyTypeObject *final, const char *name, descrgetfunc 
 
 static int derive_types(void)
 {
-    crossed_method_type = derive(method_type, "builtins.method_descriptor", get_method);
-    crossed_class_method_type =
+    patched_method_type = derive(method_type, "builtins.method_descriptor", get_method);
+    patched_class_method_type =
         derive(class_method_type, "builtins.classmethod_descriptor", get_class_method);
-    return crossed_method_type && crossed_class_method_type ? 0 : -1;
+    return patched_method_type && patched_class_method_type ? 0 : -1;
 }
 
 static int load_kinds(void)
@@ -401,7 +398,7 @@ static int load_kinds(void)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-int callables_load(void)
+int callable_load(void)
 {
     if (load_kinds() < 0)
         return -1;

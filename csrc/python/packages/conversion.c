@@ -1,21 +1,22 @@
-/* conversion.c -- classes whose __array__ returns one of mxnp's arrays.
+/* conversion.c -- classes whose __array__ returns an mxnp array.
  *
- * NumPy's C code calls __array__ of an object that it converts, and insists on its own class
- * for the result.  But a class of the program may keep an mxnp array and return it, and so may
- * a class of a package.  Each __array__ that is written in Python is therefore changed in
- * place when its class is built: C code that calls it gets the NumPy array inside.  So does
- * Python code from version 3.12 on; before, the interpreter enters such a function by itself.
+ * NumPy's C code calls __array__ of an object that it converts, and requires a result of its
+ * own class.  But a class of the program or of a package may store an mxnp array and return it.
+ * Each
+ * __array__ that is written in Python is therefore changed in place when its class is built, so
+ * that C code that calls it receives the NumPy array inside.  So does Python code from Python
+ * 3.12 on.  Before that version, the interpreter calls such a function without its vectorcall.
  */
 #include "python/packages/conversion.h"
 #include "python/base/types.h"
 #include "python/packages/layout.h"
 
 static PyObject *method_name, *build_class;
-static PyTypeObject *function_class; /* of functions that are written in Python */
-static vector_call call_function;    /* what C code calls them through */
+static PyTypeObject *function_class; /* types.FunctionType */
+static vector_call call_function;    /* their vectorcall */
 
-static PyObject *call_crossed(PyObject *function, PyObject *const *args, size_t flags,
-                              PyObject *names)
+static PyObject *call_and_unwrap(PyObject *function, PyObject *const *args, size_t flags,
+                                 PyObject *names)
 {
     PyObject *result = call_function(function, args, flags, names);
     if (!result || !is_array(result))
@@ -33,7 +34,7 @@ static void patch_class(PyObject *class)
         return;
     vector_call *call = layout_vectorcall(method);
     if (*call == call_function)
-        *call = call_crossed;
+        *call = call_and_unwrap;
 }
 
 static PyObject *build_and_patch(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -45,7 +46,7 @@ static PyObject *build_and_patch(PyObject *self, PyObject *args, PyObject *kwarg
     return class;
 }
 
-/* Classes that exist: the subclasses of one, and theirs. */
+/* Patch all classes that exist and derive from one. */
 static int patch_subclasses(PyObject *class)
 {
     PyObject *classes =
@@ -59,7 +60,7 @@ static int patch_subclasses(PyObject *class)
     return status;
 }
 
-/* __build_class__ in its new form, or as it was if this Python's structs are not known. */
+/* Return the new __build_class__, or the original if the structs of this Python are unknown. */
 static PyObject *patch_conversions(PyObject *self, PyObject *args)
 {
     static PyMethodDef def = {"__build_class__", (PyCFunction)(void (*)(void))build_and_patch,
@@ -86,8 +87,8 @@ static PyObject *patch_conversions(PyObject *self, PyObject *args)
 PyMethodDef conversion_methods[] = {
     {"patch_conversions", patch_conversions, METH_VARARGS,
      "patch_conversions(build_class, function)\n--\n\n"
-     "Let NumPy take classes whose __array__ returns an mxnp array: those that exist, and "
-     "those "
-     "that the returned __build_class__ makes. `function` is any function written in Python."},
+     "Make NumPy accept classes whose __array__ returns an mxnp array: those that exist, and "
+     "those that the returned __build_class__ makes. `function` is any function written in "
+     "Python."},
     {NULL, NULL, 0, NULL},
 };

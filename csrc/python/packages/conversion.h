@@ -1,4 +1,4 @@
-/* conversion.h -- classes whose __array__ returns one of mxnp's arrays: see conversion.c. */
+/* conversion.h -- classes whose __array__ returns an mxnp array: see conversion.c. */
 #pragma once
 #include "python/base/numpy.h"
 

@@ -1,4 +1,4 @@
-/* layout.c -- whether this Python's structs are as layout.h says. */
+/* layout.c -- comparison of this Python's structs with layout.h. */
 #include "python/packages/layout.h"
 #include <stddef.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static bool descriptors_are_known(void)
     return known;
 }
 
-/* Whether a slot that the limited API gives is among the functions of a struct. */
+/* Check whether a slot that the limited API returns is among the functions of a struct. */
 static bool has_slot(PyTypeObject *type, int id, void *const *functions, int n)
 {
     void *slot = PyType_GetSlot(type, id);

@@ -1,8 +1,8 @@
 /* layout.h -- the beginnings of CPython's structs that its limited API hides.
  *
- * They have been the same from Python 3.8 to 3.14, with the global interpreter lock.  Before
- * anything is changed through them, layout_is_known() compares them with what the limited API
- * says of a few of Python's own objects.
+ * They are the same from Python 3.8 to 3.14, with the global interpreter lock.  Before anything
+ * is changed through them, layout_is_known() compares them with the results of the limited API
+ * for a few of Python's own objects.
  */
 #pragma once
 #include <Python.h>
@@ -63,10 +63,11 @@ struct type_struct { /* PyTypeObject */
 #define HAS_VECTORCALL (1ul << 11)                  /* Py_TPFLAGS_HAVE_VECTORCALL */
 #define METHOD_FLAGS   (HAS_VECTORCALL | 1ul << 17) /* Py_TPFLAGS_METHOD_DESCRIPTOR */
 
-/* Numbers of functions in PyNumberMethods, PySequenceMethods and PyMappingMethods. */
+/* The number of functions in PyNumberMethods, PySequenceMethods and PyMappingMethods. */
 enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3 };
 
+/* Check whether the structs of this Python are as declared here. */
 bool layout_is_known(void);
 
-/* Where an object has the function that C code calls it through; NULL: its class has none. */
+/* Return the address of an object's vectorcall, or NULL if its class has none. */
 vector_call *layout_vectorcall(PyObject *x);

@@ -1,103 +1,69 @@
-/* slots.c -- what Python calls types through, changed in place. */
+/* slots.c -- slots of types, changed in place. */
 #include "python/packages/slots.h"
-#include "python/packages/crossing.h"
+#include "python/packages/arguments.h"
 #include "python/packages/layout.h"
 
-/* Called from thousands of places, each of which is to stay short. */
+/* Not inlined, because thousands of functions call these. */
 #define SHARED __attribute__((noinline)) static
 
-/* -- Slots: what types are called through ------------------------------------------- */
+/* -- Slots with their arguments unwrapped -------------------------------------------- */
 
-/* A slot's two operands, or a class or object and its arguments, crossed. */
-SHARED PyObject *binary_crossed(binaryfunc original, PyObject *a, PyObject *b)
+SHARED PyObject *binary_patched(binaryfunc original, PyObject *a, PyObject *b)
 {
-    PyObject *row[2], *args[] = {a, b};
-    struct call_args call_args;
-    if (!crossing_is_needed(args, 2))
-        return original(a, b);
-    if (crossing_begin(args, 2, row, &call_args) < 0)
+    struct arguments arguments;
+    if (arguments_begin(&arguments, a, b) < 0)
         return NULL;
-    PyObject *result = crossing_end(&call_args, original(row[0], row[1]));
-    crossing_release(row, 2);
-    return result;
+    return arguments_end(&arguments, original(arguments.row[0], arguments.row[1]));
 }
 
-SHARED PyObject *compare_crossed(richcmpfunc original, PyObject *a, PyObject *b, int op)
+SHARED PyObject *compare_patched(richcmpfunc original, PyObject *a, PyObject *b, int op)
 {
-    PyObject *row[1];
-    struct call_args call_args;
-    if (!crossing_is_needed(&b, 1))
-        return original(a, b, op);
-    if (crossing_begin(&b, 1, row, &call_args) < 0)
+    struct arguments arguments;
+    if (arguments_begin(&arguments, b, NULL) < 0)
         return NULL;
-    PyObject *result = crossing_end(&call_args, original(a, row[0], op));
-    crossing_release(row, 1);
-    return result;
+    return arguments_end(&arguments, original(a, arguments.row[0], op));
 }
 
-SHARED PyObject *ternary_crossed(ternaryfunc original, PyObject *self, PyObject *args,
+SHARED PyObject *ternary_patched(ternaryfunc original, PyObject *self, PyObject *args,
                                  PyObject *kwargs)
 {
-    PyObject *row[2] = {args, kwargs}, *crossed[2];
-    struct call_args call_args;
-    if (!crossing_is_needed(row, kwargs ? 2 : 1))
-        return original(self, args, kwargs);
-    if (crossing_begin(row, kwargs ? 2 : 1, crossed, &call_args) < 0)
+    struct arguments arguments;
+    if (arguments_begin(&arguments, args, kwargs) < 0)
         return NULL;
-    PyObject *result =
-        crossing_end(&call_args, original(self, crossed[0], kwargs ? crossed[1] : NULL));
-    crossing_release(crossed, kwargs ? 2 : 1);
-    return result;
+    return arguments_end(&arguments, original(self, arguments.row[0], arguments.row[1]));
 }
 
-SHARED int init_crossed(initproc original, PyObject *self, PyObject *args, PyObject *kwargs)
+SHARED int init_patched(initproc original, PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *row[2] = {args, kwargs}, *crossed[2];
-    struct call_args call_args;
-    if (!crossing_is_needed(row, kwargs ? 2 : 1))
-        return original(self, args, kwargs);
-    if (crossing_begin(row, kwargs ? 2 : 1, crossed, &call_args) < 0)
+    struct arguments arguments;
+    if (arguments_begin(&arguments, args, kwargs) < 0)
         return -1;
-    int status = original(self, crossed[0], kwargs ? crossed[1] : NULL);
-    convert_mark_exported(&call_args);
-    crossing_release(crossed, kwargs ? 2 : 1);
-    return status;
+    return arguments_end_status(&arguments, original(self, arguments.row[0], arguments.row[1]));
 }
 
-SHARED int assign_crossed(objobjargproc original, PyObject *self, PyObject *key,
+SHARED int assign_patched(objobjargproc original, PyObject *self, PyObject *key,
                           PyObject *value)
 {
-    PyObject *args[] = {key, value}, *row[2];
-    int n = value ? 2 : 1;
-    struct call_args call_args;
-    if (!crossing_is_needed(args, n))
-        return original(self, key, value);
-    if (crossing_begin(args, n, row, &call_args) < 0)
+    struct arguments arguments;
+    if (arguments_begin(&arguments, key, value) < 0)
         return -1;
-    int status = original(self, row[0], value ? row[1] : NULL);
-    convert_mark_exported(&call_args);
-    crossing_release(row, n);
-    return status;
+    return arguments_end_status(&arguments, original(self, arguments.row[0], arguments.row[1]));
 }
 
-SHARED int contains_crossed(objobjproc original, PyObject *self, PyObject *x)
+SHARED int contains_patched(objobjproc original, PyObject *self, PyObject *x)
 {
-    PyObject *row[1];
-    struct call_args call_args;
-    if (!crossing_is_needed(&x, 1))
-        return original(self, x);
-    if (crossing_begin(&x, 1, row, &call_args) < 0)
+    struct arguments arguments;
+    if (arguments_begin(&arguments, x, NULL) < 0)
         return -1;
-    int status = original(self, row[0]);
-    convert_mark_exported(&call_args);
-    crossing_release(row, 1);
-    return status;
+    return arguments_end_status(&arguments, original(self, arguments.row[0]));
 }
 
-/* -- Functions that know which original they stand for ------------------------------ */
+/* -- One function for each original ------------------------------------------------- */
 
-/* A slot's function gets nothing that says which type's it is.  So each that is changed gets a
- * function of its own, whose number is the place of the original. */
+/* The function of a slot cannot find out which original it replaces.  So each original gets its
+ * own function, whose number is the index of the original.  The macros define the functions
+ * binary_0x000 to binary_0x0ff, compare_..., assign_... and contains_..., and the functions
+ * ternary_0x000 to ternary_0x3ff and init_... */
 /* clang-format off */
 #define R1(M, n)                                                                            \
     M(n##0)                                                                                 \
@@ -120,32 +86,32 @@ static int n_originals[N_KINDS];
 #define BINARY_THUNK(n)                                                \
     static PyObject *binary_##n(PyObject *a, PyObject *b)              \
     {                                                                  \
-        return binary_crossed((binaryfunc)originals[BINARY][n], a, b); \
+        return binary_patched((binaryfunc)originals[BINARY][n], a, b); \
     }
 #define COMPARE_THUNK(n)                                                      \
     static PyObject *compare_##n(PyObject *a, PyObject *b, int op)            \
     {                                                                         \
-        return compare_crossed((richcmpfunc)originals[COMPARE][n], a, b, op); \
+        return compare_patched((richcmpfunc)originals[COMPARE][n], a, b, op); \
     }
 #define TERNARY_THUNK(n)                                                     \
     static PyObject *ternary_##n(PyObject *a, PyObject *b, PyObject *c)      \
     {                                                                        \
-        return ternary_crossed((ternaryfunc)originals[TERNARY][n], a, b, c); \
+        return ternary_patched((ternaryfunc)originals[TERNARY][n], a, b, c); \
     }
 #define INIT_THUNK(n)                                               \
     static int init_##n(PyObject *a, PyObject *b, PyObject *c)      \
     {                                                               \
-        return init_crossed((initproc)originals[INIT][n], a, b, c); \
+        return init_patched((initproc)originals[INIT][n], a, b, c); \
     }
 #define ASSIGN_THUNK(n)                                                      \
     static int assign_##n(PyObject *a, PyObject *b, PyObject *c)             \
     {                                                                        \
-        return assign_crossed((objobjargproc)originals[ASSIGN][n], a, b, c); \
+        return assign_patched((objobjargproc)originals[ASSIGN][n], a, b, c); \
     }
 #define CONTAINS_THUNK(n)                                                  \
     static int contains_##n(PyObject *a, PyObject *b)                      \
     {                                                                      \
-        return contains_crossed((objobjproc)originals[CONTAINS][n], a, b); \
+        return contains_patched((objobjproc)originals[CONTAINS][n], a, b); \
     }
 FEW(BINARY_THUNK)
 FEW(COMPARE_THUNK)
@@ -165,8 +131,8 @@ FEW(ASSIGN_THUNK) FEW(CONTAINS_THUNK) MANY(TERNARY_THUNK) MANY(INIT_THUNK)
 
 /* clang-format on */
 
-/* What is called instead of a slot's function, which is the same for the same one; NULL: there
- * are no more. */
+/* Return the function that replaces an original, always the same one, or NULL if all functions
+ * of this kind are used. */
 static void *slot_thunk(enum kind kind, void *original)
 {
     int n = n_originals[kind];
@@ -189,7 +155,7 @@ static bool is_thunk(enum kind kind, void *function)
 
 /* -- Changing types ------------------------------------------------------------------- */
 
-/* Slots of types, by the names under which Python has them in the dict of a type. */
+/* Slots, by the names of their descriptors in the dict of a type. */
 static const struct slot {
     const char *name;
     int id;
@@ -229,7 +195,7 @@ static void replace(void **functions, int n, void *original, void *thunk)
             functions[i] = thunk;
 }
 
-/* Replaces a function in a type's slots, and in those of its subclasses, which have a copy. */
+/* Replace a function in the slots of a type and of its subclasses, which have copies. */
 static int replace_slot(PyTypeObject *class, void *original, void *thunk)
 {
     struct type_struct *type = (struct type_struct *)class;
@@ -274,7 +240,7 @@ int slot_patch(PyTypeObject *type, PyObject *name, PyObject *descriptor)
     return replace_slot(type, original, thunk);
 }
 
-/* Whether another type made it: such as object's, which every class has that needs none. */
+/* Check whether `new` is inherited, such as that of object. */
 static bool is_inherited_new(PyTypeObject *class)
 {
     struct type_struct *type = (struct type_struct *)class;

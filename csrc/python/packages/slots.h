@@ -1,10 +1,15 @@
-/* slots.h -- what Python calls types through, changed in place. */
+/* slots.h -- slots of types, changed in place. */
 #pragma once
 #include "python/base/numpy.h"
 
-/* Each lets what a type is called through get NumPy's arrays: a slot, by the name of its
- * descriptor in the type's dict; the making of objects; the call of objects.  0, or -1 with an
+/* Each function makes compiled code receive NumPy arrays.  It returns 0, or -1 with an
  * exception set. */
+
+/* Patch a slot, by the name of its descriptor in the type's dict. */
 int slot_patch(PyTypeObject *type, PyObject *name, PyObject *descriptor);
+
+/* Patch the function that makes objects. */
 int slot_patch_new(PyTypeObject *type);
+
+/* Patch the function that calls objects; it cannot fail. */
 void slot_patch_call(PyTypeObject *type);
