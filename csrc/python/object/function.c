@@ -1,4 +1,4 @@
-/* function.c -- a NumPy callable that takes and gives mxnp arrays. */
+/* function.c -- a NumPy callable that accepts and returns mxnp arrays. */
 #include "python/object/function.h"
 #include "ir/ops.h"
 #include "python/base/device.h"
@@ -12,7 +12,7 @@
 #include "python/record/queue.h"
 
 static PyObject *out_name;
-static PyObject *counterparts; /* a dict: NumPy's objects, and what they are in mxnp */
+static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 
 static PyObject *set_counterparts(PyObject *module, PyObject *dict)
 {
@@ -69,7 +69,8 @@ static bool is_large(PyObject *a, int threshold_factor)
                queue_threshold;
 }
 
-/* Whether one of the arguments, or of those in a first list or tuple, is for the queue. */
+/* Check whether one of the arguments, or of the items of a list or tuple to this depth, is
+ * large enough to be recorded. */
 static bool has_large(PyObject *args, int depth, int threshold_factor)
 {
     bool is_list = PyList_CheckExact(args);
@@ -84,8 +85,8 @@ static bool has_large(PyObject *args, int depth, int threshold_factor)
     return false;
 }
 
-/* Whether it is a sine or cosine that takes NumPy longer than recording, though it is short:
- * 8.8 ns for an element, of which our own loops take a sixth. */
+/* Check for a sine or cosine of a short array that takes NumPy longer than recording it: NumPy
+ * needs 8.8 ns for an element, and mxnp's own loops a sixth of that. */
 static bool has_costly(int op, PyObject *args)
 {
     if ((op != MX_OP_sin && op != MX_OP_cos) || PyTuple_Size(args) < 1)
@@ -95,7 +96,7 @@ static bool has_costly(int op, PyObject *args)
            PyArray_SIZE(np_array_of(x)) >= queue_threshold / 32;
 }
 
-/* Whether the first argument is the shape of a large array. */
+/* Check whether the first argument is the shape of a large array. */
 static bool has_large_shape(PyObject *args)
 {
     PyObject *shape = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
@@ -111,19 +112,19 @@ static bool has_large_shape(PyObject *args)
     return shape && size >= (double)queue_threshold;
 }
 
-/* Whether the arguments are the numbers of a large range: [start,] stop[, step]. */
+/* Check whether the arguments are those of a large range: [start,] stop[, step]. */
 static bool has_large_range(PyObject *args)
 {
     Py_ssize_t n = PyTuple_Size(args);
-    double call_args[3] = {0, 0, 1};
+    double numbers[3] = {0, 0, 1};
     for (Py_ssize_t i = 0; i < n && i < 3; i++) {
         PyObject *number = PyTuple_GetItem(args, i);
         if (!PyLong_CheckExact(number) && !PyFloat_CheckExact(number))
             return false;
-        call_args[i] = PyFloat_AsDouble(number);
+        numbers[i] = PyFloat_AsDouble(number);
     }
     PyErr_Clear();
-    double length = n == 1 ? call_args[0] : (call_args[1] - call_args[0]) / call_args[2];
+    double length = n == 1 ? numbers[0] : (numbers[1] - numbers[0]) / numbers[2];
     return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
 }
 
@@ -141,13 +142,13 @@ static bool is_for_queue(const struct function *f, PyObject *args)
     }
 }
 
-/* Outputs given by position or as out=; false when there are other keywords. */
+/* Read outputs passed by position or as out=.  Return false if there are other keywords. */
 static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nout,
                       PyObject **outs)
 {
     Py_ssize_t n = PyTuple_Size(args);
     if (n > nin && (op == MX_OP_maximum || op == MX_OP_minimum))
-        return false; /* NumPy warns of what may be meant as an axis */
+        return false; /* NumPy warns that a third argument may be meant as an axis */
     for (int j = 0; j < nout; j++)
         outs[j] = nin + j < n ? PyTuple_GetItem(args, nin + j) : NULL;
     if (n < nin || n > nin + nout)
@@ -173,7 +174,7 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
     return true;
 }
 
-/* 1 with the result, 0, or -1 with an exception set. */
+/* Return 1 with the result, 0 if NumPy has to compute, or -1 with an exception set. */
 static int record(const struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
     const struct mx_op_row *row = core->op_get(f->operation);
@@ -194,8 +195,8 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
     return *result ? 1 : -1;
 }
 
-/* New reference: the arguments of a ufunc with `out`, its only keyword, behind the inputs,
- * which spares a dict; NULL where that is not the same. */
+/* Return a new tuple of the arguments of a ufunc with `out`, its only keyword, behind the
+ * inputs, which avoids a dict.  Return NULL if that has another meaning. */
 static PyObject *with_out_last(const struct function *f, PyObject *args, PyObject *kwargs)
 {
     if (f->operation < 0 || f->operation == MX_OP_maximum || f->operation == MX_OP_minimum ||
@@ -217,7 +218,7 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     if (!is_plain && expression_close() < 0)
         return NULL;
     struct mx_buffer *elided = elide_argument(self, args);
-    if (!elided && PyErr_Occurred()) /* of a handler of signals */
+    if (!elided && PyErr_Occurred()) /* raised by a signal handler */
         return NULL;
     if (is_plain)
         expression_enter();
@@ -236,7 +237,7 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
             return result;
     } else if (f->implementation && f->implementation != Py_None && is_for_queue(f, args)) {
         result = call_queued(f, args, kwargs);
-        /* What is wrong with the arguments is for NumPy to say. */
+        /* NumPy raises its own TypeError for these arguments. */
         bool is_refused = result ? result == Py_NotImplemented
                                  : PyErr_ExceptionMatches(PyExc_TypeError) &&
                                        !PyErr_ExceptionMatches(device_type_error);
@@ -260,12 +261,13 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-/* Takes the result of a call that makes numbers; gives it in a dtype that the device has. */
-static PyObject *narrowed(PyObject *result, PyObject *args, PyObject *kwargs)
+/* Steal a reference to a result of a default dtype.  Return it in a dtype that the device
+ * supports. */
+static PyObject *narrow_result(PyObject *result, PyObject *args, PyObject *kwargs)
 {
-    PyObject *narrow, *call_args = kwargs ? Py_NewRef(kwargs) : PyDict_New();
-    PyObject *all = call_args ? PyTuple_Pack(3, result, args, call_args) : NULL;
-    Py_XDECREF(call_args);
+    PyObject *narrow, *named = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+    PyObject *all = named ? PyTuple_Pack(3, result, args, named) : NULL;
+    Py_XDECREF(named);
     int status = device_call(DEVICE_NARROW, all, &narrow);
     if (status == 0)
         return result;
@@ -273,8 +275,8 @@ static PyObject *narrowed(PyObject *result, PyObject *args, PyObject *kwargs)
     return narrow;
 }
 
-/* As function_run; what it takes is counted.  A function of a program's object, such as its
- * generator of random numbers, may be gone soon: it is known by its name alone. */
+/* Do the same as function_run(), and count the call.  A method of an object of the program,
+ * such as a random generator, may be freed soon, so only its name is kept. */
 static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwargs)
 {
     struct span span;
@@ -292,8 +294,8 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
     return result;
 }
 
-/* Whether results are arrays, never NumPy scalars. */
-static bool gives_standard(const struct function *f, PyObject *args)
+/* Check whether results are arrays, never NumPy scalars. */
+static bool returns_standard(const struct function *f, PyObject *args)
 {
     if (!f->adopts || !f->is_member)
         return f->is_standard;
@@ -306,8 +308,8 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *result =
         profile_is_on ? call_counted(f, args, kwargs) : function_run(f, args, kwargs);
     if (result && f->is_maker && settings_narrow_doubles() && device_has(DEVICE_NARROW))
-        result = narrowed(result, args, kwargs);
-    return gives_standard(f, args) ? convert_standard(result, MAX_DEPTH) : result;
+        result = narrow_result(result, args, kwargs);
+    return returns_standard(f, args) ? convert_standard(result, MAX_DEPTH) : result;
 }
 
 PyObject *function_standard(PyObject *function)
@@ -333,8 +335,8 @@ PyObject *function_standard(PyObject *function)
     return (PyObject *)copy;
 }
 
-/* The same hash and equality as the NumPy function: a program's table of overrides,
- * keyed by np.add or np.concatenate, finds its entry when NumPy itself asks. */
+/* The hash and equality are those of the NumPy function.  So a program's table of overrides,
+ * whose keys are np.add or np.concatenate, has the entry that NumPy looks for. */
 static PyObject *function_richcompare(PyObject *a, PyObject *b, int op)
 {
     if (op != Py_EQ && op != Py_NE)
@@ -355,14 +357,14 @@ static PyObject *function_repr(PyObject *self)
     return PyObject_Repr(((struct function *)self)->wrapped);
 }
 
-/* Pickled and copied by name, as functions are. */
+/* It is pickled and copied by name, as functions are. */
 static PyObject *function_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return PyObject_GetAttrString(self, "__qualname__");
 }
 
-/* What the wrapper has not, such as a signature, is NumPy's. */
+/* Attributes that the wrapper lacks, such as a signature, are those of the NumPy function. */
 static PyObject *function_getattr(PyObject *self, PyObject *name)
 {
     PyObject *value = PyObject_GenericGetAttr(self, name);
@@ -413,21 +415,21 @@ static PyMemberDef function_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(struct function, wrapped), READONLY,
      "The NumPy callable."},
     {"choose", T_OBJECT, offsetof(struct function, choose), 0,
-     "None, or a function of a call's arguments that gives the NumPy callable for it."},
+     "None, or a function that returns the NumPy callable for the arguments of a call."},
     {"implementation", T_OBJECT, offsetof(struct function, implementation), 0,
-     "None, or what is called first when an array is large: it records the operation, or "
-     "gives NotImplemented."},
+     "None, or a function that is called first when an array is large. It records the "
+     "operation, or returns NotImplemented."},
     {"threshold_factor", T_INT, offsetof(struct function, threshold_factor), 0,
-     "Times the threshold: from that size on an array is large for `implementation`."},
+     "An array of this many thresholds is large for `implementation`."},
     {"size_rule", T_CHAR, offsetof(struct function, size_rule), 0,
-     "What is large: \"a\", an argument; \"s\", the shape that comes first; \"r\", a range; "
-     "\"q\", what `implementation` decides."},
+     "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"r\" a "
+     "range. With \"q\", `implementation` decides."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
-     "Of a ufunc: its row in ops.def, or -1."},
+     "The row of a ufunc in ops.def, or -1."},
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,
-     "Whether results are new numbers, whose dtype is a default unless the call names one."},
+     "Whether results have a default dtype unless the call passes one."},
     {"is_view", T_BOOL, offsetof(struct function, is_view), 0,
-     "Whether results are views where the elements need not be read."},
+     "Whether results are views if the elements need not be read."},
     {"is_member", T_BOOL, offsetof(struct function, is_member), 0,
      "Whether it is a method or an attribute of its first argument."},
     {"is_standard", T_BOOL, offsetof(struct function, is_standard), READONLY,
@@ -472,7 +474,7 @@ PyType_Spec function_spec = {
     .slots = function_slots,
 };
 
-/* Method: a Function that binds, as functions written in Python do. */
+/* Method is a Function that binds, as functions written in Python do. */
 static PyObject *method_get(PyObject *self, PyObject *instance, PyObject *owner)
 {
     (void)owner;

@@ -1,9 +1,9 @@
-/* hooks.c -- calls that somebody is told of: before they are made, and after.
+/* hooks.c -- methods that report their calls, before they are made and afterwards.
  *
- * While operations are watched, Python puts one of these into the place of each method that is
- * one (see mxnp/_verify/hooks.py); when nobody watches, there is nothing of it on any path.  It
- * calls the original from C: no frame of ours comes between the program and NumPy, whose
- * warnings and errors name the program's line as ever.
+ * While a watcher is active, mxnp/_verify/hooks.py replaces each method that is an operation by
+ * a hook.  Without a watcher, there are no hooks, so they cost nothing.  A hook calls the
+ * original from C.  Warnings and errors of NumPy name the program's line as before, because no
+ * Python frame of mxnp lies between.
  */
 #include "python/object/hooks.h"
 #include "python/base/types.h"
@@ -11,15 +11,16 @@
 
 struct hook {
     PyObject_HEAD PyObject *original; /* the method */
-    PyObject *begin; /* called with the original, its arguments and keywords: gives None, or
-                      * what is to be called with the result or the exception */
+    PyObject *begin; /* called with the original, its arguments and keywords; it returns None or
+                      * a function, which is called with the result or the exception */
 };
 
-/* Whether this thread is in a watched call: what that calls in turn is not watched. */
+/* Whether this thread is in a call of a hook: the calls inside are not reported. */
 static _Thread_local bool is_inside;
 
-/* Takes a result, or the exception that is set; gives what the program gets. */
-static PyObject *tell(PyObject *end, PyObject *result)
+/* Report a result, whose reference is stolen, or the exception that is set.  Return what the
+ * program receives. */
+static PyObject *report(PyObject *end, PyObject *result)
 {
     PyObject *type = NULL, *error = NULL, *traceback = NULL;
     if (!result) {
@@ -33,7 +34,7 @@ static PyObject *tell(PyObject *end, PyObject *result)
     if (answer == Py_None) {
         PyErr_Restore(type, error, traceback);
     } else {
-        if (answer) /* an exception: raised here, it has the program's frames only */
+        if (answer) /* an exception: raised in C, its traceback shows only the program */
             PyErr_SetObject((PyObject *)Py_TYPE(answer), answer);
         Py_CLEAR(result);
         Py_XDECREF(type);
@@ -56,7 +57,7 @@ static PyObject *hook_call(PyObject *self, PyObject *args, PyObject *kwargs)
     if (end)
         result = PyObject_Call(hook->original, args, kwargs);
     if (end && end != Py_None)
-        result = tell(end, result);
+        result = report(end, result);
     Py_XDECREF(end);
     is_inside = false;
     return result;
@@ -84,7 +85,7 @@ static PyObject *hook_get(PyObject *self, PyObject *instance, PyObject *owner)
     return PyObject_CallFunctionObjArgs(method_class, self, instance, NULL);
 }
 
-/* Name, text and signature are the original's. */
+/* The name, docstring and signature are those of the original. */
 static PyObject *hook_getattr(PyObject *self, PyObject *name)
 {
     PyObject *value = PyObject_GenericGetAttr(self, name);
@@ -134,13 +135,13 @@ PyType_Spec hook_spec = {
     .slots = hook_slots,
 };
 
-/* The NumPy array of an array whose elements are there.  It does not count as exported: the
- * caller lets go of it before the program goes on. */
+/* The NumPy array does not count as exported, because the caller drops its reference before the
+ * program continues. */
 static PyObject *peek(PyObject *module, PyObject *a)
 {
     (void)module;
     if (!is_array(a)) {
-        PyErr_SetString(PyExc_TypeError, "an mxnp array is needed");
+        PyErr_SetString(PyExc_TypeError, "peek() takes an mxnp array");
         return NULL;
     }
     return queue_before_write(a) < 0 ? NULL : Py_NewRef(as_array(a)->np_array);
@@ -148,6 +149,7 @@ static PyObject *peek(PyObject *module, PyObject *a)
 
 PyMethodDef hook_methods[] = {
     {"peek", peek, METH_O,
-     "peek(array)\n--\n\nGive the NumPy array inside, for a moment, once it is computed."},
+     "peek(array)\n--\n\nCompute the array, and return the NumPy array inside for temporary "
+     "use."},
     {NULL, NULL, 0, NULL},
 };

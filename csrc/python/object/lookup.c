@@ -3,29 +3,25 @@
 
 struct lookup {
     PyObject_HEAD PyObject *original; /* NumPy's module */
-    PyObject *cross; /* called with the module's name, the name and what it means */
+    PyObject *convert; /* called with the mirrored module, the name and NumPy's value */
     PyObject *module;
-    PyObject *later; /* names of ours: the modules that have them, imported when asked for */
+    PyObject *deferred; /* names of mxnp, and the modules that are imported for them */
 };
 
 static PyObject *lookup_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"module", "original", "cross", "later", NULL};
-    PyObject *module, *original, *call, *later;
+    static char *names[] = {"module", "original", "convert", "deferred", NULL};
+    PyObject *module, *original, *convert, *deferred;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!:Lookup", names, &module, &original,
-                                     &call, &PyDict_Type, &later))
+                                     &convert, &PyDict_Type, &deferred))
         return NULL;
     struct lookup *self = (struct lookup *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
-    Py_INCREF(module);
-    Py_INCREF(original);
-    Py_INCREF(call);
-    Py_INCREF(later);
-    self->later = later;
-    self->module = module;
-    self->original = original;
-    self->cross = call;
+    self->module = Py_NewRef(module);
+    self->original = Py_NewRef(original);
+    self->convert = Py_NewRef(convert);
+    self->deferred = Py_NewRef(deferred);
     return (PyObject *)self;
 }
 
@@ -37,7 +33,8 @@ static PyObject *import_from(PyObject *module, PyObject *name)
     return value;
 }
 
-/* In C so that NumPy's warning about a deprecated name names the program's line. */
+/* It is written in C so that NumPy's warning about a deprecated name names the program's line.
+ */
 static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct lookup *lookup = (struct lookup *)self;
@@ -45,9 +42,9 @@ static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
     (void)kwargs;
     if (!PyArg_ParseTuple(args, "U:__getattr__", &name))
         return NULL;
-    PyObject *later = PyDict_GetItemWithError(lookup->later, name);
-    if (later) {
-        PyObject *own = import_from(later, name);
+    PyObject *source = PyDict_GetItemWithError(lookup->deferred, name);
+    if (source) {
+        PyObject *own = import_from(source, name);
         if (own && PyObject_SetAttr(lookup->module, name, own) < 0)
             Py_CLEAR(own);
         return own;
@@ -56,7 +53,7 @@ static PyObject *lookup_call(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!value)
         return NULL;
     PyObject *out =
-        PyObject_CallFunctionObjArgs(lookup->cross, lookup->module, name, value, NULL);
+        PyObject_CallFunctionObjArgs(lookup->convert, lookup->module, name, value, NULL);
     Py_DECREF(value);
     return out;
 }
@@ -67,8 +64,8 @@ static void lookup_dealloc(PyObject *self)
     struct lookup *lookup = (struct lookup *)self;
     Py_XDECREF(lookup->module);
     Py_XDECREF(lookup->original);
-    Py_XDECREF(lookup->cross);
-    Py_XDECREF(lookup->later);
+    Py_XDECREF(lookup->convert);
+    Py_XDECREF(lookup->deferred);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
