@@ -1,7 +1,7 @@
 /* dtypes.c -- the rows of dtypes.def, and NumPy's numbers for these dtypes. */
 #include "python/base/dtypes.h"
 
-/* That of bfloat16 is unknown until an array of this dtype is seen. */
+/* The number of bfloat16 is unknown until an array of this dtype is seen. */
 static int type_numbers[NTYPES] = {
     NPY_BOOL,   NPY_INT8,    NPY_INT16,   NPY_INT32,     NPY_INT64,
     NPY_UINT8,  NPY_UINT16,  NPY_UINT32,  NPY_UINT64,    NPY_HALF,
@@ -26,8 +26,8 @@ static bool has_attribute(PyObject *type, const char *name, const char *value)
     return is_it;
 }
 
-/* Whether it is the number that NumPy gave to the bfloat16 of ml_dtypes, which is not imported
- * to know: an array of that dtype has done so. */
+/* Check whether NumPy assigned the number to the bfloat16 of ml_dtypes.  mxnp does not import
+ * ml_dtypes for this; the array of this dtype shows that it is imported. */
 static bool is_bfloat16(int type_number)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(type_number);

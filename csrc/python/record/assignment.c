@@ -1,4 +1,4 @@
-/* assignment.c -- values given to views, and arrays that begin with some. */
+/* assignment.c -- assignments to views, and arrays with initial values. */
 #include "python/record/assignment.h"
 #include "python/profile/errstate.h"
 #include "python/record/axes.h"
@@ -19,7 +19,7 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
         shape_size(&shape) == 0 || shape.ndim == 0)
         return 0;
     if (dtype_is_complex(source_own_row(&from)) && !dtype_is_complex(to.code))
-        return 0; /* NumPy warns that imaginary parts are discarded, or refuses */
+        return 0; /* NumPy warns that imaginary parts are discarded, or raises an error */
     int fpe_mask = errstate_mask();
     if (fpe_mask < 0)
         return fpe_mask == -1 ? 0 : -1;
@@ -34,7 +34,7 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
         loop.function = core->cast_loop(to.code, to.code);
         in.operands[0] = record_value(to.code);
         if (from.scalar ? !source_fits(&from, to.code) : from.code != to.code)
-            return 0; /* the cast may warn, now */
+            return 0; /* the cast may warn, and would do so now */
         if (!source_value(&from, to.code, in.operands[0].value))
             return 0;
         struct call_site *site = call_site_new();
@@ -68,7 +68,7 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
 
 /* -- Methods of the module --------------------------------------------------------- */
 
-/* False when it is not for the queue. */
+/* Return false if such an array is not recorded. */
 static bool read_shape(PyObject *dims, struct shape *shape)
 {
     shape->ndim = (int)PyTuple_Size(dims);
@@ -100,13 +100,14 @@ static PyObject *empty(PyObject *module, PyObject *args)
         memory_raise_error();
         PyErr_Clear();
         Py_DECREF(out);
-        Py_RETURN_NOTIMPLEMENTED; /* NumPy says it again, from the line of the call */
+        Py_RETURN_NOTIMPLEMENTED; /* NumPy raises the error from the line of the call */
     }
     return out;
 }
 
-/* Takes out, a new array: gives it with the value assigned, or NotImplemented. */
-static PyObject *assigned(PyObject *out, PyObject *value)
+/* Steal a reference to a new array, or pass NULL through.  Return it with the value assigned,
+ * or NotImplemented. */
+static PyObject *assign(PyObject *out, PyObject *value)
 {
     int status = out ? assignment_record(out, as_array(out)->np_array, value) : -1;
     return record_result(status, out);
@@ -123,7 +124,7 @@ static PyObject *fill(PyObject *module, PyObject *args)
     int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
-    return assigned(record_new(row, &shape, NULL), value);
+    return assign(record_new(row, &shape, NULL), value);
 }
 
 static PyObject *range(PyObject *module, PyObject *args)
@@ -179,7 +180,7 @@ static PyObject *cast(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     if (keeps_order)
         axes_sort(&from, order);
-    return assigned(record_new(row, &shape, keeps_order ? order : NULL), a);
+    return assign(record_new(row, &shape, keeps_order ? order : NULL), a);
 }
 
 static PyObject *has_dtype(PyObject *module, PyObject *type_number)
@@ -199,21 +200,23 @@ static PyObject *takes(PyObject *module, PyObject *a)
 
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
-     "empty(shape, type_number)\n--\n\nGive an array over memory that is not written; "
-     "NotImplemented for what the queue does not take."},
+     "empty(shape, type_number)\n--\n\nReturn an array over memory that is not written, or "
+     "NotImplemented if such an array is not recorded."},
     {"fill", fill, METH_VARARGS,
-     "fill(shape, type_number, value)\n--\n\nRecord an array of one value; or give "
+     "fill(shape, type_number, value)\n--\n\nRecord an array of one value, or return "
      "NotImplemented."},
     {"range", range, METH_VARARGS,
-     "range(length, type_number, first_two)\n--\n\nRecord an array of numbers at equal "
-     "distances, of which the first two are given as bytes; or give NotImplemented."},
+     "range(length, type_number, first_two)\n--\n\nRecord an array of evenly spaced numbers, "
+     "the "
+     "first two of which are passed as bytes, or return NotImplemented."},
     {"cast", cast, METH_VARARGS,
-     "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this "
-     "number, with its axes in memory as in the array or in C order; or give NotImplemented."},
+     "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this number, "
+     "with "
+     "the memory layout of the array or in C order, or return NotImplemented."},
     {"has_dtype", has_dtype, METH_O,
-     "has_dtype(type_number)\n--\n\nTell whether the dtype of this number is one of the "
-     "queue's."},
+     "has_dtype(type_number)\n--\n\nReturn whether operations on the dtype of this number are "
+     "recorded."},
     {"takes", takes, METH_O,
-     "takes(array)\n--\n\nTell whether an operation on the array is to be recorded."},
+     "takes(array)\n--\n\nReturn whether an operation on the array is recorded."},
     {NULL, NULL, 0, NULL},
 };

@@ -11,8 +11,8 @@ void axes_strides(const struct source *source, const struct shape *shape, intptr
     }
 }
 
-/* Whether all arrays among the sources are as large as the result and in Fortran's order alone:
- * NumPy runs these without an iterator. */
+/* Check whether all arrays among the sources have the shape of the result and are in Fortran
+ * order only.  NumPy computes these without an iterator. */
 static bool are_fortran(const struct source *sources, int n, const struct shape *shape)
 {
     bool is_any = false;
@@ -35,8 +35,8 @@ static void reverse_axes(int ndim, int *order)
         order[i] = ndim - 1 - i;
 }
 
-/* As NumPy's iterator: axes are sorted by strides, the first operand that tells two axes apart
- * decides, and C order wins where operands contradict each other. */
+/* NumPy's iterator sorts axes by their strides.  The first operand with different strides along
+ * two axes decides, and C order wins if operands contradict each other. */
 void axes_order(const struct source *sources, int n, const struct shape *shape, int *order)
 {
     intptr_t strides[MX_MAX_OPERANDS][MX_MAX_NDIM];

@@ -9,7 +9,7 @@
 
 /* -- Ufuncs ------------------------------------------------------------------------ */
 
-/* One ufunc with inputs read and outputs settled. */
+/* The call of one ufunc. */
 struct call {
     const struct signature *signature;
     int op;
@@ -36,7 +36,7 @@ static bool read_outputs(struct call *call, PyObject *const *outs)
              !dtype_can_cast(call->signature->out[j], call->outputs[j].code,
                              NPY_SAME_KIND_CASTING)))
             return false;
-    /* What they share is NumPy's to order. */
+    /* If two outputs share memory, NumPy decides which one is written last. */
     return call->nout < 2 || !call->has_output[0] || !call->has_output[1] ||
            root_of(call->outputs[0].array) != root_of(call->outputs[1].array);
 }
@@ -58,8 +58,8 @@ static PyObject *new_result(const struct source *sources, int n, int row,
     return record_new(row, shape, order);
 }
 
-/* The dtype that a scalar must fit: that of the loop or, where this only wants to know whether
- * it is true, that of what it meets. */
+/* Return the row of the dtype that a scalar must fit: that of the loop or, for a loop over
+ * bool, that of the other operand. */
 static int row_to_fit(const struct call *call, int i)
 {
     int row = call->signature->in[i];
@@ -69,8 +69,8 @@ static int row_to_fit(const struct call *call, int i)
     return dtype_is_integer(row) || call->inputs[i].code != WEAK_INT ? row : ROW_int64;
 }
 
-/* Whether scalars become values of the loop's dtypes without an error or a warning. */
-static bool has_good_values(const struct call *call)
+/* Check whether scalars become values of the loop's dtypes without an error or a warning. */
+static bool scalars_fit(const struct call *call)
 {
     char value[16];
     for (int i = 0; i < call->nin; i++)
@@ -142,14 +142,14 @@ done:
     return status;
 }
 
-/* 1, 0 or -1: runs what has been read. */
+/* Record a call whose inputs are read.  Return 1, 0 or -1. */
 static int record_read_call(struct call *call, PyObject *const *outs, PyObject **results)
 {
     results[0] = results[call->nout - 1] = NULL;
     call->fpe_mask = errstate_mask();
     if (call->fpe_mask < 0)
         return call->fpe_mask == -1 ? 0 : -1;
-    if (!read_outputs(call, outs) || !has_good_values(call) ||
+    if (!read_outputs(call, outs) || !scalars_fit(call) ||
         (call->shape.ndim == 0 && !settings_are_fast()) || shape_size(&call->shape) == 0 ||
         shape_is_too_large(&call->shape))
         return 0;
@@ -164,7 +164,7 @@ static int record_read_call(struct call *call, PyObject *const *outs, PyObject *
     return status;
 }
 
-/* Whether an array is repeated along some axes but not along all. */
+/* Check whether an array is repeated along some axes but not along all. */
 static bool is_partly_broadcast(const struct source *source, const struct shape *shape)
 {
     intptr_t strides[MX_MAX_NDIM];
@@ -192,8 +192,8 @@ static int call(int op, PyObject *const *inputs, int nin, PyObject *const *outs,
     if (!call.signature)
         return PyErr_Occurred() ? -1 : 0;
     call.name = core->op_get(op)->name;
-    /* NumPy's loop takes one exponent for all for a square, a root and so on, which have other
-     * last bits; NumPy chooses when it sees one. */
+    /* If one exponent applies to a whole inner loop, NumPy's loop computes a square, a root and
+     * so on, whose last bits differ.  Whether it does depends on NumPy's iterator. */
     if (op == MX_OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
         return 0;
     return record_read_call(&call, outs, results);
@@ -214,8 +214,9 @@ int call_ufunc(PyObject *callee, int op, PyObject *const *inputs, int nin,
 
 /* -- Functions of three arguments ---------------------------------------------------- */
 
-/* The dtype that two arguments have together, as numpy.result_type; -1: that is for NumPy, as
- * for bfloat16 and most others, where ufuncs have rules of their own; or an exception is set.
+/* Return the row of numpy.result_type for two arguments.  Return -1 if NumPy has to compute, as
+ * for bfloat16 and most other dtypes, for which ufuncs have their own rules, or with an
+ * exception set.
  */
 static int promote(const struct source *x, const struct source *y)
 {
@@ -274,7 +275,7 @@ static PyObject *choose(PyObject *module, PyObject *args)
     return record_or_refuse(&call, NULL);
 }
 
-/* NumPy's clip is a ufunc too, with three inputs. */
+/* NumPy's clip is a ufunc with three inputs, too. */
 static PyObject *clip_ufunc;
 
 static PyObject *clip(PyObject *module, PyObject *args)
@@ -323,10 +324,11 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
 
 PyMethodDef call_methods[] = {
     {"select", choose, METH_VARARGS,
-     "select(condition, x, y)\n--\n\nRecord a choice of x where true, y elsewhere; or give "
-     "NotImplemented."},
+     "select(condition, x, y)\n--\n\nRecord the choice of x where the condition is true and of "
+     "y "
+     "elsewhere, or return NotImplemented."},
     {"clip", clip, METH_VARARGS,
-     "clip(x, least, most, out)\n--\n\nRecord that values are limited; or give "
+     "clip(x, least, most, out)\n--\n\nRecord the limitation of values to a range, or return "
      "NotImplemented."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,9 +1,9 @@
 /* expression.c -- operations on shared memory wait for the rest of their expression.
  *
  * Code outside of mxnp may write shared memory at any time, so an operation on it has to run
- * before any such code does.  A call that records one therefore runs it before it returns,
- * unless the program comes straight back: mxnp/_routines/expressions.py reads that from the
- * bytecode of the calling frame.
+ * before such code does.  A call that records an operation on shared memory therefore runs it
+ * before it returns, unless the program passes the result to mxnp right away.
+ * mxnp/_routines/expressions.py finds that out from the bytecode of the calling frame.
  */
 #include "python/record/expression.h"
 #include "python/base/types.h"
@@ -13,17 +13,18 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
-/* Times the threshold: to read a frame costs more than what a smaller array spares. */
-#define WORTH 8
+/* Operations wait from this many thresholds on.  For smaller arrays, reading the frame costs
+ * more than it saves. */
+#define SIZE_FACTOR 8
 
-/* Calls of mxnp that are under way in this thread and run no code from outside. */
+/* The number of nested calls in this thread that run only code of mxnp and NumPy. */
 static _Thread_local int depth;
 
 void expression_enter(void) { depth++; }
 
 bool expression_defer(Py_ssize_t size)
 {
-    bool can_wait = depth > 0 && size / WORTH >= queue_threshold;
+    bool can_wait = depth > 0 && size / SIZE_FACTOR >= queue_threshold;
     if (can_wait)
         expression_last = queue_recorded;
     return can_wait;
@@ -57,7 +58,7 @@ int expression_leave(PyObject *callee, PyObject *result, PyObject *const *inputs
     return result && PyErr_Occurred() ? -1 : status;
 }
 
-/* Whether a class was not written in Python. */
+/* Check whether a class is written in C. */
 static bool is_static(PyTypeObject *type)
 {
     return !(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE);
@@ -74,8 +75,8 @@ static bool are_plain(PyObject *items, bool is_list, int levels)
     return true;
 }
 
-/* Whether using it as an argument runs no code from outside.  A list may contain itself: it is
- * searched to a depth only, and taken for another object below. */
+/* Check whether using x as an argument runs only code of mxnp and NumPy.  A list may contain
+ * itself, so nested lists count as other objects below a certain depth. */
 static bool is_plain(PyObject *x, int levels)
 {
     if (PyTuple_CheckExact(x) || PyList_CheckExact(x))

@@ -1,27 +1,29 @@
-/* failure.c -- errors found after the program had gone on, of indices or of a device, and
- * warnings that are errors: for whom, and of which arrays.
+/* failure.c -- errors that are found after the program has gone on: indices out of bounds,
+ * errors of a device, and warnings that are errors.
  *
- * The thread that recorded what failed is told once, when it waits for its work; an array
- * that would have been written but for it tells whoever reads it, each time.
+ * The thread that recorded the failed operation raises the error once, when it waits for its
+ * operations.  An array that was not written because of it raises the error each time it is
+ * read.
  */
 #include "python/record/failure.h"
 #include "python/base/state.h"
 #include "python/profile/call_site.h"
 
 struct failure {
-    long count;       /* arrays that have it, and one while its thread is to be told */
+    long count;       /* arrays that refer to it, and 1 until its thread has raised it */
     int64_t sequence; /* of the check */
     uintptr_t thread;
-    bool is_told;
-    PyObject *type, *message, *note; /* the type is borrowed */
+    bool is_raised;
+    PyObject *type, *message, *note; /* the type is borrowed, because it is a static type */
     struct failure *next;
 };
 
-/* The latest first; the GIL guards them. */
+/* The latest failure is first.  The GIL guards the list. */
 static struct failure *failures;
 static PyObject *notes_name;
 
-/* What there was no memory to note, and what nobody had any more when more came of it. */
+/* `unnoted` stands for all failures for which there was no memory.  `forgotten` stands for
+ * those that were freed when another operation failed because of them. */
 static struct failure unnoted, forgotten;
 
 static void release(struct failure *failure)
@@ -60,27 +62,27 @@ static PyObject *message_of(const struct mx_instruction *check)
                                 (long long)index, indexing->axis, indexing->sizes[0]);
 }
 
-/* The thread is told that there is no memory, and so is who reads the arrays. */
-static struct failure *leave_unnoted(const struct mx_instruction *check)
+/* The thread and the reads of the arrays raise a MemoryError instead. */
+static struct failure *keep_unnoted(const struct mx_instruction *check)
 {
     if (unnoted.count == 0)
         insert(&unnoted);
-    if (unnoted.count == 0 || unnoted.is_told)
+    if (unnoted.count == 0 || unnoted.is_raised)
         unnoted.count++;
-    unnoted.is_told = false;
+    unnoted.is_raised = false;
     unnoted.sequence = check->sequence;
     unnoted.thread = check->thread;
     return &unnoted;
 }
 
-/* Takes the message; the type is one that is there for good. */
+/* Steal a reference to the message; the type is borrowed. */
 static struct failure *failure_new(const struct mx_instruction *in, PyObject *type,
                                    PyObject *message)
 {
     struct failure *failure = PyMem_Calloc(1, sizeof *failure);
     if (!failure) {
         Py_XDECREF(message);
-        return leave_unnoted(in);
+        return keep_unnoted(in);
     }
     failure->count = 1;
     failure->sequence = in->sequence;
@@ -150,10 +152,10 @@ static void raise_copy(const struct failure *failure)
 
 static void raise_once(struct failure *failure)
 {
-    bool is_told = failure->is_told;
+    bool is_raised = failure->is_raised;
     raise_copy(failure);
-    failure->is_told = true;
-    if (!is_told)
+    failure->is_raised = true;
+    if (!is_raised)
         release(failure);
 }
 
@@ -170,7 +172,7 @@ int failure_raise_pending(bool of_all_threads)
 {
     struct failure *first = NULL;
     for (struct failure *at = failures; at; at = at->next)
-        if (!at->is_told && (of_all_threads || at->thread == core->thread()))
+        if (!at->is_raised && (of_all_threads || at->thread == core->thread()))
             first = at;
     if (!first)
         return 0;
@@ -182,8 +184,9 @@ int failure_load(void)
 {
     notes_name = PyUnicode_InternFromString("__notes__");
     unnoted.type = PyExc_MemoryError;
-    unnoted.message = PyUnicode_FromString("unable to note an error");
-    forgotten = (struct failure){.count = 1, .is_told = true, .type = PyExc_RuntimeError};
-    forgotten.message = PyUnicode_FromString("an operation that this needs has failed");
+    unnoted.message = PyUnicode_FromString("unable to keep the error of a recorded operation");
+    forgotten = (struct failure){.count = 1, .is_raised = true, .type = PyExc_RuntimeError};
+    forgotten.message =
+        PyUnicode_FromString("a recorded operation that this array depends on has failed");
     return notes_name && unnoted.message && forgotten.message ? 0 : -1;
 }

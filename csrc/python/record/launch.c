@@ -1,4 +1,4 @@
-/* launch.c -- kernels of their own text, launched on a device. */
+/* launch.c -- kernels that a program passes to metal_kernel. */
 #include "python/record/launch.h"
 #include "python/record/failure.h"
 #include "python/record/queue.h"
@@ -6,7 +6,7 @@
 
 #define CAPSULE "mxnp.launch"
 
-/* What a kernel is launched with, and the texts that it names. */
+/* The launch of a kernel, with references to its strings. */
 struct launch {
     struct mx_launch core;
     PyObject *texts[3]; /* bytes */
@@ -21,7 +21,7 @@ static void free_launch(PyObject *capsule)
     PyMem_Free(launch);
 }
 
-/* New reference: a capsule with the launch. */
+/* Return a new capsule with the launch, or NULL with an exception set. */
 static PyObject *new_launch(PyObject *prelude, PyObject *source, PyObject *function,
                             PyObject *args, struct launch **out)
 {
@@ -39,7 +39,7 @@ static PyObject *new_launch(PyObject *prelude, PyObject *source, PyObject *funct
     launch->core.source = PyBytes_AsString(source);
     launch->core.function = PyBytes_AsString(function);
     launch->core.args = launch->args;
-    launch->core.n_args = n ? (int)n : 1; /* a driver cannot bind nothing */
+    launch->core.n_args = n ? (int)n : 1; /* a driver cannot bind an empty buffer */
     for (size_t i = 0; i < n; i++)
         launch->args[i] = PyLong_AsLongLong(PyTuple_GetItem(args, (Py_ssize_t)i));
     if (PyErr_Occurred())
@@ -64,7 +64,7 @@ static int check(const struct launch *launch)
     return status == MX_OK ? 0 : -1;
 }
 
-/* The name of a kernel, for good: reports name what ran long ago. */
+/* Return the name of a kernel, which is never freed, because reports use it after the run. */
 static const char *keep_name(PyObject *function)
 {
     static PyObject *names;
@@ -84,13 +84,16 @@ static bool read_arrays(PyObject *arrays, int n, struct source *sources)
         if (is_ours && source_read_array(a, &sources[k]))
             continue;
         if (!is_ours || failure_raise(a) == 0)
-            PyErr_Format(PyExc_TypeError, "array %d is none that a kernel can use", k);
+            PyErr_Format(PyExc_TypeError,
+                         "array %d must be an aligned mxnp array in native byte order, of a "
+                         "dtype that mxnp records",
+                         k);
         return false;
     }
     return true;
 }
 
-/* All bytes that belong to an array. */
+/* Set the strides of an operand to the first and the last byte that belong to an array. */
 static void read_extent(struct mx_operand *operand, const PyArrayObject *np_array)
 {
     operand->strides[0] = 0;
@@ -167,7 +170,6 @@ static PyObject *launch(PyObject *module, PyObject *values)
 PyMethodDef launch_methods[] = {
     {"launch", launch, METH_VARARGS,
      "launch(prelude, source, function, arrays, n_outputs, args, in_threadgroups, grid, "
-     "threads)\n--\n\nRecord that a kernel is launched on arrays, of which the last ones are "
-     "written."},
+     "threads)\n--\n\nRecord the launch of a kernel on arrays, the last of which are written."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,7 +1,7 @@
-/* memory.c -- NumPy arrays over the core's memory, by NumPy's memory handlers (NEP 49).
+/* memory.c -- NumPy arrays over the memory of the core, by NumPy's memory handlers (NEP 49).
  *
- * Such a NumPy array owns its data, as any array of NumPy's: NumPy calls the handler here when
- * it is gone.
+ * Such a NumPy array owns its data like any other, so NumPy calls the handler of this file when
+ * it is freed.
  */
 #include "python/record/memory.h"
 #include "python/base/dtypes.h"
@@ -9,9 +9,9 @@
 
 #define HANDLER_NAME "mem_handler"
 
-static PyObject *handler; /* the capsule that marks our NumPy arrays */
+static PyObject *handler; /* the capsule that marks NumPy arrays over buffers */
 
-/* What shows memory that NumPy itself has asked for. */
+/* The value of `shown` for memory that NumPy itself requested. */
 static char *somewhere;
 
 static void *handler_malloc(void *context, size_t size)
@@ -25,7 +25,7 @@ static void *handler_malloc(void *context, size_t size)
         return NULL;
     }
     buffer->published = &somewhere;
-    buffer->is_whole = true; /* by NumPy */
+    buffer->is_whole = true; /* NumPy writes it */
     return buffer->data;
 }
 
@@ -94,11 +94,11 @@ struct mx_buffer *memory_of(PyObject *np_array)
     return is_ours ? core->buffer_get(fields->data) : NULL;
 }
 
-#define POOLED_BYTES 65536 /* of an array, from which on it is moved */
+#define POOLED_BYTES 65536 /* arrays from this size on are copied into a buffer */
 
-/* Whether it is an array that a device may be asked to compute with, in memory of NumPy's that
- * nobody else knows. */
-static bool is_to_be_pooled(PyArrayObject *np_array)
+/* Check whether a device may compute with an array, in memory that NumPy allocated and no other
+ * code knows. */
+static bool should_pool(PyArrayObject *np_array)
 {
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
     int row = dtype_row(fields->descr->type_num);
@@ -117,7 +117,7 @@ static bool is_to_be_pooled(PyArrayObject *np_array)
 PyObject *memory_pool(PyObject *np_array)
 {
     PyArrayObject *from = (PyArrayObject *)np_array;
-    if (!core->gpu_is_used() || settings_device() == MX_PROCESSOR || !is_to_be_pooled(from))
+    if (!core->gpu_is_used() || settings_device() == MX_PROCESSOR || !should_pool(from))
         return np_array;
     PyObject *to = memory_new_array(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
                                     PyArray_STRIDES(from));
@@ -142,7 +142,7 @@ void memory_disown(PyObject *a)
         buffer->owner = NULL;
 }
 
-/* NumPy's own exception, with the shape and dtype of the array. */
+/* Return a new reference to NumPy's own exception, with the shape and dtype of the array. */
 static PyObject *exception_of(const struct mx_buffer *buffer)
 {
     size_t offset = offsetof(PyArrayObject_fields, data);

@@ -1,4 +1,4 @@
-/* queue.c -- what is recorded runs: before its memory is read, or when there is much of it. */
+/* queue.c -- flushes of the queue, and reports of their outcomes. */
 #include "python/record/queue.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
@@ -6,29 +6,31 @@
 #include "python/record/failure.h"
 #include "python/record/memory.h"
 
-/* Nanoseconds between looks for signals; more where the GIL is busy. */
-static int64_t look_every = 20000000;
+/* Nanoseconds between checks for signals; more if other threads use the GIL. */
+static int64_t signal_interval = 20000000;
 
-/* The array that has lent what runs, until it is known whether it needs that again. */
+/* The array that lends its memory to the running operations, until it is known whether the
+ * operation that computes it is kept. */
 static PyObject *elision_owner;
 
-/* The lock of the stream is never held while Python code runs, which may come back to the queue
- * (handlers of signals, finalizers), or while the GIL is waited for, where threads end together
- * with the interpreter.  But for forks: what their thread does then is inside already. */
+/* The lock of the stream is never held while Python code runs, because signal handlers and
+ * finalizers may use the queue.  It is not held while a thread waits for the GIL either,
+ * because threads may end there together with the interpreter.  Forks are an exception: what
+ * their thread does is inside already. */
 static _Thread_local int forks;
 
-static _Thread_local int64_t next_look; /* for signals, of the thread that runs the queue */
+static _Thread_local int64_t next_check; /* for signals, in the thread that runs the queue */
 
-/* Asked by the core between chunks. */
-static bool is_look_due(void) { return mx_now() >= next_look; }
+/* The core calls it between chunks. */
+static bool is_check_due(void) { return mx_now() >= next_check; }
 
-/* Lets Python handle signals.  -1 with an exception set. */
-static int look_for_signals(PyThreadState *saved)
+/* Let Python handle signals.  Return 0, or -1 with an exception set. */
+static int check_signals(PyThreadState *saved)
 {
     int64_t begin = mx_now();
     PyEval_RestoreThread(saved);
     int64_t waited = mx_now() - begin;
-    next_look = mx_now() + (waited > look_every / 8 ? 8 * waited : look_every);
+    next_check = mx_now() + (waited > signal_interval / 8 ? 8 * waited : signal_interval);
     return PyErr_CheckSignals();
 }
 
@@ -40,7 +42,7 @@ static void raise_failure(int status)
         PyErr_SetString(PyExc_RuntimeError, core->error_message());
 }
 
-/* What NumPy's warnings call it. */
+/* Return the name of an operation in NumPy's warnings. */
 static const char *name_of(const struct mx_instruction *in)
 {
     return in->kind == MX_REDUCE ? "reduce" : in->kind == MX_SCAN ? "accumulate" : in->name;
@@ -52,7 +54,7 @@ int queue_enter(void)
         PyThreadState *saved = PyEval_SaveThread();
         core->enter();
         core->leave();
-        if (look_for_signals(saved) < 0)
+        if (check_signals(saved) < 0)
             return -1;
     }
     return 0;
@@ -64,21 +66,22 @@ void queue_leave(void)
         core->leave();
 }
 
-/* What is known of a run that is over. */
+/* The outcome of a run. */
 struct outcome {
     struct mx_instruction *items;
     size_t count;
     int64_t done;
-    PyObject *owner; /* a reference; what it has lent is still to be written, if it is there */
+    PyObject *owner; /* the array that lent its memory, with a reference, or NULL */
     struct outcome *next;
 };
 
-/* Those that nobody has told of, the latest first: each has the one before it in `next`.
- * Whoever finds that the queue has run takes all of them: the thread that ran it may still wait
- * for the GIL. */
+/* Outcomes that were not collected yet, the latest first; `next` is the one before it.  The
+ * first thread that finds the queue done collects all of them, because the thread that ran the
+ * queue may still wait for the GIL. */
 static _Atomic(struct outcome *) outcomes;
 
-/* Inside, and without the GIL: nobody sees it until `done` is known outside. */
+/* Publish the outcome of a run.  It is called inside the stream and without the GIL: no other
+ * thread reads the outcome before it knows `done`. */
 static void take_outcome(struct outcome *out)
 {
     out->items = core->take_back(&out->count);
@@ -92,7 +95,7 @@ static void take_outcome(struct outcome *out)
         ;
 }
 
-/* The earliest first. */
+/* Reverse the list, so that the earliest outcome is first. */
 static struct outcome *in_order(struct outcome *last)
 {
     struct outcome *first = NULL;
@@ -105,7 +108,7 @@ static struct outcome *in_order(struct outcome *last)
     return first;
 }
 
-static void tell_failures(const struct outcome *out)
+static void report_failures(const struct outcome *out)
 {
     for (size_t i = 0; i < out->count; i++)
         if (out->items[i].failed_by)
@@ -119,9 +122,10 @@ static void count_costs(const struct outcome *out)
             profile_ran(&out->items[i]);
 }
 
-/* Warns of what an instruction met.  If that is an error, it is one of the thread that recorded
- * the instruction.  -1 with an exception set. */
-static int tell_warning(const struct mx_instruction *in)
+/* Issue the warnings for the conditions that an instruction met.  If a warning is an error, it
+ * is raised in the thread that recorded the instruction.  Return 0, or -1 with an exception
+ * set. */
+static int report_warning(const struct mx_instruction *in)
 {
     if (errstate_warn(in->call_site, atomic_load(&in->fpe_flags), name_of(in)) == 0)
         return 0;
@@ -131,8 +135,8 @@ static int tell_warning(const struct mx_instruction *in)
     return 0;
 }
 
-/* After an error of this thread, only others are told of theirs. */
-static int tell_warnings(const struct outcome *out, int status)
+/* Issue all warnings.  After an error in this thread, only errors of other threads are kept. */
+static int report_warnings(const struct outcome *out, int status)
 {
     for (size_t i = 0; i < out->count; i++) {
         const struct mx_instruction *in = &out->items[i];
@@ -141,7 +145,7 @@ static int tell_warnings(const struct outcome *out, int status)
             continue;
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
-        if (tell_warning(in) == 0) {
+        if (report_warning(in) == 0) {
             PyErr_Restore(type, value, traceback);
             continue;
         }
@@ -168,49 +172,50 @@ static void release_outcome(struct outcome *out)
     PyErr_Restore(type, value, traceback);
 }
 
-/* Those whose arrays know of their failures; their warnings are still to be told, the earliest
- * first. */
-static struct outcome *untold;
+/* Outcomes whose failures are attached to the arrays, but whose warnings are not issued yet,
+ * the earliest first. */
+static struct outcome *unreported;
 
-/* Signals are looked for before: an interrupt that came while the queue ran would be raised by
- * the first Python code there is, which is that of a warning, and lose it. */
-static int tell_untold(void)
+/* Issue the warnings of the outcomes.  Signals are handled before: an interrupt that arrived
+ * while the queue ran would be raised by the first Python code, which is that of a warning, and
+ * the warning would be lost. */
+static int report_unreported(void)
 {
     int status = 0;
-    while (untold) {
+    while (unreported) {
         if (status == 0 && PyErr_CheckSignals() < 0)
             return -1;
-        struct outcome *out = untold;
+        struct outcome *out = unreported;
         if (!out)
             break; /* a handler has used the queue */
-        untold = out->next;
-        status = tell_warnings(out, status);
+        unreported = out->next;
+        status = report_warnings(out, status);
         release_outcome(out);
     }
     return status;
 }
 
-/* Arrays know of their failures before anybody takes them for written; warnings, which may run
- * Python code, come last. */
-static int tell_outcomes(void)
+/* Collect the outcomes.  Failures are attached to arrays before these count as written.
+ * Warnings, which may run Python code, come last. */
+static int report_outcomes(void)
 {
-    struct outcome **end = &untold;
+    struct outcome **end = &unreported;
     while (*end)
         end = &(*end)->next;
     *end = in_order(atomic_exchange(&outcomes, NULL));
     int64_t done = queue_done;
     for (struct outcome *out = *end; out; out = out->next) {
-        tell_failures(out);
+        report_failures(out);
         count_costs(out);
         done = out->done > done ? out->done : done;
     }
     queue_done = done;
     queue_rematerializable = core->rematerializable();
     queue_recorded = core->recorded();
-    return tell_untold();
+    return report_unreported();
 }
 
-/* Runs what is recorded by now, or some of it when signals are to be looked for. */
+/* Run what is recorded by now, or a part of it if a check for signals is due. */
 static int flush_once(void)
 {
     size_t count = 0;
@@ -233,18 +238,18 @@ static int flush_once(void)
     if (!elision_owner)
         Py_XINCREF(elision_owner = core->elision_owner());
     PyThreadState *saved = PyEval_SaveThread();
-    status = core->run(is_look_due);
+    status = core->run(is_check_due);
     if (status == MX_OK)
         take_outcome(outcome);
     queue_leave();
     if (status == MX_INTERRUPTED) {
-        int signals = look_for_signals(saved);
+        int signals = check_signals(saved);
         PyMem_Free(outcome);
         return signals;
     }
     PyEval_RestoreThread(saved);
     if (status == MX_OK)
-        return tell_outcomes();
+        return report_outcomes();
     PyMem_Free(outcome);
     raise_failure(status);
     return -1;
@@ -255,11 +260,11 @@ int queue_flush(void)
     int64_t last = queue_recorded, before = queue_done, begin = mx_now();
     bool waits = before < last;
     int status = 0;
-    next_look = begin + look_every;
+    next_check = begin + signal_interval;
     while (queue_done < last && status == 0)
         status = flush_once();
     if (status == 0)
-        status = tell_untold();
+        status = report_unreported();
     if (waits && profile_is_on)
         profile_waited(begin, queue_done - before);
     if (status < 0)
@@ -296,7 +301,7 @@ void queue_drop_rematerializable(void)
     if (!items)
         return;
     queue_rematerializable = 0;
-    if (!atomic_load(&outcomes)) /* or arrays may have failures that they do not know of */
+    if (!atomic_load(&outcomes)) /* otherwise arrays may have failures that are not attached */
         queue_done = core->done();
     for (size_t i = 0; i < count; i++)
         call_site_free(items[i].call_site);
@@ -317,14 +322,14 @@ int queue_before_view(PyObject *a)
 
 /* -- Methods of the module --------------------------------------------------------- */
 
-static PyObject *flush(PyObject *module, PyObject *why)
+static PyObject *flush(PyObject *module, PyObject *args)
 {
     (void)module;
     struct span span;
-    const char *word = "synchronize";
-    if (!PyArg_ParseTuple(why, "|s:flush", &word))
+    const char *reason = "synchronize";
+    if (!PyArg_ParseTuple(args, "|s:flush", &reason))
         return NULL;
-    span_begin(&span, profile_kind(word), NULL);
+    span_begin(&span, profile_kind(reason), NULL);
     int status = queue_flush();
     span_pop(&span);
     if (status < 0)
@@ -365,14 +370,14 @@ static PyObject *get_threshold(PyObject *module, PyObject *unused)
 static PyObject *set_look_every(PyObject *module, PyObject *nanoseconds)
 {
     (void)module;
-    int64_t before = look_every, after = PyLong_AsLongLong(nanoseconds);
+    int64_t before = signal_interval, after = PyLong_AsLongLong(nanoseconds);
     if (after == -1 && PyErr_Occurred())
         return NULL;
-    look_every = after;
+    signal_interval = after;
     return PyLong_FromLongLong(before);
 }
 
-/* Around os.fork, nobody else is inside the stream; the GIL is not held while waiting. */
+/* No other thread is inside the stream during os.fork.  The GIL is released while it waits. */
 static PyObject *before_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -396,19 +401,22 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 
 PyMethodDef queue_methods[] = {
     {"flush", flush, METH_VARARGS,
-     "flush(why=\"synchronize\", /)\n--\n\nRun everything recorded; a report says why."},
+     "flush(why=\"synchronize\", /)\n--\n\nRun everything that is recorded. Reports show the "
+     "reason."},
     {"raise_pending", raise_pending, METH_NOARGS,
-     "raise_pending()\n--\n\nRaise an error of any thread that it was not told of."},
+     "raise_pending()\n--\n\nRaise an error of any thread that was not raised yet."},
     {"pending", pending, METH_NOARGS,
-     "pending()\n--\n\nGive the number of operations recorded and not yet run."},
+     "pending()\n--\n\nReturn the number of recorded operations that have not run."},
     {"set_threshold", set_threshold, METH_O,
-     "set_threshold(size)\n--\n\nRecord operations on arrays from this size on; give the "
-     "size before."},
-    {"get_threshold", get_threshold, METH_NOARGS, "get_threshold()\n--\n\nGive that size."},
+     "set_threshold(size)\n--\n\nRecord operations on arrays from this size on. Return the "
+     "previous size."},
+    {"get_threshold", get_threshold, METH_NOARGS, "get_threshold()\n--\n\nReturn this size."},
     {"set_look_every", set_look_every, METH_O,
-     "set_look_every(nanoseconds)\n--\n\nLook for signals so often while the queue runs; give "
-     "the time before."},
-    {"before_fork", before_fork, METH_NOARGS, "before_fork()\n--\n\nWait for running work."},
-    {"after_fork", after_fork, METH_NOARGS, "after_fork()\n--\n\nLet work run again."},
+     "set_look_every(nanoseconds)\n--\n\nCheck for signals at this interval while the queue "
+     "runs. Return the previous interval."},
+    {"before_fork", before_fork, METH_NOARGS,
+     "before_fork()\n--\n\nWait until no thread runs the queue, and keep others out."},
+    {"after_fork", after_fork, METH_NOARGS,
+     "after_fork()\n--\n\nLet threads run the queue again."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,8 +1,8 @@
 /* record.c -- operands, casts and copies as instructions for the core.
  *
- * Only what is certain is recorded: known dtypes, shapes that broadcast, memory that nobody
- * else may be writing.  For everything else NumPy is called at once, with its rules and its
- * errors.
+ * An operation is recorded only if it cannot fail: its dtypes are known, its shapes broadcast,
+ * and no other code may be writing its memory.  NumPy computes all other operations
+ * immediately, with its rules and its errors.
  */
 #include "python/record/record.h"
 #include "python/base/device.h"
@@ -14,15 +14,16 @@
 #include "python/record/queue.h"
 #include "python/record/wrapper.h"
 
-#define BATCH_SIZE 256         /* operations recorded before they run in any case */
-#define HELD_LIMIT (256 << 20) /* bytes of memory that only the queue still needs */
+#define BATCH_SIZE 256 /* operations after which the queue runs in any case */
+#define HELD_LIMIT                                                            \
+    (256 << 20) /* bytes that only the queue still needs, after which it runs \
+                 */
 
 static Py_ssize_t held;
-static int64_t held_since; /* operations that had run when the first of them was dropped */
+static int64_t held_since; /* queue_done when the first of these arrays was freed */
 
 /* -- Operands ---------------------------------------------------------------------- */
 
-/* The memory of a source: counted, or kept by the place. */
 void record_memory(struct mx_operand *operand, const struct source *source,
                    struct call_site *site)
 {
@@ -74,7 +75,8 @@ void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
     atomic_init(&in->fpe_flags, 0);
 }
 
-/* False with an exception set: somebody wants to know that the device has no such numbers. */
+/* Raise DeviceTypeError for operands that the device does not support.  Return false with the
+ * exception set. */
 static bool check_doubles(const struct mx_instruction *in)
 {
     for (int k = 0; k < mx_operand_count(in); k++) {
@@ -221,7 +223,6 @@ static bool is_foreign(PyObject *a)
     return PyArray_BASE(np_array) || !(PyArray_FLAGS(np_array) & NPY_ARRAY_OWNDATA);
 }
 
-/* Whether somebody outside may read or write its memory at any time. */
 bool record_is_shared(PyObject *a)
 {
     const struct array *root = root_of(a);

@@ -12,14 +12,14 @@ struct reduction {
     const struct mx_loop *loop;
     int op;
     const char *name;
-    int row, result, fpe_mask; /* rows of the input as the loop takes it, and of the result */
+    int row, result, fpe_mask; /* rows of the loop's input, and of the result */
     bool begins_with_zero;
     unsigned axes; /* reduced over, one bit each */
     struct source input;
     struct shape shape;
 };
 
-/* 1, 0 or -1 with an exception set. */
+/* Return 1, 0, or -1 with an exception set. */
 static int read_shape(struct reduction *r)
 {
     r->shape = (struct shape){0};
@@ -50,8 +50,8 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
     return read_shape(r);
 }
 
-/* New reference: the array for the results, whose strides along the axes of the input are 0
- * on those reduced over. */
+/* Return a new array for the results.  Its strides along the axes of the input are 0 for axes
+ * that are reduced. */
 static PyObject *new_output(const struct reduction *r, bool keeps_axes, const int *order,
                             intptr_t *strides)
 {
@@ -74,7 +74,7 @@ static PyObject *new_output(const struct reduction *r, bool keeps_axes, const in
     return out;
 }
 
-/* Records it into `out`, whose strides along the axes of the input are given; 1 or -1. */
+/* Record it into `out`, with these strides along the axes of the input.  Return 1, 0 or -1. */
 static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *out,
                   const intptr_t *strides)
 {
@@ -110,8 +110,8 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     return record_done(&r->input, 1);
 }
 
-/* Whether NumPy would look at the first few elements of each line only: it stops at the first
- * that settles the result, where truth lies in memory. */
+/* Check whether NumPy reads only the first few elements of each line: for bool in memory, it
+ * stops at the first element that decides the result. */
 static bool stops_early(const struct reduction *r, int op)
 {
     int order[MX_MAX_NDIM];
@@ -144,7 +144,7 @@ static PyObject *reduce(PyObject *module, PyObject *args)
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
     if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
-        status = 0; /* little or nothing to reduce */
+        status = 0; /* NumPy is as fast */
     if (status > 0) {
         axes_order(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
@@ -185,13 +185,13 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
 
 /* -- Searches ---------------------------------------------------------------------- */
 
-/* What NumPy searches with: argmax and argmin of each row of dtypes.def. */
+/* NumPy's argmax and argmin functions for each row of dtypes.def. */
 static struct search {
     PyArray_ArgFunc *find;
     struct mx_loop loop;
 } searches[NTYPES][2];
 
-/* It takes elements that lie next to each other, and looks at nothing else of an array. */
+/* NumPy's function needs contiguous elements, and does not use the array. */
 static void run_search(char **args, const intptr_t *n, const intptr_t *strides, void *data)
 {
     const struct search *search = data;
@@ -226,7 +226,7 @@ static PyObject *find(PyObject *module, PyObject *args)
     if (status > 0)
         status = read_shape(&r);
     if (status > 0) {
-        r.fpe_mask = 0; /* NumPy tells of none here */
+        r.fpe_mask = 0; /* NumPy ignores conditions here */
         r.row = r.input.code;
         r.result = dtype_row(NPY_INTP);
         r.loop = search_loop(r.row, is_least);
@@ -234,7 +234,7 @@ static PyObject *find(PyObject *module, PyObject *args)
         r.name = is_least ? "argmin" : "argmax";
         r.axes = 1u << axis;
         for (int i = 0; i < r.shape.ndim; i++)
-            order[i] = i; /* as NumPy, which gives results in C order here */
+            order[i] = i; /* NumPy returns results in C order here */
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
     if (status > 0)
@@ -245,14 +245,15 @@ static PyObject *find(PyObject *module, PyObject *args)
 PyMethodDef reduction_methods[] = {
     {"reduce", reduce, METH_VARARGS,
      "reduce(op, array, axes, keepdims, has_initial, type_number, result_number)\n--\n\n"
-     "Record the reduction of an array over axes (one bit each) with a row of ops.def, in the "
-     "dtype of a number, into that of another; NotImplemented when it is not for the queue. "
-     "What a sum begins with is left to the caller who has something else than 0."},
+     "Record the reduction of an array over axes (one bit each) with a row of ops.def. It is "
+     "computed in the dtype of type_number, and cast to that of result_number. Return "
+     "NotImplemented if it is not recorded. A caller with an initial value other than 0 adds "
+     "it."},
     {"accumulate", accumulate, METH_VARARGS,
      "accumulate(op, array, axis, type_number)\n--\n\nRecord the running results along an "
-     "axis, as reduce does."},
+     "axis, or return NotImplemented."},
     {"find", find, METH_VARARGS,
      "find(least, array, axis, keepdims)\n--\n\nRecord a search for the first least or "
-     "greatest elements along an axis, as NumPy's argmin and argmax."},
+     "greatest elements along an axis, or return NotImplemented."},
     {NULL, NULL, 0, NULL},
 };

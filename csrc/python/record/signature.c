@@ -1,4 +1,4 @@
-/* signature.c -- which loop a ufunc has for some dtypes: NumPy is asked once for each. */
+/* signature.c -- the loop that a ufunc has for some dtypes.  NumPy is asked once for each. */
 #include "python/record/signature.h"
 #include "ir/ops.h"
 #include "python/base/refusal.h"
@@ -7,7 +7,7 @@
 static struct signature signatures[MX_OP_COUNT][NCODES][NCODES];
 static PyObject *ufuncs[MX_OP_COUNT];
 
-/* What ufunc.resolve_dtypes takes: dtypes, and the classes of Python's numbers. */
+/* The arguments of ufunc.resolve_dtypes: dtypes, and the classes of Python's numbers. */
 static PyObject *kinds[NCODES];
 
 int signature_load(PyObject *numpy)
@@ -21,12 +21,12 @@ int signature_load(PyObject *numpy)
             continue;
         if (!PyErr_ExceptionMatches(PyExc_AttributeError))
             return -1;
-        PyErr_Clear(); /* an older NumPy has no such ufunc, and nobody can call it */
+        PyErr_Clear(); /* this version of NumPy lacks the ufunc */
     }
     return 0;
 }
 
-/* Borrowed. */
+/* Return a borrowed reference. */
 static PyObject *kind_of(int code)
 {
     if (!kinds[code])
@@ -34,8 +34,8 @@ static PyObject *kind_of(int code)
     return kinds[code];
 }
 
-/* New reference: the dtypes of the loop; NULL when there is none, with an exception set only
- * where it was not found out. */
+/* Return a new reference to the dtypes of the loop, or NULL if there is none.  An exception is
+ * set only if the search failed. */
 static PyObject *resolve(int op, const int *codes, int nin, int nout)
 {
     PyObject *call_args = PyTuple_New(nin + nout);
@@ -44,26 +44,26 @@ static PyObject *resolve(int op, const int *codes, int nin, int nout)
     PyObject *resolved =
         call_args ? PyObject_CallMethod(ufuncs[op], "resolve_dtypes", "(O)", call_args) : NULL;
     Py_XDECREF(call_args);
-    if (!resolved && PyErr_ExceptionMatches(PyExc_TypeError)) /* NumPy's, of no such loop */
+    if (!resolved && PyErr_ExceptionMatches(PyExc_TypeError)) /* NumPy has no such loop */
         PyErr_Clear();
     return resolved;
 }
 
-/* Integer powers raise when an exponent is negative, which a loop cannot do later; and expm1 of
- * complex limits is not NumPy's. */
+/* Check for operations that are not recorded: powers of integers, which raise an exception if
+ * an exponent is negative, and the complex expm1, whose results at infinity would differ. */
 static bool is_special(int op, const struct signature *signature)
 {
     return (op == MX_OP_power && signature->in[0] < ROW_float16) ||
            (op == MX_OP_expm1 && dtype_is_complex(signature->in[0]));
 }
 
-/* The loop that was registered with a ufunc for bfloat16: of C++ functions of floats, which
- * need no lock of Python's and leave all conditions. */
+/* Find the loop that ml_dtypes registered with a ufunc for bfloat16.  These loops call C++
+ * functions of floats, which run without the GIL and keep all conditions. */
 static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, const int *types)
 {
     PyObject *number = PyLong_FromLong(dtype_type_number(ROW_bfloat16));
     if (!number)
-        return false; /* with an exception set: it was not found out */
+        return false; /* with an exception set */
     PyObject *capsule = ufunc->userloops ? PyDict_GetItem(ufunc->userloops, number) : NULL;
     const PyUFunc_Loop1d *each = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     Py_DECREF(number);
@@ -75,8 +75,9 @@ static bool find_registered(struct mx_loop *out, const PyUFuncObject *ufunc, con
     return each != NULL;
 }
 
-/* From NumPy 2.5 on it does not look for conditions after operations that can have none, whose
- * loop it may be; those of ml_dtypes compare NaN as C does, which is one. */
+/* Check whether NumPy ignores the conditions of a loop.  From NumPy 2.5 on, it does so after
+ * operations without conditions.  The loops of ml_dtypes compare NaN as C does, which is a
+ * condition. */
 static bool is_silent(int op, const int *rows)
 {
     bool is_extreme = op == MX_OP_maximum || op == MX_OP_minimum || op == MX_OP_fmax ||
@@ -135,7 +136,7 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
     if (!signature->is_known) {
         find(op, codes, nin, signature);
         signature->is_known = !PyErr_Occurred();
-        /* At the limit of recursion NumPy may still do it; the next call looks again. */
+        /* At the recursion limit NumPy may still succeed, so the next call searches again. */
         if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))
             refusal_drop();
     }

@@ -1,4 +1,4 @@
-/* source.c -- the arguments of an operation: their dtypes, shapes, strides and values. */
+/* source.c -- the arguments of an operation: their dtypes and values. */
 #include "python/record/source.h"
 #include "python/base/state.h"
 #include "python/record/queue.h"
@@ -55,7 +55,7 @@ int source_own_row(const struct source *source)
     return source->code;
 }
 
-/* The largest number of a dtype to which Python's floats are rounded; 0: there is none. */
+/* Return the largest finite number of a dtype to which Python's floats are rounded, or 0. */
 static double most_of(int row)
 {
     return row == ROW_float16                           ? 65504.0
@@ -73,8 +73,8 @@ static bool pack(PyObject *number, int row, char *value)
     return is_packed;
 }
 
-/* Whether an integer dtype has the number: NumPy's error would be made with Python code, which
- * handles signals. */
+/* Check whether a number is in the range of an integer dtype.  NumPy would run Python code to
+ * raise its error, which handles signals. */
 static bool is_in_range(PyObject *number, int row)
 {
     int overflow, bits = 8 * dtype_itemsizes[row], is_unsigned = row >= ROW_uint8;
@@ -90,7 +90,9 @@ static bool is_in_range(PyObject *number, int row)
     return bits == 64 || x >> (bits - 1 + is_unsigned) == (x < 0 ? -1 : 0);
 }
 
-/* A number of Python's as a value of the dtype; false where NumPy would raise or warn. */
+/* Convert a number of Python to a value of the dtype.  Return false if NumPy would raise or
+ * warn.
+ */
 static bool pack_number(PyObject *number, int row, char *value)
 {
     if (row == ROW_float64 && PyFloat_CheckExact(number)) {
@@ -128,7 +130,7 @@ bool source_value(const struct source *source, int row, char *value)
         own[0] = source->scalar == Py_True;
     else if (source->code != ROW_bfloat16)
         PyArray_ScalarAsCtype(source->scalar, own);
-    else if (!pack(source->scalar, ROW_bfloat16, own)) /* NumPy does not know where it is */
+    else if (!pack(source->scalar, ROW_bfloat16, own)) /* NumPy cannot find its value */
         return false;
     mx_loop_function cast = core->cast_loop(source->code, row);
     if (!cast)
