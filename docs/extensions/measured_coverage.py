@@ -201,7 +201,7 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
     before = core.gpu_counts()
     with (
         _watched(function, "implementation") as taken,
-        _watched(_bridge, "places") as found,
+        _watched(_bridge, "positions") as found,
     ):
         kept = call()  # or what is recorded would not be run
     groups = [group for group in core.last_flush() if group.shape != _MARK]

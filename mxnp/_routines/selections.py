@@ -26,7 +26,7 @@ def _truth(a: Any) -> Any:
 def _flatnonzero(a: Any) -> Any:
     if type(a) is not ndarray or a.dtype.kind not in "biufc":
         return NotImplemented
-    return _bridge.places(_truth(a))
+    return _bridge.positions(_truth(a))
 
 
 def _coordinates(positions: Any, out: Any, shape: tuple[int, ...]) -> None:
@@ -85,7 +85,7 @@ def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
     if not _is_writable(arr) or not _is_mask_of(mask, arr) or type(vals) is not ndarray:
         return NotImplemented
-    positions = _bridge.places(mask)
+    positions = _bridge.positions(mask)
     if positions is NotImplemented or vals.size == 0:
         return NotImplemented
     vals = vals.ravel()

@@ -1,4 +1,4 @@
-/* index.c -- keys with arrays in them: what they select, and its elements taken or updated. */
+/* index.c -- the analysis of a key with arrays in it. */
 #include "python/index/index.h"
 #include "python/base/refusal.h"
 #include "python/index/selection.h"
@@ -48,7 +48,7 @@ struct index_range index_range_of(const struct source *indices)
     return range;
 }
 
-/* -- What a key selects ------------------------------------------------------------ */
+/* -- Keys -------------------------------------------------------------------------- */
 
 void index_clear(struct index *index)
 {
@@ -67,7 +67,8 @@ static bool is_index_array(PyObject *x)
     return (is_array(x) || Py_TYPE(x) == np_array_type || PyList_CheckExact(x));
 }
 
-/* New reference: index arrays as arrays of mxnp's; NULL, with an exception set or not. */
+/* Return a new reference to an index array as an mxnp array, or NULL, with or without an
+ * exception set. */
 static PyObject *as_index_array(PyObject *x)
 {
     if (is_array(x))
@@ -89,27 +90,27 @@ static bool add_array(struct index *index, PyObject *array, int axis)
     return true;
 }
 
-/* Adds the places where a mask is true, an index array for each of its axes. */
+/* Add the positions where a mask is true, as an index array for each of its axes. */
 static bool add_mask(struct index *index, PyObject *mask, int axis)
 {
-    PyObject *places = selection_nonzero(mask);
-    Py_ssize_t n = places ? PyTuple_Size(places) : 0;
+    PyObject *positions = selection_nonzero(mask);
+    Py_ssize_t n = positions ? PyTuple_Size(positions) : 0;
     bool fits = n > 0;
     for (Py_ssize_t i = 0; i < n && fits; i++)
-        fits = add_array(index, PyTuple_GetItem(places, i), axis + (int)i);
-    Py_XDECREF(places);
+        fits = add_array(index, PyTuple_GetItem(positions, i), axis + (int)i);
+    Py_XDECREF(positions);
     return fits;
 }
 
-/* Adds the index arrays that an item of the key is.  False: the key is NumPy's, or an exception
- * is set. */
+/* Add the index arrays of an item of the key.  Return false if NumPy has to index, or with an
+ * exception set. */
 static bool add_arrays(struct index *index, PyObject *item, int axis)
 {
     PyObject *array = as_index_array(item);
     if (!array)
         refusal_drop();
     bool is_mask = array && PyArray_TYPE(np_array_of(array)) == NPY_BOOL, fits = false;
-    if (is_mask) /* one that is a list is of no length that was looked at */
+    if (is_mask) /* the size of a mask that is a list was not checked */
         fits = !PyList_CheckExact(item) && add_mask(index, array, axis);
     else if (array)
         fits = add_array(index, array, axis);
@@ -117,7 +118,8 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
     return fits;
 }
 
-/* Borrowed: the NumPy array of a mask in a key; NULL for anything else. */
+/* Return a borrowed reference to the NumPy array of a mask in a key, or NULL for another item.
+ */
 static PyArrayObject *mask_of(PyObject *item)
 {
     PyArrayObject *np_array = is_array(item)                   ? np_array_of(item)
@@ -126,14 +128,14 @@ static PyArrayObject *mask_of(PyObject *item)
     return np_array && PyArray_TYPE(np_array) == NPY_BOOL ? np_array : NULL;
 }
 
-/* The axes that an array in a key indexes. */
+/* Return the number of axes that an array in a key indexes. */
 static int axes_of(PyObject *item)
 {
     const PyArrayObject *mask = mask_of(item);
     return mask ? PyArray_NDIM(mask) : 1;
 }
 
-/* Whether a mask is as large as the axes that it indexes. */
+/* Check whether a mask has the size of the axes that it indexes. */
 static bool fits_axes(PyObject *item, const PyArrayObject *indexed, int axis)
 {
     int n = axes_of(item);
@@ -145,7 +147,8 @@ static bool fits_axes(PyObject *item, const PyArrayObject *indexed, int axis)
                                 PyArray_DIMS((PyArrayObject *)(uintptr_t)indexed) + axis, n);
 }
 
-/* The axes that the items of a key stand for, without an Ellipsis; -1: the key is NumPy's. */
+/* Count the axes that the items of a key index, without an Ellipsis.  Return -1 if NumPy has to
+ * index. */
 static int count_axes(PyObject *key, int *n_arrays)
 {
     int axes = 0, n_ellipses = 0;
@@ -167,14 +170,14 @@ static int count_axes(PyObject *key, int *n_arrays)
     return n_ellipses > 1 ? -1 : axes;
 }
 
-/* Where the block goes is NumPy's rule: in the place of arrays and integers that stand next to
- * each other, else first. */
+/* The position of the block follows NumPy's rule: it replaces the arrays and integers if they
+ * are adjacent; otherwise it comes first. */
 struct placing {
     bool has_begun, has_ended, is_apart;
     int before; /* axes of the view in front of it */
 };
 
-static void place_item(struct placing *placing, bool is_advanced, int axes_before)
+static void add_item(struct placing *placing, bool is_advanced, int axes_before)
 {
     if (is_advanced) {
         if (!placing->has_begun)
@@ -186,8 +189,8 @@ static void place_item(struct placing *placing, bool is_advanced, int axes_befor
     }
 }
 
-/* Reads a key, a tuple.  New reference: the basic key, with a whole axis in the place of each
- * that is indexed; NULL: the key is NumPy's, or an exception is set. */
+/* Read a key, which is a tuple.  Return a new reference to the basic key, with whole axes in
+ * place of index arrays.  Return NULL if NumPy has to index, or with an exception set. */
 static PyObject *read_items(struct index *index, PyObject *key, const PyArrayObject *indexed)
 {
     int n_arrays, axes = count_axes(key, &n_arrays), axis = 0, at = 0;
@@ -199,12 +202,12 @@ static PyObject *read_items(struct index *index, PyObject *key, const PyArrayObj
     for (Py_ssize_t i = 0; i < PyTuple_Size(key) && basic; i++) {
         PyObject *item = PyTuple_GetItem(key, i);
         bool is_advanced = is_index_array(item), is_integer = is_integer_scalar(item);
-        place_item(&placing, is_advanced || is_integer, index->n_rest);
+        add_item(&placing, is_advanced || is_integer, index->n_rest);
         int first = index->n, failed = 0;
         if (is_advanced) {
             failed = !fits_axes(item, indexed, axis) || !add_arrays(index, item, axis);
             for (int j = first; j < index->n && !failed; j++, axis++) {
-                index->indexing.sizes[j] = at++; /* the axis of the view, until it is there */
+                index->indexing.sizes[j] = at++; /* the axis, until the view exists */
                 PyObject *whole = PySlice_New(NULL, NULL, NULL);
                 failed = !whole || PyList_Append(basic, whole) < 0;
                 Py_XDECREF(whole);
@@ -255,18 +258,18 @@ static bool settle_shape(struct index *index)
     return shape_size(&index->shape) > 0 && !shape_is_too_large(&index->shape);
 }
 
-/* A mask of all axes selects of the flat array, where both are in C order. */
+/* A mask over all axes selects from the flat array if both are in C order. */
 static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
 {
     PyArrayObject *np_array = np_array_of(a), *mask = is_array(key) ? mask_of(key) : NULL;
     if (!mask || PyArray_NDIM(np_array) < 2 || PyArray_NDIM(mask) != PyArray_NDIM(np_array) ||
         !PyArray_SAMESHAPE(mask, np_array) || !PyArray_IS_C_CONTIGUOUS(np_array))
         return false;
-    PyObject *places = selection_positions(key);
-    bool is_read = places && add_array(index, places, 0);
+    PyObject *positions = selection_positions(key);
+    bool is_read = positions && add_array(index, positions, 0);
     if (is_read)
         index->view = PyObject_CallMethod((PyObject *)np_array, "reshape", "i", -1);
-    Py_XDECREF(places);
+    Py_XDECREF(positions);
     return is_read && index->view;
 }
 
@@ -297,7 +300,7 @@ int index_read(PyObject *a, PyObject *key, struct index *index)
     return settle_shape(index);
 }
 
-/* -- Whether it is for the queue ---------------------------------------------------- */
+/* -- Sizes -------------------------------------------------------------------------- */
 
 bool index_may_record(PyObject *a, PyObject *key, bool is_waiting)
 {

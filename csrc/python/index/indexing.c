@@ -1,4 +1,4 @@
-/* indexing.c -- elements that a key with arrays selects are taken; operands for these. */
+/* indexing.c -- the selection of elements by a key with arrays, and operands for it. */
 #include "python/index/indexing.h"
 #include "python/base/settings.h"
 #include "python/profile/profile.h"
@@ -7,7 +7,7 @@
 
 /* -- Bounds ------------------------------------------------------------------------ */
 
-/* Records that indices are looked at when they are there. */
+/* Record a check of indices that are still deferred.  Return 1, or -1 with an exception set. */
 static int record_check(const struct index *index, int j)
 {
     struct mx_instruction in;
@@ -31,8 +31,7 @@ static int record_check(const struct index *index, int j)
     return 1;
 }
 
-/* What is to be done about indices that are written: nothing, where it is known that none is
- * out of bounds.  1, or 0: some are. */
+/* Check indices whose elements are in memory.  Return 1, or 0 if some are out of bounds. */
 static int find_bounds(const struct index *index, int j, enum mx_bounds *bounds)
 {
     struct index_range range = index_range_of(&index->sources[j]);
@@ -55,7 +54,7 @@ int indexing_settle_bounds(struct index *index, int bounds, enum mx_bounds fast)
         if (is_fast)
             settled = fast;
         else if (!is_waiting)
-            return 0; /* NumPy says it best */
+            return 0; /* NumPy raises the error */
         else if (record_check(index, j) < 0)
             return -1;
         else
@@ -132,8 +131,8 @@ void indexing_mark(const struct index *index, int64_t sequence)
         record_mark(&index->sources[j], sequence, false);
 }
 
-/* The order of axes in memory that NumPy gives the result: those of the block come first; they
- * are in the order of the indices if they are all there is. */
+/* Find the order of axes in memory of NumPy's result.  Those of the block come first, in C
+ * order. If the result has only the block, they are in the order of the index arrays. */
 static void order_result(const struct index *index, int *order)
 {
     int n = index->block.ndim, rest_order[MX_MAX_NDIM];
@@ -300,13 +299,14 @@ static PyObject *index_range(PyObject *module, PyObject *a)
 
 PyMethodDef indexing_methods[] = {
     {"search", search, METH_VARARGS,
-     "search(sorted, values, is_right)\n--\n\nRecord a search for the places of values in a "
-     "sorted array of their dtype; or give NotImplemented."},
+     "search(sorted, values, is_right)\n--\n\nRecord a search for the positions of values in a "
+     "sorted array of their dtype, or return NotImplemented."},
     {"index_range", index_range, METH_O,
-     "index_range(array)\n--\n\nGive the least and the greatest element of an array of "
-     "integers; or NotImplemented."},
+     "index_range(array)\n--\n\nReturn the least and the greatest element of an array of "
+     "integers, or NotImplemented."},
     {"take", take, METH_VARARGS,
-     "take(array, key, bounds)\n--\n\nRecord that the elements which a key with arrays "
-     "selects are taken, in C order; or give NotImplemented."},
+     "take(array, key, bounds)\n--\n\nRecord the selection of elements by a key with arrays, "
+     "with "
+     "a result in C order, or return NotImplemented."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,5 @@
-/* selection.c -- the elements that a mask selects.  How many is known only once the mask is
- * computed, so nothing of it is recorded. */
+/* selection.c -- the elements that a mask selects.  Their number is known only after the mask
+ * is computed, so the selection is not recorded. */
 #include "python/index/selection.h"
 #include "python/base/device.h"
 #include "python/convert/convert.h"
@@ -9,15 +9,15 @@
 #include "python/record/source.h"
 #include "python/record/wrapper.h"
 
-/* NumPy does less than this sooner than it takes to begin. */
-#define WORTH_DIVISOR 16
+/* For masks below this part of the threshold, NumPy is faster. */
+#define THRESHOLD_DIVISOR 16
 
-static bool is_worth_it(PyObject *mask)
+static bool is_large(PyObject *mask)
 {
-    return PyArray_SIZE(np_array_of(mask)) >= queue_threshold / WORTH_DIVISOR;
+    return PyArray_SIZE(np_array_of(mask)) >= queue_threshold / THRESHOLD_DIVISOR;
 }
 
-/* Elements whose dtype has nothing but its number. */
+/* Check whether a dtype is the default one of its number, without metadata. */
 static bool is_plain(const struct source *source)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(dtype_type_number(source->code));
@@ -27,7 +27,7 @@ static bool is_plain(const struct source *source)
     return is_same && PyArray_NDIM(source->np_array) > 0;
 }
 
-/* New reference: an array in memory for n elements; NULL with an exception set. */
+/* Return a new array with memory for n elements, or NULL with an exception set. */
 static PyObject *new_row(int row, intptr_t n)
 {
     npy_intp shape[] = {n}, strides[] = {dtype_itemsizes[row]};
@@ -40,7 +40,7 @@ static PyObject *new_row(int row, intptr_t n)
     return out;
 }
 
-/* Whether a device is to select, of memory that it can use as it is. */
+/* Check whether the device selects: the arrays are large, and their memory is in buffers. */
 static bool is_for_device(const struct source *mask, const struct source *from)
 {
     if (!queue_takes(mask->array) && !(from && queue_takes(from->array)))
@@ -49,7 +49,7 @@ static bool is_for_device(const struct source *mask, const struct source *from)
            (!from || memory_of(root_of(from->array)->np_array));
 }
 
-/* The same as select_elements. */
+/* Do the same as select_elements() on the device. */
 static int select_on_device(const struct source *mask, const struct source *from,
                             PyObject **out)
 {
@@ -68,8 +68,8 @@ static int wait_for(const struct source *mask, const struct source *from)
     return status;
 }
 
-/* The elements of `from`, or the places where there is no from.  1; 0: that is for NumPy; -1
- * with an exception set. */
+/* Select elements of `from` or, if it is NULL, positions.  Return 1, 0 if NumPy has to select,
+ * or -1 with an exception set. */
 static int select_elements(const struct source *mask, const struct source *from, int row,
                            PyObject **out)
 {
@@ -110,7 +110,7 @@ static int select_elements(const struct source *mask, const struct source *from,
 int selection_take(PyObject *a, PyObject *mask, PyObject **out)
 {
     struct source from, where;
-    if (!is_worth_it(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
+    if (!is_large(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
         !source_read(a, &from) || PyArray_NDIM(from.np_array) != PyArray_NDIM(where.np_array) ||
         !PyArray_SAMESHAPE(from.np_array, where.np_array) || !is_plain(&from) ||
         !is_plain(&where))
@@ -118,11 +118,11 @@ int selection_take(PyObject *a, PyObject *mask, PyObject **out)
     return select_elements(&where, &from, from.code, out);
 }
 
-/* The places in a flat mask, in *out.  1, 0 or -1. */
-static int find_places(PyObject *mask, PyObject **out)
+/* Find the positions in a flat mask.  Return 1, 0 or -1. */
+static int find_positions(PyObject *mask, PyObject **out)
 {
     struct source where;
-    if (!is_worth_it(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
+    if (!is_large(mask) || !source_read(mask, &where) || where.code != ROW_bool ||
         !is_plain(&where))
         return 0;
     return select_elements(&where, NULL, ROW_int64, out);
@@ -130,38 +130,38 @@ static int find_places(PyObject *mask, PyObject **out)
 
 PyObject *selection_positions(PyObject *mask)
 {
-    PyObject *places;
-    return find_places(mask, &places) > 0 ? places : NULL;
+    PyObject *positions;
+    return find_positions(mask, &positions) > 0 ? positions : NULL;
 }
 
 PyObject *selection_nonzero(PyObject *mask)
 {
-    PyObject *places = NULL;
-    int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_places(mask, &places) : 0;
+    PyObject *positions = NULL;
+    int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_positions(mask, &positions) : 0;
     if (status < 0 || (status == 0 && queue_materialize(mask) < 0))
         return NULL;
     if (status == 0) {
         struct call_args call_args = {0};
         return convert_adopt(PyArray_Nonzero(np_array_of(mask)), &call_args, 1);
     }
-    PyObject *all = PyTuple_Pack(1, places);
-    Py_DECREF(places);
+    PyObject *all = PyTuple_Pack(1, positions);
+    Py_DECREF(positions);
     return all;
 }
 
-static PyObject *places(PyObject *module, PyObject *mask)
+static PyObject *positions(PyObject *module, PyObject *mask)
 {
     (void)module;
     PyObject *out;
-    int status = is_array(mask) ? find_places(mask, &out) : 0;
+    int status = is_array(mask) ? find_positions(mask, &out) : 0;
     if (status == 0)
         Py_RETURN_NOTIMPLEMENTED;
     return status < 0 ? NULL : out;
 }
 
 PyMethodDef selection_methods[] = {
-    {"places", places, METH_O,
-     "places(mask)\n--\n\nGive the places in the flat mask where it is true; or give "
+    {"positions", positions, METH_O,
+     "positions(mask)\n--\n\nReturn the positions in the flat mask where it is true, or "
      "NotImplemented."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,4 @@
-/* update.c -- elements that a key with arrays selects are set, or updated by a ufunc. */
+/* update.c -- assignments and updates of the elements that a key with arrays selects. */
 #include "python/index/update.h"
 #include "python/base/device.h"
 #include "python/index/indexing.h"
@@ -9,20 +9,20 @@
 
 /* -- Instructions ------------------------------------------------------------------ */
 
-/* What is done to the elements that indices select. */
+/* An assignment or an update by a ufunc. */
 struct update {
     enum mx_update kind;
     int op;
     struct mx_loop loop;
     const char *name;
-    int row;       /* dtype that the loop wants of values */
-    int fpe_mask;  /* conditions */
-    bool is_truth; /* the loop gives bool, which is cast: on a device only */
-    bool in_order; /* also there; else floats may be updated in any order */
+    int row;       /* the dtype of values that the loop requires */
+    int fpe_mask;  /* the conditions that raise warnings */
+    bool is_truth; /* the loop returns bool, which is cast; only on a device */
+    bool in_order; /* also on a device, which may otherwise update floats in any order */
 };
 
-/* Whether an operand's elements come in the order of the block's axes, forwards: else NumPy's
- * iterator may have another order, which is that of the updates. */
+/* Check whether the elements of an operand lie in the order of the block's axes, forwards.
+ * Otherwise NumPy's iterator may have another order, and updates in this order. */
 static bool is_in_order(const struct source *source, const struct shape *block)
 {
     if (source->scalar)
@@ -53,7 +53,8 @@ static bool can_write(const struct index *index)
     return record_can_write(&index->table, &view);
 }
 
-/* The values: copied first if they share memory with the elements that are updated. */
+/* Set the operand of the values.  They are copied first if they share memory with the elements
+ * that are updated. */
 static int value_operand(struct mx_operand *operand, const struct index *index,
                          const struct source *value, const struct update *update,
                          struct call_site *site, struct temporaries *made)
@@ -122,7 +123,7 @@ static bool is_for_device(PyObject *a, const struct update *update)
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->np_array);
 }
 
-/* New reference: a tuple of (array, size, stride in elements) for each array of indices. */
+/* Return a new tuple of (array, size, stride in elements) for each index array. */
 static PyObject *describe_indices(const struct index *index, intptr_t itemsize)
 {
     PyObject *all = PyTuple_New(index->n);
@@ -135,7 +136,7 @@ static PyObject *describe_indices(const struct index *index, intptr_t itemsize)
     return all;
 }
 
-/* New reference: a tuple of (length, stride in elements) for each axis of the result. */
+/* Return a new tuple of (length, stride in elements) for each axis of the result. */
 static PyObject *describe_axes(const struct index *index, intptr_t itemsize)
 {
     PyObject *all = PyTuple_New(index->shape.ndim);
@@ -165,7 +166,8 @@ static int update_on_device(PyObject *a, const struct index *index, const struct
     return status;
 }
 
-/* Records an update of a[key]; bounds: what is asked for. */
+/* Record an update of a[key]; `bounds` is as for indexing_settle_bounds().  Return 1, 0 or -1.
+ */
 static int update_key(PyObject *a, PyObject *key, const struct source *value,
                       const struct update *update, int bounds)
 {
@@ -195,7 +197,7 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
     return status;
 }
 
-/* The assignment of values as they are; false where NumPy would warn or refuse. */
+/* Read an assignment.  Return false if NumPy would warn or raise an error. */
 static bool read_assignment(const struct source *value, int row, struct update *update)
 {
     *update = (struct update){.kind = MX_SET, .op = MX_COPY, .name = "put", .row = row};
@@ -206,10 +208,11 @@ static bool read_assignment(const struct source *value, int row, struct update *
     return value->code == row || !source_is_value(value);
 }
 
-/* Whether an update with a number of Python's, which ufunc.at takes for an array of int64,
- * float64 or complex128, gives the same in the dtype of the elements: if the number is one of
- * that dtype, where the result is rounded once more (a float64 has more than twice the bits of
- * a float32), or of no more bits. */
+/* Check whether an update with a number of Python has the same result in the dtype of the
+ * elements. ufunc.at converts the number to an array of int64, float64 or complex128.  The
+ * results are the same if the dtype of the elements can represent the number.  Then the result
+ * is rounded once more, which changes nothing, because a float64 has more than twice the bits
+ * of a float32. */
 static bool is_same_in(int row, int op, const struct source *number)
 {
     _Alignas(16) char value[16], back[16], own[16];
@@ -231,8 +234,8 @@ static bool is_same_in(int row, int op, const struct source *number)
     return memcmp(back, own, (size_t)dtype_itemsizes[own_row]) == 0;
 }
 
-/* The update by a ufunc, if its loop gives the dtype of the elements; false also with an
- * exception set. */
+/* Read an update by a ufunc.  Return false if its loop returns another dtype than that of the
+ * elements, or with an exception set. */
 static bool read_update(int op, const struct source *target, const struct source *value,
                         struct update *update)
 {
@@ -258,7 +261,7 @@ static bool read_update(int op, const struct source *target, const struct source
                               .row = signature->in[1],
                               .is_truth = is_truth};
     if (target->code == ROW_bfloat16)
-        update->name = "at"; /* as NumPy's warnings, where a ufunc has no loop over indices */
+        update->name = "at"; /* the name in NumPy's warnings if a ufunc lacks an indexed loop */
     if (signature->in[1] != target->code || !core->index_has_update(update->kind, target->code))
         update->kind = MX_BY_LOOP;
     return true;
@@ -266,8 +269,8 @@ static bool read_update(int op, const struct source *target, const struct source
 
 /* -- Keys -------------------------------------------------------------------------- */
 
-/* Whether it is a mask in the memory that is assigned to: what is true then depends on NumPy's
- * order. */
+/* Check whether the key is a mask that shares memory with the array.  The assignment changes
+ * the mask, so the result depends on NumPy's order. */
 static bool is_own_mask(PyObject *a, PyObject *key)
 {
     return is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL &&
@@ -313,7 +316,7 @@ static PyObject *update(PyObject *module, PyObject *args)
         return NULL;
     int status = kind.fpe_mask < 0 ? 0 : 1;
     if (is_ordering && kind.kind != MX_BY_LOOP)
-        kind.fpe_mask = 0; /* comparisons with NaN are no condition */
+        kind.fpe_mask = 0; /* comparisons with NaN raise no condition */
     if (status > 0)
         status = update_key(a, key, &value, &kind, bounds);
     if (status == 0)
@@ -325,8 +328,10 @@ static PyObject *update(PyObject *module, PyObject *args)
 
 PyMethodDef update_methods[] = {
     {"update", update, METH_VARARGS,
-     "update(operation, array, key, value, bounds, in_order=False)\n--\n\nRecord that they "
-     "are updated by a row of ops.def, or assigned for ASSIGN, and give True; or give "
-     "NotImplemented. In order: also on a device, or else not at all."},
+     "update(operation, array, key, value, bounds, in_order=False)\n--\n\nRecord an update by "
+     "a "
+     "row of ops.def, or an assignment for ASSIGN, and return True. Return NotImplemented if "
+     "it "
+     "is not recorded. With in_order, a device updates in order, too, or not at all."},
     {NULL, NULL, 0, NULL},
 };
