@@ -1,9 +1,9 @@
-/* import.c -- Python's import functions, with a say in what a program gets.
+/* import.c -- Python's import functions, with a hook for the imports of NumPy.
  *
- * `__import__` and `importlib.import_module` as they are, but what they found under
- * the name of NumPy is handed to a Python function that may give something else
- * instead.  In C, because a Python frame here would be named in every traceback and
- * warning that passes through an import, and every import would pay for it.
+ * `__import__` and `importlib.import_module` work as before, but a module that they found under
+ * the name of NumPy is passed to a Python function that may return another one.  They are
+ * written in C because each traceback and warning that passes through an import would name a
+ * Python frame, and each import would be slower.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memmem */
@@ -16,14 +16,14 @@
 #include <sys/stat.h>
 
 struct hook {
-    PyObject *original; /* the function that stood here before */
-    PyObject *replace;  /* replace(found, *args, **kwargs) gives what the caller gets */
+    PyObject *original; /* the function that was replaced */
+    PyObject *replace;  /* replace(found, *args, **kwargs) returns the module for the caller */
 };
 
 static struct hook import_hook;
 static struct hook import_module_hook;
 
-/* Whether a name is NumPy's, or a relative one that may be. */
+/* Check whether a name is that of a module of NumPy, or a relative name that may be one. */
 static bool is_numpy(PyObject *name)
 {
     Py_ssize_t length;
@@ -42,7 +42,7 @@ static bool is_numpy(PyObject *name)
 
 static PyObject *call(struct hook *hook, PyObject *args, PyObject *kwargs)
 {
-    /* Another thread may install or uninstall meanwhile. */
+    /* Another thread may install or remove the hook meanwhile. */
     PyObject *original = Py_NewRef(hook->original);
     PyObject *replace = Py_NewRef(hook->replace);
     PyObject *name = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0)
@@ -97,7 +97,7 @@ static PyObject *hook(struct hook *hook, PyMethodDef *def, const char *owner, Py
     module = PyUnicode_FromString(owner);
     if (!module)
         return NULL;
-    /* Without a self it looks, and is pickled, like a function of that module. */
+    /* Without a self, it is printed and pickled like a function of that module. */
     PyObject *function = PyCFunction_NewEx(def, NULL, module);
     Py_DECREF(module);
     return function;
@@ -120,14 +120,15 @@ static PyObject *hook_import_module(PyObject *module, PyObject *args)
 static PyObject *execute; /* ExtensionFileLoader.exec_module */
 static PyObject *imported;
 
-/* In C for the same reason: a failing import shows no frame of ours. */
+/* It is written in C for the same reason: the traceback of a failed import shows no frame of
+ * mxnp. */
 static PyObject *exec_module(PyObject *loader, PyObject *module)
 {
     PyObject *done = PyObject_CallFunctionObjArgs(execute, loader, module, NULL);
-    PyObject *told = done ? PyObject_CallFunctionObjArgs(imported, module, NULL) : NULL;
-    if (!told)
+    PyObject *reported = done ? PyObject_CallFunctionObjArgs(imported, module, NULL) : NULL;
+    if (!reported)
         Py_CLEAR(done);
-    Py_XDECREF(told);
+    Py_XDECREF(reported);
     return done;
 }
 
@@ -149,7 +150,7 @@ static PyObject *hook_extensions(PyObject *module, PyObject *args)
     return status == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
-/* Whether a file has one of two texts that compiled users of NumPy's arrays have. */
+/* Check whether a file contains a string that all compiled users of NumPy arrays contain. */
 static bool has_text(const char *bytes, size_t size)
 {
     static const char *const texts[] = {"ndarray", "_ARRAY_API"};
@@ -181,7 +182,8 @@ static PyObject *mentions_arrays(PyObject *module, PyObject *path)
     return PyBool_FromLong(has);
 }
 
-/* Print what a program ended with as Python does, whatever sys.excepthook is by then. */
+/* Print the exception that ended a program through sys.excepthook, which the program may have
+ * changed. */
 static PyObject *print_exception(PyObject *module, PyObject *error)
 {
     (void)module;
@@ -193,27 +195,27 @@ static PyObject *print_exception(PyObject *module, PyObject *error)
 static PyMethodDef module_methods[] = {
     {"hook_import", hook_import, METH_VARARGS,
      PyDoc_STR("hook_import(original, replace)\n--\n\n"
-               "Give a __import__ that lets replace() choose what NumPy's names give.")},
+               "Return an __import__ that passes modules of NumPy to replace().")},
     {"hook_import_module", hook_import_module, METH_VARARGS,
      PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
-               "Give the same for importlib.import_module.")},
+               "Return an importlib.import_module that does the same.")},
     {"hook_extensions", hook_extensions, METH_VARARGS,
      PyDoc_STR("hook_extensions(loader, imported)\n--\n\n"
-               "Call imported(module) after each extension module that a loader class has "
-               "initialised.")},
+               "Call imported(module) after a loader class initialised an extension module.")},
     {"mentions_arrays", mentions_arrays, METH_O,
-     PyDoc_STR("mentions_arrays(path)\n--\n\n"
-               "Tell whether a library names numpy.ndarray or NumPy's C API.")},
+     PyDoc_STR(
+         "mentions_arrays(path)\n--\n\n"
+         "Return whether a library contains the name of numpy.ndarray or NumPy's C API.")},
     {"print_exception", print_exception, METH_O,
      PyDoc_STR("print_exception(error)\n--\n\n"
-               "Print an exception as Python does for one that nobody caught.")},
+               "Print an exception as Python does for an uncaught one.")},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "mxnp._import",
-    .m_doc = PyDoc_STR("Python's import functions, with a say in what a program gets."),
+    .m_doc = PyDoc_STR("Python's import functions, with a hook for the imports of NumPy."),
     .m_size = -1,
     .m_methods = module_methods,
 };

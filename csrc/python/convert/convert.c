@@ -7,10 +7,10 @@
 #include "python/record/queue.h"
 #include "python/record/wrapper.h"
 
-/* -- Unwrapping: the NumPy array in the place of an array ------------------------------- */
+/* -- Unwrapping: replace arrays by the NumPy arrays inside ------------------------------ */
 
-/* New reference: the tuple or list with its items unwrapped; the very same object when
- * none of them is an array. */
+/* Return a new reference to a tuple or list with its items unwrapped, which is the same object
+ * if none of them is an array. */
 static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int depth)
 {
     bool is_list = PyList_CheckExact(items);
@@ -49,7 +49,8 @@ static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int 
     return copy;
 }
 
-/* New reference: the dict with its values unwrapped; itself when none of them is an array. */
+/* Return a new reference to a dict with its values unwrapped, which is the same object if none
+ * of them is an array. */
 static PyObject *unwrap_values(PyObject *dict, struct call_args *call_args, int depth)
 {
     PyObject *key, *item, *copy = NULL;
@@ -80,7 +81,7 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
     return x;
 }
 
-/* New reference: a tuple of arguments, unwrapped. */
+/* Return a new tuple of arguments unwrapped. */
 static PyObject *unwrap_args(PyObject *args, struct call_args *call_args, int depth)
 {
     Py_ssize_t n = PyTuple_Size(args);
@@ -125,10 +126,10 @@ PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, i
     return out;
 }
 
-/* -- Adopting: an array in the place of a NumPy array ----------------------------------- */
+/* -- Adopting: replace NumPy arrays by arrays ------------------------------------------- */
 
-/* A view that NumPy made of an array which nothing else refers to, as linspace does: that
- * becomes the root, or its memory would count as somebody else's. */
+/* Some functions, such as linspace, return a view of an array that nothing else refers to. That
+ * array becomes the root.  Otherwise its memory would count as that of other code. */
 static void adopt_base(struct array *out, PyObject *base)
 {
     if (Py_TYPE(base) != np_array_type || Py_REFCNT(base) != 1)
@@ -137,7 +138,7 @@ static void adopt_base(struct array *out, PyObject *base)
     if (out->base)
         as_array(out->base)->is_exported = out->is_exported;
     else
-        PyErr_Clear(); /* it is somebody else's, then */
+        PyErr_Clear(); /* its memory counts as that of other code */
 }
 
 PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
@@ -168,7 +169,7 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
     return out;
 }
 
-/* -- What is recorded, and what NumPy keeps ----------------------------------------- */
+/* -- Before and after a call -------------------------------------------------------- */
 
 static int wait_for(struct call_args *call_args, bool reads)
 {
@@ -191,7 +192,7 @@ int convert_prepare(struct call_args *call_args, bool reads)
     for (int i = 0; i < call_args->n; i++)
         before[i] = count_holders(call_args->arrays[i]);
     int status = wait_for(call_args, reads);
-    for (int i = 0; i < call_args->n; i++) /* the queue lets go of what it has run */
+    for (int i = 0; i < call_args->n; i++) /* the queue releases arrays when it runs */
         call_args->holders[i] -= before[i] - count_holders(call_args->arrays[i]);
     return status;
 }
@@ -203,7 +204,7 @@ void convert_mark_exported(const struct call_args *call_args)
             queue_export(call_args->arrays[i]);
 }
 
-/* Adopt the values of a list or dict in place: NumPy has just made it. */
+/* Adopt the values of a list or dict in place, because NumPy has just made it. */
 static PyObject *adopt_list(PyObject *list, struct call_args *call_args, int depth)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
@@ -239,7 +240,7 @@ static PyObject *adopt_dict(PyObject *dict, struct call_args *call_args, int dep
     return dict;
 }
 
-/* Tuples, and named tuples such as linalg's SVDResult, are made anew. */
+/* Tuples, and named tuples such as linalg's SVDResult, are rebuilt. */
 static PyObject *adopt_tuple(PyObject *tuple, struct call_args *call_args, int depth)
 {
     Py_ssize_t n = PyTuple_Size(tuple);
@@ -270,7 +271,7 @@ static PyObject *adopt_tuple(PyObject *tuple, struct call_args *call_args, int d
             out = PyObject_CallFunctionObjArgs(make, items, NULL);
             Py_DECREF(make);
         } else if (refusal_drop() == 0) {
-            out = tuple; /* some other one of its own class: leave it alone */
+            out = tuple; /* another subclass of tuple, which cannot be rebuilt */
             Py_INCREF(out);
         }
     }
@@ -280,14 +281,16 @@ done:
     return out;
 }
 
-/* The standard has numbers and bools.  Dates, strings and objects stay NumPy's: a library that
- * asks an array of dates for its namespace, as xarray does, expects scalars from it. */
+/* Check for dtypes of the Array API standard, numbers and bools.  Arrays of dates, strings and
+ * objects have NumPy's behaviour: libraries such as xarray ask an array of dates for its
+ * namespace and expect scalars from it. */
 static bool is_of_standard(int type)
 {
     return PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type) || PyTypeNum_ISUSERDEF(type);
 }
 
-/* Takes a: the array itself if nobody else has it, or a view of it. */
+/* Steal a reference to an array.  Return the array itself, marked, if nothing else refers to
+ * it, or a marked view of it. */
 static PyObject *mark_standard(PyObject *a, bool is_inside)
 {
     if (as_array(a)->is_standard || !is_of_standard(PyArray_TYPE(np_array_of(a))))
@@ -305,13 +308,14 @@ static PyObject *mark_standard(PyObject *a, bool is_inside)
     return a;
 }
 
-/* Takes a NumPy scalar: an array without dimensions. */
+/* Steal a reference to a NumPy scalar.  Return an array without dimensions, or the scalar if
+ * its dtype is not of the standard. */
 static PyObject *without_dimensions(PyObject *scalar)
 {
     PyArray_Descr *dtype = PyArray_DescrFromScalar(scalar);
-    bool is_left = dtype && !is_of_standard(dtype->type_num);
+    bool is_kept = dtype && !is_of_standard(dtype->type_num);
     Py_XDECREF((PyObject *)dtype);
-    if (is_left)
+    if (is_kept)
         return scalar;
     PyObject *np_array = PyArray_FromScalar(scalar, NULL);
     Py_DECREF(scalar);
@@ -367,7 +371,7 @@ static bool makes_objects(PyObject *args, PyObject *kwargs)
     return dtype && is_object_dtype(dtype);
 }
 
-/* Whether a function that gives views where it can had to read elements after all. */
+/* Check whether a function that returns views if possible had to read elements after all. */
 static bool has_read(PyObject *result, const struct call_args *call_args)
 {
     if (PyTuple_CheckExact(result) || PyList_CheckExact(result)) {
@@ -390,7 +394,7 @@ static bool has_read(PyObject *result, const struct call_args *call_args)
     return true;
 }
 
-/* Whether it is a view of something, or several: for these elements were not computed. */
+/* Check whether the result is a view, or several, for which no elements were computed. */
 static bool is_view(PyObject *result)
 {
     if (PyTuple_CheckExact(result) || PyList_CheckExact(result)) {

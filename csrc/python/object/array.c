@@ -1,8 +1,8 @@
 /* array.c -- the array object: operators, indexing, iteration, NumPy's protocols.
  *
- * It is written against Python's C API and not in Python for two reasons: a Python frame
- * between the program and NumPy would be named in every warning and traceback in place of
- * the program's own line, and it costs as much again as a NumPy call on a small array.
+ * It is written in C for two reasons.  Warnings and tracebacks would name a Python frame
+ * between the program and NumPy instead of the program's line.  And such a frame costs as much
+ * as a call of NumPy with a small array.
  */
 #include "python/object/array.h"
 #include "ir/ops.h"
@@ -28,9 +28,15 @@
 
 /* -- Array: operators ------------------------------------------------------------- */
 
-/* NumPy's own slots are called, not the operators: they may answer NotImplemented, and
- * then it is for Python to ask the other operand.  A subclass of NumPy's array goes
- * first, so with one of these it is the operator. */
+/* NumPy's own slots are called, not the operators.  They may return NotImplemented, and then
+ * Python asks the other operand.  If an operand is an instance of a subclass of numpy.ndarray,
+ * the operator is called, because the subclass comes first.
+ *
+ * The macros below define array_negative, array_positive, array_absolute, array_invert,
+ * array_add, array_subtract, array_multiply, array_true_divide, array_floor_divide,
+ * array_remainder, array_lshift, array_rshift, array_and, array_or, array_xor,
+ * array_matrix_multiply, and an array_inplace_... for each binary operator; array_int,
+ * array_float, array_index, array_repr and array_str. */
 /* clang-format off */
 #define BINARY_OPERATORS(M) \
     M(add, Add, radd, MX_OP_add) M(subtract, Subtract, rsub, MX_OP_subtract) \
@@ -70,13 +76,14 @@ void array_load_slots(void)
     numpy_slots.richcompare = (richcmpfunc)PyType_GetSlot(np_array_type, Py_tp_richcompare);
 }
 
-/* A fresh result of an operator: an array, unless it is a scalar or another class's. */
+/* Steal a reference to a new result of an operator.  Return an array around it, unless it is a
+ * scalar or of another class. */
 static inline PyObject *adopt_fresh(PyObject *result)
 {
     return result && Py_TYPE(result) == np_array_type ? wrapper_new(result) : result;
 }
 
-/* Borrowed: the NumPy array of an array, anything else itself. */
+/* Return a borrowed reference to the NumPy array of an array, or to any other object itself. */
 static inline PyObject *operand(PyObject *x) { return is_array(x) ? as_array(x)->np_array : x; }
 
 static bool is_subclass(PyObject *x)
@@ -85,14 +92,15 @@ static bool is_subclass(PyObject *x)
     return type != np_array_type && PyType_IsSubtype(type, np_array_type);
 }
 
-/* Whether an operator is to be recorded: an operand is large, or waits itself. */
+/* Check whether an operator is recorded, because an operand is large or unwritten. */
 static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 {
     return op != MX_NO_OP &&
            ((is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)));
 }
 
-/* Before NumPy's slot gets the NumPy arrays. */
+/* Wait before NumPy's slot receives the NumPy arrays.  Return 0, or -1 with an exception set.
+ */
 static inline int prepare(PyObject *a, PyObject *b)
 {
     span_note_numpy();
@@ -105,14 +113,15 @@ static inline int prepare(PyObject *a, PyObject *b)
     return b && is_array(b) ? queue_before_read(b) : 0;
 }
 
-/* Whether it is of a class that cannot keep the NumPy array of the other operand. */
+/* Check whether the class of x never keeps the NumPy array of the other operand. */
 static inline bool is_harmless(PyObject *x)
 {
     return is_array(x) || PyFloat_CheckExact(x) || PyLong_CheckExact(x) ||
            PyArray_IsScalar(x, Generic);
 }
 
-/* Whether the class of an object has a method from a package; -1 with an exception set. */
+/* Check whether the class of an object has a method from a package.  Return -1 with an
+ * exception set. */
 static int has_from_package(PyObject *x, const char *method)
 {
     if (!is_from_package)
@@ -123,9 +132,9 @@ static int has_from_package(PyObject *x, const char *method)
     return has;
 }
 
-/* Whether NumPy has left an operator of the array to a method that b has from a package, whose
- * code knows NumPy's arrays: then the operator is called anew with one.  What NumPy answered is
- * dropped, also where an exception is set. */
+/* Check whether NumPy returned NotImplemented for an operator of the array, and b has a method
+ * for it from a package.  Code of packages expects NumPy arrays, so the operator is called
+ * again with one.  The result is cleared in this case, and if an exception is set. */
 static bool is_left_to_package(PyObject **result, PyObject *a, PyObject *b, const char *method)
 {
     if (*result != Py_NotImplemented || !is_array(a) || is_array(b))
@@ -136,7 +145,7 @@ static bool is_left_to_package(PyObject **result, PyObject *a, PyObject *b, cons
     return is_left > 0;
 }
 
-/* An operator: NumPy's slot, Python's function for it, the method of the other operand. */
+/* An operator: NumPy's slot, Python's function, and the method of the other operand. */
 struct operation {
     int op;
     binaryfunc slot, call;
@@ -158,7 +167,7 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     return result;
 }
 
-/* False: it is NumPy's to multiply them. */
+/* Multiply matrices on the device.  Return false if NumPy has to multiply them. */
 static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
 {
     bool is_large = (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
@@ -181,7 +190,7 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
     return adopt_fresh(call_slot(&how, a, b));
 }
 
-/* An in-place operator gives back the array itself when NumPy gives back its NumPy array. */
+/* An in-place operator returns the array itself if NumPy returns its NumPy array. */
 static PyObject *keep_identity(PyObject *a, PyObject *result)
 {
     if (result && result == as_array(a)->np_array) {
@@ -199,7 +208,7 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
         return result;
     root_of(a)->version++;
     result = call_slot(&how, a, b);
-    /* Python asks this slot again as that of sequences, and returns what it answers. */
+    /* Python would call this slot again as the one of sequences, and return NotImplemented. */
     if (result == Py_NotImplemented && how.op == MX_OP_add) {
         Py_DECREF(result);
         return PyNumber_Add(a, b);
@@ -220,7 +229,8 @@ static const char *name_of(int op)
     return op == MX_NO_OP ? "matmul" : core->op_get(op)->name;
 }
 
-/* Takes the result of an operation: an array, not a scalar, if that is so of an operand. */
+/* Steal a reference to the result of an operation.  Return an array, not a scalar, if an
+ * operand requires it. */
 static inline PyObject *as_operands(PyObject *a, PyObject *b, PyObject *result)
 {
     return is_standard(a) || is_standard(b) ? convert_standard(result, 0) : result;
@@ -271,8 +281,8 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
     RETURN_COUNTED(SPAN_OPERATION, "divmod", a, b, call_divmod(a, b));
 }
 
-/* NumPy computes some powers in other ways: roots and, where the exponent is an integer,
- * squares and reciprocals. */
+/* Return the row of the ufunc with which NumPy computes a power: sqrt for 0.5 and, for integer
+ * exponents, square and reciprocal. */
 static int power_row(PyObject *a, PyObject *b)
 {
     bool is_integer = PyLong_CheckExact(b);
@@ -384,14 +394,14 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
                    as_operands(a, b, compare(a, b, rows[op], op)));
 }
 
-/* Functions of the elements, which are read now. */
+/* Functions that read the elements now. */
 #define DEFINE_READER(name, call)                                                     \
     static PyObject *array_##name(PyObject *a)                                        \
     {                                                                                 \
         struct span span;                                                             \
         span_begin(&span, SPAN_READ, #name);                                          \
         PyObject *result = prepare(a, NULL) < 0 ? NULL : call(as_array(a)->np_array); \
-        if (!result) /* somebody only tried */                                        \
+        if (!result) /* the conversion is not supported */                            \
             span_note_nothing();                                                      \
         return span_end(&span, a, NULL, result);                                      \
     }
@@ -425,7 +435,8 @@ static int array_contains(PyObject *a, PyObject *x)
     return is_in;
 }
 
-/* A view taken from a; anything else is a copy or an element. */
+/* Steal a reference to an item.  Return an array if it is a view of `a` or a copy, and an
+ * element unchanged. */
 static PyObject *adopt_item(PyObject *a, PyObject *item)
 {
     struct call_args call_args = {.n = 1, .arrays = {a}};
@@ -442,7 +453,7 @@ static inline bool is_view_of(PyObject *item, PyObject *a)
     return base && (base == as_array(a)->np_array || base == root_of(a)->np_array);
 }
 
-/* Whether an index has arrays or lists in it, so that elements are copied. */
+/* Check whether a key contains arrays or lists, so that elements are copied. */
 static bool is_advanced(PyObject *key)
 {
     if (!PyTuple_CheckExact(key))
@@ -453,7 +464,8 @@ static bool is_advanced(PyObject *key)
     return false;
 }
 
-/* Takes an item.  A view needs no element to be written yet, only an address. */
+/* Return a new reference to an item.  A view needs only allocated memory, not computed
+ * elements. */
 static PyObject *take_item(PyObject *a, PyObject *index)
 {
     PyObject *np_array = as_array(a)->np_array;
@@ -471,8 +483,9 @@ static PyObject *take_item(PyObject *a, PyObject *index)
     return PyObject_GetItem(np_array, index);
 }
 
-/* By a key without arrays.  Apart, so that objects whose __index__ takes items in turn go as
- * deep as with NumPy's arrays: a `struct given` is large. */
+/* Take an item by a key without arrays.  This function is separate because a `struct call_args`
+ * is large: objects whose __index__ takes items may recurse as deeply as with NumPy's arrays.
+ */
 static PyObject *take_by_scalar(PyObject *a, PyObject *key)
 {
     return adopt_item(a, take_item(a, key));
@@ -509,7 +522,7 @@ static PyObject *subscript(PyObject *a, PyObject *key)
     return has_arrays ? take_by_any(a, key) : take_by_scalar(a, key);
 }
 
-/* Counts an item that was taken: only what is copied is, not views nor the end of a loop. */
+/* End the span of an item.  Only copies count, not views or the IndexError that ends a loop. */
 static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
 {
     if (span->is_on && (!item || (is_array(item) && as_array(item)->base)))
@@ -526,8 +539,8 @@ static PyObject *array_subscript(PyObject *a, PyObject *key)
     return end_item(&span, key, as_operands(a, a, subscript(a, key)));
 }
 
-/* Records a[key] = value when key selects a large view, or NumPy would have to wait for what
- * uses the memory, and value is simple; 1, 0 or -1. */
+/* Record a[key] = value if the key selects a large view, or if NumPy would have to wait, and
+ * the value is simple.  Return 1, 0 or -1. */
 static int record_item(PyObject *a, PyObject *key, PyObject *value)
 {
     bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
@@ -568,19 +581,19 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     if (!index)
         return -1;
     /* An array that becomes an element of an object array keeps its identity. */
-    bool as_it_is = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
-    PyObject *source = as_it_is ? value : convert_unwrap(value, &call_args, MAX_DEPTH);
+    bool is_kept = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
+    PyObject *source = is_kept ? value : convert_unwrap(value, &call_args, MAX_DEPTH);
     if ((value && !source) || convert_prepare(&call_args, true) < 0 || prepare(a, NULL) < 0)
         status = -1;
     else
         status = assign(np_array, index, source);
-    if (!as_it_is)
+    if (!is_kept)
         Py_XDECREF(source);
     Py_DECREF(index);
     return status;
 }
 
-/* How many elements a key of integers selects; 0: it is another key. */
+/* Return how many elements a key of integers selects, or 0 for another key. */
 static Py_ssize_t count_selected(PyObject *a, PyObject *key)
 {
     PyArrayObject *np_array = np_array_of(a);
@@ -632,7 +645,7 @@ static PyObject *array_item(PyObject *a, Py_ssize_t i)
 static PyObject *array_iter(PyObject *a)
 {
     PyArrayObject *np_array = np_array_of(a);
-    /* An IndexError of an item would be taken for the end. */
+    /* The iterator would take an IndexError of a deferred index for the end. */
     struct span span;
     span_begin(&span, SPAN_READ, "iter");
     int status = PyArray_NDIM(np_array) == 1 ? queue_before_read(a) : 0;
@@ -643,7 +656,8 @@ static PyObject *array_iter(PyObject *a)
                                        : PySeqIter_New(a);
 }
 
-/* Whether a buffer's format says all there is to the dtype; -1 with an exception set. */
+/* Check whether the format of a buffer describes the dtype exactly.  Return -1 with an
+ * exception set. */
 static int is_described(PyObject *np_array)
 {
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)np_array);
@@ -655,10 +669,10 @@ static int is_described(PyObject *np_array)
     return is_true;
 }
 
-/* What a handler of signals or a filter of warnings raised while a buffer was asked for: NumPy
- * drops it, and then asks for the same array in other ways. */
+/* The exception that a signal handler or a warnings filter raised while a buffer was requested.
+ * NumPy drops it, and then requests the same array in other ways. */
 static _Thread_local struct {
-    PyObject *array; /* borrowed, and only compared */
+    PyObject *array; /* borrowed; only compared */
     PyObject *error, *traceback;
 } dropped;
 
@@ -673,10 +687,10 @@ static void keep_dropped(PyObject *a)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    bool comes_again = PyErr_GivenExceptionMatches(value, PyExc_MemoryError) ||
-                       PyErr_GivenExceptionMatches(value, PyExc_LookupError) ||
-                       PyErr_GivenExceptionMatches(value, PyExc_RuntimeError);
-    if (!comes_again) {
+    bool is_raised_again = PyErr_GivenExceptionMatches(value, PyExc_MemoryError) ||
+                           PyErr_GivenExceptionMatches(value, PyExc_LookupError) ||
+                           PyErr_GivenExceptionMatches(value, PyExc_RuntimeError);
+    if (!is_raised_again) {
         dropped.array = a;
         dropped.error = Py_NewRef(value);
         dropped.traceback = PyException_GetTraceback(value);
@@ -684,23 +698,23 @@ static void keep_dropped(PyObject *a)
     PyErr_Restore(type, value, traceback);
 }
 
-/* Raises it again, unless it has come to the program, whose frames are in its traceback then.
- */
+/* Raise it again, unless it reached the program, whose frames are in its traceback then. Return
+ * 0, or -1 with the exception set. */
 static int raise_dropped(PyObject *a)
 {
     PyObject *error = dropped.array == a ? Py_XNewRef(dropped.error) : NULL;
     PyObject *traceback = error ? PyException_GetTraceback(error) : NULL;
-    bool is_told = traceback != dropped.traceback;
+    bool was_raised = traceback != dropped.traceback;
     forget_dropped();
-    if (error && !is_told)
+    if (error && !was_raised)
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     Py_XDECREF(traceback);
     Py_XDECREF(error);
-    return error && !is_told ? -1 : 0;
+    return error && !was_raised ? -1 : 0;
 }
 
-/* NumPy asks for a buffer before it asks __array__: what a buffer's format cannot
- * describe is offered as plain bytes only. */
+/* NumPy requests a buffer before it calls __array__.  If the format of a buffer cannot describe
+ * the dtype, only requests without a format succeed. */
 static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 {
     PyObject *np_array = as_array(a)->np_array;
@@ -723,7 +737,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
         PyErr_SetString(PyExc_BufferError, "the dtype has no exact buffer format");
         return -1;
     }
-    /* NumPy needs no call at the release of a buffer, so the array can be its owner. */
+    /* NumPy does nothing when a buffer is released, so the array can be its owner. */
     Py_INCREF(a);
     Py_DECREF(view->obj);
     view->obj = a;
@@ -740,8 +754,9 @@ static void array_releasebuffer(PyObject *a, Py_buffer *view)
 
 /* -- Array: NumPy's protocols ----------------------------------------------------- */
 
-/* Whether a ufunc is just called, with operands none of which may ask to be asked:
- * classes made in Python may, those of NumPy's scalars and Python's numbers do not. */
+/* Check whether a ufunc is called without keywords, and no other operand may define
+ * __array_ufunc__.  Classes made in Python may; those of NumPy's scalars and Python's numbers
+ * do not. */
 static bool is_plain_call(PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n = PyTuple_Size(args);
@@ -760,7 +775,7 @@ static bool is_plain_call(PyObject *args, PyObject *kwargs)
     return true;
 }
 
-/* Records what NumPy was asked to do with an array among the operands: 1, 0 or -1. */
+/* Record a ufunc of NumPy with an array among the operands.  Return 1, 0 or -1. */
 static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
 {
     PyObject *inputs[3], *results[2];
@@ -778,8 +793,9 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
     return status;
 }
 
-/* Whether the first operand was asked before, by a method of a package that does not know mxnp
- * arrays: then it is asked anew with NumPy's.  Dropped is as in is_left_to_package. */
+/* Check whether the first operand has __array_ufunc__ from a package, which was called before
+ * and does not support mxnp arrays.  Then the ufunc is called again with NumPy arrays.  The
+ * result is cleared as in is_left_to_package(). */
 static bool is_refused_by_package(PyObject **result, PyObject *args)
 {
     if (*result != Py_NotImplemented || PyTuple_Size(args) < 4)
@@ -792,7 +808,7 @@ static bool is_refused_by_package(PyObject **result, PyObject *args)
            is_left_to_package(result, PyTuple_GetItem(args, 3), first, "__array_ufunc__");
 }
 
-static PyObject *call_with_hosts(const struct function *f, PyObject *args, PyObject *kwargs)
+static PyObject *call_unwrapped(const struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *method = PyObject_GetAttr(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
     PyObject *operands = PyTuple_GetSlice(args, 2, PyTuple_Size(args));
@@ -814,13 +830,13 @@ static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
         Py_XDECREF(operands);
         return result;
     }
-    /* NumPy's own answers NotImplemented when another operand is to be asked. */
+    /* NumPy's own method returns NotImplemented if another operand has to be asked. */
     PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_ufunc__");
     if (call)
         result = convert_call(&plain, call, args, kwargs);
     Py_XDECREF(call);
     if (is_refused_by_package(&result, args))
-        result = call_with_hosts(&plain, args, kwargs);
+        result = call_unwrapped(&plain, args, kwargs);
     return result;
 }
 
@@ -837,7 +853,7 @@ static PyObject *array_array_ufunc(PyObject *a, PyObject *args, PyObject *kwargs
     return result;
 }
 
-/* Whether NumPy asks on behalf of its own arrays and of ours alone. */
+/* Check whether all types of a call of __array_function__ are mxnp's or NumPy's array. */
 static bool are_arrays(PyObject *types)
 {
     bool are = PyTuple_Check(types);
@@ -848,7 +864,7 @@ static bool are_arrays(PyObject *types)
     return are;
 }
 
-/* New reference: what NumPy makes of the NumPy arrays of arrays among the arguments. */
+/* Call NumPy's function with the NumPy arrays inside.  Return a new reference to the result. */
 static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
                                PyObject *positional, PyObject *named)
 {
@@ -892,7 +908,7 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
 
 /* -- Array: the attributes that describe it ---------------------------------------- */
 
-/* The most frequent ones without NumPy's way to them. */
+/* The most frequent attributes are read without a lookup in NumPy. */
 static PyObject *get_dtype(PyObject *a, void *name)
 {
     (void)name;
@@ -917,20 +933,20 @@ static PyObject *get_size(PyObject *a, void *name)
     return PyLong_FromSsize_t(PyArray_SIZE(np_array_of(a)));
 }
 
-static PyObject *get_of_host(PyObject *a, void *name)
+static PyObject *get_of_np_array(PyObject *a, void *name)
 {
     return PyObject_GetAttr(as_array(a)->np_array, name);
 }
 
-static int set_of_host(PyObject *a, PyObject *value, void *name)
+static int set_of_np_array(PyObject *a, PyObject *value, void *name)
 {
     if (value && is_array(value))
-        value = as_array(value)->np_array; /* which NumPy refuses, or reads as a shape */
+        value = as_array(value)->np_array; /* NumPy refuses it, or reads it as a shape */
     return PyObject_SetAttr(as_array(a)->np_array, name, value);
 }
 
-/* NumPy's class: `isinstance(a, numpy.ndarray)` asks for it, in every package.  Compiled code
- * looks at the type instead, and never takes an mxnp array for a struct of NumPy's. */
+/* Return NumPy's class, for `isinstance(a, numpy.ndarray)` in any package.  Compiled code looks
+ * at the type instead, so it never mistakes an mxnp array for a struct of NumPy. */
 static PyObject *get_class(PyObject *a, void *unused)
 {
     (void)a;
@@ -941,12 +957,12 @@ static PyObject *get_class(PyObject *a, void *unused)
 static int set_class(PyObject *a, PyObject *value, void *unused)
 {
     (void)unused;
-    return PyObject_SetAttrString(as_array(a)->np_array, "__class__",
-                                  value); /* which refuses */
+    /* NumPy's array refuses it with NumPy's message. */
+    return PyObject_SetAttrString(as_array(a)->np_array, "__class__", value);
 }
 
-/* Code that takes the NumPy array may read and write it at any time. */
-static PyObject *get_host(PyObject *a, void *unused)
+/* Code that gets the NumPy array may read and write it at any time. */
+static PyObject *get_np_array(PyObject *a, void *unused)
 {
     (void)unused;
     struct span span;
@@ -960,29 +976,29 @@ static PyObject *get_host(PyObject *a, void *unused)
 }
 
 static PyGetSetDef array_getset[] = {
-    {"shape", get_shape, set_of_host, NULL, NULL},
-    {"dtype", get_dtype, set_of_host, NULL, NULL},
-    {"ndim", get_ndim, set_of_host, NULL, NULL},
-    {"size", get_size, set_of_host, NULL, NULL},
-    {"strides", get_of_host, set_of_host, NULL, NULL},
-    {"flags", get_of_host, set_of_host, NULL, NULL},
-    {"itemsize", get_of_host, set_of_host, NULL, NULL},
-    {"nbytes", get_of_host, set_of_host, NULL, NULL},
+    {"shape", get_shape, set_of_np_array, NULL, NULL},
+    {"dtype", get_dtype, set_of_np_array, NULL, NULL},
+    {"ndim", get_ndim, set_of_np_array, NULL, NULL},
+    {"size", get_size, set_of_np_array, NULL, NULL},
+    {"strides", get_of_np_array, set_of_np_array, NULL, NULL},
+    {"flags", get_of_np_array, set_of_np_array, NULL, NULL},
+    {"itemsize", get_of_np_array, set_of_np_array, NULL, NULL},
+    {"nbytes", get_of_np_array, set_of_np_array, NULL, NULL},
     {"__class__", get_class, set_class, "numpy.ndarray.", NULL},
-    {"_np_array", get_host, NULL, "The numpy.ndarray.", NULL},
+    {"_np_array", get_np_array, NULL, "The numpy.ndarray.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Py_TPFLAGS_SEQUENCE, which Python's limited API leaves out. */
+/* Py_TPFLAGS_SEQUENCE, which Python's limited API lacks. */
 #define MATCHES_AS_SEQUENCE (1ul << 5)
 
-/* The texts are NumPy's; they live as long as its class, which is for good.  From NumPy 2.5 on
- * a pattern such as `case [x, y]` takes arrays apart. */
+/* The docstrings belong to NumPy's class, which is never freed.  From NumPy 2.5 on, a pattern
+ * such as `case [x, y]` matches arrays. */
 int array_load(PyObject *numpy_class)
 {
     unsigned long flags = PyType_GetFlags((PyTypeObject *)numpy_class);
     array_spec.flags |= (unsigned)(flags & MATCHES_AS_SEQUENCE);
-    for (PyGetSetDef *each = array_getset; each->set == set_of_host; each++) {
+    for (PyGetSetDef *each = array_getset; each->set == set_of_np_array; each++) {
         if (!(each->closure = PyUnicode_InternFromString(each->name)))
             return -1;
         PyObject *member = PyObject_GetAttrString(numpy_class, each->name);
@@ -990,7 +1006,7 @@ int array_load(PyObject *numpy_class)
         each->doc = doc && PyUnicode_Check(doc) ? PyUnicode_AsUTF8AndSize(doc, NULL) : NULL;
         Py_XDECREF(member);
         if (!doc)
-            return -1; /* else kept: the text is in it */
+            return -1; /* the reference is kept, because it owns the string */
     }
     return 0;
 }

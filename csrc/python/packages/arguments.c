@@ -2,8 +2,9 @@
 #include "python/packages/arguments.h"
 #include "python/convert/convert.h"
 
-#define DEPTH 4 /* nested tuples, lists and dicts of an argument that are searched for arrays \
-                 */
+#define DEPTH                                                                       \
+    4 /* nested tuples, lists and dicts of an argument that are searched for arrays \
+       */
 
 static bool holds_array(PyObject *x, int depth);
 
