@@ -1,4 +1,4 @@
-/* launch.c -- kernels that a program passes to metal_kernel. */
+/* launch.c -- kernels that a program passes to the core as text. */
 #include "python/record/launch.h"
 #include "python/record/failure.h"
 #include "python/record/queue.h"

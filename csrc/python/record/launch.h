@@ -1,4 +1,4 @@
-/* launch.h -- kernels whose text the program provides. */
+/* launch.h -- kernels that a program passes to the core as text. */
 #pragma once
 #include "python/base/numpy.h"
 
