@@ -100,14 +100,15 @@ def reduce_by(
     """Record a reduction; return its array, which may be 0-d, or NotImplemented."""
     if type(a) is not ndarray or op.operation < 0:
         return NotImplemented
-    keeps_dims = read_keepdims(keepdims)
-    if find_axes(axis, a.ndim) == 0 or keeps_dims is None:
+    axes, keeps_dims = find_axes(axis, a.ndim), read_keepdims(keepdims)
+    if axes == 0 or keeps_dims is None:
         return NotImplemented
     wanted = _find_result_dtype(op, a.dtype) if dtype is None else numpy.dtype(dtype)
     if where is not True and where is not NO_VALUE:
         a = _select_where(op, a, where, initial)
         if a is NotImplemented:
             return NotImplemented
+        axes = find_axes(axis, a.ndim)
     # NumPy sums float16 in runs that it keeps in float32, so these sums are recorded in
     # float32. It rounds sums of bfloat16 at each step, in order. They are recorded only
     # for a device, which keeps them in float32.
@@ -120,7 +121,7 @@ def reduce_by(
     result = _bridge.reduce(
         op.operation,
         a,
-        find_axes(axis, a.ndim),
+        axes,
         keeps_dims,
         has_initial,
         accumulator.num,
