@@ -1486,7 +1486,7 @@ def test_lazy_archives(xp: Library, tmp_path: Path) -> Any:
     return files, values
 
 
-def test_objects_hold_what_was_put_in(xp: Library) -> Any:
+def test_object_arrays_hold_the_assigned_objects(xp: Library) -> Any:
     inner = make(xp)
     a = xp.empty(3, dtype=object)
     a[0] = inner

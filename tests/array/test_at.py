@@ -165,7 +165,7 @@ def test_reads_out_of_bounds(mode: str) -> None:
 @pytest.mark.parametrize(
     ("dtype", "fill"), [("float32", numpy.nan), ("int8", -128), ("uint16", 65535)]
 )
-def test_what_is_not_there_is_filled(dtype: str, fill: Any) -> None:
+def test_out_of_bounds_reads_are_filled(dtype: str, fill: Any) -> None:
     a = numpy.arange(12).reshape(3, 4).astype(dtype)
     i = index("fill", 3)
     expected = numpy.where((i < 0)[:, None], numpy.array(fill).astype(dtype), a[i])

@@ -150,7 +150,7 @@ def test_ufunc_attributes():
         assert hasattr(mxnp.add, name), name
 
 
-def test_a_name_added_to_numpy_works_at_once(monkeypatch):
+def test_a_name_added_to_numpy_works_immediately(monkeypatch):
     def spread(a):
         return numpy.asarray(a).max() - numpy.asarray(a).min(), numpy.sort(a)
 

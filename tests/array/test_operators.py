@@ -143,7 +143,7 @@ def test_unequal_where_only_equal_is_defined(package, a):
     assert (a != package.Equal()) is False
 
 
-def test_what_a_package_keeps(package, a):
+def test_arrays_kept_by_a_package_share_memory(package, a):
     """It sees what is written later, and what it writes is seen."""
     kept = []
     a + package.Other(kept.append)
@@ -164,7 +164,7 @@ def test_errors_are_numpys(package, a, call):
     assert str(error.value) == str(expected.value)
 
 
-def test_an_operator_that_nobody_has():
+def test_unsupported_operands_raise():
     class OfProgram:
         __array_priority__ = 1e6
 

@@ -358,7 +358,7 @@ def test_nothing_leaks(program: Program) -> None:
         n += 1
 
 
-def test_the_words_are_numpys() -> None:
+def test_memory_error_has_numpys_message() -> None:
     x = mxnp.ones((300, 1000)) + 1
     mxnp.synchronize()
     y = x * 2

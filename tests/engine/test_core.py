@@ -89,7 +89,7 @@ def import_copy(folder, *, with_core):
     return done.returncode, done.stderr.strip().splitlines()[-1:]
 
 
-def test_missing_core_says_what_to_do(tmp_path):
+def test_a_missing_core_is_an_error_with_advice(tmp_path):
     status, (last,) = import_copy(tmp_path, with_core=False)
     assert status == 1
     assert last == (
@@ -176,7 +176,7 @@ def test_memory_is_not_taken_before_it_is_computed(pool):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("last", ["array", "view", "export"])
-def test_memory_lives_as_long_as_what_shows_it(pool, last):
+def test_memory_lives_as_long_as_its_views(pool, last):
     before = pool.memory_info()["in_use"]
     array = computed(MIB)
     expected = numpy.arange(MIB).astype("u1") + numpy.uint8(1)
@@ -353,7 +353,7 @@ def test_operands_live_until_they_are_used(pool):
 
 
 @needs_fusion
-def test_last_flush_says_what_ran():
+def test_last_flush_describes_its_groups():
     x, size = mxnp.arange(60000.0).reshape(200, 300), 480000
     mxnp.synchronize()
     y = mxnp.sqrt(x * 2 + 1)

@@ -376,13 +376,13 @@ def test_results_of_both_devices_mix() -> None:
 
 
 @needs_metal
-def test_what_is_small_is_computed_at_once() -> None:
+def test_small_operations_are_computed_immediately() -> None:
     with np.device("metal"):
         assert dispatches(lambda: np.ones(10, "f4") + 1) == 0
 
 
 @needs_metal
-def test_auto_takes_what_pays() -> None:
+def test_auto_selects_the_device_by_size() -> None:
     few, many = np.ones(2**17 - 8, "f4"), np.ones(2**17, "f4")
     with np.device("auto"):
         assert dispatches(lambda: few + 1) == 0
@@ -420,7 +420,7 @@ def test_the_standards_device() -> None:
 
 
 @needs_metal
-def test_the_standards_words() -> None:
+def test_devices_of_the_array_api_standard() -> None:
     info = np.__array_namespace_info__()
     assert info.devices() == ("cpu", "metal")
     assert "float64" in info.dtypes(device="cpu")

@@ -406,7 +406,7 @@ def test_powers(dtype: str, exponent: Any, xp: Library) -> Any:
     return [*results, c]
 
 
-def test_negative_exponents_of_integers_raise_at_once() -> None:
+def test_negative_exponents_of_integers_raise_immediately() -> None:
     for dtype in ("int8", "int16", "int32", "int64"):
         a = mxnp.ones(LONG, dtype)
         b = mxnp.ones(LONG, dtype)

@@ -37,7 +37,7 @@ def test_a_chain_is_one_group(capsys: pytest.CaptureFixture[str]) -> None:
     ), printed
 
 
-def test_groups_follow_each_other_and_what_waits_is_counted() -> None:
+def test_groups_are_listed_in_order_and_pending_operations_counted() -> None:
     x = mxnp.arange(40000.0)
     mxnp.synchronize()
     y = mxnp.cumsum(x + 1) * 2

@@ -65,7 +65,7 @@ def test_a_temporary_is_not_written(reduce: Any) -> None:
 @pytest.mark.parametrize(
     "reduce", [lambda x: mxnp.mean(x * 2), lambda x: (x * 2).mean()]
 )
-def test_what_was_lent_is_not_computed_for_other_writes(reduce: Any) -> None:
+def test_lent_results_are_not_computed_for_other_writes(reduce: Any) -> None:
     """As that of the total, which is divided in its place."""
     x, _ = numbers()
     reduce(x)
@@ -73,7 +73,7 @@ def test_what_was_lent_is_not_computed_for_other_writes(reduce: Any) -> None:
     assert group.operations[-1] == "add.reduce"
 
 
-def test_what_has_a_name_is_written_once() -> None:
+def test_named_results_are_written_once() -> None:
     x, a = numbers()
     y = x * 2
     assert float(y.max()) == float((a * 2).max())
@@ -123,7 +123,7 @@ def test_synchronize_writes_it(kept: Any) -> None:
         lambda x: memoryview(x).cast("B").cast("d").__setitem__(0, 0.0),
     ],
 )
-def test_what_it_was_made_of_may_change(change: Any, kept: Any) -> None:
+def test_operands_of_a_lent_result_may_change(change: Any, kept: Any) -> None:
     call, x, expected = kept
     change(x)
     assert (call.args[0].__array__() == expected).all()
@@ -131,7 +131,7 @@ def test_what_it_was_made_of_may_change(change: Any, kept: Any) -> None:
 
 
 @pytest.mark.slow
-def test_what_it_was_made_of_may_go(kept: Any) -> None:
+def test_operands_of_a_lent_result_may_be_deleted(kept: Any) -> None:
     call, _, expected = kept
     del kept
     gc.collect()
@@ -176,7 +176,7 @@ def test_nothing_is_held_when_it_goes(kept: Any) -> None:
     assert core.memory_info()["in_use"] == before
 
 
-def test_conditions_are_told_once() -> None:
+def test_conditions_are_reported_once() -> None:
     x, _ = numbers()
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")

@@ -1122,7 +1122,7 @@ np.broadcast_to(np.arange(300.0), (300, 300))
 
 
 @pytest.mark.parametrize("expression", FRESH.strip().splitlines())
-def test_what_numpy_made_waits_for_nobody(expression: str) -> None:
+def test_operations_on_new_arrays_of_numpy_are_recorded(expression: str) -> None:
     """Nobody else has what a function of NumPy gives: operations on it are recorded."""
     x = eval(expression, {"np": mxnp})
     mxnp.synchronize()
@@ -1132,7 +1132,7 @@ def test_what_numpy_made_waits_for_nobody(expression: str) -> None:
     assert (y.__array__() == expected).all()
 
 
-def test_what_is_shared_for_a_while() -> None:
+def test_temporarily_shared_arrays() -> None:
     x = mxnp.linspace(0, 1, 50000)
     outside = x.__array__()
     y = x + 1
@@ -1151,7 +1151,7 @@ def test_what_is_shared_for_a_while() -> None:
 @pytest.mark.parametrize(
     "export", [numpy.from_dlpack, numpy.asarray, lambda x: numpy.asarray(memoryview(x))]
 )
-def test_what_is_shared_while_work_on_it_waits(export: Any) -> None:
+def test_arrays_exported_while_operations_wait(export: Any) -> None:
     """The queue lets go of the array when it runs, and the other one takes it then."""
     x = mxnp.array(numpy.ones(50000))
     y = x + 1

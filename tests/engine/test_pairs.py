@@ -134,7 +134,7 @@ def test_bools_that_are_counted_are_not_written() -> None:
 
 @needs_fusion
 @pytest.mark.parametrize("at", [0, 1])
-def test_the_step_that_met_a_condition_is_told(at: int) -> None:
+def test_warnings_name_the_step_that_met_the_condition(at: int) -> None:
     words = ("overflow encountered in multiply", "overflow encountered in add")
     x = mxnp.full(SIZE, 10.0 if at == 0 else 1.0)
     y = mxnp.full(SIZE, 1.0 if at == 0 else 1e308)

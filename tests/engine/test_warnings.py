@@ -589,7 +589,7 @@ with np.errstate(divide="raise"):
 
 
 @programs(RAISING)
-def test_floating_point_errors_are_raised_at_once(source: str) -> None:
+def test_floating_point_errors_are_raised_immediately(source: str) -> None:
     expected, ours = run(numpy, source), run(mxnp, source)
     assert expected.error is not None
     assert ours[:2] == expected[:2]

@@ -111,7 +111,7 @@ def test_a_fault_is_found_and_its_program_is_short() -> None:
         ),
     ],
 )
-def test_what_is_compared(text: str, words: str) -> None:
+def test_differences_are_described(text: str, words: str) -> None:
     difference = run([Step(text)])
     assert difference is not None
     assert words in difference.words

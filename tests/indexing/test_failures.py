@@ -75,7 +75,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_what_was_never_written_says_why(read: Callable[[Any], Any]) -> None:
+def test_unwritten_results_raise_their_error(read: Callable[[Any], Any]) -> None:
     x = np.arange(5.0)
     y = x[computed(5)]
     error_of(np.synchronize)
@@ -113,14 +113,14 @@ def test_the_message_is_numpys(value: int) -> None:
     assert str(error_of(lambda: y[0, 0])) == str(caught.value)
 
 
-def test_the_first_axis_and_the_first_index_are_told() -> None:
+def test_the_message_names_the_first_axis_and_index() -> None:
     i, j = computed(7, at=900), computed(3, at=10)
     k = np.where(np.arange(N) > 950, 8, i)
     y = np.zeros((5, 3))[k, j]
     assert "index 7 is out of bounds for axis 0" in str(error_of(lambda: y[0]))
 
 
-def test_transposed_indices_are_told_in_the_order_of_memory() -> None:
+def test_transposed_indices_are_checked_in_memory_order() -> None:
     host = numpy.zeros((100, 200), dtype=int)
     host[3, 150], host[70, 2] = 33, 77
     i = np.array(host).T.copy(order="K") + 0
@@ -145,7 +145,7 @@ def test_targets_are_untouched() -> None:
     assert b.tolist() == [1.0] * N
 
 
-def test_what_was_recorded_before_is_computed() -> None:
+def test_earlier_operations_are_computed() -> None:
     u = np.arange(N) / 2.0
     before, total = np.sqrt(u), np.zeros(N)
     total += u
@@ -238,7 +238,7 @@ def test_values_are_numpys_around_errors(fuse: str) -> None:
 # -- Threads ---------------------------------------------------------------------------
 
 
-def test_each_thread_is_told_of_its_own() -> None:
+def test_each_thread_gets_its_own_errors() -> None:
     results: dict[int, list[str]] = {}
     meet = threading.Barrier(4)
 

@@ -276,7 +276,7 @@ def test_a_known_range_is_not_checked() -> None:
         assert y.shape == (N,)
 
 
-def test_what_is_written_between_is_seen_in_order() -> None:
+def test_writes_and_reads_keep_their_order() -> None:
     x, i = numpy.arange(1_000.0), RANDOM.integers(0, 1_000, N)
     ours, index = np.array(x) + 0, np.array(i)
     before = ours[index]
@@ -340,7 +340,7 @@ def test_updates_warn(name: str, value: int, message: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("name", ["maximum", "minimum", "add"])
 @pytest.mark.filterwarnings("error")
-def test_nan_is_no_condition(name: str) -> None:
+def test_nan_in_updates_does_not_warn(name: str) -> None:
     a, i = np.array([1.0, numpy.nan]), np.array(RANDOM.integers(0, 2, N))
     getattr(np, name).at(a, i, np.full(N, numpy.nan))
     assert numpy.isnan(a).all()

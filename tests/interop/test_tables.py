@@ -34,7 +34,7 @@ def array(*values, dtype=float):
         (RAISED, ("raised", "TypeError: no", "uses.py:1")),
     ],
 )
-def test_what_differs_is_seen(ours, numpys):
+def test_differences_are_detected(ours, numpys):
     assert difference(ours, numpys)
     assert not difference(numpys, numpys)
 

@@ -169,7 +169,7 @@ def test_parts(make: Callable[[], Any], parts: list[str]) -> None:
     assert all(part in core.gpu_text() for part in parts), core.gpu_text()
 
 
-def test_shapes_are_no_part_of_it() -> None:
+def test_kernels_do_not_depend_on_shapes() -> None:
     texts = set()
     for shape in [(3, 4), (5, 7), (100, 2)]:
         x = owned(numpy.ones(shape, "f4"))

@@ -607,7 +607,7 @@ def test_few_pipelines_are_kept(limit: int) -> None:
 # -- Lifetimes -------------------------------------------------------------------------
 
 
-def test_threads_whose_arrays_are_dropped_at_once() -> None:
+def test_threads_that_drop_their_arrays_immediately() -> None:
     made = kernel(
         "uint i = thread_position_in_grid.x; out[i] = x[i] * s + y[i];", x="xsy"
     )
@@ -656,7 +656,7 @@ def test_steps_of_many_sequences() -> None:
     numpy.testing.assert_array_equal(state, expected)
 
 
-def test_outputs_that_nobody_reads() -> None:
+def test_unused_outputs() -> None:
     made = kernel(DOUBLE)
     for n in range(100, 400):
         launch(made, [np.ones(n, "f4")])
@@ -822,14 +822,14 @@ def call(made: Any, **changed: Any) -> Any:
         ({"output_shapes": [(-1,)]}, "negative"),
     ],
 )
-def test_what_does_not_fit(changed: dict[str, Any], words: str) -> None:
+def test_wrong_arguments_raise(changed: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call(kernel(DOUBLE), **changed)
     assert call(kernel(DOUBLE))[0].tolist() == [2] * 10
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
-def test_dtypes_that_metal_has_not(dtype: str) -> None:
+def test_unsupported_dtypes_raise(dtype: str) -> None:
     words = f"{dtype} is not available on device 'metal'"
     with pytest.raises(TypeError, match=words):
         call(kernel(DOUBLE), inputs=[np.ones(10, dtype)])
@@ -840,7 +840,7 @@ def test_dtypes_that_metal_has_not(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("x", [["a"], [None], numpy.zeros(10, "M8[s]"), [1.5]])
-def test_inputs_that_are_no_numbers_of_metals(x: Any) -> None:
+def test_inputs_that_are_not_numbers_raise(x: Any) -> None:
     with pytest.raises(TypeError, match="is not available on device 'metal'"):
         call(kernel(DOUBLE), inputs=[x])
 

@@ -97,7 +97,7 @@ def test_a_command_buffer_fails(code: int) -> None:
     works()
 
 
-def test_reading_raises_what_failed() -> None:
+def test_reading_raises_the_error_of_the_device() -> None:
     assert HOST
     for read in (lambda x: x.tolist(), lambda x: float(x[3]), bytes, repr):
         x = np.ones(N, "f4") + 1
@@ -107,7 +107,7 @@ def test_reading_raises_what_failed() -> None:
         works()
 
 
-def test_what_was_never_written_says_so() -> None:
+def test_results_that_were_never_written_raise() -> None:
     assert HOST
     x = np.arange(N, dtype="f4")
     np.synchronize()
@@ -118,7 +118,7 @@ def test_what_was_never_written_says_so() -> None:
             never_written.tolist()
 
 
-def test_numpy_does_not_see_what_was_never_written() -> None:
+def test_numpy_does_not_see_unwritten_results() -> None:
     assert HOST
     x = np.ones(N, "f4") + 1
     HOST.configure(fail_next_command_buffer=PAGE_FAULT)
@@ -129,7 +129,9 @@ def test_numpy_does_not_see_what_was_never_written() -> None:
 @pytest.mark.parametrize(
     "use", [launch, lambda x: x.reshape(40, -1) @ x.reshape(-1, 40)]
 )
-def test_a_kernel_is_given_what_was_never_written(use: Callable[[Any], Any]) -> None:
+def test_passing_an_unwritten_result_to_a_kernel_raises(
+    use: Callable[[Any], Any],
+) -> None:
     assert HOST
     x = np.ones(N, "f4")
     np.synchronize()
@@ -214,7 +216,9 @@ def test_a_device_that_is_lost() -> None:
 
 
 @pytest.mark.parametrize("fault", ["fail_next_library", "fail_next_pipeline"])
-def test_the_processor_takes_what_does_not_compile(fault: str) -> None:
+def test_operations_whose_kernel_does_not_compile_run_on_the_processor(
+    fault: str,
+) -> None:
     assert HOST
     x = np.arange(N, dtype="f4")
     np.synchronize()

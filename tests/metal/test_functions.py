@@ -62,7 +62,7 @@ def outcome(call: Any) -> Any:
 
 
 @pytest.mark.parametrize("axis", [None, 5, 1.5])
-def test_what_numpy_says_of_axes(axis: Any) -> None:
+def test_axis_errors_are_numpys(axis: Any) -> None:
     x = integers("int32", 3, 4)
     expected = outcome(lambda: numpy.sort(x, axis))
     assert outcome(lambda: mxnp.sort(mxnp.array(x), axis)) == expected
@@ -164,7 +164,7 @@ def test_masks_of_more_axes() -> None:
 
 
 @pytest.mark.parametrize("size", [2999, 3001])
-def test_what_numpy_says_of_masks(size: int) -> None:
+def test_mask_errors_are_numpys(size: int) -> None:
     x, (theirs, mask) = integers("int32", 3000), masked(size, 0.5)
     expected = outcome(lambda: x[theirs])
     assert expected[0] is IndexError
@@ -181,7 +181,7 @@ def test_a_mask_that_fails_is_not_used() -> None:
     numpy.testing.assert_array_equal(x[x > 2995], numpy.arange(2996, 3000, dtype="f4"))
 
 
-def test_what_is_selected_elsewhere() -> None:
+def test_selections_on_the_processor() -> None:
     x, (theirs, mask) = integers("float64", 3000), masked(3000, 0.5)
     ours, count = launches(lambda: mxnp.array(x)[mask])
     assert count == 1  # the mask alone
@@ -231,7 +231,7 @@ def test_a_product_of_recorded_matrices() -> None:
 
 
 @pytest.mark.parametrize("other", [(89, 33), (90,), ()])
-def test_what_numpy_says_of_shapes(other: tuple[int, ...]) -> None:
+def test_shape_errors_are_numpys(other: tuple[int, ...]) -> None:
     a, b = integers("float32", 70, 90), numpy.ones(other, "f4")
     expected = outcome(lambda: a @ b)
     assert outcome(lambda: mxnp.array(a) @ mxnp.array(b)) == expected

@@ -614,7 +614,7 @@ def test_bits_of_one_dtype_as_another() -> None:
     )
 
 
-def test_warnings_are_told_from_results() -> None:
+def test_warnings_are_derived_from_results() -> None:
     x = mxnp.array(numpy.array([1.0, 0.0], "f4"))
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
         numpy.asarray(1 / x)
@@ -644,7 +644,7 @@ def test_comparisons_of_bfloat16_with_nan(name: str) -> None:
         assert texts[0] == texts[1], (a, b)
 
 
-def test_a_check_that_fails_stops_what_comes_after() -> None:
+def test_a_failed_check_stops_later_operations() -> None:
     kept, n = mxnp.zeros(100, "f4"), mxnp.arange(200)
     mxnp.synchronize()
     index = n + 0  # it is not known yet that some are out of bounds

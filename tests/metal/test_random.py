@@ -84,7 +84,7 @@ def test_draws(draw: str, size: Any) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 4000])
-def test_raw_words(n: int) -> None:
+def test_raw_integers(n: int) -> None:
     Pair().check_raw(n, kernels=1)
     Pair().check_raw((n, 2), kernels=1)
 
@@ -198,7 +198,7 @@ def test_errors_are_numpys(name: str, args: Any, keywords: dict[str, Any]) -> No
     pair.check_state()
 
 
-def test_what_is_drawn_joins_what_is_recorded() -> None:
+def test_draws_join_recorded_operations() -> None:
     pair = Pair()
     ours = pair.ours.random(3000, "f4")
     ours = mxnp.sqrt(ours * 2 + 1)

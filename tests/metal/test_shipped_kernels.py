@@ -402,7 +402,7 @@ class TestRandom:
     @pytest.mark.parametrize(
         "word", [0, 1 << 10, 1 << 11, 3 << 11, 1 << 62, 1 << 63, M, M >> 1, M - 2**11]
     )
-    def test_doubles_of_words(self, device, word):
+    def test_doubles_from_integers(self, device, word):
         given = kernels.DOUBLES, KEYS[0], COUNTERS[0]
         got = self.fill(device, "uint64", 2, *given, [word]).view("f8")[0]
         assert got == (word >> 11) * 2.0**-53
@@ -427,7 +427,7 @@ class TestRandom:
 
     @pytest.mark.parametrize("n_left", [1, 2, 4, 9])
     @pytest.mark.parametrize("n", [10, 3000])
-    def test_what_is_left_comes_first(self, device, n_left, n):
+    def test_leftover_integers_come_first(self, device, n_left, n):
         left, given = [M - i for i in range(n_left)], (KEYS[1], COUNTERS[3])
         got = self.fill(device, "uint64", n, kernels.RAW, *given, left)
         expected = self.philox(*given).random_raw(n - n_left)
@@ -530,7 +530,7 @@ class TestRaces:
         TestSelect().test_positions(device, 5000, 0.5)
         TestSelect().test_items(device, "int16", 500)
         TestUpdates().test_operations(device, "int64", "add", 300, 20)
-        TestRandom().test_what_is_left_comes_first(device, 9, 3000)
+        TestRandom().test_leftover_integers_come_first(device, 9, 3000)
         TestMatmul().test_shapes(device, "float32", (33, 40, 35), 2)
 
 

@@ -187,7 +187,7 @@ def test_attributes(compiled, x):
         taker.value = "other"
 
 
-def test_what_goes_in_and_comes_back_is_the_same(compiled, x):
+def test_arrays_are_the_same_after_a_round_trip(compiled, x):
     assert compiled.same(x) is x
     plain = numpy.ones(3)
     assert compiled.same(plain) is plain
@@ -234,7 +234,7 @@ def test_functions_look_as_before(compiled):
     assert not hasattr(compiled.Taker.one, "__module__")
 
 
-def test_what_a_module_imported_is_left_alone(compiled):
+def test_imported_names_of_a_module_are_unchanged(compiled):
     assert compiled.sqrt is math.sqrt
     with pytest.raises(TypeError):
         math.sqrt([np.ones(3)])
@@ -246,7 +246,7 @@ def test_errors_pass(compiled, x):
         compiled.many(x, "text")
 
 
-def test_an_index_error_of_what_is_recorded_comes_first(compiled):
+def test_index_errors_of_recorded_operations_are_raised_first(compiled):
     indices = np.arange(20_000) + 1
     with pytest.raises(IndexError, match="out of bounds"):
         compiled.one(np.ones(20_000)[indices])
@@ -348,7 +348,7 @@ class TestClassesThatReturnArrays:
         assert numpy.add.reduce(Holder(x)) == x.sum()
         assert math.isclose(numpy.linalg.norm(Holder(x)), numpy.linalg.norm(x))
 
-    def test_what_derives_from_one(self, x):
+    def test_subclasses_are_converted(self, x):
         class Derived(Holder):
             pass
 

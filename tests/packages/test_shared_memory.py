@@ -415,7 +415,7 @@ def test_a_tracer_may_write() -> None:
     assert y[0] == 200
 
 
-def test_an_error_runs_what_waits() -> None:
+def test_an_error_runs_waiting_operations() -> None:
     a, _ = shared()
     out = mxnp.zeros(SIZE)
     outside = numpy.asarray(out)

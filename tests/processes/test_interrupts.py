@@ -133,7 +133,7 @@ def test_errors_come_out_of_exports(
         assert numpy.isinf(numpy.asarray(y)).all()
 
 
-def test_an_error_that_was_told_does_not_come_again() -> None:
+def test_a_raised_error_is_not_raised_again() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         y = 1 / (mxnp.zeros(N) + 0)

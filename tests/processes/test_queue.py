@@ -138,7 +138,7 @@ def test_interrupted_work_warns_once() -> None:
     ]
 
 
-def test_interrupt_before_the_warnings_of_what_has_run() -> None:
+def test_interrupt_before_the_warnings_are_issued() -> None:
     program = """
         import time, warnings
 
@@ -257,7 +257,7 @@ def test_fork_after_an_interrupt() -> None:
 
 
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
-def test_what_is_recorded_runs_on_both_sides_of_a_fork() -> None:
+def test_recorded_operations_run_on_both_sides_of_a_fork() -> None:
     program = """
         import os
         import mxnp as np
@@ -598,7 +598,7 @@ def test_exit_beside_a_daemon_thread_with_work_recorded() -> None:
     assert run(program) == "divide by zero encountered in divide"
 
 
-def test_what_is_due_at_exit_is_told() -> None:
+def test_warnings_are_issued_at_exit() -> None:
     program = """
         import warnings
         import mxnp as np

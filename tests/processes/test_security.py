@@ -147,7 +147,7 @@ class Tags(HTMLParser):
 
 
 @pytest.mark.slow
-def test_what_is_the_programs_is_escaped_everywhere(tmp_path):
+def test_text_of_the_program_is_escaped_everywhere(tmp_path):
     """In the source, names of files and functions, reasons and titles; on pages and in notebooks."""
     name = EVIL.replace("/", "") + ".py"  # a name has no slash
     (tmp_path / name).write_text(

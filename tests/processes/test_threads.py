@@ -377,7 +377,7 @@ def test_the_state_is_that_of_the_recording(divide: str) -> None:
 # -- Warnings --------------------------------------------------------------------------
 
 
-def test_warnings_of_all_threads_are_told_once() -> None:
+def test_warnings_of_all_threads_are_issued_once() -> None:
     """Filters are the process's; each operation warns once, with its line."""
 
     def work(number: int) -> None:

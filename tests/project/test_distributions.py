@@ -61,20 +61,20 @@ def test_packages_as_they_should_be(find_faults):
 
 
 @pytest.mark.parametrize("file", ["mxnp/py.typed", "mxnp/__init__.pyi"])
-def test_what_is_missing_is_named(find_faults, file):
+def test_missing_files_are_reported(find_faults, file):
     assert find_faults(without=[file]) == [
         f"s.tar.gz: missing: {file}",
         f"w.whl: missing: {file}",
     ]
 
 
-def test_what_is_unwanted_is_named(find_faults):
+def test_unwanted_files_are_reported(find_faults):
     assert find_faults(beside=["tests/more.py"]) == [
         "s.tar.gz: unwanted: tests/more.py",
         "w.whl: unwanted: tests/more.py",
     ]
 
 
-def test_another_version_is_named(find_faults, contents):
+def test_wrong_versions_are_reported(find_faults, contents):
     line = f"its metadata has not 'Version: {contents.version_of_build()}'"
     assert find_faults(about="Version: 99\n") == [f"s.tar.gz: {line}", f"w.whl: {line}"]

@@ -48,7 +48,7 @@ with_code = pytest.mark.parametrize(
 
 
 @each_page
-def test_blocks_say_what_they_are(page):
+def test_blocks_name_their_language(page):
     for block in code_blocks.blocks(page):
         assert block.word in code_blocks.WORDS, f"{page}:{block.line}"
         if block.word in ("text", "metal"):
@@ -164,7 +164,7 @@ def test_every_name_of_ours_has_its_page(name):
     )
 
 
-def test_the_reference_names_what_is_there():
+def test_the_reference_names_existing_objects():
     for name in re.findall(r"auto(?:function|class):: ([\w.]+)", reference()):
         module, _, member = name.rpartition(".")
         while module not in sys.modules:
@@ -201,7 +201,7 @@ def test_rows_are_recorded_as_themselves(found):
         assert any(each.operations for each in by_dtype.values()), name
 
 
-def test_what_has_no_loop_for_the_queue_is_not_recorded(found):
+def test_ufuncs_without_a_loop_are_not_recorded(found):
     without = {
         (name, dtype)
         for name, by_dtype in found.ufuncs.items()
@@ -216,7 +216,7 @@ def test_what_has_no_loop_for_the_queue_is_not_recorded(found):
 
 
 @pytest.mark.parametrize("part", ["functions", "methods"])
-def test_what_is_no_function_of_the_device_alone_is_ours(found, part):
+def test_functions_outside_the_device_are_recorded(found, part):
     for name, each in getattr(found, part).items():
         of_metal = name in ("argsort", "dot", "matmul", "sort")
         assert bool(each.operations or each.is_at_once) != of_metal, name

@@ -75,7 +75,7 @@ def test_memory_is_flat(example):
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_without_matplotlib_it_says_what_to_install(example, tmp_path):
+def test_missing_matplotlib_is_an_error_with_advice(example, tmp_path):
     program = f"""
 import runpy, sys
 sys.modules["matplotlib"] = None  # the import fails as if it were not there
@@ -106,7 +106,7 @@ def test_every_kernel_is_tested():
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernel_is_right_or_says_what_it_needs(kernel):
+def test_kernel_is_right_or_names_its_requirement(kernel):
     path = FOLDER / "kernels" / f"{kernel}.py"
     done = subprocess.run(
         [sys.executable, str(path), *KERNELS[kernel]],

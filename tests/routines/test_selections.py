@@ -122,7 +122,7 @@ def test_expressions(expression: str) -> None:
     assert found[0] == found[1]
 
 
-def test_what_was_recorded_before_and_after() -> None:
+def test_selections_among_recorded_operations() -> None:
     x = mxnp.array(numbers(40_000, "d"))
     expected = numbers(40_000, "d")
     x += 1

@@ -77,7 +77,7 @@ def test_every_suite_is_tested():
 @pytest.mark.needs("matplotlib")
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", suites.NAMES)
-def test_run_writes_what_it_found(suite, tmp_path):
+def test_run_writes_its_results(suite, tmp_path):
     from matplotlib import pyplot
 
     sizes = SIZES[suite]
@@ -214,7 +214,9 @@ def test_a_page_is_drawn(tmp_path):
         (["scatter", "--plot", "x.png"], "no case of"),
     ],
 )
-def test_what_a_page_does_not_tell_is_refused(args, complaint, tmp_path, capsys):
+def test_options_that_need_more_than_a_page_are_refused(
+    args, complaint, tmp_path, capsys
+):
     path = tmp_path / "page.md"
     run = bench(
         "chains", "-k", "0.5", "--quick", "--sizes", "5", *OURS, "--markdown", path
@@ -235,7 +237,7 @@ def test_other_pages_are_refused(tmp_path, capsys):
     assert "is not a page of mxnp.bench" in capsys.readouterr().err
 
 
-def test_time_budget_leaves_out_what_it_has_no_time_for(tmp_path):
+def test_cases_beyond_the_time_budget_are_skipped(tmp_path):
     out = tmp_path / "out.json"
     done = bench("overhead", "--quick", *OURS, "--time-budget", "1e-9", "--json", out)
     assert done.returncode == 0, done.stderr
@@ -292,7 +294,7 @@ def test_other_json_is_refused(tmp_path, capsys):
         ),
     ],
 )
-def test_without_a_package_it_says_what_to_install(
+def test_missing_packages_are_errors_with_advice(
     absent, args, complaint, monkeypatch, capsys
 ):
     monkeypatch.setitem(sys.modules, absent, None)  # as if it were not there
@@ -431,7 +433,7 @@ def test_inputs_are_not_written_to(started):
                 assert numpy.array_equal(inputs[key], value), case.label
 
 
-def test_suites_are_what_they_promise():
+def test_suites_have_the_documented_cases():
     assert len(suites.load("overhead").cases([1])) >= 60
     assert len(suites.load("row_loops").cases([10])) >= 12
     chains = suites.load("chains").cases([10])
@@ -512,7 +514,7 @@ def test_a_sample_that_is_always_preempted_counts(monkeypatch):
     assert timing.samples == timing.preempted == clock.MIN_ROUNDS
 
 
-def test_what_takes_long_is_timed_once():
+def test_slow_cases_are_timed_once():
     calls = []
 
     def slow(count):
@@ -574,7 +576,7 @@ def test_sampler_repeats_the_statement():
 # -- What is said about the figures ---------------------------------------------------
 
 
-def test_slower_is_said_first(tmp_path, capsys):
+def test_slower_cases_are_listed_first(tmp_path, capsys):
     def timing(median, base=1.0):
         return clock.Timing(
             median, 0.9 * median, 1.1 * median, base / median, 5, 1, 0.0, 0

@@ -86,7 +86,7 @@ def test_a_line_switches_on_and_off(shell):
     assert shell.user_ns["np"] is numpy
 
 
-def test_wrong_words(shell, capsys):
+def test_wrong_arguments(shell, capsys):
     shell.run_cell("%mxnp nonsense")
     assert "invalid choice: 'nonsense'" in capsys.readouterr().err
 

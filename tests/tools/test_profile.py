@@ -307,7 +307,7 @@ def test_functions_are_named_as_programs_name_them(measured):
     assert row(profile, 2, "linalg.svd").elements == 16
 
 
-def test_views_and_attributes_are_no_work(measured):
+def test_views_and_attributes_are_not_counted(measured):
     profile, _ = measured(
         """
         a = np.ones((4, 6))
@@ -469,7 +469,7 @@ def test_waits_of_warnings(measured):
 # -- Blocks -----------------------------------------------------------------------------
 
 
-def test_blocks_in_each_other_count_what_is_in_them():
+def test_nested_blocks_count_their_own_operations():
     x = mxnp.arange(float(N))
     with mxnp.profile() as outer:
         a = x + 1
@@ -514,7 +514,7 @@ def test_nothing_is_counted_outside():
     assert profile.rows == []
 
 
-def test_an_exception_passes_and_what_was_done_is_counted():
+def test_operations_before_an_exception_are_counted():
     profile = mxnp.profile()
     with pytest.raises(ZeroDivisionError):
         _fail(profile)

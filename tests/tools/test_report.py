@@ -102,7 +102,7 @@ def test_tables(folder):
 
 
 @pytest.mark.slow
-def test_without_rich_it_says_so_before_the_program_runs(folder):
+def test_missing_rich_is_reported_before_the_program_runs(folder):
     hidden = folder / "without"
     hidden.mkdir()
     block = "import sys\nsys.modules['rich'] = None\n"
@@ -470,7 +470,7 @@ def test_the_page(folder):
 
 
 @pytest.mark.slow
-def test_the_page_escapes_what_is_the_programs(folder):
+def test_the_page_escapes_text_of_the_program(folder):
     evil = "<script>alert('x')</script>&\""
     program = write(
         folder,

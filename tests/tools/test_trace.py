@@ -115,7 +115,7 @@ def test_events_are_bounded_and_dropped_events_are_counted():
     assert _trace.trace(report)["otherData"] == {"dropped": 41}
 
 
-def test_without_asking_there_are_no_events():
+def test_events_are_off_by_default():
     with mxnp.profile() as profile:
         mxnp.arange(3) + 1
     assert profile.report.events == []

@@ -524,7 +524,7 @@ def test_an_index_out_of_bounds_that_is_computed() -> None:
     assert checks.failure is None
 
 
-def test_fast_mode_gives_up_what_it_says() -> None:
+def test_fast_mode_gives_up_its_documented_guarantees() -> None:
     x = mxnp.arange(LARGE, dtype=float)
     with mxnp.mode("fast"), mxnp.verify() as checks:
         x.sum()
@@ -562,7 +562,7 @@ def slots() -> list[Any]:
     ]
 
 
-def test_nothing_is_left_when_nobody_watches() -> None:
+def test_hooks_are_removed_with_the_last_watcher() -> None:
     before = slots()
     with mxnp.verify():
         assert slots() != before

@@ -101,7 +101,7 @@ class TestFaults:
         driver.library.driver_release(handle)
 
     @pytest.mark.parametrize("workers", [1, 4])
-    def test_hang_and_what_comes_next(self, driver, expect, workers):
+    def test_kernels_run_after_a_hang(self, driver, expect, workers):
         driver.configure(workers=workers)
         assert driver.pipeline("forever")
         assert driver.pipeline("add_one")

@@ -54,7 +54,7 @@ def files(cache) -> tuple[Path, Path]:
     return five, seven
 
 
-def test_kept_libraries_of_one_process_are_told_apart(cache, files):
+def test_cached_libraries_of_one_process_are_distinguished(cache, files):
     before = [path.stat().st_ino for path in files]
     run(cache, 5, 7)
     assert [path.stat().st_ino for path in files] == before  # none is compiled again
@@ -113,7 +113,7 @@ def open_to_others(five, seven):
 @pytest.mark.parametrize(
     "damage", [cut, empty, change, lengthen, replace, link, open_to_others]
 )
-def test_a_file_that_is_not_what_was_kept_is_compiled_again(cache, files, damage):
+def test_a_changed_cache_file_is_compiled_again(cache, files, damage):
     five, seven = files
     sound = seven.read_bytes()
     damage(five, seven)

@@ -111,7 +111,7 @@ def test_other_atomics(build):
     assert (flag[0], old[0]) == (1, 0)
 
 
-def test_an_atomic_access_is_no_plain_one(build):
+def test_atomic_accesses_are_not_races(build):
     text = HEAD + (
         "kernel void k(device atomic_int *a [[buffer(0)]], device int *b [[buffer(1)]])"
         f" {{ atomic_store_explicit(a, atomic_load_explicit(a, {RELAXED}) + b[0], {RELAXED}); }}"

@@ -71,7 +71,7 @@ def test_command_needs_two_names():
     assert run_compiler("a.metal").returncode == 2
 
 
-def test_command_says_that_a_file_is_missing(tmp_path):
+def test_missing_files_are_reported(tmp_path):
     result = run_compiler(tmp_path / "none.metal", tmp_path / "a.so")
     assert result.returncode == 1
     assert "none.metal" in result.stderr

@@ -41,7 +41,7 @@ def test_fast_math_knows_no_nan(fast_math, expected, build):
     assert out.tolist() == expected
 
 
-def test_attributes_give_what_they_say(build):
+def test_values_of_attributes(build):
     text = HEAD + (
         "kernel void k(device uint *out [[buffer(0)]], constant uint &n [[buffer(1)]],"
         " threadgroup uint *t [[threadgroup(0)]],"

@@ -50,7 +50,7 @@ class TestLibraries:
             assert out.array[0] == (1 if is_fast else 2)
         assert driver.compile(KERNELS)
 
-    def test_processes_compile_one_source_at_once(self, driver, tmp_path):
+    def test_processes_compile_one_source_concurrently(self, driver, tmp_path):
         source = "#include <metal_stdlib>\nkernel void f(device float* a [[buffer(0)]]) { a[0] = 5.0f; }"
         script = f"""{start()}
 assert driver.compile({source!r}), driver.error

@@ -198,7 +198,7 @@ class TestValidation:
         driver.library.driver_release(handle)
         assert driver.library.driver_deallocations() == before + 1
 
-    def test_command_buffers_that_nobody_commits(self, driver, expect):
+    def test_uncommitted_command_buffers(self, driver, expect):
         buffers = [driver.command_buffer() for _ in range(64)]
         buffers.append(driver.command_buffer())
         expect("all 64 that the queue may have are not committed")

@@ -82,7 +82,7 @@ def test_arrays_stay_of_the_namespace(size):
     assert xp.linalg.svd(x[:, :2]).U.base is None
 
 
-def test_what_is_computed_with_numpys_names_is_numpys():
+def test_results_of_numpys_functions_are_numpys():
     a, x = np.array(A), xp.asarray(A)
     for each in (np.sum(a), a[0], a.sum(), np.sum(x), np.sqrt(x[1]), np.array(x)[0]):
         assert isinstance(each, numpy.generic)
@@ -255,7 +255,7 @@ def test_tests_of_packages(package, file, selection):
 
 
 @pytest.mark.parametrize("kind", ["m8[D]", "M8[D]", "U5", "S5", "O"])
-def test_what_the_standard_lacks_stays_numpys(kind):
+def test_dtypes_outside_the_standard_behave_as_in_numpy(kind):
     a = np.array([3, 1, 2]).astype(kind)
     for made in (xp.astype(a, a.dtype), xp.asarray(a), xp.concat([a, a]), xp.flip(a)):
         assert not made._is_standard
