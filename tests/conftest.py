@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import METAL
+from support.lanes import ON_GPU
 from support.tolerances import near
 
 import mxnp
@@ -70,7 +70,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         any_nan=item.get_closest_marker("any_nan") is not None,
         any_last_bit=item.get_closest_marker("any_last_bit") is not None
         and os.environ.get("MXNP_THRESHOLD") == "0",
-        metal=METAL,
+        on_gpu=ON_GPU,
     )
 
     @functools.wraps(body)
@@ -103,7 +103,7 @@ class Allowed:
 
     any_nan: bool = False  # the bits of NaN
     any_last_bit: bool = False  # the last bit of numbers
-    metal: bool = False  # what a Metal device does with floats of 32 bits and less
+    on_gpu: bool = False  # what a GPU does with floats of 32 bits and less
 
 
 NOTHING = Allowed()
@@ -145,7 +145,7 @@ def assert_same(
         same = repr(ours) == repr(numpys) or _equal(ours, numpys)
         if not same and allowed.any_last_bit:
             same = isinstance(numpys, float | complex) and _are_close(ours, numpys)
-        if not same and allowed.metal and isinstance(numpys, numpy.inexact):
+        if not same and allowed.on_gpu and isinstance(numpys, numpy.inexact):
             same = bool(near(ours, numpys).all())
         assert same, f"{where} is {ours!r}, not {numpys!r}"
 
@@ -167,7 +167,7 @@ def assert_same_array(
             same = _without_nan(ours) == _without_nan(numpys)
         if not same and allowed.any_last_bit and numpys.dtype.kind in "fc":
             same = _are_close(ours, numpys)
-        if not same and allowed.metal:
+        if not same and allowed.on_gpu:
             same = bool(near(ours, numpys).all())
     elif numpys.dtype.hasobject:
         assert_same(ours.tolist(), numpys.tolist(), where)

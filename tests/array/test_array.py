@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import METAL
+from support.lanes import ON_GPU
 
 import mxnp
 
@@ -520,7 +520,7 @@ def test_promotion(xp: Library, x1: str) -> Any:
 
 ATTRIBUTES = ["shape", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T",
               "real", "imag", "mT"]  # fmt: skip
-if not METAL:
+if not ON_GPU:
     ATTRIBUTES.append("device")
 FLAGS = ["C", "F", "W", "A", "X", "FNC", "FORC", "BEHAVED", "CARRAY", "FARRAY",
          "C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE", "ALIGNED", "OWNDATA",

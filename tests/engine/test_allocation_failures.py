@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import METAL
+from support.lanes import ON_GPU
 from support.metal import HOST
 
 import mxnp
@@ -295,7 +295,7 @@ def heap_size() -> int:
 
     The Metal emulator keeps what is dead for a while, so what lives is counted there.
     """
-    if METAL and HOST:
+    if ON_GPU and HOST:
         return 64 * HOST.live_objects
     try:
         read_info = ctypes.CDLL(None).mallinfo2

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import METAL
+from support.lanes import ON_GPU
 from support.tolerances import NUMPYS, near
 
 import mxnp
@@ -88,7 +88,7 @@ def numbers(dtype: str, n: int, seed: int, small: bool = False) -> numpy.ndarray
     limits = numpy.finfo(dtype)
     found = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)
     special = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1, -1, 0.5, 2, -2, 3]
-    if not METAL:  # steps on the way would be subnormal, or overflow sooner
+    if not ON_GPU:  # steps on the way would be subnormal, or overflow sooner
         special += [limits.max, -limits.max, limits.tiny, limits.smallest_subnormal]
     chosen = rng.random(n) < 0.15
     found[chosen] = rng.choice(special, chosen.sum())
@@ -720,7 +720,7 @@ def test_out(name: str, dtype: str, target: str, xp: Library) -> Any:
     results.append(outcome(ufunc, *a, out, casting="unsafe"))
     results.append(outcome(ufunc, *a, out=(out,), casting="no"))
     is_wider = dtype == "complex64" and target in ("f8", "D")
-    return narrowed(results) if METAL and is_wider else results
+    return narrowed(results) if ON_GPU and is_wider else results
 
 
 @pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "signbit"])

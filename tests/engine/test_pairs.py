@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import METAL, needs_fusion
+from support.lanes import ON_GPU, needs_fusion
 from support.tolerances import near
 
 import mxnp
@@ -27,7 +27,7 @@ SECONDS = [
 def numbers(dtype: str, seed: int) -> numpy.ndarray[Any, Any]:
     """Give numbers of all sizes, zeros of both signs and infinities, but no NaN."""
     chance = numpy.random.default_rng(seed)
-    most = 8 if METAL else 30  # a Metal device has no subnormal numbers
+    most = 8 if ON_GPU else 30  # a Metal device has no subnormal numbers
     x = chance.standard_normal(SIZE) * 10.0 ** chance.integers(-most, most, SIZE)
     x[chance.integers(0, SIZE, 200)] = 0.0
     x[chance.integers(0, SIZE, 200)] = -0.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import METAL, needs_fusion
+from support.lanes import ON_GPU, needs_fusion
 
 import mxnp as np
 from mxnp import _bridge
@@ -205,7 +205,7 @@ def test_updates_in_order(shape: Any, dtype: str, name: str, threads: int) -> No
     a = numbers(shape, dtype)
     ours = np.array(a)
     # A device's threads update floats in any order.
-    device = "cpu" if METAL and dtype in INEXACT else np.get_device()
+    device = "cpu" if ON_GPU and dtype in INEXACT else np.get_device()
     with np.device(device), numpy.errstate(all="ignore"):
         try:
             if name == "set":

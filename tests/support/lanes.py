@@ -6,6 +6,8 @@ import os
 
 import pytest
 
-METAL = os.environ.get("MXNP_DEVICE") == "metal"
+from mxnp._engine.devices import GPU
+
+ON_GPU = os.environ.get("MXNP_DEVICE") == GPU
 FUSES = os.environ.get("MXNP_FUSE") != "0"
 needs_fusion = pytest.mark.skipif(not FUSES, reason="nothing is fused")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
-from support.lanes import METAL
+from support.lanes import ON_GPU
 
 from mxnp._engine import core
 from mxnp._verify import tolerances
@@ -37,6 +37,6 @@ def finfo(dtype: Any) -> Any:
 
 def near(ours: numpy.ndarray, numpys: numpy.ndarray) -> numpy.ndarray:
     """Tell of each number whether it is near enough to NumPy's, if it came from Metal."""
-    if not METAL:
+    if not ON_GPU:
         return numpy.zeros(numpy.shape(numpys), bool)
     return tolerances.near(ours, numpys)

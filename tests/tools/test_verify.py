@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import METAL
+from support.lanes import ON_GPU
 from support.metal import needs_metal
 from support.paths import ROOT
 
@@ -311,7 +311,7 @@ def test_verified_calls_do_the_same(text: str, threshold: int) -> None:
     with mxnp.verify() as checks:
         verified = call(text, mxnp)
     # A cast and a sum are the processor's together, and alone the sum is the device's.
-    assert verified == plain or (METAL and text == 'x.astype("f4").sum()')
+    assert verified == plain or (ON_GPU and text == 'x.astype("f4").sum()')
     assert checks.verified >= 1  # the copy of x at least
     assert checks.failure is None
 
