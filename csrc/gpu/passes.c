@@ -337,7 +337,7 @@ void mx_passes_print_scan(struct mx_kernel *kernel, const struct mx_status_words
                   "        carry = mx_last(shared, sum, thread_index);\n    }\n",
                   result);
     if (words->of_steps[0])
-        mx_text_print(text, "    told0 = mx_met_sum(carry, mx_all(shared, mine_is_finite, "
+        mx_text_print(text, "    report0 = mx_met_sum(carry, mx_all(shared, mine_is_finite, "
                             "thread_index));\n");
     print_end(kernel, words);
 }
