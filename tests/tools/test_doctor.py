@@ -291,7 +291,7 @@ def test_loop_in_a_function_is_rewritten_if_memory_is_not_shared(tmp_path):
     )
 
 
-# A loop that gets an unconditional rewriting is that rewriting, whatever it is.
+# Whatever the loop, a rewrite without conditions has the same result.
 
 
 @st.composite
