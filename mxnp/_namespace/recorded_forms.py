@@ -55,12 +55,13 @@ def implements(
         ``numpy.ndarray.sum`` and ``numpy.ufunc.reduce``. A method's recorded form
         receives the object first.
     threshold_factor : int, optional
-        The recorded form receives calls from this many times the threshold on. Smaller
-        calls are faster in NumPy.
+        The multiple of the threshold from which a call is large. It applies to the size
+        rule "arrays". Smaller calls are faster in NumPy.
     size_rule : {"arrays", "shape", "range", "any"}, optional
         What the size of a call is: the size of the largest array among its arguments,
-        the size of the shape that is its first argument, or the length of a range. With
-        "any" the recorded form receives every call.
+        the size of the shape that is its first argument, or the length of a range. A
+        call with a lazy array is always large with "arrays", and every call is large
+        with "any".
     needs_gpu : bool, optional
         Whether there is a recorded form only on machines that have a GPU.
 
