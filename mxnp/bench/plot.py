@@ -124,11 +124,14 @@ def _draw_rows(cases: dict[str, list[Row]]) -> Any:
         "transform": axis.get_yaxis_transform(),
         "va": "center_baseline",
     }
-    largest = max(row.size for row in rows)
-    axis.text(1.02, len(order), size_text(largest), **right)
     for y, label in enumerate(order):
         axis.text(1.02, y, f"{at_largest[label]:#.2g}", **right)
+    sizes = {row.size for row in rows}
+    if len(sizes) > 1 and len(speeds) == len(rows):  # each case has its own size
+        _draw_dots(axis, [{0: at_largest[label]} for label in order])
+        return figure
     _draw_dots(axis, [speeds[label] for label in order])
+    axis.text(1.02, len(order), size_text(max(sizes)), **right)
     figure.legend(
         *axis.get_legend_handles_labels(),
         title="elements",

@@ -161,16 +161,20 @@ def mean_ratios(rows: Sequence[Row]) -> dict[str, float]:
     Returns
     -------
     dict
-        A mean for each number of elements, as `size_text` writes it, and ``"all"``.
-        Below 1, mxnp is faster. Without a timing of both it is empty.
+        The mean for each number of elements, as `size_text` writes it, and for
+        ``"all"``. If each case has a size of its own, only that for ``"all"``. Below 1,
+        mxnp is faster. Without a timing of both it is empty.
     """
     ratios: dict[str, list[float]] = {}
     for row in sorted(rows, key=lambda row: row.size):
         if ratio := row.ratio:
             ratios.setdefault(size_text(row.size), []).append(ratio)
+    if not ratios:
+        return {}
     whole = [ratio for each in ratios.values() for ratio in each]
+    has_sizes = len({row.label for row in rows}) < len(rows)
     means = {size: geometric_mean(each) for size, each in ratios.items()}
-    return means | {"all": geometric_mean(whole)} if whole else {}
+    return (means if has_sizes else {}) | {"all": geometric_mean(whole)}
 
 
 def rows_above(rows: Iterable[Row], limit: float) -> list[Row]:

@@ -623,6 +623,8 @@ def test_ratios_are_geometric_means_by_size():
         {"1": 1.0, "100": 4.0, "all": 4 ** (1 / 3)}
     )
     assert report.mean_ratios(rows[3:]) == {}
+    alone = [dataclasses.replace(rows[0], name="other"), rows[1]]
+    assert report.mean_ratios(alone) == pytest.approx({"all": 2**0.5})
     assert table.ratios_text(rows[3:]) == ""
     assert table.ratios_text(rows).endswith(
         "1: 1.000, 100: 4.000, all: 1.587; above 1 in 2 of 3 cases."
