@@ -17,7 +17,7 @@ import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
 from mxnp.bench import __main__ as command
-from mxnp.bench import clock, markdown, peers, report, suites, table
+from mxnp.bench import clock, markdown, peers, plot, report, suites, table
 from mxnp.bench.case import Case, difference, of_statement, uniform
 from mxnp.bench.measure import measure
 from mxnp.bench.page import read_page
@@ -611,19 +611,37 @@ def test_slower_cases_are_listed_first(tmp_path, capsys):
     assert made.busy == ""
 
 
-def test_ratios_are_geometric_means_by_size():
-    def row(size, *seconds):
-        made = report.Row.of(dataclasses.replace(a_case(), size=size))
-        for peer, median in zip(("numpy", "mxnp"), seconds, strict=False):
-            made.timings[peer] = clock.Timing(median, median, median, 1.0, 5, 1, 0.0, 0)
-        return made
+def row_of(size, *seconds, name="of a test"):
+    """Return the row of a case that took NumPy and mxnp some seconds."""
+    made = report.Row.of(dataclasses.replace(a_case(), name=name, size=size))
+    for peer, median in zip(("numpy", "mxnp"), seconds, strict=False):
+        made.timings[peer] = clock.Timing(median, median, median, 1.0, 5, 1, 0.0, 0)
+    return made
 
-    rows = [row(100, 1.0, 4.0), row(1, 1.0, 0.5), row(1, 1.0, 2.0), row(1, 1.0)]
+
+@pytest.mark.needs("matplotlib")
+@pytest.mark.parametrize(("other", "legends"), [("of a test", 1), ("other", 0)])
+def test_chart_has_a_legend_of_sizes_that_cases_share(other, legends):
+    from matplotlib import pyplot
+
+    rows = [row_of(100, 1.0, 4.0), row_of(1, 1.0, 0.5, name=other)]
+    cases = {}
+    for row in rows:
+        cases.setdefault(row.label, []).append(row)
+    figure = plot._draw_rows(cases)
+    assert len(figure.legends) == legends
+    assert [text.get_text() for text in figure.axes[0].texts].count("100") == legends
+    pyplot.close(figure)
+
+
+def test_ratios_are_geometric_means_by_size():
+    rows = [row_of(100, 1.0, 4.0), row_of(1, 1.0, 0.5), row_of(1, 1.0, 2.0)]
+    rows.append(row_of(1, 1.0))  # without a time of mxnp
     assert report.mean_ratios(rows) == pytest.approx(
         {"1": 1.0, "100": 4.0, "all": 4 ** (1 / 3)}
     )
     assert report.mean_ratios(rows[3:]) == {}
-    alone = [dataclasses.replace(rows[0], name="other"), rows[1]]
+    alone = [row_of(100, 1.0, 4.0, name="other"), rows[1]]
     assert report.mean_ratios(alone) == pytest.approx({"all": 2**0.5})
     assert table.ratios_text(rows[3:]) == ""
     assert table.ratios_text(rows).endswith(
