@@ -31,8 +31,8 @@ static bool is_passed_along(PyObject *a)
     return is_temporary;
 }
 
-/* Check whether an argument may be lent.  While an expression waits, its intermediate results
- * are computed from shared memory, and must not be needed once more. */
+/* Check whether an argument may be lent.  While an expression waits, only an intermediate
+ * result may be: it is computed from shared memory, so it must not be computed again later. */
 static bool may_elide(PyObject *callee, int argument)
 {
     return !expression_is_open() || caller_temporaries(callee) >> argument & 1;

@@ -93,7 +93,8 @@ static bool read_arrays(PyObject *arrays, int n, struct source *sources)
     return true;
 }
 
-/* Set the strides of an operand to the first and the last byte that belong to an array. */
+/* Set the strides of an operand to the numbers of bytes of an array before and behind its first
+ * element. */
 static void read_extent(struct mx_operand *operand, const PyArrayObject *np_array)
 {
     operand->strides[0] = 0;

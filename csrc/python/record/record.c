@@ -14,10 +14,8 @@
 #include "python/record/queue.h"
 #include "python/record/wrapper.h"
 
-#define BATCH_SIZE 256 /* operations after which the queue runs in any case */
-#define HELD_LIMIT                                                            \
-    (256 << 20) /* bytes that only the queue still needs, after which it runs \
-                 */
+#define BATCH_SIZE 256         /* operations after which the queue runs */
+#define HELD_LIMIT (256 << 20) /* bytes that only the queue needs, after which it runs */
 
 static Py_ssize_t held;
 static int64_t held_since; /* queue_done when the first of these arrays was freed */

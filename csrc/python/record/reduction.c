@@ -144,7 +144,7 @@ static PyObject *reduce(PyObject *module, PyObject *args)
     for (int i = 0; i < r.shape.ndim; i++)
         n *= r.axes >> i & 1 ? r.shape.dims[i] : 1;
     if (status > 0 && (n == 1 || source_is_value(&r.input) || stops_early(&r, op)))
-        status = 0; /* NumPy is as fast */
+        status = 0; /* NumPy is faster */
     if (status > 0) {
         axes_order(&r.input, 1, &r.shape, order);
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
