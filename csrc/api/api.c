@@ -153,4 +153,4 @@ EXPORTED int mx_thread_count(void) { return mx_thread_pool_size(); }
 
 EXPORTED void mx_set_thread_count(int count) { mx_thread_pool_set_size(count); }
 
-int mx_usable_thread_count(void) { return mx_cores_count(); }
+int mx_usable_thread_count(void) { return mx_cores_count(""); }

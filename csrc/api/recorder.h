@@ -15,7 +15,7 @@ struct mx_recorder {
     int (*buffer_allocate)(struct mx_buffer *buffer);
     struct mx_buffer *(*buffer_take_refused)(void);
     char *(*buffer_address)(struct mx_buffer *buffer);
-    struct mx_buffer *(*buffer_get)(const char *token);
+    struct mx_buffer *(*buffer_get)(const char *address);
 
     int (*append)(const struct mx_instruction *in, int64_t *sequence);
     int64_t (*recorded)(void);

@@ -30,7 +30,7 @@ RANGES = {"sin": (-10, 10), "cos": (-10, 10), "tan": (-10, 10), "arccosh": (1, 2
 CLOCK = r"""
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
-#include "loop.h"
+#include "ir/loop.h"
 
 double time_loop(const struct mx_loop *loop, char **args, intptr_t n,
                  const intptr_t *strides, int calls)
@@ -55,7 +55,7 @@ class Loop(ctypes.Structure):
 
 
 def compile_loops(folder: Path) -> ctypes.CDLL:
-    """Give the loops as the build makes them, with what times them."""
+    """Compile the loops as the build does, and the function that times them."""
     sets = {"base": []}
     if platform.machine() == "x86_64":
         sets |= {"v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4"]}
@@ -68,7 +68,9 @@ def compile_loops(folder: Path) -> ctypes.CDLL:
         flags += [f"-DMX_ISA={name}", "-ffp-contract=off", "-fno-math-errno"]
         subprocess.run([*common, *flags, "-c", source, "-o", target], check=True)
         objects.append(target)
-    nouns = "cpu/own_loops", "cpu/copies", "cpu/isa", "loop", "ops", "dtypes", "error"
+    kernels = "native_loops", "copies", "isa"
+    tables = "ir/loop", "ir/ops", "ir/dtypes", "base/error"
+    nouns = [*(f"cpu/kernels/{noun}" for noun in kernels), *tables]
     sources = [CSRC / f"{noun}.c" for noun in nouns]
     library = folder / "loops.so"
     command = [
@@ -87,7 +89,7 @@ def compile_loops(folder: Path) -> ctypes.CDLL:
 with tempfile.TemporaryDirectory() as name:
     library = compile_loops(Path(name))
 library.time_loop.restype = ctypes.c_double
-library.mx_own_loop.restype = ctypes.c_bool
+library.mx_native_loop.restype = ctypes.c_bool
 lib = mxnp._engine.core.lib
 ffi = mxnp._engine.core.ffi
 DTYPES = [
@@ -108,7 +110,7 @@ def loops(op: int, ufunc: numpy.ufunc, dtypes: tuple) -> list[Loop]:
     if library.mx_loop_read(ctypes.byref(theirs), fields, *count, numbers):
         return []
     rows = (ctypes.c_int * len(dtypes))(*(DTYPES.index(t.name) for t in dtypes))
-    owned = library.mx_own_loop(ctypes.byref(ours), op, rows)
+    owned = library.mx_native_loop(ctypes.byref(ours), op, rows)
     return [theirs, ours] if owned else [theirs]
 
 

@@ -7,6 +7,8 @@ import platform
 import re
 from pathlib import Path
 
+from mxnp._engine import core
+
 
 def describe() -> dict[str, str]:
     """
@@ -26,7 +28,7 @@ def describe() -> dict[str, str]:
     ]
     return {
         "processor": _processor(),
-        "cores": f"{_usable_cores()} usable, of {os.cpu_count()}",
+        "cores": f"{core.usable_threads()} usable, of {os.cpu_count()}",
         "memory": f"{total / 2**30:.0f} GiB" if total else "unknown",
         "system": platform.platform(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
@@ -47,12 +49,6 @@ def memory_available() -> int:
         return _memory_total() // 2
     found = re.search(r"^MemAvailable: *(\d+) kB", text, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _memory_total() -> int:

@@ -19,10 +19,10 @@ static inline struct mx_memory_info memory_info(void)
 
 /* -- Arrays ------------------------------------------------------------------------- */
 
-/* Owner of a buffer, which is shown its address; stays where it is. */
+/* The owner of a buffer, to which the buffer publishes its address.  It must not be moved. */
 struct array {
     struct mx_buffer *buffer;
-    char *data; /* a token until the buffer is placed */
+    char *data; /* a placeholder until the buffer is allocated */
 };
 
 static inline void array_init(struct array *array, size_t nbytes)

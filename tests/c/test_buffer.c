@@ -1,5 +1,5 @@
-/* test_buffer.c -- a buffer takes memory when it is placed, and gives it back to the pool with
- * its last count, from any thread. */
+/* test_buffer.c -- a buffer gets memory when it is allocated, and returns it to the pool with
+ * its last reference, from any thread. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -42,19 +42,19 @@ static void test_placed_once(void)
     mx_buffer_release(buffer);
 }
 
-/* From the token a buffer is found again, and so it is from the address later on. */
-static void test_tokens(void)
+/* A buffer is found by its placeholder address, and later by the address of its data. */
+static void test_addresses(void)
 {
     struct array arrays[100];
     for (int i = 0; i < 100; i++)
         array_init(&arrays[i], (size_t)i * 100);
     for (int i = 0; i < 100; i++) {
-        char *token = arrays[i].data;
+        char *address = arrays[i].data;
         struct mx_buffer *buffer = arrays[i].buffer;
-        CHECK((uintptr_t)token % mx_alloc_page_size() != 0);
-        CHECK(mx_buffer_address(buffer) == token && mx_buffer_get(token) == buffer);
+        CHECK((uintptr_t)address % mx_alloc_page_size() != 0);
+        CHECK(mx_buffer_address(buffer) == address && mx_buffer_get(address) == buffer);
         CHECK(mx_buffer_allocate(buffer) == MX_OK);
-        CHECK(arrays[i].data == buffer->data && arrays[i].data != token);
+        CHECK(arrays[i].data == buffer->data && arrays[i].data != address);
         CHECK(mx_buffer_address(buffer) == buffer->data);
         CHECK(mx_buffer_get(arrays[i].data) == buffer);
     }
@@ -102,7 +102,8 @@ static void *write_and_release(void *argument)
     return NULL;
 }
 
-/* What its owners wrote comes before the next use of the memory: the thread sanitizer sees. */
+/* The writes of all holders happen before the memory is used again, which the thread sanitizer
+ * checks. */
 static void test_last_count(void)
 {
     for (int round = 0; round < 50; round++) {
@@ -141,12 +142,12 @@ static void test_failure(void)
     CHECK(strcmp(mx_error_message(), "Unable to allocate 100 bytes") == 0);
 
     array_init(&array, 100 << 20);
-    char *token = array.data;
+    char *address = array.data;
     mx_alloc_refuse(0, 2); /* the pool tries twice */
     CHECK(mx_buffer_allocate(array.buffer) == MX_ERROR_MEMORY);
     mx_alloc_refuse(0, 0);
     CHECK(strcmp(mx_error_message(), "Unable to allocate 104857600 bytes") == 0);
-    CHECK(array.data == token && mx_buffer_get(token) == array.buffer);
+    CHECK(array.data == address && mx_buffer_get(address) == array.buffer);
     CHECK(mx_buffer_take_refused() == array.buffer && !mx_buffer_take_refused());
     mx_buffer_release(array.buffer);
     CHECK(memory_info().in_use == 0);
@@ -160,7 +161,7 @@ int main(void)
     test_counts();
     test_never_placed();
     test_placed_once();
-    test_tokens();
+    test_addresses();
     test_threads();
     test_last_count();
     test_failure();

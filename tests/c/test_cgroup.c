@@ -1,15 +1,16 @@
-/* test_cgroup.c -- limits are found in both versions, in the groups above too; no file and
- * strange files are no limit. */
+/* test_cgroup.c -- limits are found in both versions of control groups, also those of the
+ * groups above.  Missing and malformed files set no limit. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
 #include "check.h"
+#include "cpu/threads/cores.h"
 
 static char root[64];
 
-/* Also makes the folders that the file lies in. */
+/* Also creates the folders of the file. */
 static void write_file(const char *path, const char *text)
 {
     char full[512];
@@ -65,7 +66,8 @@ static void test_v2(void)
     remove_tree();
 }
 
-/* A container sees its own group at the root of the mount, under its name on the host. */
+/* In a container, the mount shows the container's group at its root, but /proc names it as on
+ * the host. */
 static void test_v2_in_namespace(void)
 {
     make_root();
@@ -86,7 +88,7 @@ static void test_v1(void)
                                    "0::/\n");
     write_file("sys/fs/cgroup/cpu/docker/x/cpu.cfs_quota_us", "-1\n");
     write_file("sys/fs/cgroup/cpu/docker/x/cpu.cfs_period_us", "100000\n");
-    write_file("sys/fs/cgroup/cpuset/other/cpu.cfs_quota_us", "100\n"); /* not asked */
+    write_file("sys/fs/cgroup/cpuset/other/cpu.cfs_quota_us", "100\n"); /* not the controller */
     write_file("sys/fs/cgroup/cpuset/other/cpu.cfs_period_us", "100\n");
     CHECK(mx_cgroup_cpus(root) == MX_NO_LIMIT && mx_cgroup_memory(root) == MX_NO_LIMIT);
 
@@ -112,12 +114,30 @@ static void test_strange(void)
     write_file("sys/fs/cgroup/a/cpu.max", "100000 0\n");
     CHECK(mx_cgroup_cpus(root) == MX_NO_LIMIT);
     write_file("proc/self/cgroup", "0::/");
-    CHECK(mx_cgroup_cpus(path) == MX_NO_LIMIT); /* a root that fits no buffer */
+    CHECK(mx_cgroup_cpus(path) == MX_NO_LIMIT); /* a root that is too long for the buffers */
+    remove_tree();
+}
+
+/* A quota of 1.5 processors allows two threads, if the affinity does. */
+static void test_quota_is_rounded_up(void)
+{
+    make_root();
+    int without = mx_cores_count(root), two = without < 2 ? without : 2;
+    write_file("proc/self/cgroup", "0::/a\n");
+    write_file("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+    CHECK(mx_cgroup_cpus(root) == 2 && mx_cores_count(root) == two);
+    write_file("sys/fs/cgroup/a/cpu.max", "110000 100000\n");
+    CHECK(mx_cgroup_cpus(root) == 2 && mx_cores_count(root) == two);
+    write_file("sys/fs/cgroup/a/cpu.max", "100000 100000\n");
+    CHECK(mx_cores_count(root) == 1);
+    write_file("sys/fs/cgroup/a/cpu.max", "0 100000\n");
+    CHECK(mx_cores_count(root) == 1);
     remove_tree();
 }
 
 int main(void)
 {
+    test_quota_is_rounded_up();
     test_none();
     test_v2();
     test_v2_in_namespace();

@@ -1,5 +1,5 @@
-/* test_compact.c -- what a mask selects, whoever moves which chunk; memory of its exact size,
- * so that the sanitizers see each byte too far. */
+/* test_compact.c -- a mask selects the right elements, whichever thread copies a chunk.  Arrays
+ * have their exact size, so the sanitizers find each access beyond their end. */
 #include <string.h>
 
 #include "check.h"
@@ -24,7 +24,7 @@ static intptr_t fill_mask(uint8_t *mask, intptr_t n, int percent)
     return total;
 }
 
-/* Each element is made of bytes that tell its place. */
+/* The bytes of each element depend on its position. */
 static void fill_elements(char *elements, intptr_t n, int itemsize)
 {
     for (intptr_t i = 0; i < n; i++)
@@ -81,7 +81,7 @@ static void test_refused_memory(void)
     mx_alloc_refuse(0, 1);
     CHECK(mx_compact_count(&c, mask, sizeof mask) == MX_ERROR_MEMORY);
     CHECK(mx_alloc_refuse(0, 0) == 1);
-    mx_compact_free(&c); /* which may be called in any case */
+    mx_compact_free(&c); /* it may be called after a failure, too */
     check_mask(sizeof mask, 50);
 }
 

@@ -1,4 +1,5 @@
-/* test_error.c -- the last failure belongs to its thread and survives any text. */
+/* test_error.c -- each thread has the message of its last failure, which may be of any length.
+ */
 #include <pthread.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* test_flush_stats.c -- the report says what the last flush ran, and only that. */
+/* test_flush_stats.c -- the record lists the groups of the last flush, and no others. */
 #include "cpu/threads/thread_pool.h"
 #include "instructions.h"
 #include "scheduler/flush_stats.h"
@@ -54,7 +54,8 @@ static void test_one_group(void)
     CHECK(flush() == MX_OK && count_rows() == 1); /* nothing ran meanwhile */
 }
 
-/* In the order they ran; each instruction alone when nothing is fused. */
+/* Groups are listed in the order in which they ran.  Without fusion each instruction is a
+ * group. */
 static void test_groups(void)
 {
     mx_stream_set_fuse(false);
@@ -71,7 +72,7 @@ static void test_groups(void)
     mx_stream_set_fuse(true);
 }
 
-/* An axis that is broadcast, or reduced over, is no memory. */
+/* An axis that is broadcast or reduced over does not add bytes. */
 static void test_broadcast_and_reduced(void)
 {
     struct mx_instruction in = binary("add", add, 20, row(&a), row(&b), row(&c));
@@ -101,7 +102,7 @@ static void test_broadcast_and_reduced(void)
     CHECK(scan.kinds[0] == 2 && scan.bytes_read == BYTES && scan.bytes_written == BYTES);
 }
 
-/* A report keeps a number of groups, and the next begins anew. */
+/* The record has room for a fixed number of groups, and the next flush begins a new one. */
 static void test_many_groups(void)
 {
     mx_stream_set_fuse(false);
@@ -117,7 +118,7 @@ static void test_many_groups(void)
     CHECK(count_rows() == 0);
 }
 
-/* As many names as a group may have steps. */
+/* There are as many names as a group may have steps. */
 static void test_full_group(void)
 {
     for (int i = 0; i < MX_MAX_STEPS; i++)
@@ -154,7 +155,7 @@ static void look_at_nothing(const struct mx_instruction *items, size_t count)
     CHECK(count == 1 && items[0].cost.group == 0);
 }
 
-/* What two instructions of one group, over a temporary, and one more took. */
+/* The costs of two instructions of a group with a temporary, and of another group. */
 static void test_shares(void)
 {
     struct mx_buffer *unseen = mx_buffer_new(BYTES);

@@ -1,12 +1,12 @@
-/* test_fuse.c -- what runs as one pass and what must not; only what is independent changes
- * places, and only what nobody else sees is a temporary. */
+/* test_fuse.c -- which instructions run as one pass, and which must not.  Only independent
+ * instructions leave program order, and only views that nothing else holds are temporaries. */
 #include "base/error.h"
 #include "instructions.h"
 #include "scheduler/fuse.h"
 
 enum { N = 1000, MOST = 128 };
 
-/* Instructions, which hold counts of their buffers as recorded ones do. */
+/* Instructions, which hold references to their buffers as recorded ones do. */
 static struct {
     struct mx_instruction items[MOST];
     int size;
@@ -61,7 +61,7 @@ static void check_groups(const char *expected)
     clear();
 }
 
-/* The view that an instruction writes. */
+/* Returns the view that an instruction writes. */
 static const struct mx_view *written_by(const struct mx_plan *plan, int instruction)
 {
     for (int g = 0; g < plan->n_groups; g++)
@@ -82,7 +82,7 @@ static struct mx_operand from(const struct array *array, intptr_t first, intptr_
                    step * (intptr_t)sizeof(double));
 }
 
-/* -- What fuses --------------------------------------------------------------------- */
+/* -- Fusion ------------------------------------------------------------------------- */
 
 static void test_chains(void)
 {
@@ -91,7 +91,7 @@ static void test_chains(void)
     append_add(row(&c), row(&b), row(&d));
     check_groups("0 1 2");
 
-    append_add(row(&a), row(&a), row(&b)); /* nothing in common but the shape */
+    append_add(row(&a), row(&a), row(&b)); /* they share only the shape */
     append_add(value(1.0), value(2.0), row(&c));
     check_groups("0 1");
 }
@@ -112,7 +112,7 @@ static void test_in_place(void)
 {
     append_add(row(&a), row(&a), row(&a));
     append_add(row(&a), row(&b), row(&a));
-    append_add(row(&a), row(&a), row(&c)); /* reads it when it is done */
+    append_add(row(&a), row(&a), row(&c)); /* reads the complete result */
     append_add(value(0.0), value(0.0), row(&a));
     check_groups("0 1 2 3");
 }
@@ -152,7 +152,7 @@ static void test_overlaps(void)
     append_add(from(&a, 0, 2), value(1.0), row(&b)); /* every other */
     check_groups("0 | 1");
 
-    append_add(from(&a, 1, 1), from(&a, 0, 1), row(&b)); /* nobody writes */
+    append_add(from(&a, 1, 1), from(&a, 0, 1), row(&b)); /* only reads */
     append_add(from(&a, N - 1, -1), from(&a, 0, 2), row(&c));
     check_groups("0 1");
 }
@@ -160,9 +160,9 @@ static void test_overlaps(void)
 static void test_neighbours(void)
 {
     append_add(value(0.0), value(0.0), from(&a, 0, 1));
-    append_add(from(&a, N, 1), value(1.0), row(&b)); /* what comes after it */
+    append_add(from(&a, N, 1), value(1.0), row(&b)); /* the elements after it */
     append_add(value(0.0), value(0.0), from(&c, 0, 2));
-    append_add(value(0.0), value(0.0), from(&c, 1, 2)); /* what lies between */
+    append_add(value(0.0), value(0.0), from(&c, 1, 2)); /* the elements between */
     append_add(value(0.0), value(0.0), from(&c, 2 * N, 2));
     check_groups("0 1 2 3 4");
 }
@@ -175,7 +175,7 @@ static struct mx_instruction fill(int ndim, const intptr_t *shape, struct mx_ope
     return in;
 }
 
-/* Blocks of a matrix: side by side, and with a corner in common. */
+/* Blocks of a matrix are side by side, or share a corner. */
 static void test_blocks_of_a_matrix(void)
 {
     const intptr_t shape[] = {4, 5};
@@ -194,7 +194,7 @@ static void test_blocks_of_a_matrix(void)
     }
 }
 
-/* What goes across memory joins only what it has a view in common with. */
+/* An instruction that goes across memory joins only a group with which it shares a view. */
 static void test_across_memory(void)
 {
     const intptr_t shape[] = {20, 30};
@@ -315,7 +315,8 @@ static void test_temporaries(void)
     append_add(row(&a), value(1.0), strided(once, 0, 8));
     append_add(strided(once, 0, 8), value(1.0), strided(twice, 0, 8));
     append_add(strided(once, 0, 8), value(1.0), strided(twice, 16 * N, 8)); /* two views */
-    append_add(strided(read, 0, 8), value(1.0), strided(read, 0, 8)); /* had been written */
+    append_add(strided(read, 0, 8), value(1.0),
+               strided(read, 0, 8)); /* read before it is written */
     append_add(row(&a), value(1.0), strided(held, 0, 8));
     append_add(row(&a), value(1.0), strided(later, 0, 8));
     append(binary("add", add, N / 2, strided(later, 0, 8), value(1.0), row(&c)));
@@ -337,7 +338,7 @@ static void test_temporaries(void)
     CHECK(memory_info().in_use == 0);
 }
 
-/* -- Anything ----------------------------------------------------------------------- */
+/* -- Random ------------------------------------------------------------------------- */
 
 enum { WIDE = 12, BYTES = 4 * WIDE * WIDE * 4 };
 
@@ -370,7 +371,7 @@ static bool are_same(const struct mx_instruction *in, const struct mx_operand *x
     return same;
 }
 
-/* Whether program order counts for the two, and whether the two may share a pass. */
+/* Finds whether two instructions must keep their order, and whether they may share a pass. */
 static void compare(const struct mx_instruction *x, const struct mx_instruction *y,
                     bool *conflict, bool *can_share)
 {
@@ -408,7 +409,7 @@ static struct mx_operand random_view(uint64_t *chance, const struct mx_instructi
         for (int i = in->ndim - 1; i >= 0; i--) {
             view.strides[i] = steps[below(chance, is_output ? 7 : 8)] * scale;
             if (below(chance, 4) > 0)
-                scale = WIDE * scale; /* else the axes overlap, or are interleaved */
+                scale = WIDE * scale; /* otherwise the axes overlap or interleave */
             intptr_t reach = (in->shape[i] - 1) * view.strides[i];
             *(reach < 0 ? &low : &high) += reach;
         }
@@ -419,7 +420,7 @@ static struct mx_operand random_view(uint64_t *chance, const struct mx_instructi
     }
 }
 
-/* Elements of an output lie apart. */
+/* Returns whether the elements of an output do not overlap. */
 static bool lies_apart(const struct mx_instruction *in, const struct mx_operand *view)
 {
     unsigned char bytes[BYTES];
@@ -460,8 +461,8 @@ static struct mx_instruction random_instruction(uint64_t *chance, struct mx_buff
     }
 }
 
-/* Each instruction is in one group; two whose order counts keep it, and share a group only
- * if they meet in the very same view. */
+/* Each instruction is in one group.  Two that depend on each other keep their order, and share
+ * a group only if they use the same view. */
 static void test_random_programs(void)
 {
     uint64_t chance = 1;
@@ -493,7 +494,7 @@ static void test_random_programs(void)
             }
         clear();
     }
-    CHECK(fused > 1000); /* or nothing was tested */
+    CHECK(fused > 1000); /* otherwise the test would be empty */
 }
 
 /* -- Memory ------------------------------------------------------------------------- */

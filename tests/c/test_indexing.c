@@ -1,5 +1,5 @@
-/* test_indexing.c -- gathers and scatters: every element where a plain loop puts it, in any
- * bounds and for any number of threads; checks that fail leave memory as it was. */
+/* test_indexing.c -- gathers and scatters have the results of a plain loop, for all kinds of
+ * bounds and any number of threads.  Failed checks leave memory unchanged. */
 #include <stdlib.h>
 
 #include "cpu/kernels/indices.h"
@@ -13,7 +13,7 @@ BINARY_LOOP(subtract, double, double, x - y)
 
 static uint64_t chance = 1;
 
-/* With memory from the start: n indices from low to high. */
+/* Allocates an array of n indices from low to high. */
 static int64_t *array_init_indices(struct array *array, intptr_t n, int64_t low, int64_t high)
 {
     array_init(array, (size_t)n * sizeof(int64_t));
@@ -42,8 +42,8 @@ static struct mx_operand indexed(const struct array *array, intptr_t row_stride)
     };
 }
 
-/* Where an index goes, or -1. */
-static int64_t place_of(int64_t i, int64_t size, enum mx_bounds bounds)
+/* Returns the position that an index selects, or -1. */
+static int64_t position_of(int64_t i, int64_t size, enum mx_bounds bounds)
 {
     int64_t from_end = i < 0 ? i + size : i;
     bool is_there = i >= -size && i < size;
@@ -141,7 +141,7 @@ static void test_gathers(intptr_t size, intptr_t columns, intptr_t n)
         record(instruction(MX_GATHER));
         CHECK(flush() == MX_OK);
         for (intptr_t i = 0; i < n; i++) {
-            int64_t place = place_of(problem.index[i], size, bounds);
+            int64_t place = position_of(problem.index[i], size, bounds);
             CHECK(memcmp(&problem.given[i * columns], &problem.elements[place * columns],
                          (size_t)columns * sizeof(double)) == 0);
         }
@@ -176,7 +176,7 @@ static void test_scatters(intptr_t size, intptr_t columns, intptr_t n)
         problem_init(size, columns, n, bounds);
         memcpy(expected, problem.elements, nbytes);
         for (intptr_t i = 0; i < n; i++) {
-            int64_t place = place_of(problem.index[i], size, bounds);
+            int64_t place = position_of(problem.index[i], size, bounds);
             for (intptr_t c = 0; c < columns && place >= 0; c++) {
                 double *at = &expected[place * columns + c];
                 *at = updated(update, *at, problem.given[i * columns + c]);
@@ -193,7 +193,7 @@ static void test_scatters(intptr_t size, intptr_t columns, intptr_t n)
     free(expected);
 }
 
-/* Whichever request is refused, each element is updated once. */
+/* Each element is updated once, whichever request is refused. */
 static void test_refused_memory(void)
 {
     enum { SIZE = 300, N = 40000 };
@@ -219,7 +219,7 @@ static void test_refused_memory(void)
     CHECK(n > 2);
 }
 
-/* Integers that are few: each thread has a copy of them. */
+/* Few integers: each thread updates a copy of them. */
 static void test_copies(void)
 {
     enum { SIZE = 100, COUNT = 100000 };
@@ -319,7 +319,7 @@ static void look_at_failures(const struct mx_instruction *items, size_t count)
     }
 }
 
-/* Runs what was recorded, which stops where a check fails. */
+/* Runs the recorded instructions, again after each failed check. */
 static void flush_with_failures(void)
 {
     int status;
@@ -351,7 +351,8 @@ static void test_failed_checks(void)
         CHECK(first[i] == 2.0 && second[i] == 1.0);
     CHECK(made.buffer->failed_by != 0 && old.buffer->failed_by == 0);
 
-    /* What reads a buffer that was never written fails too, and no more than that. */
+    /* An instruction that reads a buffer that was never written fails too, but no other does.
+     */
     struct array next;
     array_init(&next, COUNT * sizeof(double));
     record(binary("add", add, COUNT, row(&before), row(&before), row(&before)));

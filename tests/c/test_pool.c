@@ -1,4 +1,4 @@
-/* test_pool.c -- blocks come back, the limit holds, refusal harms nothing, threads agree. */
+/* test_pool.c -- blocks are reused, the limit holds, and a refused request changes nothing. */
 #include <pthread.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void test_reuse(void)
     mx_pool_put(second);
     CHECK(info().in_use == 0 && info().cached == 2 * size);
 
-    CHECK(mx_pool_take(100000) == second); /* the youngest first */
+    CHECK(mx_pool_take(100000) == second); /* the newest first */
     CHECK(mx_pool_take(99999) == first);   /* of the same class */
     CHECK(info().n_system_calls == start.n_system_calls + 2);
     mx_pool_put(first);
@@ -72,7 +72,7 @@ static void test_limit(void)
         mx_pool_put(blocks[i]);
         CHECK(info().cached <= info().limit);
     }
-    /* What lay longest went first. */
+    /* The blocks cached longest were freed first. */
     CHECK(info().cached == sizes[6] + sizes[7]);
     mx_pool_set_limit(sizes[7]);
     CHECK(info().cached == sizes[7]);
@@ -89,13 +89,13 @@ static void test_refusal(void)
     mx_pool_put(mx_pool_take(2 << 20));
     size_t calls = info().n_system_calls;
 
-    /* Refused once: what is cached goes back, and the second try succeeds. */
+    /* If one request is refused, cached blocks are freed and the second request succeeds. */
     mx_alloc_refuse(0, 1);
     struct mx_block *block = mx_pool_take(3 << 20);
     CHECK(block && info().cached == 0 && info().n_system_calls == calls + 1);
     mx_pool_put(block);
 
-    /* Refused for good: NULL, and everything held is as it was. */
+    /* If all requests are refused, the result is NULL and blocks in use stay. */
     size_t in_use = info().in_use;
     mx_alloc_refuse(0, 1000);
     CHECK(!mx_pool_take(4 << 20));
@@ -104,7 +104,7 @@ static void test_refusal(void)
     CHECK(info().in_use == in_use && in_use == held->size);
     CHECK(mx_pool_data(held)[0] == 7 && mx_pool_data(held)[(1 << 20) - 1] == 7);
 
-    /* What is cached needs no request. */
+    /* A cached block needs no request. */
     mx_pool_put(mx_pool_take(4 << 20));
     mx_alloc_refuse(0, 1000);
     block = mx_pool_take(4 << 20);
@@ -113,11 +113,11 @@ static void test_refusal(void)
     mx_pool_put(block);
     mx_pool_put(held);
     CHECK(!mx_pool_take(SIZE_MAX));
-    CHECK(!mx_pool_take(SIZE_MAX / 4)); /* beyond what the system can map */
+    CHECK(!mx_pool_take(SIZE_MAX / 4)); /* more than the system can map */
     CHECK(info().in_use == 0);
 }
 
-/* Each thread marks its blocks and finds its marks again. */
+/* Each thread marks its blocks and finds its marks unchanged. */
 static void *churn(void *argument)
 {
     unsigned seed = *(unsigned *)argument;

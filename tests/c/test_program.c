@@ -1,5 +1,5 @@
-/* test_program.c -- fused, in blocks and on several threads: the same bits as one instruction
- * after the other, element by element. */
+/* test_program.c -- fused groups, in blocks and on several threads, have the same bits as one
+ * instruction after the other. */
 #include <fenv.h>
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ struct pair {
     uint64_t x, y;
 };
 
-/* Of 16 bytes. */
+/* 16 bytes. */
 static void join_16(char **args, const intptr_t *n, const intptr_t *s, void *data)
 {
     (void)data;
@@ -58,7 +58,7 @@ struct kind {
     const char *name;
     mx_loop_function loop;
     int nin, nout, sizes[MX_MAX_OPERANDS];
-    bool can_reduce; /* the order does not matter, not even to the bits */
+    bool can_reduce; /* any order has the same bits */
 };
 
 static struct kind kinds[] = {
@@ -100,7 +100,7 @@ static void set_loops(void)
 
 /* -- The plain interpreter ------------------------------------------------------------ */
 
-/* An array, and beside it what it must hold: `shadow`, as far as it was `written`. */
+/* An array and its expected contents: `shadow`, where it was `written`. */
 struct subject {
     struct array array;
     int itemsize;
@@ -194,7 +194,7 @@ static int up_to(int most) { return below(&chance, most + 1); }
 
 static bool one_in(int n) { return below(&chance, n) == 0; }
 
-/* About as many small ones as large ones. */
+/* Returns small and large lengths about equally often. */
 static intptr_t random_length(intptr_t most)
 {
     intptr_t length = 1 + up_to(1 << (1 + up_to(15)));
@@ -210,7 +210,7 @@ static void random_shape(struct mx_instruction *in)
                                                                       : random_length(left);
         left /= in->shape[i];
     }
-    for (int i = in->ndim - 1; i > 0; i--) { /* the longest anywhere */
+    for (int i = in->ndim - 1; i > 0; i--) { /* shuffle, so that any axis may be the longest */
         int j = up_to(i);
         intptr_t length = in->shape[i];
         in->shape[i] = in->shape[j];
@@ -218,7 +218,7 @@ static void random_shape(struct mx_instruction *in)
     }
 }
 
-/* With room for the shape, more or less, its axes in any order in memory. */
+/* Makes an array with room for about the shape, and its axes in any order in memory. */
 static struct subject *new_subject(const struct mx_instruction *in, int itemsize,
                                    unsigned without)
 {
@@ -272,7 +272,8 @@ static void clear_subjects(void)
     }
 }
 
-/* A view of the subject in the shape of the instruction: shifted, turned or broadcast. */
+/* Makes a view of the subject in the shape of the instruction: shifted, reversed or broadcast.
+ */
 static bool set_view(const struct mx_instruction *in, struct mx_operand *out,
                      const struct subject *subject, bool is_input)
 {
@@ -318,8 +319,7 @@ static bool are_same(const struct mx_instruction *in, int j, int k)
     return same;
 }
 
-/* An output lies apart from what else the instruction uses, or is the very same view as an
- * input. */
+/* Returns whether an output does not overlap another operand, unless both are the same view. */
 static bool is_legal(const struct mx_instruction *in, int output)
 {
     const struct mx_buffer *buffer = in->operands[output].buffer;
@@ -429,9 +429,9 @@ static void test_random_programs(int rounds)
     }
 }
 
-/* -- How blocks are made -------------------------------------------------------------- */
+/* -- Blocks ---------------------------------------------------------------------------- */
 
-/* Instructions that make one group, which hold counts of their buffers as recorded ones do. */
+/* Instructions of one group, which hold references to their buffers as recorded ones do. */
 static struct {
     struct mx_instruction *items;
     int count;
@@ -574,8 +574,8 @@ static void is_positive(char **args, const intptr_t *n, const intptr_t *s, void 
         args[1][i] = *(double *)(void *)(args[0] + i * s[0]) > 0;
 }
 
-/* Loops write their truths side by side, wherever these go. */
-static void test_scattered_truths(void)
+/* Loops write contiguous bools, also if the output has gaps. */
+static void test_bools_with_gaps(void)
 {
     enum { N = 10000 };
     struct array a, b;
@@ -599,7 +599,7 @@ static void test_scattered_truths(void)
 
 /* -- Conditions ------------------------------------------------------------------------ */
 
-/* What an element meets belongs to the loop that met it, also in a group of many. */
+/* A condition is reported for the instruction that met it, also in a large group. */
 static void test_conditions(bool in_place)
 {
     enum { N = 100000 };
@@ -627,14 +627,14 @@ static void test_conditions(bool in_place)
     array_drop(&b);
 }
 
-/* As NumPy's loops of maximum do. */
+/* A loop that clears all conditions at its end, as NumPy's loops for maximum do. */
 static void add_and_clear(char **args, const intptr_t *n, const intptr_t *s, void *data)
 {
     add(args, n, s, data);
     feclearexcept(FE_ALL_EXCEPT);
 }
 
-/* A loop that forgets what it met makes nobody forget what the others met. */
+/* A loop that clears conditions does not lose those that other loops met. */
 static void test_conditions_cleared_by_a_loop(void)
 {
     enum { N = 100000 };
@@ -661,7 +661,7 @@ static void test_conditions_cleared_by_a_loop(void)
 
 static struct mx_program *watched_program;
 
-/* As another thread does that met something. */
+/* Does what another thread does when it has met a condition. */
 static void begin_watch(char **args, const intptr_t *n, const intptr_t *s, void *data)
 {
     (void)data;
@@ -669,7 +669,7 @@ static void begin_watch(char **args, const intptr_t *n, const intptr_t *s, void 
     multiply(args, n, s, NULL);
 }
 
-/* Another thread begins the watch in the midst of a chunk that has met something already. */
+/* Another thread begins the watch in the middle of a chunk that has already met a condition. */
 static void test_watch_begun_elsewhere(void)
 {
     enum { N = 4000 };
@@ -705,7 +705,7 @@ int main(void)
     set_loops();
     test_axes();
     test_scratch();
-    test_scattered_truths();
+    test_bools_with_gaps();
     test_conditions(false);
     test_conditions(true);
     test_conditions_cleared_by_a_loop();

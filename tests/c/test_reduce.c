@@ -1,5 +1,5 @@
-/* test_reduce.c -- sums, extremes and running results over any axes: right, and the same bits
- * whoever runs the chunks in whatever order. */
+/* test_reduce.c -- sums, extremes and running results over any axes are correct, and have the
+ * same bits for any number of threads and any order of the chunks. */
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ UNARY_LOOP(square_float, float, float, x *x)
 UNARY_LOOP(square_long, int64_t, int64_t, x *x)
 UNARY_LOOP(square_byte, uint8_t, uint8_t, x *x)
 
-/* Numbers of each type as long doubles, which hold all of them. */
+/* Long doubles hold the numbers of each type exactly. */
 #define TYPE(name, type)                                                                      \
     static long double name##_get(const char *at) { return *(const type *)(const void *)at; } \
     static void name##_set(char *at, int x) { *(type *)(void *)at = (type)x; }
@@ -42,7 +42,7 @@ static const struct kind {
     long double (*get)(const char *at);
     void (*set)(char *at, int x);
     long double (*combine)(long double x, long double y);
-    int divisor;    /* of the numbers that it is tried with: not 1 where sums are rounded */
+    int divisor;    /* of the numbers in the test: 1 unless sums are rounded */
     double epsilon; /* 0: exact */
 } kinds[] = {
     {"sum", add, square, 8, double_get, double_set, plus, 1, 0},
@@ -104,7 +104,8 @@ static intptr_t offset_of(const struct mx_operand *operand, const intptr_t *inde
     return at;
 }
 
-/* Axes in any order in memory, forwards or backwards; those of `without` take no room. */
+/* Puts the axes into any order in memory, forwards or backwards.  Those of `without` get stride
+ * 0. */
 static struct mx_operand lay_out(struct array *array, int itemsize, unsigned without)
 {
     struct mx_operand operand = {.itemsize = itemsize};
@@ -181,7 +182,7 @@ static struct mx_instruction instruction(const char *name, mx_loop_function loop
     return in;
 }
 
-/* -- One after the other -------------------------------------------------------------- */
+/* -- The plain reduction -------------------------------------------------------------- */
 
 static bool are_close(long double x, long double expected, long double magnitude)
 {
@@ -189,7 +190,7 @@ static bool are_close(long double x, long double expected, long double magnitude
     return difference <= 100 * (long double)problem.kind->epsilon * magnitude;
 }
 
-/* Compares the output with the plain reduction of the input, squared before. */
+/* Compares the output with the plain reduction of the input, or of its squares. */
 static void check_results(bool squares)
 {
     size_t n = (size_t)problem.n_elements; /* more than bytes of the output / itemsize */
@@ -209,7 +210,7 @@ static void check_results(bool squares)
         totals[to] = sizes[to] == 0 ? x : problem.kind->combine(totals[to], x);
         sizes[to] += x < 0 ? -x : x;
         if (sizes[to] == 0)
-            sizes[to] = LDBL_MIN; /* begun */
+            sizes[to] = LDBL_MIN; /* has begun */
     }
     for (intptr_t i = 0; i < problem.n_results; i++) {
         long double x = problem.kind->get(problem.output.data + i * problem.kind->itemsize);
@@ -252,7 +253,7 @@ static void check_output_is(const char *bits)
     CHECK(memcmp(problem.output.data, bits, problem.output.buffer->nbytes) == 0);
 }
 
-/* Against the plain one, and with other numbers of threads against itself. */
+/* Compares with the plain reduction, and the results of different numbers of threads. */
 static void test_random_reductions(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
@@ -348,7 +349,7 @@ static void test_any_order(int rounds, bool scans)
         free(bits);
         end_problem();
     }
-    CHECK(most_chunks > 10); /* or the order made no difference */
+    CHECK(most_chunks > 10); /* otherwise the order would make no difference */
 }
 
 /* -- Running results -------------------------------------------------------------------- */
@@ -390,7 +391,7 @@ static void test_random_scans(int rounds)
 
 /* -- Several in one pass ------------------------------------------------------------------ */
 
-/* Of different sizes: each has its place among the results of a segment. */
+/* Results of several reductions with different itemsizes do not overlap in a segment. */
 static void test_together(void)
 {
     enum { N = 200000 };
@@ -441,7 +442,7 @@ static void look_at_fpe_flags(const struct mx_instruction *items, size_t count)
         fpe_flags[i] = atomic_load(&items[i].fpe_flags);
 }
 
-/* Two numbers whose sum is too large lie n_apart: wherever they meet, the sum tells. */
+/* Two numbers whose sum overflows lie n_apart.  The sum reports it wherever they meet. */
 static void test_conditions(intptr_t n, intptr_t n_apart, enum mx_kind kind)
 {
     struct array a, b, c;

@@ -1,5 +1,5 @@
-/* test_stream.c -- instructions run once, in order; buffers live until then and no longer; what
- * could not run waits for the next try. */
+/* test_stream.c -- instructions run once, in order, and hold their buffers until then.  Those
+ * that could not run wait for the next flush. */
 #include "base/error.h"
 #include "cpu/threads/thread_pool.h"
 #include "instructions.h"
@@ -24,11 +24,11 @@ static void test_order_and_lifetime(void)
     double *data = array_init_doubles(&a, N, 1.0);
     array_init_doubles(&b, N, 2.0);
     int64_t before = mx_stream_recorded();
-    for (int i = 0; i < 100; i++) /* more than the stream has room for at first */
+    for (int i = 0; i < 100; i++) /* more than the initial capacity */
         CHECK(record_add(row(&a), row(&b), row(&a)) == before + 1 + i);
     record_add(row(&b), value(1.0), row(&b));
     record_add(row(&a), row(&b), row(&a));
-    array_drop(&b); /* the stream alone holds it now */
+    array_drop(&b); /* now only the stream holds it */
     CHECK(mx_stream_size() == 102 && mx_stream_done() == before && data[0] == 1.0);
 
     CHECK(flush() == MX_OK);
@@ -36,10 +36,10 @@ static void test_order_and_lifetime(void)
     check_all(&a, 1.0 + 100 * 2.0 + 3.0);
     array_drop(&a);
     CHECK(memory_info().in_use == 0);
-    CHECK(flush() == MX_OK); /* of nothing */
+    CHECK(flush() == MX_OK); /* with an empty queue */
 }
 
-/* What nobody can see gets no memory; what somebody sees is shown its address. */
+/* A buffer without an array gets no memory.  The address of one with an array is published. */
 static void test_temporaries(void)
 {
     struct array a, temporary, kept;
@@ -59,8 +59,8 @@ static void test_temporaries(void)
     CHECK(memory_info().in_use == 0);
 }
 
-/* What is shown has its address before anything runs, also if nobody has written it. */
-static void test_shown_is_placed_first(void)
+/* A buffer with an array is allocated before anything runs, even if nothing has written it. */
+static void test_published_is_allocated_first(void)
 {
     struct array unwritten, out;
     size_t count;
@@ -77,8 +77,8 @@ static void test_shown_is_placed_first(void)
     array_drop(&out);
 }
 
-/* An owner can come to a buffer that is not shown; it has its data all the same. */
-static void test_held_but_not_shown(void)
+/* A buffer that is held but has no array is computed, too. */
+static void test_held_but_not_published(void)
 {
     struct array out;
     array_init(&out, N * sizeof(double));
@@ -133,7 +133,7 @@ static void test_conditions(void)
 
 /* -- Failures ----------------------------------------------------------------------- */
 
-/* The n-th request is refused, for every n until none is made: all waits, and then runs. */
+/* Each request in turn is refused.  All instructions wait then, and run with the next flush. */
 static void test_refused_memory(void)
 {
     int refusals = 0;
@@ -202,8 +202,7 @@ static void test_refused_record(void)
     CHECK(memory_info().in_use == 0);
 }
 
-/* After a failed try a result is used once more and then dropped: it is computed all the
- * same. */
+/* A result that is used again after a failed flush, and then dropped, is still computed. */
 static void test_used_after_failure(void)
 {
     struct array a, b, c;
@@ -225,7 +224,7 @@ static void test_used_after_failure(void)
     CHECK(memory_info().in_use == 0);
 }
 
-/* -- Backends that stop -------------------------------------------------------------- */
+/* -- Interrupted backends ------------------------------------------------------------ */
 
 static int left_to_stop, stop_status;
 
@@ -240,7 +239,7 @@ static int run_until_stopped(struct mx_group *group, struct mx_instruction *inst
     return mx_cpu_backend.run(group, instructions, interrupted);
 }
 
-/* A backend that fails, or is interrupted, before each of the groups once. */
+/* A backend that fails or is interrupted once before each group. */
 static void test_stopping_backend(void)
 {
     const struct mx_backend stopping = {.name = "stopping", .run = run_until_stopped};
@@ -277,7 +276,7 @@ static int questions;
 
 static bool every_other_time(void) { return questions++ % 2 == 1; }
 
-/* Interrupted within a group, again and again: each element is computed once. */
+/* A group that is interrupted repeatedly computes each element once. */
 static void test_interruption(int threads)
 {
     enum { LARGE = 1000000 };
@@ -300,7 +299,7 @@ static void test_interruption(int threads)
             mx_free(mx_stream_take_back(&n));
         mx_stream_leave();
     } while (status == MX_INTERRUPTED);
-    /* The caller alone is asked, between chunks of its own. */
+    /* Only the calling thread checks for interrupts, between its chunks. */
     CHECK(status == MX_OK && (interruptions > 5 || threads > 1));
     for (int i = 0; i < LARGE; i++)
         CHECK(data[i] == 8.0);
@@ -324,8 +323,8 @@ int main(void)
     CHECK(mx_start() == MX_OK);
     test_order_and_lifetime();
     test_temporaries();
-    test_shown_is_placed_first();
-    test_held_but_not_shown();
+    test_published_is_allocated_first();
+    test_held_but_not_published();
     test_conditions();
     test_refused_memory();
     test_refused_record();

@@ -1,4 +1,4 @@
-/* test_tables.c -- the rows of ops.def and dtypes.def, and numbers that are none of theirs. */
+/* test_tables.c -- the rows of ops.def and dtypes.def, and numbers out of their range. */
 #include <string.h>
 
 #include "check.h"

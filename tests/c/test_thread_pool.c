@@ -1,6 +1,6 @@
-/* test_thread_pool.c -- each chunk runs once, whoever is late, missing or interrupted.
+/* test_thread_pool.c -- each chunk runs once, even if workers are late, missing or interrupted.
  *
- * Includes what it tests, to see who is asleep, and starts its threads, or does not. */
+ * It includes the tested file to see which threads sleep, and it replaces pthread_create. */
 #include <pthread.h>
 
 static int start_or_refuse(pthread_t *thread, const pthread_attr_t *attributes,
@@ -24,11 +24,11 @@ enum { MANY = 5000 };
 struct job {
     size_t first, n;
     int threads;
-    int runs[MANY];               /* of each chunk; not atomic: one thread alone may write */
+    int runs[MANY]; /* of each chunk; not atomic, as only one thread may write it */
     size_t last[MX_MAX_THREADS];  /* chunk of each thread, + 1 */
     size_t total[MX_MAX_THREADS]; /* chunks of each thread */
     size_t asked;                 /* calls of interrupt_later */
-    size_t stop;                  /* interrupted after so many */
+    size_t stop;                  /* calls after which it interrupts */
 };
 
 static struct job job;
@@ -59,7 +59,7 @@ static void prepare(size_t first, size_t n, int threads)
     job.threads = threads > 1 ? threads : 1;
 }
 
-static void check_kernels(size_t from, size_t to, int expected)
+static void check_runs(size_t from, size_t to, int expected)
 {
     for (size_t i = from; i < to; i++)
         CHECK(job.runs[i] == expected);
@@ -77,8 +77,8 @@ static void test_each_once(void)
                 prepare(first, n, threads[t]);
                 size_t end = mx_thread_pool_run(count, &job, first, n, threads[t], NULL);
                 CHECK(end == (first > n ? first : n));
-                check_kernels(0, first < n ? first : n, 0);
-                check_kernels(first, n, 1);
+                check_runs(0, first < n ? first : n, 0);
+                check_runs(first, n, 1);
             }
 }
 
@@ -97,8 +97,8 @@ static void test_interruption(void)
                 size_t before = next;
                 next = mx_thread_pool_run(count, &job, before, 300, threads, interrupt_later);
                 CHECK(next > before); /* at least a chunk each time */
-                check_kernels(0, next, 1);
-                check_kernels(next, 300, 0);
+                check_runs(0, next, 1);
+                check_runs(next, 300, 0);
                 CHECK(job.asked <= stop + 1);
                 if (next < 300) {
                     interruptions++;
@@ -109,7 +109,7 @@ static void test_interruption(void)
         }
 }
 
-/* The caller is asked after each of its chunks, and not after the last. */
+/* The calling thread checks for interrupts after each of its chunks except the last. */
 static void test_interruption_alone(void)
 {
     prepare(0, 10, 1);
@@ -129,7 +129,7 @@ static void test_many_quick_runs(void)
         size_t n = 2 + (size_t)i % 5;
         prepare(0, n, threads);
         CHECK(mx_thread_pool_run(count, &job, 0, n, threads, NULL) == n);
-        check_kernels(0, n, 1);
+        check_runs(0, n, 1);
     }
 }
 
@@ -137,7 +137,7 @@ static void test_many_quick_runs(void)
 
 static _Atomic int arrived;
 
-/* Ends only when as many threads as there are chunks are inside at once. */
+/* Returns only when all threads of the run are in this function at the same time. */
 static void meet(void *members, size_t chunk, int thread)
 {
     (void)chunk;
@@ -166,8 +166,8 @@ static void wait_until_all_sleep(void)
     }
 }
 
-/* No worker sleeps on while there is a chunk for it: from deep sleep, and with pauses around
- * the time in which they fall asleep. */
+/* No worker sleeps while there is a chunk for it: neither after a long sleep, nor if it is just
+ * about to fall asleep. */
 static void test_all_wake(void)
 {
     for (int members = 2; members <= 6; members++) {
@@ -193,7 +193,7 @@ static void test_all_wake(void)
 
 static int slow_results[64];
 
-/* The caller's chunk waits until a worker has one, and the worker is slow. */
+/* The calling thread's chunk waits until a worker has a chunk, and the worker is slow. */
 static void be_slow(void *unused, size_t chunk, int thread)
 {
     (void)unused;
@@ -202,7 +202,7 @@ static void be_slow(void *unused, size_t chunk, int thread)
             sched_yield();
     else {
         atomic_fetch_add(&arrived, 1);
-        usleep(2000); /* the caller goes to sleep meanwhile */
+        usleep(2000); /* the calling thread falls asleep meanwhile */
     }
     slow_results[chunk] = (int)chunk + 1;
 }
@@ -240,7 +240,7 @@ static void test_claimed_is_waited_for_when_interrupted(void)
 
 /* -- Processes ----------------------------------------------------------------------- */
 
-/* Runs function in a child. */
+/* Runs a function in a child process. */
 static void check_child(void (*function)(void))
 {
     fflush(NULL);
@@ -255,13 +255,13 @@ static void check_child(void (*function)(void))
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* To a child that is not told, its workers are there and never come. */
+/* A child in which mx_thread_pool_after_fork was not called waits for no worker. */
 static void run_without_workers(void)
 {
     for (int i = 0; i < 100; i++) {
         prepare(0, 1000, 8);
         CHECK(mx_thread_pool_run(count, &job, 0, 1000, 8, NULL) == 1000);
-        check_kernels(0, 1000, 1);
+        check_runs(0, 1000, 1);
         CHECK(job.total[0] == 1000);
     }
 }
@@ -279,11 +279,11 @@ static void run_in_child(void)
 {
     mx_thread_pool_after_fork(true);
     CHECK(pool.n_workers == 0);
-    meet_with(4); /* its own workers */
+    meet_with(4); /* the workers of the child */
     CHECK(pool.n_workers == 3);
     prepare(0, 1000, 4);
     CHECK(mx_thread_pool_run(count, &job, 0, 1000, 4, NULL) == 1000);
-    check_kernels(0, 1000, 1);
+    check_runs(0, 1000, 1);
     wait_until_all_sleep();
     meet_with(4);
 }
@@ -297,7 +297,7 @@ static void run_in_child_and_grandchild(void)
 static void test_fork(void)
 {
     mx_thread_pool_set_size(4);
-    for (int i = 0; i < 20; i++) { /* the parent's workers spin, fall asleep, sleep */
+    for (int i = 0; i < 20; i++) { /* the parent's workers spin, fall asleep, or sleep */
         meet_with(4);
         usleep((useconds_t)(i * 10));
         check_child(i == 0 ? run_in_child_and_grandchild : run_in_child);
@@ -312,7 +312,7 @@ static void *run_and_end(void *unused)
     return unused;
 }
 
-/* The caller may be another thread each time. */
+/* Each run may have another calling thread. */
 static void test_other_callers(void)
 {
     mx_thread_pool_set_size(4);
@@ -355,7 +355,7 @@ static void test_size(void)
         meet_with(sizes[i]);
         prepare(0, 500, sizes[i]);
         CHECK(mx_thread_pool_run(count, &job, 0, 500, MX_MAX_THREADS, NULL) == 500);
-        check_kernels(0, 500, 1);
+        check_runs(0, 500, 1);
     }
     mx_thread_pool_set_size(0);
     CHECK(mx_thread_pool_size() == 1);
@@ -370,7 +370,7 @@ static void test_default_size(void)
     unsetenv("MXNP_NUM_THREADS");
     unsetenv("OMP_NUM_THREADS");
     int size = mx_thread_pool_default_size();
-    CHECK(size >= 1 && size <= MX_MAX_THREADS && size <= mx_cores_count());
+    CHECK(size >= 1 && size <= MX_MAX_THREADS && size <= mx_cores_count(""));
     static const char *const ignored[] = {"", "0", "-2", "many", "3x", "1e3"};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
         setenv("MXNP_NUM_THREADS", ignored[i], 1);
@@ -388,19 +388,19 @@ static void test_default_size(void)
     setenv("MXNP_NUM_THREADS", "99999999999999999999", 1);
     CHECK(mx_thread_pool_default_size() == MX_MAX_THREADS);
     setenv("MXNP_NUM_THREADS", "5", 1);
-    CHECK(mx_thread_pool_size() == 5); /* the first to ask */
+    CHECK(mx_thread_pool_size() == 5); /* the first call reads the environment */
     unsetenv("MXNP_NUM_THREADS");
     unsetenv("OMP_NUM_THREADS");
     CHECK(mx_thread_pool_size() == 5);
 }
 
-/* -- Starts that fail ---------------------------------------------------------------- */
+/* -- Failed starts ------------------------------------------------------------------- */
 
 static void run_all(int threads)
 {
     prepare(0, 200, threads);
     CHECK(mx_thread_pool_run(count, &job, 0, 200, threads, NULL) == 200);
-    check_kernels(0, 200, 1);
+    check_runs(0, 200, 1);
 }
 
 static int count_blocked_signals(void)
@@ -423,15 +423,15 @@ static void start_two_of_five(void)
     mx_alloc_refuse(0, 0);
     for (int i = 0; i < RUNS_TO_RETRY; i++)
         run_all(6);
-    CHECK(pool.n_workers == 2); /* not tried at each run */
+    CHECK(pool.n_workers == 2); /* a run does not always try again */
     run_all(6);
     CHECK(pool.n_workers == 5);
     meet_with(6);
 }
 
 static struct {
-    int granted; /* this many threads are started */
-    int refused; /* this many after them are not */
+    int granted; /* the number of threads that start */
+    int refused; /* the number of starts after them that fail */
     int error;
 } starts = {.granted = 1 << 30};
 
@@ -446,7 +446,7 @@ static int start_or_refuse(pthread_t *thread, const pthread_attr_t *attributes,
     return starts.error;
 }
 
-/* The work is shared by those that are there, now and after the next try. */
+/* The threads that could be started share the work, before and after the next attempt. */
 static void start_some(void)
 {
     mx_thread_pool_after_fork(true);
@@ -456,7 +456,7 @@ static void start_some(void)
     CHECK(pool.n_workers == granted);
     meet_with(granted + 1);
     for (; refused > 1; refused--) {
-        CHECK(starts.refused == refused - 1); /* one try */
+        CHECK(starts.refused == refused - 1); /* one attempt */
         for (int i = 0; i < RUNS_TO_RETRY; i++)
             run_all(6);
         CHECK(starts.refused == refused - 1); /* not at each run */

@@ -42,10 +42,10 @@ static long allowed_cores(void)
 static long allowed_cores(void) { return online_cores(); }
 #endif
 
-int mx_cores_count(void)
+int mx_cores_count(const char *root)
 {
     long cores = allowed_cores();
-    uint64_t limit = mx_cgroup_cpus("");
+    uint64_t limit = mx_cgroup_cpus(root);
     if (limit < (uint64_t)cores)
         cores = (long)limit;
     return cores < 1 ? 1 : cores < INT_MAX ? (int)cores : INT_MAX;

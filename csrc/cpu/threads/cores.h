@@ -4,5 +4,5 @@
 
 /* Returns how many threads this process can run at once, at least 1: the cores of its affinity,
  * or the quota of its control groups, rounded up, if that is less.  On macOS only fast cores
- * count. */
-int mx_cores_count(void);
+ * count.  cgroup.h explains root. */
+int mx_cores_count(const char *root);

@@ -325,7 +325,7 @@ int mx_thread_pool_default_size(void)
     int size = read_size(getenv("MXNP_NUM_THREADS"), '\0');
     if (size == 0)
         size = read_size(getenv("OMP_NUM_THREADS"), ',');
-    return size ? size : clamp(mx_cores_count());
+    return size ? size : clamp(mx_cores_count(""));
 }
 
 int mx_thread_pool_size(void)
