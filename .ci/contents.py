@@ -23,7 +23,7 @@ METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE
 
 
 def version_of_build() -> str:
-    """Give the version of meson.build, from which all others are."""
+    """Return the version of meson.build, from which all others are."""
     text = (ROOT / "meson.build").read_text()
     found = re.search(r"version: '([^']+)'", text)
     assert found
@@ -31,14 +31,14 @@ def version_of_build() -> str:
 
 
 def known_to_git() -> set[str]:
-    """Give the files of the last commit, which is what an sdist is made of."""
+    """Return the files of the last commit, which is what an sdist is made of."""
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return set(listed.stdout.decode().rstrip("\0").split("\0"))
 
 
 def read_sdist(path: Path) -> tuple[set[str], str]:
-    """Give an sdist's files, without its folder, and its metadata."""
+    """Return an sdist's files, without its folder, and its metadata."""
     with tarfile.open(path) as archive:
         members = [member for member in archive if not member.isdir()]
         top = members[0].name.partition("/")[0]
@@ -50,7 +50,7 @@ def read_sdist(path: Path) -> tuple[set[str], str]:
 
 
 def read_wheel(path: Path) -> tuple[set[str], str]:
-    """Give a wheel's files, with a short name for the folder of metadata, and these."""
+    """Return a wheel's files, with a short name for the folder of metadata, and these."""
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         (metadata,) = [name for name in names if name.endswith(".dist-info/METADATA")]

@@ -1,4 +1,4 @@
-"""What all tests share: a body that is run on NumPy and on mxnp, and compared."""
+"""Run the bodies of tests with NumPy and with mxnp, and compare their results."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from support.tolerances import near
 import mxnp
 from mxnp import _bridge
 
-# Whether each operation of each test is verified: those of the queue itself fail then.
+# Whether each operation of each test is verified. Tests of the queue itself fail then.
 VERIFY = bool(os.environ.get("MXNP_VERIFY"))
 
 # Tests use their fixtures as plugins, and import from them before pytest loads them.
 pytest.register_assert_rewrite("support.driver", "support.msl")
 pytest_plugins = ["support.selection"]
 
-# Waits for everything recorded; there is nothing to wait for while all is immediate.
+# Waits for all recorded operations.
 synchronize = getattr(mxnp, "synchronize", lambda: None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for marker in (
-        "any_nan: what is computed may be NaN of any sign and payload",
-        "any_last_bit: loops and sums differ in it by stride and order; the queue has its own",
+        "any_nan: NaN in results may have any sign and payload",
+        "any_last_bit: the last bits of results may differ, by stride and order of sums",
     ):
         config.addinivalue_line("markers", marker)
 
@@ -42,17 +42,17 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def xp() -> types.ModuleType:
     """
-    The library under test.
+    Return the library under test.
 
-    A test that takes `xp` and returns something is run twice, with numpy and with
-    mxnp, and what the two runs return must agree: see `assert_same`.
+    A test that takes `xp` and returns something runs twice, with numpy and with mxnp.
+    The two results must agree: see `assert_same`.
     """
     return mxnp
 
 
 @pytest.fixture
 def on_metal() -> Iterator[None]:
-    """Record everything, and let the device run it."""
+    """Record all operations, and run them on the Metal device."""
     before = _bridge.set_threshold(0)
     mxnp.synchronize()
     with mxnp.device("metal"):
@@ -62,7 +62,7 @@ def on_metal() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Have a body that takes `xp` run twice, before anybody has it run in threads."""
+    """Replace a body that takes `xp` by one that runs twice, before other plugins wrap it."""
     if not isinstance(item, pytest.Function) or "xp" not in item._fixtureinfo.argnames:
         return
     body = item.obj
@@ -87,8 +87,8 @@ def pytest_pyfunc_call() -> Any:
         with mxnp.verify() if VERIFY else nullcontext() as checks:
             result = yield
         if checks is not None and checks.failure is not None:
-            raise checks.failure  # which the test has caught
-        synchronize()  # what a test recorded may warn in this test alone
+            raise checks.failure  # The test has caught it.
+        synchronize()  # Warnings belong to the test that recorded the operations.
     except BaseException:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -99,7 +99,7 @@ def pytest_pyfunc_call() -> Any:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What may differ between two results that are the same."""
+    """Differences that two equal results may have."""
 
     any_nan: bool = False  # the bits of NaN
     any_last_bit: bool = False  # the last bit of numbers
@@ -113,11 +113,11 @@ def assert_same(
     ours: Any, numpys: Any, where: str = "result", allowed: Allowed = NOTHING
 ) -> None:
     """
-    Assert that what mxnp gave is what NumPy gave.
+    Assert that a result of mxnp is the same as NumPy's.
 
-    Arrays must agree in class, dtype, shape, strides, flags and every bit but for those
-    `allowed` to differ; scalars in class and value; containers in class and in all they
-    hold.
+    Arrays must agree in class, dtype, shape, strides, flags and every bit, except for the
+    differences in `allowed`. Scalars must agree in class and value, and containers in
+    class and elements.
     """
     kind = type(numpys)
     if kind is numpy.ndarray:
@@ -161,7 +161,7 @@ def assert_same_array(
         mine, theirs = getattr(ours.flags, name), getattr(numpys.flags, name)
         assert mine == theirs, f"{where}.flags.{name} is {mine}, not {theirs}"
     if numpys.dtype.kind in "biufc" and numpys.dtype.char not in "gG":
-        # The bits, so that signed zeros and NaN are told apart.
+        # Comparing bytes distinguishes signed zeros and NaN.
         same = ours.tobytes() == numpys.tobytes()
         if not same and allowed.any_nan:
             same = _without_nan(ours) == _without_nan(numpys)
@@ -178,13 +178,13 @@ def assert_same_array(
 
 
 def _are_close(ours: Any, numpys: Any) -> bool:
-    """Tell whether numbers are the same to the last bit but one."""
+    """Check whether numbers agree within two units in the last place."""
     step = 2 * numpy.finfo(numpy.asarray(numpys).dtype).eps
     return numpy.allclose(ours, numpys, rtol=step, atol=0, equal_nan=True)
 
 
 def _without_nan(array: numpy.ndarray) -> bytes:
-    """Give the bytes of numbers with one NaN in place of all."""
+    """Return the bytes of numbers, with all NaN replaced by the same one."""
     numbers = array.astype(array.dtype.newbyteorder("="), order="C")
     if numbers.dtype.kind == "c":
         numbers = numbers.reshape(-1).view(numbers.real.dtype)
@@ -194,7 +194,7 @@ def _without_nan(array: numpy.ndarray) -> bytes:
 
 
 def _equal(ours: Any, numpys: Any) -> bool:
-    """Tell whether two objects that are no arrays are equal; NaN equals NaN."""
+    """Check whether two objects other than arrays are equal; NaN equals NaN."""
     if isinstance(numpys, float) and math.isnan(numpys):
         return math.isnan(ours)
     return bool(ours == numpys)

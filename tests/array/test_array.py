@@ -1,4 +1,4 @@
-"""The array itself: memory, views, attributes, methods, printing and protocols.
+"""Test the array object: memory, views, attributes, methods, printing and protocols.
 
 Each test is a body over `xp` that is run on numpy and on mxnp; what it returns is
 compared to the last bit (see conftest.py).  Bodies are run over every dtype and every
@@ -50,7 +50,7 @@ NAMES = {str(STRUCTURED): "structured", "T": "StringDType", "O": "object"}
 
 
 def named(dtype: Any) -> str:
-    """Give a name for a dtype in the id of a test."""
+    """Return a name for a dtype in the id of a test."""
     return NAMES.get(str(dtype), str(dtype))
 
 
@@ -61,7 +61,7 @@ def make(xp: Library, dtype: Any = "f8", shape: Any = (3, 4)) -> Any:
 
 @functools.cache  # so that both libraries get the same bytes, used or not
 def values(dtype: numpy.dtype[Any], shape: Any) -> numpy.ndarray:
-    """Give the values of `make`."""
+    """Return the values of `make`."""
     numbers = numpy.arange(int(numpy.prod(shape))).reshape(shape) % 7
     if dtype.names:
         records = numpy.zeros(shape, dtype)
@@ -96,7 +96,7 @@ def frozen(array: Any) -> Any:
 
 
 def overlapping(xp: Library, dtype: Any) -> Any:
-    """Give an array whose rows share most of their memory."""
+    """Return an array whose rows share most of their memory."""
     if dtype == "T":  # NumPy's as_strided does not take StringDType
         return make(xp, dtype, (3, 4))
     base = make(xp, dtype, (6,))
@@ -117,7 +117,7 @@ def skip_with_numpy_2_0() -> None:
 
 
 def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Give what an action returns, or the class and text of what it raises."""
+    """Return what an action returns, or the class and text of what it raises."""
     try:
         return action(*args, **kwargs)
     except Exception as error:
@@ -138,7 +138,7 @@ def each(source: str) -> Any:
 
 
 def is_known(name: str) -> bool:
-    """Tell whether this NumPy has a name such as ``np.strings.partition``, and keeps it."""
+    """Return whether this NumPy has a name such as ``np.strings.partition``, and keeps it."""
     try:
         operator.attrgetter(name.removeprefix("np."))(numpy)
     except (AttributeError, DeprecationWarning):

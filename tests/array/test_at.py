@@ -46,7 +46,7 @@ def test_each_binary_ufunc(name: str, dtype: str) -> None:
 
 
 def type_error(call: Any, *args: Any) -> str:
-    """Give the text of the TypeError that a call raises, or nothing."""
+    """Return the text of the TypeError that a call raises, or nothing."""
     try:
         call(*args)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""NumPy's classes that take arrays or give them, with mxnp's arrays."""
+"""Test NumPy's classes that take or return arrays."""
 
 import ctypes
 import weakref

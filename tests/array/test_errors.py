@@ -1,4 +1,4 @@
-"""Every error and warning of a program is NumPy's: class, text, notes and line.
+"""Compare every error and warning of programs with NumPy's: class, text, notes and line.
 
 Each line of the two tables is a program. It is run on numpy and on mxnp, and must
 raise, or warn, in both; what comes out is compared. A second line, which would read
@@ -1919,14 +1919,14 @@ def warns(x: Any) -> Any:
 
 
 def saved(array: Any) -> bytes:
-    """Give the bytes of a .npy file."""
+    """Return the bytes of a .npy file."""
     file = io.BytesIO()
     numpy.save(file, array)
     return file.getvalue()
 
 
 def zipped(array: Any) -> bytes:
-    """Give the bytes of a .npz file."""
+    """Return the bytes of a .npz file."""
     file = io.BytesIO()
     numpy.savez(file, array)
     return file.getvalue()
@@ -1936,7 +1936,7 @@ OURS = (Raises, Declines, OldArray, Wraps, Warns, warns, saved, zipped)
 
 
 def rows(table: str) -> list[Any]:
-    """Give the lines of a table as parameters, named after chapter and text."""
+    """Return the lines of a table as parameters, named after chapter and text."""
     chapter, found = "", []
     for line in table.strip().splitlines():
         if line.startswith("#"):

@@ -1,4 +1,4 @@
-"""Every public name of NumPy is here; what differs is listed with its reason."""
+"""Test that mxnp has every public name of NumPy; differences are listed with reasons."""
 
 import importlib
 import inspect

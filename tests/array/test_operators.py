@@ -1,4 +1,4 @@
-"""Operators of mxnp arrays with objects of packages and of the program."""
+"""Test operators of mxnp arrays with objects of packages and of the program."""
 
 from __future__ import annotations
 

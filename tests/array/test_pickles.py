@@ -1,4 +1,4 @@
-"""Pickles of mxnp arrays are read by plain NumPy, and by mxnp as its own arrays."""
+"""Test that NumPy reads pickles of mxnp arrays, and that mxnp reads them as its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def facts(a):
 
 
 def read_by_numpy(data, what="facts(a)"):
-    """Give what a process without mxnp says about the array of a pickle."""
+    """Return what a process without mxnp says about the array of a pickle."""
     code = f"""
         import pickle, sys
         import numpy
@@ -69,7 +69,7 @@ def read_by_numpy(data, what="facts(a)"):
 
 
 def names(data):
-    """Give the modules that a pickle names, up to protocol 3."""
+    """Return the modules that a pickle names, up to protocol 3."""
     found = (
         argument
         for code, argument, _ in pickletools.genops(data)

@@ -1,4 +1,4 @@
-"""A type checker sees NumPy's types under mxnp's name."""
+"""Test that a type checker sees NumPy's types in mxnp."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Memory that the system refuses, at each request in turn: MemoryError, and nothing else lost."""
+"""Refuse each memory request of a program in turn: MemoryError is raised, and nothing else is lost."""
 
 from __future__ import annotations
 

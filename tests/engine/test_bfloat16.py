@@ -1,4 +1,4 @@
-"""bfloat16 of ml_dtypes on the processor: NumPy's results and warnings to the last bit."""
+"""Compare bfloat16 on the processor with ml_dtypes: results and warnings, to the last bit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def recorded() -> Any:
 
 
 def outcome(body: Callable[[Any], Any], xp: Any) -> Any:
-    """Give what a body gives or raises with one library, and its warnings."""
+    """Return what a body gives or raises with one library, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""mxnp._engine.core: the core seen from Python: its tables, memory, queue and threads."""
+"""Test mxnp._engine.core, the core as Python sees it: tables, memory, queue and threads."""
 
 import gc
 import importlib.metadata
@@ -40,14 +40,14 @@ def idle():
 
 
 def computed(nbytes):
-    """Give an array of so many bytes in the pool's memory, which has been computed."""
+    """Return an array of so many bytes in the pool's memory, which has been computed."""
     array = mxnp.arange(nbytes).astype("u1") + 1
     mxnp.synchronize()
     return array
 
 
 def run_python(code, **environment):
-    """Run a program in a process of its own; give what it printed, or its last error."""
+    """Run a program in a separate process; return what it printed, or its last error."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **environment},

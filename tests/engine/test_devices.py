@@ -1,4 +1,4 @@
-"""Devices: which there are, which is chosen, and where operations run."""
+"""Test the devices: which exist, which is selected, and where operations run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of csrc/ir/ops.def over large arrays: each dtype, layout and way to call it.
+"""Test every row of csrc/ir/ops.def with large arrays: dtypes, layouts and ways to call it.
 
 Results are NumPy's bit for bit. NumPy's own loops give other last bits, and maximum of
 zeros another sign, where they run over negative or wide strides: then any of the results
@@ -37,7 +37,7 @@ BY_CHAR = {dtype.char: name for name, dtype in DTYPES.items()}
 
 
 def loops(name: str) -> Iterator[tuple[str, ...]]:
-    """Give the dtypes of the inputs of each loop of a ufunc over the core's dtypes."""
+    """Return the dtypes of the inputs of each loop of a ufunc over the core's dtypes."""
     ufunc = getattr(numpy, name)
     for signature in dict.fromkeys(each.split("->")[0] for each in ufunc.types):
         if all(char in BY_CHAR for char in signature):
@@ -106,7 +106,7 @@ class Operands:
         self.seed = 0
 
     def take(self, dtype: str, *shape: int) -> Any:
-        """Give an array of a shape, in C order, of its own memory."""
+        """Return an array of a shape, in C order, of its own memory."""
         n = int(numpy.prod(shape))
         # The first input has numbers of all sizes.
         small = self.small and self.seed > 0
@@ -118,7 +118,7 @@ class Operands:
         return self.xp.array(values)
 
     def inputs(self, dtypes: tuple[str, ...], layouts: tuple[str, ...]) -> list[Any]:
-        """Give one operand for each dtype and layout."""
+        """Return one operand for each dtype and layout."""
         self.seed = 0
         return [
             LAYOUTS[layout](self.xp, functools.partial(self.take, dtype))
@@ -204,7 +204,7 @@ PAIRS = [
 
 
 def describe(result: Any) -> Any:
-    """Give what is known of a result before anybody reads it."""
+    """Return what is known of a result before anybody reads it."""
     if not isinstance(result, mxnp.ndarray):
         return type(result)
     flags = result.flags
@@ -219,7 +219,7 @@ def parts(result: Any) -> tuple[Any, ...]:
 
 
 def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Give the results of a call with all that is known of them, or its error."""
+    """Return the results of a call with all that is known of them, or its error."""
     try:
         results = parts(action(*args, **kwargs))
     except Exception as error:
@@ -228,7 +228,7 @@ def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def bits(array: Any) -> numpy.ndarray:
-    """Give the numbers of an array as integers, NaN as one of them."""
+    """Return the numbers of an array as integers, NaN as one of them."""
     found = numpy.array(array, order="C").reshape(-1)
     found = found.astype(found.dtype.newbyteorder("="))
     if found.dtype.kind == "c":
@@ -240,7 +240,7 @@ def bits(array: Any) -> numpy.ndarray:
 
 
 def distance(ours: numpy.ndarray, theirs: numpy.ndarray) -> numpy.ndarray:
-    """Give how many numbers lie between two, from their bits."""
+    """Return how many numbers lie between two, from their bits."""
     least = numpy.iinfo(ours.dtype).min
     ours = numpy.where(ours < 0, least - ours, ours)
     theirs = numpy.where(theirs < 0, least - theirs, theirs)
@@ -326,7 +326,7 @@ def test_one_operand_of_each_layout(name: str, dtype: str) -> None:
 
 
 def casted(name: str, dtype: str) -> int:
-    """Give the ulp of the loop that a dtype without one of its own is cast to."""
+    """Return the ulp of the loop that a dtype without one of its own is cast to."""
     kind = numpy.dtype(dtype)
     try:
         found = getattr(numpy, name).resolve_dtypes((kind, None))[0]

@@ -1,4 +1,4 @@
-"""What `mxnp.explain` prints about a flush, number by number."""
+"""Test the figures that `mxnp.explain` prints about a flush."""
 
 from __future__ import annotations
 

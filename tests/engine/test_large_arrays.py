@@ -32,13 +32,13 @@ VALUES = numpy.array([3, 250, 7, 9, 11, 200, 1], dtype="u1")
 
 @pytest.fixture(scope="module")
 def memory() -> Any:
-    """Give the memory of all tests: its pages are slow to come."""
+    """Return the memory of all tests: its pages are slow to come."""
     return mxnp.empty(N, "u1")
 
 
 @pytest.fixture
 def x(memory: Any) -> Iterator[Any]:
-    """Give an array whose elements at PLACES are VALUES."""
+    """Return an array whose elements at PLACES are VALUES."""
     memory[...] = 0
     memory[PLACES] = VALUES
     mxnp.synchronize()

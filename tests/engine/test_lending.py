@@ -1,4 +1,4 @@
-"""Arguments that nothing else refers to: not written to memory, and right if they stay."""
+"""Test lent arguments: they are not written to memory, and are right if they are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""strict and fast: the four differences, and no others."""
+"""Test strict and fast mode: the four differences, and no others."""
 
 from __future__ import annotations
 

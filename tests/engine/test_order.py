@@ -1,4 +1,4 @@
-"""What is recorded happens in the program's order, whatever is read, and when.
+"""Test that recorded operations keep the order of the program, whatever is read and when.
 
 Each program is run on numpy and on mxnp, with large arrays and with small ones, and read
 from its first name to its last and from the last to the first. All names are compared.

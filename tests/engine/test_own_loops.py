@@ -1,4 +1,4 @@
-"""Loops of our own: sine and cosine against mpmath, float16 against NumPy, bit for bit."""
+"""Compare mxnp's own loops with mpmath and, for float16, with NumPy bit for bit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _unaligned(x: numpy.ndarray) -> numpy.ndarray:
 def result(
     name: str, *inputs: numpy.ndarray, layout: Any = LAYOUTS["contiguous"]
 ) -> Any:
-    """Give what mxnp computes of arrays in a layout, as NumPy's array."""
+    """Return what mxnp computes of arrays in a layout, as NumPy's array."""
     arrays = [mxnp.asarray(layout(x)) for x in inputs]
     return getattr(mxnp, name)(*arrays).__array__()
 
@@ -141,7 +141,7 @@ def halves() -> numpy.ndarray:
 
 
 def told(action: Any) -> tuple[Any, set[str]]:
-    """Give a result and the warnings that came with it, without the operation's name."""
+    """Return a result and the warnings that came with it, without the operation's name."""
     with numpy.errstate(all="warn"), warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         value = action()

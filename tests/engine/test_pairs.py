@@ -1,4 +1,4 @@
-"""Two calls in one run: sums and products, rounded as NumPy rounds each; bools that are counted."""
+"""Test two calls that run as one loop: each is rounded as in NumPy, and counted bools are not stored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Memory that Python refuses, at each request in turn, while operations are recorded and run.
+"""Refuse each memory request of Python in turn, while operations are recorded and run.
 
 Python and NumPy have faults of their own there: some requests that fail lose a reference, or
-crash. So this runs in a process of its own, on operations whose path is mxnp's.
+crash. So this runs in a separate process, on operations whose path is mxnp's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOT_OURS = {
 
 
 def refusing(n: int, is_once: bool, run: Callable[[], Any]) -> BaseException | None:
-    """Run it with Python's requests refused from the n-th on; give the error."""
+    """Run it with Python's requests refused from the n-th on; return the error."""
     import _testcapi
 
     caught: BaseException | None = None

@@ -1,4 +1,4 @@
-"""Warnings and errors of recorded work: NumPy's, in NumPy's order, with the same lines.
+"""Test warnings and errors of recorded operations: NumPy's, in its order, for the same lines.
 
 A warning may come as late as at the next wait for results; an error of the program's own
 comes at once.

@@ -97,7 +97,7 @@ class _Writer:
         ]
 
     def array(self, accept: Any = None) -> str:
-        """Give a name that is there, or else make the array in the statement itself."""
+        """Return a name that is there, or else make the array in the statement itself."""
         there = self.arrays(accept)
         # The newest are the likeliest, so that chains come about.
         if there and self.chance(0.6):
@@ -115,7 +115,7 @@ class _Writer:
     # -- Expressions ------------------------------------------------------------------
 
     def partner(self, name: str) -> str:
-        """Give what can be broadcast with an array: another one, or a scalar."""
+        """Return what can be broadcast with an array: another one, or a scalar."""
         shape = numpy.shape(self.value(name))
 
         def fits(value: Any) -> bool:
@@ -193,7 +193,7 @@ class _Writer:
 
     @staticmethod
     def is_safe_as_float(value: Any) -> bool:
-        """Tell whether bits are those of a float that is no NaN, whose bits may change."""
+        """Return whether bits are those of a float that is no NaN, whose bits may change."""
         return bool(numpy.isfinite(value.view("f")).all()) if value.size else True
 
     def index(self, n: int) -> str:
@@ -289,7 +289,7 @@ class _Writer:
         return self.array(lambda v: v.flags.writeable)
 
     def can_cast(self, text: str, dtype: Any) -> bool:
-        """Tell whether C says what the numbers become in another dtype."""
+        """Return whether C says what the numbers become in another dtype."""
         try:
             with numpy.errstate(all="ignore"):
                 value = numpy.asarray(eval(text, dict(self.names)))

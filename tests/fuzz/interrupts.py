@@ -60,7 +60,7 @@ class Alarm:
             raise KeyboardInterrupt
 
     def run(self, step: Step, names: dict[str, Any], seconds: float) -> Any:
-        """Run a statement; give its error, KeyboardInterrupt if it was interrupted."""
+        """Run a statement; return its error, KeyboardInterrupt if it was interrupted."""
         before = self.delivered
         try:
             try:
@@ -104,7 +104,7 @@ def simple_steps(program: Program) -> Iterator[Step]:
 
 
 def target(step: Step) -> str | None:
-    """Give the name that a statement binds."""
+    """Return the name that a statement binds."""
     match statements(step):
         case [ast.Assign(targets=[ast.Name(id=name)])]:
             return name
@@ -139,7 +139,7 @@ class Run:
         self.theirs, self.ours = namespace(numpy), namespace(mxnp)
 
     def run(self) -> Difference | None:
-        """Give the first difference."""
+        """Return the first difference."""
         for number, step in enumerate(self.steps):
             self.wait()
             # NumPy's guard against arrays that hold themselves may stay after an interrupt:

@@ -67,7 +67,7 @@ def numbers(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
 
 
 def namespace(xp: Any) -> dict[str, Any]:
-    """Give the names that a program begins with."""
+    """Return the names that a program begins with."""
 
     def make(seed: int, shape: tuple[int, ...], dtype: str) -> Any:
         return xp.array(numbers(seed, shape, dtype))
@@ -76,7 +76,7 @@ def namespace(xp: Any) -> dict[str, Any]:
 
 
 def run_step(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
-    """Run a statement; give the class and the words of its error."""
+    """Run a statement; return the class and the words of its error."""
     try:
         with numpy.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -103,7 +103,7 @@ def run(program: Program) -> Difference | None:
 
 
 def is_complete(program: Program) -> bool:
-    """Tell whether no statement needs a name that is not there."""
+    """Return whether no statement needs a name that is not there."""
     names = namespace(numpy)
     errors = [run_step(step, names) for step in program]
     gc.collect(0)
@@ -193,7 +193,7 @@ def _steps(a: Any) -> list[int]:
 
 
 def bits(a: Any) -> bytes:
-    """Give the bytes of an array in C order, with one NaN for all of them."""
+    """Return the bytes of an array in C order, with one NaN for all of them."""
     a = numpy.array(a, order="C")
     if a.dtype.kind in "fc":
         parts = a.reshape(-1).view(a.real.dtype)
@@ -202,7 +202,7 @@ def bits(a: Any) -> bytes:
 
 
 def _is_near(ours: numpy.ndarray, theirs: numpy.ndarray) -> bool:
-    """Tell whether floats agree to some last bits of the largest of them."""
+    """Return whether floats agree to some last bits of the largest of them."""
     if theirs.dtype.kind not in "fc":
         return False
     parts = [x.reshape(-1).view(x.real.dtype) for x in map(_in_order, (ours, theirs))]

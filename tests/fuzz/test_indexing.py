@@ -1,4 +1,4 @@
-"""Random keys with arrays in them, read, assigned to and updated, as NumPy does it.
+"""Read, assign and update with random keys that contain arrays, and compare with NumPy.
 
 ``MXNP_FUZZ=20000`` runs as many examples instead of 500; a nightly run does.
 """
@@ -54,7 +54,7 @@ class Case:
             return numpy.asarray(values).astype(dtype)
 
     def laid_out(self, a: Any, layout: str) -> Any:
-        """Give an array equal to a, and remember ours, with the layout."""
+        """Return an array equal to a, and remember ours, with the layout."""
         ours = mxnp.array(a)
         if layout == "transposed" and a.ndim > 1:
             order = tuple(reversed(range(a.ndim)))
@@ -129,7 +129,7 @@ def cases(draw: Any) -> tuple[Case, Any, Any]:
 
 
 def outcome(call: Any, *args: Any) -> tuple[Any, Any]:
-    """Give the result of a call, or the class and text of its error."""
+    """Return the result of a call, or the class and text of its error."""
     try:
         with numpy.errstate(all="ignore"):
             return call(*args), None
@@ -138,7 +138,7 @@ def outcome(call: Any, *args: Any) -> tuple[Any, Any]:
 
 
 def bits(a: Any) -> Any:
-    """Give all there is to an array, with one NaN for all of them."""
+    """Return all there is to an array, with one NaN for all of them."""
     a = numpy.array(a)
     if a.dtype.kind in "fc":
         a = a.copy()

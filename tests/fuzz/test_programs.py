@@ -1,4 +1,4 @@
-"""Random programs, compared with NumPy statement by statement: see tests/fuzz.
+"""Compare random programs with NumPy, statement by statement: see tests/fuzz.
 
 ``MXNP_FUZZ=20000`` runs as many programs; ``python -m tests.fuzz`` runs them for
 a time, and prints the shortest program that differs.

@@ -52,7 +52,7 @@ class Fuzz:
         self.alone: list[int] = []  # seeds of programs that differ in one thread, too
 
     def take_seed(self) -> int | None:
-        """Give the seed of a program that nobody has run; None at the end."""
+        """Return the seed of a program that nobody has run; None at the end."""
         with self.lock:
             number = self.next_seed - self.seed
             is_over = number >= self.programs or time.monotonic() > self.end

@@ -1,4 +1,4 @@
-"""Index errors that are found after the program has gone on."""
+"""Test index errors that are found after the program has continued."""
 
 from __future__ import annotations
 

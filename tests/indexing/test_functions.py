@@ -1,4 +1,4 @@
-"""Functions of index arrays on large arrays; threads, fusion, order, warnings."""
+"""Test functions of index arrays on large arrays: threads, fusion, order and warnings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def same(ours: Any, theirs: Any) -> None:
 
 
 def operations() -> list[str]:
-    """Give what the last flush did, group by group."""
+    """Return what the last flush did, group by group."""
     return [" ".join(group.operations) for group in core.last_flush()]
 
 

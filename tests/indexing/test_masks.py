@@ -1,4 +1,4 @@
-"""Assignment of a scalar where a mask is true, recorded as a choice."""
+"""Test the assignment of a scalar where a mask is true, which is recorded as a choice."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def numbers(dtype: str) -> numpy.ndarray[Any, Any]:
 
 
 def assigned(xp: Any, x: Any, layout: str, where: str, value: Any) -> Any:
-    """Give the bytes after the assignment, and the error."""
+    """Return the bytes after the assignment, and the error."""
     whole = xp.array(x)
     a = LAYOUTS[layout](whole)
     mask = eval(where, {"np": xp, "a": a, "x": LAYOUTS[layout](xp.array(x[::-1]))})

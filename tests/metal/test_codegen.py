@@ -1,4 +1,4 @@
-"""The text of kernels for groups: it is compared as a whole, so that changes are seen."""
+"""Compare the text of generated kernels as a whole, so that changes are seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""metal_kernel: kernels of a program's own, against NumPy."""
+"""Compare kernels of `metal_kernel` with NumPy."""
 
 from __future__ import annotations
 

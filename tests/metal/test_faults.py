@@ -1,4 +1,4 @@
-"""What becomes of programs when a Metal device fails, and of what it holds."""
+"""Test programs and their arrays when a Metal device fails."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def test_a_kernel_that_compiles_no_more_fails_once(fault: str) -> None:
 
 
 def fresh() -> Any:
-    """Give an array whose memory the device does not know yet."""
+    """Return an array whose memory the device does not know yet."""
     np.clear_cache()
     return np.array(numpy.arange(N, dtype="f4"))
 

@@ -1,4 +1,4 @@
-"""Functions that are several kernels: sorting, selecting, products of matrices."""
+"""Test functions that take several kernels: sorting, selection, matrix products."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_sorts_numbers_that_are_special() -> None:
 
 
 def outcome(call: Any) -> Any:
-    """Give what a call gives, or its error."""
+    """Return what a call gives, or its error."""
     try:
         return numpy.asarray(call()).tolist()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Every operation in a kernel of Metal's: each row, dtype, reduction, scan, gather, scatter.
+"""Test every operation as a kernel: each row, dtype, reduction, scan, gather and scatter.
 
 Integers, comparisons, + - * / and sqrt are NumPy's to the last bit; functions keep to the
 bounds of the Metal Shading Language Specification (table 8.2, precise), with what NumPy's
@@ -134,12 +134,12 @@ def ran(before: dict[str, int]) -> int:
 
 
 def is_float(dtype: Any) -> bool:
-    """Tell whether it is a dtype of floats or complex numbers."""
+    """Return whether it is a dtype of floats or complex numbers."""
     return numpy.dtype(dtype).name in FLOATS
 
 
 def registered(op: Any) -> list[tuple[str, ...]]:
-    """Give the loops of a ufunc for bfloat16, which its own list has not."""
+    """Return the loops of a ufunc for bfloat16, which its own list has not."""
     others = ("int32",) if op.name == "ldexp" else ("bfloat16",)
     given = ("bfloat16", *others)[: op.nin]
     try:
@@ -152,7 +152,7 @@ def registered(op: Any) -> list[tuple[str, ...]]:
 
 
 def loops(op: Any) -> list[tuple[str, ...]]:
-    """Give the loops of a ufunc for dtypes that Metal has."""
+    """Return the loops of a ufunc for dtypes that Metal has."""
     ufunc = getattr(numpy, op.name)
     found = registered(op) if has_dtype("bfloat16") else []
     for signature in dict.fromkeys(each.split("->")[0] for each in ufunc.types):

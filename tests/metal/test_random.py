@@ -1,4 +1,4 @@
-"""Draws from Philox that the device makes: NumPy's numbers, NumPy's state after them."""
+"""Test random numbers drawn on the device: numbers and later state are NumPy's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
 
 def bits(x: Any) -> Any:
-    """Give all that tells a result from others."""
+    """Return all that tells a result from others."""
     if not isinstance(x, numpy.ndarray | mxnp.ndarray):
         return type(x), x
     return x.dtype, x.shape, x.flags.owndata, x.flags.c_contiguous, x.tobytes()

@@ -1,4 +1,4 @@
-"""Kernels of metal/ and what drives them, on the Metal emulator, against NumPy."""
+"""Compare the kernels of metal/ with NumPy, on the Metal emulator."""
 
 from __future__ import annotations
 

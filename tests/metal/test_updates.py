@@ -1,4 +1,4 @@
-"""Updates of elements of 64 bits, and in order, on the device: keys, values, bounds, errors."""
+"""Test updates on the device, in order and of 64 bits: keys, values, bounds, errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N = 2500
 
 
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Give what a call gives, and how many kernels ran for it alone."""
+    """Return what a call gives, and how many kernels ran for it alone."""
     mxnp.synchronize()
     return count_launches(call)
 
@@ -31,7 +31,7 @@ def integers(low: int, high: int, *shape: int, dtype: str = "int64") -> numpy.nd
 
 
 def ours_of(x: Any) -> Any:
-    """Give a key or value with arrays of mxnp's in it."""
+    """Return a key or value with arrays of mxnp's in it."""
     if isinstance(x, tuple):
         return tuple(map(ours_of, x))
     return mxnp.array(x) if isinstance(x, numpy.ndarray) else x

@@ -56,7 +56,7 @@ PRODUCT = ["-fobjc-arc", "-Werror"]
 
 
 def compiler() -> list[str]:
-    """Give the command that compiles C; fails if there is none."""
+    """Return the command that compiles C; fails if there is none."""
     chosen = os.environ.get("METAL_EMULATOR_CLANG")
     if chosen:
         return shlex.split(chosen)
@@ -75,13 +75,13 @@ def is_zig() -> bool:
 
 
 def sources() -> list[Path]:
-    """Give the files of the host itself."""
+    """Return the files of the host itself."""
     folders = ("objc", "Foundation", "engine", "runtime")
     return sorted(p for f in folders for p in (FOLDER / f).glob("*.[cm]"))
 
 
 def flags(source: Path) -> list[str]:
-    """Give what the host's own file is compiled with."""
+    """Return what the host's own file is compiled with."""
     paths = [
         f'-DMETAL_EMULATOR_FOLDER="{FOLDER}"',
         f'-DMETAL_EMULATOR_PYTHON="{sys.executable}"',

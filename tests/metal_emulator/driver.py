@@ -121,7 +121,7 @@ def build_driver() -> Path:
 
 
 def _sealed(content: bytes) -> bytes:
-    """Give what a library ends with, too, so that one that was cut short is known."""
+    """Return what a library ends with, too, so that one that was cut short is known."""
     return content + hashlib.sha256(content).digest()
 
 
@@ -142,7 +142,7 @@ def load(path: Path) -> ctypes.CDLL:
 
 
 def sides(size: int | Sequence[int]) -> Any:
-    """Give a size of up to three sides as MTLSize's three."""
+    """Return a size of up to three sides as MTLSize's three."""
     given = (size,) if isinstance(size, int) else tuple(size)
     return (SIZE * 3)(*given, *[1] * (3 - len(given)))
 
@@ -255,7 +255,7 @@ class Driver:
         return self.source is not None
 
     def pipeline(self, name: str) -> int:
-        """Give a kernel's pipeline."""
+        """Return a kernel's pipeline."""
         if name not in self.pipelines:
             handle = self.library.driver_pipeline(self.source, name.encode())
             assert handle, self.error

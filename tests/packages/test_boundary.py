@@ -1,4 +1,4 @@
-"""Compiled code of other packages gets the NumPy arrays inside mxnp's."""
+"""Test that compiled code of other packages receives the NumPy arrays inside mxnp's."""
 
 import importlib.util
 import inspect

@@ -1,4 +1,4 @@
-"""Dask over mxnp's arrays: chunks stay ours, and values are those of dask over NumPy."""
+"""Test Dask arrays with mxnp chunks: chunks stay mxnp arrays, and values equal NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mxnp arrays go into the packages that NumPy users have, and come out again."""
+"""Pass mxnp arrays to other packages and back."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""Notes on exceptions that packages raise when they do not take mxnp arrays."""
+"""Test the notes on exceptions of packages that do not accept mxnp arrays."""
 
 from __future__ import annotations
 

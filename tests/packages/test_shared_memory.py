@@ -1,4 +1,4 @@
-"""Memory that other packages share: their writes, and the operations around them.
+"""Test memory that other packages share: their writes, and operations before and after.
 
 Random programs mix operations of mxnp with reads and writes of others, and must give what
 NumPy gives to the last bit. ``MXNP_FUZZ=20000`` runs as many; a nightly run does.
@@ -187,7 +187,7 @@ class Table(dict[str, Any]):
 
 
 def chain(multiply: Callable[..., Any], w: Any) -> Any:
-    """Give an object whose `+` writes and multiplies, twice, without a frame of its own."""
+    """Return an object whose `+` writes and multiplies, twice, without a frame of its own."""
     steps = map(operator.iadd, [w, w], [1.0, 1.0])
     add = functools.partial(functools.reduce, multiply, steps)
     return type("Chain", (), {"__add__": staticmethod(add), "__array_ufunc__": None})()
@@ -233,7 +233,7 @@ def expression(rng: random.Random, depth: int) -> str:
 
 
 def program(seed: int) -> str:
-    """Give a program whose variables are a function's or the module's."""
+    """Return a program whose variables are a function's or the module's."""
     rng = random.Random(seed)
     lines = [
         rng.choice(STATEMENTS).format(
@@ -250,7 +250,7 @@ def program(seed: int) -> str:
 
 
 def as_bytes(x: Any) -> Any:
-    """Give what can be compared to the last bit."""
+    """Return what can be compared to the last bit."""
     if isinstance(x, (list, tuple)):
         return [as_bytes(each) for each in x]
     if isinstance(x, dict):

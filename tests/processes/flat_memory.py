@@ -61,7 +61,7 @@ class Drawing:
 
 
 def subplots(rows: int = 1, columns: int = 1, **_: Any) -> tuple[Any, Any]:
-    """Give a figure and its axes, as pyplot does."""
+    """Return a figure and its axes, as pyplot does."""
     axes = [Drawing() for _ in range(rows * columns)]
     return Drawing(), axes[0] if len(axes) == 1 else axes
 
@@ -121,7 +121,7 @@ def looks(example: str, rounds: int) -> Iterator[dict[str, int]]:
 
 
 def measure(example: str, rounds: int) -> dict[str, Any]:
-    """Run an example in a process of its own; give its seconds and both looks."""
+    """Run an example in a separate process; return its seconds and both looks."""
     begin = time.perf_counter()
     done = subprocess.run(
         [
@@ -145,7 +145,7 @@ def measure(example: str, rounds: int) -> dict[str, Any]:
 
 
 def is_flat(early: dict[str, int], late: dict[str, int]) -> bool:
-    """Tell whether nothing grew but for what may."""
+    """Return whether nothing grew but for what may."""
     return all(late[name] <= early[name] + slack for name, slack in SLACK.items())
 
 

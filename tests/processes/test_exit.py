@@ -1,4 +1,4 @@
-"""The end of programs with work in the queue: what NumPy's end with, and what they say."""
+"""Test how programs with recorded work end: status and messages are NumPy's."""
 
 from __future__ import annotations
 

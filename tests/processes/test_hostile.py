@@ -1,6 +1,6 @@
-"""Nothing a program does to an array may crash the interpreter.
+"""Test that no operation of a program on an array crashes the interpreter.
 
-The attacks run in an interpreter of their own, one for each group, which says before
+The attacks run in a separate interpreter, one for each group, which says before
 each attack what it is about to do: when the interpreter dies, the test names the attack.
 What is raised is compared with what NumPy raises to the same attack; values are looked
 at (printed and added up), so that memory is really touched.
@@ -941,7 +941,7 @@ def answers(
     skipped: int = 0,
     left_out: tuple[str, ...] = (),
 ) -> tuple[Answers, str | None]:
-    """Give what each attack of a group came to, and how the interpreter died, if it did."""
+    """Return what each attack of a group came to, and how the interpreter died, if it did."""
     given = group, library, str(log), skipped, left_out
     code = f"import runpy; runpy.run_path({__file__!r})['attack_all'](*{given!r})"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Arrays in other processes: multiprocessing by each start method, and joblib."""
+"""Test arrays in other processes: each start method of multiprocessing, and joblib."""
 
 from __future__ import annotations
 

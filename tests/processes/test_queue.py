@@ -1,4 +1,4 @@
-"""The queue where a process is not left in peace: signals, forks, threads, interpreters."""
+"""Test the queue under signals, forks, threads and several interpreters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find_tool(name: str) -> str | None:
 
 
 def run(program: str, **environment: str) -> str:
-    """Run a program in a process of its own; give what it printed."""
+    """Run a program in a separate process; return what it printed."""
     end = end_of("-c", textwrap.dedent(program), seconds=300, **environment)
     assert end.status == 0, end.out + end.err
     assert end.err == ""
@@ -670,7 +670,7 @@ needs_build = pytest.mark.skipif(
 
 
 def refusal(folder: Path, **environment: str) -> str:
-    """Give what a build says that is refused."""
+    """Return what a build says that is refused."""
     native = folder / "native.ini"
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Recursion to the limit and around it: RecursionError as in NumPy, and nothing is lost."""
+"""Test recursion up to the limit: RecursionError as in NumPy, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def depth() -> int:
 
 
 def with_frames_left(n: int, call: Callable[[], Any]) -> Any:
-    """Call where about so many frames more are allowed; give the error's class, if any."""
+    """Call where about so many frames more are allowed; return the error's class, if any."""
 
     def down(frames: int) -> Any:
         return down(frames - 1) if frames else call()
@@ -224,7 +224,7 @@ class Shown:
 
 
 def shown(xp: Any) -> Any:
-    """Give an object array that holds what shows it."""
+    """Return an object array that holds what shows it."""
     a = xp.empty(3, dtype=object)
     a[:] = [Shown(a), Shown(a), 1]
     return a

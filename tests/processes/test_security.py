@@ -1,4 +1,4 @@
-"""What docs/security.md says is so: what is written, loaded and started, and by whose leave."""
+"""Test the statements of docs/security.md: what is written, loaded and started."""
 
 from __future__ import annotations
 

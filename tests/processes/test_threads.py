@@ -41,7 +41,7 @@ def often_switched() -> Iterator[None]:
 
 
 def in_threads(n: int, body: Callable[[int], Any]) -> list[Any]:
-    """Run a body in threads that begin together; give the results in their order."""
+    """Run a body in threads that begin together; return the results in their order."""
     barrier = threading.Barrier(n, timeout=60)
 
     def work(number: int) -> Any:
@@ -275,7 +275,7 @@ def test_random_programs() -> None:
 
 
 def settings(number: int) -> tuple[str, str, str]:
-    """Give one of eight: a mode, errstate's divide and invalid."""
+    """Return one of eight: a mode, errstate's divide and invalid."""
     return (
         ("fast", "strict")[number % 2],
         ("ignore", "warn")[number // 2 % 2],

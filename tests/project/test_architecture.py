@@ -1,4 +1,4 @@
-"""The architecture: which folders of mxnp and csrc may use which others.
+"""Check the layers: which folders may import which, and which C files include which.
 
 A new folder is named in the tables below; without a name it fails the test.
 """

@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its tables are true, and what it links to is there."""
+"""Test the documentation: its code runs, its tables are true, and its links lead to files."""
 
 import doctest
 import importlib
@@ -127,7 +127,7 @@ def test_shell_block_runs_a_file_of_the_page(tmp_path):
 
 
 def own_names():
-    """Give the names that mxnp has and NumPy has not."""
+    """Return the names that mxnp has and NumPy has not."""
     return sorted(
         name
         for name in dir(mxnp)

@@ -1,4 +1,4 @@
-"""The examples print and draw the same under ``python -m mxnp`` as under Python."""
+"""Test that the examples print and draw the same under ``python -m mxnp`` as under Python."""
 
 import subprocess
 import sys

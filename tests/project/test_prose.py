@@ -1,4 +1,4 @@
-"""The documentation is in plain English: phrases that it avoids, and the width of lines."""
+"""Check the documentation for phrases to avoid and for long lines."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Ranges that are recorded: numbers at equal distances, computed where they are needed."""
+"""Test recorded ranges, whose numbers are computed where they are needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions and scans of large arrays: NumPy's results, and sums at least as accurate.
+"""Test reductions and scans of large arrays: NumPy's results, and sums at least as accurate.
 
 Where the numbers are chosen so that every order of summation gives the same, results are
 compared to the last bit. Where they are not, the error against the exact result must be
@@ -85,7 +85,7 @@ def unaligned(xp: Library, array: Any) -> Any:
 
 
 def take(xp: Library, name: str, dtype: str) -> Callable[..., Any]:
-    """Give the maker of numbers for a reduction."""
+    """Return the maker of numbers for a reduction."""
     make = powers if "prod" in name else exact
     return lambda *shape: make(xp, dtype, *shape)
 
@@ -94,7 +94,7 @@ def take(xp: Library, name: str, dtype: str) -> Callable[..., Any]:
 
 
 def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Give the result of a call, or the class and text of its error."""
+    """Return the result of a call, or the class and text of its error."""
     try:
         return action(*args, **kwargs)
     except Exception as error:
@@ -102,7 +102,7 @@ def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def error_of(result: Any, true: numpy.ndarray) -> numpy.ndarray:
-    """Give the distance from the exact result; none where both are NaN or infinite."""
+    """Return the distance from the exact result; none where both are NaN or infinite."""
     found = numpy.asarray(result).astype(true.dtype)
     same = (found == true) | (numpy.isnan(found) & numpy.isnan(true))
     return numpy.where(same, 0, abs(found - true))
@@ -196,7 +196,7 @@ def test_each_axis_of_each_layout(name: str, dtype: str) -> None:
 
 
 def steps_of(array: Any) -> list[int]:
-    """Give the strides of axes along which there is a step to make."""
+    """Return the strides of axes along which there is a step to make."""
     pairs = zip(array.shape, array.strides, strict=True)
     return [stride for length, stride in pairs if length != 1]
 

@@ -1,4 +1,4 @@
-"""Elements and places that a mask selects."""
+"""Test the selection of elements and positions by a mask."""
 
 from __future__ import annotations
 

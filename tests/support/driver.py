@@ -1,6 +1,6 @@
-"""What tests of the Metal emulator share: the driver, and what is reported.
+"""Helpers for tests of the Metal emulator: the driver and its reports.
 
-The host is test equipment (tests/metal_emulator), and these are the tests of the equipment:
+These helpers use the emulator without mxnp:
 plain calls of Apple's API in driver.m, and kernels in driver.metal or written in a test.
 """
 
@@ -24,7 +24,7 @@ KERNELS = (EMULATOR / "driver.metal").read_text()
 
 
 def start() -> str:
-    """Give what a script begins with that has the driver."""
+    """Return what a script begins with that has the driver."""
     return f"""
 import os, sys
 sys.path.append({str(EMULATOR.parent)!r})
@@ -65,7 +65,7 @@ def driver(loaded: Any) -> Any:
 
 @pytest.fixture
 def expect(driver: Any) -> Any:
-    """Give a function that asserts that there is one new report, with such a text."""
+    """Return a function that asserts that there is one new report, with such a text."""
     before = driver.report_count
 
     def check(pattern: str) -> None:

@@ -1,4 +1,4 @@
-"""Which lane the tests run in: its settings are those of the environment."""
+"""Settings of the environment under which the tests run."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ from mxnp._engine.devices import GPU
 
 ON_GPU = os.environ.get("MXNP_DEVICE") == GPU
 FUSES = os.environ.get("MXNP_FUSE") != "0"
-needs_fusion = pytest.mark.skipif(not FUSES, reason="nothing is fused")
+needs_fusion = pytest.mark.skipif(not FUSES, reason="MXNP_FUSE=0 disables fusion")

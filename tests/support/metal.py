@@ -1,4 +1,4 @@
-"""What tests of mxnp on a Metal device share: marks, and the test-only host's functions."""
+"""Helpers for tests on a Metal device: markers, and functions of the Metal emulator."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Host:
 
 
 def _find_host() -> Host | None:
-    """Give the host in mxnp's own compiled module; None where Metal is Apple's."""
+    """Return the host in mxnp's own compiled module; None where Metal is Apple's."""
     spec = PathFinder.find_spec("mxnp._core", mxnp.__path__)
     assert spec
     assert spec.origin
@@ -106,7 +106,7 @@ def run(
     program: str, *, error: str = "", timeout: float = 300, **environment: str | None
 ) -> str:
     """
-    Run a program in a process of its own; give what it printed.
+    Run a program in a separate process; give what it printed.
 
     Variables of the environment that are None are left out. `error` is what the process
     is to fail with; without one it must succeed.
@@ -129,7 +129,7 @@ def run(
 
 
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Give what a call gives, and how many kernels ran for it and what it waits for."""
+    """Return what a call gives, and how many kernels ran for it and what it waits for."""
     before = core.gpu_counts()["dispatches"]
     given = call()
     mxnp.synchronize()

@@ -1,4 +1,4 @@
-"""What tests of the Metal emulator's compiler of MSL share: a check, and an engine that runs its libraries."""
+"""Helpers for tests of the Metal emulator's MSL compiler: a checker, and an engine for libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs run in processes of their own, under a watchdog."""
+"""Run programs in child processes, with a time limit."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-# Python's own, of a fork beside threads.
+# Python's warning about a fork of a process with threads.
 IGNORED = "ignore:This process:DeprecationWarning"
 
 
 class End(NamedTuple):
-    """How a process ended, and what it printed."""
+    """The exit status of a process and its output."""
 
     status: int
     out: str
@@ -26,9 +26,9 @@ class End(NamedTuple):
 
 def end_of(*command: Any, seconds: float = 300, **environment: str) -> End:
     """
-    Run Python with these arguments until it ends, and its children with it.
+    Run Python with these arguments until it and its children have ended.
 
-    One that takes longer is a failure, which shows where its threads are.
+    The test fails after the time limit, with the stacks of the threads.
     """
     process = subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-W", IGNORED, *command],
@@ -48,7 +48,7 @@ def end_of(*command: Any, seconds: float = 300, **environment: str) -> End:
 
 
 def run_file(folder: Path, *parts: str, **environment: str) -> str:
-    """Run a program from a file, as spawned children need it; give what it printed."""
+    """Run a program from a file, as spawned children need it, and return its output."""
     file = folder / "program.py"
     file.write_text("\n".join(textwrap.dedent(part) for part in parts))
     end = end_of(file, **environment)

@@ -1,4 +1,4 @@
-"""The benchmarks run, compare before they time, and write what they found."""
+"""Test the benchmarks: they run, compare results before they time, and write reports."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Patterns are found where they are, and the rewritten lines give the same arrays."""
+"""Test the doctor: it finds each pattern, and rewritten lines return the same arrays."""
 
 import json
 import subprocess
@@ -57,7 +57,7 @@ class Run:
         self.findings = self.doctor.findings
 
     def only(self, pattern):
-        """Give the only finding there is."""
+        """Return the only finding there is."""
         assert [found.pattern for found in self.findings] == [pattern]
         return self.findings[0]
 

@@ -1,4 +1,4 @@
-"""What `mxnp.profile` counts: each line's calls, elements, bytes, waits and checks."""
+"""Test the counts of `mxnp.profile`: calls, elements, bytes, waits and checks of each line."""
 
 from __future__ import annotations
 

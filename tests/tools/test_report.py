@@ -1,4 +1,4 @@
-"""`python -m mxnp --report`: tables, pages, json, gates, and how the program ends."""
+"""Test `python -m mxnp --report`: tables, pages, JSON, gates, and the end of programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs run by ``python -m mxnp`` behave as under plain Python, and get mxnp."""
+"""Test that programs behave under ``python -m mxnp`` as under Python, and import mxnp."""
 
 from __future__ import annotations
 

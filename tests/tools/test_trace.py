@@ -1,4 +1,4 @@
-"""Traces: what ran when, on which track."""
+"""Test traces: the time and track of each operation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def threshold():
 
 
 def traced(profile: mxnp.profile) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Give the slices, and the names of the tracks."""
+    """Return the slices, and the names of the tracks."""
     made = json.loads(profile.to_trace())
     assert made["displayTimeUnit"] == "ms"
     names = {e["tid"]: e["args"]["name"] for e in made["traceEvents"] if e["ph"] == "M"}

@@ -1,4 +1,4 @@
-"""The operation that makes the first NaN is named, and nothing else is."""
+"""Test that the operation that produces the first NaN is named, and no other."""
 
 from __future__ import annotations
 

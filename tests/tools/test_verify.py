@@ -1,4 +1,4 @@
-"""NumPy beside mxnp: what is compared, what stops a program, and what is left alone."""
+"""Test the comparison with NumPy: what is compared, what stops a program, what is ignored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE = 40_000
 
 @pytest.fixture(autouse=True)
 def everything_is_recorded() -> Iterator[None]:
-    """Give the counterparts that are asked before NumPy something to do."""
+    """Return the counterparts that are asked before NumPy something to do."""
     mxnp.synchronize()
     before = _bridge.set_threshold(0)
     yield

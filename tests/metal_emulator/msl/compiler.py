@@ -140,7 +140,7 @@ class Compiler:
         return program.kernels
 
     def syntax_tree(self, text: str) -> tuple[str, str]:
-        """Give a program in C++, and its syntax tree in JSON."""
+        """Return a program in C++, and its syntax tree in JSON."""
         code = _cxx(_read(text), with_table=False)
         tree = _own(os.path.join(self.cache, "tree.json"))
         try:
@@ -273,7 +273,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _publish(temporary: str, path: str) -> None:
-    """Give a file its name, unless another process was quicker."""
+    """Return a file its name, unless another process was quicker."""
     try:
         os.link(temporary, path)
     except FileExistsError:  # the same, by the name of its folder

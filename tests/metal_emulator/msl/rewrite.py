@@ -216,7 +216,7 @@ class Program:
         self.problems.sort(key=lambda problem: (problem.line, problem.column))
 
     def cxx(self) -> str:
-        """Give the program as C++."""
+        """Return the program as C++."""
         parts, at = [], 0
         for start, end, replacement in sorted(self._edits):
             parts += self.text[at:start], replacement

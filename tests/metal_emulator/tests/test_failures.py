@@ -1,4 +1,4 @@
-"""Four failures that Metal has in store, each without its guard and with it."""
+"""Test four failures that Metal allows, each with and without mxnp's protection."""
 
 from __future__ import annotations
 

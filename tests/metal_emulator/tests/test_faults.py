@@ -1,4 +1,4 @@
-"""Faults of kernels that the Metal emulator reports, and faults that it makes when asked to."""
+"""Test faults of kernels that the Metal emulator reports, and faults that it injects."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ ALIASES = {
 
 
 def canonical(name: str) -> str:
-    """Give one spelling to the types of Objective-C and of metal-cpp."""
+    """Return one spelling to the types of Objective-C and of metal-cpp."""
     name = ANNOTATIONS.sub(" ", name)
     if "^" in name or "std::function" in name:
         return "block"
@@ -150,7 +150,7 @@ def read_headers(folder: Path) -> Declarations:
 
 
 def wheel(package: str) -> zipfile.ZipFile:
-    """Give a package's wheel, downloaded once."""
+    """Return a package's wheel, downloaded once."""
     folder = Path(toolchain.cache_folder(), "wheels")
     folder.mkdir(mode=0o700, exist_ok=True)
     stem = package.lower().replace("-", "_")
@@ -176,7 +176,7 @@ class MetalCpp:
     parents: dict[str, str] = field(default_factory=dict)
 
     def find(self, name: str, selector: str) -> list[Method]:
-        """Give the method of the class or of what it is derived from."""
+        """Return the method of the class or of what it is derived from."""
         while name:
             if (name, selector) in self.methods:
                 return self.methods[name, selector]
@@ -198,7 +198,7 @@ def canonical_cpp(name: str, space: str) -> str:
 
 
 def read_parameter(text: str, space: str) -> tuple[str, str]:
-    """Give a parameter's name and type."""
+    """Return a parameter's name and type."""
     block = re.search(r"\(\^\s*(\w+)\)", text)
     if block:
         return block.group(1), "block"
@@ -277,7 +277,7 @@ def agree(ours: str, theirs: str) -> bool:
 
 
 def compare_metal_cpp(ours: Declarations, apple: MetalCpp) -> tuple[list[str], int]:
-    """Give what is wrong, and how many methods' types were compared."""
+    """Return what is wrong, and how many methods' types were compared."""
     wrong, compared = [], 0
     for (name, selector), method in ours.methods.items():
         if name.startswith("MTL") and selector not in apple.selectors:
@@ -327,7 +327,7 @@ def encoding(kind: str, enums: dict[str, str]) -> str:
 
 
 def compare_pyobjc(ours: Declarations, apple: PyObjC) -> tuple[list[str], int]:
-    """Give what is wrong, and how many types were compared."""
+    """Return what is wrong, and how many types were compared."""
     wrong, compared = [], 0
     for (name, selector), method in ours.methods.items():
         theirs = apple.methods.get(selector)

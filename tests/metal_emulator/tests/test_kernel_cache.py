@@ -1,4 +1,4 @@
-"""Compiled kernels that the Metal emulator keeps on disk: what is loaded is what was kept, by this user."""
+"""Test the Metal emulator's cache of compiled kernels on disk."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_changed_cache_file_is_compiled_again(cache, files, damage):
 
 
 def refusal(cache: Path) -> str:
-    """Give what a process says that may not keep anything there."""
+    """Return what a process says that may not keep anything there."""
     body = f"assert not driver.compile({kernel(5)!r}); print(driver.error)"
     return run_script(body, METAL_EMULATOR_CACHE=str(cache)).stdout
 

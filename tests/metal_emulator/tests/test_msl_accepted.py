@@ -1,4 +1,4 @@
-"""Programs in MSL that the Metal emulator's compiler is to take."""
+"""Test MSL programs that the Metal emulator's compiler must accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atomic functions of the Metal emulator's library."""
+"""Test the atomic functions of the Metal emulator's library."""
 
 from __future__ import annotations
 

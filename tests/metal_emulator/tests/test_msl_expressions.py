@@ -1,4 +1,4 @@
-"""The words of metal/scalar.metal and the expressions of csrc/ir/ops.def, compiled for every type."""
+"""Compile metal/scalar.metal and the expressions of csrc/ir/ops.def for every type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the Metal emulator's library that are each of their own kind, and conversions."""
+"""Test single functions and conversions of the Metal emulator's library."""
 
 from __future__ import annotations
 

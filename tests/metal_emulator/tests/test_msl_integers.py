@@ -1,4 +1,4 @@
-"""Integer functions of the Metal emulator's library for each type, against whole numbers of Python."""
+"""Compare the integer functions of the Metal emulator's library with Python's integers."""
 
 from __future__ import annotations
 

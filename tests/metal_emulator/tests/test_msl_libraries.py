@@ -1,4 +1,4 @@
-"""What the Metal emulator's compiler makes of kernels: their arguments, variables and branches."""
+"""Test compiled kernels: their arguments, variables and branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that are no MSL: what the Metal emulator's compiler says, and of which line."""
+"""Test invalid MSL programs: the compiler's message and its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Libraries that the Metal emulator compiles, and processes that it is in."""
+"""Test compiled libraries in several processes, and forks."""
 
 from __future__ import annotations
 

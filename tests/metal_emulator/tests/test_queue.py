@@ -1,4 +1,4 @@
-"""The Metal emulator's queue: command buffers, handlers and threads in time."""
+"""Test the order and timing of command buffers, handlers and threads."""
 
 from __future__ import annotations
 

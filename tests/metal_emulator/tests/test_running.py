@@ -1,4 +1,4 @@
-"""The Metal emulator: what runs on it, thread by thread and in SIMD groups."""
+"""Test how kernels run on the Metal emulator, by thread and by SIMD-group."""
 
 from __future__ import annotations
 

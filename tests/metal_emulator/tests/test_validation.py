@@ -1,4 +1,4 @@
-"""Misuse of Metal's API, which the Metal emulator reports."""
+"""Test that the Metal emulator reports misuse of Metal's API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The namespace that `x.__array_namespace__()` gives: results are arrays, never scalars."""
+"""Test the namespace of `x.__array_namespace__()`: results are arrays, never scalars."""
 
 import copy
 import importlib

@@ -1,4 +1,4 @@
-"""What the Array API standard has beyond NumPy: taken as it says, and NumPy untouched."""
+"""Test the standard's additions to NumPy, and that NumPy itself is unchanged."""
 
 import inspect
 import pickle

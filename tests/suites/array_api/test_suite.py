@@ -1,4 +1,4 @@
-"""The Array API conformance suite, where there is a checkout of it: a short run."""
+"""Run a part of the Array API conformance suite, if a checkout exists."""
 
 import os
 import re

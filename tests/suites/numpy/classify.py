@@ -229,7 +229,7 @@ def _bound(node: ast.AST) -> set[str]:
 
 
 def _is_structured(node: ast.AST) -> bool:
-    """Tell whether a structured dtype is written out: ``[('x', int), ...]``."""
+    """Return whether a structured dtype is written out: ``[('x', int), ...]``."""
     for part in ast.walk(node):
         if isinstance(part, ast.List) and part.elts:
             first = part.elts[0]
@@ -244,7 +244,7 @@ def _is_structured(node: ast.AST) -> bool:
 
 
 def _used(node: ast.AST) -> tuple[set[str], set[str]]:
-    """Give the names that some code takes from its file, and from its class."""
+    """Return the names that some code takes from its file, and from its class."""
     parts = list(ast.walk(node))
     names = [part for part in parts if isinstance(part, ast.Name)]
     arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
@@ -262,7 +262,7 @@ def _used(node: ast.AST) -> tuple[set[str], set[str]]:
 
 
 def _strings(node: ast.AST) -> Iterator[str]:
-    """Give the strings in some code, but for documentation."""
+    """Return the strings in some code, but for documentation."""
     documentation = {
         id(part.value) for part in ast.walk(node) if isinstance(part, ast.Expr)
     }
@@ -273,7 +273,7 @@ def _strings(node: ast.AST) -> Iterator[str]:
 
 
 def _words(node: ast.AST, file: File) -> Iterator[tuple[str, bool]]:
-    """Give the names in some code, and whether each is private to NumPy."""
+    """Return the names in some code, and whether each is private to NumPy."""
     for text in _strings(node):
         if "import numpy" in text:
             yield "import numpy", True  # a program of its own
@@ -296,7 +296,7 @@ def _words(node: ast.AST, file: File) -> Iterator[tuple[str, bool]]:
 
 
 def _is_private(node: ast.Attribute, file: File) -> bool:
-    """Tell whether an attribute is a private one of one of NumPy's modules."""
+    """Return whether an attribute is a private one of one of NumPy's modules."""
     parts = [node.attr]
     root = node.value
     while isinstance(root, ast.Attribute):

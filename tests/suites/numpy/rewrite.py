@@ -49,7 +49,7 @@ def copy_tests(folder: Path, package: str) -> list[Path]:
 
 
 def is_public(name: str) -> bool:
-    """Tell whether a dotted name is one of NumPy's and has nothing private in it."""
+    """Return whether a dotted name is one of NumPy's and has nothing private in it."""
     top, *rest = name.split(".")
     return top == "numpy" and not (
         any(map(is_private_name, rest)) or rest[:1] in _PRIVATE_PARTS
@@ -60,7 +60,7 @@ _PRIVATE_PARTS = (["core"], ["f2py"], ["distutils"], ["tests"])
 
 
 def is_private_name(part: str) -> bool:
-    """Tell whether a name has an underscore that says it is private."""
+    """Return whether a name has an underscore that says it is private."""
     dunder = part.startswith("__") and part.endswith("__")
     return part == "tests" or (part.startswith("_") and not dunder)
 
@@ -107,7 +107,7 @@ def _names_of_numpy(tree: ast.AST) -> Iterator[str]:
 
 
 def _edit(node: ast.AST, package: str, roots: set[str]) -> tuple[ast.expr, str] | None:
-    """Give the part of a node to replace and the new text; "" for text in a string."""
+    """Return the part of a node to replace and the new text; "" for text in a string."""
     if isinstance(node, ast.ImportFrom) and not node.level and node.module:
         module = _module(node.module, package)
         if module != node.module:
@@ -126,7 +126,7 @@ def _edit(node: ast.AST, package: str, roots: set[str]) -> tuple[ast.expr, str] 
 
 
 def _module(name: str, package: str) -> str:
-    """Give the module to import in the place of one of NumPy's."""
+    """Return the module to import in the place of one of NumPy's."""
     if re.match(r"numpy\.(\w+\.)*tests\b", name):
         return re.sub("^numpy", COPIES, name)
     return re.sub("^numpy", package, name) if is_public(name) else name

@@ -67,13 +67,13 @@ class Results:
             self.notes[case] = note
 
     def has(self, function: str, outcomes: Collection[str]) -> bool:
-        """Tell whether any case of a function came to one of some outcomes."""
+        """Return whether any case of a function came to one of some outcomes."""
         return any(
             each in outcomes for each in self.outcomes.get(function, {}).values()
         )
 
     def passed(self, function: str) -> bool:
-        """Tell whether a function ran and no case of it broke."""
+        """Return whether a function ran and no case of it broke."""
         return self.has(function, ("passed",)) and not self.has(function, BROKEN)
 
 
@@ -159,7 +159,7 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> bool:
 
 
 def _read(log: Path, results: Results) -> str | None:
-    """Read what a process wrote; give the test that was running when it ended."""
+    """Read what a process wrote; return the test that was running when it ended."""
     running = None
     for line in log.read_text().splitlines():
         outcome, case, note = json.loads(line)
@@ -258,7 +258,7 @@ def with_numpy(ours: Results, jobs: int) -> Results:
 def count(
     ours: Results, kinds: dict[str, str], counted: Iterable[str]
 ) -> dict[str, tuple[int, int]]:
-    """Give how many functions passed, of how many, in each group."""
+    """Return how many functions passed, of how many, in each group."""
     groups = {"numeric": ("numeric", "public", "all"), "public": ("public", "all")}
     figures: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for function in counted:

@@ -1,4 +1,4 @@
-"""A part of NumPy's own tests, as tests/suites/numpy/run.py runs all of them."""
+"""Run a part of NumPy's own tests; tests/suites/numpy/run.py runs all of them."""
 
 import os
 import subprocess
