@@ -50,7 +50,7 @@ def read_sdist(path: Path) -> tuple[set[str], str]:
 
 
 def read_wheel(path: Path) -> tuple[set[str], str]:
-    """Return a wheel's files, with a short name for the folder of metadata, and these."""
+    """Return the files of a wheel, with a short metadata folder, and its metadata."""
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         (metadata,) = [name for name in names if name.endswith(".dist-info/METADATA")]
