@@ -1,6 +1,9 @@
-/* wrapper.h -- the memory of mxnp arrays, the Python objects around NumPy arrays. */
+/* wrapper.h -- the memory of mxnp arrays, the Python objects around NumPy arrays.
+ *
+ * Both functions are inline, because each operation on a small array makes and frees one.
+ */
 #pragma once
-#include "python/base/types.h"
+#include "python/record/memory.h"
 
 /* Arrays whose memory is reused.  Without them, a loop that makes and drops one array would
  * take a block from Python's allocator and return it each time.  That costs more than the
@@ -11,7 +14,25 @@ extern int wrapper_n_spare;
 
 /* Return a new mxnp array around a NumPy array, whose reference it steals, or NULL with an
  * exception set. */
-PyObject *wrapper_new(PyObject *np_array);
+static inline PyObject *wrapper_new(PyObject *np_array)
+{
+    struct array *out;
+    if (wrapper_n_spare > 0) {
+        out = wrapper_spare[--wrapper_n_spare];
+        PyObject_Init((PyObject *)out, array_type);
+    } else {
+        out = (struct array *)PyType_GenericAlloc(array_type, 0);
+    }
+    if (!out) {
+        Py_DECREF(np_array);
+        return NULL;
+    }
+    out->np_array = memory_pool(np_array);
+    out->is_exported = Py_REFCNT(out->np_array) > 1;
+    if (out->np_array != np_array)
+        memory_own((PyObject *)out);
+    return (PyObject *)out;
+}
 
 /* Free the memory of an array whose references are gone.  It is inline for the speed of views.
  */
