@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.metal import needs_metal
+from support.metal import needs_metal, no_reports
 from support.tolerances import finfo, has_dtype
 
 import mxnp
@@ -653,3 +653,14 @@ def test_a_failed_check_stops_later_operations() -> None:
         mxnp.synchronize()
     assert (numpy.asarray(kept) == 0).all()
     assert (mxnp.zeros(100, "f4") + 1).sum() == 100
+
+
+def test_reductions_of_a_group_fit_the_memory_of_a_threadgroup() -> None:
+    """20 sums of int64 need 40 KiB in one kernel, and a threadgroup has 32 KiB."""
+    x = mxnp.arange(4000).reshape(40, 100)
+    mxnp.synchronize()
+    with no_reports():
+        sums = [(x + i).sum(axis=1) for i in range(20)]
+        mxnp.synchronize()
+    for i, ours in enumerate(sums):
+        numpy.testing.assert_array_equal(ours, (numpy.asarray(x) + i).sum(axis=1))
