@@ -1,16 +1,19 @@
-/* compact.metal -- where a mask is true: counted by blocks, the counts summed, then written.
+/* compact.metal -- the elements that a mask selects.  One kernel counts them by blocks, one
+ * sums the counts, and one writes the positions or the items.
  *
- * Before it comes mx_item, the type of the items that are selected.
+ * The definition of mx_item, the type of the items, precedes it.
  */
 
-#define MX_MASK_SHARE 16u                          /* elements of a thread */
-#define MX_MASK_BLOCK (MX_THREADS * MX_MASK_SHARE) /* elements; in _metal/kernels.py too */
+#define MX_MASK_SHARE 16u /* elements of a thread */
+#define MX_MASK_BLOCK                                                      \
+    (MX_THREADS * MX_MASK_SHARE) /* elements; also in mxnp/_gpu/kernels.py \
+                                  */
 
 struct mx_count {
     template <typename T> static T apply(T a, T b) { return a + b; }
 };
 
-/* The part of n elements that a thread has. */
+/* The part of n elements that one thread processes. */
 struct mx_mask_share {
     long begin, end;
 };
@@ -30,7 +33,7 @@ inline uint mx_count_true(device const uchar *mask, mx_mask_share share)
     return count;
 }
 
-/* args: the number of elements.  Threadgroups: blocks. */
+/* args: the number of elements.  There is a threadgroup for each block. */
 kernel void mx_count_blocks(device const uchar *mask [[buffer(0)]],
                             device long *counts [[buffer(1)]],
                             constant long *args [[buffer(2)]],
@@ -46,8 +49,8 @@ kernel void mx_count_blocks(device const uchar *mask [[buffer(0)]],
         counts[group.x] = long(count);
 }
 
-/* Each count becomes the sum of those before it; the sum of all comes after the last.
- * args: the number of counts.  One threadgroup goes along them. */
+/* Replaces each count by the sum of those before it, and appends the sum of all.
+ * args: the number of counts.  There is one threadgroup. */
 kernel void mx_sum_counts(device long *counts [[buffer(0)]], constant long *args [[buffer(1)]],
                           uint thread_index [[thread_index_in_threadgroup]])
 {
@@ -71,7 +74,7 @@ kernel void mx_sum_counts(device long *counts [[buffer(0)]], constant long *args
         counts[args[0]] = total;
 }
 
-/* Where the first of a thread's shares goes; all threads call it. */
+/* Returns the position of the first output of a thread.  All threads must call it. */
 inline long mx_find_output(device const uchar *mask, device const long *offsets,
                            threadgroup uint *shared, mx_mask_share share, uint group,
                            uint thread_index)
@@ -80,7 +83,7 @@ inline long mx_find_output(device const uchar *mask, device const long *offsets,
     return offsets[group] + mx_scan<mx_count>(shared, count, thread_index) - count;
 }
 
-/* args: the number of elements.  Threadgroups: blocks. */
+/* args: the number of elements.  There is a threadgroup for each block. */
 kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
                                device const long *offsets [[buffer(1)]],
                                device long *positions [[buffer(2)]],
@@ -96,7 +99,7 @@ kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
             positions[at++] = i;
 }
 
-/* The same for the items there. */
+/* The same for the items. */
 kernel void mx_write_items(device const uchar *mask [[buffer(0)]],
                            device const long *offsets [[buffer(1)]],
                            device const uchar *items [[buffer(2)]],

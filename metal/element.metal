@@ -1,11 +1,11 @@
-/* element.metal -- elements in memory, from and to other types; the words that kernels tell the
- * host in. */
+/* element.metal -- loads, stores and casts of elements; the status words in which kernels
+ * report to the host; conditions and indices. */
 
 /* -- Memory -------------------------------------------------------------------------- */
 
 template <typename T> inline T mx_load(device const uchar *at) { return *(device const T *)at; }
 
-/* NumPy aligns a complex number as its parts. */
+/* NumPy aligns a complex number like its parts. */
 template <> inline float2 mx_load<float2>(device const uchar *at)
 {
     device const float *parts = (device const float *)at;
@@ -26,17 +26,17 @@ inline void mx_store(device uchar *at, float2 value)
 
 /* -- Types ----------------------------------------------------------------------------- */
 
-/* A value among the arguments, which are its bits. */
+/* Returns a value whose bits are an argument. */
 template <typename T> inline T mx_value(long bits) { return T(bits); }
 template <> inline bool mx_value<bool>(long bits) { return (bits & 255) != 0; }
 template <> inline half mx_value<half>(long bits) { return as_type<half>(ushort(bits)); }
 template <> inline float mx_value<float>(long bits) { return as_type<float>(uint(bits)); }
 template <> inline float2 mx_value<float2>(long bits) { return as_type<float2>(bits); }
 
-/* The same bits as another type of the same size. */
+/* Reinterprets the bits as another type of the same size. */
 template <typename To, typename From> inline To mx_bits(From a) { return as_type<To>(a); }
 
-/* As NumPy casts: to bool whether it is not zero, to a complex number as its real part. */
+/* Casts as NumPy does: bool is whether the number is not zero, and a number is a real part. */
 template <typename To> struct mx_caster {
     template <typename From> static To cast(From a) { return To(a); }
     static To cast(float2 a) { return To(a.x); }
@@ -53,7 +53,7 @@ template <typename To, typename From> inline To mx_cast(From a)
     return mx_caster<To>::cast(a);
 }
 
-/* bfloat by way of float. */
+/* Casts of bfloat go through float. */
 #ifdef MX_HAS_BFLOAT
 template <> inline bfloat mx_value<bfloat>(long bits) { return as_type<bfloat>(ushort(bits)); }
 template <> struct mx_caster<bfloat> {
@@ -63,9 +63,9 @@ template <> struct mx_caster<bfloat> {
 template <typename To> inline To mx_cast(bfloat a) { return mx_caster<To>::cast(float(a)); }
 #endif
 
-/* -- Numbers at equal distances ---------------------------------------------------------- */
+/* -- Ranges ------------------------------------------------------------------------------- */
 
-/* The i-th; the first two are as they are given, which sums may not be. */
+/* The i-th number of a range.  The first two are returned as they are: sums may round. */
 template <typename T> inline T mx_range(T first, T second, long i)
 {
     return i == 0   ? first
@@ -79,20 +79,21 @@ inline half mx_range(half first, half second, long i)
                     : half(float(first) + float(i) * (float(second) - float(first)));
 }
 
-/* -- What kernels tell ------------------------------------------------------------------- */
+/* -- Status words ------------------------------------------------------------------------- */
 
 #define MX_DIVIDE_BY_ZERO 1u
 #define MX_OVERFLOW       2u
 #define MX_INVALID        8u
 #define MX_FAILED         16u
 
-/* A plain load: only kernels that have ended can have written it. */
+/* Whether a check of an earlier group failed.  A plain load suffices, because only kernels that
+ * have ended can have written the word. */
 inline bool mx_is_stopped(device const atomic_uint *status, uint group)
 {
     return *(device const uint *)status < group;
 }
 
-/* Adds to what is told in a word.  The first word is the least number of a group that failed.
+/* Adds a report to a word.  The first word is the least number of a group with a failed check.
  */
 inline void mx_report(device atomic_uint *status, uint word, uint group, uint report)
 {
@@ -104,7 +105,7 @@ inline void mx_report(device atomic_uint *status, uint word, uint group, uint re
 }
 
 /* -- Conditions ---------------------------------------------------------------------------- *
- * A GPU has no flags for them: they are told from operands and result. */
+ * A GPU has no flags for conditions.  They are derived from the operands and the result. */
 
 template <typename T> inline uint mx_met_arithmetic(T a, T b, T r)
 {
@@ -127,7 +128,7 @@ template <typename A, typename R> inline uint mx_met_arithmetic(A a, R r)
     return mx_isinf(r) && mx_isfinite(a) ? MX_OVERFLOW : 0u;
 }
 
-/* A float that becomes an integer: there is none for it. */
+/* A cast of a float to an integer is invalid if the integer type lacks the number. */
 #define MX_MET_CAST(T, LEAST, END)                                              \
     inline uint mx_met_arithmetic(float a, T)                                   \
     {                                                                           \
@@ -175,7 +176,7 @@ template <typename T> inline uint mx_met_power(T a, T b, T r)
     return mx_truth(a) ? MX_OVERFLOW : MX_DIVIDE_BY_ZERO;
 }
 
-/* Of integers; by -1 the least number has no quotient. */
+/* For integers.  The quotient of the least number and -1 overflows. */
 template <typename T> inline uint mx_met_divmod(T a, T b, T r)
 {
     if (!mx_truth(b))
@@ -188,8 +189,8 @@ inline uint mx_met_divmod(half a, half b, half r) { return mx_met_quotient(a, b,
 inline uint mx_met_divmod(bfloat a, bfloat b, bfloat r) { return mx_met_quotient(a, b, r); }
 #endif
 
-/* Comparisons of bfloat, which NaN makes invalid: in an extreme where it is the second; where
- * the number of the two is wanted, if it is the first. */
+/* Comparisons of bfloat are invalid with NaN: maximum and minimum if it is the second operand,
+ * fmax and fmin if it is the first. */
 template <typename T, typename R> inline uint mx_met_order(T a, T b, R)
 {
     return mx_isnan(a) || mx_isnan(b) ? MX_INVALID : 0u;
@@ -215,7 +216,7 @@ template <typename T> inline uint mx_met_number(T a, T b, T)
 
 inline bool mx_is_outside(long i, long size) { return i < -size || i >= size; }
 
-/* Adds where an index of an axis leads to; false: to nowhere. */
+/* Adds the offset of an index of an axis.  Returns false if the index selects no element. */
 template <int bounds> inline bool mx_index(long i, long size, long stride, thread long *offset)
 {
     if (bounds == MX_NEGATIVE || bounds == MX_CLAMP || bounds == MX_DROP)
@@ -230,13 +231,13 @@ template <int bounds> inline bool mx_index(long i, long size, long stride, threa
     return true;
 }
 
-/* NaN comes after all numbers. */
+/* The order of sorted arrays: NaN comes after all numbers. */
 template <typename T> inline bool mx_is_before(T a, T b)
 {
     return a < b || (mx_isnan(b) && !mx_isnan(a));
 }
 
-/* Where a value belongs among sorted ones: before those equal to it, or after them. */
+/* The index at which a value belongs into a sorted table: before equal ones, or after them. */
 template <typename T, bool is_right>
 inline long mx_search(device const uchar *table, long size, long stride, T value)
 {

@@ -1,14 +1,14 @@
 /* matmul.metal -- products of contiguous matrices, by tiles in threadgroup memory.
  *
- * Before it come mx_item, the type of the elements, and mx_sum, that of their products' sum:
- * float for half, and unsigned for integers, which wrap.
+ * These definitions precede it: mx_item, the type of the elements, and mx_sum, the type in
+ * which products are summed.  That is float for half, and unsigned for integers, which wrap.
  */
 
-#define MX_SIDE      32u /* of a tile; in _metal/kernels.py too */
+#define MX_SIDE      32u /* of a tile; also in mxnp/_gpu/kernels.py */
 #define MX_HALF_SIDE (MX_SIDE / 2)
 
-/* Copies a tile of a matrix whose element (0, 0) is at `from`; beyond its edges there are
- * zeros, which leave the sums as they are. */
+/* Copies a tile of the matrix whose element (0, 0) is at `from`.  Beyond the edges the tile has
+ * zeros, which do not change the sums. */
 inline void mx_load_tile(threadgroup mx_sum *tile, device const mx_item *from, long row,
                          long column, long rows, long columns, uint thread_index)
 {
@@ -18,9 +18,9 @@ inline void mx_load_tile(threadgroup mx_sum *tile, device const mx_item *from, l
     }
 }
 
-/* c[...] = a[...] @ b[...].  args: m, k and n of (m, k) @ (k, n); the elements from one matrix
- * to the next, of a and of b, 0 if there is one for all. Threadgroups: tiles of a row, tiles of
- * a column, matrices. */
+/* c[...] = a[...] @ b[...].  args: m, k and n of (m, k) @ (k, n); the distances in elements
+ * between the matrices of a and of b, 0 for a single matrix.  The grid of threadgroups counts
+ * tiles of a row, tiles of a column, and matrices. */
 kernel void mx_matmul(device const mx_item *a [[buffer(0)]],
                       device const mx_item *b [[buffer(1)]], device mx_item *c [[buffer(2)]],
                       constant long *args [[buffer(3)]],
@@ -31,7 +31,7 @@ kernel void mx_matmul(device const mx_item *a [[buffer(0)]],
     const long m = args[0], depth = args[1], n = args[2];
     const long row = long(group.y) * MX_SIDE, column = long(group.x) * MX_SIDE;
     const uint x = thread_index % MX_HALF_SIDE, y = thread_index / MX_HALF_SIDE;
-    mx_sum sums[2][2] = {{0, 0}, {0, 0}}; /* at (y, x) and half a tile further */
+    mx_sum sums[2][2] = {{0, 0}, {0, 0}}; /* at (y, x), and half a tile away */
     a += long(group.z) * args[3];
     b += long(group.z) * args[4];
     c += long(group.z) * m * n;

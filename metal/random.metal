@@ -1,11 +1,11 @@
 /* random.metal -- Philox4x64-10, with NumPy's stream of bits.
  *
- * Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, SC'11.  Each
- * value of a counter of 256 bits is encrypted to four words, so that any part of the stream is
- * made without what comes before it.
+ * Each value of a 256-bit counter is encrypted to four 64-bit words, so any part of the stream
+ * can be computed alone.  Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As Easy as 1,
+ * 2, 3, SC'11.
  */
 
-/* The upper half of a product; not every version of Metal has it for 64 bits. */
+/* The upper half of a product, which not every version of Metal provides for 64 bits. */
 inline ulong mx_multiply_high(ulong a, ulong b)
 {
     ulong a_low = a & 0xffffffffu, a_high = a >> 32;
@@ -39,9 +39,9 @@ inline ulong4 mx_advance(ulong4 counter, ulong steps)
 }
 
 /* -- Arguments -------------------------------------------------------------------------- *
- * The key's two words, the counter's four, how many elements are made, what integers begin
- * with, how many of their bits are left out, and what is left of earlier draws: how many words
- * (or halves, for elements that are made of these), and the words themselves. */
+ * The two words of the key; the four words of the counter; the number of elements; the least
+ * integer; the number of bits to shift out; the number of words that earlier draws left (or of
+ * halves, for elements made of halves); and these words. */
 
 #define MX_N      6
 #define MX_LEAST  7
@@ -49,7 +49,7 @@ inline ulong4 mx_advance(ulong4 counter, ulong steps)
 #define MX_N_LEFT 9
 #define MX_LEFT   10
 
-/* The four words of a block; NumPy counts before it encrypts. */
+/* The four words of a block.  NumPy increments the counter before it encrypts. */
 inline ulong4 mx_random_words(constant long *args, long block)
 {
     ulong2 key = ulong2(ulong(args[0]), ulong(args[1]));
@@ -66,7 +66,7 @@ struct mx_integer {
     }
 };
 
-/* In [0, 1): of 24 bits of a half. */
+/* A number in [0, 1) made of 24 bits of a half. */
 struct mx_single {
     static float apply(ulong bits, constant long *)
     {
@@ -74,19 +74,19 @@ struct mx_single {
     }
 };
 
-/* In [0, 1): the bits of the double that is 53 bits of a word times 2**-53. */
+/* The bits of a double in [0, 1), which is 53 bits of a word times 2**-53. */
 struct mx_double {
     static ulong apply(ulong bits, constant long *)
     {
         const ulong mantissa = bits >> 11;
         if (mantissa == 0)
             return 0;
-        const ulong place = clz(mantissa) - 11; /* of its first bit, from that of 2**-1 */
-        return ((1022 - place) << 52) + ((mantissa << place) & 0xffffffffffffful);
+        const ulong zeros = clz(mantissa) - 11; /* before the first bit of the mantissa */
+        return ((1022 - zeros) << 52) + ((mantissa << zeros) & 0xffffffffffffful);
     }
 };
 
-/* What is left comes first; then a thread makes the elements of one block. */
+/* The words that are left come first.  Then each thread makes the elements of one block. */
 template <typename Element, typename T>
 inline void mx_fill_from_words(device T *to, constant long *args, uint group, uint thread_index)
 {
@@ -102,7 +102,7 @@ inline void mx_fill_from_words(device T *to, constant long *args, uint group, ui
     }
 }
 
-/* The lower half of a word first. */
+/* The same for halves.  The lower half of a word comes first. */
 template <typename Element, typename T>
 inline void mx_fill_from_halves(device T *to, constant long *args, uint group,
                                 uint thread_index)
@@ -120,7 +120,7 @@ inline void mx_fill_from_halves(device T *to, constant long *args, uint group,
 }
 
 /* -- Kernels ---------------------------------------------------------------------------- *
- * Threadgroups: MX_THREADS blocks of four words. */
+ * Each threadgroup has MX_THREADS blocks of four words. */
 
 kernel void mx_random_word_integers(device ulong *to [[buffer(0)]],
                                     constant long *args [[buffer(1)]],

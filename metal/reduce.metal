@@ -1,10 +1,10 @@
-/* reduce.metal -- what the threads of a threadgroup found becomes one result. */
+/* reduce.metal -- combines the results of the threads of a threadgroup. */
 
 #define MX_THREADS 256u /* of a threadgroup: MX_KERNEL_THREADS of csrc/gpu/kernel.h */
 
-/* Op::apply over the values of the `height` threads of a column, of which the first n have one;
- * `width` columns lie side by side.  All threads call it; the first of a column gets the
- * result. */
+/* Combines the values of a column of `height` threads by Op::apply.  The first n of them have a
+ * value, and `width` columns lie side by side.  All threads must call it.  The first thread of
+ * a column gets the result. */
 template <typename Op, typename T>
 inline T mx_join(threadgroup T *shared, T mine, uint thread_index, long y, uint width,
                  uint height, long n, thread uint *met)
@@ -22,7 +22,8 @@ inline T mx_join(threadgroup T *shared, T mine, uint thread_index, long y, uint 
     return mine;
 }
 
-/* Whether a search prefers a to b, both NaN-aware: the first NaN is what it looks for. */
+/* Whether a search for the maximum or the minimum prefers a to b.  It finds the first NaN, if
+ * there is one. */
 template <typename T> inline bool mx_is_above(T a, T b)
 {
     return !mx_isnan(b) && (mx_isnan(a) || mx_less(b, a));
@@ -32,31 +33,33 @@ template <typename T> inline bool mx_is_below(T a, T b)
     return !mx_isnan(b) && (mx_isnan(a) || mx_less(a, b));
 }
 
-/* The same for places: the best value's, the first of them. */
+/* The same for indices: returns that of the best value, or the first of several. */
 template <bool is_most, typename T>
-inline long mx_join_indices(threadgroup T *shared, threadgroup long *places, T mine, long place,
-                           uint thread_index, long y, uint width, uint height, long n)
+inline long mx_join_indices(threadgroup T *shared, threadgroup long *indices, T mine,
+                            long index, uint thread_index, long y, uint width, uint height,
+                            long n)
 {
     shared[thread_index] = mine;
-    places[thread_index] = place;
+    indices[thread_index] = index;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint step = height / 2; step > 0; step /= 2) {
         if (y < long(step) && y + long(step) < n) {
             T other = shared[thread_index + step * width];
-            long other_place = places[thread_index + step * width];
+            long other_index = indices[thread_index + step * width];
             bool is_better = is_most ? mx_is_above(other, mine) : mx_is_below(other, mine);
             bool is_worse = is_most ? mx_is_above(mine, other) : mx_is_below(mine, other);
-            if (is_better || (!is_worse && other_place < place)) {
+            if (is_better || (!is_worse && other_index < index)) {
                 shared[thread_index] = mine = other;
-                places[thread_index] = place = other_place;
+                indices[thread_index] = index = other_index;
             }
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    return place;
+    return index;
 }
 
-/* The results up to each thread's own.  Hillis and Steele, Data Parallel Algorithms, 1986. */
+/* Returns the combination of the values of all threads up to this one.  Hillis and Steele, Data
+ * Parallel Algorithms, 1986. */
 template <typename Op, typename T>
 inline T mx_scan(threadgroup T *shared, T mine, uint thread_index)
 {
@@ -72,7 +75,7 @@ inline T mx_scan(threadgroup T *shared, T mine, uint thread_index)
     return mine;
 }
 
-/* What the last thread has. */
+/* Returns the value of the last thread. */
 template <typename T> inline T mx_last(threadgroup T *shared, T mine, uint thread_index)
 {
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -84,7 +87,7 @@ template <typename T> inline T mx_last(threadgroup T *shared, T mine, uint threa
     return last;
 }
 
-/* Whether it is true of all threads. */
+/* Returns whether the value of every thread is true. */
 template <typename T> inline bool mx_all(threadgroup T *shared, bool mine, uint thread_index)
 {
     shared[thread_index] = mx_cast<T>(mine);
@@ -97,7 +100,8 @@ template <typename T> inline bool mx_all(threadgroup T *shared, bool mine, uint 
     return mx_truth(shared[0]);
 }
 
-/* What a scan has met, whose last result is this, if all that it added up was finite. */
+/* The condition of a scan whose last result is `sum`: overflow if all its elements were finite.
+ */
 template <typename T> inline uint mx_met_sum(T sum, bool is_finite)
 {
     return is_finite && !mx_isfinite(sum) ? MX_OVERFLOW : 0u;

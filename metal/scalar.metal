@@ -1,47 +1,46 @@
-/* scalar.metal -- the mx_ words of csrc/ir/ops.def: arithmetic on one element, as NumPy does
- * it.
+/* scalar.metal -- the mx_ functions of csrc/ir/ops.def: NumPy's arithmetic on one element.
  *
- * - a and b of one word have the same type; a complex number is a float2.
- * - Signed integers wrap: sums and products go through the unsigned type, as overflow of a
- *   signed one is undefined.
+ * - The operands a and b of a function have the same type.  A complex number is a float2.
+ * - Signed integers wrap: overflow of a signed type is undefined, so sums and products are
+ *   computed in the unsigned type.
  * - half and bfloat are computed in float and rounded once, as NumPy does.
- * - NaN and infinity are told by their bits, which no compiler option can fold away.
- * - Inputs for which NumPy raises an error before the kernel runs may give anything.
+ * - NaN and infinity are detected by their bits, which no compiler option can optimize away.
+ * - Results are undefined for inputs for which NumPy raises an error before the kernel runs.
  */
 #include <metal_stdlib>
 using namespace metal;
 
-/* -- Floating-point numbers as such ------------------------------------------------ */
+/* -- Representation of floating-point numbers --------------------------------------- */
 
 template <typename T> inline bool mx_isnan(T) { return false; } /* integers and bool */
 template <typename T> inline bool mx_isinf(T) { return false; }
 template <typename T> inline bool mx_isfinite(T) { return true; }
 
-#define MX_BITS(T, U, EXPONENT, SIGN)                                                     \
-    inline bool mx_isnan(T a) { return U(as_type<U>(a) & U(~SIGN)) > EXPONENT; }          \
-    inline bool mx_isinf(T a) { return U(as_type<U>(a) & U(~SIGN)) == EXPONENT; }         \
-    inline bool mx_isfinite(T a) { return U(as_type<U>(a) & U(~SIGN)) < EXPONENT; }       \
-    inline bool mx_signbit(T a) { return (as_type<U>(a) & SIGN) != 0; }                   \
-    inline T mx_copysign(T a, T b)                                                        \
-    {                                                                                     \
-        return as_type<T>(U((as_type<U>(a) & U(~SIGN)) | (as_type<U>(b) & SIGN)));        \
-    }                                                                                     \
-    /* Numbers in their order are integers in theirs, counted from zero to both sides. */ \
-    inline int mx_rank(T a)                                                               \
-    {                                                                                     \
-        int magnitude = int(as_type<U>(a) & U(~SIGN));                                    \
-        return mx_signbit(a) ? -magnitude : magnitude;                                    \
-    }                                                                                     \
-    inline T mx_nextafter(T a, T b)                                                       \
-    {                                                                                     \
-        if (mx_isnan(a) || mx_isnan(b))                                                   \
-            return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                             \
-        int from = mx_rank(a), to = mx_rank(b);                                           \
-        if (from == to) /* zeros of either sign: NumPy's half keeps the first */          \
-            return EXPONENT == 0x7c00 ? a : b;                                            \
-        int next = from < to ? from + 1 : from - 1;                                       \
-        bool negative = next < 0 || (next == 0 && from < 0);                              \
-        return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                       \
+#define MX_BITS(T, U, EXPONENT, SIGN)                                               \
+    inline bool mx_isnan(T a) { return U(as_type<U>(a) & U(~SIGN)) > EXPONENT; }    \
+    inline bool mx_isinf(T a) { return U(as_type<U>(a) & U(~SIGN)) == EXPONENT; }   \
+    inline bool mx_isfinite(T a) { return U(as_type<U>(a) & U(~SIGN)) < EXPONENT; } \
+    inline bool mx_signbit(T a) { return (as_type<U>(a) & SIGN) != 0; }             \
+    inline T mx_copysign(T a, T b)                                                  \
+    {                                                                               \
+        return as_type<T>(U((as_type<U>(a) & U(~SIGN)) | (as_type<U>(b) & SIGN)));  \
+    }                                                                               \
+    /* Maps floats to integers in the same order.  Both zeros are 0. */             \
+    inline int mx_rank(T a)                                                         \
+    {                                                                               \
+        int magnitude = int(as_type<U>(a) & U(~SIGN));                              \
+        return mx_signbit(a) ? -magnitude : magnitude;                              \
+    }                                                                               \
+    inline T mx_nextafter(T a, T b)                                                 \
+    {                                                                               \
+        if (mx_isnan(a) || mx_isnan(b))                                             \
+            return as_type<T>(U(EXPONENT | (EXPONENT >> 1)));                       \
+        int from = mx_rank(a), to = mx_rank(b);                                     \
+        if (from == to) /* zeros of any sign: NumPy's half returns the first */     \
+            return EXPONENT == 0x7c00 ? a : b;                                      \
+        int next = from < to ? from + 1 : from - 1;                                 \
+        bool negative = next < 0 || (next == 0 && from < 0);                        \
+        return as_type<T>(U((negative ? SIGN : 0) | U(abs(next))));                 \
     }
 
 MX_BITS(float, uint, 0x7f800000u, 0x80000000u)
@@ -60,7 +59,7 @@ inline float mx_spacing(float a)
     return mx_nextafter(a, mx_copysign(INFINITY, a)) - a;
 }
 
-/* Unlike float's, always upwards: NumPy's half has positive distances only. */
+/* The distance to the next number above, because NumPy's half has positive spacings only. */
 inline half mx_spacing(half a)
 {
     if (!mx_isfinite(a))
@@ -78,7 +77,7 @@ template <typename T> inline bool mx_less_equal(T a, T b) { return a <= b; }
 inline bool mx_truth(float2 a) { return a.x != 0.0f || a.y != 0.0f; }
 inline bool mx_equal(float2 a, float2 b) { return a.x == b.x && a.y == b.y; }
 
-/* Real parts first; where these decide, no imaginary part may be NaN. */
+/* Compares real parts first.  If they decide, no imaginary part may be NaN. */
 inline bool mx_less(float2 a, float2 b)
 {
     return (a.x < b.x && !mx_isnan(a.y) && !mx_isnan(b.y)) || (a.x == b.x && a.y < b.y);
@@ -119,7 +118,7 @@ inline bool mx_floor(bool a) { return a; }
 inline bool mx_ceil(bool a) { return a; }
 inline bool mx_trunc(bool a) { return a; }
 
-/* T is the type, U its unsigned partner, W the unsigned type it is computed in. */
+/* T is the type, U its unsigned counterpart, W the unsigned type of the computation. */
 #define MX_INTEGER(T, U, W)                                                                    \
     inline T mx_add(T a, T b) { return T(W(a) + W(b)); }                                       \
     inline T mx_subtract(T a, T b) { return T(W(a) - W(b)); }                                  \
@@ -130,7 +129,7 @@ inline bool mx_trunc(bool a) { return a; }
     inline T mx_floor(T a) { return a; }                                                       \
     inline T mx_ceil(T a) { return a; }                                                        \
     inline T mx_trunc(T a) { return a; }                                                       \
-    /* A shift by the width or more empties the number, as does a negative one. */             \
+    /* A shift by at least the width, or by a negative number, shifts out all bits. */         \
     inline T mx_left_shift(T a, T b) { return U(b) < 8 * sizeof(T) ? T(W(a) << U(b)) : T(0); } \
     inline T mx_right_shift(T a, T b)                                                          \
     {                                                                                          \
@@ -173,7 +172,7 @@ MX_INTEGER(ushort, ushort, uint)
 MX_INTEGER(uint, uint, uint)
 MX_INTEGER(ulong, ulong, ulong)
 
-/* Divided by zero is zero; by -1 the least number would overflow. */
+/* A quotient by zero is zero.  The quotient of the least number and -1 would overflow. */
 #define MX_SIGNED(T)                                                           \
     inline T mx_absolute(T a) { return a < 0 ? mx_negative(a) : a; }           \
     inline T mx_sign(T a) { return T((a > 0) - (a < 0)); }                     \
@@ -227,7 +226,8 @@ inline float mx_floor(float a) { return floor(a); }
 inline float mx_ceil(float a) { return ceil(a); }
 inline float mx_trunc(float a) { return trunc(a); }
 
-/* Floor quotient, and in *rest the remainder with the sign of b: as Python's float does. */
+/* Returns the floor quotient; *rest is the remainder with the sign of b, as for Python's float.
+ */
 inline float mx_divmod(float a, float b, thread float *rest)
 {
     *rest = fmod(a, b);
@@ -306,8 +306,8 @@ inline float mx_arctanh(float a) { return atanh(a); }
 inline float mx_deg2rad(float a) { return a * (3.14159265358979f / 180.0f); }
 inline float mx_rad2deg(float a) { return a * (180.0f / 3.14159265358979f); }
 
-/* log(u) * x / (u - 1) with u = 1 + x: the rounding of u cancels.  Higham, Accuracy and
- * Stability of Numerical Algorithms, 1.14.1; the same for expm1. */
+/* In log(u) * x / (u - 1) with u = 1 + x, the rounding error of u cancels.  The same holds for
+ * expm1.  Higham, Accuracy and Stability of Numerical Algorithms, 1.14.1. */
 inline float mx_log1p(float a)
 {
     float u = 1.0f + a;
@@ -324,7 +324,7 @@ inline float mx_expm1(float a)
     return u == 1.0f ? a : (u - 1.0f) * (a / log(u));
 }
 
-/* One step of Newton's method on a guess from the logarithm. */
+/* One step of Newton's method from an approximation by the logarithm. */
 inline float mx_cbrt(float a)
 {
     if (a == 0 || !mx_isfinite(a))
@@ -335,8 +335,8 @@ inline float mx_cbrt(float a)
     return mx_copysign(root, a);
 }
 
-/* Scaled to the larger leg, so that no square overflows; what the squares and the root lost
- * in rounding is put back.  Borges, An Improved Algorithm for hypot(a, b), 2019. */
+/* Scales by the larger operand, so that no square overflows, and corrects the rounding errors
+ * of the squares and the root.  Borges, An Improved Algorithm for hypot(a, b), 2019. */
 inline float mx_hypot(float a, float b)
 {
     if (mx_isinf(a) || mx_isinf(b))
@@ -443,8 +443,8 @@ inline float mx_logaddexp2(float a, float b)
     inline T mx_frexp(T a, thread int *exponent) { return T(mx_frexp(float(a), exponent)); }
 
 MX_NARROW(half)
-/* From Metal 3.1 on; before, the compiler does not take a kernel of bfloat16, and the processor
- * has what it would do.  Of two zeros the second is the greatest and the least. */
+/* bfloat exists from Metal 3.1 on.  Earlier compilers reject kernels of bfloat16, and the
+ * processor runs their groups.  The maximum and the minimum of two zeros are the second one. */
 #if __METAL_VERSION__ >= 310
 #define MX_HAS_BFLOAT
 
@@ -470,7 +470,7 @@ inline bfloat mx_spacing(bfloat a)
 }
 #endif
 
-/* Two integers together. */
+/* The quotient and the remainder of integers. */
 template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
 {
     *rest = mx_remainder(a, b);
@@ -488,16 +488,16 @@ inline float mx_absolute(float2 a) { return mx_hypot(a.x, a.y); }
 inline float2 mx_times_i(float2 a) { return float2(-a.y, a.x); }
 inline float2 mx_over_i(float2 a) { return float2(a.y, -a.x); }
 
-/* Rounded where NumPy's vector loop rounds. */
+/* Rounds where NumPy's vector loop rounds. */
 inline float2 mx_multiply(float2 a, float2 b)
 {
     return float2(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x));
 }
 
-/* Numbers whose reciprocal is subnormal, and so zero. */
+/* The reciprocal would be subnormal, so the GPU may flush it to zero. */
 inline bool mx_is_huge(float a) { return fabs(a) > 8e37f; }
 
-/* Smith's algorithm (CACM 5:8, 1962): no square of b that could overflow. */
+/* Smith's algorithm does not square b, which could overflow.  CACM 5:8, 1962. */
 inline float2 mx_divide(float2 a, float2 b)
 {
     if (fabs(b.x) >= fabs(b.y)) {
@@ -522,7 +522,7 @@ inline float2 mx_reciprocal(float2 a)
     return float2(ratio / scale, -1.0f / scale);
 }
 
-/* Where a number of infinite length points is told by its infinite part. */
+/* If the length is infinite, the infinite part determines the direction. */
 inline float2 mx_sign(float2 a)
 {
     float length = mx_absolute(a);
@@ -534,7 +534,7 @@ inline float2 mx_sign(float2 a)
 }
 
 /* -- Complex numbers: functions ---------------------------------------------------------
- * Special values are those of C99, annex G. */
+ * Special values follow C99, annex G. */
 
 inline float2 mx_sqrt(float2 a)
 {
@@ -551,7 +551,7 @@ inline float2 mx_sqrt(float2 a)
     }
     if (mx_isnan(a.y))
         return float2(MX_NAN, MX_NAN);
-    /* Scaled by an even power of two, so that the modulus neither over- nor underflows. */
+    /* Scale by an even power of two, so that the modulus neither overflows nor underflows. */
     int exponent;
     frexp(max(fabs(a.x), fabs(a.y)), exponent);
     exponent /= 2;
@@ -563,8 +563,8 @@ inline float2 mx_sqrt(float2 a)
                   : float2(other, mx_copysign(root, a.y));
 }
 
-/* exp(x) * scale * (cos y, sin y), for finite y: in two factors, as exp(x) alone may overflow.
- */
+/* exp(x) * scale * (cos y, sin y) for finite y.  exp(x) has two factors, because it may
+ * overflow alone. */
 inline float2 mx_polar_exp(float x, float scale, float y)
 {
     if (mx_isinf(x) && x < 0)
@@ -593,7 +593,7 @@ inline float2 mx_expm1(float2 a)
     return float2(mx_expm1(a.x) * cos(a.y) - 2.0f * s * s, exp(a.x) * sin(a.y));
 }
 
-/* log of the modulus: near the unit circle from what it lacks to one. */
+/* The logarithm of the modulus.  Near the unit circle it is computed from modulus - 1. */
 inline float mx_log_absolute(float2 a)
 {
     float x = max(fabs(a.x), fabs(a.y)), y = min(fabs(a.x), fabs(a.y));
@@ -668,14 +668,14 @@ inline float2 mx_sin(float2 a)
 inline float2 mx_cos(float2 a) { return mx_cosh(mx_times_i(a)); }
 inline float2 mx_tan(float2 a) { return mx_over_i(mx_tanh(mx_times_i(a))); }
 
-/* Kahan, as above: exact on the branch cuts, and nothing cancels.  Far from zero, where the
- * products would overflow, it is the logarithm. */
+/* Kahan's formulas, as above, are exact on the branch cuts and do not cancel.  Far from zero,
+ * where their products would overflow, the logarithm is used. */
 inline bool mx_is_far(float2 a) { return mx_isinf(a) || max(fabs(a.x), fabs(a.y)) > 1e18f; }
 
 inline float2 mx_far_arcsin(float2 a)
 {
     float x = a.x, y = fabs(a.y);
-    if (mx_isinf(a)) { /* an infinite part hides a finite one */
+    if (mx_isinf(a)) { /* only infinite parts count */
         x = mx_isinf(x) ? mx_copysign(1.0f, x) : mx_isnan(x) ? x : mx_copysign(0.0f, x);
         y = mx_isinf(y) ? 1.0f : mx_isnan(y) ? y : 0.0f;
     }
@@ -732,7 +732,7 @@ inline float2 mx_arctanh(float2 a)
 
 inline float2 mx_arctan(float2 a) { return mx_over_i(mx_arctanh(mx_times_i(a))); }
 
-/* Small whole powers by multiplication, the others by the logarithm. */
+/* Small integer powers use multiplication, all others the logarithm. */
 inline float2 mx_power(float2 a, float2 b)
 {
     if (b.x == 0 && b.y == 0)

@@ -1,8 +1,8 @@
-/* scatter.metal -- elements that several threads change at the same time.
+/* scatter.metal -- updates of elements by several threads at the same time.
  *
- * A change is a compare-exchange of the word's bits.  It never compares floats: Metal tells
- * whether an exchange of floats succeeded by comparing them, and a NaN that is not equal to
- * itself would be tried for ever.  Where NaN stays NaN whatever comes, the first ends it.
+ * An update is a compare-exchange of the 32-bit word that contains the element.  It never
+ * compares floats: a NaN is not equal to itself, so an exchange of floats would never succeed.
+ * If all later results would be NaN too, the first NaN ends the updates of the element.
  */
 
 template <typename T> inline uint mx_word(T a, uint before, uint shift);
@@ -64,12 +64,12 @@ template <> inline bfloat mx_of_word<bfloat>(uint word, uint shift)
 }
 #endif
 
-/* The element at a place = Op::apply(the element, value), as one change. */
+/* Replaces the element at an offset by Op::apply(element, value), atomically. */
 template <typename Op, typename T, bool nan_stays, typename V>
-inline void mx_update(device uchar *memory, long place, V value)
+inline void mx_update(device uchar *memory, long offset, V value)
 {
-    uint shift = uint(place & 3) * 8;
-    device atomic_uint *word = (device atomic_uint *)(memory + (place & ~3L));
+    uint shift = uint(offset & 3) * 8;
+    device atomic_uint *word = (device atomic_uint *)(memory + (offset & ~3L));
     uint before = atomic_load_explicit(word, memory_order_relaxed);
     bool is_done = false;
     while (!is_done) {
@@ -82,8 +82,8 @@ inline void mx_update(device uchar *memory, long place, V value)
     }
 }
 
-/* The number of the last of the values for an element. */
-inline void mx_note_last(device uchar *place, uint order)
+/* Notes the greatest of the numbers of the values for an element, which is the last value. */
+inline void mx_note_last(device uchar *last, uint order)
 {
-    atomic_fetch_max_explicit((device atomic_uint *)place, order, memory_order_relaxed);
+    atomic_fetch_max_explicit((device atomic_uint *)last, order, memory_order_relaxed);
 }

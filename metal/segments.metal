@@ -1,13 +1,14 @@
-/* segments.metal -- updates of elements that no atomic operation is for, in their order.
+/* segments.metal -- updates in order, and of elements for which there are no atomic operations.
  *
- * Before it come mx_item, the type of the elements, mx_update_value, that of the values, and
- * mx_update_op, whose apply(element, value) is the element after it.  The slots are sorted, so
- * that all values for an element lie in one segment, and one thread applies them one by one.
+ * These definitions precede it: mx_item, the type of the elements; mx_update_value, the type of
+ * the values; and mx_update_op, whose apply(element, value) returns the new element.  The slots
+ * are sorted, so that all values for an element are in one segment.  One thread applies them in
+ * order.
  */
 
-/* args: the number of slots; 1, or 0 if there is one value for all; the elements of a row,
- * which a slot is the first of.  A negative slot leads to nowhere.  Threadgroups: MX_THREADS
- * elements of the rows. */
+/* args: the number of slots; 1, or 0 if all slots have the same value; the number of elements
+ * of a row, whose first element is the slot.  A negative slot is skipped.  Each threadgroup has
+ * MX_THREADS elements of the rows. */
 kernel void mx_update_segments(device const long *slots [[buffer(0)]],
                                device const long *places [[buffer(1)]],
                                device const uchar *values [[buffer(2)]],

@@ -1,16 +1,17 @@
-/* sort.metal -- stable sorting of rows: tiles in threadgroup memory, then merges of two runs.
+/* sort.metal -- stable sorts of rows: tiles in threadgroup memory, then merges of two runs.
  *
- * Before it comes mx_item, the type of what is sorted.  A tile is what a threadgroup gives, a
- * share what one thread of it gives; where in both runs a share begins is found by bisection,
- * so that all threads have the same work.  Green, McColl and Bader, GPU Merge Path, 2012.
+ * The definition of mx_item, the type of the items, precedes it.  A threadgroup computes a tile
+ * of the result, and each of its threads a share of the tile.  Bisection finds where a share
+ * begins in both runs, so all threads have the same work.  Green, McColl and Bader, GPU Merge
+ * Path, 2012.
  */
 
 #define MX_SHARE 8u                      /* items */
-#define MX_TILE  (MX_THREADS * MX_SHARE) /* items; a number of _metal/kernels.py too */
+#define MX_TILE  (MX_THREADS * MX_SHARE) /* items; also in mxnp/_gpu/kernels.py */
 
 /* -- The order ------------------------------------------------------------------------- *
- * NumPy's: NaN last, zeros of either sign equal.  Floats are compared by their bits, as a GPU
- * may take the smallest ones for zero. */
+ * The order is NumPy's: NaN is last, and zeros of both signs are equal.  Floats are compared by
+ * their bits, because a GPU may flush subnormal ones to zero. */
 
 template <typename T> inline T mx_sort_key(T a) { return a; }
 inline int mx_sort_key(float a) { return mx_isnan(a) ? INT_MAX : mx_rank(a); }
@@ -20,7 +21,7 @@ inline bool mx_sorts_before(mx_item a, mx_item b) { return mx_sort_key(a) < mx_s
 
 /* -- Merging --------------------------------------------------------------------------- */
 
-/* How many of the first `count` items of the merge of runs a and b are from a. */
+/* Returns how many of the first `count` items of the merge of a and b come from a. */
 template <typename Items, typename N>
 inline N mx_merge_path(Items a, N n_a, Items b, N n_b, N count)
 {
@@ -35,8 +36,9 @@ inline N mx_merge_path(Items a, N n_a, Items b, N n_b, N count)
     return low;
 }
 
-/* Merges the runs [begin, middle) and [middle, end) in place; all threads call it, each for the
- * share that begins at `done` items of the result.  Origins say where items were loaded. */
+/* Merges the runs [begin, middle) and [middle, end) in place.  All threads must call it, each
+ * for the share that begins at item `done` of the result.  `origins` are the original indices
+ * of the items. */
 template <bool has_origins>
 inline void mx_merge_share(threadgroup mx_item *items, threadgroup ushort *origins, uint begin,
                            uint middle, uint end, uint done)
@@ -49,7 +51,7 @@ inline void mx_merge_share(threadgroup mx_item *items, threadgroup ushort *origi
         a += mx_merge_path(items + begin, middle - begin, items + middle, end - middle, done);
         b += begin + done - a;
     }
-    for (uint i = 0; i < MX_SHARE; i++) { /* of fixed length, so that these are registers */
+    for (uint i = 0; i < MX_SHARE; i++) { /* a fixed length keeps the items in registers */
         if (i >= n)
             break;
         bool is_from_b = a == middle || (b < end && mx_sorts_before(items[b], items[a]));
@@ -71,7 +73,7 @@ inline void mx_merge_share(threadgroup mx_item *items, threadgroup ushort *origi
 
 /* -- A tile in threadgroup memory ------------------------------------------------------- */
 
-/* By insertion, which is quick for so few. */
+/* An insertion sort, which is fast for few items. */
 template <bool has_origins>
 inline void mx_sort_share(threadgroup mx_item *items, threadgroup ushort *origins, uint begin,
                           uint end)
@@ -79,15 +81,15 @@ inline void mx_sort_share(threadgroup mx_item *items, threadgroup ushort *origin
     for (uint i = begin + 1; i < end; i++) {
         mx_item item = items[i];
         ushort origin = has_origins ? origins[i] : ushort(0);
-        uint place = i;
-        for (; place > begin && mx_sorts_before(item, items[place - 1]); place--) {
-            items[place] = items[place - 1];
+        uint slot = i;
+        for (; slot > begin && mx_sorts_before(item, items[slot - 1]); slot--) {
+            items[slot] = items[slot - 1];
             if (has_origins)
-                origins[place] = origins[place - 1];
+                origins[slot] = origins[slot - 1];
         }
-        items[place] = item;
+        items[slot] = item;
         if (has_origins)
-            origins[place] = origin;
+            origins[slot] = origin;
     }
 }
 
@@ -107,7 +109,7 @@ inline void mx_sort_tile(threadgroup mx_item *items, threadgroup ushort *origins
 }
 
 /* -- Kernels: the tiles of each row ------------------------------------------------------ *
- * args: the length of a row.  Threadgroups: tiles of a row, rows. */
+ * args: the length of a row.  The grid of threadgroups counts tiles of a row, and rows. */
 
 kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
                           device mx_item *to [[buffer(1)]], constant long *args [[buffer(2)]],
@@ -125,7 +127,7 @@ kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
         to[at + i] = items[i];
 }
 
-/* With the place in its row that each item comes from. */
+/* The same, with the original index of each item in its row. */
 kernel void mx_argsort_tiles(device const mx_item *from [[buffer(0)]],
                              device mx_item *to [[buffer(1)]],
                              device long *places [[buffer(2)]],
@@ -150,17 +152,17 @@ kernel void mx_argsort_tiles(device const mx_item *from [[buffer(0)]],
 }
 
 /* -- Kernels: pairs of sorted runs become one --------------------------------------------- *
- * args: the length of a row; that of a run, MX_TILE times a power of two.  Threadgroups: tiles
- * of a row, rows. */
+ * args: the length of a row; the length of a run, which is MX_TILE times a power of two.  The
+ * grid of threadgroups counts tiles of a row, and rows. */
 
-/* What of a pair of runs becomes one tile; all places are in the row. */
+/* The parts of a pair of runs that become one tile.  All indices are those of the row. */
 struct mx_tile_parts {
     long begin;  /* of the tile */
-    long a, b;   /* where its part of either run begins */
+    long a, b;   /* of its part of each run */
     uint n_a, n; /* items: from the first run, and in all */
 };
 
-/* All threads call it. */
+/* All threads must call it. */
 inline mx_tile_parts mx_find_parts(device const mx_item *row, threadgroup long *splits,
                                    long length, long width, uint tile, uint thread_index)
 {
@@ -181,8 +183,8 @@ inline mx_tile_parts mx_find_parts(device const mx_item *row, threadgroup long *
     return parts;
 }
 
-/* The place of the tile's i-th item before the merge. */
-inline long mx_part_place(mx_tile_parts parts, uint i)
+/* The index of the i-th item of the tile before the merge. */
+inline long mx_part_index(mx_tile_parts parts, uint i)
 {
     return i < parts.n_a ? parts.a + i : parts.b + (i - parts.n_a);
 }
@@ -198,7 +200,7 @@ kernel void mx_sort_merge(device const mx_item *from [[buffer(0)]],
     const mx_tile_parts parts =
         mx_find_parts(from + row, splits, args[0], args[1], group.x, thread_index);
     for (uint i = thread_index; i < parts.n; i += MX_THREADS)
-        items[i] = from[row + mx_part_place(parts, i)];
+        items[i] = from[row + mx_part_index(parts, i)];
     threadgroup_barrier(mem_flags::mem_threadgroup);
     mx_merge_share<false>(items, nullptr, 0, parts.n_a, parts.n, thread_index * MX_SHARE);
     for (uint i = thread_index; i < parts.n; i += MX_THREADS)
@@ -220,13 +222,13 @@ kernel void mx_argsort_merge(device const mx_item *from [[buffer(0)]],
     const mx_tile_parts parts =
         mx_find_parts(from + row, splits, args[0], args[1], group.x, thread_index);
     for (uint i = thread_index; i < parts.n; i += MX_THREADS) {
-        items[i] = from[row + mx_part_place(parts, i)];
+        items[i] = from[row + mx_part_index(parts, i)];
         origins[i] = ushort(i);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     mx_merge_share<true>(items, origins, 0, parts.n_a, parts.n, thread_index * MX_SHARE);
     for (uint i = thread_index; i < parts.n; i += MX_THREADS) {
         to[row + parts.begin + i] = items[i];
-        to_places[row + parts.begin + i] = from_places[row + mx_part_place(parts, origins[i])];
+        to_places[row + parts.begin + i] = from_places[row + mx_part_index(parts, origins[i])];
     }
 }
