@@ -51,10 +51,6 @@ static void *data_of(struct mx_instruction *in, const struct mx_position *at)
 
 /* -- Times ------------------------------------------------------------------------- */
 
-static _Thread_local bool is_next_block_timed;
-
-void mx_interpreter_time_next_block(bool is_timed) { is_next_block_timed = is_timed; }
-
 /* Adds the time since begin to the samples of a call, and returns the time now. */
 static int64_t add_time(struct mx_call *call, int64_t begin)
 {
@@ -124,12 +120,10 @@ void mx_interpreter_run_block(struct mx_program *program, const struct mx_positi
             move(program, access, at, data[a], false);
     }
     intptr_t n = at->length * program->inner;
-    bool is_timed = is_next_block_timed;
-    int64_t begin = is_timed ? mx_now() : 0;
-    is_next_block_timed = false;
+    int64_t begin = at->is_timed ? mx_now() : 0;
     for (int c = 0; c < program->n_calls; c++) {
         c = run_call(program, c, data, at, n, partials, is_watched);
-        if (is_timed) /* the second call of a pair has the time of both for now */
+        if (at->is_timed) /* the second call of a pair has the time of both for now */
             begin = add_time(&program->calls[c], begin);
     }
     for (int a = 0; a < program->n_accesses; a++) {

@@ -8,6 +8,3 @@ struct mx_partial; /* the result of a reduction so far: partial.h */
  * reductions.  If is_watched, floating-point conditions are reported after each call. */
 void mx_interpreter_run_block(struct mx_program *program, const struct mx_position *at,
                               char *scratch, struct mx_partial *partials, bool is_watched);
-
-/* Sets whether the next block that the calling thread runs is timed. */
-void mx_interpreter_time_next_block(bool is_timed);

@@ -92,6 +92,7 @@ struct mx_program {
 struct mx_position {
     intptr_t index[MX_MAX_NDIM];
     intptr_t length;
+    bool is_timed; /* the calls are timed in this block */
 };
 
 static inline bool mx_is_reduced(const struct mx_program *program, int axis)

@@ -165,18 +165,22 @@ static void find_block(const struct mx_program *program, intptr_t block, struct 
     }
 }
 
-static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, bool is_watched)
+static void run_blocks(struct mx_program *program, size_t chunk, char *scratch, bool is_watched,
+                       bool is_timed)
 {
     struct mx_position at;
     intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
     intptr_t end = begin + program->blocks_per_chunk;
     for (intptr_t b = begin; b < end && b < program->n_blocks; b++) {
         find_block(program, b, &at);
+        at.is_timed = is_timed && b == begin;
         mx_interpreter_run_block(program, &at, scratch, NULL, is_watched);
     }
 }
 
-static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool is_watched)
+/* Runs a chunk.  If is_timed, the calls are timed in its first block. */
+static void run_once(struct mx_program *program, size_t chunk, char *scratch, bool is_watched,
+                     bool is_timed)
 {
     switch (program->kind) {
     case MX_ARGREDUCE:
@@ -193,9 +197,9 @@ static void run_once(struct mx_program *program, size_t chunk, char *scratch, bo
         break;
     default:
         if (program->n_reductions > 0)
-            mx_reduce_run_chunk(program, chunk, scratch, is_watched);
+            mx_reduce_run_chunk(program, chunk, scratch, is_watched, is_timed);
         else
-            run_blocks(program, chunk, scratch, is_watched);
+            run_blocks(program, chunk, scratch, is_watched, is_timed);
         return;
     }
     if (is_watched)
@@ -210,14 +214,12 @@ void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratc
     if (program->fpe_mask && !program->is_repeatable)
         atomic_store(&program->is_watched, true);
     bool is_watched = atomic_load(&program->is_watched);
-    mx_interpreter_time_next_block(program->is_measured);
-    run_once(program, chunk, scratch, is_watched);
-    mx_interpreter_time_next_block(false);
+    run_once(program, chunk, scratch, is_watched, program->is_measured);
     int met = mx_conditions_met() | atomic_load_explicit(&program->met, memory_order_relaxed);
     if (!is_watched && (met & program->fpe_mask) != 0) {
         atomic_store(&program->is_watched, true);
         mx_conditions_clear();
-        run_once(program, chunk, scratch, true);
+        run_once(program, chunk, scratch, true, false);
     }
 }
 

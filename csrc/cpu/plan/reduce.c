@@ -169,7 +169,7 @@ static void begin_partials(const struct mx_program *program, intptr_t unit, intp
 }
 
 static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment, char *scratch,
-                     bool is_watched)
+                     bool is_watched, bool is_timed)
 {
     const struct mx_reduce_plan *plan = program->reduce;
     struct mx_partial partials[MX_MAX_STEPS];
@@ -180,6 +180,7 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
     intptr_t end = (segment + 1) * plan->n_strips / plan->n_segments;
     for (intptr_t strip = begin; strip < end; strip++) {
         set_axes(program, true, strip, &at);
+        at.is_timed = is_timed && strip == begin;
         mx_interpreter_run_block(program, &at, scratch, partials, is_watched);
     }
     for (int c = 0; c < program->n_calls; c++) {
@@ -193,14 +194,14 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
 }
 
 void mx_reduce_run_chunk(struct mx_program *program, size_t chunk, char *scratch,
-                         bool is_watched)
+                         bool is_watched, bool is_timed)
 {
     const struct mx_reduce_plan *plan = program->reduce;
     intptr_t segment = (intptr_t)chunk % plan->n_segments;
     intptr_t begin = (intptr_t)chunk / plan->n_segments * plan->units_per_chunk;
     intptr_t end = begin + plan->units_per_chunk;
     for (intptr_t unit = begin; unit < end && unit < plan->n_units; unit++)
-        run_unit(program, unit, segment, scratch, is_watched);
+        run_unit(program, unit, segment, scratch, is_watched, is_timed && unit == begin);
 }
 
 /* -- The end ----------------------------------------------------------------------- */

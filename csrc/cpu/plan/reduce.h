@@ -13,8 +13,9 @@
 /* Plans the chunks of a program after mx_blocks_plan and mx_scratch_plan.  Returns a status. */
 int mx_reduce_plan(struct mx_program *program);
 
+/* Runs a chunk.  If is_timed, the calls are timed in its first block. */
 void mx_reduce_run_chunk(struct mx_program *program, size_t chunk, char *scratch,
-                         bool is_watched);
+                         bool is_watched, bool is_timed);
 
 /* Joins the segments after the last chunk. */
 void mx_reduce_finish(struct mx_program *program);
