@@ -4,6 +4,10 @@
 #include "python/base/state.h"
 #include "python/base/types.h"
 #include "python/convert/convert.h"
+#include "python/direct/functions.h"
+#include "python/direct/products.h"
+#include "python/direct/recycle.h"
+#include "python/direct/scalars.h"
 #include "python/index/indexing.h"
 #include "python/index/selection.h"
 #include "python/index/update.h"
@@ -11,8 +15,10 @@
 #include "python/object/function.h"
 #include "python/object/hooks.h"
 #include "python/object/lookup.h"
+#include "python/object/scalar_operators.h"
 #include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
+#include "python/packages/layout.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
 #include "python/profile/profile.h"
@@ -43,6 +49,13 @@ static PyObject *set_types(PyObject *module, PyObject *args)
     object_dtype = (PyTypeObject *)Py_NewRef((PyObject *)object);
     described = Py_NewRef(describer);
     array_load_slots();
+    scalar_operators_load();
+    if (layout_is_known()) {
+        struct type_struct *type = (struct type_struct *)array, *base = (void *)type->base;
+        ((struct type_struct *)ufunc)->flags |= HAS_VECTORCALL;
+        /* Python takes __getitem__ for a method of mappings, and would call it by name. */
+        type->as_sequence[SEQUENCE_ITEM] = base->as_sequence[SEQUENCE_ITEM];
+    }
     if (boundary_load() < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -135,10 +148,12 @@ static PyObject *start(PyObject *module, PyObject *address)
     elide_load();
     if (!numpy || device_load() < 0 || call_site_load() < 0 || errstate_load(numpy) < 0 ||
         memory_load() < 0 || failure_load() < 0 || signature_load(numpy) < 0 ||
-        call_load() < 0) {
+        call_load() < 0 || recycle_load() < 0 || products_load(numpy) < 0 ||
+        functions_load(numpy) < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }
+    scalars_load();
     Py_DECREF(numpy);
     Py_RETURN_NONE;
 }

@@ -23,7 +23,7 @@ import numpy
 
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import ufunc
-from mxnp._bridge import Array, Function, Hook
+from mxnp._bridge import Array, Function, Hook, set_intercepted
 
 __all__ = ["Operation", "Watcher", "place"]
 
@@ -275,6 +275,7 @@ def _hook(cls: type, name: str, original: Any, make: _Make) -> None:
 def _install() -> None:
     """Replace the methods of the classes by hooks."""
     _hook(Function, "__call__", _call, _of_function)
+    set_intercepted(True)
     for slot in _SLOTS:
         make: _Make = functools.partial(_of_slot, slot)
         _hook(ndarray, slot, vars(Array)[slot], make)
@@ -285,6 +286,7 @@ def _install() -> None:
 def _uninstall() -> None:
     """Remove the hooks, so that Python calls the slots in C directly again."""
     Function.__call__ = _call  # type: ignore[method-assign]
+    set_intercepted(False)
     for name in (*_SLOTS, *_PROTOCOLS):
         delattr(ndarray, name)
 

@@ -50,13 +50,14 @@ C = {
     "python/base": "ir api",
     "python/profile": "ir python/base",
     "python/record": "ir python/base python/profile",
+    "python/direct": "ir python/base python/record",
     "python/convert": "python/base python/profile python/record",
     "python/index": "ir python/base python/profile python/record python/convert",
     "python/packages": "python/base python/convert",
-    "python/object": "ir python/base python/profile python/record python/convert "
-    "python/index",
-    "python": "python/base python/profile python/record python/convert python/index "
-    "python/packages python/object",
+    "python/object": "ir python/base python/profile python/record python/direct "
+    "python/convert python/index python/packages",
+    "python": "python/base python/profile python/record python/direct python/convert "
+    "python/index python/packages python/object",
 }
 
 # -- Python ---------------------------------------------------------------------------

@@ -25,8 +25,18 @@ struct array {
     bool is_standard;          /* results of operations on it are arrays, never NumPy scalars */
 };
 
+typedef PyObject *(*vector_call)(PyObject *, PyObject *const *, size_t, PyObject *);
+
+#define HAS_VECTORCALL \
+    (1ul << 11) /* Py_TPFLAGS_HAVE_VECTORCALL, not in the limited API of 3.11 */
+
+/* An implementation of a function for small arrays: see direct/functions.h. */
+typedef int direct_call(PyObject *const *args, size_t n, PyObject **result);
+
 struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
+    vector_call call;                /* function_vectorcall */
+    direct_call *direct;             /* called when all arrays are small, or NULL */
     PyObject *choose;         /* a function that returns the callable for given arguments */
     PyObject *implementation; /* called first when an array is large: it may record */
     int threshold_factor;     /* an array of this many thresholds is large */

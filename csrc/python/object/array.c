@@ -10,6 +10,10 @@
 #include "python/base/dtypes.h"
 #include "python/base/refusal.h"
 #include "python/convert/convert.h"
+#include "python/direct/elementwise.h"
+#include "python/direct/items.h"
+#include "python/direct/products.h"
+#include "python/direct/recycle.h"
 #include "python/index/index.h"
 #include "python/index/indexing.h"
 #include "python/index/selection.h"
@@ -183,6 +187,11 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
         return result;
     if (how.op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
+    if (prepare(a, b) < 0)
+        return NULL;
+    if (how.op == MX_NO_OP ? products_matmul(a, b, &result)
+                           : elementwise_call(how.op, inputs, 2, &result))
+        return result;
     PyObject *x = operand(a), *y = operand(b);
     bool is_between_arrays = x != a && y != b;
     if (!is_between_arrays && (is_subclass(x) || is_subclass(y)))
@@ -207,6 +216,10 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
     if (is_for_queue(how.op, a, b) && call_ufunc(NULL, how.op, inputs, 2, &a, 1, &result) != 0)
         return result;
     root_of(a)->version++;
+    if (prepare(a, b) < 0)
+        return NULL;
+    if (how.op != MX_NO_OP && elementwise_call_into(how.op, inputs, 2, a, &result) != 0)
+        return result;
     result = call_slot(&how, a, b);
     /* Python would call this slot again as the one of sequences, and return NotImplemented. */
     if (result == Py_NotImplemented && how.op == MX_OP_add) {
@@ -221,7 +234,11 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     PyObject *result;
     if (queue_takes(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
         return result;
-    return prepare(a, NULL) < 0 ? NULL : adopt_fresh(slot(as_array(a)->np_array));
+    if (prepare(a, NULL) < 0)
+        return NULL;
+    if (elementwise_call(op, &a, 1, &result) != 0)
+        return result;
+    return adopt_fresh(slot(as_array(a)->np_array));
 }
 
 static const char *name_of(int op)
@@ -332,8 +349,15 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
     PyObject *result;
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
         return result;
-    if (modulus == Py_None)
+    if (modulus == Py_None) {
+        PyObject *inputs[] = {a, b};
+        int row = power_row(a, b);
+        if (prepare(a, b) < 0)
+            return NULL;
+        if (elementwise_call(row, inputs, row == MX_OP_power ? 2 : 1, &result) != 0)
+            return result;
         return adopt_fresh(call_slot(&how, a, b));
+    }
     if (prepare(a, b) < 0)
         return NULL;
     return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
@@ -373,6 +397,8 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
+    if (elementwise_call(row, inputs, 2, &result) != 0)
+        return result;
     struct call_args call_args;
     call_args_begin(&call_args);
     if (!is_harmless(b))
@@ -532,6 +558,9 @@ static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
 
 static PyObject *array_subscript(PyObject *a, PyObject *key)
 {
+    PyObject *item;
+    if (!profile_is_on && !is_standard(a) && queue_is_free(a) && items_take(a, key, &item) != 0)
+        return item;
     if (!profile_is_on)
         return as_operands(a, a, subscript(a, key));
     struct span span;
@@ -611,6 +640,12 @@ static Py_ssize_t count_selected(PyObject *a, PyObject *key)
 
 static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 {
+    if (!profile_is_on && value && queue_is_free(a)) {
+        root_of(a)->version++;
+        int status = items_assign(a, key, value);
+        if (status != 0)
+            return status < 0 ? -1 : 0;
+    }
     if (!profile_is_on)
         return assign_item(a, key, value);
     struct span span;
@@ -635,6 +670,10 @@ static PyObject *take_row(PyObject *a, Py_ssize_t i)
 
 static PyObject *array_item(PyObject *a, Py_ssize_t i)
 {
+    PyObject *item;
+    if (!profile_is_on && !is_standard(a) && queue_is_free(a) &&
+        items_take_row(a, i, &item) != 0)
+        return item;
     if (!profile_is_on)
         return as_operands(a, a, take_row(a, i));
     struct span span;
@@ -1024,6 +1063,8 @@ static void array_dealloc(PyObject *self)
     if (a->range)
         index_forget(a);
     memory_disown(self);
+    if (!a->is_exported && !a->is_pinned && a->np_array && recycle_keep(a->np_array))
+        a->np_array = NULL;
     Py_CLEAR(a->np_array);
     Py_CLEAR(a->base);
     if (queue_rematerializable > 0)

@@ -4,6 +4,9 @@
 #include "python/base/device.h"
 #include "python/base/settings.h"
 #include "python/convert/convert.h"
+#include "python/direct/elementwise.h"
+#include "python/direct/functions.h"
+#include "python/packages/layout.h"
 #include "python/profile/profile.h"
 #include "python/record/call.h"
 #include "python/record/elide.h"
@@ -12,7 +15,15 @@
 #include "python/record/queue.h"
 
 static PyObject *out_name;
+static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
+
+static PyObject *set_intercepted(PyObject *module, PyObject *flag)
+{
+    (void)module;
+    is_intercepted = flag == Py_True;
+    Py_RETURN_NONE;
+}
 
 static PyObject *set_counterparts(PyObject *module, PyObject *dict)
 {
@@ -23,6 +34,9 @@ static PyObject *set_counterparts(PyObject *module, PyObject *dict)
 }
 
 PyMethodDef function_module_methods[] = {
+    {"set_intercepted", set_intercepted, METH_O,
+     "set_intercepted(is_intercepted)\n--\n\n"
+     "Set whether ``Function.__call__`` is replaced, so that every call has to go through it."},
     {"set_counterparts", set_counterparts, METH_O,
      "set_counterparts(counterparts)\n--\n\n"
      "Set the dict from NumPy's functions to those of mxnp."},
@@ -40,26 +54,6 @@ struct function *function_that_records(PyObject *original)
     bool records = PyObject_TypeCheck(ours, function_type) && f->implementation &&
                    f->implementation != Py_None;
     return records ? f : NULL;
-}
-
-static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"", "adopts", "depth", NULL};
-    PyObject *wrapped;
-    int adopts = 1, depth = MAX_DEPTH;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pi:Function", names, &wrapped, &adopts,
-                                     &depth))
-        return NULL;
-    struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
-    if (!self)
-        return NULL;
-    Py_INCREF(wrapped);
-    self->wrapped = wrapped;
-    self->adopts = adopts;
-    self->operation = -1;
-    self->threshold_factor = 1;
-    self->depth = depth;
-    return (PyObject *)self;
 }
 
 static bool is_large(PyObject *a, int threshold_factor)
@@ -87,12 +81,10 @@ static bool has_large(PyObject *args, int depth, int threshold_factor)
 
 /* Check for a sine or cosine of a short array that takes NumPy longer than recording it: NumPy
  * needs 8.8 ns for an element, and mxnp's own loops a sixth of that. */
-static bool has_costly(int op, PyObject *args)
+static bool is_costly(int op, PyObject *x)
 {
-    if ((op != MX_OP_sin && op != MX_OP_cos) || PyTuple_Size(args) < 1)
-        return false;
-    PyObject *x = PyTuple_GetItem(args, 0);
-    return is_array(x) && PyArray_TYPE(np_array_of(x)) == NPY_DOUBLE &&
+    return (op == MX_OP_sin || op == MX_OP_cos) && is_array(x) &&
+           PyArray_TYPE(np_array_of(x)) == NPY_DOUBLE &&
            PyArray_SIZE(np_array_of(x)) >= queue_threshold / 32;
 }
 
@@ -232,7 +224,9 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
 PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *result = NULL;
-    if (f->operation >= 0 && (has_large(args, 0, 1) || has_costly(f->operation, args))) {
+    if (f->operation >= 0 &&
+        (has_large(args, 0, 1) ||
+         (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0))))) {
         if (record(f, args, kwargs, &result) != 0)
             return result;
     } else if (f->implementation && f->implementation != Py_None && is_for_queue(f, args)) {
@@ -312,12 +306,155 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return returns_standard(f, args) ? convert_standard(result, MAX_DEPTH) : result;
 }
 
+/* -- Calls without a tuple of arguments ------------------------------------------------ */
+
+#define ARGUMENTS_OFFSET \
+    ((size_t)1 << (8 * sizeof(size_t) - 1)) /* PY_VECTORCALL_ARGUMENTS_OFFSET */
+
+/* Whether a call may be computed here: it has small arrays, and nothing is asked of it that
+ * only function_call does. */
+static bool is_direct(const struct function *f, PyObject *const *args, size_t n)
+{
+    if (f->choose || f->is_standard || profile_is_on || is_intercepted ||
+        (f->is_maker && settings_narrow_doubles()))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (is_array(args[i]) &&
+            (queue_takes(args[i]) || is_standard(args[i]) || !queue_is_free(args[i])))
+            return false;
+    return true;
+}
+
+/* A call of a ufunc with one output, which may be `out`. */
+static int call_ufunc_direct(const struct function *f, PyObject *const *args, size_t n,
+                             PyObject *names, PyObject **result)
+{
+    const struct mx_op_row *row = core->op_get(f->operation);
+    if (row->nout != 1 || n != (size_t)row->nin || is_costly(f->operation, args[0]))
+        return 0;
+    if (!names)
+        return elementwise_call(f->operation, args, (int)n, result);
+    bool has_out = PyTuple_Size(names) == 1 &&
+                   PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "out") == 0;
+    if (!has_out || !is_array(args[n]) || !queue_is_free(args[n]) || queue_takes(args[n]))
+        return 0;
+    root_of(args[n])->version++;
+    return elementwise_call_into(f->operation, args, (int)n, args[n], result);
+}
+
+/* 1 with the result, 0 or -1. */
+static int call_direct(const struct function *f, PyObject *const *args, size_t n,
+                       PyObject *names, PyObject **result)
+{
+    if (f->operation >= 0)
+        return is_direct(f, args, n) ? call_ufunc_direct(f, args, n, names, result) : 0;
+    return f->direct && !names && is_direct(f, args, n) ? f->direct(args, n, result) : 0;
+}
+
+#define MAX_PLAIN 8 /* arguments */
+
+/* Check whether an argument has no arrays inside, so that it is passed on as it is. */
+static inline bool is_plain(PyObject *x)
+{
+    return x == Py_None || PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) ||
+           PyUnicode_CheckExact(x) || PyArray_IsScalar(x, Generic);
+}
+
+/* Call NumPy's function with arrays and plain arguments, without a tuple of them.  Return 1
+ * with the result, or NULL if that is an exception, or 0 if it is another call. */
+static int call_plain(const struct function *f, PyObject *const *args, size_t n,
+                      PyObject *names, PyObject **result)
+{
+    PyObject *values[MAX_PLAIN];
+    struct call_args call_args;
+    size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
+    bool may_record = f->implementation && f->implementation != Py_None && f->size_rule != 'a';
+    if (all > MAX_PLAIN || may_record || !queue_is_idle() || !is_direct(f, args, all) ||
+        !layout_is_known())
+        return 0;
+    vector_call *call = layout_vectorcall(f->wrapped);
+    if (!call || !*call)
+        return 0;
+    call_args_begin(&call_args);
+    for (size_t i = 0; i < all; i++) {
+        if (!is_array(args[i]) && !is_plain(args[i]))
+            return 0;
+        values[i] = is_array(args[i]) ? as_array(args[i])->np_array : args[i];
+    }
+    for (size_t i = 0; i < all; i++)
+        if (is_array(args[i]))
+            call_args_add(&call_args, args[i]);
+    *result = (*call)(f->wrapped, values, n, names);
+    if (f->adopts)
+        *result = convert_adopt(*result, &call_args, MAX_DEPTH);
+    convert_mark_exported(&call_args);
+    return 1;
+}
+
+/* New reference: keyword arguments, whose values follow the others. */
+static PyObject *collect_keywords(PyObject *const *values, PyObject *names)
+{
+    PyObject *kwargs = PyDict_New();
+    for (Py_ssize_t i = 0; kwargs && i < PyTuple_Size(names); i++)
+        if (PyDict_SetItem(kwargs, PyTuple_GetItem(names, i), values[i]) < 0)
+            Py_CLEAR(kwargs);
+    return kwargs;
+}
+
+static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
+                                     PyObject *names)
+{
+    PyObject *result, *kwargs = NULL;
+    size_t n = flags & ~ARGUMENTS_OFFSET;
+    const struct function *f = (struct function *)self;
+    if (call_direct(f, values, n, names, &result) != 0 ||
+        call_plain(f, values, n, names, &result) != 0)
+        return result;
+    PyObject *args = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; args && i < n; i++)
+        PyTuple_SetItem(args, (Py_ssize_t)i, Py_NewRef(values[i]));
+    if (!args || (names && !(kwargs = collect_keywords(values + n, names)))) {
+        Py_XDECREF(args);
+        return NULL;
+    }
+    ternaryfunc call =
+        is_intercepted ? (ternaryfunc)PyType_GetSlot(Py_TYPE(self), Py_tp_call) : function_call;
+    result = call(self, args, kwargs);
+    Py_XDECREF(kwargs);
+    Py_DECREF(args);
+    return result;
+}
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"", "adopts", "depth", NULL};
+    PyObject *wrapped;
+    int adopts = 1, depth = MAX_DEPTH;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pi:Function", names, &wrapped, &adopts,
+                                     &depth))
+        return NULL;
+    struct function *self = (struct function *)PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    Py_INCREF(wrapped);
+    self->wrapped = wrapped;
+    self->call = function_vectorcall;
+    self->direct = functions_find(wrapped);
+    self->adopts = adopts;
+    self->operation = -1;
+    self->threshold_factor = 1;
+    self->depth = depth;
+    return (PyObject *)self;
+}
+
 PyObject *function_standard(PyObject *function)
 {
     struct function *copy = (struct function *)PyType_GenericAlloc(Py_TYPE(function), 0);
     const struct function *f = (struct function *)function;
     if (!copy)
         return NULL;
+    copy->call = f->call;
+    copy->direct = f->direct;
     copy->wrapped = Py_NewRef(f->wrapped);
     copy->choose = Py_XNewRef(f->choose);
     copy->implementation = Py_XNewRef(f->implementation);
@@ -434,6 +571,7 @@ static PyMemberDef function_members[] = {
      "Whether it is a method or an attribute of its first argument."},
     {"is_standard", T_BOOL, offsetof(struct function, is_standard), READONLY,
      "Whether results are arrays, never NumPy scalars."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct function, call), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(struct function, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -470,7 +608,7 @@ static PyType_Slot function_slots[] = {
 PyType_Spec function_spec = {
     .name = "mxnp._bridge.Function",
     .basicsize = sizeof(struct function),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | HAS_VECTORCALL,
     .slots = function_slots,
 };
 
@@ -493,6 +631,7 @@ static PyType_Slot method_slots[] = {
 PyType_Spec method_spec = {
     .name = "mxnp._bridge.Method",
     .basicsize = sizeof(struct function),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR |
+             HAS_VECTORCALL,
     .slots = method_slots,
 };

@@ -5,10 +5,8 @@
  * for a few of Python's own objects.
  */
 #pragma once
-#include <Python.h>
-#include <stdbool.h>
+#include "python/base/types.h"
 
-typedef PyObject *(*vector_call)(PyObject *, PyObject *const *, size_t, PyObject *);
 typedef PyObject *(*method_call)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
 
 struct c_function { /* PyCFunctionObject */
@@ -60,11 +58,10 @@ struct type_struct { /* PyTypeObject */
     void *init, *alloc, *new;
 };
 
-#define HAS_VECTORCALL (1ul << 11)                  /* Py_TPFLAGS_HAVE_VECTORCALL */
-#define METHOD_FLAGS   (HAS_VECTORCALL | 1ul << 17) /* Py_TPFLAGS_METHOD_DESCRIPTOR */
+#define METHOD_FLAGS (HAS_VECTORCALL | 1ul << 17) /* Py_TPFLAGS_METHOD_DESCRIPTOR */
 
 /* The number of functions in PyNumberMethods, PySequenceMethods and PyMappingMethods. */
-enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3 };
+enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3, SEQUENCE_ITEM = 3 };
 
 /* Check whether the structs of this Python are as declared here. */
 bool layout_is_known(void);

@@ -19,6 +19,12 @@ static inline bool queue_uses(PyObject *a)
     return root_of(a)->used > queue_done || (queue_rematerializable > 0 && queue_may_reread(a));
 }
 
+/* Check whether the elements can be read and written without waiting. */
+static inline bool queue_is_free(PyObject *a)
+{
+    return queue_is_idle() || (!queue_uses(a) && queue_failures == 0);
+}
+
 /* Run everything that is recorded.  Return 0, or -1 with an exception set. */
 int queue_flush(void);
 

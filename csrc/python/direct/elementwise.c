@@ -1,0 +1,299 @@
+/* elementwise.c -- small elementwise operations, computed with NumPy's inner loops.
+ *
+ * NumPy spends most of a small operation on finding the loop, checking the arguments and
+ * allocating the result.  Here the loop comes from a table, the usual arguments need a few
+ * comparisons, and the result is a recycled array.
+ */
+#include "python/direct/elementwise.h"
+#include "python/base/state.h"
+#include "python/direct/conditions.h"
+#include "python/direct/recycle.h"
+#include "python/direct/scalars.h"
+#include "python/record/signature.h"
+#include "python/record/wrapper.h"
+
+#define MOST_NDIM 4
+#define MOST_IN   2
+
+/* One input: an array, or a scalar whose value is in the dtype of the loop. */
+struct input {
+    struct source source;
+    char *data;
+    npy_intp strides[MOST_NDIM]; /* along the axes of the result */
+    _Alignas(16) char value[16];
+};
+
+struct operation {
+    const struct signature *signature;
+    int nin, ndim;
+    int inner; /* the last axis of more than one element, or else 0 */
+    npy_intp shape[MOST_NDIM], size;
+    bool is_flat; /* one call of the loop is enough */
+    struct input inputs[MOST_IN];
+};
+
+static _Alignas(64) char scratch[1 + MOST_IN][RECYCLED_BYTES]; /* the result, cast inputs */
+
+static inline bool is_c_contiguous(const PyArrayObject *np_array)
+{
+    return PyArray_CHKFLAGS(np_array, NPY_ARRAY_C_CONTIGUOUS);
+}
+
+/* Python's larger integers have other rules: NumPy's logical functions refuse them. */
+static bool fits_int64(PyObject *integer)
+{
+    int overflow;
+    PyLong_AsLongLongAndOverflow(integer, &overflow);
+    return overflow == 0;
+}
+
+/* Reads the dtype of an argument: plain, aligned arrays and plain numbers. */
+static bool read_input(PyObject *x, struct input *input)
+{
+    struct source *source = &input->source;
+    if (!is_array(x)) {
+        int row = scalars_row(x);
+        *source = (struct source){.code = row, .scalar = x};
+        return row >= 0 ||
+               (source_read(x, source) && (source->code != WEAK_INT || fits_int64(x)));
+    }
+    PyArrayObject *np_array = np_array_of(x);
+    *source = (struct source){
+        .code = recycle_row(PyArray_DESCR(np_array)), .array = x, .np_array = np_array};
+    return source->code >= 0 && PyArray_NDIM(np_array) <= MOST_NDIM &&
+           PyArray_ISALIGNED(np_array);
+}
+
+/* Whether the axes of an array are in C order in memory: then NumPy's result is in C order. */
+static bool is_in_c_order(const PyArrayObject *np_array)
+{
+    npy_intp last = NPY_MAX_INTP;
+    if (is_c_contiguous(np_array))
+        return true;
+    for (int i = 0; i < PyArray_NDIM(np_array); i++) {
+        npy_intp stride = PyArray_STRIDE(np_array, i);
+        if (PyArray_DIM(np_array, i) == 1)
+            continue;
+        if (stride <= 0 || stride > last)
+            return false;
+        last = stride;
+    }
+    return true;
+}
+
+/* Finds the shape of the result; false if the arrays cannot be broadcast, or are scalars. */
+static bool find_shape(struct operation *operation)
+{
+    operation->ndim = 0;
+    for (int i = 0; i < operation->nin; i++) {
+        const PyArrayObject *np_array = operation->inputs[i].source.np_array;
+        if (np_array && PyArray_NDIM(np_array) > operation->ndim)
+            operation->ndim = PyArray_NDIM(np_array);
+    }
+    for (int axis = 0; axis < operation->ndim; axis++)
+        operation->shape[axis] = 1;
+    for (int i = 0; i < operation->nin; i++) {
+        const PyArrayObject *np_array = operation->inputs[i].source.np_array;
+        int first = np_array ? operation->ndim - PyArray_NDIM(np_array) : operation->ndim;
+        for (int axis = first; axis < operation->ndim; axis++) {
+            npy_intp length = PyArray_DIM(np_array, axis - first);
+            if (length != operation->shape[axis] && operation->shape[axis] != 1 && length != 1)
+                return false;
+            if (length != 1)
+                operation->shape[axis] = length;
+        }
+    }
+    operation->size = 1;
+    operation->inner = 0;
+    for (int axis = 0; axis < operation->ndim; axis++) {
+        operation->size *= operation->shape[axis];
+        if (operation->shape[axis] > 1)
+            operation->inner = axis;
+    }
+    return operation->ndim > 0 && operation->size > 0;
+}
+
+/* Casts the elements of an array to the dtype of the loop, in scratch memory. */
+static bool cast_array(struct input *input, int row, int number)
+{
+    PyArrayObject *np_array = input->source.np_array;
+    npy_intp n = PyArray_SIZE(np_array);
+    mx_loop_function cast = core->cast_loop(input->source.code, row);
+    if (!cast || !is_c_contiguous(np_array) || n * dtype_itemsizes[row] > RECYCLED_BYTES)
+        return false;
+    char *args[] = {PyArray_BYTES(np_array), scratch[1 + number]};
+    intptr_t length = n,
+             strides[] = {dtype_itemsizes[input->source.code], dtype_itemsizes[row]};
+    cast(args, &length, strides, NULL);
+    input->data = scratch[1 + number];
+    return true;
+}
+
+/* Brings an input into the dtype of the loop and the shape of the result. */
+static bool prepare_input(struct operation *operation, int number)
+{
+    struct input *input = &operation->inputs[number];
+    int row = operation->signature->in[number];
+    PyArrayObject *np_array = input->source.np_array;
+    memset(input->strides, 0, sizeof input->strides);
+    if (!np_array) {
+        input->data = input->value;
+        return scalars_read(input->source.scalar, row, input->value) ||
+               source_value(&input->source, row, input->value);
+    }
+    bool is_cast = row != input->source.code;
+    /* An axis of one element may have any stride, which NumPy passes to the loop. */
+    bool is_contiguous = is_cast || (PyArray_NDIM(np_array) > 1 && is_c_contiguous(np_array));
+    input->data = PyArray_BYTES(np_array);
+    if (is_cast ? !cast_array(input, row, number) : !is_in_c_order(np_array))
+        return false;
+    int first = operation->ndim - PyArray_NDIM(np_array);
+    npy_intp stride = dtype_itemsizes[row]; /* of a contiguous array */
+    for (int axis = operation->ndim - 1; axis >= first; axis--) {
+        npy_intp length = PyArray_DIM(np_array, axis - first);
+        if (length == operation->shape[axis])
+            input->strides[axis] =
+                is_contiguous ? stride : PyArray_STRIDE(np_array, axis - first);
+        stride *= length;
+    }
+    return true;
+}
+
+/* Whether the elements of an input are one run with the stride of the innermost axis. */
+static bool is_one_run(const struct operation *operation, const npy_intp *strides)
+{
+    npy_intp step = strides[operation->inner] * operation->shape[operation->inner];
+    for (int axis = operation->inner - 1; axis >= 0; axis--) {
+        if (operation->shape[axis] == 1)
+            continue;
+        if (strides[axis] != step)
+            return false;
+        step *= operation->shape[axis];
+    }
+    return true;
+}
+
+static bool read_operation(struct operation *operation, int op, PyObject *const *inputs,
+                           int nin)
+{
+    struct source sources[MOST_IN];
+    operation->nin = nin;
+    for (int i = 0; i < nin; i++) {
+        if (!read_input(inputs[i], &operation->inputs[i]))
+            return false;
+        sources[i] = operation->inputs[i].source;
+    }
+    if (!find_shape(operation))
+        return false;
+    operation->signature = signature_of(op, sources, nin);
+    if (!operation->signature)
+        return false;
+    operation->is_flat = true;
+    for (int i = 0; i < nin; i++) {
+        if (!prepare_input(operation, i))
+            return false;
+        operation->is_flat &= is_one_run(operation, operation->inputs[i].strides);
+    }
+    return true;
+}
+
+/* Computes the elements into C-contiguous memory; false if a loop met a condition. */
+static bool compute(const struct operation *operation, char *out)
+{
+    const struct mx_loop *loop = &operation->signature->numpys;
+    int inner = operation->inner, nin = operation->nin;
+    npy_intp itemsize = dtype_itemsizes[operation->signature->out[0]];
+    intptr_t n = operation->is_flat ? operation->size : operation->shape[inner];
+    char *args[MOST_IN + 1];
+    intptr_t strides[MOST_IN + 1], index[MOST_NDIM] = {0};
+    for (int i = 0; i < nin; i++) {
+        args[i] = operation->inputs[i].data;
+        strides[i] = operation->inputs[i].strides[inner];
+    }
+    args[nin] = out;
+    strides[nin] = itemsize;
+    conditions_clear();
+    for (npy_intp done = 0; done < operation->size; done += n) {
+        char *rows[MOST_IN + 1];
+        memcpy(rows, args, sizeof rows);
+        loop->function(rows, &n, strides, loop->data);
+        args[nin] += n * itemsize;
+        for (int axis = inner - 1; axis >= 0; axis--) {
+            bool is_over = ++index[axis] == operation->shape[axis];
+            npy_intp step = is_over ? 1 - operation->shape[axis] : 1;
+            for (int i = 0; i < nin; i++)
+                args[i] += step * operation->inputs[i].strides[axis];
+            if (!is_over)
+                break;
+            index[axis] = 0;
+        }
+    }
+    return !conditions_met();
+}
+
+int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result)
+{
+    struct operation operation;
+    *result = NULL;
+    if (!read_operation(&operation, op, inputs, nin))
+        return PyErr_Occurred() ? -1 : 0;
+    PyObject *out = recycle_new(operation.signature->out[0], operation.ndim, operation.shape);
+    if (!out)
+        return -1;
+    if (!compute(&operation, PyArray_DATA((PyArrayObject *)out))) {
+        Py_DECREF(out);
+        return 0;
+    }
+    *result = wrapper_new(out);
+    return *result ? 1 : -1;
+}
+
+/* Copies contiguous elements into an array of the same shape. */
+static void copy_into(PyArrayObject *to, const char *from, npy_intp itemsize, npy_intp size)
+{
+    if (is_c_contiguous(to)) {
+        memcpy(PyArray_DATA(to), from, (size_t)(size * itemsize));
+        return;
+    }
+    int last = PyArray_NDIM(to) - 1;
+    npy_intp index[MOST_NDIM] = {0}, n = PyArray_DIM(to, last);
+    mx_loop_function copy = core->copy_loop((int)itemsize);
+    char *at = PyArray_BYTES(to);
+    for (npy_intp done = 0; done < size; done += n) {
+        char *args[] = {(char *)(uintptr_t)from + done * itemsize, at};
+        intptr_t length = n, strides[] = {itemsize, PyArray_STRIDE(to, last)};
+        copy(args, &length, strides, NULL);
+        for (int axis = last - 1; axis >= 0; axis--) {
+            at += PyArray_STRIDE(to, axis);
+            if (++index[axis] < PyArray_DIM(to, axis))
+                break;
+            at -= PyArray_STRIDE(to, axis) * PyArray_DIM(to, axis);
+            index[axis] = 0;
+        }
+    }
+}
+
+static bool can_take(PyArrayObject *to, const struct operation *operation)
+{
+    int row = operation->signature->out[0];
+    return recycle_row(PyArray_DESCR(to)) == row && PyArray_ISBEHAVED(to) &&
+           recycle_is_plain(to) && PyArray_NDIM(to) == operation->ndim &&
+           operation->size * dtype_itemsizes[row] <= RECYCLED_BYTES &&
+           memcmp(PyArray_DIMS(to), operation->shape,
+                  (size_t)operation->ndim * sizeof *operation->shape) == 0;
+}
+
+int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,
+                          PyObject **result)
+{
+    struct operation operation;
+    *result = NULL;
+    if (!is_array(out) || !read_operation(&operation, op, inputs, nin))
+        return PyErr_Occurred() ? -1 : 0;
+    PyArrayObject *to = np_array_of(out);
+    if (!can_take(to, &operation) || !compute(&operation, scratch[0]))
+        return 0;
+    copy_into(to, scratch[0], dtype_itemsizes[operation.signature->out[0]], operation.size);
+    *result = Py_NewRef(out);
+    return 1;
+}

@@ -1,0 +1,15 @@
+#pragma once
+/* elementwise.h -- small elementwise operations, computed with NumPy's inner loops.
+ *
+ * Each function returns 1 with a new reference in *result, 0 if NumPy has to compute the
+ * operation, or -1 with an exception set.  The operation must not be recorded, and what its
+ * operands wait for must have run.  Nothing is written when NumPy has to compute: it also
+ * issues the floating-point warnings, so a result with a condition is dropped.
+ */
+#include "python/base/types.h"
+
+int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result);
+
+/* The result goes into the array `out`, which is *result then. */
+int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,
+                          PyObject **result);

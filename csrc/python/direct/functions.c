@@ -1,0 +1,589 @@
+/* functions.c -- functions and methods of NumPy that are computed here for small arrays: new
+ * arrays, copies, views of contiguous arrays, reductions to one number. */
+#include "python/direct/functions.h"
+#include "ir/ops.h"
+#include "python/base/state.h"
+#include "python/direct/conditions.h"
+#include "python/direct/items.h"
+#include "python/direct/products.h"
+#include "python/direct/recycle.h"
+#include "python/direct/scalars.h"
+#include "python/record/queue.h"
+#include "python/record/signature.h"
+#include "python/record/wrapper.h"
+
+#define MOST_NDIM 4
+
+static int answer(PyObject *result, PyObject **out)
+{
+    *out = result;
+    return result ? 1 : -1;
+}
+
+/* -- New arrays -------------------------------------------------------------------- */
+
+struct new_shape {
+    int ndim;
+    npy_intp dims[MOST_NDIM], size;
+};
+
+static bool add_length(struct new_shape *shape, PyObject *length)
+{
+    if (!PyLong_CheckExact(length) || shape->ndim == MOST_NDIM)
+        return false;
+    Py_ssize_t n = PyLong_AsSsize_t(length);
+    if (n <= 0 || n > RECYCLED_BYTES) {
+        PyErr_Clear();
+        return false;
+    }
+    shape->dims[shape->ndim++] = n;
+    shape->size *= n;
+    return shape->size <= RECYCLED_BYTES;
+}
+
+/* Reads a positive integer or a tuple of them, the shape of a small array. */
+static bool read_shape(PyObject *x, struct new_shape *shape)
+{
+    *shape = (struct new_shape){.size = 1};
+    if (!PyTuple_CheckExact(x))
+        return add_length(shape, x);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(x); i++)
+        if (!add_length(shape, PyTuple_GetItem(x, i)))
+            return false;
+    return shape->ndim > 0;
+}
+
+static int new_array(int row, const struct new_shape *shape, char **data, PyObject **result)
+{
+    PyObject *np_array = recycle_new(row, shape->ndim, shape->dims);
+    if (!np_array)
+        return -1;
+    *data = PyArray_DATA((PyArrayObject *)np_array);
+    return answer(wrapper_new(np_array), result);
+}
+
+static int call_empty(PyObject *const *args, size_t n, PyObject **result)
+{
+    struct new_shape shape;
+    char *data;
+    return n == 1 && read_shape(args[0], &shape) && shape.size < queue_threshold
+               ? new_array(ROW_float64, &shape, &data, result)
+               : 0;
+}
+
+static int call_zeros(PyObject *const *args, size_t n, PyObject **result)
+{
+    int status = call_empty(args, n, result);
+    if (status > 0)
+        memset(PyArray_DATA(np_array_of(*result)), 0,
+               (size_t)PyArray_NBYTES(np_array_of(*result)));
+    return status;
+}
+
+static int call_ones(PyObject *const *args, size_t n, PyObject **result)
+{
+    int status = call_empty(args, n, result);
+    double *data = status > 0 ? PyArray_DATA(np_array_of(*result)) : NULL;
+    for (npy_intp i = 0; data && i < PyArray_SIZE(np_array_of(*result)); i++)
+        data[i] = 1.0;
+    return status;
+}
+
+static int call_copy(PyObject *const *args, size_t n, PyObject **result);
+
+static int call_arange(PyObject *const *args, size_t n, PyObject **result)
+{
+    struct new_shape shape = {.size = 1};
+    char *data;
+    if (n != 1 || !add_length(&shape, args[0]) || shape.size >= queue_threshold)
+        return 0;
+    int status = new_array(ROW_int64, &shape, &data, result);
+    for (npy_intp i = 0; status > 0 && i < shape.size; i++)
+        ((int64_t *)data)[i] = i;
+    return status;
+}
+
+/* A list of Python's floats, or of its integers. */
+static int call_array(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n == 1 && is_array(args[0]))
+        return call_copy(args, n, result);
+    if (n != 1 || !PyList_CheckExact(args[0]))
+        return 0;
+    Py_ssize_t length = PyList_Size(args[0]);
+    if (length == 0 || length > RECYCLED_BYTES / 8 || length >= queue_threshold)
+        return 0;
+    PyTypeObject *type = Py_TYPE(PyList_GetItem(args[0], 0));
+    bool is_integer = type == &PyLong_Type;
+    if (!is_integer && type != &PyFloat_Type)
+        return 0;
+    struct new_shape shape = {.ndim = 1, .dims = {length}, .size = length};
+    PyObject *np_array = recycle_new(is_integer ? ROW_int64 : ROW_float64, 1, shape.dims);
+    char *data = np_array ? PyArray_DATA((PyArrayObject *)np_array) : NULL;
+    int overflow = 0;
+    for (Py_ssize_t i = 0; np_array && i < length; i++) {
+        PyObject *item = PyList_GetItem(args[0], i);
+        if (Py_TYPE(item) != type)
+            overflow = 1;
+        else if (is_integer)
+            ((int64_t *)data)[i] = PyLong_AsLongLongAndOverflow(item, &overflow);
+        else
+            ((double *)data)[i] = PyFloat_AsDouble(item);
+        if (overflow) {
+            Py_DECREF(np_array);
+            return 0;
+        }
+    }
+    return np_array ? answer(wrapper_new(np_array), result) : -1;
+}
+
+/* -- Copies and views of contiguous arrays ------------------------------------------- */
+
+static inline bool is_contiguous(PyObject *a)
+{
+    return is_array(a) && PyArray_CHKFLAGS(np_array_of(a), NPY_ARRAY_C_CONTIGUOUS) &&
+           PyArray_ISALIGNED(np_array_of(a)) && recycle_is_plain(np_array_of(a)) &&
+           PyArray_NDIM(np_array_of(a)) > 0 && PyArray_NDIM(np_array_of(a)) <= MOST_NDIM;
+}
+
+static int call_copy(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n != 1 || !is_contiguous(args[0]))
+        return 0;
+    PyArrayObject *from = np_array_of(args[0]);
+    int row = recycle_row(PyArray_DESCR(from));
+    if (row < 0 || PyArray_SIZE(from) == 0)
+        return 0;
+    PyObject *to = recycle_new(row, PyArray_NDIM(from), PyArray_DIMS(from));
+    if (!to)
+        return -1;
+    memcpy(PyArray_DATA((PyArrayObject *)to), PyArray_DATA(from), (size_t)PyArray_NBYTES(from));
+    return answer(wrapper_new(to), result);
+}
+
+/* New reference: the elements of a contiguous array in another shape. */
+static PyObject *reshaped(PyObject *a, int ndim, const npy_intp *dims)
+{
+    npy_intp strides[MOST_NDIM], stride = PyArray_ITEMSIZE(np_array_of(a));
+    for (int axis = ndim - 1; axis >= 0; axis--) {
+        strides[axis] = stride;
+        stride *= dims[axis];
+    }
+    return items_new_view(a, PyArray_BYTES(np_array_of(a)), ndim, dims, strides);
+}
+
+static int call_reshape(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n < 2 || !is_contiguous(args[0]) ||
+        recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
+        return 0;
+    bool is_tuple = n == 2 && PyTuple_CheckExact(args[1]);
+    Py_ssize_t ndim = is_tuple ? PyTuple_Size(args[1]) : (Py_ssize_t)n - 1;
+    npy_intp dims[MOST_NDIM], size = PyArray_SIZE(np_array_of(args[0])), known = 1;
+    int open = -1; /* the axis whose length follows from the others */
+    if (ndim == 0 || ndim > MOST_NDIM || size == 0)
+        return 0;
+    for (int axis = 0; axis < ndim; axis++) {
+        PyObject *length = is_tuple ? PyTuple_GetItem(args[1], axis) : args[1 + axis];
+        Py_ssize_t x = PyLong_CheckExact(length) ? PyLong_AsSsize_t(length) : 0;
+        if (x < -1 || x == 0 || x > size || (x == -1 && (open >= 0 || PyErr_Occurred()))) {
+            PyErr_Clear();
+            return 0;
+        }
+        if (x == -1)
+            open = axis;
+        known *= x == -1 ? 1 : x;
+        dims[axis] = x;
+        if (known > size)
+            return 0;
+    }
+    if (open >= 0)
+        dims[open] = size / known;
+    if (open >= 0 ? size % known != 0 : known != size)
+        return 0;
+    return answer(reshaped(args[0], (int)ndim, dims), result);
+}
+
+static int call_ravel(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n != 1 || !is_contiguous(args[0]) ||
+        recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
+        return 0;
+    npy_intp size = PyArray_SIZE(np_array_of(args[0]));
+    return size > 0 ? answer(reshaped(args[0], 1, &size), result) : 0;
+}
+
+static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
+{
+    npy_intp dims[MOST_NDIM], strides[MOST_NDIM];
+    if (n != 1 || !is_array(args[0]) || recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
+        return 0;
+    PyArrayObject *np_array = np_array_of(args[0]);
+    int ndim = PyArray_NDIM(np_array);
+    if (ndim == 0 || ndim > MOST_NDIM || !recycle_is_plain(np_array))
+        return 0;
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = PyArray_DIM(np_array, ndim - 1 - axis);
+        strides[axis] = PyArray_STRIDE(np_array, ndim - 1 - axis);
+    }
+    return answer(items_new_view(args[0], PyArray_BYTES(np_array), ndim, dims, strides),
+                  result);
+}
+
+/* -- Reductions to one number ---------------------------------------------------------- */
+
+/* Reduces a contiguous array with the inner loop of a ufunc, as NumPy does: sums begin with
+ * zero, others with the first element.  Returns 1 with the value, 0 or -1. */
+static int reduce(int op, PyObject *a, int *row, char *value)
+{
+    if (!is_contiguous(a))
+        return 0;
+    PyArrayObject *np_array = np_array_of(a);
+    npy_intp size = PyArray_SIZE(np_array);
+    *row = recycle_row(PyArray_DESCR(np_array));
+    if (*row < 0 || size == 0)
+        return 0;
+    struct source sources[2] = {{.code = *row}, {.code = *row}};
+    const struct signature *signature = signature_of(op, sources, 2);
+    if (!signature)
+        return PyErr_Occurred() ? -1 : 0;
+    if (signature->in[0] != *row || signature->out[0] != *row)
+        return 0;
+    bool is_sum = op == MX_OP_add;
+    char *data = PyArray_BYTES(np_array);
+    intptr_t n = is_sum ? size : size - 1, itemsize = dtype_itemsizes[*row];
+    memset(value, 0, 16);
+    if (!is_sum)
+        memcpy(value, data, (size_t)itemsize);
+    char *args[] = {value, data + (is_sum ? 0 : itemsize), value};
+    intptr_t strides[] = {0, itemsize, 0};
+    conditions_clear();
+    if (n > 0)
+        signature->numpys.function(args, &n, strides, signature->numpys.data);
+    return !conditions_met();
+}
+
+static int reduce_to_scalar(int op, PyObject *a, PyObject **result)
+{
+    _Alignas(16) char value[16];
+    int row, status = reduce(op, a, &row, value);
+    return status > 0 ? answer(scalars_new(row, value), result) : status;
+}
+
+/* NumPy sums small integers as int64. */
+static int call_sum(PyObject *const *args, size_t n, PyObject **result)
+{
+    int row =
+        n == 1 && is_array(args[0]) ? recycle_row(PyArray_DESCR(np_array_of(args[0]))) : -1;
+    if (row != ROW_int64 && row != ROW_uint64 && row < ROW_float16)
+        return 0;
+    return reduce_to_scalar(MX_OP_add, args[0], result);
+}
+
+static int call_max(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? reduce_to_scalar(MX_OP_maximum, args[0], result) : 0;
+}
+
+static int call_min(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? reduce_to_scalar(MX_OP_minimum, args[0], result) : 0;
+}
+
+static bool is_bool(PyObject *const *args, size_t n)
+{
+    return n == 1 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_BOOL;
+}
+
+static int call_any(PyObject *const *args, size_t n, PyObject **result)
+{
+    return is_bool(args, n) ? reduce_to_scalar(MX_OP_logical_or, args[0], result) : 0;
+}
+
+static int call_all(PyObject *const *args, size_t n, PyObject **result)
+{
+    return is_bool(args, n) ? reduce_to_scalar(MX_OP_logical_and, args[0], result) : 0;
+}
+
+static int call_mean(PyObject *const *args, size_t n, PyObject **result)
+{
+    _Alignas(16) char value[16];
+    int row, status;
+    if (n != 1 || !is_array(args[0]) || PyArray_TYPE(np_array_of(args[0])) != NPY_DOUBLE)
+        return 0;
+    if ((status = reduce(MX_OP_add, args[0], &row, value)) <= 0)
+        return status;
+    *(double *)value /= (double)PyArray_SIZE(np_array_of(args[0]));
+    return conditions_met() ? 0 : answer(scalars_new(row, value), result);
+}
+
+static int find(PyObject *a, bool is_maximum, PyObject **result)
+{
+    npy_intp index;
+    if (!is_contiguous(a) || PyArray_SIZE(np_array_of(a)) == 0)
+        return 0;
+    PyArrayObject *np_array = np_array_of(a);
+    PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(PyArray_DESCR(np_array));
+    PyArray_ArgFunc *search = is_maximum ? functions->argmax : functions->argmin;
+    if (recycle_row(PyArray_DESCR(np_array)) < 0 || !search ||
+        search(PyArray_DATA(np_array), PyArray_SIZE(np_array), &index, np_array) < 0)
+        return 0;
+    int64_t value = index;
+    return answer(scalars_new(ROW_int64, (char *)&value), result);
+}
+
+static int call_argmax(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? find(args[0], true, result) : 0;
+}
+
+static int call_argmin(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? find(args[0], false, result) : 0;
+}
+
+/* The vectors of a list one after another, if they have one dtype. */
+static int call_concatenate(PyObject *const *args, size_t n, PyObject **result)
+{
+    bool is_list = n == 1 && PyList_CheckExact(args[0]);
+    if (n != 1 || (!is_list && !PyTuple_CheckExact(args[0])))
+        return 0;
+    Py_ssize_t count = is_list ? PyList_Size(args[0]) : PyTuple_Size(args[0]);
+    npy_intp size = 0;
+    int row = -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *a = is_list ? PyList_GetItem(args[0], i) : PyTuple_GetItem(args[0], i);
+        if (!is_contiguous(a) || PyArray_NDIM(np_array_of(a)) != 1 || !queue_is_free(a) ||
+            is_standard(a))
+            return 0;
+        int its_row = recycle_row(PyArray_DESCR(np_array_of(a)));
+        if (its_row < 0 || (i > 0 && its_row != row))
+            return 0;
+        row = its_row;
+        size += PyArray_SIZE(np_array_of(a));
+    }
+    if (size == 0 || size >= queue_threshold)
+        return 0;
+    PyObject *np_array = recycle_new(row, 1, &size);
+    if (!np_array)
+        return -1;
+    char *at = PyArray_DATA((PyArrayObject *)np_array);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *a = is_list ? PyList_GetItem(args[0], i) : PyTuple_GetItem(args[0], i);
+        memcpy(at, PyArray_DATA(np_array_of(a)), (size_t)PyArray_NBYTES(np_array_of(a)));
+        at += PyArray_NBYTES(np_array_of(a));
+    }
+    return answer(wrapper_new(np_array), result);
+}
+
+/* Products of two vectors by NumPy's own function for their dtype, which calls BLAS. */
+static int call_dot(PyObject *const *args, size_t n, PyObject **result)
+{
+    _Alignas(16) char value[16] = {0};
+    if (n != 2 || !is_array(args[0]) || !is_array(args[1]))
+        return 0;
+    PyArrayObject *x = np_array_of(args[0]), *y = np_array_of(args[1]);
+    int row = recycle_row(PyArray_DESCR(x));
+    if (row < ROW_float32 || PyArray_DESCR(x) != PyArray_DESCR(y) || PyArray_NDIM(x) != 1 ||
+        PyArray_NDIM(y) != 1 || PyArray_DIM(x, 0) != PyArray_DIM(y, 0) ||
+        PyArray_DIM(x, 0) == 0 || !PyArray_ISALIGNED(x) || !PyArray_ISALIGNED(y))
+        return 0;
+    PyDataType_GetArrFuncs(PyArray_DESCR(x))
+        ->dotfunc(PyArray_DATA(x), PyArray_STRIDE(x, 0), PyArray_DATA(y), PyArray_STRIDE(y, 0),
+                  value, PyArray_DIM(x, 0), x);
+    return answer(scalars_new(row, value), result);
+}
+
+static int call_matmul(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 2 ? products_matmul(args[0], args[1], result) : 0;
+}
+
+/* -- Casts, choices, arrays like others -------------------------------------------------- */
+
+/* New reference to an array of a dtype with the shape of another; NULL with an exception set.
+ */
+static PyObject *new_like(PyObject *a, int row)
+{
+    PyArrayObject *like = np_array_of(a);
+    PyObject *np_array = recycle_new(row, PyArray_NDIM(like), PyArray_DIMS(like));
+    return np_array ? wrapper_new(np_array) : NULL;
+}
+
+static bool is_small_contiguous(PyObject *a)
+{
+    return is_contiguous(a) && recycle_row(PyArray_DESCR(np_array_of(a))) >= 0 &&
+           PyArray_SIZE(np_array_of(a)) > 0;
+}
+
+static int call_astype(PyObject *const *args, size_t n, PyObject **result)
+{
+    PyArray_Descr *dtype = NULL;
+    if (n != 2 || !is_small_contiguous(args[0]) || !PyType_Check(args[1]))
+        return 0;
+    int from = recycle_row(PyArray_DESCR(np_array_of(args[0])));
+    int to = PyArray_DescrConverter(args[1], &dtype) ? recycle_row(dtype) : -1;
+    Py_XDECREF((PyObject *)dtype);
+    PyErr_Clear();
+    mx_loop_function cast = to < 0 || dtype_is_complex(from) ? NULL : core->cast_loop(from, to);
+    if (from == to && to >= 0)
+        return call_copy(args, 1, result);
+    if (!cast || !(*result = new_like(args[0], to)))
+        return cast ? -1 : 0;
+    char *both[] = {PyArray_BYTES(np_array_of(args[0])), PyArray_BYTES(np_array_of(*result))};
+    intptr_t size = PyArray_SIZE(np_array_of(args[0]));
+    conditions_clear();
+    cast(both, &size, (intptr_t[]){dtype_itemsizes[from], dtype_itemsizes[to]}, NULL);
+    if (conditions_met())
+        Py_CLEAR(*result);
+    return *result != NULL;
+}
+
+static bool same_shape(PyObject *a, PyObject *b)
+{
+    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    return PyArray_NDIM(x) == PyArray_NDIM(y) &&
+           memcmp(PyArray_DIMS(x), PyArray_DIMS(y),
+                  (size_t)PyArray_NDIM(x) * sizeof(npy_intp)) == 0;
+}
+
+static int call_where(PyObject *const *args, size_t n, PyObject **result)
+{
+    _Alignas(16) char values[2][16];
+    char *data[4];
+    intptr_t strides[4] = {1, 0, 0, 0};
+    if (n != 3 || !is_bool(args, 1) || !is_small_contiguous(args[0]))
+        return 0;
+    int row = is_array(args[1])   ? recycle_row(PyArray_DESCR(np_array_of(args[1])))
+              : is_array(args[2]) ? recycle_row(PyArray_DESCR(np_array_of(args[2])))
+                                  : -1;
+    if (row < 0)
+        return 0;
+    data[0] = PyArray_BYTES(np_array_of(args[0]));
+    for (int i = 1; i < 3; i++) {
+        bool is_one = !is_array(args[i]);
+        if (is_one ? (row < ROW_float64 && row != ROW_int64) ||
+                         PyFloat_CheckExact(args[i]) != (row == ROW_float64) ||
+                         !scalars_read(args[i], row, values[i - 1])
+                   : !is_small_contiguous(args[i]) || !same_shape(args[0], args[i]) ||
+                         recycle_row(PyArray_DESCR(np_array_of(args[i]))) != row)
+            return 0;
+        data[i] = is_one ? values[i - 1] : PyArray_BYTES(np_array_of(args[i]));
+        strides[i] = is_one ? 0 : dtype_itemsizes[row];
+    }
+    mx_loop_function select = core->copy_select_loop(dtype_itemsizes[row]);
+    intptr_t size = PyArray_SIZE(np_array_of(args[0]));
+    if (!select || !(*result = new_like(args[0], row)))
+        return select ? -1 : 0;
+    data[3] = PyArray_BYTES(np_array_of(*result));
+    strides[3] = dtype_itemsizes[row];
+    select(data, &size, strides, NULL);
+    return 1;
+}
+
+static int call_empty_like(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 && is_small_contiguous(args[0])
+               ? answer(new_like(args[0], recycle_row(PyArray_DESCR(np_array_of(args[0])))),
+                        result)
+               : 0;
+}
+
+static int call_zeros_like(PyObject *const *args, size_t n, PyObject **result)
+{
+    int status = call_empty_like(args, n, result);
+    if (status > 0)
+        memset(PyArray_DATA(np_array_of(*result)), 0,
+               (size_t)PyArray_NBYTES(np_array_of(*result)));
+    return status;
+}
+
+static int call_asarray(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 && is_array(args[0]) ? answer(Py_NewRef(args[0]), result) : 0;
+}
+
+/* -- The table ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *owner, *name; /* "ndarray": a method; "": a function of the namespace */
+    direct_call *call;
+} rows[] = {
+    {"", "zeros", call_zeros},
+    {"", "empty", call_empty},
+    {"", "ones", call_ones},
+    {"", "arange", call_arange},
+    {"", "array", call_array},
+    {"", "copy", call_copy},
+    {"ndarray", "copy", call_copy},
+    {"ndarray", "reshape", call_reshape},
+    {"ndarray", "ravel", call_ravel},
+    {"", "ravel", call_ravel},
+    {"ndarray", "transpose", call_transpose},
+    {"", "transpose", call_transpose},
+    {"ndarray", "T", call_transpose},
+    {"", "sum", call_sum},
+    {"ndarray", "sum", call_sum},
+    {"", "max", call_max},
+    {"ndarray", "max", call_max},
+    {"", "min", call_min},
+    {"ndarray", "min", call_min},
+    {"", "any", call_any},
+    {"ndarray", "any", call_any},
+    {"", "all", call_all},
+    {"ndarray", "all", call_all},
+    {"", "mean", call_mean},
+    {"ndarray", "mean", call_mean},
+    {"", "argmax", call_argmax},
+    {"ndarray", "argmax", call_argmax},
+    {"", "argmin", call_argmin},
+    {"ndarray", "argmin", call_argmin},
+    {"", "dot", call_dot},
+    {"ndarray", "dot", call_dot},
+    {"", "matmul", call_matmul},
+    {"ndarray", "astype", call_astype},
+    {"", "where", call_where},
+    {"", "empty_like", call_empty_like},
+    {"", "zeros_like", call_zeros_like},
+    {"", "asarray", call_asarray},
+    {"", "concatenate", call_concatenate},
+};
+
+static PyObject *numbers; /* a dict: NumPy's function, and its row */
+
+direct_call *functions_find(PyObject *wrapped)
+{
+    PyObject *number = numbers ? PyDict_GetItemWithError(numbers, wrapped) : NULL;
+    PyErr_Clear();
+    return number ? rows[PyLong_AsSsize_t(number)].call : NULL;
+}
+
+/* New reference: what mxnp wraps for a row: a function, a method, the accessor of an attribute.
+ */
+static PyObject *wrapped_by(PyObject *numpy, const char *owner, const char *name)
+{
+    if (!*owner)
+        return PyObject_GetAttrString(numpy, name);
+    PyObject *class = PyObject_GetAttrString(numpy, owner);
+    PyObject *member = class ? PyObject_GetAttrString(class, name) : NULL;
+    Py_XDECREF(class);
+    if (!member || PyCallable_Check(member))
+        return member;
+    PyObject *accessor = PyObject_GetAttrString(member, "__get__");
+    Py_DECREF(member);
+    return accessor;
+}
+
+int functions_load(PyObject *numpy)
+{
+    numbers = PyDict_New();
+    int status = numbers ? 0 : -1;
+    for (size_t i = 0; status == 0 && i < sizeof rows / sizeof *rows; i++) {
+        PyObject *wrapped = wrapped_by(numpy, rows[i].owner, rows[i].name);
+        PyObject *number = PyLong_FromSize_t(i);
+        status = wrapped && number ? PyDict_SetItem(numbers, wrapped, number) : -1;
+        Py_XDECREF(number);
+        Py_XDECREF(wrapped);
+    }
+    return status;
+}

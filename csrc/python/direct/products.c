@@ -1,0 +1,114 @@
+/* products.c -- products of small vectors and matrices by NumPy's loops, which call BLAS. */
+#include "python/direct/products.h"
+
+#include "python/direct/conditions.h"
+#include "python/direct/recycle.h"
+#include "python/direct/scalars.h"
+#include "python/record/signature.h"
+#include "python/record/wrapper.h"
+
+static PyObject *matmul; /* numpy.matmul */
+
+/* The loops of matmul, by the dtype of all operands. */
+static struct {
+    bool is_known, exists;
+    struct mx_loop loop;
+} loops[NTYPES];
+
+int products_load(PyObject *numpy)
+{
+    matmul = PyObject_GetAttrString(numpy, "matmul");
+    return matmul ? 0 : -1;
+}
+
+static const struct mx_loop *loop_of(int row)
+{
+    if (!loops[row].is_known) {
+        loops[row].exists = signature_loop(&loops[row].loop, matmul, (int[]){row, row, row});
+        loops[row].is_known = true;
+        PyErr_Clear();
+    }
+    return loops[row].exists ? &loops[row].loop : NULL;
+}
+
+/* An operand as a matrix: a vector is a row on the left, a column on the right. */
+struct matrix {
+    char *data;
+    npy_intp rows, columns, row_stride, column_stride;
+    bool is_vector;
+};
+
+static bool read_matrix(PyObject *x, bool is_left, struct matrix *matrix)
+{
+    PyArrayObject *np_array = np_array_of(x);
+    int ndim = PyArray_NDIM(np_array);
+    if (ndim < 1 || ndim > 2 || !PyArray_ISALIGNED(np_array) || PyArray_SIZE(np_array) == 0)
+        return false;
+    npy_intp first = PyArray_DIM(np_array, 0), stride = PyArray_STRIDE(np_array, 0);
+    npy_intp itemsize = PyArray_ITEMSIZE(np_array);
+    *matrix = (struct matrix){.data = PyArray_BYTES(np_array), .is_vector = ndim == 1};
+    matrix->rows = ndim == 2 || !is_left ? first : 1;
+    matrix->row_stride = ndim == 2 || !is_left ? stride : itemsize;
+    matrix->columns = ndim == 2 ? PyArray_DIM(np_array, 1) : is_left ? first : 1;
+    matrix->column_stride = ndim == 2 ? PyArray_STRIDE(np_array, 1)
+                            : is_left ? stride
+                                      : itemsize;
+    return true;
+}
+
+static bool multiply(const struct mx_loop *loop, const struct matrix *x, const struct matrix *y,
+                     char *out, npy_intp itemsize)
+{
+    char *args[] = {x->data, y->data, out};
+    intptr_t dimensions[] = {1, x->rows, x->columns, y->columns};
+    intptr_t strides[] = {0,
+                          0,
+                          0,
+                          x->row_stride,
+                          x->column_stride,
+                          y->row_stride,
+                          y->column_stride,
+                          y->columns * itemsize,
+                          itemsize};
+    conditions_clear();
+    loop->function(args, dimensions, strides, loop->data);
+    return !conditions_met();
+}
+
+int products_matmul(PyObject *a, PyObject *b, PyObject **result)
+{
+    _Alignas(16) char value[16];
+    struct matrix x, y;
+    npy_intp shape[2];
+    int ndim = 0;
+    *result = NULL;
+    if (!is_array(a) || !is_array(b) ||
+        PyArray_DESCR(np_array_of(a)) != PyArray_DESCR(np_array_of(b)))
+        return 0;
+    int row = recycle_row(PyArray_DESCR(np_array_of(a)));
+    if (row < ROW_float32 || !read_matrix(a, true, &x) || !read_matrix(b, false, &y) ||
+        x.columns != y.rows || x.rows * y.columns * dtype_itemsizes[row] > RECYCLED_BYTES)
+        return 0;
+    const struct mx_loop *loop = loop_of(row);
+    if (!loop)
+        return 0;
+    if (!x.is_vector)
+        shape[ndim++] = x.rows;
+    if (!y.is_vector)
+        shape[ndim++] = y.columns;
+    if (ndim == 0) {
+        if (!multiply(loop, &x, &y, value, dtype_itemsizes[row]))
+            return 0;
+        *result = scalars_new(row, value);
+        return *result ? 1 : -1;
+    }
+    PyObject *out = recycle_new(row, ndim, shape);
+    if (!out)
+        return -1;
+    if (!multiply(loop, &x, &y, PyArray_DATA((PyArrayObject *)out), dtype_itemsizes[row])) {
+        Py_DECREF(out);
+        return 0;
+    }
+    *result = wrapper_new(out);
+    return *result ? 1 : -1;
+}

@@ -1,0 +1,240 @@
+/* recycle.c -- NumPy arrays of small results, which are used again when nobody holds them.
+ *
+ * NumPy takes longer to make and to free an array than to add a hundred numbers.  An array
+ * that an mxnp array leaves behind is kept if its memory cannot be reached from anywhere: it
+ * has one reference, no base, no weak reference and no buffer export, and owns memory of
+ * NumPy's default allocator.  Arrays are kept by dtype, number of dimensions and bytes,
+ * because NumPy's allocator is told these numbers again when the array is freed.
+ */
+#include "python/direct/recycle.h"
+
+#ifdef Py_GIL_DISABLED
+#error "the free lists need the global interpreter lock"
+#endif
+
+#define N_BUCKETS    128
+#define BUCKET_DEPTH 4
+#define MOST_BYTES   ((npy_intp)1 << 20) /* of all arrays that are kept */
+
+struct bucket {
+    int n, row, ndim;
+    npy_intp nbytes;
+    PyObject *arrays[BUCKET_DEPTH];
+};
+
+static struct bucket buckets[N_BUCKETS];
+
+#define VIEW_NDIM  4
+#define VIEW_DEPTH 8
+
+/* Views without memory, by their number of dimensions. */
+static struct {
+    int n;
+    PyObject *arrays[VIEW_DEPTH];
+} views[VIEW_NDIM + 1];
+static npy_intp kept_bytes;
+static PyObject *default_handler; /* the capsule of NumPy's own allocator */
+
+PyArray_Descr *recycle_dtypes[NTYPES];
+signed char recycle_rows[NPY_NTYPES_LEGACY];
+
+#define NEEDED \
+    (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE | NPY_ARRAY_OWNDATA)
+
+static inline struct bucket *bucket_of(int row, int ndim, npy_intp nbytes)
+{
+    size_t key = (size_t)nbytes * 31 + (size_t)row * 7 + (size_t)ndim;
+    return &buckets[(key ^ key >> 7) % N_BUCKETS];
+}
+
+static void clear_bucket(struct bucket *bucket)
+{
+    while (bucket->n > 0) {
+        kept_bytes -= bucket->nbytes;
+        Py_DECREF(bucket->arrays[--bucket->n]);
+    }
+}
+
+void recycle_clear(void)
+{
+    for (int ndim = 0; ndim <= VIEW_NDIM; ndim++)
+        while (views[ndim].n > 0)
+            Py_DECREF(views[ndim].arrays[--views[ndim].n]);
+    for (int i = 0; i < N_BUCKETS; i++)
+        clear_bucket(&buckets[i]);
+}
+
+static void set_shape(PyArrayObject_fields *fields, const npy_intp *shape, npy_intp itemsize)
+{
+    npy_intp stride = itemsize;
+    int longer = 0; /* dimensions of more than one element */
+    for (int i = fields->nd - 1; i >= 0; i--) {
+        fields->dimensions[i] = shape[i];
+        fields->strides[i] = stride;
+        stride *= shape[i];
+        longer += shape[i] > 1;
+    }
+    fields->flags = NEEDED | (longer < 2 ? NPY_ARRAY_F_CONTIGUOUS : 0);
+}
+
+PyObject *recycle_new(int row, int ndim, const npy_intp *shape)
+{
+    npy_intp nbytes = dtype_itemsizes[row];
+    for (int i = 0; i < ndim; i++)
+        nbytes *= shape[i];
+    struct bucket *bucket = bucket_of(row, ndim, nbytes);
+    if (bucket->n > 0 && bucket->nbytes == nbytes && bucket->row == row &&
+        bucket->ndim == ndim) {
+        PyObject *np_array = bucket->arrays[--bucket->n];
+        kept_bytes -= nbytes;
+        set_shape((PyArrayObject_fields *)np_array, shape, dtype_itemsizes[row]);
+        return np_array;
+    }
+    return PyArray_NewFromDescr(&PyArray_Type,
+                                (PyArray_Descr *)Py_NewRef((PyObject *)recycle_dtypes[row]),
+                                ndim, shape, NULL, NULL, 0, NULL);
+}
+
+/* The array that owns the memory of a view is the base of the view. */
+static PyObject *owner_of(PyArrayObject *array)
+{
+    PyObject *base = PyArray_BASE(array);
+    bool is_owned =
+        base && Py_TYPE(base) == np_array_type && !PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
+    return is_owned ? base : (PyObject *)array;
+}
+
+/* Whether axes, from `axis` on in steps, are dense in memory; an axis of one element may have
+ * any stride. */
+static bool is_dense(int ndim, int axis, int step, const npy_intp *shape,
+                     const npy_intp *strides, npy_intp stride)
+{
+    for (; axis >= 0 && axis < ndim; axis += step) {
+        if (shape[axis] != 1 && strides[axis] != stride)
+            return false;
+        stride *= shape[axis];
+    }
+    return true;
+}
+
+static int view_flags(PyArrayObject *base, int ndim, const npy_intp *shape,
+                      const npy_intp *strides)
+{
+    npy_intp itemsize = PyArray_ITEMSIZE(base);
+    bool is_empty = false;
+    for (int axis = 0; axis < ndim; axis++)
+        is_empty |= shape[axis] == 0;
+    int flags = PyArray_FLAGS(base) & NPY_ARRAY_ALIGNED;
+    if (is_empty || is_dense(ndim, ndim - 1, -1, shape, strides, itemsize))
+        flags |= NPY_ARRAY_C_CONTIGUOUS;
+    if (is_empty || is_dense(ndim, 0, 1, shape, strides, itemsize))
+        flags |= NPY_ARRAY_F_CONTIGUOUS;
+    return flags;
+}
+
+PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_intp *shape,
+                           const npy_intp *strides)
+{
+    int writeable = PyArray_FLAGS(base) & NPY_ARRAY_WRITEABLE;
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(base));
+    PyObject *owner = Py_NewRef(owner_of(base));
+    if (ndim <= VIEW_NDIM && views[ndim].n > 0) {
+        PyObject *view = views[ndim].arrays[--views[ndim].n];
+        PyArrayObject_fields *fields = (PyArrayObject_fields *)view;
+        PyObject *before = (PyObject *)fields->descr;
+        fields->descr = dtype;
+        fields->data = data;
+        fields->base = owner;
+        fields->flags = writeable | view_flags(base, ndim, shape, strides);
+        memcpy(fields->dimensions, shape, (size_t)ndim * sizeof *shape);
+        memcpy(fields->strides, strides, (size_t)ndim * sizeof *strides);
+        if (!PyArray_ISALIGNED(base))
+            PyArray_UpdateFlags((PyArrayObject *)view, NPY_ARRAY_ALIGNED);
+        Py_DECREF(before);
+        return view;
+    }
+    PyObject *view =
+        PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides, data, writeable, NULL);
+    if (!view) {
+        Py_DECREF(owner);
+        return NULL;
+    }
+    if (PyArray_SetBaseObject((PyArrayObject *)view, owner) < 0)
+        Py_CLEAR(view);
+    return view;
+}
+
+/* Whether nobody else can reach an array of NumPy's own class. */
+static inline bool is_alone(PyObject *np_array)
+{
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
+    return Py_REFCNT(np_array) == 1 && Py_TYPE(np_array) == np_array_type &&
+           !fields->weakreflist && !fields->_buffer_info &&
+           !(fields->flags & NPY_ARRAY_WRITEBACKIFCOPY);
+}
+
+static bool keep_view(PyObject *np_array)
+{
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
+    if (fields->nd > VIEW_NDIM || fields->flags & NPY_ARRAY_OWNDATA ||
+        views[fields->nd].n == VIEW_DEPTH)
+        return false;
+    PyObject *base = fields->base;
+    fields->base = NULL;
+    fields->data = NULL;
+    views[fields->nd].arrays[views[fields->nd].n++] = np_array;
+    Py_DECREF(base);
+    return true;
+}
+
+bool recycle_keep(PyObject *np_array)
+{
+    const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
+    if (!is_alone(np_array))
+        return false;
+    if (fields->base)
+        return keep_view(np_array);
+    if (fields->nd == 0 || (fields->flags & NEEDED) != NEEDED ||
+        fields->mem_handler != default_handler)
+        return false;
+    int row = recycle_row(fields->descr);
+    npy_intp nbytes = row < 0 ? 0 : dtype_itemsizes[row];
+    for (int i = 0; i < fields->nd; i++)
+        nbytes *= fields->dimensions[i];
+    if (nbytes == 0 || nbytes > RECYCLED_BYTES)
+        return false;
+    struct bucket *bucket = bucket_of(row, fields->nd, nbytes);
+    if (bucket->nbytes != nbytes || bucket->row != row || bucket->ndim != fields->nd) {
+        clear_bucket(bucket);
+        bucket->nbytes = nbytes;
+        bucket->row = row;
+        bucket->ndim = fields->nd;
+    }
+    if (bucket->n == BUCKET_DEPTH)
+        return false;
+    if (kept_bytes + nbytes > MOST_BYTES)
+        recycle_clear();
+    kept_bytes += nbytes;
+    bucket->arrays[bucket->n++] = np_array;
+    return true;
+}
+
+int recycle_load(void)
+{
+    memset(recycle_rows, -1, sizeof recycle_rows);
+    for (int row = 0; row < NTYPES; row++) {
+        int number = dtype_type_number(row);
+        if (row == ROW_bfloat16)
+            continue; /* not a dtype of NumPy's own */
+        if (!(recycle_dtypes[row] = PyArray_DescrFromType(number)))
+            return -1;
+        recycle_rows[number] = (signed char)row;
+    }
+    PyObject *probe = PyArray_SimpleNew(1, &(npy_intp){1}, NPY_DOUBLE);
+    if (!probe)
+        return -1;
+    default_handler = ((PyArrayObject_fields *)probe)->mem_handler;
+    Py_XINCREF(default_handler);
+    Py_DECREF(probe);
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* scalar_operators.c -- operators between a NumPy scalar on the left and an mxnp array.
+ *
+ * NumPy's scalars pass an operation with an unknown object on to a ufunc, which finds
+ * __array_ufunc__ of the array.  That takes several times as long as the operation on a small
+ * array.  The slots of the usual scalar types are replaced, so that they call the slot of the
+ * array directly.  Operations without an mxnp array are passed on to NumPy's slot.
+ */
+#include "python/object/scalar_operators.h"
+
+#include "python/packages/layout.h"
+
+#define OPERATORS(M, Scalar) \
+    M(add, Scalar, 0) M(subtract, Scalar, 1) M(multiply, Scalar, 2) M(true_divide, Scalar, 30)
+#define SCALARS(M) M(Double) M(Float) M(Long)
+
+/* Defines add_Double, multiply_Long and so on; the number is the place in PyNumberMethods. */
+#define DEFINE(name, Scalar, number)                                 \
+    static binaryfunc numpys_##name##_##Scalar;                      \
+    static PyObject *name##_##Scalar(PyObject *a, PyObject *b)       \
+    {                                                                \
+        if (!is_array(b))                                            \
+            return numpys_##name##_##Scalar(a, b);                   \
+        struct type_struct *type = (struct type_struct *)array_type; \
+        return ((binaryfunc)type->as_number[number])(a, b);          \
+    }
+#define DEFINE_SCALAR(Scalar) OPERATORS(DEFINE, Scalar)
+SCALARS(DEFINE_SCALAR)
+
+#define REPLACE(name, Scalar, number)                                               \
+    if (slots[number] == PyType_GetSlot(&Py##Scalar##ArrType_Type, Py_nb_##name)) { \
+        numpys_##name##_##Scalar = (binaryfunc)slots[number];                       \
+        slots[number] = (void *)name##_##Scalar;                                    \
+    }
+#define REPLACE_SCALAR(Scalar)                                                       \
+    {                                                                                \
+        void **slots = ((struct type_struct *)&Py##Scalar##ArrType_Type)->as_number; \
+        OPERATORS(REPLACE, Scalar)                                                   \
+    }
+
+void scalar_operators_load(void)
+{
+    if (layout_is_known()) {
+        SCALARS(REPLACE_SCALAR)
+    }
+}

@@ -1,0 +1,315 @@
+"""Small arrays: random operations, keys and assignments agree with NumPy to the bit."""
+
+import operator
+import random
+import warnings
+
+import numpy
+import pytest
+from conftest import assert_same
+
+import mxnp
+
+DTYPES = "?bhilqBHILQefdFD"
+BINARY = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+    operator.mod, operator.and_, operator.or_, operator.xor, operator.lshift,
+    operator.rshift, operator.pow, operator.lt, operator.le, operator.eq, operator.ne,
+    operator.gt, operator.ge,
+]  # fmt: skip
+INPLACE = [
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
+    operator.imod, operator.iand, operator.ior, operator.ixor, operator.ipow,
+]  # fmt: skip
+UNARY = [operator.neg, operator.pos, operator.abs, operator.invert]
+UFUNCS = [
+    "add", "multiply", "maximum", "minimum", "hypot", "arctan2", "fmax", "exp", "log", "sqrt",
+    "sin", "tanh", "abs", "floor", "sign", "isnan", "logical_not", "square", "power", "divmod",
+    "greater", "logical_and", "float_power",
+]  # fmt: skip
+NUMBERS = [
+    0, 1, 2, -1, 3, 127, 128, 255, 256, -129, 2**31, 2**63, -(2**63), 2**64, 0.0, -0.0, 0.5, 1.0,
+    2.0, -1.0, 1e10, 1e39, 1e300, float("inf"), float("nan"), 1j, 0.5 + 2j, True, False,
+]  # fmt: skip
+ROUNDS = 400
+
+
+def values(rng, dtype, shape):
+    numbers = [rng.choice([0, 1, 2, 3, 7, -1, -2, 100, 0.5, -0.25, 1e4]) for _ in range(997)]
+    if rng.random() < 0.15:
+        numbers[:4] = [numpy.inf, -numpy.inf, numpy.nan, 3e38]
+        rng.shuffle(numbers)
+    size = int(numpy.prod(shape))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flat = numpy.resize(numpy.array(numbers), size)
+        return flat.astype(dtype).reshape(shape)
+
+
+def lay_out(rng, a):
+    """Return an array with the same elements in another layout."""
+    kind = rng.randrange(8)
+    if kind == 0 and a.ndim:
+        wide = numpy.zeros((*a.shape[:-1], 2 * a.shape[-1] + 1), a.dtype)
+        wide[..., 1::2] = a
+        return wide[..., 1::2]
+    if kind == 1:
+        return numpy.asfortranarray(a)
+    if kind == 2 and a.ndim:
+        return a[::-1].copy()[::-1]
+    if kind == 3 and a.ndim > 1:
+        return a.swapaxes(0, 1).copy().swapaxes(0, 1)
+    if kind == 4 and a.dtype.itemsize > 1:
+        raw = numpy.zeros(a.nbytes + 1, "u1")[1:]
+        view = raw.view(a.dtype).reshape(a.shape) if a.flags.c_contiguous else a
+        view[...] = a
+        return view
+    if kind == 5 and rng.random() < 0.3:
+        return a.astype(a.dtype.newbyteorder())
+    return a
+
+
+SHAPES = [(), (1,), (2,), (5,), (17,), (64,), (1, 1), (3, 4), (4, 1), (1, 4), (3, 1, 4), (2, 3, 4),
+          (0,), (3, 0), (2, 3, 2, 2), (1, 3, 1, 2, 2)]  # fmt: skip
+
+
+def operand(rng, shapes=SHAPES):
+    if rng.random() < 0.3:
+        return rng.choice(NUMBERS)
+    dtype = rng.choice(DTYPES)
+    if rng.random() < 0.2:
+        return numpy.dtype(dtype).type(rng.choice([0, 1, 2, 5]))
+    return lay_out(rng, values(rng, dtype, rng.choice(shapes)))
+
+
+def outcome(function, *arguments):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = function(*arguments)
+        except Exception as error:  # noqa: BLE001
+            result = (type(error), str(error))
+        mxnp.synchronize()
+    return result, [(w.category, str(w.message)) for w in caught]
+
+
+def compare(function, ours, numpys, where):
+    expected, expected_warnings = outcome(function, *numpys)
+    result, its_warnings = outcome(function, *ours)
+    assert_same(result, expected, where)
+    assert its_warnings == expected_warnings, where
+
+
+def copies(rng, *arguments):
+    """Return two lists of arguments with memory of their own and the same layout."""
+    lists = []
+    for wrap in (numpy.asarray, mxnp.asarray):
+        state = rng.getstate()
+        made = []
+        for x in arguments:
+            if isinstance(x, numpy.ndarray):
+                x = wrap(clone(x))
+            made.append(x)
+        rng.setstate(state)
+        lists.append(made)
+    return lists
+
+
+def clone(a):
+    """Return a copy with the strides, the alignment and the byte order of an array."""
+    if a.size == 0 or a.ndim == 0:
+        return a.copy(order="K")
+    low = sum(min(0, s * (n - 1)) for s, n in zip(a.strides, a.shape))
+    high = sum(max(0, s * (n - 1)) for s, n in zip(a.strides, a.shape))
+    raw = numpy.zeros(high - low + a.itemsize + 16, "u1")
+    offset = -low + a.ctypes.data % 16 % max(a.dtype.alignment, 1)
+    out = numpy.ndarray(a.shape, a.dtype, raw, offset, a.strides)
+    out[...] = a
+    return out
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.any_nan
+def test_operators_agree(seed):
+    rng = random.Random(seed)
+    for _ in range(ROUNDS):
+        function = rng.choice(BINARY + UNARY)
+        n = 1 if function in UNARY else 2
+        numpys, ours = copies(rng, *(operand(rng) for _ in range(n)))
+        if not any(isinstance(x, numpy.ndarray) for x in numpys):
+            continue
+        compare(function, ours, numpys, f"{seed}: {function.__name__}{numpys}")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ufuncs_agree(seed):
+    rng = random.Random(seed)
+    for _ in range(ROUNDS):
+        name = rng.choice(UFUNCS)
+        nin = getattr(numpy, name).nin
+        numpys, ours = copies(rng, *(operand(rng) for _ in range(nin)))
+        if not any(isinstance(x, numpy.ndarray) for x in numpys):
+            continue
+        where = f"{seed}: {name}{numpys}"
+        expected, expected_warnings = outcome(getattr(numpy, name), *numpys)
+        result, its_warnings = outcome(getattr(mxnp, name), *ours)
+        assert_same(result, expected, where)
+        assert its_warnings == expected_warnings, where
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_inplace_operators_agree(seed):
+    rng = random.Random(seed)
+    for _ in range(ROUNDS):
+        function = rng.choice(INPLACE)
+        shape = rng.choice(SHAPES)
+        target = lay_out(rng, values(rng, rng.choice(DTYPES), shape))
+        other = operand(rng, [shape, (), shape[-1:], (1,)])
+        numpys, ours = copies(rng, target, other)
+        where = f"{seed}: {function.__name__}{numpys}"
+        compare(function, ours, numpys, where)
+        if function is not operator.ipow or target.dtype.kind not in "biu":
+            # NumPy leaves anything behind where it refuses a negative exponent.
+            assert_same(ours[0], numpys[0], where)
+
+
+def part(rng):
+    kind = rng.randrange(9)
+    if kind < 3:
+        return rng.randrange(-5, 5)
+    if kind < 6:
+        ends = [None, *range(-6, 7)]
+        return slice(rng.choice(ends), rng.choice(ends), rng.choice([None, 1, 2, -1, -2, 3]))
+    if kind == 6:
+        return rng.choice([None, Ellipsis])
+    if kind == 7:
+        return rng.choice([numpy.int64(1), numpy.uint8(0), numpy.intp(-1), 2**70, True])
+    return rng.choice([0, 1])
+
+
+def key(rng):
+    n = rng.randrange(5)
+    return part(rng) if n == 0 else tuple(part(rng) for _ in range(n))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_items_agree(seed):
+    rng = random.Random(seed)
+    dtypes = [*DTYPES, "g", "M8[s]", "m8[s]", "U3", "O", "i4,f8"]
+    for _ in range(ROUNDS):
+        shape, dtype, where = rng.choice(SHAPES), rng.choice(dtypes), key(rng)
+        a = values(rng, "i8", shape).astype(dtype)
+        (x,), (y,) = copies(rng, lay_out(rng, a) if dtype in DTYPES else a)
+        compare(operator.getitem, (y, where), (x, where), f"{seed}: {x!r}[{where}]")
+        try:
+            view, ours = x[where], y[where]
+        except IndexError:
+            continue
+        if isinstance(view, numpy.ndarray):
+            shares = numpy.shares_memory(view, x)
+            assert numpy.shares_memory(numpy.asarray(ours), numpy.asarray(y)) == shares
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_assignments_agree(seed):
+    rng = random.Random(seed)
+    for _ in range(ROUNDS):
+        shape, where = rng.choice(SHAPES), key(rng)
+        target = lay_out(rng, values(rng, rng.choice(DTYPES), shape))
+        value = operand(rng, [(), (1,), *{numpy.empty(shape)[where].shape for _ in [0] if fits(shape, where)}])
+        numpys, ours = copies(rng, target, value)
+        text = f"{seed}: {numpys[0]!r}[{where}] = {value!r}"
+        set_item = lambda a, v: operator.setitem(a, where, v)  # noqa: E731
+        compare(set_item, ours, numpys, text)
+        assert_same(ours[0], numpys[0], text)
+
+
+def fits(shape, where):
+    try:
+        numpy.empty(shape)[where]
+    except (IndexError, OverflowError):
+        return False
+    return True
+
+
+FUNCTIONS = [
+    lambda xp, x: x.sum(), lambda xp, x: xp.sum(x), lambda xp, x: x.max(), lambda xp, x: x.min(),
+    lambda xp, x: x.any(), lambda xp, x: x.all(), lambda xp, x: x.mean(), lambda xp, x: xp.mean(x),
+    lambda xp, x: x.argmax(), lambda xp, x: xp.argmin(x), lambda xp, x: x.copy(),
+    lambda xp, x: xp.copy(x), lambda xp, x: x.T, lambda xp, x: x.ravel(), lambda xp, x: x.reshape(-1),
+    lambda xp, x: x.reshape(2, -1), lambda xp, x: x.reshape((x.size, 1)), lambda xp, x: x.transpose(),
+    lambda xp, x: x.astype(float), lambda xp, x: x.astype(int), lambda xp, x: x.astype(xp.float32),
+    lambda xp, x: x.astype(bool), lambda xp, x: x.astype(xp.uint8), lambda xp, x: x.astype(complex),
+    lambda xp, x: xp.where(x > 1, x, x), lambda xp, x: xp.where(x > 1, x, 0.0),
+    lambda xp, x: xp.where(x > 1, 1, x), lambda xp, x: xp.zeros_like(x), lambda xp, x: x @ x.T,
+    lambda xp, x: xp.dot(x.ravel(), x.ravel()), lambda xp, x: x @ x, lambda xp, x: x[0] @ x.T,
+    lambda xp, x: x @ x[..., 0], lambda xp, x: xp.matmul(x[::2], x[::2].T), lambda xp, x: list(x),
+    lambda xp, x: xp.dot(x[::2], x[::2]), lambda xp, x: xp.zeros(x.shape), lambda xp, x: xp.ones(x.size),
+    lambda xp, x: xp.arange(x.size), lambda xp, x: xp.array(x.ravel().tolist()),
+    lambda xp, x: 2.0 * x, lambda xp, x: xp.float64(2) * x, lambda xp, x: x * xp.float32(2),
+    lambda xp, x: xp.int64(3) + x, lambda xp, x: [x[i] for i in range(len(x))],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_functions_agree(seed):
+    rng = random.Random(seed)
+    for _ in range(ROUNDS):
+        number = rng.randrange(len(FUNCTIONS))
+        a = lay_out(rng, values(rng, rng.choice(DTYPES), rng.choice(SHAPES)))
+        (x,), (y,) = copies(rng, a)
+        function = FUNCTIONS[number]
+        expected, expected_warnings = outcome(function, numpy, x)
+        result, its_warnings = outcome(function, mxnp, y)
+        where = f"{seed}: {number} of {x!r}"
+        assert_same(result, expected, where)
+        assert its_warnings == expected_warnings, where
+
+
+@pytest.mark.parametrize("settings", [{"all": "raise"}, {"all": "ignore"}, {"under": "warn"}])
+def test_errstate_is_respected(settings):
+    def run(xp):
+        x = xp.asarray([1.0, 0.0, -1.0, 1e-200])
+        with xp.errstate(**settings):
+            return [
+                outcome(f, x)
+                for f in (lambda x: 1 / x, lambda x: x * 1e-200, lambda x: xp.log(x), lambda x: x + x)
+            ]
+
+    assert_same(run(mxnp), run(numpy))
+
+
+def test_recycled_memory_is_never_shared():
+    held, views = [], []
+    for i in range(2000):
+        x = mxnp.asarray(numpy.full(10, float(i)))
+        y = x + 1.0
+        kind = i % 6
+        if kind == 0:
+            held.append((memoryview(y), i + 1.0))
+        elif kind == 1:
+            held.append((numpy.asarray(y), i + 1.0))
+        elif kind == 2:
+            held.append((y[2:], i + 1.0))
+        elif kind == 3:
+            held.append((numpy.from_dlpack(y), i + 1.0))
+        elif kind == 4:
+            held.append((y.reshape(2, 5).T, i + 1.0))
+        del x, y
+        if len(held) > 50:
+            array, expected = held.pop(0)
+            assert (numpy.asarray(array) == expected).all()
+    for array, expected in held:
+        assert (numpy.asarray(array) == expected).all()
+
+
+def test_writeable_flag_of_a_recycled_array():
+    for _ in range(20):
+        x = mxnp.ones(7) + 1.0
+        assert x.flags.writeable
+        x.flags.writeable = False
+        del x
+        y = mxnp.ones(7) + 2.0
+        y[0] = 5.0
+        y.shape = (7, 1)
+        del y
