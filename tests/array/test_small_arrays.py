@@ -247,6 +247,12 @@ FUNCTIONS = [
     lambda xp, x: xp.dot(x[::2], x[::2]), lambda xp, x: xp.zeros(x.shape), lambda xp, x: xp.ones(x.size),
     lambda xp, x: xp.arange(x.size), lambda xp, x: xp.array(x.ravel().tolist()),
     lambda xp, x: 2.0 * x, lambda xp, x: xp.float64(2) * x, lambda xp, x: x * xp.float32(2),
+    lambda xp, x: xp.full(x.shape, 2.5), lambda xp, x: xp.full(3, 7), lambda xp, x: (x.fill(2.0), x),
+    lambda xp, x: (x.fill(7), x), lambda xp, x: x.item(0), lambda xp, x: x.item(-1),
+    lambda xp, x: x[xp.array([0, -1, 1])], lambda xp, x: xp.concatenate([x, x]),
+    lambda xp, x: xp.concatenate((x.ravel(), x.ravel()[:2])), lambda xp, x: x.sum(axis=0),
+    lambda xp, x: x.max(axis=-1), lambda xp, x: xp.add(x, x, out=x), lambda xp, x: xp.sqrt(x, out=x),
+    lambda xp, x: xp.multiply(x, 2, out=x[...]), lambda xp, x: xp.clip(x, 0, 1),
     lambda xp, x: xp.int64(3) + x, lambda xp, x: [x[i] for i in range(len(x))],
 ]  # fmt: skip
 

@@ -244,7 +244,7 @@ int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result
         Py_DECREF(out);
         return 0;
     }
-    *result = wrapper_new(out);
+    *result = wrapper_new_small(out);
     return *result ? 1 : -1;
 }
 

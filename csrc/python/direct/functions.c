@@ -59,7 +59,7 @@ static int new_array(int row, const struct new_shape *shape, char **data, PyObje
     if (!np_array)
         return -1;
     *data = PyArray_DATA((PyArrayObject *)np_array);
-    return answer(wrapper_new(np_array), result);
+    return answer(wrapper_new_small(np_array), result);
 }
 
 static int call_empty(PyObject *const *args, size_t n, PyObject **result)
@@ -86,6 +86,23 @@ static int call_ones(PyObject *const *args, size_t n, PyObject **result)
     double *data = status > 0 ? PyArray_DATA(np_array_of(*result)) : NULL;
     for (npy_intp i = 0; data && i < PyArray_SIZE(np_array_of(*result)); i++)
         data[i] = 1.0;
+    return status;
+}
+
+/* An array of one number, in the dtype that the number has on its own. */
+static int call_full(PyObject *const *args, size_t n, PyObject **result)
+{
+    struct new_shape shape;
+    char *data, value[8];
+    if (n != 2 || !(PyFloat_CheckExact(args[1]) || PyLong_CheckExact(args[1])))
+        return 0;
+    int row = PyFloat_CheckExact(args[1]) ? ROW_float64 : ROW_int64;
+    if (!read_shape(args[0], &shape) || shape.size >= queue_threshold ||
+        !scalars_read(args[1], row, value))
+        return 0;
+    int status = new_array(row, &shape, &data, result);
+    for (npy_intp i = 0; status > 0 && i < shape.size; i++)
+        memcpy(data + 8 * i, value, 8);
     return status;
 }
 
@@ -134,7 +151,7 @@ static int call_array(PyObject *const *args, size_t n, PyObject **result)
             return 0;
         }
     }
-    return np_array ? answer(wrapper_new(np_array), result) : -1;
+    return np_array ? answer(wrapper_new_small(np_array), result) : -1;
 }
 
 /* -- Copies and views of contiguous arrays ------------------------------------------- */
@@ -158,7 +175,42 @@ static int call_copy(PyObject *const *args, size_t n, PyObject **result)
     if (!to)
         return -1;
     memcpy(PyArray_DATA((PyArrayObject *)to), PyArray_DATA(from), (size_t)PyArray_NBYTES(from));
-    return answer(wrapper_new(to), result);
+    return answer(wrapper_new_small(to), result);
+}
+
+static int call_fill(PyObject *const *args, size_t n, PyObject **result)
+{
+    char value[16];
+    if (n != 2 || !is_contiguous(args[0]) || !PyArray_ISWRITEABLE(np_array_of(args[0])))
+        return 0;
+    PyArrayObject *np_array = np_array_of(args[0]);
+    int row = recycle_row(PyArray_DESCR(np_array));
+    if (row < 0 || !scalars_read(args[1], row, value))
+        return 0;
+    char *both[] = {value, PyArray_BYTES(np_array)};
+    intptr_t size = PyArray_SIZE(np_array);
+    core->copy_loop(dtype_itemsizes[row])(both, &size, (intptr_t[]){0, dtype_itemsizes[row]},
+                                          NULL);
+    root_of(args[0])->version++;
+    return answer(Py_NewRef(Py_None), result);
+}
+
+/* Returns an element as a number of Python's. */
+static int call_item(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n != 2 || !is_contiguous(args[0]) || !PyLong_CheckExact(args[1]))
+        return 0;
+    PyArrayObject *np_array = np_array_of(args[0]);
+    int row = recycle_row(PyArray_DESCR(np_array));
+    Py_ssize_t i = PyLong_AsSsize_t(args[1]), size = PyArray_SIZE(np_array);
+    PyErr_Clear();
+    i += i < 0 ? size : 0;
+    if ((row != ROW_float64 && row != ROW_int64) || i < 0 || i >= size)
+        return 0;
+    const char *data = PyArray_BYTES(np_array) + 8 * i;
+    return answer(row == ROW_float64 ? PyFloat_FromDouble(*(const double *)data)
+                                     : PyLong_FromLongLong(*(const int64_t *)data),
+                  result);
 }
 
 /* New reference: the elements of a contiguous array in another shape. */
@@ -373,7 +425,7 @@ static int call_concatenate(PyObject *const *args, size_t n, PyObject **result)
         memcpy(at, PyArray_DATA(np_array_of(a)), (size_t)PyArray_NBYTES(np_array_of(a)));
         at += PyArray_NBYTES(np_array_of(a));
     }
-    return answer(wrapper_new(np_array), result);
+    return answer(wrapper_new_small(np_array), result);
 }
 
 /* Products of two vectors by NumPy's own function for their dtype, which calls BLAS. */
@@ -407,7 +459,7 @@ static PyObject *new_like(PyObject *a, int row)
 {
     PyArrayObject *like = np_array_of(a);
     PyObject *np_array = recycle_new(row, PyArray_NDIM(like), PyArray_DIMS(like));
-    return np_array ? wrapper_new(np_array) : NULL;
+    return np_array ? wrapper_new_small(np_array) : NULL;
 }
 
 static bool is_small_contiguous(PyObject *a)
@@ -512,10 +564,13 @@ static const struct {
     {"", "zeros", call_zeros},
     {"", "empty", call_empty},
     {"", "ones", call_ones},
+    {"", "full", call_full},
     {"", "arange", call_arange},
     {"", "array", call_array},
     {"", "copy", call_copy},
     {"ndarray", "copy", call_copy},
+    {"ndarray", "fill", call_fill},
+    {"ndarray", "item", call_item},
     {"ndarray", "reshape", call_reshape},
     {"ndarray", "ravel", call_ravel},
     {"", "ravel", call_ravel},

@@ -130,7 +130,7 @@ PyObject *items_new_view(PyObject *a, char *data, int ndim, const npy_intp *shap
                          const npy_intp *strides)
 {
     PyObject *view = recycle_new_view(np_array_of(a), data, ndim, shape, strides);
-    PyObject *out = view ? wrapper_new(view) : NULL;
+    PyObject *out = view ? wrapper_new_small(view) : NULL;
     if (out)
         as_array(out)->base = Py_NewRef((PyObject *)root_of(a));
     return out;
@@ -198,7 +198,7 @@ static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **
         else
             memcpy(out + (npy_intp)itemsize * k, data + i * step, itemsize);
     }
-    *item = wrapper_new(np_array);
+    *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
 

@@ -109,6 +109,6 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result)
         Py_DECREF(out);
         return 0;
     }
-    *result = wrapper_new(out);
+    *result = wrapper_new_small(out);
     return *result ? 1 : -1;
 }

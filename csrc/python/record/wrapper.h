@@ -12,9 +12,9 @@
 extern struct array *wrapper_spare[MAX_SPARE];
 extern int wrapper_n_spare;
 
-/* Return a new mxnp array around a NumPy array, whose reference it steals, or NULL with an
- * exception set. */
-static inline PyObject *wrapper_new(PyObject *np_array)
+/* Return a new mxnp array around a small NumPy array that only the caller refers to, or NULL
+ * with an exception set.  The reference is stolen. */
+static inline PyObject *wrapper_new_small(PyObject *np_array)
 {
     struct array *out;
     if (wrapper_n_spare > 0) {
@@ -23,15 +23,23 @@ static inline PyObject *wrapper_new(PyObject *np_array)
     } else {
         out = (struct array *)PyType_GenericAlloc(array_type, 0);
     }
-    if (!out) {
+    if (out)
+        out->np_array = np_array;
+    else
         Py_DECREF(np_array);
-        return NULL;
-    }
-    out->np_array = memory_pool(np_array);
-    out->is_exported = Py_REFCNT(out->np_array) > 1;
-    if (out->np_array != np_array)
-        memory_own((PyObject *)out);
     return (PyObject *)out;
+}
+
+/* The same for any NumPy array. */
+static inline PyObject *wrapper_new(PyObject *np_array)
+{
+    PyObject *pooled = memory_pool(np_array), *out = wrapper_new_small(pooled);
+    if (!out)
+        return NULL;
+    as_array(out)->is_exported = Py_REFCNT(pooled) > 1;
+    if (pooled != np_array)
+        memory_own(out);
+    return out;
 }
 
 /* Free the memory of an array whose references are gone.  It is inline for the speed of views.
