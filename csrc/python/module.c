@@ -114,6 +114,13 @@ static PyObject *pin(PyObject *module, PyObject *x)
     Py_RETURN_NONE;
 }
 
+static PyObject *clear_recycled(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    recycle_clear();
+    Py_RETURN_NONE;
+}
+
 #define LAYOUT \
     (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE)
 #define HAS_DESCR NPY_ARR_HAS_DESCR
@@ -178,6 +185,8 @@ static PyMethodDef module_methods[] = {
      "standard(x)\n--\n\n"
      "Return arrays whose items and results are arrays and never NumPy scalars, or a function "
      "that returns such arrays."},
+    {"clear_recycled", clear_recycled, METH_NOARGS,
+     "clear_recycled()\n--\n\nRelease the small arrays that are kept for the next results."},
     {"pin", pin, METH_O,
      "pin(array)\n--\n\nNote that other code knows the address of its memory from now on."},
     {"exact_interface", exact_interface, METH_O,

@@ -209,6 +209,7 @@ def clear_cache() -> None:
     memory_info : Return how much memory is cached.
     set_memory_limit : Limit the cache.
     """
+    _bridge.clear_recycled()
     lib.mx_memory_trim(0)
 
 
