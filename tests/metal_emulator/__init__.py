@@ -1,1 +1,1 @@
-"""A Metal for tests: it runs on the CPU what mxnp would run on a GPU."""
+"""The Metal implementation of the tests, which runs kernels on the processor."""

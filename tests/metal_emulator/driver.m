@@ -1,6 +1,6 @@
-/* driver.m -- Apple's Metal API as C functions, for tests: one call each, written with ARC.
+/* driver.m -- C functions for tests, each of which makes one call of Apple's Metal API under ARC.
  *
- * Objects are handed out retained and given back to driver_release.
+ * The returned objects are retained.  driver_release releases them.
  */
 #import <Metal/Metal.h>
 

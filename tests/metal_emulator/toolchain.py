@@ -1,7 +1,7 @@
-"""The compiler and the linker: those of ziglang, or another clang.
+"""The compiler and the linker: those of the package ziglang, or another clang.
 
-``METAL_EMULATOR_CLANG`` names another clang (``clang-19``); by default it is the one in
-the ``ziglang`` package. What is compiled once and for all goes to ``METAL_EMULATOR_CACHE``.
+``METAL_EMULATOR_CLANG`` names another clang, such as ``clang-19``. Parts that many
+compilations share are compiled once, to the folder ``METAL_EMULATOR_CACHE``.
 """
 # Without pathlib, which takes longer to import than all of this takes.
 # ruff: noqa: PTH103, PTH111, PTH113, PTH116, PTH118, PTH120

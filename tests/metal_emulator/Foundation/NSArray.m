@@ -1,4 +1,4 @@
-/* NSArray.m -- arrays, and sets, which are arrays without a second of one object. */
+/* NSArray.m -- arrays, and sets, which are arrays without duplicates. */
 #import <Foundation/Foundation.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* NSDictionary.m -- dictionaries: open addressing, in which a removal moves up what follows. */
+/* NSDictionary.m -- dictionaries with open addressing; a removal moves later entries up. */
 #import <Foundation/Foundation.h>
 
 #include <stdlib.h>

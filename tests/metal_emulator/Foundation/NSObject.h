@@ -1,4 +1,4 @@
-/* NSObject.h -- what every object answers. */
+/* NSObject.h -- the methods of every object. */
 #pragma once
 
 NS_ASSUME_NONNULL_BEGIN

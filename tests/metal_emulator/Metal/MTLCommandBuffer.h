@@ -1,4 +1,4 @@
-/* MTLCommandBuffer.h -- command buffers and the queue that they are from. */
+/* MTLCommandBuffer.h -- command buffers and their queue. */
 #pragma once
 
 NS_ASSUME_NONNULL_BEGIN

@@ -1,4 +1,4 @@
-/* MTLCommandEncoder.h -- what writes commands into a command buffer. */
+/* MTLCommandEncoder.h -- encoders, which write commands into a command buffer. */
 #pragma once
 
 NS_ASSUME_NONNULL_BEGIN

@@ -1,4 +1,4 @@
-/* Metal.h -- the part of Apple's Metal that the backend uses: the same names, types, values. */
+/* Metal.h -- the part of Apple's Metal that mxnp uses, with its names, types and values. */
 #pragma once
 #import <Foundation/Foundation.h>
 

@@ -1,4 +1,4 @@
-/* access.c -- what instrumented kernels ask before each access, atomic operation and branch. */
+/* access.c -- the calls of instrumented kernels before each access, atomic operation and branch. */
 #include "worker.h"
 
 #include <sched.h>

@@ -1,8 +1,8 @@
-/* engine.h -- runs compute kernels on CPU threads.
+/* engine.h -- runs compute kernels on the threads of the processor.
  *
- * Threadgroups are shared out to operating-system threads, which contend for memory as those
- * of a GPU do.  The GPU threads of a group are fibers of one such thread, so that a barrier is
- * a switch to another fiber.
+ * Operating-system threads divide the threadgroups among themselves and contend for memory as a
+ * GPU's threads do.  The GPU threads of a group are fibers of one such thread, so a barrier is a
+ * switch to another fiber.
  */
 #pragma once
 #include <signal.h>
@@ -45,21 +45,21 @@ struct engine_dispatch {
     char message[512];
 };
 
-/* Runs it to its end, on this thread and others.  The grid is not empty, a group has 1 to 1024
- * threads, and what the kernel takes is bound. */
+/* Runs a dispatch to its end, on this thread and others.  The grid must not be empty, a threadgroup
+ * must have 1 to 1024 threads, and all arguments must be bound. */
 void engine_run(struct engine_dispatch *dispatch);
 
-/* Has faults reported that are from here on; asked again before every dispatch, as others take
- * the signal too. */
+/* Installs the handlers of the signals of faults.  Every dispatch calls this again, because other
+ * code may install its own. */
 void engine_take_signals(void);
 
-/* A thread that runs dispatches must not block the signals that faults are. */
+/* Unblocks the signals of faults, which a thread that runs dispatches must not block. */
 void engine_unblock_signals(sigset_t *blocked);
 
-/* What a kernel's library is loaded with. */
+/* The functions that a kernel library is loaded with. */
 extern const struct msl_engine engine_for_kernels;
 
-/* May be changed while nothing runs. */
+/* Settings, which must not change while a dispatch runs. */
 extern struct engine_settings {
     long workers;  /* operating-system threads */
     long branches; /* that a GPU thread may take before it counts as hung */

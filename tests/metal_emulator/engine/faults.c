@@ -1,4 +1,4 @@
-/* faults.c -- what the processor refuses a kernel becomes a failure of its dispatch. */
+/* faults.c -- turns faults of the processor in a kernel into failures of its dispatch. */
 #include "worker.h"
 
 #include <signal.h>

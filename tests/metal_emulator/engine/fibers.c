@@ -1,7 +1,6 @@
-/* fibers.c -- stacks to switch between.
+/* fibers.c -- fibers: stacks between which a thread switches.
  *
- * A fiber is entered by setcontext, and left and resumed by _setjmp and _longjmp, which make no
- * system call.
+ * setcontext enters a fiber.  _setjmp and _longjmp leave and resume it without a system call.
  */
 #include "worker.h"
 

@@ -1,10 +1,10 @@
-/* memory.h -- memory of buffers that the device allocates itself. */
+/* memory.h -- memory of the buffers that the device allocates. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ends at a page that cannot be used, but for up to 15 bytes of alignment. */
+/* A guard page follows the memory, after up to 15 bytes of alignment. */
 struct memory {
     uint8_t *start; /* zeros at first */
     size_t length;
@@ -14,10 +14,10 @@ struct memory {
 
 struct memory memory_allocate(size_t length);
 
-/* From here on any use of it faults, until thousands of others are retired too. */
+/* Retires memory.  Any use of it faults, until thousands of others have been retired after it. */
 void memory_retire(const struct memory *memory);
 
-/* Whether this is an address in what was retired.  May be called by a signal handler. */
+/* Whether an address is in retired memory.  A signal handler may call this. */
 bool memory_is_retired(const void *at);
 
 size_t memory_page_size(void);

@@ -1,4 +1,4 @@
-/* pool.c -- the threads that share a dispatch's threadgroups. */
+/* pool.c -- the threads that divide the threadgroups of a dispatch. */
 #include "worker.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
-/* races.c -- reports two GPU threads that use a byte with no barrier between, one writing.
+/* races.c -- reports races: two GPU threads use a byte without a barrier between, and one writes.
  *
- * A table by address says who used a byte last.  It is small: what does not fit is forgotten,
- * so a race may be missed but none is made up.
+ * A table has the last user of each address.  It is small and drops entries that do not fit, so a
+ * race may be missed, but each reported one is real.
  */
 #include "worker.h"
 

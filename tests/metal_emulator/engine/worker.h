@@ -6,7 +6,7 @@
 
 #include "engine.h"
 
-/* A stack on which GPU threads run, one after another, until one of them has to wait. */
+/* A stack on which GPU threads run one after the other, until one of them has to wait. */
 struct fiber {
     struct fiber *next; /* of those that are free */
     uint8_t *stack;     /* STACK_SIZE bytes, below them a guard */
@@ -35,8 +35,8 @@ struct gpu_thread {
     unsigned exchange_size;
 };
 
-/* Where a kernel may read and write: these two and the buffers.  Then come those where it may
- * only read: its library's constants, and what the engine gives it. */
+/* The ranges in which a kernel may read and write: these two and the buffers.  After them come the
+ * ranges in which it may only read: the constants of its library, and the data of the engine. */
 enum { RANGE_STACK, RANGE_THREADGROUP, RANGE_BUFFERS };
 enum { READ_ONLY_RANGES = 3 };
 
@@ -49,7 +49,7 @@ struct job {
 };
 
 struct worker {
-    /* What is asked at each access comes first. */
+    /* The fields that each access uses come first. */
     struct engine_range ranges[RANGE_BUFFERS + ENGINE_BINDINGS + READ_ONLY_RANGES];
     unsigned range_count, read_only; /* the first that is */
     unsigned last_range;             /* where the last access was */
@@ -61,7 +61,7 @@ struct worker {
     uint64_t group_number;
     uint32_t barriers; /* that all threads of the group passed, over the worker's life */
     uint32_t group_size[3];
-    struct msl_thread common; /* what the group's threads see alike */
+    struct msl_thread common; /* the values that all threads of the group share */
     struct gpu_thread *threads;
     uint16_t order[ENGINE_THREADS]; /* in which they start */
 
@@ -77,9 +77,9 @@ struct worker {
     uint64_t random;
 };
 
-/* Of this thread, if it is one.  Instrumented code asks at every access, so that there is no
- * call for it; the price is that all thread-local variables of the library that the host is
- * linked into together may have only about a kilobyte. */
+/* The worker of this thread, or NULL.  Instrumented code reads it at every access, so it is read
+ * without a call.  Therefore the thread-local variables of the library that contains the emulator
+ * are limited to about a kilobyte in all. */
 extern _Thread_local struct worker *engine_worker __attribute__((tls_model("initial-exec")));
 
 static inline struct gpu_thread *current_thread(struct worker *worker)
@@ -87,7 +87,7 @@ static inline struct gpu_thread *current_thread(struct worker *worker)
     return &worker->threads[worker->current];
 }
 
-/* Ends the dispatch: the first to fail says why.  Nothing after it runs in this group. */
+/* Ends the dispatch with a failure.  The first failure is reported.  Does not return. */
 _Noreturn void engine_fail(struct worker *worker, enum engine_failure failure,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -96,10 +96,10 @@ void run_group(struct worker *worker, uint64_t number);
 /* fibers.c */
 struct fiber *take_fiber(struct worker *worker);
 void give_back_fiber(struct worker *worker, struct fiber *fiber);
-void forget_fibers(struct worker *worker); /* what they were running is dropped */
+void forget_fibers(struct worker *worker); /* also those that have not ended */
 void resume_fiber(struct worker *worker, struct fiber *fiber);
 void leave_fiber(struct worker *worker); /* until it is resumed */
-_Noreturn void run_new_threads(void);    /* what a fiber does */
+_Noreturn void run_new_threads(void);    /* the function of a fiber */
 
 /* races.c */
 void races_begin_dispatch(void);

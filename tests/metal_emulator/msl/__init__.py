@@ -1,1 +1,1 @@
-"""From Metal Shading Language to a shared library of the host."""
+"""Compile the Metal Shading Language to shared libraries of the processor."""

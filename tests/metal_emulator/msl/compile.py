@@ -1,8 +1,8 @@
 """Compile a Metal program: ``compile.py SOURCE.metal OUT.so [--fast-math] [--plain]``.
 
-Exits with 1 if the program is wrong, which stderr explains. ``--plain`` leaves out the
-instrumentation that tells the engine of each access and branch; ``--check`` compiles
-nothing, and takes no OUT.so.
+The exit status is 1 if the program is wrong, and stderr explains why. ``--plain`` omits
+the instrumentation that reports each access and branch to the engine. ``--check`` only
+checks the program, without OUT.so.
 """
 # This starts once for each kernel: without pathlib, which is slow to import.
 # ruff: noqa: PTH100, PTH120

@@ -1,6 +1,6 @@
-"""Compiles Metal programs to shared libraries of the host.
+"""Compile Metal programs to shared libraries of the processor.
 
-What many compilations share is compiled once, to a cache folder: the library's headers,
+Parts that many compilations share are compiled once, to a cache folder: the headers,
 the runtime, and the beginning of a program up to the line ``/* -- end of prelude -- */``.
 """
 # Without pathlib, which takes longer to import than a program to rewrite.

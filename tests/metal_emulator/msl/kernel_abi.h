@@ -1,4 +1,4 @@
-/* kernel_abi.h -- what a kernel library and the Metal emulator's engine know of each other.
+/* kernel_abi.h -- the interface between kernel libraries and the engine of the Metal emulator.
  *
  * A library exports metal_emulator_kernels, metal_emulator_kernel_count and metal_emulator_load.
  */
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What an attribute such as [[thread_position_in_grid]] gives a kernel. */
+/* The kind of an argument, from its attribute, such as [[thread_position_in_grid]]. */
 enum msl_argument_kind {
     MSL_BUFFER,
     MSL_THREADGROUP_MEMORY,
@@ -29,17 +29,17 @@ enum msl_space { MSL_THREAD, MSL_DEVICE, MSL_CONSTANT, MSL_THREADGROUP };
 
 struct msl_argument {
     uint8_t kind, index, is_const, space;
-    uint32_t size; /* bytes of what it points to */
+    uint32_t size; /* bytes of the type that it points to */
 };
 
-/* One GPU thread, as its kernel sees it. */
+/* The values that a kernel can read about its GPU thread. */
 struct msl_thread {
     uint32_t position_in_grid[3], position_in_threadgroup[3];
     uint32_t threadgroup_position[3], threads_per_threadgroup[3];
     uint32_t threadgroups_per_grid[3], threads_per_grid[3];
     uint32_t index_in_threadgroup, index_in_simdgroup, simdgroup_index;
     uint32_t threads_per_simdgroup, simdgroups_per_threadgroup;
-    void **buffers;            /* addresses of what is bound, by index */
+    void **buffers;            /* bound addresses, by index */
     void **threadgroup_memory; /* of [[threadgroup(n)]] arguments */
 };
 
@@ -50,14 +50,14 @@ struct msl_kernel {
     uint32_t argument_count;
 };
 
-/* What the engine does for kernels. */
+/* The functions of the engine that kernels call. */
 struct msl_engine {
     const struct msl_thread *(*self)(void);
     void (*threadgroup_barrier)(void);
     void (*simdgroup_barrier)(void);
-    /* Gives every active lane's value (32 of them) and which lanes are active. */
+    /* Stores the values of the 32 lanes, and which lanes are active. */
     void (*simdgroup_exchange)(const void *mine, void *all, uint64_t *active, unsigned size);
-    /* Storage of the numbered threadgroup variable. */
+    /* Returns the storage of a threadgroup variable. */
     void *(*threadgroup_variable)(unsigned number, unsigned size);
     void (*access)(const volatile void *at, unsigned size, int is_write); /* before each */
     void (*atomic)(const volatile void *at, unsigned size);

@@ -1,8 +1,8 @@
-"""Finds what Metal rejects and C++ accepts, in the compiler's syntax tree.
+"""Find code that Metal rejects and C++ accepts, in the syntax tree of the compiler.
 
-Pointers without an address space, casts between address spaces, recursion, function
-pointers, lambdas, static locals, program-scope variables that are not constant, and
-vectors taken for what they are not.
+That is pointers without an address space, casts between address spaces, recursion,
+function pointers, lambdas, static locals, program-scope variables that are not
+constant, and wrong conversions of vectors.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""From the text of a Metal program to C++ with the same lines and columns.
+"""Rewrite a Metal program as C++ with the same lines and columns.
 
-This is no parser: it finds what C++ would misread (attributes, ``host_name``,
-threadgroup variables), replaces it in place, lists the kernels, and refuses the words
-that C++ has and Metal has not. All else is left to the compiler. Macros and ``#if`` are
-not followed: a kernel in a macro is refused, and one in an ``#if 0`` is missed by the
-compiler.
+This module does not parse. It finds the parts that C++ would misread (attributes,
+``host_name``, threadgroup variables), replaces them in place, lists the kernels, and
+rejects keywords of C++ that Metal lacks. The compiler handles all other code. Macros and
+``#if`` are not expanded: a kernel in a macro is rejected, and the compiler does not find
+a kernel in an ``#if 0``.
 """
 
 from __future__ import annotations

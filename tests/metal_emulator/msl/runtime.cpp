@@ -1,6 +1,6 @@
-// runtime.cpp -- the part of a kernel library that is the same in all of them.
+// runtime.cpp -- the part that all kernel libraries share.
 //
-// Compiled once and without instrumentation: it is what instrumented code calls.
+// It is compiled once, without instrumentation, because instrumented code calls it.
 #include "kernel_abi.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))

@@ -1,4 +1,4 @@
-/* classes.c -- classes, categories and selectors, as object files bring them. */
+/* classes.c -- classes, categories and selectors, as object files contain them. */
 #include "classes.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* classes.h -- what clang writes into an object file about classes, and what is made of it. */
+/* classes.h -- clang's records of classes in object files, and the classes made of them. */
 #pragma once
 #include "runtime.h"
 

@@ -1,4 +1,4 @@
-/* fork.c -- a child finds the runtime's locks open, whoever held them in the parent. */
+/* fork.c -- opens the runtime's locks in a forked process, in which their holders do not exist. */
 #include "classes.h"
 
 static pthread_mutex_t *const locks[] = {&objc_lock, &objc_dead_lock, &objc_weak_lock};

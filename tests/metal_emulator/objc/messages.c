@@ -1,4 +1,4 @@
-/* messages.c -- which method answers a message. */
+/* messages.c -- finds the method for a message. */
 #include "classes.h"
 
 #include <stdatomic.h>

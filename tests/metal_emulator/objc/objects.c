@@ -1,4 +1,4 @@
-/* objects.c -- objects, the references to them, and those that are dead. */
+/* objects.c -- objects, their reference counts, and dead objects. */
 #include "classes.h"
 
 #include <stdatomic.h>

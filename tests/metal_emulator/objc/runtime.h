@@ -1,10 +1,10 @@
-/* runtime.h -- an Objective-C runtime for tests: the ABI of clang's -fobjc-runtime=objfw.
+/* runtime.h -- an Objective-C runtime for tests, with the ABI of clang's -fobjc-runtime=objfw.
  *
- * That ABI asks for an IMP and then calls it, so that no assembler is needed, and clang takes
- * it for one that has ARC and weak references.  There are no exceptions, no forwarding, no
- * +load and no +initialize.
+ * In that ABI, code looks up an IMP and then calls it, so the runtime needs no assembler.  clang
+ * supports ARC and weak references with it.  The runtime lacks exceptions, forwarding, +load and
+ * +initialize.
  *
- * For C, and for Objective-C without ARC, in which a class or an object is only a pointer.
+ * This header is for C and for Objective-C without ARC, where classes and objects are pointers.
  */
 #pragma once
 #include <stdbool.h>

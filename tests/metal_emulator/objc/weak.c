@@ -1,4 +1,4 @@
-/* weak.c -- weak references: a table of the variables that hold one. */
+/* weak.c -- weak references: a table of the variables that hold them. */
 #include "classes.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* checks.m -- what Apple's validation layers find, and what they do not. */
+/* checks.m -- the checks of Apple's validation layers, and further ones. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* command_buffer.m -- command buffers: what they hold, and its execution. */
+/* command_buffer.m -- command buffers: the commands that they hold, and their execution. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

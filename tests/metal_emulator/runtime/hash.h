@@ -1,4 +1,4 @@
-/* hash.h -- FNV-1a: what a library is made from, and its content, as a number. */
+/* hash.h -- FNV-1a, for the sources and the content of a library. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

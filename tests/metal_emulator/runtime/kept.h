@@ -1,27 +1,28 @@
-/* kept.h -- compiled kernels on disk.
+/* kept.h -- the cache of compiled kernels on disk.
  *
- * What is loaded is run.  So the folder must be this user's, and none of others' to write to;
- * a file ends with a hash of its key and its content, which shows what was cut short or
- * changed; and what is loaded is a copy of the very file that was looked at, whatever its name
- * means by then.  The hash is no secret: it does not keep out who can write to the folder.
+ * A loaded file is executed.  Therefore the folder must belong to this user, and others must not
+ * be able to write to it.  A file ends with a hash of its key and its content, which detects
+ * truncated and changed files.  The file that is loaded is a copy of the one that was checked, even
+ * if its name now refers to another one.  The hash is not secret, so it does not protect from those
+ * who can write to the folder.
  */
 #pragma once
 #include <stdbool.h>
 
 #include "hash.h"
 
-/* The folder, made if it is not there.  If others can write to it gives NULL and says so, which
- * the caller frees. */
+/* Returns the folder, which is made if necessary.  If others can write to it, returns NULL and sets
+ * the diagnostics, which the caller frees. */
 const char *kept_folder(char **diagnostics);
 
-/* Gives a file that was made here its name, for good. */
+/* Completes a file with its hash and renames it to its final name. */
 bool keep_file(const char *made, const char *path, hash128 key);
 
-/* Opens a file that was kept, or gives -1 and errno: EBADMSG if it is not what was kept. */
+/* Opens a cached file.  Returns -1 and sets errno if it fails: EBADMSG if the file was changed. */
 int open_kept(const char *path, hash128 key);
 
-/* As dlopen, of a copy of an open file; NULL if there is none. */
+/* Loads a copy of an open file as dlopen does.  NULL: it failed. */
 void *load_file(int file);
 
-/* Says what errno says of something; the caller frees it. */
+/* Returns a message with the meaning of errno.  The caller frees it. */
 char *describe(const char *what);

@@ -1,8 +1,8 @@
 /* libraries.c -- see libraries.h.
  *
- * A library's file is named by a hash of all that it is made from.  It is written under another
- * name and renamed, so that processes which compile one source at once do not meet.  See kept.h
- * for what is believed of it.
+ * The file name of a library is a hash of everything that it is made from.  The file is written
+ * under another name and renamed, so processes may compile the same source at the same time.
+ * kept.h says how a file is checked.
  */
 #include "libraries.h"
 

@@ -1,4 +1,4 @@
-/* libraries.h -- compiled MSL: made by the front end, kept on disk, loaded once. */
+/* libraries.h -- libraries of compiled MSL, which are cached on disk and loaded once. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct kernel_library {
     struct engine_range image;
 };
 
-/* Compiles the source, unless somebody has before.  If it does not compile gives NULL and the
- * diagnostics, which the caller frees. */
+/* Returns the library of a source, which is compiled once.  If it does not compile, returns NULL
+ * and sets the diagnostics, which the caller frees. */
 const struct kernel_library *load_library(const char *source, bool fast_math,
                                           char **diagnostics);

@@ -1,46 +1,47 @@
-/* metal_emulator.h -- what tests may ask of the Metal emulator, and tell it. */
+/* metal_emulator.h -- the functions by which tests query and configure the Metal emulator. */
 #pragma once
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A report is a use of the API that Apple's validation layers would stop, or a fault of a
- * kernel.  METAL_EMULATOR_VERBOSE in the environment prints each, METAL_EMULATOR_ABORT stops at it. */
+/* A report is a use of the API that Apple's validation layers would stop, or a fault of a kernel.
+ * If METAL_EMULATOR_VERBOSE is set in the environment, each report is printed.  If
+ * METAL_EMULATOR_ABORT is set, the process stops at the first one. */
 int metal_emulator_report_count(void);
-const char *metal_emulator_last_report(void); /* valid until the thread asks again */
+const char *metal_emulator_last_report(void); /* valid until the next call of the thread */
 
-/* Changes a setting, while no command buffer runs.  Those with a name in capitals are read
- * from the environment too.
+/* Changes a setting.  No command buffer may run.  Settings with a second name are also read from
+ * the environment.
  *
  *   workers    METAL_EMULATOR_WORKERS   threads that run threadgroups (4)
- *   branches   METAL_EMULATOR_BRANCHES  of a GPU thread, before it counts as hung (20,000,000)
- *   seed       METAL_EMULATOR_SEED      not 0: of the order in which a group's threads start
+ *   branches   METAL_EMULATOR_BRANCHES  of a GPU thread before it counts as hung (20,000,000)
+ *   seed       METAL_EMULATOR_SEED      if not 0, shuffles the order in which threads start
  *   race       METAL_EMULATOR_RACE      report data races, with one worker
  *   chaos      METAL_EMULATOR_CHAOS     yield the processor at one atomic operation in 16
- *   deferred   METAL_EMULATOR_DEFERRED  run nothing before somebody waits
+ *   deferred   METAL_EMULATOR_DEFERRED  run command buffers only when a thread waits
  *   plain      METAL_EMULATOR_PLAIN     compile kernels without checks
  *   verbose    METAL_EMULATOR_VERBOSE   print reports
  *   abort      METAL_EMULATOR_ABORT     stop at a report
  *
  *   fail_next_command_buffer        with this MTLCommandBufferError
  *   fail_next_library               with this MTLLibraryError
- *   fail_next_pipeline              likewise
- *   fail_buffer_allocations         so many of them; -1: all
- *   device_lost                     all fails until it is 0 again
- *   no_device                       there is none to find
+ *   fail_next_pipeline              with this MTLLibraryError
+ *   fail_buffer_allocations         this many of them; -1: all
+ *   device_lost                     every command fails until it is 0 again
+ *   no_device                       no device is found
  *
- * METAL_EMULATOR_CACHE is where compiled kernels are kept, a folder that nobody else can write to
- * (~/.cache/mxnp-metal-emulator); METAL_EMULATOR_PYTHON and METAL_EMULATOR_FOLDER what the front end is run
- * with and where it is; METAL_EMULATOR_CLANG is the compiler. */
+ * METAL_EMULATOR_CACHE is the folder of compiled kernels (~/.cache/mxnp-metal-emulator).  Others
+ * must not be able to write to it.  METAL_EMULATOR_PYTHON runs the compiler of MSL, which is in the
+ * folder METAL_EMULATOR_FOLDER.  METAL_EMULATOR_CLANG is the C++ compiler. */
 void metal_emulator_configure(const char *key, long value);
 
-/* In deferred mode: runs what is committed, and waits for it. */
+/* Runs the committed command buffers in deferred mode, and waits for them. */
 void metal_emulator_run_pending(void);
 
-/* How often a kernel, or if NULL any kernel, has been run. */
+/* How often a kernel has run.  NULL: all kernels together. */
 long metal_emulator_dispatch_count(const char *kernel_name);
 
-/* Objective-C objects that are alive. */
+/* The number of Objective-C objects that are alive. */
 long metal_emulator_live_objects(void);
 
 #ifdef __cplusplus

@@ -1,12 +1,13 @@
-/* queue.m -- the line of command buffers, and the threads that are the GPU.
+/* queue.m -- the queue of command buffers, and the threads that act as the GPU.
  *
- * One thread at a time executes, in the order of commits.  It then runs the command buffer's
- * completed handlers itself, while another executes what comes next: so a handler may wait for
- * any other command buffer.  Handlers of one command buffer start when those of the one before
- * are through, or have been at it for HANDLER_PATIENCE: so one may even wait for a later one.
+ * One thread at a time executes command buffers, in the order of commits.  It then runs the
+ * completion handlers itself, while another thread executes the next command buffer.  So a handler
+ * may wait for any earlier one.  The handlers of a command buffer start when those of the one
+ * before it have ended, or have run for HANDLER_PATIENCE.  So a handler may even wait for a later
+ * command buffer.
  *
- * A process that is forked once there is a device has none of these threads: it finds no
- * device, its command buffers fail, and waiting for those of the parent ends at once.
+ * A process that is forked when there is a device lacks these threads.  It finds no device, its
+ * command buffers fail, and a wait for those of the parent ends immediately.
  */
 #include <pthread.h>
 #include <signal.h>

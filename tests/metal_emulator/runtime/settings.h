@@ -1,9 +1,9 @@
-/* settings.h -- how the host behaves, and what it reports. */
+/* settings.h -- the settings of the emulator, and its reports. */
 #pragma once
 #include <stdbool.h>
 
 struct host_settings {
-    long deferred; /* nothing runs before somebody waits, or metal_emulator_run_pending */
+    long deferred; /* run only when a thread waits, or in metal_emulator_run_pending */
     long plain;    /* compile kernels without checks */
     long verbose, abort_on_report;
 
@@ -11,18 +11,18 @@ struct host_settings {
     _Atomic long fail_next_command_buffer; /* with this MTLCommandBufferError */
     _Atomic long fail_next_library;
     _Atomic long fail_next_pipeline;
-    _Atomic long fail_buffer_allocations; /* so many; negative: all */
+    _Atomic long fail_buffer_allocations; /* this many; negative: all */
     _Atomic long device_lost;
     _Atomic long no_device;
 };
 
-/* Read from the environment at the first call. */
+/* Returns the settings.  The first call reads the environment. */
 struct host_settings *host_settings(void);
 
-/* Gives the fault's value, which is 0 from then on. */
+/* Returns the value of a fault and sets it to 0. */
 long take_fault(_Atomic long *fault);
 
-/* Whether to fail once more. */
+/* Whether to fail again.  Counts the failure. */
 bool count_fault(_Atomic long *fault);
 
 void host_report(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,6 @@
-// binding.h -- from a kernel function to an entry of the table that the engine reads.
+// binding.h -- makes an entry of the engine's table from a kernel function.
 //
-// A parameter's attribute is known from the text of the program, its type from the compiler.
+// The attribute of a parameter comes from the text of the program, its type from the compiler.
 #pragma once
 #include "metal_atomic"
 
