@@ -246,6 +246,11 @@ def fits(shape, where):
     return True
 
 
+def setitem(x, key, value):
+    x[key] = value
+    return x
+
+
 FUNCTIONS = [
     lambda xp, x: x.sum(), lambda xp, x: xp.sum(x), lambda xp, x: x.max(), lambda xp, x: x.min(),
     lambda xp, x: x.any(), lambda xp, x: x.all(), lambda xp, x: x.mean(), lambda xp, x: xp.mean(x),
@@ -264,7 +269,15 @@ FUNCTIONS = [
     lambda xp, x: xp.full(x.shape, 2.5), lambda xp, x: xp.full(3, 7), lambda xp, x: (x.fill(2.0), x),
     lambda xp, x: (x.fill(7), x), lambda xp, x: x.item(0), lambda xp, x: x.item(-1),
     lambda xp, x: x[xp.array([0, -1, 1])], lambda xp, x: xp.concatenate([x, x]),
-    lambda xp, x: xp.concatenate((x.ravel(), x.ravel()[:2])), lambda xp, x: x.sum(axis=0),
+    lambda xp, x: xp.concatenate((x.ravel(), x.ravel()[:2])), lambda xp, x: x[...], lambda xp, x: x[None], lambda xp, x: x.ravel()[x.ravel() > 1],
+    lambda xp, x: setitem(x, ..., 3), lambda xp, x: setitem(x, ..., x.copy()),
+    lambda xp, x: setitem(x[0], x[0] > 1, 2.0), lambda xp, x: x.astype("f4"),
+    lambda xp, x: x.astype("i8"), lambda xp, x: x.astype(x.dtype), lambda xp, x: x.sum(axis=1),
+    lambda xp, x: xp.sum(x, axis=-1), lambda xp, x: x.max(axis=0), lambda xp, x: xp.min(x, axis=1),
+    lambda xp, x: x.any(axis=0), lambda xp, x: (x > 1).all(axis=1), lambda xp, x: x.sum(0),
+    lambda xp, x: xp.max(x, 2), lambda xp, x: (x > 1).any(1), lambda xp, x: x.sum(axis=(0, 1)),
+    lambda xp, x: x.mean(axis=0), lambda xp, x: x.reshape(axis=1), lambda xp, x: xp.full(3, axis=1),
+    lambda xp, x: x.sum(axis=0),
     lambda xp, x: x.max(axis=-1), lambda xp, x: xp.add(x, x, out=x), lambda xp, x: xp.sqrt(x, out=x),
     lambda xp, x: xp.multiply(x, 2, out=x[...]), lambda xp, x: xp.clip(x, 0, 1),
     lambda xp, x: xp.int64(3) + x, lambda xp, x: [x[i] for i in range(len(x))],

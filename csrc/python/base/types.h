@@ -37,6 +37,7 @@ struct function {
     PyObject_HEAD PyObject *wrapped; /* the NumPy callable */
     vector_call call;                /* function_vectorcall */
     direct_call *direct;             /* called when all arrays are small, or NULL */
+    bool takes_axis;                 /* by `direct`, as its second argument */
     PyObject *choose;         /* a function that returns the callable for given arguments */
     PyObject *implementation; /* called first when an array is large: it may record */
     int threshold_factor;     /* an array of this many thresholds is large */

@@ -315,10 +315,68 @@ static int reduce(int op, PyObject *a, int *row, char *value)
     return !conditions_met();
 }
 
-static int reduce_to_scalar(int op, PyObject *a, PyObject **result)
+/* Reduces a contiguous matrix along an axis.  NumPy's loop goes along rows; a sum over rows
+ * adds them one after another. */
+static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **result)
+{
+    PyArrayObject *np_array = np_array_of(a);
+    if (!is_contiguous(a) || PyArray_NDIM(np_array) != 2 || !PyLong_CheckExact(axis_number))
+        return 0;
+    long axis = PyLong_AsLong(axis_number);
+    npy_intp rows = PyArray_DIM(np_array, 0), columns = PyArray_DIM(np_array, 1);
+    int row = recycle_row(PyArray_DESCR(np_array));
+    PyErr_Clear();
+    axis += axis < 0 ? 2 : 0;
+    if (row < 0 || rows < 2 || columns < 2 || axis < 0 || axis > 1)
+        return 0;
+    struct source sources[2] = {{.code = row}, {.code = row}};
+    const struct signature *signature = signature_of(op, sources, 2);
+    if (!signature || signature->in[0] != row || signature->out[0] != row)
+        return PyErr_Occurred() ? -1 : 0;
+    npy_intp kept = axis == 0 ? columns : rows, itemsize = dtype_itemsizes[row];
+    PyObject *out = recycle_new(row, 1, &kept);
+    if (!out)
+        return -1;
+    bool is_sum = op == MX_OP_add;
+    char *to = PyArray_DATA((PyArrayObject *)out), *data = PyArray_BYTES(np_array);
+    intptr_t n = axis == 0 ? columns : columns - !is_sum;
+    intptr_t strides[] = {axis == 0 ? itemsize : 0, itemsize, axis == 0 ? itemsize : 0};
+    if (is_sum)
+        memset(to, 0, (size_t)(kept * itemsize));
+    conditions_clear();
+    for (npy_intp i = 0; i < rows; i++, data += columns * itemsize) {
+        char *target = to + (axis == 0 ? 0 : i * itemsize);
+        if (!is_sum && (axis == 1 || i == 0))
+            memcpy(target, data, (size_t)(axis == 0 ? kept * itemsize : itemsize));
+        if (!is_sum && axis == 0 && i == 0)
+            continue;
+        char *args[] = {target, data + (axis == 1 && !is_sum ? itemsize : 0), target};
+        signature->numpys.function(args, &n, strides, signature->numpys.data);
+    }
+    if (conditions_met()) {
+        Py_DECREF(out);
+        return 0;
+    }
+    return answer(wrapper_new_small(out), result);
+}
+
+/* Reduces an array, or a vector or matrix along an axis. */
+static int reduce_array(int op, PyObject *const *args, size_t n, PyObject **result)
 {
     _Alignas(16) char value[16];
-    int row, status = reduce(op, a, &row, value);
+    int row, status;
+    if (n == 0 || n > 2 || !is_array(args[0]))
+        return 0;
+    bool is_vector = PyArray_NDIM(np_array_of(args[0])) == 1;
+    if (n == 2 && !is_vector)
+        return reduce_matrix(op, args[0], args[1], result);
+    if (n == 2 && !(PyLong_CheckExact(args[1]) &&
+                    (PyLong_AsLong(args[1]) == 0 || PyLong_AsLong(args[1]) == -1))) {
+        PyErr_Clear();
+        return 0;
+    }
+    PyErr_Clear();
+    status = reduce(op, args[0], &row, value);
     return status > 0 ? answer(scalars_new(row, value), result) : status;
 }
 
@@ -326,35 +384,35 @@ static int reduce_to_scalar(int op, PyObject *a, PyObject **result)
 static int call_sum(PyObject *const *args, size_t n, PyObject **result)
 {
     int row =
-        n == 1 && is_array(args[0]) ? recycle_row(PyArray_DESCR(np_array_of(args[0]))) : -1;
+        n > 0 && is_array(args[0]) ? recycle_row(PyArray_DESCR(np_array_of(args[0]))) : -1;
     if (row != ROW_int64 && row != ROW_uint64 && row < ROW_float16)
         return 0;
-    return reduce_to_scalar(MX_OP_add, args[0], result);
+    return reduce_array(MX_OP_add, args, n, result);
 }
 
 static int call_max(PyObject *const *args, size_t n, PyObject **result)
 {
-    return n == 1 ? reduce_to_scalar(MX_OP_maximum, args[0], result) : 0;
+    return reduce_array(MX_OP_maximum, args, n, result);
 }
 
 static int call_min(PyObject *const *args, size_t n, PyObject **result)
 {
-    return n == 1 ? reduce_to_scalar(MX_OP_minimum, args[0], result) : 0;
+    return reduce_array(MX_OP_minimum, args, n, result);
 }
 
 static bool is_bool(PyObject *const *args, size_t n)
 {
-    return n == 1 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_BOOL;
+    return n > 0 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_BOOL;
 }
 
 static int call_any(PyObject *const *args, size_t n, PyObject **result)
 {
-    return is_bool(args, n) ? reduce_to_scalar(MX_OP_logical_or, args[0], result) : 0;
+    return is_bool(args, n) ? reduce_array(MX_OP_logical_or, args, n, result) : 0;
 }
 
 static int call_all(PyObject *const *args, size_t n, PyObject **result)
 {
-    return is_bool(args, n) ? reduce_to_scalar(MX_OP_logical_and, args[0], result) : 0;
+    return is_bool(args, n) ? reduce_array(MX_OP_logical_and, args, n, result) : 0;
 }
 
 static int call_mean(PyObject *const *args, size_t n, PyObject **result)
@@ -471,7 +529,9 @@ static bool is_small_contiguous(PyObject *a)
 static int call_astype(PyObject *const *args, size_t n, PyObject **result)
 {
     PyArray_Descr *dtype = NULL;
-    if (n != 2 || !is_small_contiguous(args[0]) || !PyType_Check(args[1]))
+    if (n != 2 || !is_small_contiguous(args[0]) ||
+        !(PyType_Check(args[1]) || PyUnicode_CheckExact(args[1]) ||
+          PyArray_DescrCheck(args[1])))
         return 0;
     int from = recycle_row(PyArray_DESCR(np_array_of(args[0])));
     int to = PyArray_DescrConverter(args[1], &dtype) ? recycle_row(dtype) : -1;
@@ -557,60 +617,64 @@ static int call_asarray(PyObject *const *args, size_t n, PyObject **result)
 
 /* -- The table ------------------------------------------------------------------------- */
 
-static const struct {
+static const struct direct_row {
     const char *owner, *name; /* "ndarray": a method; "": a function of the namespace */
     direct_call *call;
+    bool takes_axis; /* as its second argument */
 } rows[] = {
-    {"", "zeros", call_zeros},
-    {"", "empty", call_empty},
-    {"", "ones", call_ones},
-    {"", "full", call_full},
-    {"", "arange", call_arange},
-    {"", "array", call_array},
-    {"", "copy", call_copy},
-    {"ndarray", "copy", call_copy},
-    {"ndarray", "fill", call_fill},
-    {"ndarray", "item", call_item},
-    {"ndarray", "reshape", call_reshape},
-    {"ndarray", "ravel", call_ravel},
-    {"", "ravel", call_ravel},
-    {"ndarray", "transpose", call_transpose},
-    {"", "transpose", call_transpose},
-    {"ndarray", "T", call_transpose},
-    {"", "sum", call_sum},
-    {"ndarray", "sum", call_sum},
-    {"", "max", call_max},
-    {"ndarray", "max", call_max},
-    {"", "min", call_min},
-    {"ndarray", "min", call_min},
-    {"", "any", call_any},
-    {"ndarray", "any", call_any},
-    {"", "all", call_all},
-    {"ndarray", "all", call_all},
-    {"", "mean", call_mean},
-    {"ndarray", "mean", call_mean},
-    {"", "argmax", call_argmax},
-    {"ndarray", "argmax", call_argmax},
-    {"", "argmin", call_argmin},
-    {"ndarray", "argmin", call_argmin},
-    {"", "dot", call_dot},
-    {"ndarray", "dot", call_dot},
-    {"", "matmul", call_matmul},
-    {"ndarray", "astype", call_astype},
-    {"", "where", call_where},
-    {"", "empty_like", call_empty_like},
-    {"", "zeros_like", call_zeros_like},
-    {"", "asarray", call_asarray},
-    {"", "concatenate", call_concatenate},
+    {"", "zeros", call_zeros, false},
+    {"", "empty", call_empty, false},
+    {"", "ones", call_ones, false},
+    {"", "full", call_full, false},
+    {"", "arange", call_arange, false},
+    {"", "array", call_array, false},
+    {"", "copy", call_copy, false},
+    {"ndarray", "copy", call_copy, false},
+    {"ndarray", "fill", call_fill, false},
+    {"ndarray", "item", call_item, false},
+    {"ndarray", "reshape", call_reshape, false},
+    {"ndarray", "ravel", call_ravel, false},
+    {"", "ravel", call_ravel, false},
+    {"ndarray", "transpose", call_transpose, false},
+    {"", "transpose", call_transpose, false},
+    {"ndarray", "T", call_transpose, false},
+    {"", "sum", call_sum, true},
+    {"ndarray", "sum", call_sum, true},
+    {"", "max", call_max, true},
+    {"ndarray", "max", call_max, true},
+    {"", "min", call_min, true},
+    {"ndarray", "min", call_min, true},
+    {"", "any", call_any, true},
+    {"ndarray", "any", call_any, true},
+    {"", "all", call_all, true},
+    {"ndarray", "all", call_all, true},
+    {"", "mean", call_mean, false},
+    {"ndarray", "mean", call_mean, false},
+    {"", "argmax", call_argmax, false},
+    {"ndarray", "argmax", call_argmax, false},
+    {"", "argmin", call_argmin, false},
+    {"ndarray", "argmin", call_argmin, false},
+    {"", "dot", call_dot, false},
+    {"ndarray", "dot", call_dot, false},
+    {"", "matmul", call_matmul, false},
+    {"ndarray", "astype", call_astype, false},
+    {"", "where", call_where, false},
+    {"", "empty_like", call_empty_like, false},
+    {"", "zeros_like", call_zeros_like, false},
+    {"", "asarray", call_asarray, false},
+    {"", "concatenate", call_concatenate, false},
 };
 
 static PyObject *numbers; /* a dict: NumPy's function, and its row */
 
-direct_call *functions_find(PyObject *wrapped)
+direct_call *functions_find(PyObject *wrapped, bool *takes_axis)
 {
     PyObject *number = numbers ? PyDict_GetItemWithError(numbers, wrapped) : NULL;
     PyErr_Clear();
-    return number ? rows[PyLong_AsSsize_t(number)].call : NULL;
+    if (!number)
+        return NULL;
+    *takes_axis = rows[PyLong_AsSsize_t(number)].takes_axis;
+    return rows[PyLong_AsSsize_t(number)].call;
 }
 
 /* New reference: what mxnp wraps for a row: a function, a method, the accessor of an attribute.

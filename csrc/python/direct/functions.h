@@ -2,7 +2,8 @@
 /* functions.h -- functions and methods of NumPy that are computed here for small arrays. */
 #include "python/base/types.h"
 
-/* The implementation for a function or method of NumPy's, or NULL. */
-direct_call *functions_find(PyObject *wrapped);
+/* Return the implementation of a function or method of NumPy, or NULL.  *takes_axis is set if
+ * the keyword `axis` may follow the first argument. */
+direct_call *functions_find(PyObject *wrapped, bool *takes_axis);
 
 int functions_load(PyObject *numpy); /* -1 with an exception set */

@@ -86,12 +86,13 @@ static void keep_axis(struct selection *s, npy_intp length, npy_intp stride)
 static int select_items(struct selection *s, PyArrayObject *np_array, PyObject *key)
 {
     int ndim = PyArray_NDIM(np_array), n_axes, n_new, axis = 0, status = 1;
-    bool is_tuple = PyTuple_CheckExact(key), has_ellipsis = !is_tuple;
+    bool is_tuple = PyTuple_CheckExact(key), has_ellipsis = false;
     Py_ssize_t n = is_tuple ? PyTuple_Size(key) : 1;
     const npy_intp *shape = PyArray_DIMS(np_array), *strides = PyArray_STRIDES(np_array);
     if (!is_tuple) {
-        n_axes = PySlice_Check(key) || is_integer(key), n_new = 0;
-        if (!n_axes)
+        n_axes = PySlice_Check(key) || is_integer(key);
+        n_new = key == Py_None;
+        if (!n_axes && !n_new && key != Py_Ellipsis)
             return 0;
     } else if (!is_plain_key(key, n, &n_axes, &n_new)) {
         return 0;
@@ -115,7 +116,7 @@ static int select_items(struct selection *s, PyArrayObject *np_array, PyObject *
     }
     for (; axis < ndim; axis++)
         keep_axis(s, shape[axis], strides[axis]);
-    s->is_element = s->ndim == 0 && (!is_tuple || !has_ellipsis);
+    s->is_element = s->ndim == 0 && !has_ellipsis;
     return status;
 }
 
@@ -171,6 +172,14 @@ static inline char *find_element(PyArrayObject *np_array, PyObject *key)
     return data;
 }
 
+static inline void copy_element(char *to, const char *from, size_t itemsize)
+{
+    if (itemsize == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, itemsize);
+}
+
 /* Copies the elements of a vector at the positions of an index vector; 1, 0 or -1. */
 static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **item)
 {
@@ -193,11 +202,40 @@ static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **
             Py_DECREF(np_array);
             return 0;
         }
-        if (itemsize == 8)
-            memcpy(out + 8 * k, data + i * step, 8);
-        else
-            memcpy(out + (npy_intp)itemsize * k, data + i * step, itemsize);
+        copy_element(out + (npy_intp)itemsize * k, data + i * step, itemsize);
     }
+    *item = wrapper_new_small(np_array);
+    return *item ? 1 : -1;
+}
+
+/* Whether a mask and an array are vectors of one length. */
+static bool is_mask_of(PyArrayObject *mask, PyArrayObject *array)
+{
+    return PyArray_NDIM(mask) == 1 && PyArray_NDIM(array) == 1 &&
+           PyArray_DIM(mask, 0) == PyArray_DIM(array, 0) && PyArray_TYPE(mask) == NPY_BOOL &&
+           PyArray_DIM(array, 0) <= RECYCLED_BYTES;
+}
+
+/* Copies the elements of a vector where a mask is true; 1, 0 or -1. */
+static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObject **item)
+{
+    if (!is_mask_of(mask, from))
+        return 0;
+    npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0), n = 0;
+    const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
+    for (npy_intp i = 0; i < length; i++)
+        n += is_true[i * step];
+    size_t itemsize = (size_t)dtype_itemsizes[row];
+    PyObject *np_array =
+        n > 0 && n * (npy_intp)itemsize <= RECYCLED_BYTES ? recycle_new(row, 1, &n) : NULL;
+    if (!np_array)
+        return PyErr_Occurred() ? -1 : 0;
+    char *out = PyArray_DATA((PyArrayObject *)np_array);
+    for (npy_intp i = 0; i < length; i++)
+        if (is_true[i * step]) {
+            copy_element(out, data + i * PyArray_STRIDE(from, 0), itemsize);
+            out += itemsize;
+        }
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
@@ -209,8 +247,12 @@ int items_take(PyObject *a, PyObject *key, PyObject **item)
     int row = recycle_row(PyArray_DESCR(np_array_of(a)));
     if (row < 0 || !recycle_is_plain(np_array_of(a)))
         return 0;
+    if (is_array(key) && queue_is_free(key))
+        return PyArray_TYPE(np_array_of(key)) == NPY_BOOL
+                   ? take_masked(np_array_of(a), row, np_array_of(key), item)
+                   : take_at(np_array_of(a), row, np_array_of(key), item);
     if (is_array(key))
-        return queue_is_free(key) ? take_at(np_array_of(a), row, np_array_of(key), item) : 0;
+        return 0;
     char *data = find_element(np_array_of(a), key);
     if (data && PyArray_NDIM(np_array_of(a)) > 0) {
         *item = scalars_new(row, data);
@@ -284,6 +326,17 @@ static bool is_empty(const struct selection *s)
     return false;
 }
 
+/* Writes a number where a mask is true. */
+static int assign_masked(PyArrayObject *to, PyArrayObject *mask, const char *number,
+                         size_t itemsize)
+{
+    const char *is_true = PyArray_BYTES(mask);
+    for (npy_intp i = 0; i < PyArray_DIM(mask, 0); i++)
+        if (is_true[i * PyArray_STRIDE(mask, 0)])
+            copy_element(PyArray_BYTES(to) + i * PyArray_STRIDE(to, 0), number, itemsize);
+    return 1;
+}
+
 int items_assign(PyObject *a, PyObject *key, PyObject *value)
 {
     static const npy_intp no_strides[MOST_NDIM] = {0};
@@ -295,6 +348,10 @@ int items_assign(PyObject *a, PyObject *key, PyObject *value)
     if (row < 0 || !PyArray_ISBEHAVED(to) || !recycle_is_plain(to))
         return 0;
     bool is_plain_value = scalars_read(value, row, number);
+    if (is_array(key))
+        return is_plain_value && queue_is_free(key) && is_mask_of(np_array_of(key), to)
+                   ? assign_masked(to, np_array_of(key), number, (size_t)dtype_itemsizes[row])
+                   : 0;
     char *element = is_plain_value && PyArray_NDIM(to) > 0 ? find_element(to, key) : NULL;
     if (element) {
         memcpy(element, number, (size_t)dtype_itemsizes[row]);

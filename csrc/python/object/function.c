@@ -325,6 +325,13 @@ static bool is_direct(const struct function *f, PyObject *const *args, size_t n)
     return true;
 }
 
+/* Check whether there is one keyword, of this name. */
+static bool is_only(PyObject *names, const char *name)
+{
+    return PyTuple_Size(names) == 1 &&
+           PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), name) == 0;
+}
+
 /* A call of a ufunc with one output, which may be `out`. */
 static int call_ufunc_direct(const struct function *f, PyObject *const *args, size_t n,
                              PyObject *names, PyObject **result)
@@ -334,9 +341,8 @@ static int call_ufunc_direct(const struct function *f, PyObject *const *args, si
         return 0;
     if (!names)
         return elementwise_call(f->operation, args, (int)n, result);
-    bool has_out = PyTuple_Size(names) == 1 &&
-                   PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "out") == 0;
-    if (!has_out || !is_array(args[n]) || !queue_is_free(args[n]) || queue_takes(args[n]))
+    if (!is_only(names, "out") || !is_array(args[n]) || !queue_is_free(args[n]) ||
+        queue_takes(args[n]))
         return 0;
     root_of(args[n])->version++;
     return elementwise_call_into(f->operation, args, (int)n, args[n], result);
@@ -348,7 +354,12 @@ static int call_direct(const struct function *f, PyObject *const *args, size_t n
 {
     if (f->operation >= 0)
         return is_direct(f, args, n) ? call_ufunc_direct(f, args, n, names, result) : 0;
-    return f->direct && !names && is_direct(f, args, n) ? f->direct(args, n, result) : 0;
+    if (!f->direct || !is_direct(f, args, n))
+        return 0;
+    if (!names)
+        return f->direct(args, n, result);
+    bool has_axis = f->takes_axis && n == 1 && is_only(names, "axis");
+    return has_axis ? f->direct(args, 2, result) : 0;
 }
 
 #define MAX_PLAIN 8 /* arguments */
@@ -439,7 +450,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     Py_INCREF(wrapped);
     self->wrapped = wrapped;
     self->call = function_vectorcall;
-    self->direct = functions_find(wrapped);
+    self->direct = functions_find(wrapped, &self->takes_axis);
     self->adopts = adopts;
     self->operation = -1;
     self->threshold_factor = 1;
@@ -455,6 +466,7 @@ PyObject *function_standard(PyObject *function)
         return NULL;
     copy->call = f->call;
     copy->direct = f->direct;
+    copy->takes_axis = f->takes_axis;
     copy->wrapped = Py_NewRef(f->wrapped);
     copy->choose = Py_XNewRef(f->choose);
     copy->implementation = Py_XNewRef(f->implementation);
