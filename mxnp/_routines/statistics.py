@@ -32,7 +32,10 @@ def _count_elements(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """Return the number of elements of each result: an int, or an array of counts."""
     if where is True or where is NO_VALUE:
         axes = find_axes(axis, a.ndim)
-        return math.prod(n for i, n in enumerate(a.shape) if axes >> i & 1)
+        count = 1
+        for i, length in enumerate(a.shape):
+            count *= length if axes >> i & 1 else 1
+        return count
     if type(where) is not ndarray or where.dtype != bool:
         return NotImplemented
     included = _logical_or(where, numpy.zeros(a.shape, bool))

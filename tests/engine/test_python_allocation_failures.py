@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -196,7 +197,10 @@ def main() -> None:
 )
 def test_a_request_to_python_is_refused() -> None:
     command = [sys.executable, "-X", "faulthandler", __file__]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("done\n")
 

@@ -189,7 +189,7 @@ static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **
     npy_intp n = PyArray_DIM(key, 0), length = PyArray_DIM(from, 0);
     npy_intp step = PyArray_STRIDE(from, 0), key_step = PyArray_STRIDE(key, 0);
     size_t itemsize = (size_t)dtype_itemsizes[row];
-    if (n * (npy_intp)itemsize > RECYCLED_BYTES)
+    if (n * (npy_intp)itemsize > RECYCLED_BYTES || n >= queue_threshold)
         return 0;
     PyObject *np_array = recycle_new(row, 1, &n);
     if (!np_array)
@@ -213,7 +213,7 @@ static bool is_mask_of(PyArrayObject *mask, PyArrayObject *array)
 {
     return PyArray_NDIM(mask) == 1 && PyArray_NDIM(array) == 1 &&
            PyArray_DIM(mask, 0) == PyArray_DIM(array, 0) && PyArray_TYPE(mask) == NPY_BOOL &&
-           PyArray_DIM(array, 0) <= RECYCLED_BYTES;
+           PyArray_DIM(array, 0) <= RECYCLED_BYTES && PyArray_DIM(array, 0) < queue_threshold;
 }
 
 /* Copies the elements of a vector where a mask is true; 1, 0 or -1. */
@@ -318,12 +318,12 @@ static void copy_runs(const struct selection *to, const char *from,
     }
 }
 
-static bool is_empty(const struct selection *s)
+static npy_intp count_elements(const struct selection *s)
 {
+    npy_intp n = 1;
     for (int axis = 0; axis < s->ndim; axis++)
-        if (s->shape[axis] == 0)
-            return true;
-    return false;
+        n *= s->shape[axis];
+    return n;
 }
 
 /* Writes a number where a mask is true. */
@@ -345,7 +345,7 @@ int items_assign(PyObject *a, PyObject *key, PyObject *value)
     struct source source;
     PyArrayObject *to = np_array_of(a);
     int row = recycle_row(PyArray_DESCR(to));
-    if (row < 0 || !PyArray_ISBEHAVED(to) || !recycle_is_plain(to))
+    if (row < 0 || !PyArray_ISBEHAVED(to) || !recycle_is_plain(to) || queue_threshold <= 1)
         return 0;
     bool is_plain_value = scalars_read(value, row, number);
     if (is_array(key))
@@ -365,13 +365,15 @@ int items_assign(PyObject *a, PyObject *key, PyObject *value)
     int status = select_items(&s, to, key);
     if (status <= 0)
         return status;
+    if (count_elements(&s) >= queue_threshold) /* it is recorded */
+        return 0;
     if (is_copy && !shapes_agree(&s, np_array_of(value)))
         return 0;
     if (!is_copy && !is_plain_value && !source_value(&source, row, number))
         return 0;
     if (s.ndim == 0)
         memcpy(s.data, number, (size_t)dtype_itemsizes[row]);
-    else if (!is_empty(&s))
+    else if (count_elements(&s) > 0)
         copy_runs(&s, is_copy ? PyArray_BYTES(np_array_of(value)) : number,
                   is_copy ? PyArray_STRIDES(np_array_of(value)) : no_strides,
                   dtype_itemsizes[row]);
