@@ -356,5 +356,5 @@ def test_writeable_flag_of_a_recycled_array():
         del x
         y = mxnp.ones(7) + 2.0
         y[0] = 5.0
-        y.shape = (7, 1)
+        y.resize(3)
         del y
