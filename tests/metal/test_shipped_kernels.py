@@ -538,7 +538,7 @@ class TestRaces:
 @pytest.mark.parametrize("name", ["sort", "compact", "segments", "random", "matmul"])
 def test_no_more_than_metal_has(tmp_path, name, dtype):
     """The compiler takes C++ that Apple's would not, which a search finds."""
-    item = kernels._MSL_TYPES[dtype]
+    item = kernels._TYPES[dtype]
     source = kernels._source(
         name,
         kernels._operation("mx_add(a, b)", dtype, dtype),

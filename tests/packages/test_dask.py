@@ -525,7 +525,7 @@ def test_cluster_of_processes(tmp_path):
     ], ran.stdout + ran.stderr[-3000:]
 
 
-@pytest.mark.needs("dask")
+@pytest.mark.needs("dask", "pyarrow")
 def test_dataframes_are_made_of_arrays():
     import dask.dataframe as frames
 

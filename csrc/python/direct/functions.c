@@ -315,17 +315,28 @@ static int reduce(int op, PyObject *a, int *row, char *value)
     return !conditions_met();
 }
 
+#define NO_AXIS 32767
+
+/* Returns an axis, or NO_AXIS for anything that is not an integer or is out of range. */
+static long read_axis(PyObject *x)
+{
+    long axis = PyLong_CheckExact(x) ? PyLong_AsLong(x) : NO_AXIS;
+    if (!PyErr_Occurred())
+        return axis;
+    PyErr_Clear();
+    return NO_AXIS;
+}
+
 /* Reduces a contiguous matrix along an axis.  NumPy's loop goes along rows; a sum over rows
  * adds them one after another. */
 static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **result)
 {
     PyArrayObject *np_array = np_array_of(a);
-    if (!is_contiguous(a) || PyArray_NDIM(np_array) != 2 || !PyLong_CheckExact(axis_number))
+    if (!is_contiguous(a) || PyArray_NDIM(np_array) != 2 || axis_number == Py_None)
         return 0;
-    long axis = PyLong_AsLong(axis_number);
+    long axis = read_axis(axis_number);
     npy_intp rows = PyArray_DIM(np_array, 0), columns = PyArray_DIM(np_array, 1);
     int row = recycle_row(PyArray_DESCR(np_array));
-    PyErr_Clear();
     axis += axis < 0 ? 2 : 0;
     if (row < 0 || rows < 2 || columns < 2 || axis < 0 || axis > 1)
         return 0;
@@ -370,12 +381,9 @@ static int reduce_array(int op, PyObject *const *args, size_t n, PyObject **resu
     bool is_vector = PyArray_NDIM(np_array_of(args[0])) == 1;
     if (n == 2 && !is_vector)
         return reduce_matrix(op, args[0], args[1], result);
-    if (n == 2 && !(PyLong_CheckExact(args[1]) &&
-                    (PyLong_AsLong(args[1]) == 0 || PyLong_AsLong(args[1]) == -1))) {
-        PyErr_Clear();
+    long axis = n == 2 ? read_axis(args[1]) : 0;
+    if (axis != 0 && axis != -1)
         return 0;
-    }
-    PyErr_Clear();
     status = reduce(op, args[0], &row, value);
     return status > 0 ? answer(scalars_new(row, value), result) : status;
 }

@@ -4,7 +4,8 @@
  * that an mxnp array leaves behind is kept if its memory cannot be reached from anywhere: it
  * has one reference, no base, no weak reference and no buffer export, and owns memory of
  * NumPy's default allocator.  Arrays are kept by dtype, number of dimensions and bytes,
- * because NumPy's allocator is told these numbers again when the array is freed.
+ * because NumPy's allocator is told these numbers again when the array is freed.  Only kinds
+ * that recycle_new was asked for are kept.
  */
 #include "python/direct/recycle.h"
 
@@ -47,11 +48,33 @@ static inline struct bucket *bucket_of(int row, int ndim, npy_intp nbytes)
     return &buckets[(key ^ key >> 7) % N_BUCKETS];
 }
 
+/* Whether arrays of this kind were the last that were asked of the bucket. */
+static inline bool is_for(const struct bucket *bucket, int row, int ndim, npy_intp nbytes)
+{
+    return bucket->nbytes == nbytes && bucket->row == row && bucket->ndim == ndim;
+}
+
+/* An array that is kept has no reference to its dtype, so that the dtype's count is that of the
+ * program.  These give it one again, and take it away. */
+static inline PyObject *take_array(PyObject *np_array)
+{
+    Py_INCREF((PyObject *)((PyArrayObject_fields *)np_array)->descr);
+    return np_array;
+}
+
+static inline PyObject *keep_array(PyObject *np_array, PyArray_Descr *dtype)
+{
+    PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
+    Py_DECREF((PyObject *)fields->descr);
+    fields->descr = dtype; /* one that is never freed */
+    return np_array;
+}
+
 static void clear_bucket(struct bucket *bucket)
 {
     while (bucket->n > 0) {
         kept_bytes -= bucket->nbytes;
-        Py_DECREF(bucket->arrays[--bucket->n]);
+        Py_DECREF(take_array(bucket->arrays[--bucket->n]));
     }
 }
 
@@ -59,7 +82,7 @@ void recycle_clear(void)
 {
     for (int ndim = 0; ndim <= VIEW_NDIM; ndim++)
         while (views[ndim].n > 0)
-            Py_DECREF(views[ndim].arrays[--views[ndim].n]);
+            Py_DECREF(take_array(views[ndim].arrays[--views[ndim].n]));
     for (int i = 0; i < N_BUCKETS; i++)
         clear_bucket(&buckets[i]);
 }
@@ -83,9 +106,14 @@ PyObject *recycle_new(int row, int ndim, const npy_intp *shape)
     for (int i = 0; i < ndim; i++)
         nbytes *= shape[i];
     struct bucket *bucket = bucket_of(row, ndim, nbytes);
-    if (bucket->n > 0 && bucket->nbytes == nbytes && bucket->row == row &&
-        bucket->ndim == ndim) {
-        PyObject *np_array = bucket->arrays[--bucket->n];
+    if (!is_for(bucket, row, ndim, nbytes)) {
+        clear_bucket(bucket);
+        bucket->nbytes = nbytes;
+        bucket->row = row;
+        bucket->ndim = ndim;
+    }
+    if (bucket->n > 0) {
+        PyObject *np_array = take_array(bucket->arrays[--bucket->n]);
         kept_bytes -= nbytes;
         set_shape((PyArrayObject_fields *)np_array, shape, dtype_itemsizes[row]);
         return np_array;
@@ -141,7 +169,6 @@ PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_
     if (ndim <= VIEW_NDIM && views[ndim].n > 0) {
         PyObject *view = views[ndim].arrays[--views[ndim].n];
         PyArrayObject_fields *fields = (PyArrayObject_fields *)view;
-        PyObject *before = (PyObject *)fields->descr;
         fields->descr = dtype;
         fields->data = data;
         fields->base = owner;
@@ -150,7 +177,6 @@ PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_
         memcpy(fields->strides, strides, (size_t)ndim * sizeof *strides);
         if (!PyArray_ISALIGNED(base))
             PyArray_UpdateFlags((PyArrayObject *)view, NPY_ARRAY_ALIGNED);
-        Py_DECREF(before);
         return view;
     }
     PyObject *view =
@@ -182,7 +208,8 @@ static bool keep_view(PyObject *np_array)
     PyObject *base = fields->base;
     fields->base = NULL;
     fields->data = NULL;
-    views[fields->nd].arrays[views[fields->nd].n++] = np_array;
+    views[fields->nd].arrays[views[fields->nd].n++] =
+        keep_array(np_array, recycle_dtypes[ROW_bool]);
     Py_DECREF(base);
     return true;
 }
@@ -204,18 +231,12 @@ bool recycle_keep(PyObject *np_array)
     if (nbytes == 0 || nbytes > RECYCLED_BYTES)
         return false;
     struct bucket *bucket = bucket_of(row, fields->nd, nbytes);
-    if (bucket->nbytes != nbytes || bucket->row != row || bucket->ndim != fields->nd) {
-        clear_bucket(bucket);
-        bucket->nbytes = nbytes;
-        bucket->row = row;
-        bucket->ndim = fields->nd;
-    }
-    if (bucket->n == BUCKET_DEPTH)
+    if (!is_for(bucket, row, fields->nd, nbytes) || bucket->n == BUCKET_DEPTH)
         return false;
     if (kept_bytes + nbytes > MOST_BYTES)
         recycle_clear();
     kept_bytes += nbytes;
-    bucket->arrays[bucket->n++] = np_array;
+    bucket->arrays[bucket->n++] = keep_array(np_array, recycle_dtypes[row]);
     return true;
 }
 
