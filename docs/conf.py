@@ -1,6 +1,7 @@
-"""The site: ``sphinx-build -W --keep-going -n docs docs/_build``.
+"""
+Configure the site: ``sphinx-build -W --keep-going -n docs docs/_build``.
 
-Nothing is fetched: references to NumPy's documentation are plain links.
+The build fetches nothing, so references to NumPy's documentation are plain links.
 """
 
 import sys
@@ -30,15 +31,15 @@ myst_heading_anchors = 4
 
 numpydoc_show_class_members = False
 autosummary_generate = False
-autodoc_typehints = "none"  # numpydoc has them under Parameters
+autodoc_typehints = "none"  # numpydoc shows types under Parameters.
 autodoc_default_options = {"member-order": "bysource"}
 default_role = "code"
 
-# `See Also` and `Raises` of docstrings make references of names; these are not ours.
+# `See Also` and `Raises` sections turn names into references. These names have no page.
 nitpick_ignore_regex = [
-    (r"py:.*", r"numpy\..*"),  # NumPy's documentation is linked, not read
+    (r"py:.*", r"numpy\..*"),
     (r"py:.*", r"(array_api_extra|warnings)\b.*"),
-    (r"py:exc", r"(Index|Memory|Runtime|Type|Value)Error"),  # Python's own
+    (r"py:exc", r"(Index|Memory|Runtime|Type|Value)Error"),
 ]
 
 html_theme = "pydata_sphinx_theme"
@@ -55,7 +56,7 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"peers": []}  # its table is wide
+html_sidebars = {"peers": []}  # The table of this page is wide.
 html_show_sourcelink = False
 html_copy_source = False
 pygments_style = "default"

@@ -1,7 +1,9 @@
-"""What a call of compiled code of another package costs more once mxnp is imported.
+"""
+Measure how much mxnp's import slows calls of other packages' compiled code.
 
-``python docs/design/measure_boundary.py FOLDER``, where FOLDER has the built extension
-module of tests/packages/compiled.c. Prints the least of many short runs, in ns.
+Usage: ``python docs/design/measure_boundary.py FOLDER``. FOLDER contains the extension
+module built from tests/packages/compiled.c. The program prints the minimum of many
+short runs in ns.
 """
 
 import subprocess

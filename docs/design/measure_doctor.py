@@ -1,6 +1,7 @@
-"""What the doctor's rewritten lines gain: each pattern and its rewriting, in turn.
+"""
+Time each pattern that the doctor reports, and its replacement, in turn.
 
-python docs/design/measure_doctor.py [rounds]
+Usage: ``python docs/design/measure_doctor.py [rounds]``.
 """
 
 import statistics
@@ -21,7 +22,7 @@ X, W = rng.standard_normal((2, 1_000_000))
 Y, M = X * 1, W > 0
 """
 
-# A name, the line or lines, and the rewritten ones.
+# For each pattern: its name, the lines, and the lines that replace them.
 PATTERNS = [
     (
         "element loop",
@@ -64,7 +65,7 @@ PATTERNS = [
         "Y[M] = X[M] * 2 + W[M]",
         "Y[...] = np.where(M, X * 2 + W, Y)",
     ),
-    ("masked fill, not told of", "Y[Y < 0] = 0", "Y = np.where(Y < 0, 0, Y)"),
+    ("masked fill, not reported", "Y[Y < 0] = 0", "Y = np.where(Y < 0, 0, Y)"),
     (
         "kept result",
         "t = X * W\nu = t + W\nnp.synchronize()",
@@ -91,7 +92,7 @@ PATTERNS += [
 
 
 def seconds(code, names):
-    """Run a text as the body of a function."""
+    """Run compiled code and return its duration."""
     np.synchronize()
     begin = time.perf_counter()
     exec(code, names)

@@ -1,9 +1,11 @@
-"""Time loops of our own against NumPy's, in blocks that fit the first-level cache.
+"""
+Time mxnp's loops and NumPy's in blocks that fit into the first-level cache.
 
-``python docs/design/measure_loops.py [float16|float32|float64] [block [distance]]``:
-medians of interleaved rounds in ns for an element, for every operation of one output
-that NumPy has a loop for. Elements of operands are ``distance`` apart, those of results
-contiguous. Needs a C compiler.
+Usage: ``python docs/design/measure_loops.py [DTYPE [block [distance]]]``, where DTYPE
+is float16, float32 or float64. The program prints the time per element in ns, as the
+median of interleaved rounds, for every operation with one output for which NumPy has a
+loop. Elements of operands are ``distance`` apart, and results are contiguous. The
+program needs a C compiler.
 """
 
 import ctypes
@@ -24,7 +26,7 @@ DISTANCE = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 ROUNDS, ELEMENTS = 15, 200_000
 CSRC = Path(__file__).parents[2] / "csrc"
 
-# Where the numbers are taken from, unless it is (0.05, 0.95).
+# Ranges of the operands, if they differ from (0.05, 0.95).
 RANGES = {"sin": (-10, 10), "cos": (-10, 10), "tan": (-10, 10), "arccosh": (1, 20)}
 
 CLOCK = r"""
@@ -55,7 +57,7 @@ class Loop(ctypes.Structure):
 
 
 def compile_loops(folder: Path) -> ctypes.CDLL:
-    """Compile the loops as the build does, and the function that times them."""
+    """Compile the loops as the build does, with the function that times them."""
     sets = {"base": []}
     if platform.machine() == "x86_64":
         sets |= {"v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4"]}
@@ -98,7 +100,7 @@ DTYPES = [
 
 
 def loops(op: int, ufunc: numpy.ufunc, dtypes: tuple) -> list[Loop]:
-    """Give NumPy's loop and, where there is one, our own."""
+    """Return NumPy's loop and, if it exists, mxnp's."""
     characters = "".join(t.char for t in dtypes)
     signature = characters[: ufunc.nin] + "->" + characters[ufunc.nin :]
     if signature not in ufunc.types:

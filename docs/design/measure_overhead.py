@@ -1,6 +1,8 @@
-"""Time small operations on NumPy and on mxnp, interleaved, and print the ratios.
+"""
+Time small operations with NumPy and with mxnp in turn, and print the ratios.
 
-``python docs/design/measure_overhead.py [elements]``: medians of 15 rounds, in ns.
+Usage: ``python docs/design/measure_overhead.py [elements]``. Times are medians of 15
+rounds, in ns.
 """
 
 import operator

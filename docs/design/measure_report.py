@@ -1,6 +1,7 @@
-"""What a report costs: programs of the benchmark with and without it, in turn.
+"""
+Time programs of the benchmark with and without a report, in turn.
 
-python docs/design/measure_report.py [rounds [size]]
+Usage: ``python docs/design/measure_report.py [rounds [size]]``.
 """
 
 import importlib
@@ -15,7 +16,7 @@ from mxnp.bench import programs
 
 
 def seconds(run, size, is_measured):
-    """Run a program once; processor time, which other processes disturb least."""
+    """Run a program; return its processor time, which other processes disturb least."""
     if is_measured:
         block = mxnp.profile()
         block.__enter__()
@@ -30,7 +31,7 @@ def seconds(run, size, is_measured):
 
 rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 11
 sizes = [int(float(sys.argv[2]))] if len(sys.argv) > 2 else None
-mxnp.set_num_threads(1)  # a thread that waits for work takes processor time, too
+mxnp.set_num_threads(1)  # Threads that wait for work take processor time, too.
 print(f"load {os.getloadavg()[0]:.1f}, {rounds} rounds")
 ratios = []
 for info in pkgutil.iter_modules(programs.__path__):

@@ -1,9 +1,10 @@
-"""Time one expression over memory that other packages share.
+"""
+Time an expression whose operand is in memory that another package shares.
 
-python docs/design/measure_shared.py [elements [rounds]]
-
-Medians of interleaved rounds, beside NumPy's in the same memory and mxnp's in memory of
-its own; then what the expression adds to the peak of a process that does nothing else.
+Usage: ``python docs/design/measure_shared.py [elements [rounds]]``. The program prints
+medians of interleaved rounds: mxnp in the shared memory, NumPy in the same memory, and
+mxnp in its own memory. Last comes the amount by which the expression raises the peak
+memory of a process that does nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def expression(library: Any, a: Any) -> Any:
 
 
 def fill(a: numpy.ndarray) -> numpy.ndarray:
-    """Write each element, in pieces that need little memory of their own."""
+    """Write each element in small blocks, which need little extra memory."""
     for start in range(0, a.size, BLOCK):
         piece = a[start : start + BLOCK]
         piece[:] = numpy.arange(piece.size) % 1000 / 1000
@@ -75,7 +76,7 @@ _others: list[numpy.ndarray] = []
 
 
 def kept(a: numpy.ndarray) -> numpy.ndarray:
-    """Hold an array, as another package would."""
+    """Keep a reference to an array, as another package would, and return the array."""
     _others.append(a)
     return a
 
@@ -87,9 +88,9 @@ def duration(library: Any, a: Any) -> float:
 
 
 def peak(kind: str, n: int, path: Path) -> float:
-    """Give by how many MB the expression raises the peak of the process."""
+    """Return by how many MB the expression raises the peak memory of the process."""
     a = KINDS[kind](n, path)
-    numpy.asarray(a).max()  # pages of a file count once they are read
+    numpy.asarray(a).max()  # Pages of a file count once they are read.
     expression(mxnp, a[:BLOCK])
     before = resident_peak()
     float(expression(mxnp, a))
@@ -97,7 +98,7 @@ def peak(kind: str, n: int, path: Path) -> float:
 
 
 def resident_peak() -> int:
-    """Give the largest size in kB: `ru_maxrss` would begin with that of the parent."""
+    """Return the peak in kB. `ru_maxrss` would begin with the parent's peak."""
     status = Path("/proc/self/status").read_text()
     return int(re.findall(r"VmHWM:\s*(\d+)", status)[0])
 
@@ -105,15 +106,14 @@ def resident_peak() -> int:
 def measure(kind: str, n: int, rounds: int, path: Path) -> str:
     a = KINDS[kind](n, path)
     own = a if kind == "own" else make_own(n, path)
-    host = numpy.asarray(
-        a
-    )  # the same memory; own memory counts as shared once it is out
+    # NumPy uses the same memory. Once it is exported, mxnp treats it as shared.
+    host = numpy.asarray(a)
     own = make_own(n, path)
     arrays = (numpy, host), (mxnp, own), (mxnp, a)
     times = [[duration(*each) for each in arrays] for _ in range(rounds + 1)]
     plain, ours, shared = (
         1e3 * statistics.median(t)
-        for t in zip(*times[1:], strict=True)  # the first warms up
+        for t in zip(*times[1:], strict=True)  # The first round warms up.
     )
     command = [sys.executable, __file__, "--peak", kind, str(n), str(path)]
     memory = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,15 +1,21 @@
-"""Runs the code blocks of a page, in their order.
+"""
+Run the code blocks of a page in order.
 
-``python docs/extensions/code_blocks.py PAGE``. A block says what it is by its word:
+Usage: ``python docs/extensions/code_blocks.py PAGE``. The language of a block says how
+it is run:
 
-- ``python``: run, in one namespace for all of the page, where np is mxnp; with ``>>>``,
-  what is printed is compared. Times may differ, and the number of threads;
-- ``sh``: run in a folder that has ``docs`` and a ``program.py``; it must succeed;
-- ``text``, ``metal``: not run: output, errors, trees; parts of a Python block that is.
+- ``python``: The block runs in a namespace that all blocks of the page share, where
+  ``np`` is mxnp. With ``>>>``, the output is compared with the one on the page, except
+  for times and the number of threads.
+- ``sh``: The block runs in a folder that contains ``docs`` and ``program.py``. It must
+  succeed.
+- ``text``, ``metal``: The block does not run. It shows output, errors, trees, or parts
+  of a Python block that runs.
 
-In the line above it ``<!-- not run: reason -->`` keeps a block from being run, and
-``<!-- needs metal -->`` where there is no Metal device. ``<!-- file: NAME.py -->``
-writes a Python block to a file, which the ``sh`` blocks after it can run.
+A comment in the line above a block changes this. ``<!-- not run: reason -->`` skips the
+block, and ``<!-- needs metal -->`` skips it if there is no Metal device.
+``<!-- file: NAME.py -->`` writes a Python block to a file, which later ``sh`` blocks
+can run.
 """
 
 from __future__ import annotations
@@ -33,14 +39,14 @@ PROGRAM = "import numpy as np\n\nprint(type(np.arange(3.0)).__module__)\n"
 class Block(NamedTuple):
     """A code block of a page."""
 
-    line: int  # of its first line of code, from 1
-    word: str
-    mark: str  # of the comment above it
+    line: int  # number of its first line of code, from 1
+    word: str  # the language
+    mark: str  # the text of the comment above it
     code: str
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Give the code blocks of a page; directives are none."""
+    """Yield the code blocks of a page, without directives."""
     mark, fence, word, begin = "", "", "", 0
     code: list[str] = []
     for number, line in enumerate(page.read_text().splitlines(), 1):
@@ -58,7 +64,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 class _Checker(doctest.OutputChecker):
-    """Takes any time and any number of threads for another."""
+    """A checker that ignores differences in times and numbers of threads."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         return super().check_output(_timeless(want), _timeless(got), optionflags)
@@ -98,7 +104,7 @@ def _run_shell(block: Block, folder: Path) -> None:
 
 
 def run(page: Path) -> int:
-    """Run the code of a page; give the number of blocks that were run."""
+    """Run the code of a page and return the number of blocks that ran."""
     import mxnp
 
     names: dict[str, Any] = {"np": mxnp, "__name__": "__main__"}
@@ -121,7 +127,7 @@ def run(page: Path) -> int:
             elif ">>> " in block.code:
                 _run_session(block, names, page)
             else:
-                lines = "\n" * (block.line - 1)  # so that errors name the page's lines
+                lines = "\n" * (block.line - 1)  # Errors name lines of the page.
                 exec(compile(lines + block.code, str(page), "exec"), names)
     return count
 

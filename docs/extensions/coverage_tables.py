@@ -1,4 +1,4 @@
-"""The directive ``coverage``: tables of the figures of `measured_coverage`."""
+"""Define the directive ``coverage``, which shows results of `measured_coverage`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mxnp._engine import core
 
 NUMPY = "https://numpy.org/doc/stable/reference"
 
-# Sets of dtypes that have a short name; the rest are listed.
+# Sets of dtypes that have a short name. Other dtypes are listed one by one.
 CLASSES = {
     "signed integers": ["int8", "int16", "int32", "int64"],
     "unsigned integers": ["uint8", "uint16", "uint32", "uint64"],
@@ -163,7 +163,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
 
 
 class CoverageDirective(SphinxDirective):
-    """Put a table of `TABLES` in the place of the directive."""
+    """Replace the directive by a table of `TABLES`."""
 
     required_arguments = 1
 

@@ -1,13 +1,13 @@
-"""Which of NumPy's functions are recorded, and which run in kernels of the GPU.
+"""
+Measure which of NumPy's functions are recorded, and which run in kernels of the GPU.
 
-It is found by calling them: every ufunc with every dtype of its row, and every function
-and method that has a recorded form with the sample below. What runs on the processor is
-found when the pages are built. What ran on a GPU is in ``on_metal.json``, as
-pages are built where there is none; a test compares it with what runs there, and
+This module calls every ufunc with every dtype of its row. It calls every function and
+method that has a recorded form with a sample below. The results on the processor are
+measured when the pages are built. The results on a GPU are read from
+``on_metal.json``, because the pages are built without a GPU. A test compares the file
+with the results on a GPU. This command writes the file again:
 
     MXNP_DEVICE=metal MXNP_THRESHOLD=0 python docs/extensions/measured_coverage.py
-
-writes it again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ml_dtypes  # noqa: F401 - from then on bfloat16 is known by its name
+import ml_dtypes  # noqa: F401 - the import registers the name bfloat16
 import numpy
 
 import mxnp as np
@@ -36,14 +36,14 @@ ROWS = [op.name for op in core.ops()]
 
 
 def _owned(values: Any) -> Any:
-    """Copy numbers to memory that a device can write to."""
+    """Copy numbers to memory that a device can write."""
     out = np.empty(values.shape, values.dtype)
     out[...] = values
     return out
 
 
 class Samples:
-    """Operands of the calls: float32, which every GPU has."""
+    """Operands of the calls. They are float32, which every GPU supports."""
 
     def __init__(self) -> None:
         self.x = _owned(numpy.linspace(-2, 2, 2000, dtype="f4").reshape(40, 50))
@@ -59,7 +59,7 @@ class Samples:
 
 _Call = Callable[[Samples], Any]
 
-# One call for each function that has a recorded form; a test tells if one is missing.
+# One call for each function that has a recorded form. A test fails if one is missing.
 FUNCTIONS: dict[str, _Call] = {
     **{
         name: lambda s, name=name: getattr(np, name)(s.x, axis=0)
@@ -159,7 +159,7 @@ SYNTAX: dict[str, _Call] = {
     "a.at[i].add(v)": lambda s: s.x.at[s.i].add(1.0),
     "a @ b": lambda s: s.matrix @ s.matrix,
 }
-# Methods of ufuncs, of two operands; those of the others are NumPy's.
+# Methods of ufuncs with two operands. NumPy runs the methods of all other ufuncs.
 UFUNC_METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "reduce": lambda op, x, i: op.reduce(x, axis=0),
     "accumulate": lambda op, x, i: op.accumulate(x, axis=0),
@@ -170,17 +170,31 @@ UFUNC_METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 class Outcome(NamedTuple):
-    """What became of a call."""
+    """
+    The way in which a call was computed.
 
-    operations: tuple[str, ...]  # of the queue
-    waits: bool  # for some of them before it returns; those before that are not known
-    is_at_once: bool  # some of it was computed by mxnp's code before it returned
-    on_gpu: bool  # nothing was, and all that was recorded ran in kernels
+    Attributes
+    ----------
+    operations : tuple of str
+        The operations that the call recorded. If the call waits several times, the
+        operations before the last wait are missing.
+    waits : bool
+        Whether the call waited for some of them before it returned.
+    is_at_once : bool
+        Whether code of mxnp computed a part of the result before the call returned.
+    on_gpu : bool
+        Whether all of the call was recorded and ran in kernels.
+    """
+
+    operations: tuple[str, ...]
+    waits: bool
+    is_at_once: bool
+    on_gpu: bool
 
 
 @contextmanager
 def everything_recorded() -> Iterator[None]:
-    """Record whatever can be recorded, of any size."""
+    """Record all operations that can be recorded, whatever their size."""
     before = _bridge.set_threshold(0)
     try:
         with numpy.errstate(all="ignore"), np.errstate(all="ignore"):
@@ -194,7 +208,7 @@ _MARK = (1, 2, 3)
 
 
 def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
-    """Tell what a call runs, of a function that has a recorded form."""
+    """Return how a call of a function with a recorded form is computed."""
     mark = np.empty(_MARK, bool)
     np.logical_not(mark, out=mark)
     np.synchronize()
@@ -203,7 +217,7 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
         _watched(function, "implementation") as taken,
         _watched(_bridge, "positions") as found,
     ):
-        kept = call()  # or what is recorded would not be run
+        kept = call()  # Operations whose result is dropped would not run.
     groups = [group for group in core.last_flush() if group.shape != _MARK]
     waits = bool(groups)
     if _bridge.pending():
@@ -223,7 +237,7 @@ def outcome(call: Callable[[], Any], function: Any = None) -> Outcome:
 
 @contextmanager
 def _watched(owner: Any, name: str) -> Iterator[list[bool]]:
-    """Note whether a function of ours gives a result, or leaves it to NumPy."""
+    """Record for each call whether it returns a result or NotImplemented."""
     taken: list[bool] = []
     original = getattr(owner, name, None)
     if not original:
@@ -258,20 +272,20 @@ def _operands(name: str, dtype: str) -> list[Any]:
 
 
 def call_ufunc(name: str, dtype: str) -> Outcome:
-    """Tell what becomes of a ufunc of arrays of a dtype."""
+    """Return how a ufunc of arrays of a dtype is computed."""
     inputs = _operands(name, dtype)
     np.synchronize()
     return outcome(lambda: getattr(np, name)(*inputs))
 
 
 def has_loop(name: str, dtype: str) -> bool:
-    """Tell whether NumPy has a loop of a ufunc that begins with a dtype."""
+    """Return whether NumPy has a loop of a ufunc whose first operand has a dtype."""
     char = numpy.dtype(dtype).char
     return any(each[0] == char for each in getattr(numpy, name).types)
 
 
 def call_ufunc_method(name: str, method: str, dtype: str = "float32") -> Outcome | None:
-    """Tell what becomes of a method of a ufunc; None where NumPy has none."""
+    """Return how a method of a ufunc is computed, or None if NumPy rejects the call."""
     op = getattr(np, name)
     if op.nin != 2 or op.nout != 1:
         return None
@@ -284,22 +298,22 @@ def call_ufunc_method(name: str, method: str, dtype: str = "float32") -> Outcome
 
 
 def call_sample(sample: _Call, function: Any = None) -> Outcome:
-    """Tell what becomes of a call of the tables above."""
+    """Return how a call of the tables above is computed."""
     s = Samples()
     np.synchronize()
     return outcome(lambda: sample(s), function)
 
 
 def method_dtype(name: str) -> str:
-    """Give the dtype that methods of a ufunc are tried with."""
+    """Return the dtype with which the methods of a ufunc are called."""
     types = ("float32", "int32", "bool", "float64")
     return next(dtype for dtype in types if has_loop(name, dtype))
 
 
 class Coverage(NamedTuple):
-    """What became of all of them."""
+    """The outcomes of all calls, by name."""
 
-    ufuncs: dict[str, dict[str, Outcome]]  # by dtype
+    ufuncs: dict[str, dict[str, Outcome]]  # by name and dtype
     ufunc_methods: dict[str, dict[str, Outcome | None]]
     functions: dict[str, Outcome]
     methods: dict[str, Outcome]
@@ -307,7 +321,7 @@ class Coverage(NamedTuple):
 
 
 def measure() -> Coverage:
-    """Call everything."""
+    """Make all calls and return their outcomes."""
     with everything_recorded():
         return Coverage(
             {
@@ -334,7 +348,7 @@ def measure() -> Coverage:
 
 
 def on_gpu(found: Coverage) -> dict[str, Any]:
-    """Give what ran in kernels, as it is in the file."""
+    """Return what ran in kernels, in the form of the file."""
     return {
         "ufuncs": {
             name: [dtype for dtype, each in by_dtype.items() if each.on_gpu]
@@ -353,13 +367,13 @@ def on_gpu(found: Coverage) -> dict[str, Any]:
 
 @cache
 def kept_of_gpu() -> dict[str, Any]:
-    """Read what ran in kernels when the file was written."""
+    """Return the content of the file: what ran in kernels when it was written."""
     read: dict[str, Any] = json.loads(ON_GPU.read_text())
     return read
 
 
 def _in_lines(content: Any) -> str:
-    """Write a part of the file, with a line for each ufunc."""
+    """Return a part of the file as text, with a line for each ufunc."""
     if isinstance(content, list):
         return json.dumps(content)
     lines = (f'  "{name}": {json.dumps(each)}' for name, each in content.items())
@@ -372,7 +386,7 @@ MODULES = ("", "linalg", "fft", "random", "strings", "char", "emath", "polynomia
 
 
 def numpys_names(module: str) -> list[str]:
-    """Give the functions of a module that NumPy computes at once."""
+    """Return the names of the functions of a module that NumPy computes immediately."""
     ours, theirs = (getattr(n, module) if module else n for n in (np, numpy))
     known = set() if module else {*FUNCTIONS, *ROWS}
     names = getattr(theirs, "__all__", None) or dir(theirs)

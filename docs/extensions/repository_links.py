@@ -1,8 +1,9 @@
-"""Links from pages to what is in the repository and not on the site.
+"""
+Adapt links to files of the repository, which the site does not contain.
 
-A link to a file or folder reads well where the repository is looked at. On the site
-there is no such page: its path is shown instead, with the words of the link. What does
-not exist stays as it is, and Sphinx warns of it.
+Links to files and folders work where the repository is browsed. On the site, such a
+link is replaced by its text and the path. A link to a file that does not exist is not
+changed, and Sphinx warns about it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 ROOT = Path(__file__).parents[2]
-# What is a page by way of an include.
+# Files that pages of the site include.
 PAGES = {
     "README.md": "index",
     "CONTRIBUTING.md": "contributing",
@@ -28,7 +29,7 @@ PAGES = {
 
 
 def _path(target: str, page: Path) -> Path | None:
-    """Give the file or folder that a link of a page means, if there is one."""
+    """Return the file or folder to which a link of a page points, or None."""
     name = unquote(target.partition("#")[0])
     for folder in (page.parent, ROOT):
         path = (folder / name).resolve()
@@ -38,9 +39,9 @@ def _path(target: str, page: Path) -> Path | None:
 
 
 class RepositoryLinks(SphinxTransform):
-    """Turn links to the repository into names, and those to pages into links."""
+    """Replace links to files by their paths, or by links to the pages of the site."""
 
-    default_priority = 5  # before MyST looks for the targets
+    default_priority = 5  # It runs before MyST resolves the targets.
 
     def apply(self) -> None:
         """Change the references of a page."""
@@ -49,7 +50,7 @@ class RepositoryLinks(SphinxTransform):
         for node in list(self.document.findall(nodes.reference)):
             self._change(node, node.get("refuri", ""), source, site)
         for node in list(self.document.findall(addnodes.pending_xref)):
-            if node.get("refdomain") != "doc":  # or MyST has found the page
+            if node.get("refdomain") != "doc":  # MyST has found pages of this domain.
                 self._change(node, node.get("reftarget", ""), source, site)
         for node in list(self.document.findall(addnodes.download_reference)):
             self._change(node, node.get("reftarget", ""), source, site)
@@ -71,11 +72,11 @@ class RepositoryLinks(SphinxTransform):
         ):
             page = path.relative_to(site).with_suffix("").as_posix()
         if page is None:
-            words = node.astext()
-            told = nodes.inline("", "", *node.children)
-            if words.strip("`") not in inside and inside not in words:
-                told += [nodes.Text(" ("), nodes.literal("", inside), nodes.Text(")")]
-            node.replace_self(told)
+            text = node.astext()
+            inline = nodes.inline("", "", *node.children)
+            if text.strip("`") not in inside and inside not in text:
+                inline += [nodes.Text(" ("), nodes.literal("", inside), nodes.Text(")")]
+            node.replace_self(inline)
             return
         link = addnodes.pending_xref(
             "", *node.children, refdomain="doc", reftype="myst", reftarget=page,
