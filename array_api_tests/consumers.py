@@ -1,8 +1,9 @@
 """Run the Array API tests of packages that take arrays, with mxnp as the library.
 
-The tests of scikit-learn, SciPy and array-api-extra are in their wheels. Each suite has
-a list of array libraries: this one is replaced by the library to test, and only tests
-that are parametrized with it are run. The suites' files stay as they are.
+The wheels of scikit-learn, SciPy and array-api-extra contain their tests. Each suite
+has a list of array libraries. This module replaces the list by the library to test, and
+runs only the tests that are parametrized with it. It does not change files of the
+suites.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from typing import Any
 
 import pytest
 
-# The configuration of the folder where this runs is not for these tests.
+# The configuration of the working directory does not apply to these tests.
 OPTIONS = ["-q", "-rfE", "--tb=short", "--disable-warnings", "-c", os.devnull]
-# Devices and dtypes that scikit-learn's tests use with a library.
+# Devices and dtypes with which scikit-learn's tests use a library.
 COMBINATIONS = {"array_api_strict": [("CPU_DEVICE", "float64"), ("device1", "float32")]}
 CPU = [("cpu", "float64"), ("cpu", "float32")]
 
 
 def add_to_sklearn(library: str) -> None:
-    """Let scikit-learn's tests be parametrized with a library."""
+    """Parametrize scikit-learn's tests with a library."""
     tools = importlib.import_module("sklearn.utils._array_api")
 
     def yield_namespaces(include_numpy_namespaces: bool = True) -> Iterator[str]:
@@ -46,7 +47,7 @@ def add_to_sklearn(library: str) -> None:
 
 
 def add_to_scipy(library: str) -> None:
-    """Let SciPy's fixture `xp` return a library."""
+    """Make SciPy's fixture `xp` return a library."""
     conftest = importlib.import_module("scipy.conftest")
     module = importlib.import_module(library)
     marks = pytest.mark.array_api_backends
@@ -57,7 +58,7 @@ def add_to_scipy(library: str) -> None:
 
 
 def add_to_array_api_extra(library: str) -> None:
-    """Let the fixture `library` of array-api-extra return a library."""
+    """Make the fixture `library` of array-api-extra return a library."""
     backends = importlib.import_module("array_api_extra._lib._backends").Backend
     conftest = importlib.import_module("array_api_extra.tests.main.conftest")
     if library not in [each.value for each in backends]:
@@ -67,12 +68,12 @@ def add_to_array_api_extra(library: str) -> None:
 
 
 def with_parameter(fixture: Any, parameter: Any) -> Any:
-    """Make a fixture that calls the function of another one with one parameter."""
+    """Return a fixture that calls another fixture's function with one parameter."""
     return pytest.fixture(params=[parameter])(fixture._get_wrapped_function())
 
 
 def add_member(enumeration: Any, value: str) -> None:
-    """Add a member to an enumeration that is complete."""
+    """Add a member to an existing enumeration."""
     member = object.__new__(enumeration)
     member._name_, member._value_ = value.upper(), value
     enumeration._member_names_.append(member._name_)
@@ -86,7 +87,7 @@ class Package:
 
     distribution: str
     add: Callable[[str], None]
-    mentions: str  # the text that tells a file with such tests
+    mentions: str  # a pattern that matches the text of files with such tests
     folder: str = "."
     options: tuple[str, ...] = ()
 
@@ -103,13 +104,13 @@ PACKAGES = {
         add_to_array_api_extra,
         r"\bxp\b",
         "tests/main",
-        ("-W", "error::DeprecationWarning"),  # as its configuration has it
+        ("-W", "error::DeprecationWarning"),  # as in its configuration
     ),
 }
 
 
 class Selection:
-    """A plugin of pytest that selects the tests of a library and keeps outcomes."""
+    """A pytest plugin that selects the tests of a library and records outcomes."""
 
     def __init__(self, package: Package, library: str) -> None:
         self.package, self.library = package, library
@@ -127,13 +128,13 @@ class Selection:
         items[:] = [item for item in items if self.uses_library(item)]
 
     def uses_library(self, item: Any) -> bool:
-        """Tell whether a parameter of a test stands for the library."""
+        """Return whether a parameter of a test is the library."""
         callspec = getattr(item, "callspec", None)
         values = callspec.params.values() if callspec else ()
         return self.library in map(name_of, values)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Keep the worst outcome of setup, call and teardown."""
+        """Record the worst outcome of setup, call and teardown."""
         if report.failed:
             self.outcomes[report.nodeid] = "failed"
         elif report.when == "call" or report.skipped:
@@ -143,7 +144,7 @@ class Selection:
 
 
 def name_of(parameter: object) -> str | None:
-    """Return the name of a library: a string, a module or a member of an Enum."""
+    """Return the name of a library given as a string, a module or an Enum member."""
     if isinstance(parameter, ModuleType):
         return parameter.__name__
     value = parameter.value if isinstance(parameter, Enum) else parameter
@@ -151,7 +152,7 @@ def name_of(parameter: object) -> str | None:
 
 
 def test_files(package: str) -> list[str]:
-    """Find the files of a package that have Array API tests."""
+    """Return the paths of a package's files with Array API tests."""
     facts = PACKAGES[package]
     root = Path(str(importlib.import_module(package).__file__)).parent / facts.folder
     return [
@@ -172,7 +173,8 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         description=str(__doc__).partition("\n")[0],
-        epilog="Other arguments go to pytest: -k, -x, --junitxml=FILE, test files.",
+        epilog="Other arguments are passed to pytest: -k, -x, --junitxml=FILE, "
+        "test files.",
     )
     parser.add_argument("package", choices=PACKAGES)
     parser.add_argument("--module", default="mxnp", help="the library to test")

@@ -1,7 +1,8 @@
-"""Run the official Array API conformance suite against mxnp, or another module.
+"""Run the official Array API conformance suite against mxnp or another module.
 
-The suite is data-apis/array-api-tests. It runs from its own checkout, given with
-``--suite`` or cloned at the commit below, with the lists of this folder.
+The suite is data-apis/array-api-tests. It runs from its own checkout: the folder passed
+with ``--suite``, or a clone at the commit below. The expected failures are listed in
+``xfails.txt``.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ PLUGINS = {
 
 
 class UnusableError(Exception):
-    """The suite cannot be run, and why."""
+    """The reason why the suite cannot be run."""
 
 
 def arguments(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Give our options, and those that pytest gets as they are."""
+    """Return the options of this program, and the arguments for pytest."""
     parser = argparse.ArgumentParser(
         description=__doc__.partition("\n")[0],
-        epilog="Other arguments go to pytest: -k, -x, --hypothesis-seed=N, test names.",
+        epilog="Other arguments are passed to pytest: -k, -x, --hypothesis-seed=N, "
+        "test names.",
     )
     parser.add_argument(
         "--suite",
@@ -51,14 +53,16 @@ def arguments(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument(
         "--module",
         default="mxnp",
-        help="what to test; lists of expected failures are used for mxnp only",
+        help="the module to test; expected failures are listed for mxnp only",
     )
-    parser.add_argument("-n", dest="jobs", default="0", help="as in pytest-xdist")
+    parser.add_argument(
+        "-n", dest="jobs", default="0", help="processes, as in pytest-xdist"
+    )
     return parser.parse_known_args(argv)
 
 
 def git(*words: str | Path) -> str:
-    """Run git; give what it prints."""
+    """Run git and return its output."""
     try:
         done = subprocess.run(
             ["git", *words], check=False, capture_output=True, text=True
@@ -71,7 +75,7 @@ def git(*words: str | Path) -> str:
 
 
 def cloned() -> Path:
-    """Give a checkout of the pinned commit, cloned once into the user's cache."""
+    """Return a checkout of the pinned commit, cloned once into the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     suite = cache / "mxnp" / f"array-api-tests-{COMMIT[:12]}"
     if suite.exists():
@@ -86,16 +90,16 @@ def cloned() -> Path:
         except UnusableError as error:
             raise UnusableError(
                 f"cannot clone {URL} at {COMMIT[:12]}: {error}\n"
-                "give a checkout that has its submodule array-api with --suite DIR"
+                "pass --suite DIR with a checkout that has its submodule array-api"
             ) from None
         clone.rename(suite)
     return suite
 
 
 def check(suite: Path) -> None:
-    """Raise unless the folder is a complete checkout and what it needs is installed."""
+    """Raise unless the folder is a complete checkout and its packages are installed."""
     if not (suite / "array_api_tests" / "__init__.py").is_file():
-        raise UnusableError(f"{suite} is no checkout of {URL}")
+        raise UnusableError(f"{suite} is not a checkout of {URL}")
     stubs = suite / "array-api" / "src" / "array_api_stubs"
     if not (stubs / f"_{STANDARD.replace('.', '_')}").is_dir():
         raise UnusableError(
@@ -109,15 +113,15 @@ def check(suite: Path) -> None:
     try:
         commit = git("-C", suite, "rev-parse", "HEAD")
     except UnusableError:
-        commit = "not under git"
+        commit = "not a git checkout"
     if commit != COMMIT:
-        print(f"note: the suite is {commit}; the lists are for {COMMIT}", flush=True)
+        print(f"note: the suite is {commit}; xfails.txt is for {COMMIT}", flush=True)
 
 
 def run(
     suite: Path, options: argparse.Namespace, rest: list[str]
 ) -> tuple[int, Counter]:
-    """Run pytest in the suite's folder; give its status and the counts of outcomes."""
+    """Run pytest in the suite's folder; return its status and counts of outcomes."""
     lists = FOLDER if options.module == "mxnp" else None
     environment = os.environ | {
         "ARRAY_API_TESTS_MODULE": options.module,
@@ -130,7 +134,7 @@ def run(
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-rfEX", "--tb=short"),
             f"--max-examples={options.max_examples}",
-            # The machine's load is not the module's failure.
+            # A busy machine must not make tests fail.
             "--disable-deadline",
             f"--xfails-file={lists / 'xfails.txt' if lists else os.devnull}",
             f"--skips-file={os.devnull}",
@@ -147,7 +151,7 @@ def run(
 
 
 def outcome(case: ET.Element) -> str:
-    """Give what became of a test: the worst, if it also broke in its teardown."""
+    """Return the outcome of a test: the worst one, if its teardown failed too."""
     found = {child.tag: child for child in case}
     if "error" in found or "failure" in found:
         return "failed"
@@ -163,8 +167,8 @@ def main(argv: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if no test failed but those in ``xfails.txt``; 2 if the suite cannot run;
-        else pytest's own status.
+        0 if no test failed except those in ``xfails.txt``; 2 if the suite cannot run;
+        otherwise pytest's status.
     """
     options, rest = arguments(sys.argv[1:] if argv is None else argv)
     try:

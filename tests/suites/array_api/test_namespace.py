@@ -1,4 +1,4 @@
-"""Test the namespace of `x.__array_namespace__()`: results are arrays, never scalars."""
+"""Test the namespace of `x.__array_namespace__()`, whose results are never scalars."""
 
 import copy
 import importlib
@@ -19,7 +19,7 @@ xp = importlib.import_module("mxnp.array_namespace")
 CONSUMERS = ROOT / "array_api_tests" / "consumers.py"
 A = numpy.arange(6.0)
 
-# Expressions that are NumPy scalars where `x` is a plain array.
+# Expressions whose results are NumPy scalars if `x` is a plain array.
 SCALARS = """\
 xp.sum(x)
 xp.mean(x)
@@ -90,7 +90,7 @@ def test_results_of_numpys_functions_are_numpys():
     assert not np.exp(x)._is_standard
 
 
-def test_asarray_gives_a_view():
+def test_asarray_returns_a_view():
     a = np.array(A)
     x = xp.asarray(a)
     assert is_standard(x)
@@ -167,7 +167,7 @@ def test_asarray_refuses_lists_of_objects():
         with pytest.raises(TypeError, match="Unsupported dtype"):
             xp.asarray(given)
     assert xp.asarray(numpy.array(["yes"])).dtype == "U3"
-    assert xp.asarray("yes").dtype == "U3"  # xarray fills strings with one
+    assert xp.asarray("yes").dtype == "U3"  # xarray fills string arrays with a scalar
     assert xp.asarray(b"yes").dtype == "S3"
     assert xp.asarray([1, 2], dtype="float32").dtype == "float32"
     with pytest.raises(TypeError, match="nonsense"):
@@ -215,7 +215,7 @@ def test_one_namespace_for_arrays_items_and_sums():
     assert compat.is_array_api_obj(x[0])
 
 
-# -- The tests of packages: see array_api_tests/README.md --------------------------------
+# -- Tests of packages, see array_api_tests/README.md ------------------------------------
 
 
 def consumer(package, *arguments):
@@ -231,7 +231,7 @@ def consumer(package, *arguments):
 @pytest.mark.slow
 @pytest.mark.skipif(
     any(name.startswith("MXNP_") for name in os.environ),
-    reason="takes long: once is enough",
+    reason="is slow and runs in one lane only",
 )
 @pytest.mark.parametrize(
     ("package", "file", "selection"),
@@ -260,6 +260,6 @@ def test_dtypes_outside_the_standard_behave_as_in_numpy(kind):
     for made in (xp.astype(a, a.dtype), xp.asarray(a), xp.concat([a, a]), xp.flip(a)):
         assert not made._is_standard
         assert type(made[0]) is type(numpy.asarray(made)[0])
-    if kind[0] not in "US":  # which NumPy finds no largest of
+    if kind[0] not in "US":  # NumPy has no maximum of strings.
         assert type(xp.max(a)) is type(numpy.max(numpy.asarray(a)))
     assert [type(x) for x in xp.astype(a, a.dtype)] == [type(x) for x in a]

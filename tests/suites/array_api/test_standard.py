@@ -19,7 +19,7 @@ try:
 except AttributeError:  # NumPy 2.0
     from array_api_compat.numpy import __array_namespace_info__ as INFO  # noqa: N812
 
-# Functions that take more than NumPy's do, and calls that NumPy takes too.
+# Functions that take more arguments than NumPy's, with calls that NumPy accepts, too.
 NUMPY_CALLS = {
     "clip": [
         ([3, 1, 2], 2, 3),
@@ -154,7 +154,7 @@ def test_clip_into_out():
 )
 @pytest.mark.parametrize("axis", [-1, 0, None])
 def test_sort_descending(dtype, axis):
-    # Few values, so that many are equal; long enough for every sorting algorithm.
+    # There are few values, so many are equal, and enough for every sorting algorithm.
     a = numpy.random.default_rng(1).integers(0, 9, (40, 30)).astype(dtype)
     ours = mxnp.asarray(a)
     ascending = numpy.sort(a, axis)
@@ -230,7 +230,7 @@ def test_frequencies_of_a_dtype(name, dtype):
 
 # -- expm1 ----------------------------------------------------------------------------
 
-# The standard's special cases: x, and the value; NAN in the value is "NaN", of any sign.
+# The standard's special cases: x and the value. NaN in a value may have any sign.
 EXPM1 = [
     (complex(0, 0), complex(0, 0)),
     (complex(-0.0, 0), complex(0, 0)),
@@ -318,7 +318,7 @@ def test_namespace_info():
     info, theirs = mxnp.__array_namespace_info__(), INFO()
     assert info.devices() == mxnp.devices()
     assert isinstance(info.devices(), tuple)
-    for other in ([None], (None,)):  # a list until version 2024.12
+    for other in ([None], (None,)):  # The standard had a list until version 2024.12.
         assert info.devices() + other == type(other)(mxnp.devices()) + other
     assert info.default_device() in info.devices()
     assert info.capabilities() == theirs.capabilities()

@@ -24,7 +24,7 @@ def run(*arguments):
 @pytest.mark.skipif(
     not SUITE, reason="MXNP_ARRAY_API_SUITE does not name a checkout of the suite"
 )
-def test_no_test_fails_but_those_expected_to():
+def test_only_expected_failures_occur():
     done = run("--suite", SUITE, "--max-examples", "5", "--hypothesis-seed=0")
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.search(r"mxnp: (\d+) of (\d+) passed, 0 failed", done.stdout)
@@ -32,7 +32,7 @@ def test_no_test_fails_but_those_expected_to():
     assert int(counts[1]) > 1350
 
 
-def test_every_line_of_the_list_has_its_reason():
+def test_expected_failures_have_reasons():
     above = ""
     names = []
     for line in (FOLDER / "xfails.txt").read_text().splitlines():
@@ -45,13 +45,13 @@ def test_every_line_of_the_list_has_its_reason():
     assert len(names) == len(set(names))
 
 
-def test_no_suite(tmp_path):
+def test_folder_without_a_suite_is_an_error(tmp_path):
     done = run("--suite", str(tmp_path))
     assert done.returncode == 2
-    assert f"{tmp_path} is no checkout of" in done.stderr
+    assert f"{tmp_path} is not a checkout of" in done.stderr
 
 
-def test_suite_without_its_submodule(tmp_path):
+def test_suite_without_its_submodule_is_an_error(tmp_path):
     (tmp_path / "array_api_tests").mkdir()
     (tmp_path / "array_api_tests" / "__init__.py").touch()
     done = run("--suite", str(tmp_path))
@@ -59,8 +59,8 @@ def test_suite_without_its_submodule(tmp_path):
     assert "submodule update --init" in done.stderr
 
 
-def test_suite_that_cannot_be_cloned(tmp_path, monkeypatch):
-    # A git that has no network.
+def test_failed_clone_is_an_error(tmp_path, monkeypatch):
+    # This git behaves as without a network.
     git = tmp_path / "git"
     git.write_text("#!/bin/sh\necho 'fatal: unable to access' >&2\nexit 128\n")
     git.chmod(0o755)
