@@ -1,9 +1,9 @@
 """
-Check what an sdist and a wheel hold, and print their version.
+Check the contents of an sdist and a wheel, and print their version.
 
-``contents.py SDIST WHEEL``. An sdist holds what git knows of, and its metadata. A wheel
-holds the sdist's ``mxnp`` and ``metal``, the compiled modules and its metadata: no
-sources in C, no tests.
+Usage: ``contents.py SDIST WHEEL``. An sdist contains the files that git tracks and its
+metadata. A wheel contains the folders ``mxnp`` and ``metal`` of the sdist, the compiled
+modules and its metadata, but neither C sources nor tests.
 """
 
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# Named, as what is missing in git would be missing everywhere.
+# These names are explicit, because a file that git lacks would be missing everywhere.
 OF_SDIST = {"LICENSE", "README.md", "meson.build", "csrc/mxnp.h", "tests/conftest.py"}
 OF_WHEEL = {"mxnp/__init__.pyi", "mxnp/metal/scalar.metal", "mxnp/py.typed"}
 COMPILED = {f"mxnp/{name}.abi3.so" for name in ("_bridge", "_core", "_import")}
@@ -23,7 +23,7 @@ METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE
 
 
 def version_of_build() -> str:
-    """Return the version of meson.build, from which all others are."""
+    """Return the version in meson.build, from which all others are derived."""
     text = (ROOT / "meson.build").read_text()
     found = re.search(r"version: '([^']+)'", text)
     assert found
@@ -31,14 +31,14 @@ def version_of_build() -> str:
 
 
 def known_to_git() -> set[str]:
-    """Return the files of the last commit, which is what an sdist is made of."""
+    """Return the files of the last commit, from which an sdist is made."""
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return set(listed.stdout.decode().rstrip("\0").split("\0"))
 
 
 def read_sdist(path: Path) -> tuple[set[str], str]:
-    """Return an sdist's files, without its folder, and its metadata."""
+    """Return an sdist's files relative to its top folder, and its metadata."""
     with tarfile.open(path) as archive:
         members = [member for member in archive if not member.isdir()]
         top = members[0].name.partition("/")[0]
@@ -50,7 +50,7 @@ def read_sdist(path: Path) -> tuple[set[str], str]:
 
 
 def read_wheel(path: Path) -> tuple[set[str], str]:
-    """Return the files of a wheel, with a short metadata folder, and its metadata."""
+    """Return a wheel's files, its metadata folder named ``info``, and its metadata."""
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         (metadata,) = [name for name in names if name.endswith(".dist-info/METADATA")]
@@ -61,13 +61,13 @@ def read_wheel(path: Path) -> tuple[set[str], str]:
 
 
 def differences(name: str, found: set[str], expected: set[str]) -> list[str]:
-    """Say what is there and should not be, and what is not."""
+    """Return descriptions of the unwanted and the missing files."""
     unwanted = [f"{name}: unwanted: {file}" for file in sorted(found - expected)]
     return unwanted + [f"{name}: missing: {file}" for file in sorted(expected - found)]
 
 
 def find_faults(sdist: Path, wheel: Path) -> list[str]:
-    """Say what is wrong."""
+    """Return descriptions of all errors in the contents and the metadata."""
     source, about_source = read_sdist(sdist)
     installed, about_wheel = read_wheel(wheel)
     of_package = {file for file in source if file.startswith("mxnp/")}
@@ -79,7 +79,7 @@ def find_faults(sdist: Path, wheel: Path) -> list[str]:
     line = f"Version: {version_of_build()}"
     for path, about in ((sdist, about_source), (wheel, about_wheel)):
         if line not in about.splitlines():
-            faults.append(f"{path.name}: its metadata has not {line!r}")
+            faults.append(f"{path.name}: its metadata lacks {line!r}")
     return faults
 
 

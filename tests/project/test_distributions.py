@@ -76,5 +76,5 @@ def test_unwanted_files_are_reported(find_faults):
 
 
 def test_wrong_versions_are_reported(find_faults, contents):
-    line = f"its metadata has not 'Version: {contents.version_of_build()}'"
+    line = f"its metadata lacks 'Version: {contents.version_of_build()}'"
     assert find_faults(about="Version: 99\n") == [f"s.tar.gz: {line}", f"w.whl: {line}"]
