@@ -1,8 +1,8 @@
 """Test the array object: memory, views, attributes, methods, printing and protocols.
 
-Each test is a body over `xp` that is run on numpy and on mxnp; what it returns is
-compared to the last bit (see conftest.py).  Bodies are run over every dtype and every
-layout, unless they are about one of them.
+Each test is a body over `xp` that runs on numpy and on mxnp. The values that it returns
+are compared to the last bit (see conftest.py). Bodies run over every dtype and every
+layout, unless they test a particular one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from support.lanes import ON_GPU
 
 import mxnp
 
-# What is warned of is compared in tests/array/test_errors.py.
+# Warnings are compared in tests/array/test_errors.py.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 Library = types.ModuleType
@@ -45,21 +45,21 @@ DATES = ["M8[D]", "m8[s]"]
 STRINGS = ["S3", "U3"]
 STRUCTURED = [("x", "i4"), ("y", "f8", (2,))]
 DTYPES: list[Any] = ["?", *NUMBERS, *SWAPPED, *DATES, *STRINGS, "T", STRUCTURED, "O"]
-PADDED = ["g", "G"]  # some bytes of these are never written
+PADDED = ["g", "G"]  # padding bytes have undefined values
 NAMES = {str(STRUCTURED): "structured", "T": "StringDType", "O": "object"}
 
 
 def named(dtype: Any) -> str:
-    """Return a name for a dtype in the id of a test."""
+    """Return the name of a dtype for the id of a test."""
     return NAMES.get(str(dtype), str(dtype))
 
 
 def make(xp: Library, dtype: Any = "f8", shape: Any = (3, 4)) -> Any:
-    """Make an array of a dtype, in C order, with values that differ."""
+    """Return an array of a dtype, in C order, with distinct values."""
     return xp.array(values(numpy.dtype(dtype), shape))
 
 
-@functools.cache  # so that both libraries get the same bytes, used or not
+@functools.cache  # both libraries get the same bytes, padding included
 def values(dtype: numpy.dtype[Any], shape: Any) -> numpy.ndarray:
     """Return the values of `make`."""
     numbers = numpy.arange(int(numpy.prod(shape))).reshape(shape) % 7
@@ -90,7 +90,7 @@ LAYOUTS: dict[str, Callable[[Library, Any], Any]] = {
 
 
 def frozen(array: Any) -> Any:
-    """Make an array read-only."""
+    """Return the array after making it read-only."""
     array.flags.writeable = False
     return array
 
@@ -111,13 +111,13 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=list(LAYO
 
 
 def skip_with_numpy_2_0() -> None:
-    """Skip what kills NumPy 2.0 itself."""
+    """Skip a test that crashes NumPy 2.0."""
     if numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
         pytest.skip("NumPy 2.0 dies of it")
 
 
 def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return what an action returns, or the class and text of what it raises."""
+    """Return the result of an action, or the class and text of its exception."""
     try:
         return action(*args, **kwargs)
     except Exception as error:
@@ -125,7 +125,7 @@ def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def each(source: str) -> Any:
-    """Parametrise a test over expressions, one in a line, of names that NumPy has."""
+    """Parametrise a test over expressions, one per line, whose names NumPy has."""
     lines = [line.strip() for line in source.strip().splitlines()]
     return pytest.mark.parametrize(
         "expression",
@@ -138,7 +138,9 @@ def each(source: str) -> Any:
 
 
 def is_known(name: str) -> bool:
-    """Return whether this NumPy has a name such as ``np.strings.partition``, and keeps it."""
+    """Return whether this NumPy has a name such as ``np.strings.partition`` without a
+    deprecation warning.
+    """
     try:
         operator.attrgetter(name.removeprefix("np."))(numpy)
     except (AttributeError, DeprecationWarning):
@@ -218,7 +220,7 @@ DTYPES_OF_VIEWS = ["f8", "D", "u1", "M8[D]", "S3", "O", STRUCTURED]
 @each(VIEWS)
 @pytest.mark.parametrize("dtype", DTYPES_OF_VIEWS, ids=named)
 def test_views_share_memory(xp: Library, dtype: Any, expression: str) -> Any:
-    """Writing through the view shows in the array exactly where NumPy shows it."""
+    """Check that views see each other's writes exactly as in NumPy."""
     a = make(xp, dtype)
     names = {"np": xp, "a": a, "memoryview": memoryview, "copy": copy}
     view = outcome(eval, expression, names)
@@ -379,7 +381,7 @@ def test_operators(xp: Library, dtype: Any, name: str) -> Any:
     a, b = make(xp, dtype), make(xp, dtype)[::-1]
     scalar = make(xp, dtype, (3,))[2]
     if dtype == STRUCTURED:
-        scalar = a[0]  # NumPy's records compare, for themselves, as NumPy's arrays
+        scalar = a[0]  # NumPy compares records by its own arrays
     return [
         outcome(operate, left, right)
         for left, right in [(a, b), (a, a.T), (a, 2), (2, a), (a, 1.5), (a, scalar),
@@ -643,9 +645,8 @@ def test_ctypes(xp: Library) -> Any:
 
 
 def test_members_are_numpys() -> None:
-    """Whatever a NumPy array has, ours has, and nothing besides but `_` names and `at`."""
+    """Check that ndarray has NumPy's members, besides `_` names and `at`."""
     ours, numpys = set(dir(mxnp.ndarray)), set(dir(numpy.ndarray))
-    # Python's own, which a class has when it is made in Python.
     assert numpys - ours == set()
     assert {name for name in ours - numpys if not name.startswith("_")} == {"at"}
 
@@ -748,7 +749,7 @@ def test_methods(xp: Library, dtype: str, expression: str) -> Any:
         skip_with_numpy_2_0()
     arrays = make(xp, dtype), make(xp, dtype)[::-1, ::-1]
     results = [outcome(eval, expression, {"a": a, "np": xp}) for a in arrays]
-    if "__array__()" in expression:  # always NumPy's own
+    if "__array__()" in expression:  # always a numpy.ndarray
         assert all(type(result) is numpy.ndarray for result in results)
         return [result.tolist() for result in results]
     return results
@@ -848,8 +849,8 @@ def test_view_as_another_dtype(xp: Library, layout: Any, dtype: str) -> Any:
 @every_layout
 def test_bytes_and_lists(xp: Library, dtype: Any, layout: Any) -> Any:
     a = layout(xp, dtype)
-    whole = dtype not in ("O", "T", *PADDED)  # bytes of pointers, or by chance
-    # A record's subarrays are NumPy's own, in a list as in the record.
+    whole = dtype not in ("O", "T", *PADDED)  # other bytes are pointers, or undefined
+    # A subarray in a record is a numpy.ndarray, and so it is in a list.
     objects = [a.tolist, a.item, lambda: a.item(0)] if dtype != STRUCTURED else []
     return [
         [outcome(get) for get in objects],
@@ -993,7 +994,7 @@ def test_containment(xp: Library, dtype: Any) -> Any:
 def test_pattern_matching(xp: Library, layout: Any) -> Any:
     def matched(a: Any) -> Any:
         match a:
-            case [first, *_]:  # from NumPy 2.5 on; it asks for the length of any array
+            case [first, *_]:  # from NumPy 2.5 on, NumPy calls len() here
                 return ("sequence", first)
             case xp.ndarray(ndim=0):
                 return ("scalar", a)
@@ -1423,7 +1424,7 @@ math.sqrt(np.array(4.0)), math.floor(a[0, 1])
 
 @each(RESULTS)
 def test_results(xp: Library, expression: str) -> Any:
-    """Scalars are NumPy's, arrays are mxnp's, also in whatever holds them."""
+    """Check that scalars are NumPy's and arrays are mxnp's, also inside containers."""
     import math
     import statistics
 
@@ -1435,7 +1436,7 @@ def test_results(xp: Library, expression: str) -> Any:
     return eval(expression, names)
 
 
-# What NumPy's own classes give: these are the very same classes in both libraries.
+# Results of classes that are the same objects in both libraries.
 OF_OWN_CLASSES = """
 np.poly1d([1, 2, 3]).coeffs
 np.polynomial.Polynomial([1, 2, 3])(a)
@@ -1458,7 +1459,7 @@ np.nditer(a).itviews[0]
 
 @each(OF_OWN_CLASSES)
 def test_results_of_numpys_own_classes(expression: str) -> None:
-    """They are NumPy's arrays, which mxnp takes for its own."""
+    """Check that results of NumPy's classes are mxnp arrays with equal values."""
     found = []
     for xp in (numpy, mxnp):
         names = {"np": xp, "a": make(xp), "m": xp.eye(3)}

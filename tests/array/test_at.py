@@ -46,7 +46,7 @@ def test_each_binary_ufunc(name: str, dtype: str) -> None:
 
 
 def type_error(call: Any, *args: Any) -> str:
-    """Return the text of the TypeError that a call raises, or nothing."""
+    """Return the text of the TypeError that a call raises, or an empty string."""
     try:
         call(*args)
     except TypeError as error:
@@ -114,12 +114,12 @@ def test_apply() -> None:
 
 # -- Modes -----------------------------------------------------------------------------
 
-# For an array of 3 x 4: a key, and where each of its indices goes by mode.
+# The indices of a key for an array of 3 x 4. Some are out of bounds.
 OUT = numpy.array([-5, -4, -1, 0, 3, 4, 9])
 
 
 def index(mode: str | None, n: int) -> numpy.ndarray[Any, Any]:
-    """Give OUT within n places, and -1 for what is left out."""
+    """Return OUT as indices into an axis of length n, with -1 for dropped ones."""
     i = numpy.where(OUT < 0, OUT + n, OUT)
     if mode == "clip":
         return i.clip(0, n - 1)
@@ -205,11 +205,11 @@ def test_keywords_of_jax() -> None:
     assert a.at[1].get(**words) == 1
 
 
-# -- As others document it -------------------------------------------------------------
+# -- Examples from other libraries -----------------------------------------------------
 
 
 def test_mlx_style() -> None:
-    """MLX: ``x[idx] += y`` counts an index once, ``x.at[idx].add(y)`` each time."""
+    """MLX: ``x[idx] += y`` updates an element once, ``x.at[idx].add(y)`` every time."""
     a = np.array([0, 0])
     idx = np.array([0, 1, 0, 1])
     b = np.array([0, 0])
@@ -224,7 +224,7 @@ def test_mlx_style() -> None:
 
 
 def test_jax_style() -> None:
-    """JAX: updates of one element, of rows, with a mode, and an array that stays as it was."""
+    """JAX: updates of elements and rows, with modes, that leave the array unchanged."""
     x = np.arange(5.0)
     same(x.at[2].add(10), numpy.array([0.0, 1, 12, 3, 4]))
     same(x.at[20].add(10, mode="clip"), numpy.array([0.0, 1, 2, 3, 14]))

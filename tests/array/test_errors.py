@@ -1,8 +1,8 @@
-"""Compare every error and warning of programs with NumPy's: class, text, notes and line.
+"""Compare errors and warnings of programs with NumPy's: class, text, notes and line.
 
-Each line of the two tables is a program. It is run on numpy and on mxnp, and must
-raise, or warn, in both; what comes out is compared. A second line, which would read
-every array of the first, makes sure that nothing is reported later than at the call.
+Each line of the two tables is a program. It runs on numpy and on mxnp, must raise or
+warn in both, and the results are compared. A second line flushes the queue, so that an
+error or a warning that comes after the call is noticed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 
 import mxnp
 
-# What the programs find in their namespace.
+# The namespace of the programs.
 GIVEN = """
 import copy, ctypes, datetime, io, operator, pickle
 a = np.arange(6.0).reshape(2, 3)
@@ -1839,7 +1839,7 @@ np.fromfunction(lambda p: warns(p), (2,))
 np.apply_along_axis(warns, 0, a)
 """
 
-# Rows where mxnp says something else, and why.
+# Rows for which mxnp's error or warning differs, with the reason.
 OF_NUMPYS_CLASS = (
     "the class is NumPy's own, and an mxnp array is no numpy.ndarray to it"
 )
@@ -1866,7 +1866,7 @@ if "metal" in mxnp.devices():
 
 
 class Raises:
-    """Raises its own error wherever NumPy asks it for an array."""
+    """An object that raises an error of its own when NumPy asks it for an array."""
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("no array here")
@@ -1875,7 +1875,7 @@ class Raises:
 
 
 class Declines:
-    """Takes no part in NumPy's operations."""
+    """An object that declines NumPy's operations."""
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
@@ -1887,14 +1887,14 @@ class Declines:
 
 
 class OldArray:
-    """Has an ``__array__`` from before NumPy 2."""
+    """An object whose ``__array__`` has the signature from before NumPy 2."""
 
     def __array__(self, dtype: Any = None) -> numpy.ndarray:
         return numpy.arange(3.0)
 
 
 class Wraps:
-    """Has an ``__array_wrap__`` from before NumPy 2."""
+    """An object whose ``__array_wrap__`` has the signature from before NumPy 2."""
 
     __array_priority__ = 1000
 
@@ -1906,7 +1906,7 @@ class Wraps:
 
 
 class Warns:
-    """Warns in the name of its caller."""
+    """An object that warns at the line of its caller."""
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> numpy.ndarray:
         warnings.warn("from the object", UserWarning, stacklevel=2)
@@ -1947,7 +1947,7 @@ def rows(table: str) -> list[Any]:
 
 
 class Outcome(NamedTuple):
-    """What a program gave: its errors, innermost cause last, and its warnings."""
+    """The result of a program: its errors, innermost cause last, and its warnings."""
 
     errors: list[tuple[type, str, tuple[str, ...]]]
     line: int | None
@@ -1993,7 +1993,7 @@ def run(library: types.ModuleType, row: str) -> Outcome:
     )
 
 
-# The tables are written for this NumPy: others may raise or warn of less.
+# The tables are written for this NumPy. Others may raise or warn in fewer rows.
 OF_THE_TABLES = numpy.__version__.startswith("2.4.")
 
 

@@ -1,4 +1,4 @@
-"""Test that mxnp has every public name of NumPy; differences are listed with reasons."""
+"""Test that mxnp has every public name of NumPy; tables list the differences."""
 
 import importlib
 import inspect
@@ -10,7 +10,7 @@ import pytest
 
 import mxnp
 
-# Classes of NumPy that are mxnp's own here, with the reason.
+# Classes that mxnp replaces, with the reason.
 DIFFERENT = {
     numpy.ndarray: "the array class",
     numpy.ufunc: "the class of the ufuncs",
@@ -29,8 +29,8 @@ DIFFERENT = {
     numpy.random.Philox: "takes mxnp arrays",
     numpy.random.SFC64: "takes mxnp arrays",
 }
-INDEXING = {"CClass", "RClass", "MGridClass", "OGridClass"}  # see test_array
-# Signatures that read differently, with the reason.
+INDEXING = {"CClass", "RClass", "MGridClass", "OGridClass"}  # see test_array.py
+# Signatures that differ, with the reason.
 SIGNATURES = {
     "default_rng": "NumPy's is compiled; the parameters are the same",
     "clip": "takes the standard's names too: see test_standard",
@@ -41,12 +41,12 @@ SIGNATURES = {
 }
 
 
-# Names that NumPy is about to drop are there too, and warn as NumPy's do.
+# Names that NumPy deprecates exist too, and warn as NumPy's do.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def modules():
-    """Names of NumPy's public modules that can be imported."""
+    """Return the names of NumPy's public modules that can be imported."""
     names = ["numpy"]
     for info in pkgutil.walk_packages(numpy.__path__, "numpy.", onerror=lambda _: None):
         parts = info.name.split(".")
@@ -109,7 +109,7 @@ def test_signatures(name):
         assert parameters == [(p.name, p.kind) for p in got.parameters.values()], each
 
 
-# Attributes of numpy.ndarray that ndarray has not, and the reverse, with the reason.
+# Attributes that only one of numpy.ndarray and mxnp.ndarray has, with the reason.
 ATTRIBUTES = {
     "_np_array": "the NumPy array inside",
     "_buffer": "the memory under it",
@@ -144,7 +144,7 @@ def test_array_methods_keep_their_signatures():
 
 
 def test_ufunc_attributes():
-    each_for_itself = {"__name__"}  # Python allows no property of that name
+    each_for_itself = {"__name__"}  # Python does not allow a property of that name
     assert set(dir(numpy.ufunc)) - set(dir(mxnp.ufunc)) == each_for_itself
     for name in dir(numpy.add):
         assert hasattr(mxnp.add, name), name

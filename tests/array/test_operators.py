@@ -1,4 +1,4 @@
-"""Test operators of mxnp arrays with objects of packages and of the program."""
+"""Test operators of mxnp arrays with objects of other packages and of the program."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_unequal_where_only_equal_is_defined(package, a):
 
 
 def test_arrays_kept_by_a_package_share_memory(package, a):
-    """It sees what is written later, and what it writes is seen."""
+    """Check that both sides see each other's writes."""
     kept = []
     a + package.Other(kept.append)
     a += 1
@@ -196,7 +196,7 @@ def test_classes_of_the_program_get_the_mxnp_array(package, a):
 
 
 def test_a_package_that_takes_numpys_arrays_alone(package, a):
-    """As astropy: its `__array_ufunc__` is asked with the mxnp array, and refuses."""
+    """As in astropy, `__array_ufunc__` is called with the mxnp array and refuses it."""
     assert package.Picky() * a is numpy.ndarray
     assert package.Picky() + a[:3] is numpy.ndarray
 

@@ -1,4 +1,4 @@
-"""Test that NumPy reads pickles of mxnp arrays, and that mxnp reads them as its own."""
+"""Test that pickles of mxnp arrays load as NumPy's without mxnp, and as mxnp's with it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def facts(a):
 
 
 def read_by_numpy(data, what="facts(a)"):
-    """Return what a process without mxnp says about the array of a pickle."""
+    """Return facts about a pickled array from a process that does not import mxnp."""
     code = f"""
         import pickle, sys
         import numpy
@@ -69,7 +69,7 @@ def read_by_numpy(data, what="facts(a)"):
 
 
 def names(data):
-    """Return the modules that a pickle names, up to protocol 3."""
+    """Return the modules that a pickle of protocol 3 or lower names."""
     found = (
         argument
         for code, argument, _ in pickletools.genops(data)

@@ -1,4 +1,4 @@
-"""Small arrays: random operations, keys and assignments agree with NumPy to the bit."""
+"""Compare random operations, keys and assignments of small arrays with NumPy."""
 
 import operator
 import os
@@ -108,7 +108,7 @@ def compare(function, ours, numpys, where):
 
 
 def copies(rng, *arguments):
-    """Return two lists of arguments with memory of their own and the same layout."""
+    """Return two lists of copies of the arguments, with the same layout."""
     lists = []
     for wrap in (numpy.asarray, mxnp.asarray):
         state = rng.getstate()
@@ -176,7 +176,7 @@ def test_inplace_operators_agree(seed):
         where = f"{seed}: {function.__name__}{numpys}"
         compare(function, ours, numpys, where)
         if function is not operator.ipow or target.dtype.kind not in "biu":
-            # NumPy leaves anything behind where it refuses a negative exponent.
+            # NumPy leaves undefined values when it refuses a negative exponent.
             assert_same(ours[0], numpys[0], where)
 
 
