@@ -645,7 +645,7 @@ def test_ctypes(xp: Library) -> Any:
 
 
 def test_members_are_numpys() -> None:
-    """Check that ndarray has NumPy's members, besides `_` names and `at`."""
+    """Check that ndarray has NumPy's members, and otherwise only `_` names and `at`."""
     ours, numpys = set(dir(mxnp.ndarray)), set(dir(numpy.ndarray))
     assert numpys - ours == set()
     assert {name for name in ours - numpys if not name.startswith("_")} == {"at"}

@@ -1,4 +1,4 @@
-"""Test that mxnp has every public name of NumPy; tables list the differences."""
+"""Test that mxnp has NumPy's public names; tables list the differences."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""Test that pickles of mxnp arrays load as NumPy's without mxnp, and as mxnp's with it."""
+"""Test that pickles of mxnp arrays load with mxnp, and without it as NumPy arrays."""
 
 from __future__ import annotations
 

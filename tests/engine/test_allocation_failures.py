@@ -1,4 +1,4 @@
-"""Refuse each memory request of a program in turn: MemoryError is raised, and nothing else is lost."""
+"""Refuse each memory request of a program: it raises MemoryError and loses nothing."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SHAPE = (200, 200)
 ALWAYS = 1 << 40
 REPEATS = 4
 
-# NumPy's words for an array, the core's for what else it keeps.
-WORDS = re.compile(
+# NumPy's message for an array, and the core's messages for its own memory.
+MESSAGES = re.compile(
     r"Unable to allocate \S+ \S+ for an array with shape|Unable to allocate \d+ bytes"
     r"|unable to (begin|compile|count|hold|keep|look|plan|record|reduce|search) |"
     r"Metal takes no buffer|$"
@@ -34,7 +34,7 @@ WORDS = re.compile(
 
 
 def numbers(xp: Any, dtype: str = "float32") -> Any:
-    """Numbers whose sums and products are exact, whatever their order."""
+    """Return numbers whose sums and products are exact, whatever their order."""
     return xp.asarray((numpy.arange(SIZE) * 7 % 23).reshape(SHAPE).astype(dtype))
 
 
@@ -44,7 +44,7 @@ def indices(xp: Any) -> Any:
 
 @dataclass(frozen=True)
 class Program:
-    """Makes operands, then computes with them: what it returns is compared."""
+    """Two functions: `make` returns operands, and `run` computes a result with them."""
 
     name: str
     run: Callable[..., Any]
@@ -65,7 +65,7 @@ def mixed(xp: Any) -> tuple[Any, ...]:
 
 
 def in_place(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """A program that changes its first operand, which is its result."""
+    """Return a program that changes and returns its first operand."""
 
     def run(xp: Any, x: Any, *others: Any) -> Any:
         operation(xp, x, *others)
@@ -86,7 +86,7 @@ def profiled(xp: Any, x: Any, y: Any) -> Any:
 
 
 def threaded(xp: Any, x: Any, y: Any) -> Any:
-    """Two threads record while a third computes; the first error is this program's."""
+    """Compute in two threads, and raise the first error of either."""
     results: list[Any] = [None, None]
     errors: list[BaseException] = []
 
@@ -107,7 +107,7 @@ def threaded(xp: Any, x: Any, y: Any) -> Any:
 
 
 def use_threads(xp: Any, x: Any, y: Any) -> Any:
-    """With threads of the core that are still to be started, as in a new process."""
+    """Compute while the workers of the pool have not started, as in a new process."""
     if xp is numpy:
         return xp.sqrt(x * x) + y
     before = mxnp.set_num_threads(3)
@@ -207,10 +207,10 @@ def at_add(x: Any, i: Any) -> Any:
 @pytest.fixture(autouse=True)
 def everything_is_recorded() -> Iterator[None]:
     before = _bridge.set_threshold(min(_bridge.get_threshold(), 1000))
-    limit = mxnp.set_memory_limit(0)  # so that each block is asked of the system
+    limit = mxnp.set_memory_limit(0)  # every block is requested from the system
     mxnp.synchronize()
     gc.collect()
-    gc.freeze()  # so that to collect takes no time
+    gc.freeze()  # later collections are fast
     yield
     gc.unfreeze()
     core.refuse_memory(0, 0)
@@ -219,7 +219,7 @@ def everything_is_recorded() -> Iterator[None]:
 
 
 def read(result: Any) -> Any:
-    """Wait for a result; give it as NumPy's arrays."""
+    """Wait for a result and return it as NumPy arrays."""
     if isinstance(result, list | tuple):
         return [read(item) for item in result]
     return numpy.array(result) if isinstance(result, mxnp.ndarray) else result
@@ -236,7 +236,7 @@ def assert_equal(ours: Any, numpys: Any) -> None:
 
 
 class Expected:
-    """What NumPy gives: the result, the operands before and after."""
+    """NumPy's result, and the operands before and after."""
 
     def __init__(self, program: Program) -> None:
         operands = program.make(numpy)
@@ -245,7 +245,7 @@ class Expected:
         self.after = operands
 
     def check_operands(self, operands: Any) -> None:
-        """Each is as it was, or as it should become; nothing in between."""
+        """Check that each operand is either unchanged or complete."""
         for operand, before, after in zip(
             operands, self.before, self.after, strict=True
         ):
@@ -255,26 +255,26 @@ class Expected:
 
 
 def fail_at(program: Program, expected: Expected, n: int, count: int) -> int:
-    """Run it with requests refused from the n-th on; give how many were."""
+    """Run a program with requests refused from the n-th on; return their number."""
     operands = program.make(mxnp)
     mxnp.synchronize()
     holders = [sys.getrefcount(operand) for operand in operands]
-    result, words = None, None
+    result, message = None, None
     core.refuse_memory(n, count)
     try:
         result = read(program.run(mxnp, *operands))
     except MemoryError as error:
-        words = str(error)
+        message = str(error)
     finally:
         refused = core.refuse_memory(0, 0)
-    if words is None:
+    if message is None:
         assert_equal(result, expected.result)
     else:
         assert refused > 0
-        assert WORDS.match(words), words
+        assert MESSAGES.match(message), message
     result = None
     gc.collect()
-    mxnp.synchronize()  # what was recorded is tried again
+    mxnp.synchronize()  # runs the queue again
     expected.check_operands(operands)
     assert [sys.getrefcount(operand) for operand in operands] == holders
     return refused
@@ -291,9 +291,9 @@ class HeapInfo(ctypes.Structure):
 
 def heap_size() -> int:
     """
-    Bytes that malloc has given out; 0 where the C library does not tell.
+    Return the bytes in use by malloc, or 0 if the C library does not report them.
 
-    The Metal emulator keeps what is dead for a while, so what lives is counted there.
+    The Metal emulator defers releases, so its live objects are counted instead.
     """
     if ON_GPU and HOST:
         return 64 * HOST.live_objects
@@ -307,7 +307,10 @@ def heap_size() -> int:
 
 
 def growth(program: Program, expected: Expected, n: int) -> int:
-    """Bytes that failures leave behind: a leak does each time, what Python keeps once."""
+    """Return the bytes that repeated failures leave behind.
+
+    A leak grows with each failure, whereas Python's caches grow once.
+    """
     before = heap_size()
     for _ in range(REPEATS):
         fail_at(program, expected, n, ALWAYS)
@@ -345,7 +348,7 @@ def test_a_request_is_refused(program: Program, count: int) -> None:
 @pytest.mark.sampled(23)
 @pytest.mark.parametrize(
     "program",
-    # The stacks of threads come and go.
+    # Stacks of threads make the size of the heap vary.
     [program for program in PROGRAMS if program.run is not threaded],
     ids=lambda program: program.name,
 )
@@ -366,7 +369,7 @@ def test_memory_error_has_numpys_message() -> None:
     with pytest.raises(MemoryError) as refusal:
         float(y[0, 0])
     assert core.refuse_memory(0, 0) > 0
-    words = "Unable to allocate 2.29 MiB for an array with shape (300, 1000)"
-    assert str(refusal.value) == f"{words} and data type float64"
+    message = "Unable to allocate 2.29 MiB for an array with shape (300, 1000)"
+    assert str(refusal.value) == f"{message} and data type float64"
     assert refusal.type is numpy._core._exceptions._ArrayMemoryError
     assert float(y[0, 0]) == 4

@@ -1,4 +1,4 @@
-"""Compare bfloat16 on the processor with ml_dtypes: results and warnings, to the last bit."""
+"""Compare bfloat16 on the processor with ml_dtypes: values and warnings."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ml_dtypes = pytest.importorskip("ml_dtypes")
 bfloat16 = ml_dtypes.bfloat16
 
 DTYPES = [row.name for row in core.dtypes()]
-EVERY = numpy.arange(2**16, dtype="u2").view(bfloat16)  # number that there is
+EVERY = numpy.arange(2**16, dtype="u2").view(bfloat16)  # all numbers of the dtype
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, 3.0, 257.0, 1e-40, -1e-40, 3.3e38, -3.3e38]
 SPECIAL += [numpy.inf, -numpy.inf, numpy.nan, -numpy.nan]
 
 
 @pytest.fixture(autouse=True)
 def recorded() -> Any:
-    """Record everything, for the processor."""
+    """Record every operation, for the processor."""
     before = _bridge.set_threshold(0)
     with mxnp.device("cpu"):
         yield
@@ -36,7 +36,7 @@ def recorded() -> Any:
 
 
 def outcome(body: Callable[[Any], Any], xp: Any) -> Any:
-    """Return what a body gives or raises with one library, and its warnings."""
+    """Return a body's result or exception, its warnings, and whether it recorded."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -61,7 +61,7 @@ def plain(x: Any) -> Any:
 
 
 def agree(body: Callable[[Any], Any]) -> bool:
-    """Assert that mxnp does what NumPy does; tell whether it was recorded."""
+    """Assert that mxnp agrees with NumPy; return whether the operation was recorded."""
     theirs, their_warnings, _ = outcome(body, numpy)
     ours, our_warnings, is_pending = outcome(body, mxnp)
     assert ours == theirs
@@ -70,7 +70,7 @@ def agree(body: Callable[[Any], Any]) -> bool:
 
 
 def numbers(n: int = 3000, seed: int = 0) -> numpy.ndarray:
-    """Give numbers of all sizes, and each pair of those that are special."""
+    """Return numbers of all magnitudes, and each pair of special numbers."""
     rng = numpy.random.default_rng(seed)
     found = (rng.normal(size=n) * 10.0 ** rng.integers(-6, 6, n)).astype(bfloat16)
     pairs = numpy.array(SPECIAL, bfloat16)
@@ -81,7 +81,7 @@ def numbers(n: int = 3000, seed: int = 0) -> numpy.ndarray:
 
 
 def others(dtype: str, n: int = 3003) -> numpy.ndarray:
-    """Give numbers of another dtype, its limits among them."""
+    """Return numbers of another dtype, including its limits."""
     rng = numpy.random.default_rng(7)
     kind = numpy.dtype(dtype).kind
     if dtype == "bfloat16":
@@ -114,7 +114,7 @@ def test_ml_dtypes_is_not_imported() -> None:
 
 
 def test_dtype_is_recognized_when_it_is_met() -> None:
-    # Arrays of other registered dtypes come first, and are not taken for it.
+    # Arrays of other registered dtypes come first and must not be mistaken for bfloat16.
     program = """
 import mxnp, numpy
 x = mxnp.array(numpy.ones(50_000, "f4"))
@@ -165,7 +165,7 @@ def test_rounding_is_to_even() -> None:
 
 # -- Ufuncs ------------------------------------------------------------------------------
 
-WITHOUT_LOOP = {  # of integers alone
+WITHOUT_LOOP = {  # these take integers only
     *(
         "bitwise_and",
         "bitwise_or",
@@ -306,7 +306,7 @@ def test_conditions() -> None:
 
 
 def test_conditions_of_comparisons_are_numpys() -> None:
-    """Until NumPy 2.5 NaN was one, in an array of its own and in a chain."""
+    """Before NumPy 2.5, comparing NaN raised a condition, alone and in a chain."""
     values = numpy.array([1.0, 0.0, numpy.nan], bfloat16)
     agree(lambda xp: xp.array(values) < 1)
     agree(lambda xp: (xp.array(values) + 1 < 1) | (xp.array(values) > 2))

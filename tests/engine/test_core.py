@@ -1,4 +1,4 @@
-"""Test mxnp._engine.core, the core as Python sees it: tables, memory, queue and threads."""
+"""Test the core's Python interface: tables, memory, queue and threads."""
 
 import gc
 import importlib.metadata
@@ -23,7 +23,7 @@ MIB = 2**20
 
 @pytest.fixture
 def pool():
-    """Start with nothing recorded or cached, and put the limit back at the end."""
+    """Start with an empty queue and an empty pool, and restore the limit at the end."""
     mxnp.synchronize()
     gc.collect()
     limit = core.memory_info()["limit"]
@@ -34,20 +34,20 @@ def pool():
 
 @pytest.fixture
 def idle():
-    """Start with nothing recorded."""
+    """Start with an empty queue."""
     mxnp.synchronize()
     assert _bridge.pending() == 0
 
 
 def computed(nbytes):
-    """Return an array of so many bytes in the pool's memory, which has been computed."""
+    """Return a computed array of so many bytes in the pool's memory."""
     array = mxnp.arange(nbytes).astype("u1") + 1
     mxnp.synchronize()
     return array
 
 
 def run_python(code, **environment):
-    """Run a program in a separate process; return what it printed, or its last error."""
+    """Run a program in a separate process; return its output, or its last error."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **environment},
@@ -59,7 +59,7 @@ def run_python(code, **environment):
     return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
 
 
-# -- Fit ------------------------------------------------------------------------------
+# -- Compiled modules -----------------------------------------------------------------
 
 
 def test_core_was_built_from_these_sources():
@@ -71,7 +71,7 @@ def test_core_was_built_from_these_sources():
 
 
 def import_copy(folder, *, with_core):
-    """Import mxnp._engine.core from a copy of the checkout; give exit status and stderr."""
+    """Import the core from a copy of the checkout; return exit status and stderr."""
     package = folder / "mxnp"
     (package / "_engine").mkdir(parents=True)
     (package / "_engine" / "__init__.py").touch()
@@ -278,7 +278,7 @@ def test_pool_in_many_threads(pool):
 
 
 def in_threads(work, arguments):
-    """Call work with each of the arguments, in a thread of its own, and wait."""
+    """Call `work` with each argument in a separate thread, and wait for all of them."""
     threads = [threading.Thread(target=work, args=(each,)) for each in arguments]
     for thread in threads:
         thread.start()
@@ -310,8 +310,8 @@ print([float((a - x * k).max()) for a, k in zip([later, *kept], (2, 1, 1))])
 @pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited here")
 def test_too_little_memory_is_tried_again():
     said, values = run_python(TOO_LITTLE).splitlines()
-    words = "Unable to allocate 38.1 MiB for an array with shape (2, 2500000)"
-    assert said == f"MemoryError {words} and data type float64"
+    message = "Unable to allocate 38.1 MiB for an array with shape (2, 2500000)"
+    assert said == f"MemoryError {message} and data type float64"
     assert values == "[2.0, 2.0, 3.0]"
 
 
@@ -366,7 +366,7 @@ def test_last_flush_describes_its_groups():
     assert 1 <= group.threads <= mxnp.get_num_threads()
     assert group.seconds > 0
     assert float(y[0, 0]) == 1.0
-    assert core.last_flush() == [group]  # reading ran nothing
+    assert core.last_flush() == [group]  # reading did not flush
 
 
 @needs_fusion
@@ -391,7 +391,7 @@ def test_arrays_dropped_before_the_last_flush_force_none():
         (group,) = core.last_flush()
         assert group.operations == ("multiply", "add")
         z = y * 2
-        del y  # 32 MiB, which the queue holds until the flush
+        del y  # the queue holds its 32 MiB until the flush
         assert float(z[-1]) == 2.0
 
 
@@ -459,7 +459,7 @@ def test_queue_in_many_threads():
 
 @pytest.fixture
 def threads():
-    """Put the number of threads back at the end."""
+    """Restore the number of threads at the end."""
     before = mxnp.get_num_threads()
     yield
     mxnp.set_num_threads(before)
@@ -594,7 +594,7 @@ sys.exit(failed)
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_child_of_fork_is_usable():
-    # Python 3.12 and later warn of a fork with threads, which is what is tested.
+    # Python 3.12 and later warn about a fork with threads, which this test needs.
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK]
     assert subprocess.run(command, timeout=120, check=False).returncode == 0
 
@@ -602,6 +602,6 @@ def test_child_of_fork_is_usable():
 def test_metal_devices():
     names = core.gpu().models
     assert all(isinstance(name, str) and name for name in names)
-    host = ("Metal emulator (CPU)",)  # of a build with -Dmetal=emulator
+    host = ("Metal emulator (CPU)",)  # in a build with -Dmetal=emulator
     if sys.platform != "darwin":
         assert names in ((), host)

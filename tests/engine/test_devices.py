@@ -1,4 +1,4 @@
-"""Test the devices: which exist, which is selected, and where operations run."""
+"""Test devices: which exist, which is selected, and where operations run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N = 20_000
 
 @pytest.fixture(autouse=True)
 def at_the_start() -> Any:
-    """With the processor, and what is small computed at once."""
+    """Start on the processor, with a low threshold."""
     threshold = _bridge.set_threshold(1_000)
     device, policy = np.set_device("cpu"), np.set_float64_policy("cpu")
     with no_reports():
@@ -42,7 +42,7 @@ def groups(body: Callable[[], Any]) -> int:
 
 
 def dispatches(body: Callable[[], Any]) -> int:
-    """Count what was encoded for the device."""
+    """Count the dispatches that were encoded for the device."""
     np.synchronize()
     before = core.gpu_counts()["dispatches"]
     of_host = HOST.dispatch_count() if HOST else 0
@@ -56,7 +56,7 @@ def dispatches(body: Callable[[], Any]) -> int:
 
 
 def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the machine seem to have no GPU."""
+    """Simulate a machine without a GPU."""
     lacking = core.gpu()._replace(models=())
     monkeypatch.setattr(core, "gpu", lambda: lacking)
 
@@ -66,7 +66,7 @@ def work(dtype: str = "float32") -> Any:
     return (x * 2 + 1).sum()
 
 
-# -- Which there are -------------------------------------------------------------------
+# -- Available devices -----------------------------------------------------------------
 
 
 def test_devices() -> None:
@@ -105,7 +105,7 @@ def test_a_kernel_without_metal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "-Csetup-args=-Dmetal=emulator" in str(caught.value)
 
 
-# -- Which is chosen -------------------------------------------------------------------
+# -- Selection -------------------------------------------------------------------------
 
 
 @needs_metal
@@ -119,10 +119,10 @@ def test_the_device_of_the_process() -> None:
 
 @pytest.mark.parametrize("name", ["gpu", "", "CPU", "cuda:0", None, 0])
 def test_unknown_names(name: Any) -> None:
-    words = "device must be 'auto', 'cpu' or 'metal', not "
-    with pytest.raises(ValueError, match=words):
+    message = "device must be 'auto', 'cpu' or 'metal', not "
+    with pytest.raises(ValueError, match=message):
         np.set_device(name)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         np.device(name)
     assert np.get_device() == "cpu"
 
@@ -137,7 +137,7 @@ def test_the_device_of_a_block() -> None:
                 assert np.get_device() == "metal"
             assert np.get_device() == "auto"
         assert np.get_device() == "metal"
-        assert np.set_device("auto") == "metal"  # the process's, not the block's
+        assert np.set_device("auto") == "metal"  # of the process, not of the block
         assert np.get_device() == "metal"
     assert np.get_device() == "auto"
 
@@ -223,8 +223,10 @@ def test_the_environment_chooses_metal() -> None:
 
 
 def test_the_environment_is_wrong() -> None:
-    words = "ImportError: MXNP_DEVICE is 'gpu': device must be 'auto', 'cpu' or 'metal'"
-    run(SHOW, MXNP_DEVICE="gpu", error=words)
+    message = (
+        "ImportError: MXNP_DEVICE is 'gpu': device must be 'auto', 'cpu' or 'metal'"
+    )
+    run(SHOW, MXNP_DEVICE="gpu", error=message)
 
 
 # -- float64 ---------------------------------------------------------------------------
@@ -272,7 +274,7 @@ def test_float64_is_an_error(dtype: str, instead: str) -> None:
     x = np.ones(N, dtype=dtype)
     np.set_float64_policy("error")
     with np.device("metal"):
-        words = (
+        message = (
             f"{dtype} is not available on device 'metal'; use {instead} or device 'cpu'"
         )
         for operation in (
@@ -284,7 +286,7 @@ def test_float64_is_an_error(dtype: str, instead: str) -> None:
         ):
             with pytest.raises(TypeError) as caught:
                 operation()
-            assert str(caught.value) == words
+            assert str(caught.value) == message
         assert (np.ones(N, "float32") + 1).sum() == 2 * N
     for name in ("cpu", "auto"):
         with np.device(name):
@@ -396,7 +398,7 @@ def test_auto_selects_the_device_by_size() -> None:
 
 @needs_metal
 def test_auto_is_of_operations_that_agree() -> None:
-    """Operations for the processor and for others are not one pass on the device."""
+    """Operations for the processor are not fused with operations for the GPU."""
     x = np.ones(2**17, "f4")
     np.synchronize()
 
@@ -505,7 +507,7 @@ def test_new_arrays_are_float32() -> None:
 
 @needs_metal
 def test_a_dtype_of_the_processor_keeps_others_on_the_device() -> None:
-    """Steps over the same elements are of one group only if one device runs them all."""
+    """Steps over the same elements form one group only if one device runs them all."""
     x = np.arange(N, dtype="float32")
 
     def body() -> Any:

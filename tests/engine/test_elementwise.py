@@ -1,8 +1,8 @@
-"""Test every row of csrc/ir/ops.def with large arrays: dtypes, layouts and ways to call it.
+"""Test every row of csrc/ir/ops.def with large arrays: dtypes, layouts and arguments.
 
-Results are NumPy's bit for bit. NumPy's own loops give other last bits, and maximum of
-zeros another sign, where they run over negative or wide strides: then any of the results
-that NumPy has for the same numbers will do.
+Results must equal NumPy's bit for bit. NumPy's loops may differ in the last bits, and in
+the sign of a zero that maximum returns, with negative or wide strides. Any result that
+NumPy has for the same numbers is accepted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import mxnp
 from mxnp._engine import core
 from mxnp._verify.tolerances import PROCESSOR as ULP
 
-# What is warned of is in tests/engine/test_warnings.py; NaN has any sign and payload.
+# Warnings are tested in tests/engine/test_warnings.py. The bits of NaN may differ.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
 
 Library = types.ModuleType
@@ -60,16 +60,16 @@ def each_loop(*nin: int) -> Any:
 # -- numbers -------------------------------------------------------------------------
 
 
-@functools.cache  # so that all libraries get the same bits
+@functools.cache  # all libraries get the same bits
 def numbers(dtype: str, n: int, seed: int, small: bool = False) -> numpy.ndarray:
-    """Give numbers of a dtype: common ones, and all that are special."""
+    """Return numbers of a dtype: common ones and special ones."""
     rng = numpy.random.default_rng([seed, zlib.crc32(dtype.encode()), n])
     kind = numpy.dtype(dtype)
     if kind.kind == "b":
         return rng.integers(0, 2, n).astype(dtype)
     if kind.kind in "iu":
         limits = numpy.iinfo(dtype)
-        if small:  # for counts of bits and exponents
+        if small:  # bit counts and exponents
             return rng.integers(0, 7, n).astype(dtype)
         found = rng.integers(limits.min, limits.max, n, dtype, endpoint=True)
         near = rng.random(n) < 0.7
@@ -88,7 +88,7 @@ def numbers(dtype: str, n: int, seed: int, small: bool = False) -> numpy.ndarray
     limits = numpy.finfo(dtype)
     found = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)
     special = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1, -1, 0.5, 2, -2, 3]
-    if not ON_GPU:  # steps on the way would be subnormal, or overflow sooner
+    if not ON_GPU:  # intermediate results would be subnormal, or overflow earlier
         special += [limits.max, -limits.max, limits.tiny, limits.smallest_subnormal]
     chosen = rng.random(n) < 0.15
     found[chosen] = rng.choice(special, chosen.sum())
@@ -96,19 +96,20 @@ def numbers(dtype: str, n: int, seed: int, small: bool = False) -> numpy.ndarray
 
 
 class Operands:
-    """Makes the operands of an operation, in one library."""
+    """Creates the operands of an operation in one library."""
 
     def __init__(self, xp: Library, name: str = "add") -> None:
         self.xp = xp
         self.small = name in {"power", "left_shift", "right_shift"}
-        # Its limits are those of the Array API standard: see tests/suites/array_api/test_standard.py.
+        # expm1 follows the Array API standard at its limits, see
+        # tests/suites/array_api/test_standard.py.
         self.without_limits = name == "expm1"
         self.seed = 0
 
     def take(self, dtype: str, *shape: int) -> Any:
-        """Return an array of a shape, in C order, of its own memory."""
+        """Return a new array of a shape, in C order."""
         n = int(numpy.prod(shape))
-        # The first input has numbers of all sizes.
+        # The first input has numbers of all magnitudes.
         small = self.small and self.seed > 0
         self.seed += 1
         values = numbers(dtype, n, self.seed % 2, small).reshape(shape)
@@ -204,7 +205,7 @@ PAIRS = [
 
 
 def describe(result: Any) -> Any:
-    """Return what is known of a result before anybody reads it."""
+    """Return the metadata of a result, without its values."""
     if not isinstance(result, mxnp.ndarray):
         return type(result)
     flags = result.flags
@@ -219,7 +220,7 @@ def parts(result: Any) -> tuple[Any, ...]:
 
 
 def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the results of a call with all that is known of them, or its error."""
+    """Return the results of a call and their metadata, or its error."""
     try:
         results = parts(action(*args, **kwargs))
     except Exception as error:
@@ -228,7 +229,7 @@ def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def bits(array: Any) -> numpy.ndarray:
-    """Return the numbers of an array as integers, NaN as one of them."""
+    """Return the bits of an array as integers, with one value for every NaN."""
     found = numpy.array(array, order="C").reshape(-1)
     found = found.astype(found.dtype.newbyteorder("="))
     if found.dtype.kind == "c":
@@ -240,7 +241,7 @@ def bits(array: Any) -> numpy.ndarray:
 
 
 def distance(ours: numpy.ndarray, theirs: numpy.ndarray) -> numpy.ndarray:
-    """Return how many numbers lie between two, from their bits."""
+    """Return the distances in units in the last place, from the bits."""
     least = numpy.iinfo(ours.dtype).min
     ours = numpy.where(ours < 0, least - ours, ours)
     theirs = numpy.where(theirs < 0, least - theirs, theirs)
@@ -251,7 +252,7 @@ def distance(ours: numpy.ndarray, theirs: numpy.ndarray) -> numpy.ndarray:
 def assert_agree(
     ours: Any, theirs: Any, again: Callable[[], Iterator[Any]], ulp: int, where: str
 ) -> None:
-    """Assert that two outcomes agree; `again` gives NumPy's other results."""
+    """Assert that two outcomes agree; `again` yields NumPy's other results."""
     assert isinstance(ours[0], str) == isinstance(theirs[0], str), f"{where}: {ours}"
     if isinstance(ours[0], str):
         assert ours == theirs, where
@@ -273,14 +274,14 @@ def assert_agree(
 
 
 def near_parts(ours: Any, theirs: Any) -> numpy.ndarray:
-    """Tell of each number whether it is near, as `bits` has them."""
+    """Return whether each number is near, in the layout of `bits`."""
     theirs = numpy.array(theirs, order="C").reshape(-1)
     ours = numpy.array(ours, order="C").reshape(-1)
     return numpy.repeat(near(ours, theirs), 1 + (theirs.dtype.kind == "c"))
 
 
 def in_other_loops(function: Callable[..., Any], *inputs: Any) -> Iterator[Any]:
-    """Compute with the same numbers in C order, turned, wide apart and one by one."""
+    """Compute with the same numbers in C order, reversed, strided and one by one."""
     flat = [
         each.astype(each.dtype.newbyteorder("="), order="C").reshape(-1)
         for each in numpy.broadcast_arrays(*inputs)
@@ -297,7 +298,7 @@ def in_other_loops(function: Callable[..., Any], *inputs: Any) -> Iterator[Any]:
 def agree(
     name: str, dtypes: tuple[str, ...], layouts: list[tuple[str, ...]], ulp: int = 0
 ) -> None:
-    """Assert that an operation gives what NumPy gives, in each of some layouts."""
+    """Assert that an operation equals NumPy's in each of some layouts."""
     ufunc = getattr(numpy, name)
     ours, theirs, inputs = [], [], []
     for each in layouts:  # all are recorded before the first is read
@@ -320,13 +321,13 @@ def agree(
 def test_one_operand_of_each_layout(name: str, dtype: str) -> None:
     layouts = [(layout,) for layout in LAYOUTS]
     if (dtype,) not in loops(name):
-        layouts = layouts[:3]  # a cast, then the loop of another dtype, or an error
-    # The integers of one byte go through the loops of float16.
+        layouts = layouts[:3]  # a cast to the dtype of another loop, or an error
+    # One-byte integers use the loops of float16.
     agree(name, (dtype,), layouts, ULP.get((name, dtype), casted(name, dtype)))
 
 
 def casted(name: str, dtype: str) -> int:
-    """Return the ulp of the loop that a dtype without one of its own is cast to."""
+    """Return the tolerance, in ulp, of the loop that a dtype is cast to."""
     kind = numpy.dtype(dtype)
     try:
         found = getattr(numpy, name).resolve_dtypes((kind, None))[0]
@@ -379,7 +380,7 @@ def test_scalars(name: str, dtypes: tuple[str, ...]) -> None:
 
 
 def given_scalars(ufunc: numpy.ufunc, given: list[Any]) -> Iterator[Any]:
-    """Compute with a scalar in other loops, in the dtypes that it takes there."""
+    """Compute in other loops, with the scalars cast as the ufunc casts them."""
     dtypes = ufunc.resolve_dtypes(
         tuple(
             each.dtype
@@ -437,7 +438,7 @@ OTHER = ["g", "G", "O", "M8[s]", "m8[s]", "S3", "U3"]
 
 @pytest.mark.parametrize("dtype", OTHER)
 def test_dtypes_without_a_row(dtype: str, xp: Library) -> Any:
-    """They are NumPy's affair, also in the middle of what is recorded."""
+    """Dtypes without a row run in NumPy, also between recorded operations."""
     a = xp.arange(LONG) % 50
     b = (a * 3 + 1).astype(dtype) if dtype != "G" else (a * 3 + 1j).astype(dtype)
     c = (a[::-1] + 2).astype("m8[s]" if dtype == "M8[s]" else dtype)
@@ -499,7 +500,7 @@ def test_in_place_operators(function: Any, dtype: str, xp: Library) -> Any:
     make = Operands(xp, "power" if function is operator.ipow else "add")
     lefts = ["contiguous", "strided", "transposed", "unaligned", "swapped"]
     if function is operator.ipow and numpy.dtype(dtype).kind == "c":
-        lefts = lefts[:1]  # NumPy's squares have other last bits when they are apart
+        lefts = lefts[:1]  # NumPy's strided squares differ in the last bits
     for left in lefts:
         for right in ("contiguous", "F order", "1-d", "one column", "0-d"):
             a, b = make.inputs((dtype, dtype), (left, right))
@@ -509,7 +510,7 @@ def test_in_place_operators(function: Any, dtype: str, xp: Library) -> Any:
             a = make.inputs((dtype,), (left,))[0]
             results += [outcome(function, a, scalar), a]
     small = make.take(dtype, COLUMNS)
-    results += [outcome(function, small, a), small]  # the left side does not grow
+    results += [outcome(function, small, a), small]  # the left side is not broadcast
     results.append(outcome(function, frozen(make.take(dtype, LONG)), 2))
     return results
 
@@ -616,7 +617,7 @@ def lines(text: str) -> Any:
 
 
 def whole_numbers(xp: Library, dtype: str, n: int) -> Any:
-    """Give numbers whose sums are exact, so that they do not depend on the order."""
+    """Return numbers whose sums are exact in any order."""
     return xp.array((numpy.arange(n) * 7919 % 13 - (dtype[0] != "u") * 6).astype(dtype))
 
 
@@ -648,7 +649,7 @@ def test_overlap_of_squares(statement: str, dtype: str, xp: Library) -> Any:
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
 def test_out_at_every_distance(dtype: str, xp: Library) -> Any:
-    """Around the edges of cache lines, of blocks and of the whole array."""
+    """Overlap by distances near cache lines, blocks and the whole array."""
     results = []
     n = 17000
     for distance in (1, 2, 7, 8, 63, 64, 65, 511, 512, 513, 1024, 4096, 16383, 16384):
@@ -665,12 +666,12 @@ def test_out_at_every_distance(dtype: str, xp: Library) -> Any:
 
 # -- arguments -----------------------------------------------------------------------
 
-# NumPy's own isnan goes wrong where the elements of `out` are apart.
+# isnan is left out: NumPy's is wrong for a strided `out`.
 WITH_OUT = ["add", "divide", "less", "sqrt", "absolute", "floor_divide", "logical_not"]
 
 
 def outs(xp: Library, dtype: str) -> dict[str, Any]:
-    """Make outputs of a dtype."""
+    """Return outputs of a dtype in many layouts."""
 
     def new(*shape: int) -> Any:
         return xp.full(shape, 1, dtype)
@@ -691,7 +692,7 @@ def outs(xp: Library, dtype: str) -> dict[str, Any]:
 
 
 def narrowed(results: Any) -> Any:
-    """Give numbers of 64 bits as those of 32 that they were made from."""
+    """Return 64-bit numbers as the 32-bit numbers that they were made from."""
     if isinstance(results, list | tuple):
         return type(results)(narrowed(each) for each in results)
     kind = getattr(results, "dtype", numpy.dtype(bool)).kind
@@ -764,8 +765,8 @@ def masks(xp: Library) -> list[Any]:
         False,
         xp.zeros((ROWS, COLUMNS), bool),
         [True] * COLUMNS,
-        chosen.astype(int),  # an error
-        chosen[:5],  # another
+        chosen.astype(int),  # TypeError
+        chosen[:5],  # ValueError
     ]
 
 
@@ -782,7 +783,7 @@ def test_where(name: str, dtype: str, xp: Library) -> Any:
         results += [outcome(ufunc, *a, out=a[0][::-1], where=mask), a[0]]
     a = Operands(xp).inputs((dtype,) * ufunc.nin, ("contiguous", "strided"))
     chosen = masks(xp)[0]
-    some = ufunc(*a, where=chosen)  # what is not chosen is not written
+    some = ufunc(*a, where=chosen)  # unselected elements are undefined
     return [*results, some[chosen], describe(some)]
 
 

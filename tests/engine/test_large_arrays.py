@@ -1,8 +1,8 @@
 """
-Arrays of more than 2**31 elements, which 32 bits do not count: only with ``MXNP_LARGE=1``.
+Test arrays of more than 2**31 elements; only with ``MXNP_LARGE=1``.
 
-They need about 12 GB of memory and some minutes. What NumPy gives is known from how the
-arrays are made: zeros, but for a few elements on both sides of 2**31.
+The tests need about 12 GB of memory and some minutes. NumPy's results are known from the
+values of the arrays, which are zero except for some elements on both sides of 2**31.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ pytestmark = [
 ]
 
 N = 2**31 + 2**20 + 7
-# Where the arrays are not 0, and what is there.
+# The indices of the elements that are not 0, and their values.
 PLACES = numpy.array([0, 5, 2**31 - 1, 2**31, 2**31 + 1, N - 2, N - 1])
 VALUES = numpy.array([3, 250, 7, 9, 11, 200, 1], dtype="u1")
 
 
 @pytest.fixture(scope="module")
 def memory() -> Any:
-    """Return the memory of all tests: its pages are slow to come."""
+    """Return memory that all tests use, because new pages are slow."""
     return mxnp.empty(N, "u1")
 
 
@@ -59,7 +59,7 @@ def assert_is(a: Any, places: Any, values: Any) -> None:
 
 
 def elementwise(xp: Any, x: Any) -> dict[str, Any]:
-    """Give results that are 0 where x is."""
+    """Return results that are 0 where x is 0."""
     return {
         "x + x * 2": x + x * xp.uint8(2),
         "x > 8": x > 8,
@@ -70,7 +70,7 @@ def elementwise(xp: Any, x: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", elementwise(numpy, VALUES))
 def test_elements(x: Any, name: str) -> None:
-    # Those that nobody keeps are not computed.
+    # A result that is dropped is not computed, so each is recorded and tested alone.
     assert_is(elementwise(mxnp, x)[name], PLACES, elementwise(numpy, VALUES)[name])
 
 
@@ -137,7 +137,7 @@ def test_indexing(x: Any) -> None:
     assert x[KEYS].tolist() == expected
     assert (
         x[keys + 0] + 0
-    ).tolist() == expected  # computed, and fused with what follows
+    ).tolist() == expected  # computed, and fused with the addition
     assert x.take(keys).tolist() == expected
     assert x[2**31 - 1 : 2**31 + 3].tolist() == [7, 9, 11, 0]
     assert int(x[2**31]) == 9

@@ -1,4 +1,4 @@
-"""Test lent arguments: they are not written to memory, and are right if they are kept."""
+"""Test arguments that are elided: they are not written, and can still be used again."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_temporary_is_not_written(reduce: Any) -> None:
     "reduce", [lambda x: mxnp.mean(x * 2), lambda x: (x * 2).mean()]
 )
 def test_lent_results_are_not_computed_for_other_writes(reduce: Any) -> None:
-    """As that of the total, which is divided in its place."""
+    """The mean divides its total in place, without computing the argument."""
     x, _ = numbers()
     reduce(x)
     (group,) = core.last_flush()
@@ -85,10 +85,10 @@ def test_named_results_are_written_once() -> None:
 @pytest.fixture
 def kept() -> tuple[Any, Any, numpy.ndarray]:
     """
-    A call whose argument seems to be a temporary, and is none.
+    Return a call whose argument looks like a temporary although it is used again.
 
-    It is one of the arguments of a partial object and of those that this makes for the
-    call, as a temporary is the caller's and one of the arguments of the call.
+    The partial object holds the array and passes it on, so its reference count during the
+    call is that of a temporary.
     """
     x, a = numbers()
     call = functools.partial(mxnp.sum, (x * 3 + 1) * x)

@@ -1,4 +1,4 @@
-"""The rows of csrc/ir/ops.def and csrc/ir/dtypes.def against NumPy and metal/scalar.metal."""
+"""Compare csrc/ir/ops.def and csrc/ir/dtypes.def with NumPy and metal/scalar.metal."""
 
 import re
 
@@ -16,7 +16,7 @@ DTYPES = {row.name: numpy.dtype(row.name) for row in NUMPYS}
 INTEGER = {name for name, dtype in DTYPES.items() if dtype.kind in "iu"}
 REAL_FLOATING = {"float16", "float32", "float64"}
 FLOATING = REAL_FLOATING | {"complex64", "complex128"}
-CLASSES = {  # as the head of ops.def has them
+CLASSES = {  # defined at the top of ops.def
     "any": {"bool"} | INTEGER | FLOATING,
     "numeric": INTEGER | FLOATING,
     "real": INTEGER | REAL_FLOATING,
@@ -46,16 +46,16 @@ IDENTITIES = {
     "-INFINITY": -numpy.inf,
 }
 
-# Not for the queue: integer powers may raise, expm1 of complex limits is not NumPy's.
+# Not recorded: integer powers may raise, and expm1 differs at complex limits.
 NOT_RECORDED = {"power": INTEGER, "expm1": {"complex64", "complex128"}}
 
-# NumPy 2.0 rounds integers by way of float64.
+# NumPy 2.0 rounds integers as float64.
 if numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
     CLASSES["real_or_bool"] = REAL_FLOATING
 
-# Numeric ufuncs that are not elementwise: they have core dimensions.
+# Numeric ufuncs with core dimensions are not elementwise.
 NOT_ELEMENTWISE = {"matmul", "matvec", "vecdot", "vecmat"}
-# Ufuncs of one element that have no loop over numbers.
+# Ufuncs of one operand without loops over numbers.
 NOT_NUMERIC = {"isnat"}
 
 each_op = pytest.mark.parametrize("op", core.ops(), ids=lambda op: op.name)

@@ -1,7 +1,7 @@
-"""Test that recorded operations keep the order of the program, whatever is read and when.
+"""Test that recorded operations keep program order, whatever is read and when.
 
-Each program is run on numpy and on mxnp, with large arrays and with small ones, and read
-from its first name to its last and from the last to the first. All names are compared.
+Each program runs on numpy and on mxnp, with large arrays and with small ones. Its results
+are read in the order of their names and in the reverse order. All of them are compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
 
 Library = types.ModuleType
 
-# What the programs find. `numpy` is NumPy itself, whatever `np` is.
+# The namespace of the programs. `numpy` is NumPy itself, whatever `np` is.
 GIVEN = """
 import array, copy, ctypes, gc, io, math, mmap, operator, pickle, struct, sys
 import tempfile, weakref
@@ -1054,12 +1054,12 @@ def programs() -> list[Any]:
     ]
 
 
-# What of a program is compared.
+# Classes of the results that are compared, besides arrays.
 PLAIN = (int, float, complex, str, bytes, list, tuple, set, numpy.generic)
 
 
 def run(xp: Library, source: str, n: int, w: int) -> dict[str, Any]:
-    """Run a program, and give its names; none of its arrays is read."""
+    """Run a program and return its names without reading any array."""
     names: dict[str, Any] = {"np": xp, "n": n, "w": w, "__name__": "__main__"}
     exec(GIVEN, names)
     exec(compile(source, "<program>", "exec"), names)
@@ -1072,7 +1072,7 @@ def run(xp: Library, source: str, n: int, w: int) -> dict[str, Any]:
 
 
 def read(value: Any) -> Any:
-    """Read an object of a program; what is outside of mxnp is NumPy's there too."""
+    """Read a value of a program; a numpy.ndarray must be one in both libraries."""
     if type(value) is numpy.ndarray:
         return str(value.dtype), value.shape, value.tobytes()
     if type(value) is mxnp.ndarray:
@@ -1123,7 +1123,7 @@ np.broadcast_to(np.arange(300.0), (300, 300))
 
 @pytest.mark.parametrize("expression", FRESH.strip().splitlines())
 def test_operations_on_new_arrays_of_numpy_are_recorded(expression: str) -> None:
-    """Nobody else has what a function of NumPy gives: operations on it are recorded."""
+    """Nothing else uses an array that a function of NumPy returned."""
     x = eval(expression, {"np": mxnp})
     mxnp.synchronize()
     expected = (x.__array__() + 1) * 2
@@ -1152,7 +1152,7 @@ def test_temporarily_shared_arrays() -> None:
     "export", [numpy.from_dlpack, numpy.asarray, lambda x: numpy.asarray(memoryview(x))]
 )
 def test_arrays_exported_while_operations_wait(export: Any) -> None:
-    """The queue lets go of the array when it runs, and the other one takes it then."""
+    """An array becomes shared although the queue refers to it during the export."""
     x = mxnp.array(numpy.ones(50000))
     y = x + 1
     assert _bridge.pending() == 1

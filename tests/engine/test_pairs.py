@@ -1,4 +1,4 @@
-"""Test two calls that run as one loop: each is rounded as in NumPy, and counted bools are not stored."""
+"""Test pairs of steps that run as one loop: rounding, and bools that are not stored."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SECONDS = [
 
 
 def numbers(dtype: str, seed: int) -> numpy.ndarray[Any, Any]:
-    """Give numbers of all sizes, zeros of both signs and infinities, but no NaN."""
+    """Return numbers of all magnitudes, zeros and infinities, but no NaN."""
     chance = numpy.random.default_rng(seed)
-    most = 8 if ON_GPU else 30  # a Metal device has no subnormal numbers
+    most = 8 if ON_GPU else 30  # Metal devices lack subnormal numbers
     x = chance.standard_normal(SIZE) * 10.0 ** chance.integers(-most, most, SIZE)
     x[chance.integers(0, SIZE, 200)] = 0.0
     x[chance.integers(0, SIZE, 200)] = -0.0
@@ -38,22 +38,22 @@ def numbers(dtype: str, seed: int) -> numpy.ndarray[Any, Any]:
 def found(xp: Any, dtype: str, program: str) -> Any:
     names = {name: xp.array(numbers(dtype, seed)) for seed, name in enumerate("xyz")}
     names |= {"k": 1.37, "h": xp.array(numbers(dtype, 9)[:1])[0] * 0 + 0.731, "np": xp}
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         exec(program, names)
         result = numpy.asarray(names["out"])
-    return result, sorted({str(each.message) for each in told})
+    return result, sorted({str(each.message) for each in caught})
 
 
 def assert_same(dtype: str, program: str) -> None:
-    ours, ours_told = found(mxnp, dtype, program)
-    theirs, theirs_told = found(numpy, dtype, program)
+    ours, our_warnings = found(mxnp, dtype, program)
+    theirs, their_warnings = found(numpy, dtype, program)
     is_nan = numpy.isnan(theirs)
     assert (numpy.isnan(ours) == is_nan).all(), program
     ours, theirs = ours[~is_nan], theirs[~is_nan]
     same = ours.tobytes() == theirs.tobytes()
     assert same or near(ours, theirs).all(), program
-    assert ours_told == theirs_told, program
+    assert our_warnings == their_warnings, program
 
 
 @pytest.mark.sampled(3)
@@ -135,12 +135,12 @@ def test_bools_that_are_counted_are_not_written() -> None:
 @needs_fusion
 @pytest.mark.parametrize("at", [0, 1])
 def test_warnings_name_the_step_that_met_the_condition(at: int) -> None:
-    words = ("overflow encountered in multiply", "overflow encountered in add")
+    messages = ("overflow encountered in multiply", "overflow encountered in add")
     x = mxnp.full(SIZE, 10.0 if at == 0 else 1.0)
     y = mxnp.full(SIZE, 1.0 if at == 0 else 1e308)
-    with pytest.warns(RuntimeWarning) as told:
+    with pytest.warns(RuntimeWarning) as caught:
         first = float((x * 1e308 + y)[0])
-    assert [str(each.message) for each in told] == [words[at]]
+    assert [str(each.message) for each in caught] == [messages[at]]
     assert first == numpy.inf
 
 

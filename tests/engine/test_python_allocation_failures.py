@@ -1,7 +1,7 @@
 """Refuse each memory request of Python in turn, while operations are recorded and run.
 
-Python and NumPy have faults of their own there: some requests that fail lose a reference, or
-crash. So this runs in a separate process, on operations whose path is mxnp's.
+Python and NumPy have faults of their own here: some requests that fail lose a reference,
+or crash. Therefore the test runs in a separate process, with operations of mxnp only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mxnp import _bridge
 
 MOST = 400  # requests of one program
 
-# NumPy and Python fail in these themselves.
+# In these programs NumPy and Python fail themselves.
 NOT_OURS = {
     *("broadcast", "variance", "concatenate", "nonzero", "matmul"),
     *("threads", "thread pool", "profile"),
@@ -30,7 +30,7 @@ NOT_OURS = {
 
 
 def refusing(n: int, is_once: bool, run: Callable[[], Any]) -> BaseException | None:
-    """Run it with Python's requests refused from the n-th on; return the error."""
+    """Call `run` with Python's requests refused from the n-th on; return the error."""
     import _testcapi
 
     caught: BaseException | None = None
@@ -46,7 +46,7 @@ def refusing(n: int, is_once: bool, run: Callable[[], Any]) -> BaseException | N
 
 
 def requests(run: Callable[[int, bool], bool]) -> None:
-    """Call it for each request, until several in a row have not failed."""
+    """Call `run` for each request, until it succeeds several times in a row."""
     n, passed = 0, 0
     while passed < 5:
         assert n < MOST
@@ -102,7 +102,7 @@ def assert_recorded(operation: Callable[[], Any]) -> None:
 
 
 def refuse_new_dtypes() -> None:
-    """What NumPy said of dtypes is kept, unless there was no memory to ask."""
+    """NumPy's answers about dtypes are cached, but MemoryErrors are not."""
     names = ("hypot", "fmod", "logaddexp", "copysign", "nextafter", "arctan2", "fmax")
     dtypes = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float16")
     rows = iter([(name, x, y) for name in names for x in dtypes for y in dtypes])
@@ -120,7 +120,7 @@ def refuse_new_dtypes() -> None:
 
 
 def refuse_new_errstates() -> None:
-    """So are the conditions that a block wants to hear of."""
+    """The same holds for the conditions that an errstate block reports."""
     x = mxnp.array(numpy.ones(40000))
 
     def fail(n: int, is_once: bool) -> bool:
@@ -135,7 +135,7 @@ def refuse_new_errstates() -> None:
 
 
 def refuse_failed_checks() -> None:
-    """An index that is out of bounds is never taken for one that was not."""
+    """An index that is out of bounds is always reported."""
     i = mxnp.array(numpy.arange(40000))
     x = mxnp.ones(40000)
 
@@ -153,12 +153,12 @@ def refuse_failed_checks() -> None:
         more = taken + 1
         target[i * 2] = 5
         error = refusing(n, is_once, mxnp.synchronize)
-        # Python itself may fail to raise one.
+        # Python itself may fail while it creates the exception.
         assert isinstance(error, IndexError | MemoryError | SystemError)
-        told = outcome(mxnp.synchronize), outcome(lambda: float(more[0]))
-        assert told[1] != "nothing", (n, told)
-        assert outcome(lambda: float(taken[0])) == told[1]
-        assert outcome(mxnp.synchronize) == "nothing"  # the thread is told once
+        errors = outcome(mxnp.synchronize), outcome(lambda: float(more[0]))
+        assert errors[1] != "nothing", (n, errors)
+        assert outcome(lambda: float(taken[0])) == errors[1]
+        assert outcome(mxnp.synchronize) == "nothing"  # each thread gets the error once
         assert not numpy.array(target).any()
         return type(error) is MemoryError
 
@@ -174,7 +174,7 @@ def main() -> None:
     _bridge.set_threshold(1000)
     mxnp.set_memory_limit(0)
     gc.collect()
-    gc.freeze()  # so that to collect takes no time
+    gc.freeze()  # later collections are fast
     for program in PROGRAMS:
         if program.name not in NOT_OURS:
             print(program.name, flush=True)

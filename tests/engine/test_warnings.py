@@ -1,7 +1,7 @@
-"""Test warnings and errors of recorded operations: NumPy's, in its order, for the same lines.
+"""Test warnings and errors of recorded operations: texts, order and lines are NumPy's.
 
-A warning may come as late as at the next wait for results; an error of the program's own
-comes at once.
+A warning may come as late as the next wait for results. An error of the program itself
+is raised immediately.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mxnp._engine import core
 Library = types.ModuleType
 synchronize = getattr(mxnp, "synchronize", lambda: None)
 
-# What the programs find.  They are long enough to be recorded.
+# The namespace of the programs. The arrays are large enough to be recorded.
 GIVEN = """
 import io, warnings
 n = 20011
@@ -37,7 +37,7 @@ i = np.arange(n)
 m = np.ones((130, 131))
 """
 
-# Divided by empty lines: programs that warn. The first line has number 1.
+# Programs that warn, separated by empty lines. The first line has number 1.
 WARNINGS = """
 b = 1 / z
 
@@ -285,7 +285,7 @@ c = np.stack([h, h]).astype("f4")
 d = np.clip(q, 0, 1).astype("u1")
 """
 
-# Divided by empty lines: programs that do not warn.
+# Programs that do not warn, separated by empty lines.
 QUIET = """
 b = a * 2 + 1
 c = np.sqrt(a) / a
@@ -344,14 +344,14 @@ d = c + b
 
 
 def programs(text: str) -> Any:
-    """Parametrise a test over programs that are divided by empty lines."""
+    """Parametrise a test over programs that are separated by empty lines."""
     sources = re.split("\n\n", text.strip("\n"))
     names = [f"{j}: {source.splitlines()[0]}" for j, source in enumerate(sources)]
     return pytest.mark.parametrize("source", sources, ids=names)
 
 
 class Outcome(NamedTuple):
-    """What a program gave: its error and line, its warnings, and its names."""
+    """The result of a program: its error and line, its warnings, and its names."""
 
     error: tuple[str, str, int] | None
     warnings: list[tuple[type, str, str, int]]
@@ -361,7 +361,7 @@ class Outcome(NamedTuple):
 def run(
     xp: Library, source: str, action: Any = "always", read: bool = False
 ) -> Outcome:
-    """Run a program and wait for its results, by reading them all or by asking."""
+    """Run a program and wait for its results, by reading them or with synchronize()."""
     names: dict[str, Any] = {"np": xp, "__name__": "__main__"}
     exec(GIVEN, names)
     given = set(names)
@@ -413,10 +413,10 @@ def test_warnings(source: str, read: bool) -> None:
 
 def assert_warnings(ours: list[Any], expected: list[Any]) -> None:
     """
-    Assert that the same is warned of, in the lines of the program.
+    Assert that the same warnings were issued, for lines of the program.
 
-    NumPy names a line of its own for what its functions in Python call, and mxnp the
-    program's. What is not recorded may warn before what is.
+    NumPy names one of its own lines for calls from its Python functions, and mxnp names the
+    program's line. Operations that are not recorded may warn before those that are.
     """
     assert sorted(each[:2] for each in map(named, ours)) == sorted(
         each[:2] for each in map(named, expected)
@@ -430,7 +430,7 @@ def named(warning: tuple[type, str, str, int]) -> tuple[str, str]:
 
 
 def assert_values(ours: Outcome, expected: Outcome) -> None:
-    """Assert that names have the same values, sums nearly."""
+    """Assert that the values of all names agree, within a tolerance."""
     assert list(ours.names) == list(expected.names)
     for name, value in list(expected.names.items()):
         if name == "said" or isinstance(value, str):
@@ -473,7 +473,7 @@ def test_repeated_warnings(action: str) -> None:
 
 
 def test_filters_by_module() -> None:
-    """The module is that of the line that recorded, not of that which waits."""
+    """The module is that of the recording line, not that of the waiting line."""
     found = []
     for xp in (numpy, mxnp):
         with warnings.catch_warnings(record=True) as caught:
@@ -490,7 +490,7 @@ def test_filters_by_module() -> None:
 
 
 def test_warnings_as_errors() -> None:
-    """They are raised at the latest by the wait, once, and all results are there."""
+    """Each is raised once, at the latest by the wait, and all results are computed."""
     z = mxnp.zeros(20011)
     a = z + 1
     b = a * 2
@@ -612,7 +612,7 @@ def test_printed(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_handlers_may_compute() -> None:
-    """A handler, or a hook for warnings, may itself record work and wait for it."""
+    """A handler, or `showwarning`, may itself record operations and wait for them."""
     results = []
     for xp in (numpy, mxnp):
         z = xp.zeros(20011)
@@ -645,7 +645,7 @@ def test_handlers_may_compute() -> None:
 
 @pytest.mark.slow
 def test_each_operation_warns_as_numpy_does() -> None:
-    """Of zeros, infinities, NaN and the largest and the smallest numbers."""
+    """Check zeros, infinities, NaN, and large and small numbers."""
     special = [0, -0.0, 1, -1, 0.5, 2, numpy.inf, -numpy.inf, numpy.nan, 750, -750]
     special += [1e30, -1e30]
     ours, theirs = [], []
@@ -673,7 +673,7 @@ def test_each_operation_warns_as_numpy_does() -> None:
                     said = [str(each.message) for each in caught]
                     found.append((op.name, dtype, value, said))
     different = [each for each in zip(ours, theirs) if repr(each[0]) != repr(each[1])]
-    if ON_GPU:  # where NaN in it is not told of
+    if ON_GPU:  # a GPU does not report NaN in it
         different = [each for each in different if "logaddexp" not in each[0][0]]
     assert not different
     assert any(said for *_, said in theirs)
