@@ -28,7 +28,7 @@ def large() -> Any:
 
 
 def computed(value: int, at: int = 7) -> Any:
-    """Give indices that are not computed yet: zeros, and one value."""
+    """Return indices that are still to be computed: zeros, and one other value."""
     i = np.zeros(N, dtype=int) + 0
     i[at : at + 1] += value
     j = i + 0
@@ -82,7 +82,7 @@ def test_unwritten_results_raise_their_error(read: Callable[[Any], Any]) -> None
     for _ in range(3):
         error = error_of(lambda: read(y))
         assert str(error) == "index 5 is out of bounds for axis 0 with size 5"
-    np.synchronize()  # it was told
+    np.synchronize()  # the error was already raised
 
 
 @pytest.mark.parametrize("read", [list, tuple, sorted, sum, max])
@@ -121,16 +121,16 @@ def test_the_message_names_the_first_axis_and_index() -> None:
 
 
 def test_transposed_indices_are_checked_in_memory_order() -> None:
-    host = numpy.zeros((100, 200), dtype=int)
-    host[3, 150], host[70, 2] = 33, 77
-    i = np.array(host).T.copy(order="K") + 0
+    values = numpy.zeros((100, 200), dtype=int)
+    values[3, 150], values[70, 2] = 33, 77
+    i = np.array(values).T.copy(order="K") + 0
     with pytest.raises(IndexError) as caught:
-        numpy.zeros(5)[host.T.copy(order="K")]
+        numpy.zeros(5)[values.T.copy(order="K")]
     y = np.zeros(5)[i]
     assert str(error_of(y.tolist)) == str(caught.value)
 
 
-# -- What was there before -------------------------------------------------------------
+# -- Other arrays ----------------------------------------------------------------------
 
 
 def test_targets_are_untouched() -> None:
@@ -173,12 +173,12 @@ def test_new_arrays_after_it_fail_too() -> None:
     error_of(lambda: y[0])
     error_of(lambda: later[0])
     error_of(lambda: stacked[0])
-    assert (a * 2)[0] == 2  # recorded after the error was told
+    assert (a * 2)[0] == 2  # recorded after the error was raised
 
 
 @pytest.mark.slow
 def test_the_program_goes_on() -> None:
-    """A loop that catches a thousand errors loses nothing and leaks nothing."""
+    """Check that a loop that catches a thousand errors loses and leaks nothing."""
     x, good = np.arange(7.0), np.zeros(N)
     caught = 0
     sizes = []
@@ -203,7 +203,7 @@ def test_the_program_goes_on() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("fuse", ["0", "1"])
 def test_values_are_numpys_around_errors(fuse: str) -> None:
-    """Loops that catch errors of some steps give what they give with NumPy."""
+    """Check that loops that catch errors in some steps have NumPy's results."""
     program = """
     import sys
     import numpy
@@ -243,7 +243,7 @@ def test_each_thread_gets_its_own_errors() -> None:
     meet = threading.Barrier(4)
 
     def work(k: int) -> None:
-        told = []
+        messages = []
         a = np.ones(N) * k
         meet.wait()
         for step in range(25):
@@ -254,8 +254,8 @@ def test_each_thread_gets_its_own_errors() -> None:
                 if y is not None:
                     y.sum()
             except IndexError as error:
-                told.append(str(error))
-        results[k] = told
+                messages.append(str(error))
+        results[k] = messages
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:
@@ -280,23 +280,23 @@ def test_results_of_another_threads_error() -> None:
     total = np.ones(N)
     mine, more = total + 1, made[0] + 1
     total += made[0]
-    np.synchronize()  # this thread has done nothing wrong
+    np.synchronize()  # no operation of this thread failed
     assert mine[0] == 2
     assert total[0] == 1
-    error_of(_bridge.raise_pending)  # nobody was told, and the thread is gone
+    error_of(_bridge.raise_pending)  # the thread ended without seeing its error
     _bridge.raise_pending()
     error_of(lambda: made[0][0])
     error_of(lambda: more[0])
 
 
 def test_no_error_is_lost_between_threads() -> None:
-    """A thread whose work another one has run hears of its failure before it reads."""
+    """A thread gets the errors of its operations even if another thread ran them."""
     lost = []
 
     def work(number: int) -> None:
         for turn in range(60):
             i = np.zeros(N, dtype=int) + (N if number % 2 else 1)
-            try:  # at once, if another thread has had the indices computed
+            try:  # raised here if another thread has computed the indices
                 np.full(N, number)[i].tolist()
             except IndexError:
                 continue

@@ -1,4 +1,4 @@
-"""Test functions of index arrays on large arrays: threads, fusion, order and warnings."""
+"""Test functions of large index arrays: threads, fusion, order and warnings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def same(ours: Any, theirs: Any) -> None:
 
 
 def operations() -> list[str]:
-    """Return what the last flush did, group by group."""
+    """Return the operations of the last flush, one string per group."""
     return [" ".join(group.operations) for group in core.last_flush()]
 
 
@@ -196,7 +196,7 @@ def test_errors(call: Callable[..., Any]) -> None:
     "name", ["add", "subtract", "multiply", "maximum", "power", "set"]
 )
 def test_updates_in_order(shape: Any, dtype: str, name: str, threads: int) -> None:
-    """One element many times, few, or elements far apart: NumPy's bits."""
+    """Update one element many times, few elements, and distant ones."""
     n = 100_000 if len(shape) == 1 else 3_000
     i = RANDOM.integers(-shape[0], shape[0], n)
     if shape == (7,):
@@ -204,7 +204,7 @@ def test_updates_in_order(shape: Any, dtype: str, name: str, threads: int) -> No
     v = numbers((n, *shape[1:]), dtype)
     a = numbers(shape, dtype)
     ours = np.array(a)
-    # A device's threads update floats in any order.
+    # The threads of a GPU update floats in any order.
     device = "cpu" if ON_GPU and dtype in INEXACT else np.get_device()
     with np.device(device), numpy.errstate(all="ignore"):
         try:
@@ -226,7 +226,7 @@ def test_updates_in_order(shape: Any, dtype: str, name: str, threads: int) -> No
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
 def test_copies_for_each_thread_are_joined(dtype: str, name: str, threads: int) -> None:
-    """Where the order makes no difference, threads share the indices."""
+    """If the order does not matter, threads share the indices."""
     info = numpy.iinfo(dtype)
     values = RANDOM.integers(info.min, info.max, 200_000, dtype, endpoint=True)
     i = RANDOM.integers(0, 500, values.size)

@@ -1,4 +1,4 @@
-"""Test the assignment of a scalar where a mask is true, which is recorded as a choice."""
+"""Test the assignment of a scalar under a mask, which is recorded as a selection."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def numbers(dtype: str) -> numpy.ndarray[Any, Any]:
 
 
 def assigned(xp: Any, x: Any, layout: str, where: str, value: Any) -> Any:
-    """Return the bytes after the assignment, and the error."""
+    """Return the bytes after the assignment, and its error if there was one."""
     whole = xp.array(x)
     a = LAYOUTS[layout](whole)
     mask = eval(where, {"np": xp, "a": a, "x": LAYOUTS[layout](xp.array(x[::-1]))})
@@ -75,10 +75,10 @@ def test_values(dtype: str, value: Any) -> None:
     x = numbers(dtype)
     found = []
     for xp in (mxnp, numpy):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             outcome = assigned(xp, x, "contiguous", "x.real > 20", value)
-        found.append((outcome, [str(each.message) for each in told]))
+        found.append((outcome, [str(each.message) for each in caught]))
     assert found[0] == found[1]
 
 

@@ -1,4 +1,4 @@
-"""Test that compiled code of other packages receives the NumPy arrays inside mxnp's."""
+"""Test that compiled code of other packages receives the NumPy array inside."""
 
 import importlib.util
 import inspect
@@ -21,7 +21,7 @@ SOURCE = Path(__file__).with_name("compiled.c")
 
 
 def build(folder):
-    """Compile the module, which insists on numpy.ndarray."""
+    """Compile a module that accepts only numpy.ndarray."""
     path = folder / f"compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
     flags = ["-dynamiclib", "-undefined", "dynamic_lookup"]
     subprocess.run(
@@ -34,7 +34,7 @@ def build(folder):
 
 
 def load(path):
-    """Import it, as a program's import statement does."""
+    """Import the module as an import statement of a program does."""
     spec = importlib.util.spec_from_file_location("compiled", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -119,7 +119,7 @@ def test_arguments_by_name(compiled, x):
 def test_arrays_in_tuples_lists_and_dicts(compiled, x):
     nested = [1, (2, x), {"a": x, "b": [x]}]
     assert compiled.one(nested) is True
-    assert nested[1][1] is x  # what the program has stays as it is
+    assert nested[1][1] is x  # the program's objects do not change
     assert nested[2]["a"] is x
 
 
@@ -172,7 +172,7 @@ def test_classes_of_the_program(compiled, x):
             super().__init__(*args)
 
         def __getitem__(self, key):
-            assert type(key) is np.ndarray  # the program's own
+            assert type(key) is np.ndarray  # a method of the program
             return super().__getitem__(key)
 
     assert Own(x)[x] is True
@@ -331,7 +331,7 @@ def test_code_of_packages_views_arrays_as_the_programs_class(x):
 
 
 class Holder:
-    """Keeps what the program computed, and lets NumPy convert it."""
+    """An object that holds an mxnp array and lets NumPy convert it."""
 
     def __init__(self, x):
         self.x = x

@@ -1,4 +1,4 @@
-"""Test Dask arrays with mxnp chunks: chunks stay mxnp arrays, and values equal NumPy's."""
+"""Test Dask arrays with mxnp chunks: they stay mxnp arrays, with NumPy's values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dask.sizeof import sizeof  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("default"),  # dask's own
+    pytest.mark.filterwarnings("default"),  # Dask's own warnings
 ]
 
 
-# -- Every function, beside dask over NumPy --------------------------------------------
+# -- Functions -------------------------------------------------------------------------
 
 
 def make_inputs():
@@ -230,7 +230,7 @@ CASES = [
 
 
 def assert_same(ours, theirs):
-    """Compare with NumPy's: where small arrays are recorded too, sums add in another order."""
+    """Compare with NumPy: if small arrays are recorded too, sums use another order."""
     if "MXNP_THRESHOLD" in os.environ and theirs.dtype.kind in "fc":
         numpy.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
     else:
@@ -316,7 +316,7 @@ CREATED = """
 def test_array_backend(case):
     theirs = eval(case).compute(scheduler="sync")
     with dask.config.set({"array.backend": "mxnp"}):
-        made = eval(case).persist(scheduler="sync")  # bit generators move on
+        made = eval(case).persist(scheduler="sync")  # draws once
     assert {type(chunk) for chunk in chunks_of(made)} == {mxnp.ndarray}
     ours = made.compute(scheduler="sync")
     assert ours.dtype == theirs.dtype
@@ -335,7 +335,7 @@ def test_to_backend_and_back():
 
 @pytest.mark.parametrize("first", ["mxnp", "dask.array"])
 def test_the_entry_point_needs_no_import(first):
-    """Dask finds the backend by itself; the order of imports does not matter."""
+    """Check that Dask finds the backend whichever package is imported first."""
     imports = {
         "mxnp": "import mxnp, dask.array as da",
         "dask.array": "import dask.array as da",
@@ -365,7 +365,7 @@ def test_each_chunk_is_in_the_graph_of_its_own():
 
 @pytest.mark.parametrize("scheduler", ["threads", "sync"])
 def test_large_chunks(scheduler):
-    """Large enough to be recorded."""
+    """Compute with chunks that are large enough to be recorded."""
     rng = numpy.random.default_rng(0)
     a = rng.normal(size=(600, 500))
     results = []
@@ -506,7 +506,7 @@ if __name__ == "__main__":
 )
 @pytest.mark.timeout(900)
 def test_cluster_of_processes(tmp_path):
-    """Chunks go between workers and to disk; a worker keeps to its threads and memory."""
+    """Workers exchange and spill chunks, and observe their thread and memory limits."""
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
     ran = subprocess.run(

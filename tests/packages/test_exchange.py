@@ -21,7 +21,7 @@ def a():
 
 
 def run(code, **environment):
-    """Run a program in a new process, as a setting that is read at import needs."""
+    """Run a program in a new process, with settings that are read at import."""
     done = subprocess.run(
         [sys.executable, "-W", "error::RuntimeWarning", "-c", textwrap.dedent(code)],
         env={**os.environ, **environment},
@@ -35,7 +35,7 @@ def run(code, **environment):
 
 
 class TestNumPy:
-    """NumPy's own functions, given mxnp arrays, give mxnp arrays."""
+    """NumPy's own functions return mxnp arrays for mxnp arrays."""
 
     def test_ufuncs(self, a):
         for result in (numpy.add(a, A), numpy.add(A, a), numpy.exp(a), A * a, a - A):
@@ -175,7 +175,7 @@ class TestNumPy:
 
 
 class Duck:
-    """A class with NumPy's protocols, that mxnp knows nothing about."""
+    """A class with NumPy's protocols that mxnp does not know."""
 
     __array_priority__ = 50
 
@@ -244,7 +244,7 @@ class TestSciPy:
     def test_functions_take_them(self, a):
         from scipy import linalg, ndimage, special
 
-        assert type(special.erf(a)) is np.ndarray  # a ufunc
+        assert type(special.erf(a)) is np.ndarray  # erf is a ufunc
         numpy.testing.assert_array_equal(special.erf(a), special.erf(A))
         blurred = ndimage.gaussian_filter(a, 1)
         numpy.testing.assert_array_equal(blurred, ndimage.gaussian_filter(A, 1))
@@ -420,7 +420,7 @@ def test_torch(a):
 
     t = torch.as_tensor(a)
     t[0, 0] = 41.0
-    assert a[0, 0] == 41.0  # the same memory
+    assert a[0, 0] == 41.0  # shared memory
     t = torch.from_dlpack(a)
     t[0, 1] = 42.0
     assert a[0, 1] == 42.0

@@ -53,7 +53,7 @@ def call(function, x):
 
 @pytest.fixture
 def last_lines(tmp_path):
-    """Return a function that runs a program and returns the last lines of its errors."""
+    """Return a function that runs a program and returns the end of its errors."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
     (folder / "strictly.py").write_text(PACKAGE)
@@ -95,10 +95,10 @@ def test_an_argument_is_named(last_lines, call, name, function):
 @pytest.mark.parametrize(
     "code",
     [
-        "strictly.strict([1])",  # there is no array
-        "strictly.strict(None, np.ones(3).__array__())",  # it is NumPy's
-        "strictly.of_numpy(np.ones((2, 3)))",  # NumPy's error
-        "strictly.negative(-np.ones(3))",  # it is not about types
+        "strictly.strict([1])",  # no array was passed
+        "strictly.strict(None, np.ones(3).__array__())",  # the array is NumPy's
+        "strictly.of_numpy(np.ones((2, 3)))",  # NumPy raises the error
+        "strictly.negative(-np.ones(3))",  # the error is not about types
         "strictly.rebound(np.ones(3))",
         "np.ones(3).no_such_name",
         "def f(x): raise TypeError('type')\nstrictly.call(f, np.ones(3))",

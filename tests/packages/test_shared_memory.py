@@ -1,7 +1,8 @@
-"""Test memory that other packages share: their writes, and operations before and after.
+"""Test memory that is shared with other packages, which may read and write it.
 
-Random programs mix operations of mxnp with reads and writes of others, and must give what
-NumPy gives to the last bit. ``MXNP_FUZZ=20000`` runs as many; a nightly run does.
+Random programs mix operations of mxnp with reads and writes of other code. Their results
+must equal NumPy's to the last bit. ``MXNP_FUZZ=20000`` sets the number of programs, as in
+a nightly run.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def everything_is_recorded() -> Iterator[None]:
 
 # -- Ways to share ---------------------------------------------------------------------
 
-# Each gives the array of the library and an array of NumPy over the same memory.
+# Each function returns the array of the library and a NumPy array over the same memory.
 Shared = tuple[Any, numpy.ndarray]
 
 
@@ -86,7 +87,7 @@ def by_address(np: Any, values: numpy.ndarray, path: Path) -> Shared:
 
 
 class Tensor:
-    """An object of another package that shows its memory, as torch's does."""
+    """An object of another package that exports its memory, like torch.Tensor."""
 
     def __init__(self, values: numpy.ndarray) -> None:
         self.values = values.copy()
@@ -119,11 +120,11 @@ WAYS = [
 ]  # fmt: skip
 
 
-# -- Code of others --------------------------------------------------------------------
+# -- Code outside mxnp -----------------------------------------------------------------
 
 
 class World:
-    """What a program sees: a library, arrays that it shares, and code that writes them."""
+    """The namespace of a program: a library, shared arrays, and code that writes."""
 
     def __init__(self, np: Any, seed: int, path: Path) -> None:
         rng = random.Random(seed)
@@ -148,7 +149,7 @@ class World:
         self.names["own"] = np.arange(SIZE) % 7 + 0.5
 
     def poke(self, result: Any = 1.5) -> Any:
-        """Write the shared memory in some place, and give the argument."""
+        """Write to some element of the shared memory, and return the argument."""
         self.pokes += 1
         w = self.outside[self.pokes % 3]
         if w.flags.writeable:
@@ -158,7 +159,7 @@ class World:
 
 
 class Writer:
-    """An object of another package whose every use writes."""
+    """An object of another package that writes whenever it is used."""
 
     __array_ufunc__ = None
 
@@ -187,7 +188,7 @@ class Table(dict[str, Any]):
 
 
 def chain(multiply: Callable[..., Any], w: Any) -> Any:
-    """Return an object whose `+` writes and multiplies, twice, without a frame of its own."""
+    """Return an object whose `+` writes and multiplies, without a Python frame."""
     steps = map(operator.iadd, [w, w], [1.0, 1.0])
     add = functools.partial(functools.reduce, multiply, steps)
     return type("Chain", (), {"__add__": staticmethod(add), "__array_ufunc__": None})()
@@ -233,7 +234,7 @@ def expression(rng: random.Random, depth: int) -> str:
 
 
 def program(seed: int) -> str:
-    """Return a program whose variables are a function's or the module's."""
+    """Return a program whose variables are local or global."""
     rng = random.Random(seed)
     lines = [
         rng.choice(STATEMENTS).format(
@@ -250,7 +251,7 @@ def program(seed: int) -> str:
 
 
 def as_bytes(x: Any) -> Any:
-    """Return what can be compared to the last bit."""
+    """Return an object with bytes in place of arrays, for exact comparison."""
     if isinstance(x, (list, tuple)):
         return [as_bytes(each) for each in x]
     if isinstance(x, dict):
@@ -258,8 +259,8 @@ def as_bytes(x: Any) -> Any:
             key: as_bytes(x[key]) for key in x if key[:1] in "yaw" and key != "writer"
         }
     if isinstance(x, (numpy.ndarray, mxnp.ndarray, numpy.generic)):
-        host = numpy.asarray(x)
-        return host.dtype.str, host.shape, host.tobytes()
+        array = numpy.asarray(x)
+        return array.dtype.str, array.shape, array.tobytes()
     return type(x).__name__, str(x)
 
 
@@ -282,7 +283,7 @@ def test_random_programs(part: int, tmp_path: Path) -> None:
         assert run(mxnp, text, seed, tmp_path) == wanted, f"seed {seed}:\n{text}"
 
 
-# -- What waits, and for how long ------------------------------------------------------
+# -- Waits for shared memory -----------------------------------------------------------
 
 
 def shared() -> Shared:
@@ -306,7 +307,8 @@ def test_an_expression_is_one_pass(way: Callable[..., Shared], tmp_path: Path) -
     assert written() == 8
 
 
-# pytest puts `locals` into functions that have assertions: their variables are not read.
+# These functions have no assertions: pytest would add `locals` for them, and mxnp does
+# not read the variables of such a function.
 
 
 def straight_line(np: Any, a: Any) -> Any:

@@ -1,6 +1,6 @@
 """Check the layers: which folders may import which, and which C files include which.
 
-A new folder is named in the tables below; without a name it fails the test.
+A new folder must be added to the tables below.
 """
 
 import ast
@@ -9,7 +9,7 @@ import re
 import pytest
 from support.paths import ROOT
 
-# Folders and public modules of mxnp, and what each may import beside the compiled modules.
+# Folders and public modules of mxnp, and what each may import besides compiled modules.
 PYTHON = {
     "_engine": "",
     "_array": "_engine",
@@ -30,10 +30,10 @@ PYTHON = {
     "bench": "__init__ _engine",
 }
 COMPILED = {"_bridge", "_import", "_core"}
-MOST_MODULES = 12  # of a folder
+MOST_MODULES = 12  # in one folder
 
-# Folders of csrc, and what the files of each may include beside those of their own folder.
-# Code for Python's C API uses the core only through api/recorder.h and the tables of ir/.
+# Folders of csrc, and what the files of each may include besides their own folder. Code
+# for Python's C API uses the core only through api/recorder.h and the tables of ir/.
 C = {
     "": "",  # mxnp.h, the C API
     "base": "",
@@ -80,7 +80,7 @@ NAMES = {module_of(path) for path in MODULES} | COMPILED
 
 
 def imports(path):
-    """Return the modules of mxnp that a file imports, at the top or inside a function."""
+    """Return the modules of mxnp that a file imports, also inside functions."""
     package = ("mxnp", *path.relative_to(ROOT / "mxnp").parts[:-1])
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -94,14 +94,14 @@ def imports(path):
             continue
         for name in names:
             first, *rest = name.split(".")
-            if first == "mxnp":  # the longest beginning that is a module
+            if first == "mxnp":  # the longest prefix that is a module
                 tails = (".".join(rest[:n]) for n in range(len(rest), 0, -1))
                 found.add(next((tail for tail in tails if tail in NAMES), "__init__"))
     return found - {module_of(path)}
 
 
 def refused(user, used):
-    """Return why a module must not import another one, or ""."""
+    """Return why a module must not import another one, or an empty string."""
     folder, other = user.partition(".")[0], used.partition(".")[0]
     if folder == "__init__":
         return ""
@@ -134,7 +134,7 @@ def test_the_page_has_the_same_rules():
 
 def test_python_imports_have_no_circle():
     waiting = {module_of(path): imports(path) for path in MODULES}
-    # A folder's own __init__ is entered before its modules, and imports them.
+    # The __init__ of a folder is imported before its modules, and imports them.
     for user, used in waiting.items():
         waiting[user] = {name for name in used if not user.startswith(f"{name}.")}
     assert not without_those_that_use_nothing_else(waiting)
@@ -172,7 +172,7 @@ def folder_of(path):
 
 
 def included(path):
-    """Return the files of csrc that a file includes; a generated one is only a name."""
+    """Return the files of csrc that a file includes; a generated one may not exist."""
     text = path.read_text()
     names = re.findall(r'^\s*#\s*(?:include|import)\s*"(.+?)"', text, re.MULTILINE)
     return [CSRC / name for name in names]
@@ -188,7 +188,7 @@ def test_c_includes_follow_the_rules(path):
 
 
 def without_those_that_use_nothing_else(graph):
-    """Return what is left of a graph after removing nodes without arrows, again and again."""
+    """Return a graph without the nodes that do not lead to a circle."""
     graph = {user: set(used) for user, used in graph.items()}
     while free := [user for user, used in graph.items() if not used & graph.keys()]:
         for user in free:
@@ -204,7 +204,7 @@ def test_c_includes_have_no_circle():
         uses = {used.with_suffix("") for used in included(path)} - {user}
         graph.setdefault(user, set()).update(uses)
     circle = without_those_that_use_nothing_else(graph)
-    # Remove the files that use a circle without being part of it.
+    # Remove the files that include a circle without being part of it.
     users = {path: set() for path in circle}
     for user, uses in circle.items():
         for used in uses & circle.keys():
@@ -213,7 +213,7 @@ def test_c_includes_have_no_circle():
     assert not circle, sorted(str(path.relative_to(CSRC)) for path in circle)
 
 
-# Functions of the core whose names begin with something else than the name of their file.
+# Functions of the core whose names do not begin with the name of their file.
 API = set(re.findall(r"\b(mx_\w+)\(", (CSRC / "mxnp.h").read_text()))
 NAMED_OTHERWISE = {
     "mx_fail": "error.c: `return mx_fail(...)` marks each point of failure",
@@ -270,7 +270,7 @@ def test_names_of_functions_are_found():
 
 # -- Kinds of GPU ---------------------------------------------------------------------
 
-# Files that may name a kind of GPU. All others take names and limits from its row.
+# Files that may name a kind of GPU. All others read names and limits from its row.
 NAMES_A_GPU = (
     "csrc/metal/",
     "csrc/gpu/devices.def",  # the list of kinds

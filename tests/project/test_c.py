@@ -1,4 +1,4 @@
-"""The C tests of the core, tests/c, built and run by meson."""
+"""Run the C tests of the core, tests/c, with meson."""
 
 import importlib.util
 import shutil
@@ -11,7 +11,7 @@ from support.paths import ROOT
 
 
 def find_tool(name):
-    """Find it beside this Python, where pip put it, or on the path."""
+    """Return the path of a program, beside this Python or in PATH."""
     return shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
 
 
@@ -24,7 +24,7 @@ def find_tool(name):
     not importlib.util.find_spec("cffi.gen_src"), reason="cffi is older than 2.1"
 )
 def test_c_core(tmp_path, monkeypatch):
-    monkeypatch.delenv("MXNP_FUSE", raising=False)  # they are about what is fused
+    monkeypatch.delenv("MXNP_FUSE", raising=False)  # the C tests check fusion
     monkeypatch.setenv("NINJA", find_tool("ninja"))
     native = tmp_path / "native.ini"
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")

@@ -1,4 +1,4 @@
-"""Test .ci/contents.py with invented sdists and wheels; .ci/wheels builds the real ones."""
+"""Test .ci/contents.py with made-up sdists and wheels; .ci/wheels builds real ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def contents():
 
 @pytest.fixture
 def find_faults(contents, tmp_path):
-    """Return a function that makes two packages, but for some files, and looks into them."""
+    """Return a function that makes an sdist and a wheel and checks their files."""
     about = f"Name: mxnp\nVersion: {contents.version_of_build()}\n"
 
     def check(without=(), beside=(), about=about):

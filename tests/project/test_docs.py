@@ -1,4 +1,4 @@
-"""Test the documentation: its code runs, its tables are true, and its links lead to files."""
+"""Test the documentation: its code, its tables and its links."""
 
 import doctest
 import importlib
@@ -26,7 +26,7 @@ PAGES = [
     *(ROOT / name / "README.md" for name in ("tests/suites/numpy", "array_api_tests")),
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
 ]
-# Settings of a lane, which change what is shown.
+# The settings of a CI lane would change the output of examples.
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("MXNP_")}
 
 each_page = pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_shell_block_runs_a_file_of_the_page(tmp_path):
 
 
 def own_names():
-    """Return the names that mxnp has and NumPy has not."""
+    """Return the public names that mxnp has and NumPy lacks."""
     return sorted(
         name
         for name in dir(mxnp)
@@ -224,7 +224,7 @@ def test_functions_outside_the_device_are_recorded(found, part):
 
 @pytest.mark.parametrize("name", sorted(coverage.FUNCTIONS))
 def test_explain_names_the_operations(found, name):
-    """The same call by itself: what the table says is what `explain` prints."""
+    """Check that `explain` prints the operations of the table for the same call."""
     expected = found.functions[name]
     if not expected.operations or expected.waits:
         return  # Nothing waits, or more than one flush is needed.
@@ -248,7 +248,7 @@ def test_explain_names_the_operations(found, name):
 
 
 def test_functions_without_a_recorded_form_are_numpys():
-    """A sample of those that the page says are NumPy's own: nothing is recorded."""
+    """Check that some functions that the page lists as NumPy's record nothing."""
     x = mxnp.ones((40, 50))
     calls = {
         "trapezoid": lambda: mxnp.trapezoid(x),
@@ -271,7 +271,7 @@ def test_functions_without_a_recorded_form_are_numpys():
         _bridge.set_threshold(before)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # NumPy's, of some names
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # NumPy's, about some names
 def test_names_of_modules_are_numpys():
     for module in coverage.MODULES:
         theirs = getattr(numpy, module) if module else numpy
@@ -281,13 +281,13 @@ def test_names_of_modules_are_numpys():
 
 
 def test_the_column_of_metal_has_every_ufunc():
-    """A new one needs an entry, which `measured_coverage.py` writes on the emulator."""
+    """`measured_coverage.py` writes the entry of a new ufunc, on the emulator."""
     assert coverage.kept_of_gpu()["ufuncs"].keys() == {*coverage.ROWS}
 
 
 @needs_metal
 def test_the_column_of_metal():
-    """Or `python docs/extensions/measured_coverage.py` is to be run on the Metal emulator."""
+    """Run `docs/extensions/measured_coverage.py` on the emulator to update it."""
     with mxnp.device("metal"):
         now = coverage.on_gpu(coverage.measure())
     assert coverage.kept_of_gpu() == now

@@ -1,4 +1,4 @@
-"""Test that the examples print and draw the same under ``python -m mxnp`` as under Python."""
+"""Test that examples print and draw the same with ``python -m mxnp`` and with Python."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from support.paths import ROOT
 
 import mxnp
 
-# Each example and the arguments that make it quick.
+# The examples, and arguments with which they are quick.
 EXAMPLES = {
     "black_scholes": ["--paths", "20000", "--grid", "60"],
     "colour_quantisation": ["--every", "6", "--colours", "6"],
@@ -21,7 +21,7 @@ EXAMPLES = {
 
 
 def run(example, launcher, folder):
-    """Run an example in a folder; what it printed, and the pixels of its picture."""
+    """Run an example in a folder; return its output and the pixels of its picture."""
     from matplotlib import pyplot
 
     command = [
@@ -50,7 +50,7 @@ def test_same_output_and_picture(example, tmp_path):
     printed_here, picture_here = run(example, ["-m", "mxnp"], tmp_path)
     assert printed_here == printed
     assert (picture_here == picture).all()
-    assert picture.std() > 0.05  # something was drawn
+    assert picture.std() > 0.05  # the picture is not blank
 
 
 @pytest.mark.needs("matplotlib")
@@ -92,7 +92,7 @@ runpy.run_path({str(FOLDER / f"{example}.py")!r}, run_name="__main__")
     assert done.stderr == "the picture needs matplotlib: pip install matplotlib\n"
 
 
-# -- Kernels of one's own -----------------------------------------------------------
+# -- Custom kernels -----------------------------------------------------------------
 
 KERNELS = {
     "exp": ["-n", "2000"],

@@ -1,4 +1,4 @@
-"""Test recorded ranges, whose numbers are computed where they are needed."""
+"""Test recorded ranges, whose elements are computed inside other operations."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ def test_ranges_within_expressions(expression: str, threads: int) -> None:
 
 @needs_fusion
 def test_ranges_are_recorded_and_fused(capsys: pytest.CaptureFixture[str]) -> None:
-    with mxnp.device("cpu"):  # a device has no float64
+    with mxnp.device("cpu"):  # GPUs lack float64
         total = (mxnp.arange(100_000) * 0.5 + 1).sum()
     assert float(total) == 50_000 * 0.5 * 99_999 + 100_000
     mxnp.explain()
-    told = capsys.readouterr().out
-    assert "arange" in told and "1 group" in told
+    text = capsys.readouterr().out
+    assert "arange" in text and "1 group" in text
 
 
 def test_small_ranges_are_numpys() -> None:

@@ -1,8 +1,8 @@
-"""Test reductions and scans of large arrays: NumPy's results, and sums at least as accurate.
+"""Test reductions and scans of large arrays against NumPy's values and accuracy.
 
-Where the numbers are chosen so that every order of summation gives the same, results are
-compared to the last bit. Where they are not, the error against the exact result must be
-within NumPy's own or within the bound of pairwise summation.
+If the numbers are chosen so that every order of summation gives the same sum, results are
+compared to the last bit. Otherwise the error against the exact result must be within
+NumPy's own or within the bound of pairwise summation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Library = types.ModuleType
 
 DTYPES = [row.name for row in NUMPYS]
 FLOATING = ["float16", "float32", "float64", "complex64", "complex128"]
-SHAPE = (32, 16, 64)  # counts are powers of 2: means and variances are exact, too
+SHAPE = (32, 16, 64)  # sizes are powers of 2, so means and variances are exact
 LONG = 20011
 EDGES = [0, 1, 511, 512, 513, 4095, 8191, 8192, 16383, 16384, LONG - 1]
 AXES = [None, 0, 1, 2, -1, -2, (0, 1), (1, 2), (0, 2), (2, 0), (-3, 1), (0, 1, 2), ()]
@@ -34,7 +34,7 @@ AXES = [None, 0, 1, 2, -1, -2, (0, 1), (1, 2), (0, 2), (2, 0), (-3, 1), (0, 1, 2
 
 
 def exact(xp: Library, dtype: str, *shape: int) -> Any:
-    """Give numbers with exact sums: small and whole, about as many below 0 as above."""
+    """Return numbers with exact sums: small integers of both signs."""
     found = numpy.arange(math.prod(shape)) * 7919 % 7 - 3
     if dtype == "bool":
         found %= 2
@@ -47,7 +47,7 @@ def exact(xp: Library, dtype: str, *shape: int) -> Any:
 
 
 def powers(xp: Library, dtype: str, *shape: int) -> Any:
-    """Give numbers with exact products: 1 and -1, and a few powers of 2 if many."""
+    """Return numbers with exact products: 1, -1, and a few powers of 2 if possible."""
     found = numpy.ones(math.prod(shape))
     found[::3] = 1 if dtype.startswith("u") or dtype == "bool" else -1
     if numpy.dtype(dtype).kind in "fc" and found.size >= 1000:
@@ -85,7 +85,7 @@ def unaligned(xp: Library, array: Any) -> Any:
 
 
 def take(xp: Library, name: str, dtype: str) -> Callable[..., Any]:
-    """Return the maker of numbers for a reduction."""
+    """Return the function that creates numbers for a reduction."""
     make = powers if "prod" in name else exact
     return lambda *shape: make(xp, dtype, *shape)
 
@@ -102,7 +102,7 @@ def outcome(action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def error_of(result: Any, true: numpy.ndarray) -> numpy.ndarray:
-    """Return the distance from the exact result; none where both are NaN or infinite."""
+    """Return the distance from the exact result, or 0 if both are NaN or infinite."""
     found = numpy.asarray(result).astype(true.dtype)
     same = (found == true) | (numpy.isnan(found) & numpy.isnan(true))
     return numpy.where(same, 0, abs(found - true))
@@ -114,8 +114,8 @@ def assert_accurate(
     """
     Assert that an error is within NumPy's, or within that of pairwise summation.
 
-    `size` is the sum of the absolute values of what is summed; `steps` is how many
-    roundings a number goes through, by default those of pairs after runs of 16.
+    `size` is the sum of the absolute values of the summed numbers. `steps` is the number of
+    roundings of each of them, by default that of pairwise sums over runs of 16.
     """
     assert type(ours) is (
         type(theirs) if isinstance(theirs, numpy.generic) else mxnp.ndarray
@@ -164,7 +164,7 @@ WHOLE = [
     "nanargmin",
     "nanargmax",
 ]
-INEXACT = {"var", "std", "nanvar", "nanstd"}  # of dtypes too narrow for the squares
+INEXACT = {"var", "std", "nanvar", "nanstd"}  # the squares do not fit narrow dtypes
 
 
 @pytest.mark.sampled(47)
@@ -190,19 +190,19 @@ def test_each_axis_of_each_layout(name: str, dtype: str) -> None:
             true = getattr(numpy, name)(wide, axis=axis, keepdims=keepdims)
             assert_accurate(mine, numpys, true, true, x.size, where)
         elif "prod" in name and dtype.startswith("c"):
-            compare(mine + 0, numpys + 0, where)  # signs of zeros know an order
+            compare(mine + 0, numpys + 0, where)  # signs of zeros depend on the order
         else:
             compare(mine, numpys, where)
 
 
 def steps_of(array: Any) -> list[int]:
-    """Return the strides of axes along which there is a step to make."""
+    """Return the strides of axes with a length other than 1."""
     pairs = zip(array.shape, array.strides, strict=True)
     return [stride for length, stride in pairs if length != 1]
 
 
 def compare(ours: Any, theirs: Any, where: str) -> None:
-    """Compare to the last bit; NaN is NaN."""
+    """Compare to the last bit, except that all NaN are equal."""
     if isinstance(theirs, numpy.ndarray):
         assert type(ours) is mxnp.ndarray, where
         assert (ours.dtype, ours.shape, steps_of(ours)) == (
@@ -232,9 +232,9 @@ def test_methods(name: str, dtype: str, xp: Library) -> Any:
         x = take(xp, name, dtype)(*shape)
         results += [getattr(x, name)(), getattr(x[::-1], name)()]
         for axis in range(-1, len(shape)):
-            made = x * 1 if name == "prod" else x + x  # infinite products know an order
+            made = x * 1 if name == "prod" else x + x  # products may be infinite
             results += [getattr(x, name)(axis), getattr(made, name)(axis=axis)]
-    if name == "prod" and dtype.startswith("c"):  # and so do the signs of zeros
+    if name == "prod" and dtype.startswith("c"):  # signs of zeros depend on the order
         results = [result + 0 for result in results]
     results.append(outcome(getattr(x, name), axis=9))
     results.append(outcome(getattr(x, name), axis=(0, 0)))
@@ -313,7 +313,7 @@ foo=1
 @pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "float32", "float64"])
 @pytest.mark.parametrize("arguments", ARGUMENTS.strip().splitlines())
 def test_arguments(arguments: str, dtype: str) -> None:
-    """Averages of some elements and of narrow numbers are rounded."""
+    """Means over selected elements and means of narrow numbers are rounded."""
     for name in WHOLE:
         results = []
         for xp in (mxnp, numpy):
@@ -332,7 +332,7 @@ def test_arguments(arguments: str, dtype: str) -> None:
             ).eps
             if dtype == "float32" or mine.dtype == "f4":
                 eps = numpy.finfo("f4").eps
-            # Where only some elements count NumPy adds one after the other.
+            # With `where`, NumPy adds the selected elements one after the other.
             steps = 64 if "where" not in arguments else 1024
             numpy.testing.assert_allclose(mine, numpys, rtol=steps * eps, err_msg=where)
         else:
@@ -379,7 +379,7 @@ def test_one_that_is_not_finite(value: str, dtype: str, xp: Library) -> Any:
         y.flat[min(edge, y.size - 1)] = float(value)
         for name, axis in itertools.product(SPECIAL, (None, 0, 1)):
             if "prod" in name and dtype.startswith("c"):
-                continue  # of which infinity makes what the order makes of it
+                continue  # such products with infinity depend on the order
             results.append((name, edge, axis, getattr(xp, name)(y, axis=axis)))
         x[edge // 2] = -x[edge]
         results += [xp.min(x), xp.max(x), xp.sum(x), xp.nanmax(x), xp.argmax(x)]
@@ -389,7 +389,7 @@ def test_one_that_is_not_finite(value: str, dtype: str, xp: Library) -> Any:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ties(dtype: str, xp: Library) -> Any:
-    """The first of several, wherever a block or a chunk begins."""
+    """Check that the first of equal elements is found across blocks and chunks."""
     results = []
     for first, second in itertools.product(EDGES, repeat=2):
         x = xp.ones(LONG, dtype)
@@ -423,7 +423,7 @@ def test_nothing_but_nan(xp: Library) -> Any:
 
 
 def test_zeros_of_both_signs(xp: Library) -> Any:
-    """Which zero is the larger NumPy leaves to the processor."""
+    """NumPy leaves the order of the two zeros to the processor."""
     x = xp.zeros(LONG)
     x[::2] *= -1
     results = [xp.max(x) == 0, xp.min(x) == 0, xp.argmax(x), xp.argmin(x)]
@@ -553,7 +553,7 @@ def test_scans(name: str, dtype: str, xp: Library) -> Any:
 
 
 def hard(kind: str, n: int) -> numpy.ndarray:
-    """Give numbers whose sums are rounded."""
+    """Return numbers whose sums are rounded."""
     rng = numpy.random.default_rng(7)
     if kind == "normal":
         return rng.normal(size=n)
@@ -567,7 +567,7 @@ def hard(kind: str, n: int) -> numpy.ndarray:
     return 0.1 * numpy.ones(n)
 
 
-# Shapes and the axes that are summed along.
+# Shapes, and the axes along which they are summed.
 ACCURACY = {(130, 131): (None, 0, 1), (9, 2000): (0, 1), (100003,): (None,)}
 KINDS = ["normal", "positive", "wide", "cancelling", "equal"]
 
@@ -575,7 +575,7 @@ KINDS = ["normal", "positive", "wide", "cancelling", "equal"]
 def sums(
     values: numpy.ndarray, axis: int | None
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Give exact sums along an axis, and those of absolute values."""
+    """Return the exact sums along an axis, and the sums of the absolute values."""
     if numpy.iscomplexobj(values):
         real, size = sums(values.real, axis)
         imag, more = sums(values.imag, axis)
@@ -609,7 +609,7 @@ def test_sums_are_accurate(kind: str, dtype: str) -> None:
             theirs = numpy.sum(x, axis=axis)
             assert_accurate(y.sum(axis=axis), theirs, true, size, count, where)
             if dtype == "float16":
-                continue  # its mean is a matter of float32, and exact
+                continue  # its mean is computed exactly, in float32
             theirs = numpy.mean(x, axis=axis)
             assert_accurate(
                 *(y.mean(axis=axis), theirs, true / count, size / count),
@@ -636,7 +636,7 @@ def test_variances_are_accurate(kind: str, dtype: str) -> None:
         theirs = getattr(values, name)(axis=axis, ddof=ddof)
         ours = getattr(mxnp.array(values), name)(axis=axis, ddof=ddof)
         n = values.size if axis is None else values.shape[axis]
-        # Of equal numbers only the error of their mean is left.
+        # For equal numbers, only the error of the mean remains.
         steps = (math.log2(n) + 16) * numpy.finfo(dtype).eps
         mean = abs(wide.mean(axis=axis))
         size = true + (mean if name == "std" else steps * mean**2)
@@ -743,7 +743,7 @@ def test_copies(expression: str, xp: Library) -> Any:
     y = x[::-1] + 1
     m = x.reshape(130, 131) * 1.5
     found = outcome(eval, expression, {"np": xp, "x": x, "y": y, "m": m})
-    x += 1  # after that which was made of it
+    x += 1  # changes the array after the copy
     m *= 2
     y[:] = 0
     return found, x, m

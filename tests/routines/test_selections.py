@@ -1,4 +1,4 @@
-"""Test the selection of elements and positions by a mask."""
+"""Test the selection of elements and positions with a mask."""
 
 from __future__ import annotations
 
