@@ -19,7 +19,7 @@ x = np.linspace(0, 1, 50_000)
 y = np.sqrt(x * 4) + 1  # waits
 """
 
-# Each after a line "## name"; what comes before a line "--" comes before the import.
+# Each program follows a line "## name". Lines above a line "--" run before the import.
 PROGRAMS = """
 ## the last line
 
@@ -289,7 +289,7 @@ def test_ends_as_with_numpy(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_interrupt_while_the_last_work_runs(tmp_path: Path) -> None:
-    """The program ends at once; as in any handler of atexit, Python says so."""
+    """The program ends immediately, and Python reports it as in any atexit handler."""
     program = """
         import signal
         import mxnp as np

@@ -1,12 +1,11 @@
 """Test that no operation of a program on an array crashes the interpreter.
 
-The attacks run in a separate interpreter, one for each group, which says before
-each attack what it is about to do: when the interpreter dies, the test names the attack.
-What is raised is compared with what NumPy raises to the same attack; values are looked
-at (printed and added up), so that memory is really touched.
+The attacks of each group run in a separate interpreter, which logs each attack before it
+starts. If the interpreter dies, the test reports the attack. Errors are compared with
+NumPy's errors. Values are printed and added up, so that their memory is really read.
 """
 
-# A group is one long table, and its calls are bound as defaults of lambdas.
+# A group is a long table. Its calls are bound as default values of lambdas.
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ import pytest
 FUZZED = 400  # flipped or truncated copies of each pickle and file
 ATTACK = "attack"
 
-# -- the attacks: each group is a function of the library that yields names and calls ------
+# -- Attacks: a group is a function of the library that yields names and calls -------------
 
 Attacks = Iterator[tuple[str, Any]]
 
@@ -50,7 +49,7 @@ def constructors(np: Any) -> Attacks:
         shapes, strides, offsets, buffers
     ):
         if buffer is None and offset not in (0, -8):
-            continue  # NumPy takes no notice of the offset
+            continue  # NumPy ignores the offset
         text = f"ndarray({shape}, strides={stride}, offset={offset}, {type(buffer).__name__})"
         yield (
             text,
@@ -71,7 +70,7 @@ def constructors(np: Any) -> Attacks:
             for buffer in (None, memory):
                 text = f"ndarray({shape}, {dtype}, {type(buffer).__name__})"
                 if buffer is not None and "O" in str(dtype):
-                    continue  # pointers made of the program's bytes: NumPy follows them
+                    continue  # NumPy dereferences pointers in such a buffer
                 yield text, lambda a=(shape, dtype, buffer): np.ndarray(*a).shape
     for count in (-2, -1, 0, 1, 9, 2**40, 2**62):
         for offset in (0, -1, 60, 64, 65, 2**62):
@@ -98,7 +97,7 @@ def sizes(np: Any) -> Attacks:
             yield f"resize({m})", lambda m=m: np.resize(np.arange(3), (m,)).shape
             yield f".resize({m})", lambda m=m: np.arange(3).resize(m, refcheck=False)
             yield f"pad({m})", lambda m=m: np.pad(np.arange(3), m).shape
-            if m != 2**63 - 1:  # NumPy counts one more than it can, and writes anywhere
+            if m != 2**63 - 1:  # NumPy overflows and writes out of bounds
                 yield f"bincount({m})", lambda m=m: np.bincount([m]).shape
             yield f"minlength {m}", lambda m=m: np.bincount([1], minlength=m).shape
             yield f"random({m})", lambda m=m: np.random.default_rng(1).random(m).shape
@@ -158,7 +157,7 @@ def sizes(np: Any) -> Attacks:
 
 
 def strides(np: Any) -> Attacks:
-    """as_strided and the setters, only where NumPy itself checks."""
+    """as_strided and setters, only where NumPy itself checks."""
     as_strided = np.lib.stride_tricks.as_strided
     a = np.arange(12.0).reshape(3, 4)
     for shape in [
@@ -210,7 +209,7 @@ def strides(np: Any) -> Attacks:
 
 def states(np: Any) -> Attacks:
     """__setstate__ with garbage."""
-    # NumPy itself reads past its own memory where there are more than 64 dimensions.
+    # With more than 64 dimensions, NumPy itself reads out of bounds.
     good = (1, (2, 2), np.dtype("i4"), False, bytes(range(16)))
     bad = [None, -1, 2**70, "x", b"", b"x" * 15, (), (-1,), (2**62,), (2**62, 2**62), (1,) * 64,
            [], [1, 2, 3, 4], np.dtype("O"), np.dtype("T"), np.dtype("V0"), np.dtype("f8,O"), int,
@@ -256,7 +255,7 @@ def pickles(np: Any) -> Attacks:
     allowed = {"numpy", "mxnp", "builtins", "_codecs", "copyreg"}
 
     class Unpickler(pickle.Unpickler):
-        """Finds no name but what an array's pickle has: a flipped one may find anything."""
+        """Loads only names of array pickles: a flipped name may be any other."""
 
         def find_class(self, module: str, name: str) -> Any:
             if module.partition(".")[0] not in allowed or module == "builtins":
@@ -280,7 +279,7 @@ def pickles(np: Any) -> Attacks:
                     f"{x.dtype} pickle {protocol} cut at {n}",
                     lambda d=data[:n]: load(d),
                 )
-            # A flipped bit in the pickle of objects may make any object of any other.
+            # With a flipped bit, a pickle of objects may create objects of any class.
             for _ in range(FUZZED // 8 if x.dtype != "O" else 0):
                 flipped = bytearray(data)
                 place, bit = chance.randrange(len(data)), chance.randrange(8)
@@ -490,7 +489,7 @@ def capsules(np: Any) -> Attacks:
 
 
 def liars(np: Any) -> Attacks:
-    """Objects whose protocols lie."""
+    """Objects with wrong results of protocols."""
     import ctypes
 
     memory = (ctypes.c_double * 8)(*range(8))
@@ -652,7 +651,7 @@ def liars(np: Any) -> Attacks:
 
 
 def recursions(np: Any) -> Attacks:
-    """Protocols that call themselves, objects that hold themselves, and deep nesting."""
+    """Protocols that call themselves, objects that contain themselves, deep nesting."""
 
     class Array:
         def __array__(self, *_: Any, **__: Any) -> Any:
@@ -752,7 +751,7 @@ def recursions(np: Any) -> Attacks:
 
 
 def references(np: Any) -> Attacks:
-    """Memory that goes away, or changes, while somebody looks at it."""
+    """Memory that is freed, or changes, while it is in use."""
     import gc
     import pickle
     import weakref
@@ -760,7 +759,7 @@ def references(np: Any) -> Attacks:
     def released_buffer() -> Any:
         memory = bytearray(8000)
         a = np.frombuffer(memory)
-        memory.extend(b"x")  # refused while a looks at it
+        memory.extend(b"x")  # refused while `a` exports it
         return a.sum()
 
     def resized_under_memoryview() -> Any:
@@ -889,15 +888,15 @@ def references(np: Any) -> Attacks:
 GROUPS = [constructors, sizes, strides, states, pickles, files, capsules, liars, recursions,
           references]  # fmt: skip
 
-ADDRESS = r"0x[0-9a-f]+|[0-9]{14,}"  # never the same in two runs
-MEMORY = 3 << 29  # bytes an attack may have
-PATIENCE = 20  # seconds for one attack; the slowest takes less than one
+ADDRESS = r"0x[0-9a-f]+|[0-9]{14,}"  # differs between runs
+MEMORY = 3 << 29  # bytes that an attack may use
+PATIENCE = 20  # seconds for one attack; all take less than one
 
 
 def attack_all(
     group: str, library: str, log: str, skipped: int, left_out: list[str]
 ) -> None:
-    """Run the attacks of a group, each announced in the log before it starts."""
+    """Run the attacks of a group, and log each of them before it starts."""
     import faulthandler
     import importlib
     import itertools
@@ -906,7 +905,7 @@ def attack_all(
     import warnings
 
     warnings.simplefilter("ignore")
-    # Memory beyond this is refused by the system, as a smaller machine would.
+    # The system refuses more memory than this, like a smaller machine.
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     np = importlib.import_module(library)
@@ -925,7 +924,7 @@ def attack_all(
                 answer = [type(error).__name__, str(error)[:300]]
             faulthandler.cancel_dump_traceback_later()
             if answer[0] == "RecursionError":
-                answer[1] = ""  # says where the limit was met
+                answer[1] = ""  # names the function that met the limit
             print(
                 json.dumps([re.sub(ADDRESS, "0x", text) for text in answer]), file=lines
             )
@@ -941,7 +940,7 @@ def answers(
     skipped: int = 0,
     left_out: tuple[str, ...] = (),
 ) -> tuple[Answers, str | None]:
-    """Return what each attack of a group came to, and how the interpreter died, if it did."""
+    """Return the result of each attack, and the errors of an interpreter that died."""
     given = group, library, str(log), skipped, left_out
     code = f"import runpy; runpy.run_path({__file__!r})['attack_all'](*{given!r})"
     done = subprocess.run(
@@ -964,7 +963,7 @@ def answers(
 
 
 def concatenates(answer: list[str] | None) -> bool:
-    """Tell NumPy's own text for a + b with a b that it leaves alone: see array/test_errors.py."""
+    """Return whether an answer is NumPy's error for `+`, see array/test_errors.py."""
     return answer is not None and answer[1].startswith("Concatenation operation")
 
 
@@ -972,10 +971,10 @@ def concatenates(answer: list[str] | None) -> bool:
 @pytest.mark.parametrize("group", [group.__name__ for group in GROUPS])
 def test_nothing_crashes(group: str, tmp_path: Path) -> None:
     """
-    Nothing that NumPy survives kills mxnp, and the errors are the same.
+    Attacks that NumPy survives do not crash mxnp, and the errors are the same.
 
-    NumPy does not survive everything: it is started again behind each attack that kills
-    it, and these attacks are left out for mxnp, which runs the same code of NumPy's.
+    If NumPy crashes, it is started again after that attack. The attack is left out for
+    mxnp, which runs the same code of NumPy.
     """
     expected, died = answers(group, "numpy", tmp_path / "numpy")
     while died is not None:
@@ -985,7 +984,7 @@ def test_nothing_crashes(group: str, tmp_path: Path) -> None:
     found, died = answers(group, "mxnp", tmp_path / "mxnp", 0, deadly)
     assert died is None, f"died of {list(found)[-1]}: {died}"
     if group == "pickles":
-        return  # theirs and ours are not the same bytes: nothing to compare
+        return  # the bytes of the pickles differ
     assert list(found) == [name for name in expected if name not in deadly]
     different = {
         name: (answer, expected[name])

@@ -1,5 +1,5 @@
 """
-Interrupts at any moment: see tests/fuzz/interrupts.py for what holds after one.
+Test interrupts at any moment; tests/fuzz/interrupts.py describes what must hold after one.
 
 ``python -m tests.fuzz.interrupts --seconds 600`` runs more programs.
 """
@@ -50,7 +50,7 @@ def test_programs_that_are_interrupted() -> None:
 
 
 class Stop(BaseException):
-    """What a handler of signals raises, in whichever Python code happens to run."""
+    """The exception of a signal handler, raised in whatever Python code is running."""
 
 
 class Trap:
@@ -62,7 +62,7 @@ class Trap:
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
-        # Generators are closed where no error can come out, and so is their code.
+        # Errors are ignored in code that closes a generator.
         is_counted = event == "call" and code.co_name != "<genexpr>"
         if is_counted and "tests/fuzz" not in code.co_filename:
             self.n -= 1
@@ -72,7 +72,7 @@ class Trap:
                 raise Stop
 
     def is_lost(self, step: Step, names: dict[str, Any]) -> bool:
-        """Run a statement; tell whether Stop was raised in it, and nothing came of it."""
+        """Run a statement; return whether Stop was raised in it and not propagated."""
         try:
             sys.setprofile(self)
             try:
@@ -87,7 +87,7 @@ class Trap:
 
 @pytest.mark.slow
 def test_errors_of_handlers_are_not_taken_for_numpys() -> None:
-    """Where an attempt fails and NumPy is asked instead, only NumPy's errors are dropped."""
+    """When NumPy is called after a failed attempt, only NumPy's errors are dropped."""
     lost, stopped = [], 0
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -118,7 +118,7 @@ def test_errors_of_handlers_are_not_taken_for_numpys() -> None:
 def test_errors_come_out_of_exports(
     read: Callable[[Any], Any], error: type[BaseException], monkeypatch: Any
 ) -> None:
-    """NumPy drops what is raised where it asks for a buffer, and asks __array__ then."""
+    """NumPy drops errors from the buffer protocol, and calls __array__ next."""
 
     def show(*_: Any) -> None:
         monkeypatch.undo()

@@ -67,7 +67,7 @@ HEAD = """
         )
 """
 
-# Each defines what the children call, and main(context), which prints.
+# Each case defines the functions of the children, and main(context), which prints.
 CASES = {
     "map": (
         """
@@ -281,7 +281,7 @@ JOBLIB = """
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
 def test_joblib(backend: str, tmp_path: Path) -> None:
-    # Its processes may have no children.
+    # Processes of multiprocessing are daemons, which may not have children.
     inner = "threading" if backend == "multiprocessing" else backend
     body = f"""
         if __name__ == "__main__":
@@ -322,7 +322,7 @@ def test_joblib_limits_threads(tmp_path: Path) -> None:
 @pytest.mark.needs("joblib")
 @pytest.mark.slow
 def test_joblib_keeps_arrays(tmp_path: Path) -> None:
-    """In files, and by the hash of what they hold."""
+    """Arrays are cached in files, with hashes of their contents."""
     body = """
         @joblib.Memory("cache", verbose=0).cache
         def square(x):

@@ -19,12 +19,12 @@ HAS_FORK = hasattr(os, "fork")
 
 
 def find_tool(name: str) -> str | None:
-    """Find it beside this Python, where pip put it, or on the path."""
+    """Return the path of a program, beside this Python or in PATH."""
     return shutil.which(name, path=Path(sys.executable).parent) or shutil.which(name)
 
 
 def run(program: str, **environment: str) -> str:
-    """Run a program in a separate process; return what it printed."""
+    """Run a program in a separate process; return its output."""
     end = end_of("-c", textwrap.dedent(program), seconds=300, **environment)
     assert end.status == 0, end.out + end.err
     assert end.err == ""
@@ -33,7 +33,7 @@ def run(program: str, **environment: str) -> str:
 
 # -- Interrupts ------------------------------------------------------------------------
 
-# The work takes longer than a signal takes to come.
+# The work takes longer than the delay of the signal.
 SIGNALS = """
     import os, signal, threading
     import numpy
@@ -168,8 +168,8 @@ def test_interrupt_before_the_warnings_are_issued() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "float((x[:50_000] * 2).sum())",  # recorded and run
-        "float(found[1][0])",  # what runs already
+        "float((x[:50_000] * 2).sum())",  # recorded and run by the handler
+        "float(found[1][0])",  # already running
         "np.synchronize()",
         pytest.param(
             "fork()",
@@ -178,7 +178,7 @@ def test_interrupt_before_the_warnings_are_issued() -> None:
     ],
 )
 def test_handlers_use_the_queue(body: str, name: str) -> None:
-    """A handler that needs the queue is not called while its own thread is inside."""
+    """A handler that uses the queue runs after its own thread has left the queue."""
     program = f"""
         def fork():
             if os.fork() == 0:
@@ -233,7 +233,7 @@ def test_interrupt_while_another_thread_runs_the_queue() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not HAS_FORK, reason="needs os.fork")
 def test_fork_after_an_interrupt() -> None:
-    """What has been begun is finished on both sides."""
+    """Both processes finish the work that had begun."""
     program = """
         np.set_num_threads(2)
         rounds = 40
@@ -617,7 +617,7 @@ def test_warnings_are_issued_at_exit() -> None:
 @pytest.mark.parametrize("kind", ["isolated", "legacy"])
 @pytest.mark.parametrize("first", ["import mxnp", "pass"])
 def test_other_interpreters_are_refused(first: str, kind: str) -> None:
-    """By mxnp, or by NumPy before it."""
+    """Either mxnp or NumPy refuses the import."""
     program = f"""
         try:
             import _interpreters as interpreters
@@ -655,7 +655,7 @@ def test_other_interpreters_are_refused(first: str, kind: str) -> None:
     """
     end = end_of("-c", textwrap.dedent(program), seconds=300)
     assert end.status == 0, end.out + end.err
-    # Python 3.14 also prints what it meets when it imports for another interpreter.
+    # Python 3.14 also prints errors of the imports of subinterpreters.
     assert end.err == "" or end.err.startswith("Exception while importing from subint")
     assert end.out.split() == ["refused", "60000.0"][: 1 + (first != "pass")]
 
@@ -670,7 +670,7 @@ needs_build = pytest.mark.skipif(
 
 
 def refusal(folder: Path, **environment: str) -> str:
-    """Return what a build says that is refused."""
+    """Return the output of a build that is refused."""
     native = folder / "native.ini"
     native.write_text(f"[binaries]\npython = '{sys.executable}'\n")
     done = subprocess.run(
@@ -687,19 +687,19 @@ def refusal(folder: Path, **environment: str) -> str:
 @pytest.mark.slow
 @needs_build
 def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
-    """Here one that only says so."""
+    """Check with a Python whose configuration says that it is free-threaded."""
     (tmp_path / "sitecustomize.py").write_text(
         "import sysconfig\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
     )
-    words = refusal(tmp_path, PYTHONPATH=str(tmp_path))
-    assert "global interpreter lock, and this one is free-threaded" in words
+    output = refusal(tmp_path, PYTHONPATH=str(tmp_path))
+    assert "global interpreter lock, and this one is free-threaded" in output
 
 
 @pytest.mark.slow
 @needs_build
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="others have no such flag")
 def test_an_old_compiler_is_refused(tmp_path: Path) -> None:
-    """Here one that knows its flags, but for one."""
+    """Check with a compiler that refuses one flag."""
     old = tmp_path / "old"
     old.write_text(
         f'#!/bin/sh\ncase "$*" in *-march=x86-64-v4*) exit 1;; esac\nexec {find_tool("cc")} "$@"\n'

@@ -16,7 +16,7 @@ import mxnp
 from mxnp import _bridge
 
 N = 3000
-FRAMES = 90  # left below the limit; no operation here takes more
+FRAMES = 90  # frames below the limit; no operation needs more
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def depth() -> int:
 
 
 def with_frames_left(n: int, call: Callable[[], Any]) -> Any:
-    """Call where about so many frames more are allowed; return the error's class, if any."""
+    """Call with about n frames below the limit; errors propagate."""
 
     def down(frames: int) -> Any:
         return down(frames - 1) if frames else call()
@@ -70,7 +70,7 @@ def fill(x: Any, z: Any, i: Any) -> Any:
     return z
 
 
-# What may call Python code, take several steps, or be found in NumPy first.
+# Operations that may call Python code, take several steps, or run in NumPy first.
 BODIES: dict[str, Callable[..., Any]] = {
     "operator": lambda xp, x, z, i: x + z * 2,
     "in place": lambda xp, x, z, i: inplace(x, z, i),
@@ -135,10 +135,10 @@ def test_each_depth_below_the_limit(name: str) -> None:
         else:
             assert values(z) == after
             assert near(values(result), expected)
-        assert float((x + 1).max()) == 4.0  # the queue goes on
+        assert float((x + 1).max()) == 4.0  # the queue still works
         assert _bridge.pending() == 0 or mxnp.synchronize() is None
     assert errors
-    assert FRAMES - 1 not in errors  # the limit was met, and kept away from
+    assert FRAMES - 1 not in errors  # the limit was met only with few frames left
 
 
 def near(ours: Any, numpys: Any) -> bool:
@@ -148,10 +148,10 @@ def near(ours: Any, numpys: Any) -> bool:
 
 
 def test_waiting_work_is_run_at_each_depth() -> None:
-    """It was recorded where there was room, with a warning that takes frames to tell."""
+    """Flush below the limit, where a warning needs frames as well."""
     ends = set()
     for n in range(FRAMES):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             x = mxnp.zeros(N) + 0
             y, z = 1 / x, x + 5
@@ -160,7 +160,7 @@ def test_waiting_work_is_run_at_each_depth() -> None:
             except RecursionError:
                 ends.add("refused")
             else:
-                ends.add(str(told[0].message))
+                ends.add(str(caught[0].message))
             assert z.tolist() == [5.0] * N
             assert numpy.isinf(numpy.asarray(y)).all()
     assert ends == {"refused", "divide by zero encountered in divide"}
@@ -224,7 +224,7 @@ class Shown:
 
 
 def shown(xp: Any) -> Any:
-    """Return an object array that holds what shows it."""
+    """Return an object array with elements that print the array."""
     a = xp.empty(3, dtype=object)
     a[:] = [Shown(a), Shown(a), 1]
     return a
@@ -263,7 +263,7 @@ CYCLES: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", CYCLES)
 def test_cycles(name: str) -> None:
-    """Each ends as with NumPy, again and again, and the next operation is right."""
+    """Each cycle ends as with NumPy, every time, and the next operation is correct."""
     ends: list[set[Any]] = []
     for xp in (numpy, mxnp):
         found = set()
@@ -284,7 +284,7 @@ def test_cycles(name: str) -> None:
 
 @pytest.mark.slow
 def test_operations_are_recorded_after_it() -> None:
-    """In a process of its own, where nothing is known of their dtypes before."""
+    """Check in a separate process, which has not seen the dtypes of the operation."""
     program = """
         import sys
         import mxnp as np

@@ -50,9 +50,9 @@ def sources(folder: str, *endings: str) -> list[Path]:
     return found
 
 
-# -- What is loaded, run and written ------------------------------------------------------
+# -- Loading, starting and writing --------------------------------------------------------
 
-# Calls of the C library, or of Metal, that load, start, write or connect.
+# Functions of the C library or of Metal that load, start, write or connect.
 CALLS = re.compile(
     r"\b(dlopen|system|popen|exec[lv]\w*|posix_spawn\w*|v?fork|open|openat|creat|mkstemp|"
     r"mkdtemp|tmpfile|unlink|rename|mkdir|socket|connect|writeToURL|newBinaryArchive\w*)\s*[(:]"
@@ -71,7 +71,7 @@ def test_the_core_loads_starts_and_writes_nothing(path):
 
 
 def test_a_program_writes_no_file_and_starts_no_process(tmp_path):
-    """Python tells of what its own functions do; the core is looked at above."""
+    """Python's audit events cover its functions; the test above covers the core."""
     watched = f"""
         import sys
         def told(event, args):
@@ -97,7 +97,7 @@ def test_a_program_writes_no_file_and_starts_no_process(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# -- Whose program is run -----------------------------------------------------------------
+# -- The current folder -------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -148,8 +148,8 @@ class Tags(HTMLParser):
 
 @pytest.mark.slow
 def test_text_of_the_program_is_escaped_everywhere(tmp_path):
-    """In the source, names of files and functions, reasons and titles; on pages and in notebooks."""
-    name = EVIL.replace("/", "") + ".py"  # a name has no slash
+    """Check the source, names, reasons and titles, on pages and in notebooks."""
+    name = EVIL.replace("/", "") + ".py"  # a file name has no slash
     (tmp_path / name).write_text(
         f"import numpy as np\nx = np.ones(30_000); x + len({EVIL!r})\nprint(x)\n"
     )

@@ -1,5 +1,5 @@
 """
-Many Python threads: arrays of their own and shared ones, settings, warnings.
+Test many Python threads: separate and shared arrays, settings, warnings.
 
 ``python -m tests.fuzz.threads --seconds 600`` runs random programs in threads.
 """
@@ -41,7 +41,7 @@ def often_switched() -> Iterator[None]:
 
 
 def in_threads(n: int, body: Callable[[int], Any]) -> list[Any]:
-    """Run a body in threads that begin together; return the results in their order."""
+    """Run a body in threads that begin together; return the results in order."""
     barrier = threading.Barrier(n, timeout=60)
 
     def work(number: int) -> Any:
@@ -79,7 +79,7 @@ def test_arrays_of_their_own(n: int) -> None:
 
 @pytest.mark.parametrize("n", COUNTS)
 def test_an_array_that_all_read(n: int) -> None:
-    shared = mxnp.array(NUMBERS) * 2  # waits: the first to need it runs it
+    shared = mxnp.array(NUMBERS) * 2  # recorded: the first reader runs it
 
     def read(number: int) -> list[bool]:
         expected = NUMBERS * 2
@@ -94,7 +94,7 @@ def test_an_array_that_all_read(n: int) -> None:
 
 @pytest.mark.parametrize("n", COUNTS)
 def test_readers_and_writers_under_a_lock(n: int) -> None:
-    """Whatever was written when the lock was given back is read by the next who has it."""
+    """A thread that acquires the lock reads everything that was written under it."""
     lock = threading.Lock()
     table: Any = mxnp.zeros((n, N))
     sums = numpy.zeros(n)
@@ -222,7 +222,7 @@ WILD = """
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 16])
 def test_shared_arrays_without_a_lock(n: int, tmp_path: Path) -> None:
-    """Their values are anybody's; nothing crashes, and all is well afterwards."""
+    """The values are undefined, but nothing crashes and later results are correct."""
     program = WILD.replace("{threads}", str(n))
     assert run_file(tmp_path, program, PYTHONWARNINGS="ignore") == f"{n} 500500.0"
 
@@ -253,7 +253,7 @@ LENDING = """
 
 @pytest.mark.slow
 def test_one_records_while_another_sums_temporaries(tmp_path: Path) -> None:
-    """How to compute these again is kept, and dropped, in front of what was recorded."""
+    """Rematerializable instructions stay queued before those of the other thread."""
     assert run_file(tmp_path, LENDING) == "0 True True"
 
 
@@ -275,7 +275,7 @@ def test_random_programs() -> None:
 
 
 def settings(number: int) -> tuple[str, str, str]:
-    """Return one of eight: a mode, errstate's divide and invalid."""
+    """Return one of eight settings: a mode, and errstate's divide and invalid."""
     return (
         ("fast", "strict")[number % 2],
         ("ignore", "warn")[number // 2 % 2],
@@ -302,7 +302,7 @@ def are_mine(number: int) -> bool:
         mxnp.get_mode() == mode
         and (state["divide"], state["invalid"]) == (divide, invalid)
         and is_scalar == (mode == "strict")
-        and said == (invalid if mode == "strict" else "ignore")  # fast has none
+        and said == (invalid if mode == "strict" else "ignore")  # no warnings
     )
 
 
@@ -325,7 +325,7 @@ def test_settings_of_each_task() -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
                 found.append(are_mine(number))
-            # What is called in a thread has the task's context.
+            # A function in a thread runs with the context of the task.
             found.append(await asyncio.to_thread(are_mine, number))
         return all(found)
 
@@ -336,7 +336,7 @@ def test_settings_of_each_task() -> None:
 
 
 def test_settings_of_each_context() -> None:
-    """A context is taken along to any thread; a thread that has none of them has none."""
+    """A context applies in every thread that runs it, and in no other thread."""
     stack = ExitStack()
     contexts = [contextvars.copy_context() for _ in range(8)]
     for number, context in enumerate(contexts):
@@ -355,7 +355,7 @@ def test_settings_of_each_context() -> None:
 
 @pytest.mark.parametrize("divide", ["ignore", "warn"])
 def test_the_state_is_that_of_the_recording(divide: str) -> None:
-    """Whichever thread runs it, with whatever state of its own."""
+    """The state of the thread that runs the operation does not matter."""
     other = {"ignore": "warn", "warn": "ignore"}[divide]
     recorded = []
 
@@ -363,22 +363,22 @@ def test_the_state_is_that_of_the_recording(divide: str) -> None:
         with numpy.errstate(divide=divide):
             recorded.append(1 / (mxnp.zeros(N) + 0))
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         thread = threading.Thread(target=record)
         thread.start()
         thread.join()
         with numpy.errstate(divide=other):
             assert recorded[0][5] == numpy.inf
-    words = [str(each.message) for each in told]
-    assert words == ["divide by zero encountered in divide"] * (divide == "warn")
+    messages = [str(each.message) for each in caught]
+    assert messages == ["divide by zero encountered in divide"] * (divide == "warn")
 
 
 # -- Warnings --------------------------------------------------------------------------
 
 
 def test_warnings_of_all_threads_are_issued_once() -> None:
-    """Filters are the process's; each operation warns once, with its line."""
+    """Filters belong to the process; each operation warns once, with its line."""
 
     def work(number: int) -> None:
         for k in range(5):
@@ -386,12 +386,12 @@ def test_warnings_of_all_threads_are_issued_once() -> None:
             if k % 2:
                 assert y[number] == numpy.inf
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         in_threads(4, work)
-    assert [each.category for each in told] == [RuntimeWarning] * 20
-    assert {each.lineno for each in told} == {work.__code__.co_firstlineno + 2}
-    assert {each.filename for each in told} == {__file__}
+    assert [each.category for each in caught] == [RuntimeWarning] * 20
+    assert {each.lineno for each in caught} == {work.__code__.co_firstlineno + 2}
+    assert {each.filename for each in caught} == {__file__}
 
 
 def record_and_stay(
@@ -417,7 +417,7 @@ def test_a_warning_that_is_an_error_is_its_threads(need: Callable[[], Any]) -> N
         thread.start()
         recorded.wait(60)
         need()
-        mxnp.synchronize()  # as this thread has done nothing wrong
+        mxnp.synchronize()  # this thread has no error
         over.set()
         thread.join()
     line = record_and_stay.__code__.co_firstlineno + 3

@@ -1,4 +1,4 @@
-"""Test that examples print and draw the same with ``python -m mxnp`` and with Python."""
+"""Test that examples have the same output and pictures with ``python -m mxnp``."""
 
 import subprocess
 import sys
