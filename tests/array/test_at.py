@@ -200,9 +200,9 @@ def test_modes_that_are_none() -> None:
 
 def test_keywords_of_jax() -> None:
     a = np.arange(3.0)
-    words = {"indices_are_sorted": True, "unique_indices": True}
-    same(a.at[np.array([0, 1])].add(1, **words), numpy.array([1.0, 2, 2]))
-    assert a.at[1].get(**words) == 1
+    options = {"indices_are_sorted": True, "unique_indices": True}
+    same(a.at[np.array([0, 1])].add(1, **options), numpy.array([1.0, 2, 2]))
+    assert a.at[1].get(**options) == 1
 
 
 # -- Examples from other libraries -----------------------------------------------------

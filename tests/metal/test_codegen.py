@@ -1,4 +1,4 @@
-"""Compare the text of generated kernels as a whole, so that changes are seen."""
+"""Compare the complete text of generated kernels, so that changes are visible."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from mxnp._engine import core
 
 pytestmark = needs_metal
 
-# All that Metal has.
+# All dtypes that Metal has.
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "complex64"),
@@ -30,7 +30,7 @@ DOUBLE = """
     out[i] = x[i] + x[i];
 """
 
-# Of any strides.
+# A kernel for arrays with any strides.
 COPY = """
     uint i = thread_position_in_grid.x;
     out[i] = x[elem_to_loc(i, x_shape, x_strides, x_ndim)];
@@ -39,7 +39,7 @@ COPY = """
 
 @pytest.fixture(autouse=True, params=["large", "small"])
 def threshold(request: pytest.FixtureRequest) -> Any:
-    """With mxnp's operations recorded, whatever the size, and with small ones at once."""
+    """Run each test with every operation recorded, and with the default threshold."""
     before = _bridge.set_threshold(0 if request.param == "large" else 16384)
     with no_reports():
         yield request.param
@@ -54,7 +54,7 @@ def kernel(
 
 def launch(made, inputs, size=None, shape=None, dtype=None, threads=64, **more) -> Any:
     """Launch a kernel with one output, by default like the first input."""
-    x = inputs[0]  # numpy.shape(x) waits for an array of mxnp's
+    x = inputs[0]  # numpy.shape(x) would wait for an mxnp array
     shape = (
         (x.shape if hasattr(x, "shape") else numpy.shape(x)) if shape is None else shape
     )
@@ -72,7 +72,7 @@ def launch(made, inputs, size=None, shape=None, dtype=None, threads=64, **more) 
 
 
 def values(dtype: str, n: int) -> numpy.ndarray:
-    """Give numbers of a dtype whose doubles it has too."""
+    """Return numbers whose doubles do not overflow the dtype."""
     numbers = numpy.arange(n) % 50
     if dtype == "complex64":
         return (numbers - 1j * numbers[::-1]).astype(dtype)
@@ -108,7 +108,7 @@ def test_dtypes_by_their_characters(char: str) -> None:
 
 
 def views() -> dict[str, Any]:
-    """Views of an array that is made anew."""
+    """Return views of a new array."""
     x = np.array(numpy.arange(24 * 35, dtype="f4").reshape(24, 35))
     return {
         "whole": x,
@@ -216,7 +216,7 @@ def test_few_elements_from_anywhere(start: int, dtype: str) -> None:
 def test_few_elements_begin_where_their_memory_does(
     contiguous: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Metal wants offsets in constant space to be aligned; the host does not look."""
+    """Metal needs aligned offsets in constant space. The emulator does not check."""
     launched: list[Any] = []
     before = _bridge.launch
 
@@ -463,7 +463,7 @@ GRID_SAMPLE = """
 
 
 def sample(image: numpy.ndarray, grid: numpy.ndarray) -> numpy.ndarray:
-    """Sample images bilinearly at places from -1 to 1; zeros are around them."""
+    """Sample images bilinearly at positions from -1 to 1, with zeros outside."""
     n, height, width, channels = image.shape
     padded = numpy.zeros((n, height + 4, width + 4, channels))
     padded[:, 2:-2, 2:-2] = image
@@ -554,7 +554,7 @@ def test_attributes() -> None:
     assert (out == 5).all()
 
 
-# -- Texts and pipelines ---------------------------------------------------------------
+# -- Source code and pipelines ---------------------------------------------------------
 
 
 def test_dtypes_of_one_name_side_by_side() -> None:
@@ -725,7 +725,7 @@ def test_the_processors_operations_between() -> None:
         x = launch(made, [x])
         with np.device("cpu"):
             x = x + 1
-        x = (x.astype("f8") * 0.5).astype("f4")  # float64 is the processor's
+        x = (x.astype("f8") * 0.5).astype("f4")  # float64 runs on the processor
     expected = numpy.arange(1000) + sum([0.5] * 4)
     numpy.testing.assert_array_equal(x, expected)
 
@@ -745,7 +745,7 @@ def test_a_grid_of_zero_runs_nothing() -> None:
     out = launch(kernel(DOUBLE), [numpy.ones(3, "f4")], size=0, init_value=4)
     with np.device("cpu"):
         assert out.tolist() == [4, 4, 4]
-    assert core.gpu_counts()["dispatches"] <= before + 1  # that which fills it
+    assert core.gpu_counts()["dispatches"] <= before + 1  # to fill the output
     assert launch(kernel(DOUBLE), [np.ones((0, 3), "f4")]).shape == (0, 3)
 
 
@@ -802,7 +802,7 @@ def call(made: Any, **changed: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changed", "message"),
     [
         ({"inputs": []}, "inputs must have 1 items, but has 0"),
         ({"inputs": [1, 2]}, "inputs must have 1 items, but has 2"),
@@ -822,20 +822,20 @@ def call(made: Any, **changed: Any) -> Any:
         ({"output_shapes": [(-1,)]}, "negative"),
     ],
 )
-def test_wrong_arguments_raise(changed: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_wrong_arguments_raise(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         call(kernel(DOUBLE), **changed)
     assert call(kernel(DOUBLE))[0].tolist() == [2] * 10
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_unsupported_dtypes_raise(dtype: str) -> None:
-    words = f"{dtype} is not available on device 'metal'"
-    with pytest.raises(TypeError, match=words):
+    message = f"{dtype} is not available on device 'metal'"
+    with pytest.raises(TypeError, match=message):
         call(kernel(DOUBLE), inputs=[np.ones(10, dtype)])
-    with pytest.raises(TypeError, match=words):
+    with pytest.raises(TypeError, match=message):
         call(kernel(DOUBLE), output_dtypes=[dtype])
-    with pytest.raises(TypeError, match=words):
+    with pytest.raises(TypeError, match=message):
         call(kernel(DOUBLE), template=[("T", dtype)])
 
 

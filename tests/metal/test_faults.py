@@ -1,4 +1,4 @@
-"""Test programs and their arrays when a Metal device fails."""
+"""Test programs and their arrays after faults of a Metal device."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = [needs_metal, needs_host]
 
 N = 20_000
 
-PAGE_FAULT = 3  # an MTLCommandBufferError
-COMPILE_FAILURE = 3  # an MTLLibraryError
+PAGE_FAULT = 3  # of MTLCommandBufferError
+COMPILE_FAILURE = 3  # of MTLLibraryError
 
 
 @pytest.fixture(autouse=True)
 def on_metal() -> Any:
-    """Run everything that is recorded on the device; assert that nothing is reported."""
+    """Run all recorded operations on the device; assert that it reports nothing."""
     threshold = _bridge.set_threshold(0)
     device = np.set_device("metal")
     with no_reports():
@@ -41,7 +41,7 @@ def on_metal() -> Any:
 
 @contextmanager
 def nothing_compiled() -> Any:
-    """Forget the kernels that are compiled, and keep none for a while."""
+    """Drop the compiled kernels, and do not cache any in the block."""
     before = _lib.set_kernel_limit(0)
     yield
     _lib.set_kernel_limit(before)
@@ -71,7 +71,7 @@ def launch(x: Any) -> Any:
 
 
 def works() -> None:
-    """Assert that the device is in use, and what it computes right."""
+    """Assert that the device is in use and computes correctly."""
     before = counts()["dispatches"]
     x = np.arange(N, dtype="f4")
     y = x * 2 + 1
@@ -183,7 +183,7 @@ def test_other_threads_go_on() -> None:
             try:
                 x = np.full(500, number, "f4") + turn
                 found = x.tolist()
-            except RuntimeError as error:  # of whoever waits
+            except RuntimeError as error:  # in the thread that waits
                 errors.append(str(error))
             else:
                 if found != [number + turn] * 500:
@@ -192,7 +192,7 @@ def test_other_threads_go_on() -> None:
     in_threads(4, body)
     assert not wrong
     np.synchronize()
-    # Whoever lost something is told.
+    # Every thread with a lost result gets an error.
     assert 1 <= len(errors) <= 4
     assert set(errors) == {"the Metal device failed: injected fault"}
     works()
@@ -284,13 +284,13 @@ def test_a_kernel_that_does_not_compile_raises(fault: str) -> None:
 
 @pytest.mark.parametrize("fault", ["fail_next_library", "fail_next_pipeline"])
 def test_a_kernel_that_compiles_no_more_fails_once(fault: str) -> None:
-    """Its pipeline was dropped between the call and the run."""
+    """The pipeline is dropped between the call and the run."""
     assert HOST
     x = np.arange(N, dtype="f4")
     np.synchronize()
     with nothing_compiled():
         out = launch(x)
-        y = launch(x.astype("i4"))  # its kernel is kept instead
+        y = launch(x.astype("i4"))  # replaces the first kernel in the cache
         HOST.configure(**{fault: COMPILE_FAILURE})
         with pytest.raises(RuntimeError, match="injected fault"):
             np.synchronize()
@@ -304,7 +304,7 @@ def test_a_kernel_that_compiles_no_more_fails_once(fault: str) -> None:
 
 
 def fresh() -> Any:
-    """Return an array whose memory the device does not know yet."""
+    """Return an array whose memory has not been passed to the device."""
     np.clear_cache()
     return np.array(numpy.arange(N, dtype="f4"))
 
@@ -313,10 +313,10 @@ def synchronize_or_fail() -> None:
     try:
         np.synchronize()
     except MemoryError as error:
-        words = str(error)
+        message = str(error)
     else:
         return
-    assert "Metal takes no buffer" in words
+    assert "Metal takes no buffer" in message
 
 
 def test_one_allocation_fails() -> None:
@@ -356,7 +356,7 @@ print(_lib.gpu_counts()["groups"] - before)
 
 
 def test_memory_is_refused_before_the_first_kernel() -> None:
-    """The device goes on being used, also if there was none for the kernel's text."""
+    """The device stays in use, even if there was no memory for the kernel's source."""
     for request in range(8):
         assert run(f"import sys; sys.argv = ['', {request}]\n{REFUSED}") == "1", request
 
@@ -435,8 +435,8 @@ def test_no_device_at_the_start() -> None:
         run(program, MXNP_DEVICE=None, CORE=core)
         == "metal_kernel needs a Metal device,"
     )
-    words = "MXNP_DEVICE is 'metal': device 'metal' is not available"
-    run(program, MXNP_DEVICE="metal", CORE=core, error=words)
+    message = "MXNP_DEVICE is 'metal': device 'metal' is not available"
+    run(program, MXNP_DEVICE="metal", CORE=core, error=message)
 
 
 FORK = """
@@ -466,7 +466,7 @@ FORK = """
 
 
 def run_fork(program: str) -> str:
-    """Run a program whose child must end well, and soon."""
+    """Run a program whose child must exit successfully and soon."""
     end = """
     if child == 0:
         sys.stdout.flush()
@@ -547,8 +547,8 @@ def test_a_child_of_recorded_launches() -> None:
     printed = run(
         text, MXNP_DEVICE="metal", MXNP_THRESHOLD="0", METAL_EMULATOR_ABORT="1"
     )
-    words = "there is no Metal device, or it is that of the process that forked"
-    assert printed.splitlines() == [words, "parent"]
+    message = "there is no Metal device, or it is that of the process that forked"
+    assert printed.splitlines() == [message, "parent"]
 
 
 # -- Lifetimes -------------------------------------------------------------------------
@@ -608,7 +608,7 @@ def test_memory_given_back_leaves_no_buffers_behind() -> None:
 
 @contextmanager
 def deferred() -> Any:
-    """Let the device run nothing before a while, in another thread."""
+    """Defer the work of the device to another thread."""
     assert HOST
     np.synchronize()
     is_over = threading.Event()
@@ -697,7 +697,7 @@ def test_a_computed_index_is_out_of_bounds() -> None:
     i = np.arange(N) * 2 - 5
     before = counts()["dispatches"]
     y = x[i]
-    untouched += 1  # after it, in this thread: does not run
+    untouched += 1  # recorded later in this thread: it does not run
     z = y + 1
     out = launch(untouched)
     with pytest.raises(IndexError) as caught:
@@ -706,7 +706,7 @@ def test_a_computed_index_is_out_of_bounds() -> None:
     with pytest.raises(IndexError) as numpys:
         numpy.arange(N)[numpy.arange(N) * 2 - 5]
     assert str(caught.value) == str(numpys.value)
-    np.synchronize()  # it is raised once
+    np.synchronize()  # the error is raised once
     numpy.testing.assert_array_equal(x, numpy.arange(N))
     numpy.testing.assert_array_equal(untouched, numpy.arange(N))
     for never_written in (y, z, out):
@@ -736,7 +736,7 @@ def test_an_update_out_of_bounds_writes_nothing(value: int) -> None:
 
 
 def test_checks_of_other_threads() -> None:
-    """What one thread recorded after its failed check does not run; others' does."""
+    """Operations after a failed check do not run, except those of other threads."""
 
     def body(number: int) -> None:
         for turn in range(10):

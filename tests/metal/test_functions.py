@@ -1,4 +1,4 @@
-"""Test functions that take several kernels: sorting, selection, matrix products."""
+"""Test functions that use several kernels: sorting, selection, matrix products."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_sorts_numbers_that_are_special() -> None:
 
 
 def outcome(call: Any) -> Any:
-    """Return what a call gives, or its error."""
+    """Return the values of a call, or its error."""
     try:
         return numpy.asarray(call()).tolist()
     except Exception as error:
@@ -80,7 +80,7 @@ SELECTED = [name for name in core.gpu().types if name != "bool"]
 
 
 def masked(n: int, share: float) -> tuple[numpy.ndarray, Any]:
-    """Make a mask of NumPy's, and one that the device wrote."""
+    """Return a mask as a NumPy array, and one that the device computed."""
     x = numpy.random.default_rng(n).random(n, "f4")
     return x < numpy.float32(share), mxnp.array(x) < numpy.float32(share)
 
@@ -93,7 +93,7 @@ def test_masks(dtype: str, n: int, share: float) -> None:
     given = mxnp.array(x)
     ours, count = launches(lambda: given[mask])
     expected = x[theirs]
-    assert count == (3 + 1 if expected.size else 2 + 1)  # one makes the mask
+    assert count == (3 + 1 if expected.size else 2 + 1)  # one computes the mask
     assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
     assert numpy.asarray(ours).tobytes() == expected.tobytes()
     assert ours.flags.owndata
@@ -154,7 +154,7 @@ def test_masks_of_more_axes() -> None:
     ours, count = launches(lambda: given[mask])
     assert count == 3 + 1
     numpy.testing.assert_array_equal(ours, x[theirs], strict=True)
-    rows, count = launches(lambda: given[mask[:, 3]])  # its places, and a copy of rows
+    rows, count = launches(lambda: given[mask[:, 3]])  # and a copy of rows
     assert count >= 3
     numpy.testing.assert_array_equal(rows, x[theirs[:, 3]], strict=True)
     for a, c in [(given.T, mask.T), (given[::2], mask[::2]), (given, mask.T.copy().T)]:
@@ -184,9 +184,9 @@ def test_a_mask_that_fails_is_not_used() -> None:
 def test_selections_on_the_processor() -> None:
     x, (theirs, mask) = integers("float64", 3000), masked(3000, 0.5)
     ours, count = launches(lambda: mxnp.array(x)[mask])
-    assert count == 1  # the mask alone
+    assert count == 1  # only the mask
     numpy.testing.assert_array_equal(ours, x[theirs], strict=True)
-    foreign = mxnp.asarray(theirs)  # not the pool's
+    foreign = mxnp.asarray(theirs)  # its memory is not from the pool
     ours, count = launches(lambda: mxnp.array(x.astype("f4"))[foreign])
     assert count == 0
     numpy.testing.assert_array_equal(ours, x[theirs])

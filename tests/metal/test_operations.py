@@ -1,8 +1,8 @@
-"""Test every operation as a kernel: each row, dtype, reduction, scan, gather and scatter.
+"""Test every operation as a kernel: rows, dtypes, reductions, scans, gathers, scatters.
 
-Integers, comparisons, + - * / and sqrt are NumPy's to the last bit; functions keep to the
-bounds of the Metal Shading Language Specification (table 8.2, precise), with what NumPy's
-own are off by; sums keep to what their number of additions allows.
+Integers, comparisons, + - * / and sqrt equal NumPy's to the last bit. Functions are within
+the bounds of the Metal Shading Language Specification (table 8.2, precise) plus the error
+of NumPy's own. Sums are within the bound for their number of additions.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ EXTREMES["bfloat16"] = EXTREMES["float32"]
 
 @pytest.fixture(autouse=True)
 def on_metal() -> Any:
-    """Record everything, for the device; nothing may be rejected by its compiler."""
+    """Record everything for the device, whose compiler must not reject any kernel."""
     before = mxnp._bridge.set_threshold(0)
     rejected = core.gpu_counts()["rejected"]
     with mxnp.device("metal"):
@@ -76,7 +76,7 @@ def on_metal() -> Any:
 
 @functools.cache
 def numbers(dtype: str, n: int = 400, seed: int = 0) -> numpy.ndarray:
-    """Give numbers of all sizes, and those that are special."""
+    """Return numbers of all magnitudes, and special numbers."""
     rng = numpy.random.default_rng([seed, zlib.crc32(dtype.encode())])
     kind = numpy.dtype(dtype).kind
     if kind == "b":
@@ -101,7 +101,7 @@ def numbers(dtype: str, n: int = 400, seed: int = 0) -> numpy.ndarray:
     values = EXTREMES[dtype][: n // 4]
     found[n - len(values) :] = values
     found = found.astype(dtype)
-    found[numpy.abs(found) < finfo(dtype).tiny] = 0  # Metal has no subnormals
+    found[numpy.abs(found) < finfo(dtype).tiny] = 0  # Metal lacks subnormals
     return found
 
 
@@ -115,14 +115,14 @@ def operands(op: Any, dtypes: tuple[str, ...]) -> list[numpy.ndarray]:
 
 
 def assert_equal(ours: Any, theirs: numpy.ndarray) -> None:
-    """Assert that elements are the same; NumPy does not know NaN of bfloat16."""
+    """Assert that elements are equal; NumPy does not recognize NaN of bfloat16."""
     if theirs.dtype.name == "bfloat16":
         ours, theirs = numpy.asarray(ours).view("u2"), theirs.view("u2")
     numpy.testing.assert_array_equal(ours, theirs)
 
 
 def owned(x: numpy.ndarray) -> Any:
-    """Copy numbers to memory that the device can write to."""
+    """Copy numbers to memory to which the device can write."""
     out = mxnp.empty(x.shape, x.dtype)
     out[...] = x
     return out
@@ -134,12 +134,12 @@ def ran(before: dict[str, int]) -> int:
 
 
 def is_float(dtype: Any) -> bool:
-    """Return whether it is a dtype of floats or complex numbers."""
+    """Return whether a dtype has floats or complex numbers."""
     return numpy.dtype(dtype).name in FLOATS
 
 
 def registered(op: Any) -> list[tuple[str, ...]]:
-    """Return the loops of a ufunc for bfloat16, which its own list has not."""
+    """Return the loops of a ufunc for bfloat16, which are not in `ufunc.types`."""
     others = ("int32",) if op.name == "ldexp" else ("bfloat16",)
     given = ("bfloat16", *others)[: op.nin]
     try:
@@ -162,7 +162,7 @@ def loops(op: Any) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(found))
 
 
-# Left to the processor: what an integer divided by zero gives, powers that may raise, limits.
+# The processor runs divisions of integers by zero, powers that may raise, and expm1.
 NOT_TAKEN = {
     *(("reciprocal", d) for d in DTYPES if d not in FLOATS),
     *(("power", d) for d in DTYPES if d not in FLOATS),
@@ -178,7 +178,7 @@ CASES = [
 
 
 def assert_near(name: str, dtype: str, ours: Any, theirs: Any) -> None:
-    """Assert that a result is NumPy's, within the bounds of the operation."""
+    """Assert that a result is within the bounds of the operation from NumPy's."""
     ours, theirs = numpy.asarray(ours), numpy.asarray(theirs)
     assert ours.dtype == theirs.dtype
     if not is_float(theirs.dtype):
@@ -221,7 +221,7 @@ def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
         ours = getattr(mxnp, op.name)(*given)
         taken = ran(before)
     outs = theirs if isinstance(theirs, tuple) else (theirs,)
-    is_mixed = len(set(dtypes)) > 1 and op.name != "ldexp"  # NumPy's, of two integers
+    is_mixed = len(set(dtypes)) > 1 and op.name != "ldexp"  # runs in NumPy
     if all(out.dtype.name in DTYPES for out in outs) and not is_mixed:
         assert taken == 1
     mine = ours if isinstance(ours, tuple) else (ours,)
@@ -240,7 +240,7 @@ EVERY = [
 
 
 def rank(x: numpy.ndarray) -> numpy.ndarray:
-    """Number the numbers of bfloat16 in their order, from zero to both sides."""
+    """Return the positions of bfloat16 numbers in their order, counted from zero."""
     size = (x.view("u2") & 0x7FFF).astype(int)
     return numpy.where(x.view("u2") & 0x8000, -size, size)
 
@@ -248,7 +248,7 @@ def rank(x: numpy.ndarray) -> numpy.ndarray:
 @pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
 def test_every_number_of_bfloat16(op: Any) -> None:
     x = numpy.arange(2**16, dtype="u2").view("bfloat16")
-    x = x[(x == 0) | ~(numpy.abs(x) < finfo(x.dtype).tiny)]  # Metal has no subnormals
+    x = x[(x == 0) | ~(numpy.abs(x) < finfo(x.dtype).tiny)]  # Metal lacks subnormals
     with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
         theirs = getattr(numpy, op.name)(x)
         before = core.gpu_counts()
@@ -280,7 +280,7 @@ def test_casts(dtype: str, to: str) -> None:
         before = core.gpu_counts()
         ours = given.astype(to)
         taken = ran(before)
-    to_real = dtype == "complex64" and to != dtype  # NumPy warns
+    to_real = dtype == "complex64" and to != dtype  # this cast warns in NumPy
     assert taken == (not to_real)
     ours = numpy.asarray(ours)
     same = (ours == theirs) | (numpy.isnan(ours) & numpy.isnan(theirs))
@@ -329,7 +329,7 @@ def test_reductions(name: str, dtype: str, shape: Any, axis: Any) -> None:
     before = core.gpu_counts()
     ours = getattr(mxnp, name).reduce(given, axis=axis, keepdims=True, **kept)
     taken = ran(before)
-    if dtype != "bool":  # NumPy looks at few of them
+    if dtype != "bool":  # NumPy reads few elements of it
         assert taken >= 1
     ours = numpy.asarray(ours).reshape(numpy.shape(theirs))
     if not is_float(dtype) or name in {"maximum", "minimum", "fmax"}:
@@ -412,7 +412,7 @@ def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
     rng = numpy.random.default_rng(len(name))
     n, slots = 2000, 3 if spread == "contended" else 1500
     target = rng.integers(1, 3, slots).astype(dtype)
-    # Products of 1 and 2, so that the order of updates does not matter.
+    # With products of 1 and 2, the order of updates does not matter.
     values = rng.choice([1, 1, 1, 1, 1, 1, 1, 2], n).astype(dtype)
     if name in {"multiply", "divide", "power", "left_shift"} and spread == "contended":
         values[:] = 1
@@ -440,7 +440,7 @@ def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
         numpy.testing.assert_array_equal(ours, expected)
 
 
-# Sorted and updated in order: elements of 64 bits, and `deterministic=True`.
+# These are sorted and updated in order: 64-bit elements, and `deterministic=True`.
 OF_ALL = {"add", "multiply", "maximum", "minimum", "fmax", "fmin", "subtract"}
 OF_ALL |= {"logical_and", "logical_or", "logical_xor"}
 OF_INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
@@ -459,7 +459,7 @@ ORDERED_MATRIX = [
 
 
 def in_disorder(dtype: str, name: str, n: int) -> numpy.ndarray:
-    """Make values whose updates give other bits in another order; some are zeros."""
+    """Return values whose updates have other bits in another order, including zeros."""
     rng = numpy.random.default_rng(n + len(name))
     if dtype not in FLOATS:
         found = rng.integers(0, 256, (n, numpy.dtype(dtype).itemsize), "u1")
@@ -476,7 +476,7 @@ def in_disorder(dtype: str, name: str, n: int) -> numpy.ndarray:
 
 
 def assert_same_bits(ours: Any, theirs: numpy.ndarray) -> None:
-    """Compare values and signs of zeros; a NaN is a NaN."""
+    """Compare values and signs of zeros; all NaN are equal."""
     numpy.testing.assert_array_equal(ours, theirs, strict=True)
     if theirs.dtype.kind in "fc":
         for part in "real", "imag":
@@ -506,14 +506,14 @@ def test_updates_in_order(name: str, dtype: str, nan: str, spread: str) -> None:
         ours = getattr(ours.at[index], name)(operand, deterministic=True)
     mxnp.synchronize()
     after = core.gpu_counts()
-    # Two to sort them, one for the updates, one for what the indices lead to.
+    # Two dispatches for sorting, one for the updates, and one for the computed indices.
     assert after["dispatches"] - before["dispatches"] == 4 + (target.itemsize < 8)
     assert after["declined"] == before["declined"]
     assert_same_bits(ours, expected)
 
 
 def test_updates_in_order_that_are_the_processors() -> None:
-    """What is not exact enough on the device, whatever the order."""
+    """The device is not accurate enough for these, whatever the order."""
     x, places = in_disorder("float32", "power", 7), numpy.arange(3000) % 7
     values = numpy.random.default_rng(1).normal(size=3000).astype("f4")
     for name in "power", "hypot", "arctan2", "logaddexp":
@@ -577,7 +577,7 @@ def test_places_in_sorted_arrays(dtype: str, side: str) -> None:
     numpy.testing.assert_array_equal(ours, numpy.searchsorted(table, values, side))
 
 
-# -- Layouts, and more than one at once -------------------------------------------------
+# -- Layouts and groups -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ndim", range(1, 9))
@@ -647,7 +647,7 @@ def test_comparisons_of_bfloat16_with_nan(name: str) -> None:
 def test_a_failed_check_stops_later_operations() -> None:
     kept, n = mxnp.zeros(100, "f4"), mxnp.arange(200)
     mxnp.synchronize()
-    index = n + 0  # it is not known yet that some are out of bounds
+    index = n + 0  # it is not yet known that some are out of bounds
     kept[index] = 2
     with pytest.raises(IndexError, match="index 100 is out of bounds for axis 0"):
         mxnp.synchronize()

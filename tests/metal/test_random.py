@@ -1,4 +1,4 @@
-"""Test random numbers drawn on the device: numbers and later state are NumPy's."""
+"""Test random numbers drawn on the device: values and later state equal NumPy's."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
 
 
 def bits(x: Any) -> Any:
-    """Return all that tells a result from others."""
+    """Return everything that distinguishes a result from others."""
     if not isinstance(x, numpy.ndarray | mxnp.ndarray):
         return type(x), x
     return x.dtype, x.shape, x.flags.owndata, x.flags.c_contiguous, x.tobytes()
 
 
 class Pair:
-    """A generator of NumPy's and one of mxnp's, of the same seed."""
+    """A generator of NumPy and one of mxnp with the same seed."""
 
     def __init__(self, seed: Any = 7, **more: Any) -> None:
         self.theirs = numpy.random.Generator(numpy.random.Philox(seed, **more))
@@ -33,7 +33,7 @@ class Pair:
     def check(
         self, name: str, *args: Any, kernels: int | None = None, **kw: Any
     ) -> None:
-        """Draw of both."""
+        """Draw from both generators and compare."""
         expected = getattr(self.theirs, name)(*args, **kw)
         ours, count = launches(lambda: getattr(self.ours, name)(*args, **kw))
         assert bits(ours) == bits(expected), name
@@ -96,7 +96,7 @@ def test_bytes(n: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_mixed_draws(seed: int) -> None:
-    """Of all kinds, NumPy's own among them, of few and of many."""
+    """Mix draws of all kinds and sizes, including those that run in NumPy."""
     rng, pair = numpy.random.default_rng(seed), Pair(seed)
     total = 0
     for _ in range(60):
@@ -127,7 +127,7 @@ M = 2**64 - 1
 @pytest.mark.parametrize("pos", [0, 1, 3, 4])
 @pytest.mark.parametrize("has_uint32", [0, 1])
 def test_states_that_were_set(counter: int, pos: int, has_uint32: int) -> None:
-    """Also those that no draws lead to."""
+    """Include states that cannot result from draws."""
     for draw in ["float32", "float64", "uint32", "int64 of 10 bits", "uint64"]:
         pair = Pair(None, key=2**127 + 5, counter=counter)
         for generator in pair.ours, pair.theirs:
@@ -146,7 +146,7 @@ def test_draws_that_are_numpys() -> None:
     pair.check("random", kernels=0)
     pair.check("random", 0, kernels=0)
     pair.check("random", numpy.int64(100), kernels=0)
-    pair.check("integers", 0, 1000, 500, kernels=0)  # some are rejected
+    pair.check("integers", 0, 1000, 500, kernels=0)  # some numbers are rejected
     pair.check("integers", 5, 6, 500, kernels=0)
     pair.check("integers", 0, 256, 500, dtype="uint8", kernels=0)
     pair.check("integers", [0, 1], 256, 2, kernels=0)
@@ -218,7 +218,7 @@ def test_new_numbers_of_the_policy() -> None:
 
 
 def test_threads_that_share_a_generator() -> None:
-    """Each draw is whole, in some order."""
+    """Each draw is atomic, but their order is arbitrary."""
     pair = Pair()
 
     def draw(_: int) -> list[float]:

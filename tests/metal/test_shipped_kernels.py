@@ -22,7 +22,7 @@ pytestmark = [needs_host, pytest.mark.slow]
 
 
 class Device:
-    """What drivers of kernels ask for, on the Metal emulator."""
+    """The interface that drivers of kernels need, on the Metal emulator."""
 
     def __init__(self) -> None:
         self.driver = host.Driver(host.build_driver())
@@ -66,7 +66,7 @@ class Device:
         self.launches += 1
 
     def array(self, values: np.ndarray) -> Any:
-        """Copy an array to memory of the device; a buffer has a byte at least."""
+        """Copy an array to memory of the device, with at least one byte."""
         values = np.ascontiguousarray(values).reshape(-1)
         buffer = self.driver.buffer(values if values.size else values.dtype.type([0]))
         buffer.shape = values.shape
@@ -74,7 +74,7 @@ class Device:
         return buffer
 
     def empty(self, size: int, dtype: str) -> Any:
-        """Give memory with anything in it."""
+        """Return memory with arbitrary values."""
         poison = np.full(size * np.dtype(dtype).itemsize, 0xA5, "u1")
         return self.array(poison.view(dtype))
 
@@ -90,7 +90,7 @@ def loaded() -> Device:
 
 @pytest.fixture
 def device(loaded: Device) -> Any:
-    """The device; asserts that nothing is reported."""
+    """Yield the device, and assert that it reports nothing."""
     loaded.driver.configure(**host.SETTINGS)
     loaded.driver.configure(branches=20_000_000)
     before = loaded.driver.report_count
@@ -101,7 +101,7 @@ def device(loaded: Device) -> Any:
 
 
 def assert_same_bits(got: np.ndarray, expected: np.ndarray) -> None:
-    """Compare values and signs of zeros; a NaN is a NaN."""
+    """Compare values and signs of zeros; all NaN are equal."""
     assert got.dtype == expected.dtype
     np.testing.assert_array_equal(got, expected)
     if got.dtype.kind in "fc":
@@ -116,7 +116,7 @@ DTYPES += ["uint64", "float16", "float32"]
 
 
 def sample(kind: str, n: int, dtype: str, seed: int = 0) -> np.ndarray:
-    """Values of a kind, with what is special of the dtype among them."""
+    """Return values of a kind, including special values of the dtype."""
     rng = np.random.default_rng(seed)
     type_ = np.dtype(dtype)
     if kind == "equal":
@@ -203,7 +203,7 @@ class TestSelect:
         self.select(device, mask)
 
     def test_many_blocks(self, device):
-        """More blocks than a threadgroup sums the counts of at once."""
+        """Select from more blocks than a threadgroup counts in one step."""
         mask = np.random.default_rng(1).random(4096 * 4100 + 5) < 0.001
         device.driver.configure(plain=1)
         self.select(device, mask)
@@ -266,7 +266,7 @@ UPDATED = [
 
 
 def update_values(dtype: str, n: int, name: str) -> np.ndarray:
-    """Values that tell one order from another."""
+    """Return values whose updates depend on the order."""
     rng = np.random.default_rng(n)
     if np.dtype(dtype).kind in "iu":
         values = sample("any", n, dtype)
@@ -460,8 +460,8 @@ class TestMatmul:
         if a.dtype.kind in "iub":
             assert_same_bits(got, a @ b)
             return
-        # n * eps: Higham, Accuracy and Stability of Numerical Algorithms, 3.5; and the
-        # rounding of the result to half.
+        # n * eps: Higham, Accuracy and Stability of Numerical Algorithms, 3.5. Results
+        # of dtype half are rounded in addition.
         exact = a.astype("f8") @ b.astype("f8")
         sizes = np.abs(a.astype("f8")) @ np.abs(b.astype("f8"))
         bound = a.shape[2] * 2.0**-24 * 1.01 * sizes
@@ -501,7 +501,7 @@ class TestMatmul:
 
     @pytest.mark.parametrize("dtype", ["float32", "float16"])
     def test_special_values(self, device, dtype):
-        """What is not finite reaches its own row and column, and nothing beyond."""
+        """Values that are not finite affect only their own row and column."""
         a, b = np.ones((2, 1, 35, 35), dtype)
         a[0, 3, 5], a[0, 34, 34], b[0, 7, 33] = np.inf, np.nan, -np.inf
         with np.errstate(invalid="ignore"):
@@ -513,7 +513,7 @@ class TestMatmul:
         assert self.multiply(device, a, b)[0, 0, 0] == 4000
 
 
-# -- All of them, checked more closely -------------------------------------------------
+# -- Races and invalid MSL -------------------------------------------------------------
 
 
 class TestRaces:
@@ -537,7 +537,7 @@ class TestRaces:
 @pytest.mark.parametrize("dtype", ["float16", "uint64"])
 @pytest.mark.parametrize("name", ["sort", "compact", "segments", "random", "matmul"])
 def test_no_more_than_metal_has(tmp_path, name, dtype):
-    """The compiler takes C++ that Apple's would not, which a search finds."""
+    """Check for C++ that the emulator's compiler accepts and Apple's does not."""
     item = kernels._TYPES[dtype]
     source = kernels._source(
         name,

@@ -1,4 +1,4 @@
-"""Test updates on the device, in order and of 64 bits: keys, values, bounds, errors."""
+"""Test ordered and 64-bit updates on the device: keys, values, bounds, errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N = 2500
 
 
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Return what a call gives, and how many kernels ran for it alone."""
+    """Return the result of a call, and the number of kernels that it ran."""
     mxnp.synchronize()
     return count_launches(call)
 
@@ -31,7 +31,7 @@ def integers(low: int, high: int, *shape: int, dtype: str = "int64") -> numpy.nd
 
 
 def ours_of(x: Any) -> Any:
-    """Return a key or value with arrays of mxnp's in it."""
+    """Return a key or value with mxnp arrays in place of NumPy arrays."""
     if isinstance(x, tuple):
         return tuple(map(ours_of, x))
     return mxnp.array(x) if isinstance(x, numpy.ndarray) else x
@@ -141,7 +141,7 @@ def test_read_only_and_other_memory() -> None:
     index = mxnp.array(i)
     _, count = launches(lambda: mxnp.add.at(fixed, index, 1))
     assert count == 0
-    numpy.add.at(a, i, 1)  # NumPy 2.4 writes to it all the same
+    numpy.add.at(a, i, 1)  # NumPy 2.4 writes to it nevertheless
     numpy.testing.assert_array_equal(fixed, a)
 
 
@@ -203,7 +203,7 @@ def test_an_index_that_is_known_to_be_none(dtype: str) -> None:
 
 
 def test_an_index_that_is_computed_and_none() -> None:
-    """Checked before anything is written; what was recorded later is left out."""
+    """Indices are checked before the update; operations after it are dropped."""
     a = integers(-9, 9, 30, 30)
     i = integers(-30, 30, N)
     i[70], i[80] = 31, -99
@@ -234,7 +234,7 @@ def test_an_index_that_is_computed_and_none_of_a_copy() -> None:
     del ours
 
 
-# -- What is not for it ---------------------------------------------------------------
+# -- Updates elsewhere ----------------------------------------------------------------
 
 
 def test_devices_and_sizes() -> None:
@@ -274,7 +274,7 @@ def test_long_lines_are_the_processors(
 
 
 def test_counts() -> None:
-    """Functions that count are updates of int64."""
+    """Counting functions are updates of int64."""
     x = integers(0, 50, 4000)
     ours, count = launches(lambda: mxnp.bincount(mxnp.array(x)))
     assert count >= 3

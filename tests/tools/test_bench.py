@@ -1,4 +1,4 @@
-"""Test the benchmarks: they run, compare results before they time, and write reports."""
+"""Test that the benchmarks run, compare results before timing, and write reports."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ from mxnp.bench.measure import measure
 from mxnp.bench.page import read_page
 
 OURS = ["--peers", "numpy,mxnp"]
-# Sizes that make them quick.
+# Sizes for which the suites are quick.
 SIZES = {
     "imports": [1],
     "overhead": [10],
@@ -57,14 +57,14 @@ def same_threads():
 
 @pytest.fixture
 def started():
-    """Give NumPy and mxnp as peers."""
+    """Return NumPy and mxnp as peers."""
     return peers.start(["numpy", "mxnp"], 1)[0]
 
 
-def a_case(function=None, **words):
+def a_case(function=None, **options):
     function = function or (lambda np, a: np.sqrt(a) + 1.0)
     inputs = uniform("a", 50, "float64", 0.5, 1.5)
-    return Case("chains", "of a test", "float64", 50, function, inputs, **words)
+    return Case("chains", "of a test", "float64", 50, function, inputs, **options)
 
 
 # -- Whole runs -----------------------------------------------------------------------
@@ -114,13 +114,13 @@ def test_run_writes_its_results(suite, tmp_path):
     page = files["md"].read_text()
     headings = [line for line in page.splitlines() if line.startswith("## ")]
     assert headings == ["## Slower cases", "## Summary", f"## {suite}"]
-    assert page.count("**: ") == len(cases)  # a best in each
+    assert page.count("**: ") == len(cases)  # one best case for each
     for text in (numpy.__version__, found["machine"]["processor"], "--quick"):
         assert text in page
     picture = pyplot.imread(files["png"])
     assert picture.shape[0] > 250
     assert picture.shape[1] > 250
-    assert picture.std() > 0.02  # something was drawn
+    assert picture.std() > 0.02  # the picture is not blank
     assert suite in done.stdout
     assert "error" not in done.stdout
 
@@ -297,7 +297,7 @@ def test_other_json_is_refused(tmp_path, capsys):
 def test_missing_packages_are_errors_with_advice(
     absent, args, complaint, monkeypatch, capsys
 ):
-    monkeypatch.setitem(sys.modules, absent, None)  # as if it were not there
+    monkeypatch.setitem(sys.modules, absent, None)  # simulates a missing package
     with pytest.raises(SystemExit):
         command.main(args)
     assert complaint in capsys.readouterr().err
@@ -311,7 +311,7 @@ def test_mxnp_does_not_import_it():
     assert done.stdout == "[]\n"
 
 
-# -- What is wrong is said ------------------------------------------------------------
+# -- Errors and warnings --------------------------------------------------------------
 
 
 def off_by_one(np, a):
@@ -389,7 +389,7 @@ def test_a_case_too_large_for_the_memory_is_not_run(started, monkeypatch):
     [
         (numpy.ones(3), numpy.ones(3), ""),
         (numpy.ones(3) + 1e-13, numpy.ones(3), ""),
-        (numpy.array([1.0, 1e-13]), numpy.array([1.0, 0.0]), ""),  # of the largest
+        (numpy.array([1.0, 1e-13]), numpy.array([1.0, 0.0]), ""),  # small next to 1.0
         (numpy.ones(3) + 1e-9, numpy.ones(3), "differs from NumPy's by up to 1e-09"),
         (numpy.array([math.nan, 1]), numpy.array([math.nan, 1]), ""),
         (numpy.array([math.nan, 1]), numpy.array([1.0, 1]), "differs"),
@@ -411,7 +411,7 @@ def test_difference(result, expected, complaint):
 
 @pytest.mark.slow
 def test_results_agree_where_operations_are_recorded(started):
-    """Every case at a size that mxnp queues; timing plays no part."""
+    """Check every case at a size that mxnp records; nothing is timed."""
     ours = started[1]
     for name in suites.NAMES:
         for case in suites.load(name).cases([40_000]):
@@ -466,7 +466,7 @@ def test_a_recorded_statement_is_computed_each_time(started):
     sample = started[1].sampler(case, arrays)
     assert sample(3) > 0
     assert _bridge.pending() == 0
-    (group,) = core.last_flush()  # of the last repetition: nothing was left for later
+    (group,) = core.last_flush()  # of the last repetition, whose operations all ran
     assert group.operations == ("add",)
     assert group.bytes_written == 8 * size
 
@@ -481,7 +481,7 @@ def test_calibrate_repeats_until_a_sample_is_long_enough():
 
 
 def switching(monkeypatch, preempted):
-    """Let the system take the processor away in samples: those with true."""
+    """Simulate preemption in the samples for which `preempted` is true."""
     each = iter(preempted)
     asked = total = 0
 
@@ -497,13 +497,13 @@ def switching(monkeypatch, preempted):
 
 def test_a_preempted_sample_is_taken_again(monkeypatch):
     switching(monkeypatch, [True, False])
-    # Two to calibrate, then one that is not timed before each that is.
+    # Two samples calibrate. Then an untimed sample precedes each timed one.
     seconds = iter([1.0, 1.0, 1.0, 9.0])
     timing = clock.in_turn({"numpy": lambda count: next(seconds, 1.0)}, 0.0, 1e-3)[
         "numpy"
     ]
     assert list(seconds) == []
-    assert timing.high == 1.0  # the nine seconds do not count
+    assert timing.high == 1.0  # the nine seconds were in the preempted sample
     assert timing.samples == clock.MIN_ROUNDS
     assert timing.preempted == 0
 
@@ -523,7 +523,7 @@ def test_slow_cases_are_timed_once():
 
     samples = {"numpy": slow, "mxnp": lambda count: 1e-3 * count}
     timings = clock.in_turn(samples, 0.0, 1e-3)
-    assert calls == [1, 1]  # one of them to warm up
+    assert calls == [1, 1]  # the first one warms up
     assert timings["numpy"].samples == 1
     assert timings["numpy"].low == timings["numpy"].high == 5.0
     assert timings["mxnp"].samples == clock.MIN_ROUNDS
@@ -547,7 +547,7 @@ def test_samples_are_taken_in_turn(monkeypatch):
     assert timings["mxnp"].speed == pytest.approx(2.0)
     assert timings["mxnp"].median == pytest.approx(1e-3)
     assert timings["mxnp"].samples == clock.MIN_ROUNDS
-    timed = calls[-4 * clock.MIN_ROUNDS :]  # each after one that is not timed
+    timed = calls[-4 * clock.MIN_ROUNDS :]  # an untimed sample precedes each
     assert [name for name, _ in timed[::2]] == [
         "numpy",
         "mxnp",
@@ -573,7 +573,7 @@ def test_sampler_repeats_the_statement():
     assert seen == [7, 7, 7, 0]
 
 
-# -- What is said about the figures ---------------------------------------------------
+# -- Summaries ------------------------------------------------------------------------
 
 
 def test_slower_cases_are_listed_first(tmp_path, capsys):
@@ -586,7 +586,7 @@ def test_slower_cases_are_listed_first(tmp_path, capsys):
     rows[0].timings = {"numpy": timing(1.0), "mxnp": timing(1.25), "torch": timing(0.5)}
     rows[1].timings = {"numpy": timing(1.0), "mxnp": timing(1.04), "torch": timing(2.0)}
     assert rows[0].faster() == ["torch", "numpy"]
-    assert rows[1].faster() == []  # within 5 %
+    assert rows[1].faster() == []  # the difference is within 5 %
     versions = dict.fromkeys(["numpy", "mxnp", "torch"], "1")
     made = report.Report(
         "command", "now", 1.0, {"cores": "4 usable, of 4"}, {"before": [1.5]}, versions, versions,
@@ -612,7 +612,7 @@ def test_slower_cases_are_listed_first(tmp_path, capsys):
 
 
 def row_of(size, *seconds, name="of a test"):
-    """Return the row of a case that took NumPy and mxnp some seconds."""
+    """Return the row of a case with the times of NumPy and mxnp in seconds."""
     made = report.Row.of(dataclasses.replace(a_case(), name=name, size=size))
     for peer, median in zip(("numpy", "mxnp"), seconds, strict=False):
         made.timings[peer] = clock.Timing(median, median, median, 1.0, 5, 1, 0.0, 0)
@@ -636,7 +636,7 @@ def test_chart_has_a_legend_of_sizes_that_cases_share(other, legends):
 
 def test_ratios_are_geometric_means_by_size():
     rows = [row_of(100, 1.0, 4.0), row_of(1, 1.0, 0.5), row_of(1, 1.0, 2.0)]
-    rows.append(row_of(1, 1.0))  # without a time of mxnp
+    rows.append(row_of(1, 1.0))  # mxnp was not timed
     assert report.mean_ratios(rows) == pytest.approx(
         {"1": 1.0, "100": 4.0, "all": 4 ** (1 / 3)}
     )
@@ -677,7 +677,7 @@ def test_a_missing_peer_is_named(monkeypatch):
     assert "numexpr" in missing["numexpr"]
 
 
-# Runs what a peer takes, without time for the timing, and prints what went wrong.
+# Runs each case of a peer without timing, and prints errors.
 EVERY_CASE = """
 import sys
 from mxnp.bench import peers, suites

@@ -1,4 +1,4 @@
-"""Test the doctor: it finds each pattern, and rewritten lines return the same arrays."""
+"""Test that the doctor finds each pattern, and that rewrites return the same arrays."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ y = np.zeros(n)
 
 @pytest.fixture(autouse=True)
 def processor():
-    """Let the lanes of the suite agree on what is large and where it runs."""
+    """Use the same device and threshold in every CI lane."""
     device, threshold = np.set_device("cpu"), _bridge.set_threshold(16384)
     yield
     np.set_device(device)
@@ -57,13 +57,13 @@ class Run:
         self.findings = self.doctor.findings
 
     def only(self, pattern):
-        """Return the only finding there is."""
+        """Return the only finding."""
         assert [found.pattern for found in self.findings] == [pattern]
         return self.findings[0]
 
 
 def same(program, rewritten, is_close=False):
-    """Compare arrays and numbers of two runs, but those named after elements."""
+    """Compare arrays and numbers of two runs, except for loop elements."""
     compared = 0
     for name in program.names.keys() & rewritten.names.keys() - {"v", "left"}:
         one, other = program.names[name], rewritten.names[name]
@@ -89,7 +89,7 @@ READ = "{} can be read in each iteration, chosen or not"
 WHERE = "warnings for elements that are not chosen can be ignored (`{}` is computed for all)"
 PYTHONS = ("Python numbers can replace NumPy scalars",)
 
-# What is written, what to write, and what must hold.
+# A loop, its rewrite, and the conditions of the rewrite.
 LOOPS = {
     "lengths": (
         "for i in range(len(x)): y[i] = a * x[i] + b",
@@ -291,7 +291,7 @@ def test_loop_in_a_function_is_rewritten_if_memory_is_not_shared(tmp_path):
     )
 
 
-# Whatever the loop, a rewrite without conditions has the same result.
+# A rewrite without conditions has the same result for every loop.
 
 
 @st.composite
@@ -345,10 +345,10 @@ def test_any_rewriting_gives_the_same(loop, tmp_path_factory):
 
 
 def check(program, folder, text, conditions):
-    """Compare with a rewritten program, which may fail if it says when it does."""
+    """Compare with a rewritten program, which may fail only under its conditions."""
     is_guarded = any("chosen or not" in one for one in conditions)
     known = (" is at least ", "chosen or not", " shares no memory with ")
-    assert all(any(words in one for words in known) for one in conditions)
+    assert all(any(phrase in one for phrase in known) for one in conditions)
     try:
         with numpy.errstate(all="ignore"):
             rewritten = Run(folder, text, "rewritten")
@@ -597,8 +597,8 @@ def test_masked_update_is_where(written, expected, others, tmp_path):
 @pytest.mark.parametrize(
     "written",
     [
-        "y[y < 0] = 0",  # one pass already
-        "y[m] = np.exp(x[m])",  # where() would compute what is not wanted
+        "y[y < 0] = 0",  # already one pass
+        "y[m] = np.exp(x[m])",  # where() would compute unselected elements
         "y[:1000][m[:1000]] = x[:1000][m[:1000]]",  # small
         "y = np.where(m, x, y)",
         "z = x[m].sum()",
@@ -729,7 +729,7 @@ def test_float64_is_reported_if_there_is_a_gpu(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "text",
     [
-        "for i in range(200): y[i] = x[i]",  # a few elements are none of our business
+        "for i in range(200): y[i] = x[i]",  # too few elements to matter
         "y[:] = a * x + b\nt = float((y * x).sum())",
         "o = []\nfor i in range(2000): o.append(i * 2.0)\ny = np.array(o)",
         "t = sum(range(5000)) + max([1.0] * 5000)",

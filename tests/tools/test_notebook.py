@@ -1,4 +1,4 @@
-"""The magics of IPython: %mxnp and %%mxnp."""
+"""Test the magics of IPython: %mxnp and %%mxnp."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_line_switches_on_and_off(shell):
     shell.run_cell("%mxnp\nimport numpy as np")
     assert shell.user_ns["np"] is mxnp
     shell.run_cell("%%mxnp\nimport numpy as np")
-    shell.run_cell("import numpy as np")  # it was on before that cell
+    shell.run_cell("import numpy as np")  # %%mxnp keeps an earlier %mxnp
     assert shell.user_ns["np"] is mxnp
     shell.run_cell("%mxnp off\nimport numpy as np")
     assert shell.user_ns["np"] is numpy

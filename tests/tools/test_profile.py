@@ -1,4 +1,4 @@
-"""Test the counts of `mxnp.profile`: calls, elements, bytes, waits and checks of each line."""
+"""Test the counts of `mxnp.profile`: calls, elements, bytes, waits, checks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._profiler.model import Check, Row, Wait
 
-N = 50_000  # elements that are recorded: 400 kB
+N = 50_000  # enough to be recorded: 400 kB
 
 
 @pytest.fixture(autouse=True)
 def threshold():
-    """Let the lanes of the suite agree on what is large."""
+    """Use the same threshold in every CI lane."""
     before = _bridge.set_threshold(16384)
     yield
     _bridge.set_threshold(before)
@@ -34,7 +34,7 @@ def threshold():
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Callable[..., Any]:
-    """Run a program, given as text, and give its profile and its names."""
+    """Return a function that profiles a program and returns profile and names."""
 
     def run(text: str, **options: Any) -> tuple[mxnp.profile, dict[str, Any]]:
         path = tmp_path / "program.py"
@@ -162,7 +162,7 @@ def test_peak_is_that_of_the_program_and_not_of_its_parent():
             pass
         print(profile.total.process_peak)
     """
-    large = bytearray(b"1") * (300 << 20)  # ru_maxrss of a child starts with this peak
+    large = bytearray(b"1") * (300 << 20)  # a child's ru_maxrss starts with this peak
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
@@ -359,7 +359,7 @@ def test_large_arrays_that_numpy_runs(measured):
 
 
 def test_lines_are_the_programs(measured):
-    """Not those of NumPy, or of mxnp, that are between."""
+    """Lines of NumPy and mxnp between the program and the operation are skipped."""
     profile, _ = measured(
         """
         import functools
@@ -413,7 +413,7 @@ def test_why_the_program_waits(expression, measured):
     if "keepdims" in expression:
         kind = "element"
     if ON_GPU and "nonzero" in expression:
-        kind, reason = "result", found[0].reason  # how many, counted by a kernel
+        kind, reason = "result", found[0].reason  # a kernel counts the elements
     if "asarray" in expression:
         assert found[0].kind in ("export", "numpy")
     else:
@@ -561,7 +561,7 @@ def test_all_threads_are_counted():
 
 
 def test_code_without_a_place():
-    """Positions may be left out of code objects; then lines are what there is."""
+    """Without positions in a code object, only lines are known."""
     code = compile("y = np.ones(3) + 1\n", "gone.py", "exec")
     code = code.replace(co_filename="gone.py", co_linetable=b"")
     with mxnp.profile() as profile:
@@ -593,7 +593,7 @@ def test_code_objects_are_let_go_of():
     with mxnp.profile():
         eval(code, {"x": mxnp.ones(3)})
         assert sys.getrefcount(code) > before
-    # one is kept to know it again, at most
+    # At most one reference is kept, to recognize the code object.
     assert sys.getrefcount(code) <= before + 1
 
 

@@ -1,4 +1,4 @@
-"""Test `python -m mxnp --report`: tables, pages, JSON, gates, and the end of programs."""
+"""Test `python -m mxnp --report`: tables, pages, JSON, gates and exit status."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_tables(folder):
     done = Run(folder, "--report", "heat.py")
     assert done.status == 0
     assert done.output.startswith("done ")
-    assert len(done.output.splitlines()) == 1  # all else is on the standard error
+    assert len(done.output.splitlines()) == 1  # everything else is on standard error
     text = done.errors
     assert re.search(
         r"^ ?heat\.py:9  err = abs\(new - u\)\.max\(\) +\S+ [mµ]?s", text, re.M
@@ -252,7 +252,7 @@ def test_a_program_that_exits(folder, code, status):
     )
     done = Run(folder, "--report", program)
     assert done.status == status
-    assert "multiply" in done.errors  # what was still recorded has run
+    assert "multiply" in done.errors  # the recorded operation has run
     assert ("words\n" in done.errors) == (code == "'words'")
 
 
@@ -301,7 +301,7 @@ def test_child_processes_write_nothing(folder):
     assert sorted(done.output.splitlines()) == ["60000.0", *2 * ["[20000.0, 40000.0]"]]
     assert done.errors.count("rray work") == 1
     report = json.loads((folder / "r.json").read_text())
-    assert report["rows"] == []  # the children's work is theirs
+    assert report["rows"] == []  # without the work of the children
 
 
 @pytest.mark.slow
@@ -417,7 +417,7 @@ def test_pattern_of_allow_matches(pattern, is_allowed):
 
 
 class Page(HTMLParser):
-    """A parsed page: its elements must be closed in order, and its text is kept."""
+    """A parsed page. Its elements must be closed in order, and its text is stored."""
 
     EMPTY = frozenset({"meta", "br", "hr", "img", "input", "link"})
 
@@ -457,7 +457,7 @@ def test_the_page(folder):
     tags = [tag for tag, _ in page.tags]
     assert tags.count("main") == 1
     assert not {"link", "img", "iframe", "object"} & set(tags)
-    for tag, attributes in page.tags:  # nothing is loaded
+    for tag, attributes in page.tags:  # the page loads nothing
         assert "src" not in attributes, tag
         assert "href" not in attributes, tag
     assert "http" not in text.replace("http-equiv", "")

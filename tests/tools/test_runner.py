@@ -1,4 +1,4 @@
-"""Test that programs behave under ``python -m mxnp`` as under Python, and import mxnp."""
+"""Test that ``python -m mxnp`` runs programs like Python, but imports mxnp."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ RUNNER = [sys.executable, "-m", "mxnp"]
 
 @pytest.fixture(autouse=True, scope="module")
 def interruptible():
-    """Let children be interrupted: what a shell runs in the background is not."""
+    """Allow interrupts of children, which a shell disables for background jobs."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def run(start, args, cwd, stdin="", **environment):
-    """Run a Python in a folder: its status, output and errors."""
+    """Run a Python in a folder; return its status, output and errors."""
     clean = {name: text for name, text in os.environ.items() if name[:5] != "MXNP_"}
     done = subprocess.run(
         [*start, *args],
@@ -51,16 +51,16 @@ def run(start, args, cwd, stdin="", **environment):
 
 
 def write(folder, files):
-    """Write files, given as a dict of names and texts."""
+    """Write files from a dict of names and texts."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text))
 
 
-# -- The same under both --------------------------------------------------------------
+# -- Same behaviour as Python ---------------------------------------------------------
 
-# Scripts: output, tracebacks and status must be those of plain Python.
+# Scripts. Their output, tracebacks and status must equal those of plain Python.
 SCRIPTS = {
     "arrays": """
         import numpy as np
@@ -377,7 +377,7 @@ SCRIPTS = {
         print(zlib.crc32(np.asarray(figure.canvas.buffer_rgba()).tobytes()))
         """,
 }
-# Command lines, over the files below.
+# Command lines for these files.
 FILES = {
     "script.py": "import sys\nprint(sys.argv, sys.path[0], __file__)\n",
     "inner/script.py": "import beside, sys\nprint(sys.argv, sys.path[0], __file__)\n",
@@ -458,7 +458,7 @@ def folder(tmp_path_factory):
     return made
 
 
-# Options of the interpreter, what is typed, and the rest of the command.
+# Options of the interpreter, standard input, and the rest of the command.
 OPTIONS = {
     "optimized": ["-O", "", "flags.py"],
     "isolated": ["-I", "", "script.py"],
@@ -481,7 +481,7 @@ def test_option_is_the_same(folder, name):
     assert run([PLAIN[0], option, "-m", "mxnp"], args, folder, typed) == plain
 
 
-# Python reads files by another road than texts, and words these errors in its own way.
+# Python reads files and strings in separate ways, and the errors have separate texts.
 @pytest.mark.parametrize(
     "source",
     [
@@ -524,14 +524,14 @@ def test_pythons_options_hold(folder, options):
 
 
 def test_under_inspection_the_console_follows(folder):
-    # Without a terminal Python's console is not started: only the end differs.
+    # Without a terminal, the console does not start, and only the end can be compared.
     status, _, errors = run([*PLAIN, "-i", "-m", "mxnp"], ["-c", "1/0"], folder)
     assert (status, errors) == run([*PLAIN, "-i"], ["-c", "1/0"], folder)[::2]
 
 
-# -- Who gets what --------------------------------------------------------------------
+# -- Replaced imports -----------------------------------------------------------------
 
-# Each prints names of modules and classes, which must be these under the runner.
+# Each program prints names of modules and classes, with these values under the runner.
 GIVES = {
     "import": ("import numpy; print(numpy.__name__)", "mxnp"),
     "import as": ("import numpy as np; print(np.__name__)", "mxnp"),
@@ -760,7 +760,7 @@ def test_modules_that_the_server_of_processes_imports(tmp_path):
     assert run(RUNNER, ["main.py"], tmp_path) == (0, "['mxnp']\n", "")
 
 
-# Without it, a child that cannot find mxnp dies, and the pool waits for ever.
+# If a child does not find mxnp, it dies and the pool waits forever.
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_children_find_mxnp_where_the_program_did(tmp_path, method):
     folders = {str(Path(path).parent) for path in (*mxnp.__path__, *numpy.__path__)}
@@ -779,7 +779,7 @@ def test_children_find_mxnp_where_the_program_did(tmp_path, method):
                 print(pool.map_async(work, [np.ones(2)]).get(timeout=60))
         """
     write(tmp_path, {"main.py": code})
-    # -S: no site-packages but those that the program itself names.
+    # With -S, the only site-packages are those that the program adds.
     done = run([*PLAIN, "-S"], ["main.py"], tmp_path)
     assert done == (0, "[('mxnp', np.float64(2.0))]\n", "")
 
@@ -817,7 +817,7 @@ def test_console(tmp_path, options):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_interrupted_from_outside(tmp_path):
-    # The signal may come before the sleep begins: the traceback names the line alone.
+    # The signal may come before the sleep, so both are in one line.
     text = "import time\nprint(1, flush=True); time.sleep(600)\n"
     write(tmp_path, {"main.py": text})
     done = []
@@ -837,7 +837,7 @@ def test_interrupted_from_outside(tmp_path):
     assert done[0][2] == -signal.SIGINT
 
 
-# -- From inside ----------------------------------------------------------------------
+# -- install and uninstall ------------------------------------------------------------
 
 
 @pytest.fixture
@@ -848,7 +848,7 @@ def installed():
 
 
 def importer():
-    """A function as of a program: this test file is one."""
+    """Import numpy like a program; this test file counts as one."""
     import numpy as found
 
     return found
@@ -861,7 +861,7 @@ def test_install_and_uninstall():
     try:
         assert importer() is mxnp
         during = (builtins.__import__, importlib.import_module, list(sys.meta_path))
-        mxnp.install()  # once more changes nothing
+        mxnp.install()  # a second call changes nothing
         after = (builtins.__import__, importlib.import_module, list(sys.meta_path))
         assert after == during
         assert sys.modules["numpy"] is numpy
@@ -897,7 +897,7 @@ def test_wrappers_of_other_code_stay(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", theirs)
     mxnp.uninstall()
     assert builtins.__import__ is theirs
-    assert __import__("numpy") is numpy  # ours, below theirs, lets it pass
+    assert __import__("numpy") is numpy  # inside theirs, ours passes it on
     mxnp.install()
     assert builtins.__import__ is theirs
     assert importer() is mxnp
@@ -1007,7 +1007,7 @@ def test_info(tmp_path):
     assert lines["mxnp"].startswith(mxnp.mxnp_version)
     assert lines["NumPy"].startswith(numpy.__version__)
     assert lines["settings"] == "MXNP_EXCLUDE=x"
-    # The core counts; tests/c/test_cgroup.c tests that it rounds a quota up.
+    # tests/c/test_cgroup.c checks the count against quotas.
     assert (
         lines["threads"]
         == f"{core.usable_threads()} usable, of {os.cpu_count()} processors"

@@ -26,7 +26,7 @@ def threshold():
 
 
 def traced(profile: mxnp.profile) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Return the slices, and the names of the tracks."""
+    """Return the slices of a trace, and the names of its tracks."""
     made = json.loads(profile.to_trace())
     assert made["displayTimeUnit"] == "ms"
     names = {e["tid"]: e["args"]["name"] for e in made["traceEvents"] if e["ph"] == "M"}
@@ -57,7 +57,7 @@ def test_groups_calls_and_waits():
     assert steps[0]["args"]["expression"] == "x * x"
     assert steps[0]["args"]["elements"] == N
     assert steps[0]["args"]["line"].startswith(__file__)
-    for step in steps:  # they run while the program waits
+    for step in steps:  # the operations run during the wait
         assert waits["ts"] <= step["ts"]
         assert step["ts"] + step["dur"] <= waits["ts"] + waits["dur"] + 0.01
     assert {e["pid"] for e in slices} == {os.getpid()}
@@ -84,7 +84,7 @@ def test_operations_are_in_their_group():
 
 
 def test_threads_have_tracks_of_their_own():
-    started = threading.Barrier(2)  # two at once have two identifiers
+    started = threading.Barrier(2)  # concurrent threads have different identifiers
 
     def work() -> None:
         started.wait()

@@ -1,4 +1,4 @@
-"""Test that the operation that produces the first NaN is named, and no other."""
+"""Test that only the operation that produces the first NaN is reported."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ MAKE_NONE = [
 
 @pytest.mark.parametrize("text", MAKE_NAN)
 def test_the_operation_that_makes_one(text: str) -> None:
-    name, words = MAKE_NAN[text]
+    name, detail = MAKE_NAN[text]
     names = arrays()
     with mxnp.trap_nan(), pytest.raises(NaNError) as caught:
         eval(text, names)
     message = str(caught.value)
     assert message.startswith(f"{name} produced the first NaN\n  at "), message
-    assert words in message, message
+    assert detail in message, message
 
 
 @pytest.mark.parametrize("text", MAKE_NONE)
@@ -191,7 +191,7 @@ def test_with_errstate_and_verify() -> None:
             pytest.raises(FloatingPointError) as caught,
         ):
             mxnp.sqrt(x)
-        assert type(caught.value) is FloatingPointError  # NumPy's own comes first
+        assert type(caught.value) is FloatingPointError  # NumPy's error is raised first
     assert checks.failure is None
 
 

@@ -1,4 +1,4 @@
-"""Test the comparison with NumPy: what is compared, what stops a program, what is ignored."""
+"""Test `verify`: what is compared, what stops a program, and what is ignored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE = 40_000
 
 @pytest.fixture(autouse=True)
 def everything_is_recorded() -> Iterator[None]:
-    """Return the counterparts that are asked before NumPy something to do."""
+    """Record all operations, so that there is something to verify."""
     mxnp.synchronize()
     before = _bridge.set_threshold(0)
     yield
@@ -41,7 +41,7 @@ def everything_is_recorded() -> Iterator[None]:
 
 @contextlib.contextmanager
 def fault(function: Any, wrong: Callable[..., Any]) -> Iterator[None]:
-    """Let a function of mxnp's have a wrong counterpart."""
+    """Replace the recorded form of a function by a wrong one."""
     before, threshold_factor = function.implementation, function.threshold_factor
     function.implementation, function.threshold_factor = wrong, 1
     try:
@@ -61,7 +61,7 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-# -- Planted faults --------------------------------------------------------------------
+# -- Injected faults -------------------------------------------------------------------
 
 
 def copied(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -99,7 +99,7 @@ def test_a_wrong_element_is_found_at_the_line_of_the_program() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "message"),
     [
         (lambda a, *_: with_wrong(a, -0.0), "is np.float64(-0.0)"),
         (lambda a, *_: with_wrong(a, numpy.nan), "is np.float64(nan)"),
@@ -109,12 +109,12 @@ def test_a_wrong_element_is_found_at_the_line_of_the_program() -> None:
         (lambda a, *_: copied(a).tolist(), "is a builtins.list"),
     ],
 )
-def test_each_kind_of_difference_is_found(wrong: Any, words: str) -> None:
+def test_each_kind_of_difference_is_found(wrong: Any, message: str) -> None:
     x = mxnp.zeros(50)
     with (
         fault(mxnp.clip, wrong),
         mxnp.verify(),
-        pytest.raises(VerificationError, match=re.escape(words)),
+        pytest.raises(VerificationError, match=re.escape(message)),
     ):
         mxnp.clip(x, 0, 3)
 
@@ -207,7 +207,7 @@ def test_a_wrong_kernel_is_found() -> None:
     assert "1000 of 1000 elements differ (dtype float32" in done.stderr
 
 
-# -- What is right is let pass ---------------------------------------------------------
+# -- Correct operations ----------------------------------------------------------------
 
 NUMBERS = numpy.random.default_rng(3).normal(size=(40, 50))
 CALLS = """
@@ -292,7 +292,7 @@ np.int8(3) + np.array([300], "i1") + 300
 
 
 def call(text: str, xp: Any) -> Any:
-    """Evaluate a text; the result, or the exception, and what it makes of its x."""
+    """Evaluate an expression; return its result or exception, and its x afterwards."""
     x = xp.array(NUMBERS)
     try:
         result = eval(text, {"np": xp, "x": x})
@@ -310,9 +310,9 @@ def test_verified_calls_do_the_same(text: str, threshold: int) -> None:
     plain = call(text, mxnp)
     with mxnp.verify() as checks:
         verified = call(text, mxnp)
-    # A cast and a sum are the processor's together, and alone the sum is the device's.
+    # A cast and a sum run on the processor together, but the sum alone on the device.
     assert verified == plain or (ON_GPU and text == 'x.astype("f4").sum()')
-    assert checks.verified >= 1  # the copy of x at least
+    assert checks.verified >= 1  # at least the copy of x
     assert checks.failure is None
 
 
@@ -334,7 +334,7 @@ def test_a_small_and_a_large_sine() -> None:
     with mxnp.verify() as checks:
         y = mxnp.sin(x)
     different = numpy.sin(x._np_array) != y._np_array
-    assert different.any()  # its own loop has other last bits, as its ulp allow
+    assert different.any()  # the native loop differs within the tolerance
     assert checks.verified == 1
 
 
@@ -377,7 +377,7 @@ def test_numpys_arrays_and_shares() -> None:
     assert checks.verified == 1
 
 
-# -- What the program does stays -------------------------------------------------------
+# -- Side effects ----------------------------------------------------------------------
 
 
 def test_random_streams_go_on() -> None:
@@ -520,7 +520,7 @@ def test_an_index_out_of_bounds_that_is_computed() -> None:
         index = x * 2
         with pytest.raises(IndexError, match="is out of bounds for axis 0 with size"):
             x[index]
-        x[:] = 1  # the program goes on
+        x[:] = 1  # the program continues
     assert checks.failure is None
 
 
@@ -690,7 +690,7 @@ def test_every_operator_is_watched() -> None:
     unwatched = {
         *("__new__", "__repr__", "__str__", "__hash__", "__iter__", "__len__"),
         *("__delitem__", "__ne__", "__doc__", "__module__", "__weakref__"),
-        *("__buffer__", "__release_buffer__"),  # from Python 3.12 on
+        *("__buffer__", "__release_buffer__"),  # in Python 3.12 and later
     }
     operators = {
         name
@@ -718,5 +718,5 @@ def test_nested_operations_are_not_watched() -> None:
         thread.start()
         thread.join()
     assert names[0] == "var"
-    assert "sin" not in names  # another thread's
+    assert "sin" not in names  # of another thread
     assert list(itertools.islice(names, 1, 2)) == ["ndarray.copy"]
