@@ -20,7 +20,7 @@ from support.tolerances import near
 import mxnp
 from mxnp import _bridge
 
-# Whether each operation of each test is verified. Tests of the queue itself fail then.
+# Whether each operation of each test is verified. Tests of the queue then fail.
 VERIFY = bool(os.environ.get("MXNP_VERIFY"))
 
 # Tests use their fixtures as plugins, and import from them before pytest loads them.
@@ -87,7 +87,7 @@ def pytest_pyfunc_call() -> Any:
         with mxnp.verify() if VERIFY else nullcontext() as checks:
             result = yield
         if checks is not None and checks.failure is not None:
-            raise checks.failure  # The test has caught it.
+            raise checks.failure  # The test caught this error.
         synchronize()  # Warnings belong to the test that recorded the operations.
     except BaseException:
         with warnings.catch_warnings():

@@ -1,7 +1,8 @@
-"""Helpers for tests of the Metal emulator: the driver and its reports.
+"""
+Helpers for tests of the Metal emulator: the driver and its reports.
 
-These helpers use the emulator without mxnp:
-plain calls of Apple's API in driver.m, and kernels in driver.metal or written in a test.
+These helpers use the emulator without mxnp. They make plain calls of Apple's API in
+driver.m, and run kernels of driver.metal or of a test.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import pytest
 from metal_emulator import driver as module
 from support.paths import EMULATOR
 
-TIMEOUT, PAGE_FAULT, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 9, 11  # errors
-COMPLETED, ERROR = 4, 5  # of MTLCommandBufferStatus
+TIMEOUT, PAGE_FAULT, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 9, 11  # error codes
+COMPLETED, ERROR = 4, 5  # values of MTLCommandBufferStatus
 
 KERNELS = (EMULATOR / "driver.metal").read_text()
 
 
 def start() -> str:
-    """Return what a script begins with that has the driver."""
+    """Return the first lines of a script that uses the driver."""
     return f"""
 import os, sys
 sys.path.append({str(EMULATOR.parent)!r})
@@ -57,7 +58,8 @@ def loaded() -> Any:
 @pytest.fixture
 def driver(loaded: Any) -> Any:
     loaded.configure(**module.SETTINGS)
-    loaded.queue = loaded.library.driver_queue()  # what a test leaves open is its own
+    # Each test has its own queue, so command buffers it leaves open affect no other.
+    loaded.queue = loaded.library.driver_queue()
     yield loaded
     loaded.configure(**module.SETTINGS)
     loaded.library.driver_release(loaded.queue)
@@ -65,7 +67,7 @@ def driver(loaded: Any) -> Any:
 
 @pytest.fixture
 def expect(driver: Any) -> Any:
-    """Return a function that asserts that there is one new report, with such a text."""
+    """Return a function that asserts that one new report matches a pattern."""
     before = driver.report_count
 
     def check(pattern: str) -> None:

@@ -1,4 +1,4 @@
-"""Settings of the environment under which the tests run."""
+"""Constants for the environment variables under which the tests run."""
 
 from __future__ import annotations
 

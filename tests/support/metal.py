@@ -22,7 +22,7 @@ needs_metal = pytest.mark.skipif(
     reason="this build of mxnp has no Metal device (see CONTRIBUTING.md)",
 )
 
-# By name: what is given back, what is passed; see metal_emulator.h.
+# Result and argument types by function name; see metal_emulator.h.
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "metal_emulator_report_count": (ctypes.c_int, []),
     "metal_emulator_last_report": (ctypes.c_char_p, []),
@@ -67,7 +67,7 @@ class Host:
 
     @contextmanager
     def configured(self, **settings: int) -> Iterator[None]:
-        """Set what is 0 otherwise."""
+        """Change settings, and set them to 0 at the end of the block."""
         self.configure(**settings)
         try:
             yield
@@ -76,11 +76,11 @@ class Host:
 
 
 def _find_host() -> Host | None:
-    """Return the host in mxnp's own compiled module; None where Metal is Apple's."""
+    """Return the emulator in mxnp's compiled module, or None with Apple's Metal."""
     spec = PathFinder.find_spec("mxnp._core", mxnp.__path__)
     assert spec
     assert spec.origin
-    library = ctypes.CDLL(spec.origin)  # the one that is loaded
+    library = ctypes.CDLL(spec.origin)  # the library that is already loaded
     return Host(library) if hasattr(library, "metal_emulator_configure") else None
 
 
@@ -94,7 +94,7 @@ needs_host = pytest.mark.skipif(
 
 @contextmanager
 def no_reports() -> Iterator[None]:
-    """Assert that the host finds nothing to report."""
+    """Assert that the emulator reports nothing."""
     before = HOST.report_count if HOST else 0
     yield
     mxnp.synchronize()
@@ -106,10 +106,10 @@ def run(
     program: str, *, error: str = "", timeout: float = 300, **environment: str | None
 ) -> str:
     """
-    Run a program in a separate process; give what it printed.
+    Run a program in a separate process and return its output.
 
-    Variables of the environment that are None are left out. `error` is what the process
-    is to fail with; without one it must succeed.
+    Environment variables that are None are removed. If `error` is passed, the process
+    must fail with this text in its error output. Otherwise it must succeed.
     """
     changed: dict[str, str | None] = {**os.environ, **environment}
     done = subprocess.run(
@@ -129,7 +129,7 @@ def run(
 
 
 def launches(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Return what a call gives, and how many kernels ran for it and what it waits for."""
+    """Return a call's result, and the number of kernels it and pending work ran."""
     before = core.gpu_counts()["dispatches"]
     given = call()
     mxnp.synchronize()
@@ -137,7 +137,7 @@ def launches(call: Callable[[], Any]) -> tuple[Any, int]:
 
 
 def in_threads(count: int, body: Callable[[int], None]) -> None:
-    """Run a body in so many threads at once; raise the first error of any."""
+    """Run a body in several threads at the same time; raise the first error."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(count) as pool:

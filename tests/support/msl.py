@@ -1,4 +1,4 @@
-"""Helpers for tests of the Metal emulator's MSL compiler: a checker, and an engine for libraries."""
+"""Helpers for tests of the Metal emulator's MSL compiler."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NUMPY_TYPES = {
 }
 INTEGER_TYPES = ["char", "short", "int", "long", "uchar", "ushort", "uint", "ulong"]
 
-# -- Texts
+# -- Sources
 
 FRAME = (
     HEAD
@@ -67,7 +67,7 @@ def checker():
 
 
 def diagnostics(text):
-    """Lines and messages of the compiler and the lint."""
+    """Return the lines and messages of the compiler's and the lint's diagnostics."""
     try:
         checker().check(text)
     except compiler.CompileError as error:
@@ -77,7 +77,7 @@ def diagnostics(text):
 
 
 def kernel_of(name, result, types, expression, setup=""):
-    """A kernel that computes one element from one of each input."""
+    """Return a kernel that computes each element from one element of each input."""
     inputs = "".join(
         f"device const {t} *p{i} [[buffer({i})]], " for i, t in enumerate(types)
     )
@@ -89,7 +89,7 @@ def kernel_of(name, result, types, expression, setup=""):
     )
 
 
-# -- An engine of one SIMD-group, whose lanes are threads of Python
+# -- An engine with one SIMD-group, whose lanes are Python threads
 
 
 class Thread(ctypes.Structure):
@@ -157,7 +157,7 @@ class EngineTable(ctypes.Structure):
 
 
 class Engine:
-    """Runs one lane after the other, or all together if they exchange values."""
+    """An engine that runs lanes one by one, or together if they exchange values."""
 
     def __init__(self):
         self.local = threading.local()
@@ -224,7 +224,7 @@ class Engine:
 
 
 class Library:
-    """A compiled program and what runs it."""
+    """A compiled program with the engine that runs it."""
 
     def __init__(self, path):
         self.engine = Engine()
@@ -254,7 +254,7 @@ class Library:
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory):
-    """Compile a program, once for each text and set of options."""
+    """Return a function that compiles each text with each set of options once."""
     folder = tmp_path_factory.mktemp("libraries")
 
     @functools.cache

@@ -1,4 +1,4 @@
-"""The folders of the repository that tests read files from."""
+"""Paths of the folders from which tests read files."""
 
 from pathlib import Path
 

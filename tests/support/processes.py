@@ -48,7 +48,7 @@ def end_of(*command: Any, seconds: float = 300, **environment: str) -> End:
 
 
 def run_file(folder: Path, *parts: str, **environment: str) -> str:
-    """Run a program from a file, as spawned children need it, and return its output."""
+    """Run a program from a file, which spawned children need, and return its output."""
     file = folder / "program.py"
     file.write_text("\n".join(textwrap.dedent(part) for part in parts))
     end = end_of(file, **environment)

@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Any:
-    """Collect no tests from a file that skips itself, instead of one skipped test."""
+    """Count a file that skips itself as deselected, not as a skipped test."""
     report = yield
     if report.skipped:
         reason = report.longrepr[2].removeprefix("Skipped: ")
@@ -53,7 +53,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Any:
-    """Deselect after ``-k`` and ``-m``, but count the sets of parameters before them."""
+    """Deselect tests after ``-k`` and ``-m``, but count parameter sets before them."""
     for item in _not_in_the_sample(items):
         item.add_marker(pytest.mark.slow)
     result = yield
@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(
 
 
 def _not_in_the_sample(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield the items of sampled tests that are not every n-th of their function."""
+    """Yield the items of sampled tests, except every n-th of each function."""
     seen: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
@@ -103,7 +103,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Keep the counts of a worker: all workers collect the same tests."""
+    """Store the counts of a worker. All workers collect the same tests."""
     counts = getattr(node, "workeroutput", {}).get("deselected", {})
     node.config.stash[DESELECTED] = Counter(counts)
 

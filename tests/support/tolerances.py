@@ -1,8 +1,9 @@
-"""Bounds for the difference of results on a Metal device: see mxnp/_verify/tolerances.py.
+"""
+Bounds for differences of results on a Metal device: see mxnp/_verify/tolerances.py.
 
-The tests of this folder, when they run there, compare floats of 32 bits and less within
-these bounds, and everything else to the last bit; metal/test_operations.py says for each
-operation what it keeps to.
+When tests run on a Metal device, they compare floats of 32 bits and less within these
+bounds, and everything else to the last bit. metal/test_operations.py lists the accuracy
+of each operation.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ try:
 except ImportError:
     ml_dtypes = None
 
-# The rows of dtypes.def for NumPy's dtypes. bfloat16 belongs to ml_dtypes.
+# The rows of dtypes.def for NumPy's dtypes. ml_dtypes provides bfloat16.
 NUMPYS = [row for row in core.dtypes() if row.name != "bfloat16"]
 
 
