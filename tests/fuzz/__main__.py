@@ -1,4 +1,4 @@
-"""Random programs, for a time: ``python -m tests.fuzz --seconds 300``."""
+"""Run random programs for some time: ``python -m tests.fuzz --seconds 300``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def main() -> int:
             found += 1
             program = shrink(program[: difference.step + 1], fails, is_complete)
             difference = run(program) or difference
-            print(f"# seed {seed}: {difference.words}\n{script(program)}\n", flush=True)
+            print(
+                f"# seed {seed}: {difference.message}\n{script(program)}\n", flush=True
+            )
             if not chosen.keep_going:
                 break
         seed += 1

@@ -1,4 +1,4 @@
-"""Random programs: each statement is one that makes sense of the arrays before it."""
+"""Write random programs, in which most statements are valid for the arrays so far."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHAPES = [
 ]  # fmt: skip
 LARGE = [(3000,), (70_000,), (300, 400), (5, 9000), (20_000, 3)]
 
-# Whose results do not depend on the layout of arrays, to the last bit.
+# The results of these do not depend on the layout of arrays, to the last bit.
 UNARY = [
     *("negative", "positive", "absolute", "sign", "square", "conjugate", "logical_not"),
     *("invert", "rint", "floor", "ceil", "trunc", "sqrt", "isnan", "isinf", "isfinite"),
@@ -41,9 +41,9 @@ def write(seed: int, n_steps: int | None = None) -> Program:
     Parameters
     ----------
     seed : int
-        The same one gives the same program.
+        The seed of the random numbers, which determines the program.
     n_steps : int, optional
-        How many statements, by default 8 to 40.
+        The number of statements, by default 8 to 39.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def write(seed: int, n_steps: int | None = None) -> Program:
 
 
 class _Writer:
-    """What is known while a program is written: NumPy's arrays after each statement."""
+    """The state while a program is written: NumPy's arrays after each statement."""
 
     def __init__(self, seed: int) -> None:
         self.random = numpy.random.default_rng(seed)
@@ -62,7 +62,7 @@ class _Writer:
         self.is_exact = True
         self.shapes = [*SHAPES, *(LARGE if seed % 7 == 0 else [])]
         self.checks = (0.0, 0.1, 1.0)[int(self.random.integers(3))]
-        self.owners: dict[str, str] = {}  # of NumPy's arrays over memory: whose it is
+        self.owners: dict[str, str] = {}  # for each NumPy array: whose memory it shares
 
     def write(self, n_steps: int | None) -> Program:
         steps = []
@@ -97,9 +97,9 @@ class _Writer:
         ]
 
     def array(self, accept: Any = None) -> str:
-        """Return a name that is there, or else make the array in the statement itself."""
+        """Return the name of an array, or an expression that creates one."""
         there = self.arrays(accept)
-        # The newest are the likeliest, so that chains come about.
+        # The newest arrays are the most likely, so that chains of operations arise.
         if there and self.chance(0.6):
             return str(
                 there[-1 - min(int(self.random.geometric(0.5)) - 1, len(there) - 1)]
@@ -115,7 +115,7 @@ class _Writer:
     # -- Expressions ------------------------------------------------------------------
 
     def partner(self, name: str) -> str:
-        """Return what can be broadcast with an array: another one, or a scalar."""
+        """Return another array or a scalar that can be broadcast with an array."""
         shape = numpy.shape(self.value(name))
 
         def fits(value: Any) -> bool:
@@ -125,7 +125,7 @@ class _Writer:
                 return False
 
         if self.chance(0.02):
-            return self.array()  # whose shape may not fit
+            return self.array()  # Its shape may not fit.
         if self.chance(0.25):
             return str(
                 self.one(["2", "3", "0.5", "-1", "True", "np.float32(1.5)", "7"])
@@ -193,11 +193,11 @@ class _Writer:
 
     @staticmethod
     def is_safe_as_float(value: Any) -> bool:
-        """Return whether bits are those of a float that is no NaN, whose bits may change."""
+        """Return whether no number is NaN as a float: the bits of NaN may change."""
         return bool(numpy.isfinite(value.view("f")).all()) if value.size else True
 
     def index(self, n: int) -> str:
-        """Give indices of an axis of n elements, of memory or computed."""
+        """Return an expression for indices of an axis of n elements."""
         size = int(self.one([1, 3, 10]))
         dtype = self.one("bhiqBI")
         seed = int(self.random.integers(10_000))
@@ -289,12 +289,12 @@ class _Writer:
         return self.array(lambda v: v.flags.writeable)
 
     def can_cast(self, text: str, dtype: Any) -> bool:
-        """Return whether C says what the numbers become in another dtype."""
+        """Return whether C defines the conversion of the numbers to another dtype."""
         try:
             with numpy.errstate(all="ignore"):
                 value = numpy.asarray(eval(text, dict(self.names)))
         except Exception:
-            return True  # it is an error in both
+            return True  # Both libraries raise an error.
         if value.dtype.kind not in "fc" or dtype.kind in "fcb":
             return True
         limits = numpy.iinfo(dtype)
@@ -323,8 +323,8 @@ class _Writer:
             return self.assignment()
         operation, partner = self.one(BINARY), self.partner(name)
         where = ""
-        # NumPy frees what it has not set where it compares unsigned integers with -1 in places
-        # (2.4.6: a crash).
+        # NumPy 2.4.6 may crash if it compares unsigned integers with -1 and has `where`,
+        # because it frees memory that it has not set.
         if to.shape and partner != "-1" and self.chance(0.4):
             where = f", where={self.made(to.shape, '?')}"
         casting = ", casting='unsafe'" if self.chance(0.2) else ""
@@ -367,7 +367,7 @@ class _Writer:
         operation = self.one(UPDATES[:2] if value.dtype.kind == "c" else UPDATES)
         key = self.index(value.shape[0])
         given = self.one(["1", "2", "True"])
-        if value.dtype == numpy.uint64:  # NumPy takes Python's numbers by float64
+        if value.dtype == numpy.uint64:  # NumPy converts Python's numbers to float64.
             given = f"np.uint64({given})"
         return f"np.{operation}.at({name}, {key}, {given})"
 
@@ -384,19 +384,20 @@ class _Writer:
             self.is_exact = value.dtype.kind not in "fc"
             function = self.one(["cumsum", "cumprod", "diff", "maximum.accumulate"])
             if function == "cumprod" and value.dtype.kind in "fc":
-                name = f"np.sign({name})"  # what overflows differs by the precision of steps
+                # Overflow would depend on the precision of the steps.
+                name = f"np.sign({name})"
             return f"{self.new()} = np.{function}({name}, axis=-1)"
         new = self.new("a" if axis else "s")
         if self.chance(0.5):
             function = self.one(EXACT_REDUCTIONS)
             if value.dtype.kind in "iu" and self.chance(0.5):
                 function = self.one(["sum", "prod"])
-            # Which of two zeros is the least depends on the order.
+            # The sign of a zero that is the maximum or minimum depends on the order.
             has_zeros = value.dtype.kind == "f" and function in ("max", "min")
             self.is_exact = value.dtype.kind != "c" and not has_zeros
             return f"{new} = np.{function}({name}, {axis}{keep})"
         if axis and self.chance(0.4) and value.dtype.kind in "iufb":
-            # What was reduced meets what it was reduced from, in one pass or in two.
+            # An array is combined with its reduction, in one pass or in two.
             function, place = self.one(["max", "min"]), f"{axis}, keepdims=True"
             if self.chance(0.3) and value.flags.writeable and value.dtype.kind in "iuf":
                 return (
@@ -408,7 +409,7 @@ class _Writer:
         self.is_exact = False
         inner = name if self.chance(0.6) or value.dtype.kind == "c" else f"({name} * 2)"
         if function == "prod" and value.dtype.kind in "fc":
-            inner = f"np.sign({name})"  # of what overflows the order would matter
+            inner = f"np.sign({name})"  # Overflow would depend on the order.
         return f"{new} = np.{function}({inner}, {axis}{keep})"
 
     def selection(self) -> str:
@@ -487,7 +488,7 @@ class _Writer:
         return f"{self.new()} = np.{self.one(NEAR)}({name})"
 
     def outside(self) -> str:
-        """Let somebody have the memory, or write where somebody has it."""
+        """Export an array's memory, or write to memory that was exported."""
         there = self.arrays(lambda v: v.flags.writeable, letters="n")
         if there and self.chance(0.7):
             return self.outside_write(self.one(there))
@@ -505,7 +506,7 @@ class _Writer:
         return f"{new} = {text}"
 
     def outside_write(self, name: str) -> str:
-        """Write what an operation just before has read, unless it has run."""
+        """Write to exported memory, often right after an operation that reads it."""
         write = self.one(
             [f"{name}[...] = 1", f"{name}[:1] = 0", f"{name}.fill(2)", f"{name}.sort()"]
         )

@@ -1,13 +1,13 @@
 """
-Random programs that are interrupted: ``python -m tests.fuzz.interrupts``.
+Interrupt random programs: ``python -m tests.fuzz.interrupts``.
 
-A KeyboardInterrupt comes at a random moment of every other statement. What holds after it:
+A KeyboardInterrupt is raised at a random moment of every other statement. Afterwards:
 
-- the statement has happened, or has not, or has written all that it writes but bound no
-  name: NumPy's own programs are in one of these states after an interrupt;
-- every other array is what NumPy computes, at once and later;
-- the statement can be run again, and the queue goes on;
-- when the program is over, no more memory is in use than before it.
+- The statement has had all of its effects, or none, or it has written its results but
+  bound no name. Programs with NumPy are in one of these states, too.
+- Every other array has NumPy's values, immediately and later.
+- The statement can be run again, and the queue continues.
+- After the program, no more memory is in use than before it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mxnp import _bridge
 from .grammar import write
 from .programs import Difference, Program, Step, compare, namespace
 
-# More than one chunk, so that the queue can be left between two of them.
+# The work has several chunks, so that an interrupt can occur between two of them.
 WORK = Step(
     "a0 = make(0, (300, 900), 'd')\nfor _ in range(8): a0 = np.sqrt(a0 * a0 + 1)"
 )
@@ -41,11 +41,11 @@ SHORTEST, LONGEST = 2e-6, 2e-3  # seconds until the interrupt
 
 
 class LostInterruptError(Exception):
-    """A handler has raised KeyboardInterrupt, and nothing came of it."""
+    """A signal handler raised KeyboardInterrupt, but the statement did not raise it."""
 
 
 class Alarm:
-    """One KeyboardInterrupt after a while, in the block alone."""
+    """A timer that raises one KeyboardInterrupt while a statement runs."""
 
     delivered = 0
     is_armed = False
@@ -74,15 +74,16 @@ class Alarm:
             return KeyboardInterrupt
         except Exception as error:
             if self.delivered > before:
-                return KeyboardInterrupt  # which NumPy forgets where it words an error
+                # NumPy drops the interrupt if it formats the message of another error.
+                return KeyboardInterrupt
             return type(error), str(error)
         if self.delivered > before:
-            return LostInterruptError, f"{step.text} has not been interrupted"
+            return LostInterruptError, f"{step.text} was not interrupted"
         return None
 
 
 def statements(step: Step) -> list[ast.stmt]:
-    """Parse a step; nothing is in one that is an error of syntax."""
+    """Return the statements of a step; the list is empty after a syntax error."""
     try:
         return ast.parse(step.text).body
     except SyntaxError:
@@ -90,12 +91,12 @@ def statements(step: Step) -> list[ast.stmt]:
 
 
 def simple_steps(program: Program) -> Iterator[Step]:
-    """Give statements one by one: between two of them a program may be interrupted."""
+    """Yield single statements, so that programs can be interrupted between them."""
     for step in program:
-        if not step.is_exact:  # what comes near NumPy's is made the same, which waits
+        if not step.is_exact:  # Inexact results are replaced by NumPy's, which waits.
             continue
         inner = statements(step)
-        if inner and isinstance(inner[0], ast.For):  # whose number is not used
+        if inner and isinstance(inner[0], ast.For):  # The loop variable is unused.
             rounds = len(eval(ast.unparse(inner[0].iter)))
             inner = rounds * inner[0].body
         texts = [ast.unparse(each) for each in inner] or [step.text]
@@ -112,7 +113,7 @@ def target(step: Step) -> str | None:
 
 
 def attempt(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
-    """Run a statement as run_step does, without its blocks: they wait when they end."""
+    """Run a statement like `run_step`, but without its blocks, which wait at the end."""
     try:
         exec(step.text, names)
     except Exception as error:
@@ -121,16 +122,16 @@ def attempt(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
 
 
 def compare_errors(step: Step, error: Any, theirs: dict[str, Any]) -> str:
-    """Run a statement with NumPy, too; say so if its error is not that of ours."""
+    """Run a statement with NumPy, too; return how the errors differ, if they do."""
     expected = attempt(step, theirs)
     if error is None and expected and expected[0] is IndexError:
-        # Of indices that were still to be computed.
+        # If the indices are lazy, the error is raised when the result is needed.
         error = attempt(Step("np.synchronize()"), {"np": mxnp})
     return "" if error == expected else f"{error} was raised, not {expected}"
 
 
 class Run:
-    """A program that is interrupted, and the same with NumPy."""
+    """A program that is interrupted, and the same program with NumPy."""
 
     def __init__(self, seed: int, alarm: Alarm, tally: Counter[str]) -> None:
         self.steps = list(simple_steps(write(seed)))
@@ -142,22 +143,22 @@ class Run:
         """Return the first difference."""
         for number, step in enumerate(self.steps):
             self.wait()
-            # NumPy's guard against arrays that hold themselves may stay after an interrupt:
-            # str is "..." then, of any array at the same address.
+            # After an interrupt, NumPy's guard against arrays that contain themselves may
+            # persist. Then str() of any array at the same address is "...".
             is_quiet = self.random.random() < 0.5 or "str(" in step.text
-            words = self.in_peace(step) if is_quiet else self.interrupted(step)
+            message = self.in_peace(step) if is_quiet else self.interrupted(step)
             is_last = number == len(self.steps) - 1
-            if not words and (step.is_checked or is_last):
-                words = compare(self.ours, self.theirs, is_exact=True)
-            if words:
-                return Difference(number, f"{step.text}: {words}")
+            if not message and (step.is_checked or is_last):
+                message = compare(self.ours, self.theirs, is_exact=True)
+            if message:
+                return Difference(number, f"{step.text}: {message}")
         return None
 
     def seconds(self) -> float:
         return SHORTEST * (LONGEST / SHORTEST) ** self.random.random()
 
     def wait(self) -> None:
-        """Now and then, interrupt the queue itself."""
+        """Sometimes interrupt a flush of the queue."""
         if self.random.random() < 0.05:
             attempt(WORK, self.theirs)
             attempt(WORK, self.ours)
@@ -176,11 +177,11 @@ class Run:
         return compare_errors(step, error, self.theirs)
 
     def go_on(self, step: Step, name: str | None, is_bound: bool) -> str:
-        """Let NumPy come to where ours was interrupted; say so if there is no such place."""
+        """Bring NumPy's program to the interrupted state; return a difference, if any."""
         is_written = name is None or "out=" in step.text
         if is_written:
             happened = compare(self.ours, self.theirs, is_exact=True) != ""
-        else:  # the arrays are not looked at: more stays in the queue
+        else:  # The arrays are not compared, so that more operations stay in the queue.
             happened = is_bound
         self.tally["after" if happened else "before"] += 1
         if not happened:
@@ -198,24 +199,26 @@ def memory_in_use() -> int:
 
 
 def run(seed: int, alarm: Alarm, tally: Counter[str]) -> str:
-    """Run one program; say what is wrong with it, if anything."""
+    """Run one program and return a description of the first error, if any."""
     before = memory_in_use()
     mxnp.set_num_threads(1 + seed % 3)
     difference = Run(seed, alarm, tally).run()
     if difference:
-        return f"step {difference.step}: {difference.words}"
+        return f"step {difference.step}: {difference.message}"
     left = memory_in_use() - before
-    return f"{left} bytes more are in use after it" if left else ""
+    return f"{left} more bytes are in use afterwards" if left else ""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.interrupts")
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--programs", type=int, help="how many, rather than how long")
+    parser.add_argument(
+        "--programs", type=int, help="number of programs, instead of --seconds"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     chosen = parser.parse_args()
     _bridge.set_threshold(0)
-    _bridge.set_look_every(0)  # between any two chunks
+    _bridge.set_look_every(0)  # Check for interrupts between any two chunks.
     alarm, tally = Alarm(), Counter[str]()
     begin, seed, found = time.monotonic(), chosen.seed, 0
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
@@ -225,10 +228,10 @@ def main() -> int:
             if chosen.programs
             else time.monotonic() < begin + chosen.seconds
         ):
-            words = run(seed, alarm, tally)
-            if words:
+            message = run(seed, alarm, tally)
+            if message:
                 found += 1
-                print(f"# seed {seed}: {words}", flush=True)
+                print(f"# seed {seed}: {message}", flush=True)
             seed += 1
     states = ", ".join(f"{tally[word]} {word}" for word in sorted(tally))
     print(

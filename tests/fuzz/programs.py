@@ -1,4 +1,4 @@
-"""Programs of one statement a step, run with NumPy and with mxnp side by side."""
+"""Run programs, whose steps are statements, with NumPy and with mxnp side by side."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Step:
     Attributes
     ----------
     text : str
-        The statement, with arrays named ``a0``, ``a1`` ..., NumPy's own arrays over
-        their memory ``n0`` ..., and what was read from them ``s0`` ....
+        The statement. Arrays are named ``a0``, ``a1`` ..., NumPy arrays that share
+        their memory ``n0`` ..., and values read from them ``s0`` ....
     is_exact : bool
-        Whether results are NumPy's to the last bit, rather than near them.
+        Whether results must agree with NumPy's to the last bit, not only nearly.
     is_checked : bool
-        Whether all names are compared after it, for which all of it must have run.
+        Whether all names are compared after the statement, which runs the queue.
     """
 
     text: str
@@ -45,14 +45,14 @@ Program = Sequence[Step]
 
 @dataclass(frozen=True)
 class Difference:
-    """Where mxnp did something else than NumPy: the step, and what is not the same."""
+    """The step in which mxnp and NumPy differ, and a description of the difference."""
 
     step: int
-    words: str
+    message: str
 
 
 def numbers(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
-    """Give some numbers: small ones that are exact in any dtype, and a few special ones."""
+    """Return small numbers, which are exact in any dtype, and a few special values."""
     random = numpy.random.default_rng(seed)
     kind = numpy.dtype(dtype).kind
     if kind in "biu":
@@ -67,7 +67,7 @@ def numbers(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
 
 
 def namespace(xp: Any) -> dict[str, Any]:
-    """Return the names that a program begins with."""
+    """Return the initial names of a program."""
 
     def make(seed: int, shape: tuple[int, ...], dtype: str) -> Any:
         return xp.array(numbers(seed, shape, dtype))
@@ -76,7 +76,7 @@ def namespace(xp: Any) -> dict[str, Any]:
 
 
 def run_step(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
-    """Run a statement; return the class and the words of its error."""
+    """Run a statement; return the class and the message of its error, or None."""
     try:
         with numpy.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -87,7 +87,7 @@ def run_step(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
 
 
 def run(program: Program) -> Difference | None:
-    """Run a program twice, and give the first difference."""
+    """Run a program with both libraries and return the first difference, or None."""
     theirs, ours = namespace(numpy), namespace(mxnp)
     for number, step in enumerate(program):
         error = run_step(step, theirs)
@@ -96,14 +96,14 @@ def run(program: Program) -> Difference | None:
             return Difference(number, f"{our_error} was raised, not {error}")
         is_exact = step.is_exact and not (ON_GPU and _has_device_floats(theirs))
         if step.is_checked or not is_exact or number == len(program) - 1:
-            words = compare(ours, theirs, is_exact)
-            if words:
-                return Difference(number, words)
+            message = compare(ours, theirs, is_exact)
+            if message:
+                return Difference(number, message)
     return None
 
 
 def is_complete(program: Program) -> bool:
-    """Return whether no statement needs a name that is not there."""
+    """Return whether all names that statements use are defined."""
     names = namespace(numpy)
     errors = [run_step(step, names) for step in program]
     gc.collect(0)
@@ -111,7 +111,7 @@ def is_complete(program: Program) -> bool:
 
 
 def script(program: Program) -> str:
-    """Write a program as one that a person can run."""
+    """Return a program as a script that can be run by itself."""
     head = (
         "import sys",
         "import numpy",
@@ -126,7 +126,7 @@ def script(program: Program) -> str:
 
 
 def _names(names: dict[str, Any]) -> list[str]:
-    # A list at once: another thread that runs the queue puts warnings' registries there.
+    # The names are copied first: a thread that runs the queue may add a registry of warnings.
     return sorted(name for name in [*names] if name[0] in "ans" and name[1:].isdigit())
 
 
@@ -138,7 +138,7 @@ def _has_device_floats(names: dict[str, Any]) -> bool:
 
 
 def compare(ours: dict[str, Any], theirs: dict[str, Any], is_exact: bool) -> str:
-    """Say what is not the same, or nothing; what is near is made the same."""
+    """Return the first difference, or ""; replace nearly equal results by NumPy's."""
     if _names(ours) != _names(theirs):
         return f"there are {_names(ours)}, not {_names(theirs)}"
     for name in _names(theirs):
@@ -148,18 +148,18 @@ def compare(ours: dict[str, Any], theirs: dict[str, Any], is_exact: bool) -> str
                 return f"{name} is {got!r}, not {expected!r}"
             continue
         try:
-            words = _compare_arrays(name, got, expected, is_exact)
-            if not words and bits(got) != bits(expected):
+            message = _compare_arrays(name, got, expected, is_exact)
+            if not message and bits(got) != bits(expected):
                 ours[name] = _settled(got, expected)
         except Exception as error:
             return f"{name} raises {error!r}"
-        if words:
-            return words
+        if message:
+            return message
     return ""
 
 
 def _settled(got: Any, expected: Any) -> Any:
-    """Give NumPy's numbers in the place of those near them."""
+    """Return an array or scalar with NumPy's numbers instead of nearly equal ones."""
     if isinstance(expected, numpy.ndarray) and got.flags.writeable:
         got[...] = expected
         return got
@@ -193,7 +193,7 @@ def _steps(a: Any) -> list[int]:
 
 
 def bits(a: Any) -> bytes:
-    """Return the bytes of an array in C order, with one NaN for all of them."""
+    """Return the bytes of an array in C order, with all NaN replaced by the same one."""
     a = numpy.array(a, order="C")
     if a.dtype.kind in "fc":
         parts = a.reshape(-1).view(a.real.dtype)
@@ -202,7 +202,7 @@ def bits(a: Any) -> bytes:
 
 
 def _is_near(ours: numpy.ndarray, theirs: numpy.ndarray) -> bool:
-    """Return whether floats agree to some last bits of the largest of them."""
+    """Return whether floats agree, up to some last bits of the largest one."""
     if theirs.dtype.kind not in "fc":
         return False
     parts = [x.reshape(-1).view(x.real.dtype) for x in map(_in_order, (ours, theirs))]
@@ -212,7 +212,7 @@ def _is_near(ours: numpy.ndarray, theirs: numpy.ndarray) -> bool:
     finite = numpy.isfinite(wanted)
     if (numpy.isfinite(mine) != finite).any():
         return False
-    # Both are of one sign where neither is finite.
+    # Infinities must have the same sign.
     if (mine[~finite] != wanted[~finite])[~numpy.isnan(wanted[~finite])].any():
         return False
     limits = numpy.finfo(wanted.dtype)
@@ -220,7 +220,7 @@ def _is_near(ours: numpy.ndarray, theirs: numpy.ndarray) -> bool:
     largest = max(1.0, float(numpy.abs(wanted).max(initial=0)))
     with numpy.errstate(all="ignore"):
         apart = numpy.abs(mine - wanted)
-    # NumPy adds rows one after the other: 20,000 of them end some hundred last bits away.
+    # NumPy adds rows one by one, so a sum of 20,000 rows is off by some hundred last bits.
     bound = 1024 * float(limits.eps) * largest + float(limits.tiny)
     return bool((apart <= bound).all())
 

@@ -1,4 +1,4 @@
-"""The shortest program that still shows a difference."""
+"""Shorten programs that show a difference."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ def shrink(
     is_complete: Callable[[Program], bool],
 ) -> Program:
     """
-    Leave out steps, and comparisons, as long as the program goes on failing.
+    Remove steps and comparisons as long as the program still fails.
 
     Parameters
     ----------
     program : sequence of Step
-        One that fails.
+        A program that fails.
     fails : callable
-        Tells whether a program still fails.
+        Returns whether a program fails.
     is_complete : callable
-        Tells whether a program has all names that it uses.
+        Returns whether a program defines all names that it uses.
 
     Returns
     -------
     sequence of Step
-        A program of which no single step can be left out.
+        A program that fails, from which no single step can be removed.
     """
 
     def is_good(shorter: Program) -> bool:
@@ -51,7 +51,7 @@ def shrink(
 def _leave_out(
     program: Program, size: int, is_good: Callable[[Program], bool]
 ) -> Program:
-    """Leave out runs of so many steps, from the end to the beginning."""
+    """Remove `size` successive steps at a time, from the end to the beginning."""
     begin = len(program) - size
     while begin > -size:
         shorter = [*program[: max(begin, 0)], *program[max(begin, 0) + size :]]

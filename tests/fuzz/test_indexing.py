@@ -1,6 +1,6 @@
 """Read, assign and update with random keys that contain arrays, and compare with NumPy.
 
-``MXNP_FUZZ=20000`` runs as many examples instead of 500; a nightly run does.
+``MXNP_FUZZ=20000`` runs 20,000 examples instead of 500, as the nightly run does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def all_recorded() -> Any:
 
 
 class Case:
-    """An array, a key, values: for NumPy, and the same for mxnp."""
+    """Arrays, keys and values for NumPy, and the same ones for mxnp."""
 
     def __init__(self, seed: int) -> None:
         self.random = numpy.random.default_rng(seed)
@@ -54,7 +54,7 @@ class Case:
             return numpy.asarray(values).astype(dtype)
 
     def laid_out(self, a: Any, layout: str) -> Any:
-        """Return an array equal to a, and remember ours, with the layout."""
+        """Return a copy of `a` with a layout, and store mxnp's array for `cross`."""
         ours = mxnp.array(a)
         if layout == "transposed" and a.ndim > 1:
             order = tuple(reversed(range(a.ndim)))
@@ -138,7 +138,7 @@ def outcome(call: Any, *args: Any) -> tuple[Any, Any]:
 
 
 def bits(a: Any) -> Any:
-    """Return all there is to an array, with one NaN for all of them."""
+    """Return the dtype, shape and bytes of an array, with all NaN made equal."""
     a = numpy.array(a)
     if a.dtype.kind in "fc":
         a = a.copy()
@@ -184,9 +184,9 @@ def test_reading(drawn: Any) -> None:
 
 
 def values_for(case: Case, a: Any, key: Any, kind: str, dtype: str | None) -> Any:
-    """Give something that can be broadcast to the shape of a[key], or cannot."""
+    """Return values of the shape of a[key], or of one that may or may not fit."""
     if dtype is None or (dtype in [*"efdFD"] and a.dtype.kind not in "fc"):
-        dtype = a.dtype.char  # C leaves open what NaN is as an integer
+        dtype = a.dtype.char  # C does not define NaN as an integer.
     selected, error = outcome(lambda: a[key])
     shape = () if error else selected.shape
     if kind == "scalar":

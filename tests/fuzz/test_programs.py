@@ -1,7 +1,7 @@
-"""Compare random programs with NumPy, statement by statement: see tests/fuzz.
+"""Compare random programs with NumPy, statement by statement.
 
-``MXNP_FUZZ=20000`` runs as many programs; ``python -m tests.fuzz`` runs them for
-a time, and prints the shortest program that differs.
+``MXNP_FUZZ=20000`` runs 20,000 programs. ``python -m tests.fuzz`` runs programs for
+some time, and shortens and prints the first one that differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import mxnp
 from mxnp import _bridge
 
 PROGRAMS = int(os.environ.get("MXNP_FUZZ", "240"))
-RUNS = 12  # tests, so that several processes share them
+RUNS = 12  # number of tests, so that several processes share the programs
 
 
 @pytest.fixture(autouse=True)
@@ -35,23 +35,23 @@ def fails(program: Any) -> bool:
 
 @pytest.mark.sampled(11)
 @pytest.mark.parametrize("part", range(RUNS))
-def test_programs(part: int) -> None:
+def test_programs_agree_with_numpy(part: int) -> None:
     for seed in range(part, PROGRAMS, RUNS):
         program = write(seed)
         difference = run(program)
         if difference:
             shortest = shrink(program[: difference.step + 1], fails, is_complete)
-            words = (run(shortest) or difference).words
-            pytest.fail(f"seed {seed}: {words}\n{script(shortest)}", pytrace=False)
+            message = (run(shortest) or difference).message
+            pytest.fail(f"seed {seed}: {message}\n{script(shortest)}", pytrace=False)
 
 
-def test_a_seed_gives_one_program() -> None:
+def test_a_seed_determines_the_program() -> None:
     assert write(5) == write(5)
     assert write(5) != write(6)
 
 
 def test_programs_make_sense() -> None:
-    """Few statements are errors, and most kinds of them are there."""
+    """All names are defined, and most kinds of statements occur."""
     texts = []
     for seed in range(40):
         program = write(seed)
@@ -73,7 +73,7 @@ def wrong_sort(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("wrong_sort")
-def test_a_fault_is_found_and_its_program_is_short() -> None:
+def test_an_error_is_found_and_its_program_is_shortened() -> None:
     texts = [
         "a1 = make(3, (5,), 'd')",
         "a2 = make(4, (5,), 'i')",
@@ -95,7 +95,7 @@ def test_a_fault_is_found_and_its_program_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("s1 = 1 if np is numpy else 2", "s1 is 2, not 1"),
         ("s1 = 1 if np is numpy else 1.0", "s1 is 1.0, not 1"),
@@ -111,13 +111,13 @@ def test_a_fault_is_found_and_its_program_is_short() -> None:
         ),
     ],
 )
-def test_differences_are_described(text: str, words: str) -> None:
+def test_differences_are_described(text: str, message: str) -> None:
     difference = run([Step(text)])
     assert difference is not None
-    assert words in difference.words
+    assert message in difference.message
 
 
-def test_numbers_that_are_near() -> None:
+def test_nearly_equal_results_pass_only_if_inexact() -> None:
     near = "a1 = np.full(3, 1.0 if np is numpy else 1 + 2**-50)"
     assert run([Step(near)]) is not None
     assert run([Step(near, is_exact=False), Step("a2 = a1 + 1")]) is None

@@ -1,13 +1,14 @@
 """
-Random programs in many threads: ``python -m tests.fuzz.threads``.
+Run random programs in many threads: ``python -m tests.fuzz.threads``.
 
-Each thread runs programs of its own, beside NumPy, and between them
+Each thread runs its own programs with mxnp and with NumPy. Between statements, it
+sometimes does one of these:
 
-- adds to an array that all share, under a lock: it is in the end what NumPy computes;
-- reads an array that nobody writes;
-- writes and reads one that all write without a lock, of which nothing is expected but that
-  nothing crashes;
-- changes the number of threads that share the work, waits, or collects garbage.
+- It adds to a shared array under a lock. At the end, the array has NumPy's values.
+- It reads a shared array that is never written.
+- It writes and reads a shared array without a lock. Its values are undefined, but
+  nothing may crash.
+- It changes the number of threads that share the work, waits, or collects garbage.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NUMBERS = numpy.linspace(0.5, 1.5, SIZE)
 
 
 class Fuzz:
-    """What the threads share."""
+    """The state that the threads share."""
 
     def __init__(self, seed: int, n_threads: int, programs: int, end: float) -> None:
         self.seed, self.n_threads = seed, n_threads
@@ -49,10 +50,10 @@ class Fuzz:
         self.wild: Any = mxnp.zeros((30, SIZE // 30))
         self.tally: Counter[str] = Counter()
         self.faults: list[str] = []
-        self.alone: list[int] = []  # seeds of programs that differ in one thread, too
+        self.alone: list[int] = []  # seeds of programs that also differ in one thread
 
     def take_seed(self) -> int | None:
-        """Return the seed of a program that nobody has run; None at the end."""
+        """Return the seed of a program that has not run, or None at the end."""
         with self.lock:
             number = self.next_seed - self.seed
             is_over = number >= self.programs or time.monotonic() > self.end
@@ -64,31 +65,31 @@ class Fuzz:
     def work(self) -> None:
         try:
             while (seed := self.take_seed()) is not None:
-                words = self.run(seed, random.Random(seed))
-                if words and run(write(seed)) is not None:
+                message = self.run(seed, random.Random(seed))
+                if message and run(write(seed)) is not None:
                     self.alone.append(seed)
-                elif words:
-                    self.faults.append(f"seed {seed}: {words}")
+                elif message:
+                    self.faults.append(f"seed {seed}: {message}")
         except BaseException as error:
             self.faults.append(f"{type(error).__name__}: {error}")
             raise
 
     def run(self, seed: int, choose: random.Random) -> str:
-        """Run a program; say what is wrong, if anything."""
+        """Run a program and return a description of the first error, if any."""
         theirs, ours = namespace(numpy), namespace(mxnp)
         program = list(simple_steps(write(seed)))
         for number, step in enumerate(program):
             if choose.random() < 0.2:
-                words = self.disturb(choose)
-                if words:
-                    return words
-            words = compare_errors(step, attempt(step, ours), theirs)
-            if words:
-                return f"{step.text}: {words}"
+                message = self.disturb(choose)
+                if message:
+                    return message
+            message = compare_errors(step, attempt(step, ours), theirs)
+            if message:
+                return f"{step.text}: {message}"
             if step.is_checked or number == len(program) - 1:
-                words = compare(ours, theirs, is_exact=True)
-                if words:
-                    return f"step {number}, {step.text}: {words}"
+                message = compare(ours, theirs, is_exact=True)
+                if message:
+                    return f"step {number}, {step.text}: {message}"
         return ""
 
     def disturb(self, choose: random.Random) -> str:
@@ -147,7 +148,8 @@ def main() -> int:
     parser.add_argument("--threshold", type=int, default=0)
     chosen = parser.parse_args()
     faulthandler.enable()
-    faulthandler.dump_traceback_later(2 * chosen.seconds + 60, exit=True)  # it hangs
+    # If the program hangs, it ends with the stacks of the threads.
+    faulthandler.dump_traceback_later(2 * chosen.seconds + 60, exit=True)
     _bridge.set_threshold(chosen.threshold)
     sys.setswitchinterval(1e-4)
     warnings.simplefilter("ignore")
@@ -159,9 +161,9 @@ def main() -> int:
     for thread in threads:
         thread.join()
     if not fuzz.faults and not fuzz.is_counted():
-        fuzz.faults.append("what was added under a lock is not there")
-    for words in fuzz.faults:
-        print(f"# {words}")
+        fuzz.faults.append("the sum of additions under a lock is wrong")
+    for message in fuzz.faults:
+        print(f"# {message}")
     done = fuzz.next_seed - fuzz.seed
     print(
         f"{done} programs from seed {fuzz.seed} on in {chosen.threads} threads, "
