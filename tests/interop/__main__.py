@@ -1,8 +1,8 @@
 """
 Run the uses of packages: ``python -m tests.interop [--expect] [MODULE...]``.
 
-Prints how they differ from NumPy, and writes the rows of the packages that ran into
-``docs/packages.md``. ``--expect`` writes their failures into ``expected.txt``.
+The program prints differences from NumPy, and writes the rows of the packages that ran
+to ``docs/packages.md``. With ``--expect``, it writes the failures to ``expected.txt``.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from . import expected, page, runs
 
 
 def outcomes_of(modules: Iterable[str]) -> dict[str, dict[str, runs.Failures]]:
-    """Run the uses of packages in both ways, and print what fails."""
+    """Run the uses of packages in both ways, print the failures and return them."""
     outcomes: dict[str, dict[str, runs.Failures]] = {}
     for module in modules:
         outcomes[module] = {way: runs.failures(module, way) for way in runs.WAYS}
         count = len(runs.oracle(module))
         failed = ", ".join(f"{w}: {len(f)}" for w, f in outcomes[module].items())
         print(f"{module}: {count} uses; failures by {failed}")
-        for line in words(outcomes[module]):
+        for line in describe(outcomes[module]):
             print(f"  {line}", flush=True)
     return outcomes
 
 
-def words(ways: dict[str, runs.Failures]) -> list[str]:
-    """Describe failures, those of one use with one error in one line."""
+def describe(ways: dict[str, runs.Failures]) -> list[str]:
+    """Return a line for each use and error, with the ways and sizes that fail."""
     calls: dict[tuple[str, str, str], list[str]] = {}
     lines: dict[tuple[str, str, str], str] = {}
     for way, found in ways.items():
@@ -43,7 +43,7 @@ def words(ways: dict[str, runs.Failures]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.interop")
     parser.add_argument("--expect", action="store_true", help="write expected.txt")
-    parser.add_argument("modules", nargs="*", help="as programs import them")
+    parser.add_argument("modules", nargs="*", help="names of the packages' modules")
     chosen = parser.parse_args()
     installed = [m for m in chosen.modules or runs.modules() if runs.is_installed(m)]
     outcomes = outcomes_of(installed)

@@ -1,4 +1,4 @@
-"""Uses that differ from NumPy: by nature, and those that are still to be mended."""
+"""Read and write the lists of uses that differ from NumPy, by nature or by a bug."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from .runs import Failures
 
 FILE = Path(__file__).with_suffix(".txt")
 HEADER = """\
-# Uses that fail with mxnp and are still to be mended: module, way, use, error. One that
-# passes must leave the list. `python -m tests.interop --expect MODULE...` writes it.
+# Uses that fail with mxnp and should be fixed: module, way, use, error. A use that
+# passes must be removed. `python -m tests.interop --expect MODULE...` writes this list.
 """
 
-# What differs by nature, and why: (module, use) of both ways and all sizes.
+# Uses that differ by nature, and why, by (module, use): in both ways, with all sizes.
 BY_NATURE: dict[tuple[str, str], str] = {}
 
 
 def lines() -> list[str]:
-    """Return the failures named, as lines."""
+    """Return the lines of the list of known failures."""
     text = FILE.read_text() if FILE.exists() else ""
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
-def to_be_mended(module: str, way: str) -> set[str]:
+def known_failures(module: str, way: str) -> set[str]:
     """Return the uses of a package that are known to fail."""
     entries = (line.partition(": ")[0].split(" ", 2) for line in lines())
     return {use for *place, use in entries if place == [module, way]}
@@ -33,19 +33,19 @@ def differs_by_nature(module: str, use: str) -> bool:
 
 
 def surprises(module: str, way: str, found: Failures) -> list[str]:
-    """Return what a run showed that the tables do not say."""
-    named = to_be_mended(module, way)
+    """Return new failures of a run, and known failures that pass now."""
+    named = known_failures(module, way)
     found = {use: f for use, f in found.items() if not differs_by_nature(module, use)}
     return [
         f"{use}: {found[use][0]} ({found[use][1]})" for use in found if use not in named
     ] + [
-        f"{use} passes: take it off expected.txt"
+        f"{use} passes: remove it from expected.txt"
         for use in sorted(named - found.keys())
     ]
 
 
 def write(outcomes: dict[str, dict[str, Failures]]) -> None:
-    """Name the failures of these packages, instead of those named so far."""
+    """Replace the known failures of these packages."""
     kept = [line for line in lines() if line.partition(" ")[0] not in outcomes]
     new = [
         f"{module} {way} {use}: {error[:120]}"

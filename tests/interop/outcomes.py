@@ -1,8 +1,8 @@
 """
 A pytest plugin that writes the outcome of each test to the file ``MXNP_OUTCOMES``.
 
-Each line is a JSON list: ``["begins", test]`` or ``[outcome, test, message]``. A test
-that the file names is not run again, so a run that a crash ended can be continued.
+Each line is a JSON list: ``["begins", test]`` or ``[outcome, test, message]``. Tests in
+the file do not run again, so a run can be continued after a crash.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 _OF_FAILURE = {"setup": "error", "call": "failed", "teardown": "error"}
 
 
-Outcomes = dict[str, tuple[str, str]]  # test: outcome, and a failure's message
+Outcomes = dict[str, tuple[str, str]]  # by test: the outcome, and a failure's message
 
 
 def read(file: Path) -> Outcomes:
-    """Return the outcome of each test that a file names; "crashed" if it has no end."""
+    """Return the outcome of each test in a file: "crashed" if the test did not end."""
     found: Outcomes = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         outcome, test, *message = json.loads(line)
@@ -38,12 +38,12 @@ def _write(*entry: str) -> None:
 
 
 def pytest_configure() -> None:
-    """Let pandas' assertions compare classes as isinstance does."""
+    """Make pandas' assertions compare classes like isinstance."""
     try:
         from pandas._testing import asserters
     except ImportError:
         return
-    asserters.type = lambda x: x.__class__  # instead of the builtin
+    asserters.type = lambda x: x.__class__  # This replaces the builtin.
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
 
 
 def _name(nodeid: str) -> str:
-    """Return a test's name with what differs between processes left out."""
+    """Return a test's name without addresses, which differ between processes."""
     return re.sub(r"0x[0-9a-f]+", "0x", nodeid)
 
 

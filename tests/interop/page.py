@@ -1,4 +1,4 @@
-"""Write docs/packages.md: what was seen when the uses of each package ran."""
+"""Write docs/packages.md, which shows the results of the uses of each package."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ has yet to compute. The programs are in `tests/interop/uses`.
 {rows}
 """
 NATURE = """
-## What differs by nature
+## Known differences
 
 | package | program | why |
 |---|---|---|
@@ -41,14 +41,14 @@ Outcomes = dict[str, dict[str, runs.Failures]]
 
 
 def _part(passed: int, count: int) -> str:
-    """Say how many of some calls pass."""
+    """Return how many calls pass, as a cell of the table."""
     if count == 0:
         return ""
     return "all" if passed == count else f"{passed} of {count}"
 
 
 def _row(module: str, ways: dict[str, runs.Failures]) -> str:
-    """Describe a package in a line of the table."""
+    """Return the line of the table for a package."""
     calls = [c for c in runs.oracle(module) if not differs_by_nature(module, c)]
     shared = [call for call in calls if call.startswith("shared_")]
     shared_failures = [c for found in ways.values() for c in shared if c in found]
@@ -68,12 +68,12 @@ def _row(module: str, ways: dict[str, runs.Failures]) -> str:
 
 
 def _name(row: str) -> str:
-    """Return the package of a line of the table; "" of another line."""
+    """Return the package of a line of the table, or "" for any other line."""
     return row.split(" ")[1].lower() if row.startswith("| ") else ""
 
 
 def _rows_so_far() -> dict[str, str]:
-    """Return the rows of the page by package, without those of packages that are gone."""
+    """Return the existing rows by package, for the packages that still have uses."""
     lines = PAGE.read_text().splitlines() if PAGE.exists() else []
     names = {runs.package(module)[0].lower() for module in runs.modules()}
     return {_name(line): line for line in lines if _name(line) in names}

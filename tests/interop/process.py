@@ -1,10 +1,10 @@
 """
-Run the uses of one package, in a process of their own.
+Run the uses of one package in a separate process.
 
-``process.py WAY OUTPUT NAME...`` imports the module ``WAY_uses`` beside it, calls the
-uses named and appends a pickled pair of name and result for each to the file OUTPUT. A
-use with a parameter `x` is called with a small array (below the size from which mxnp
-records operations) and with a large one, which mxnp has still to compute.
+``process.py WAY OUTPUT NAME...`` imports the module ``WAY_uses`` from the same folder
+and calls the named uses. For each one, it appends a pickled pair of name and result to
+the file OUTPUT. A use with a parameter `x` is called with a small array, for which mxnp
+records no operations, and with a large array, which mxnp has yet to compute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
 
 def calls(uses: Any) -> dict[str, tuple[Any, int | None]]:
-    """Name the calls of a module's uses: each function, and the size of its array."""
+    """Return the calls of a module's uses by name: the function and the array's size."""
     found: dict[str, tuple[Any, int | None]] = {}
     for name, use in vars(uses).items():
         if name.startswith("_") or getattr(use, "__module__", "") != uses.__name__:
@@ -39,12 +39,12 @@ def calls(uses: Any) -> dict[str, tuple[Any, int | None]]:
 
 
 def example(np: Any, size: int) -> Any:
-    """Return numbers in [0, 1) in no order, computed by operations that round once."""
+    """Return unordered numbers in [0, 1), computed by correctly rounded operations."""
     return np.sqrt((np.arange(size) * 0.618033988749895) % 1.0)
 
 
 def array_module(way: str) -> Any:
-    """Return what the program has under the name `np`."""
+    """Return the module that the program calls `np`."""
     if way == "import":
         import mxnp as np
     else:
@@ -55,7 +55,7 @@ def array_module(way: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a result in terms of NumPy's own arrays and Python's objects."""
+    """Return a result as NumPy arrays and Python objects."""
     numpy = sys.modules["numpy"]
     if isinstance(value, (numpy.generic, *SCALARS)):
         return value
@@ -71,26 +71,26 @@ def plain(value: Any) -> Any:
 def failure(error: Exception) -> tuple[str, str, str]:
     """Return an exception's class and first line, and the place that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    words = str(error).strip().partition("\n")[0]
+    message = str(error).strip().partition("\n")[0]
     return (
         "raised",
-        f"{type(error).__name__}: {words}",
+        f"{type(error).__name__}: {message}",
         f"{last.filename}:{last.lineno}",
     )
 
 
 def outcome(np: Any, use: Any, size: int | None) -> Any:
-    """Call a use, and return what it returned or raised."""
+    """Call a use; return its plain result, or the failure."""
     try:
         result = plain(use() if size is None else use(example(np, size)))
-        pickle.dumps(result)  # an object of a package may refuse it
+        pickle.dumps(result)  # Objects of some packages cannot be pickled.
         return result
     except Exception as error:
         return failure(error)
 
 
 def main(way: str, output: str, *names: str) -> None:
-    """Run the uses named, or all of them, one after the other."""
+    """Run the named uses, or all of them, one by one."""
     warnings.simplefilter("ignore")
     uses = importlib.import_module(f"{way}_uses")
     np = array_module(way)

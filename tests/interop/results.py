@@ -8,7 +8,7 @@ import numpy
 
 
 def difference(ours: Any, numpys: Any, tolerance: float = 0.0) -> str:
-    """Say in one line how a result differs from NumPy's; "" if it does not."""
+    """Return how a result differs from NumPy's, in one line, or "" if it does not."""
     if isinstance(ours, tuple) and ours[0] == "raised":
         same = isinstance(numpys, tuple) and numpys[:2] == ours[:2]
         return "" if same else ours[1]
@@ -26,7 +26,7 @@ def difference(ours: Any, numpys: Any, tolerance: float = 0.0) -> str:
 
 
 def _of_named(ours: Any, numpys: Any, tolerance: float) -> str:
-    """Compare pairs of a class's name and its contents."""
+    """Compare pairs of a class name and the contents."""
     if ours[0] != numpys[0]:
         return f"class {ours[0]}, not {numpys[0]}"
     if isinstance(numpys[1], list):

@@ -1,4 +1,4 @@
-"""The uses of each package, run with NumPy and in the two ways with mxnp."""
+"""Run the uses of each package with NumPy, and in two ways with mxnp."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .results import difference
 
 HERE = Path(__file__).parent
 WAYS = ("import", "runner")
-SECONDS = 240.0  # for the uses of one package, in one way
-# What is computed must not depend on the number of cores.
+SECONDS = 240.0  # time limit for the uses of one package, in one way
+# Results must not depend on the number of cores.
 SETTINGS = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 ) | {"NUMBA_NUM_THREADS": "2", "MPLBACKEND": "agg", "XLA_FLAGS": ""}
 
-Failures = dict[str, tuple[str, str]]  # use: the error, and where it was raised
+Failures = dict[str, tuple[str, str]]  # by use: the error, and where it was raised
 
 
 @functools.cache
@@ -44,7 +44,7 @@ def _text(module: str) -> str:
 
 
 def package(module: str) -> tuple[str, str]:
-    """Return a package's name on PyPI and what it is for: the first line of its uses."""
+    """Return a package's name on PyPI and its purpose, from the first line of its uses."""
     name, _, purpose = _text(module).split('"""')[1].strip().partition(": ")
     return name, purpose.rstrip(".")
 
@@ -65,7 +65,7 @@ class StoppedError(Exception):
 
 @functools.cache
 def _programs(module: str) -> tempfile.TemporaryDirectory[str]:
-    """Write a package's programs into a folder, which goes when Python ends."""
+    """Write a package's programs to a folder that is deleted when Python exits."""
     made = tempfile.TemporaryDirectory(prefix=f"mxnp-{module}-")
     shutil.copy(HERE / "process.py", made.name)
     for way in ("numpy", *WAYS):
@@ -76,7 +76,7 @@ def _programs(module: str) -> tempfile.TemporaryDirectory[str]:
 
 
 def _run_process(module: str, way: str, output: Path, names: list[str]) -> str:
-    """Run uses in one process, and say how it ended if it did not end well."""
+    """Run uses in one process; return how the process failed, or ""."""
     runner = ["-m", "mxnp"] if way == "runner" else []
     command = [sys.executable, *runner, "process.py", way, str(output), *names]
     try:
@@ -90,9 +90,9 @@ def _run_process(module: str, way: str, output: Path, names: list[str]) -> str:
             timeout=SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return f"no end after {SECONDS:g} s"
+        return f"timeout after {SECONDS:g} s"
     if done.returncode < 0:
-        return f"ended by {signal.Signals(-done.returncode).name}"
+        return f"terminated by {signal.Signals(-done.returncode).name}"
     return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
 
 
@@ -111,7 +111,7 @@ def _read(output: Path) -> tuple[dict[str, Any], str]:
 
 
 def _results(module: str, way: str, wanted: list[str]) -> dict[str, Any]:
-    """Run uses, and go on in a new process after one that ended its process."""
+    """Run uses, and continue in a new process after a use that terminated its own."""
     output = Path(_programs(module).name, f"{way}.pickle")
     results: dict[str, Any] = {}
     while True:
@@ -131,7 +131,7 @@ def _results(module: str, way: str, wanted: list[str]) -> dict[str, Any]:
 
 @functools.cache
 def oracle(module: str) -> dict[str, Any]:
-    """Return what the uses of a package give with NumPy, under which all must work."""
+    """Return the results of a package's uses with NumPy, which must all succeed."""
     results = _results(module, "numpy", [])
     for name, result in results.items():
         assert _raised(result) == name.startswith("error_"), (
@@ -151,9 +151,9 @@ def failures(module: str, way: str) -> Failures:
     found: Failures = {}
     for name, numpys in expected.items():
         tolerance = allowed.get(name.partition(" ")[0], 0.0)
-        words = difference(results[name], numpys, tolerance)
-        if words:
-            found[name] = words, _place(results[name])
+        message = difference(results[name], numpys, tolerance)
+        if message:
+            found[name] = message, _place(results[name])
     return found
 
 
@@ -162,6 +162,6 @@ def _raised(result: Any) -> bool:
 
 
 def _place(result: Any) -> str:
-    """Return the file and line that raised, within the package or the uses."""
+    """Return the file and line that raised, relative to the package or the uses."""
     place = result[2] if _raised(result) else ""
     return re.sub(r".*(-packages/|/(import|runner)_)", "", place)

@@ -2,9 +2,9 @@
 Run a package's own tests under the runner, and list what differs from NumPy.
 
 ``python -m tests.interop.suites FOLDER [--include NAME]... -- PYTEST-ARGUMENT...`` runs
-pytest twice at the same time: with NumPy, and under ``python -m mxnp``, which gives
-mxnp's arrays to the modules named. It prints the tests whose outcomes differ. The
-outcomes are kept in FOLDER, where a second call continues.
+pytest twice at the same time: with NumPy, and under ``python -m mxnp``, which passes
+mxnp arrays to the named modules. It prints the tests whose outcomes differ. It writes
+the outcomes to FOLDER, from which a second call continues.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .outcomes import Outcomes, read
 
 HERE = Path(__file__).parent
 WAYS = ("numpy", "runner")
-ATTEMPTS = 50  # each ends with a crash, and the next one omits the test that crashed
+ATTEMPTS = 50  # After a crash, the next attempt omits the test that crashed.
 
 
 def _command(way: str, include: list[str], arguments: list[str]) -> list[str]:
@@ -31,7 +31,7 @@ def _command(way: str, include: list[str], arguments: list[str]) -> list[str]:
 
 
 def _run(folder: Path, way: str, include: list[str], arguments: list[str]) -> None:
-    """Run pytest, again after each crash, and keep what it prints."""
+    """Run pytest, again after each crash, and write its output to a file."""
     environment = {
         **os.environ,
         "MXNP_OUTCOMES": str(folder / f"{way}.jsonl"),
@@ -51,7 +51,7 @@ def _run(folder: Path, way: str, include: list[str], arguments: list[str]) -> No
 
 
 def differences(numpys: Outcomes, ours: Outcomes) -> dict[str, str]:
-    """Return how tests that ran in both ways differ."""
+    """Return how the outcomes of tests that ran in both ways differ."""
     found: dict[str, str] = {}
     for test in numpys.keys() & ours.keys():
         (expected, _), (outcome, message) = numpys[test], ours[test]
@@ -64,7 +64,7 @@ def differences(numpys: Outcomes, ours: Outcomes) -> dict[str, str]:
 def main() -> int:
     arguments, _, for_pytest = " ".join(sys.argv[1:]).partition(" -- ")
     parser = argparse.ArgumentParser(prog="python -m tests.interop.suites")
-    parser.add_argument("folder", type=Path, help="where the outcomes are kept")
+    parser.add_argument("folder", type=Path, help="the folder for the outcomes")
     parser.add_argument("--include", action="append", default=[], metavar="NAME")
     chosen = parser.parse_args(arguments.split())
     chosen.folder.mkdir(parents=True, exist_ok=True)
@@ -74,8 +74,8 @@ def main() -> int:
             pool.submit(_run, folder, way, chosen.include, for_pytest.split())
     numpys, ours = (read(folder / f"{way}.jsonl") for way in WAYS)
     found = differences(numpys, ours)
-    for test, words in found.items():
-        print(f"{test}\n    {words}")
+    for test, message in found.items():
+        print(f"{test}\n    {message}")
     for way, outcomes in zip(WAYS, (numpys, ours), strict=True):
         print(way, dict(Counter(outcome for outcome, _ in outcomes.values())))
     print(f"{len(numpys.keys() ^ ours.keys())} tests ran in one way only")

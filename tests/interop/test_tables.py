@@ -1,4 +1,4 @@
-"""Results are compared closely, and the tables name what is there."""
+"""Test the comparison of results, and that the tables name existing uses."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def test_differences_are_detected(ours, numpys):
     assert not difference(numpys, numpys)
 
 
-def test_tolerances():
+def test_tolerances_allow_differences():
     assert difference(array(1.0), array(1.0 + 1e-9))
     assert not difference(array(1.0), array(1.0 + 1e-9), 1e-8)
 
 
-def test_surprises(monkeypatch):
-    monkeypatch.setattr(expected, "to_be_mended", lambda *_: {"mended", "known"})
+def test_surprises_are_new_failures_and_fixed_uses(monkeypatch):
+    monkeypatch.setattr(expected, "known_failures", lambda *_: {"fixed", "known"})
     found = {"known": ("ValueError", ""), "new small": ("TypeError", "uses.py:3")}
     assert expected.surprises("package", "import", found) == [
         "new small: TypeError (uses.py:3)",
-        "mended passes: take it off expected.txt",
+        "fixed passes: remove it from expected.txt",
     ]
 
 

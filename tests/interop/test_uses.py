@@ -1,4 +1,4 @@
-"""Programs with the packages of NumPy's users give with mxnp what they give with NumPy."""
+"""Test that programs using other packages have the same results with mxnp and NumPy."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from interop import expected, runs
         for module in runs.modules()
     ],
 )
-def test_package(module: str, way: str) -> None:
+def test_uses_agree_with_numpy(module: str, way: str) -> None:
     if not runs.is_installed(module):
         pytest.skip(f"{module} is not installed")
     try:
         runs.oracle(module)
     except runs.StoppedError as stopped:
-        pytest.skip(f"does not run with NumPy: {stopped}")
+        pytest.skip(f"{module} does not run with NumPy: {stopped}")
     found = runs.failures(module, way)
     assert expected.surprises(module, way, found) == []
