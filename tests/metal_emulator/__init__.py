@@ -1,1 +1,1 @@
-"""The Metal implementation of the tests, which runs kernels on the processor."""
+"""The Metal emulator: an implementation of Metal for tests that runs on the processor."""

@@ -10,7 +10,7 @@ from .toolchain import MissingToolchainError
 
 
 def check(path: str) -> tuple[int, list[str]]:
-    """Check a file; gives the number of its kernels, and what is wrong."""
+    """Check a file; return the number of its kernels, and its errors."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
@@ -22,7 +22,7 @@ def check(path: str) -> tuple[int, list[str]]:
 
 
 def main(paths: list[str]) -> int:
-    """Check files; gives 1 if any has errors."""
+    """Check files; return 1 if any has errors, or 2 for a wrong command line."""
     if not paths:
         sys.stderr.write("usage: python -m tests.metal_emulator FILE.metal...\n")
         return 2

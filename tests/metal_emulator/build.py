@@ -3,11 +3,12 @@ Build the Metal emulator into a static archive.
 
     python tests/metal_emulator/build.py OUT.a [--product FILE.m ...] [--include DIR ...]
 
-The archive holds the Objective-C runtime, the Foundation and Metal subsets and the engine,
-and the product's Objective-C files, compiled with ARC against those headers. It links into
-a shared library by any C compiler, with -lpthread -ldl -lm.
+The archive contains the Objective-C runtime, the subsets of Foundation and Metal, and the
+engine. It also contains the product's Objective-C files, compiled with ARC and the
+emulator's headers. Any C compiler can link it into a shared library, with -lpthread -ldl
+-lm.
 
-The compiler is the one of the `ziglang` package, or what METAL_EMULATOR_CLANG names.
+The compiler is the one that METAL_EMULATOR_CLANG names, or else the `ziglang` package.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ OBJECTIVE_C = [
     "-Wno-deprecated-objc-isa-usage",
     "-Wno-objc-root-class",
 ]
-HOST = ["-Wno-nullability-completeness", "-Wno-nonnull"]  # it is what is annotated
+HOST = ["-Wno-nullability-completeness", "-Wno-nonnull"]  # for the annotated headers
 PRODUCT = ["-fobjc-arc", "-Werror"]
 
 
 def compiler() -> list[str]:
-    """Return the command that compiles C; fails if there is none."""
+    """Return the command that compiles C; raise FileNotFoundError if there is none."""
     chosen = os.environ.get("METAL_EMULATOR_CLANG")
     if chosen:
         return shlex.split(chosen)
@@ -70,18 +71,18 @@ def compiler() -> list[str]:
 
 
 def is_zig() -> bool:
-    """Whether the compiler is zig's, which has a linker and an archiver in it."""
+    """Return whether the compiler is zig, which includes a linker and an archiver."""
     return Path(compiler()[0]).name.startswith("zig")
 
 
 def sources() -> list[Path]:
-    """Return the files of the host itself."""
+    """Return the source files of the emulator."""
     folders = ("objc", "Foundation", "engine", "runtime")
     return sorted(p for f in folders for p in (FOLDER / f).glob("*.[cm]"))
 
 
 def flags(source: Path) -> list[str]:
-    """Return what the host's own file is compiled with."""
+    """Return the compiler flags for a source file of the emulator."""
     paths = [
         f'-DMETAL_EMULATOR_FOLDER="{FOLDER}"',
         f'-DMETAL_EMULATOR_PYTHON="{sys.executable}"',
@@ -90,7 +91,7 @@ def flags(source: Path) -> list[str]:
 
 
 def run(command: Sequence[str | Path]) -> None:
-    """Run a command; its diagnostics are the error's."""
+    """Run a command; raise RuntimeError with its diagnostics if it fails."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{shlex.join(map(str, command))}\n{done.stderr}")
@@ -98,7 +99,7 @@ def run(command: Sequence[str | Path]) -> None:
 
 
 def compile_file(source: Path, target: Path, more: Iterable[str]) -> Path:
-    """Compile one file."""
+    """Compile a file and return the path of the object."""
     headers = ["-I", str(FOLDER)]
     run([*compiler(), *COMMON, *more, *headers, "-c", source, "-o", target])
     return target
@@ -106,9 +107,10 @@ def compile_file(source: Path, target: Path, more: Iterable[str]) -> Path:
 
 def archive_objects(archive: Path, objects: Sequence[Path], folder: Path) -> None:
     """
-    Make an archive of one object.
+    Make an archive with one object.
 
-    A linker takes from an archive what is referenced; classes are looked up by name.
+    A linker takes only referenced objects from an archive, but classes are looked up by
+    name.
     """
     whole = folder / "metal_emulator.o"
     linker = [compiler()[0], "ld.lld"] if is_zig() else [shutil.which("ld") or "ld"]
@@ -127,7 +129,7 @@ def build(
     product: Iterable[str | Path] = (),
     include: Iterable[str | Path] = (),
 ) -> None:
-    """Compile the host and the product's files into the archive."""
+    """Compile the emulator's and the product's files into the archive."""
     includes = [part for folder in include for part in ("-I", str(folder))]
     jobs = [(source, flags(source)) for source in sources()]
     jobs += [(Path(p), OBJECTIVE_C + PRODUCT + includes) for p in product]
@@ -143,15 +145,15 @@ def build(
 
 
 def link(archive: str | Path, library: str | Path) -> None:
-    """Make a shared library of all that the archive holds."""
-    # Left to itself zig builds a C++ library or its compiler's support first.
+    """Make a shared library with all objects of the archive."""
+    # By default, zig first builds a C++ library or support code of its compiler.
     libraries = "-nostdlib -lc" if is_zig() else "-lpthread -ldl -lm"
     whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
     run([*compiler(), "-shared", "-o", library, *whole, *libraries.split()])
 
 
 def main() -> None:
-    """Read the command line."""
+    """Build the archive that the command line describes."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("archive")
     parser.add_argument("--product", nargs="*", action="extend", default=[])

@@ -1,4 +1,4 @@
-"""Calls of driver.m from Python."""
+"""Call the functions of driver.m from Python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POINTER, SIZE, INT, TEXT = (
     ctypes.c_char_p,
 )
 
-# By name: what is given back, what is passed.
+# Result and argument types by function name.
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "driver_last_error": (TEXT, []),
     "driver_release": (None, [POINTER]),
@@ -83,7 +83,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "metal_emulator_live_objects": (ctypes.c_long, []),
 }
 
-# As they are without an environment that says otherwise.
+# The defaults, which environment variables can change.
 SETTINGS = {
     "workers": 4,
     "branches": 1_000_000,
@@ -102,7 +102,7 @@ SETTINGS = {
 
 
 def build_driver() -> Path:
-    """Build driver.m and the host into a shared library, unless they are there."""
+    """Return the shared library of driver.m and the emulator; build it if necessary."""
     digest = hashlib.sha256(repr((build.compiler(), sys.executable)).encode())
     for path in [*sorted(FOLDER.rglob("*.[chm]")), FOLDER / "build.py"]:
         digest.update(f"{path}\n".encode() + path.read_bytes())
@@ -121,7 +121,7 @@ def build_driver() -> Path:
 
 
 def _sealed(content: bytes) -> bytes:
-    """Return what a library ends with, too, so that one that was cut short is known."""
+    """Return the content followed by its digest, which shows if a file is truncated."""
     return content + hashlib.sha256(content).digest()
 
 
@@ -133,7 +133,7 @@ def _is_whole(library: Path) -> bool:
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """Load the driver."""
+    """Load the driver and declare its functions."""
     library = ctypes.CDLL(str(path))
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
@@ -142,7 +142,7 @@ def load(path: Path) -> ctypes.CDLL:
 
 
 def sides(size: int | Sequence[int]) -> Any:
-    """Return a size of up to three sides as MTLSize's three."""
+    """Return a size with up to three dimensions as an MTLSize."""
     given = (size,) if isinstance(size, int) else tuple(size)
     return (SIZE * 3)(*given, *[1] * (3 - len(given)))
 
@@ -158,14 +158,14 @@ class Buffer:
 
     @property
     def array(self) -> np.ndarray:
-        """A view of the contents."""
+        """The contents, as an array that shares their memory."""
         address = self.driver.library.driver_contents(self.handle)
         size = int(np.prod(self.shape)) * self.dtype.itemsize
         data = (ctypes.c_uint8 * size).from_address(address)
         return np.frombuffer(data, self.dtype).reshape(self.shape)
 
     def release(self) -> None:
-        """Give back our reference."""
+        """Release the reference of this object."""
         self.driver.library.driver_release(self.handle)
 
 
@@ -176,7 +176,7 @@ class Encoder:
         self.driver, self.handle, self.library = driver, handle, driver.library
 
     def bind(self, arguments: Sequence[Any]) -> None:
-        """Set buffers, given as Buffer, bytes, (Buffer, offset), or None for none."""
+        """Set arguments: Buffer, (Buffer, offset), bytes, or None to set nothing."""
         for index, given in enumerate(arguments):
             if isinstance(given, Buffer):
                 self.library.driver_set_buffer(self.handle, given.handle, 0, index)
@@ -192,7 +192,7 @@ class Encoder:
     def dispatch(
         self, kernel: str | int | None, arguments: Sequence[Any], grid: Any, group: Any
     ) -> None:
-        """Set all and dispatch threads."""
+        """Set the pipeline and the arguments, and dispatch threads."""
         handle = self.driver.pipeline(kernel) if isinstance(kernel, str) else kernel
         if handle:
             self.library.driver_set_pipeline(self.handle, handle)
@@ -209,7 +209,7 @@ class CommandBuffer:
 
     @contextmanager
     def encoder(self, concurrent: bool = False) -> Iterator[Encoder]:
-        """Encode, and end it."""
+        """Return an encoder for the block, and end it afterwards."""
         handle = self.library.driver_encoder(self.handle, concurrent)
         yield Encoder(self.driver, handle)
         self.library.driver_end(handle)
@@ -223,16 +223,16 @@ class CommandBuffer:
             encoder.dispatch(kernel, arguments, grid, group)
 
     def commit(self) -> None:
-        """Hand it over."""
+        """Commit the command buffer."""
         self.library.driver_commit(self.handle)
 
     def wait(self) -> int:
-        """Wait for the end; gives the error's code."""
+        """Wait for completion and return the error code."""
         self.library.driver_wait(self.handle)
         return self.library.driver_error(self.handle)
 
     def finish(self) -> int:
-        """Commit, wait, and give back our reference."""
+        """Commit, wait, release the reference and return the error code."""
         self.commit()
         code = self.wait()
         self.library.driver_release(self.handle)
@@ -240,7 +240,7 @@ class CommandBuffer:
 
 
 class Driver:
-    """The device, one queue, and one library's pipelines."""
+    """The device with a queue and the pipelines of a library."""
 
     def __init__(self, path: Path) -> None:
         self.library = load(path)
@@ -249,13 +249,13 @@ class Driver:
         self.source: int | None = None
 
     def compile(self, source: str, fast_math: bool = False) -> bool:
-        """Make this the library that pipelines are from."""
+        """Compile the library for pipelines; return whether it compiled."""
         self.source = self.library.driver_library(source.encode(), fast_math)
         self.pipelines.clear()
         return self.source is not None
 
     def pipeline(self, name: str) -> int:
-        """Return a kernel's pipeline."""
+        """Return the pipeline of a kernel."""
         if name not in self.pipelines:
             handle = self.library.driver_pipeline(self.source, name.encode())
             assert handle, self.error
@@ -263,19 +263,19 @@ class Driver:
         return self.pipelines[name]
 
     def buffer(self, values: Any, dtype: Any = None, options: int = 0) -> Buffer:
-        """Make a buffer of an array."""
+        """Return a buffer with the values of an array."""
         return Buffer(self, np.asarray(values, dtype), options)
 
     def zeros(self, shape: Any, dtype: Any = "f4") -> Buffer:
-        """Make a buffer of zeros."""
+        """Return a buffer of zeros."""
         return self.buffer(np.zeros(shape, dtype))
 
     def command_buffer(self, unretained: bool = False) -> CommandBuffer:
-        """Make a command buffer."""
+        """Return a new command buffer."""
         return CommandBuffer(self, unretained)
 
     def run(self, kernel: str, arguments: Sequence[Any], grid: Any, group: Any) -> int:
-        """Run one dispatch; gives the error's code."""
+        """Run one dispatch and return the error code."""
         commands = self.command_buffer()
         commands.dispatch(kernel, arguments, grid, group)
         return commands.finish()
@@ -287,15 +287,15 @@ class Driver:
 
     @property
     def error(self) -> str:
-        """The last error's text."""
+        """The message of the last error."""
         return self.library.driver_last_error().decode()
 
     @property
     def report_count(self) -> int:
-        """How much has been reported."""
+        """The number of reports."""
         return self.library.metal_emulator_report_count()
 
     @property
     def last_report(self) -> str:
-        """The last of it."""
+        """The text of the last report."""
         return self.library.metal_emulator_last_report().decode()

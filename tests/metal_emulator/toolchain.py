@@ -1,9 +1,10 @@
-"""The compiler and the linker: those of the package ziglang, or another clang.
+"""
+Find the compiler and the linker: those of the ziglang package, or another clang.
 
 ``METAL_EMULATOR_CLANG`` names another clang, such as ``clang-19``. Parts that many
-compilations share are compiled once, to the folder ``METAL_EMULATOR_CACHE``.
+compilations share are compiled once, into the folder ``METAL_EMULATOR_CACHE``.
 """
-# Without pathlib, which takes longer to import than all of this takes.
+# This module avoids pathlib, whose import takes longer than the module itself.
 # ruff: noqa: PTH103, PTH111, PTH113, PTH116, PTH118, PTH120
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Toolchain:
     Attributes
     ----------
     clang : list of str
-        A clang driver, with what it needs to find its own headers.
+        A clang driver, with the options it needs to find its headers.
     linker : list of str
-        A linker that takes what GNU ld takes.
+        A linker with the options of GNU ld.
     """
 
     def __init__(self, clang: list[str], linker: list[str]) -> None:
@@ -35,13 +36,13 @@ class Toolchain:
         self.linker = linker
 
     def identity(self) -> str:
-        """Text that changes when the compiler does."""
+        """Return a text that changes when the compiler changes."""
         status = os.stat(self.clang[0])
         return f"{self.clang} {status.st_size} {status.st_mtime_ns}"
 
 
 class MissingToolchainError(Exception):
-    """There is no compiler."""
+    """No compiler was found."""
 
 
 def find() -> Toolchain:
@@ -51,12 +52,12 @@ def find() -> Toolchain:
     Returns
     -------
     Toolchain
-        What ``METAL_EMULATOR_CLANG`` names, or else ziglang's.
+        The compiler that ``METAL_EMULATOR_CLANG`` names, or else ziglang's.
 
     Raises
     ------
     MissingToolchainError
-        If there is none.
+        If there is no compiler.
     """
     zig = _zig()
     named = os.environ.get("METAL_EMULATOR_CLANG", "").split()
@@ -70,19 +71,19 @@ def find() -> Toolchain:
         return Toolchain([path, *named[1:]], linker)
     if zig is None:
         raise MissingToolchainError(MISSING)
-    # Zig's own front end would look into its cache first; the clang inside does not.
+    # Zig's own front end would check its cache first. The clang inside it does not.
     headers = os.path.join(os.path.dirname(zig), "lib", "include")
     return Toolchain([zig, "clang", "-isystem", headers], [zig, "ld.lld"])
 
 
 def cache_folder() -> str:
     """
-    Make the folder of what is compiled once and for all, unless it is there.
+    Return the cache folder, and create it if it does not exist.
 
     Raises
     ------
     PermissionError
-        If others can write to it: what is in it is run (runtime/kept.h).
+        If other users can write to the folder, whose code is run (runtime/kept.h).
     """
     folder = os.environ.get("METAL_EMULATOR_CACHE")
     folder = folder or os.path.expanduser("~/.cache/mxnp-metal-emulator")
@@ -98,7 +99,7 @@ def cache_folder() -> str:
 
 
 def _zig() -> str | None:
-    """Path of zig in the ziglang package, without importing anything."""
+    """Return the path of zig in the ziglang package, without importing the package."""
     for folder in sys.path:
         path = os.path.join(folder, "ziglang", "zig")
         if os.path.isfile(path):
@@ -107,7 +108,7 @@ def _zig() -> str | None:
 
 
 def _program(name: str) -> str | None:
-    """Path of a program, as a shell would find it."""
+    """Return the path of a program, as a shell would find it, or None."""
     if os.sep in name:
         return name if os.path.isfile(name) else None
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
