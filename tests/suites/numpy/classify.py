@@ -1,6 +1,7 @@
-"""Which test functions use only NumPy's public API, and which only numbers.
+"""
+Determine which test functions use only NumPy's public API, and which only numbers.
 
-The rules are told, with their reasons, in README.md beside this file.
+The README.md of this folder describes the rules and their reasons.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from pathlib import Path
 
 from rewrite import SOURCE, is_public
 
-# What a test names when it is about compilers, packaging, documentation, or what
-# happens when numpy is imported.
+# Names in tests about compilers, packaging, documentation or the import of numpy.
 _PRIVATE = re.compile(
     r"extbuild|build_and_import_extension|[cC]ython|meson|mypy|cffi|numba"
     r"|subprocess|importlib|import_module|reload|pkgutil|modules|get_include"
@@ -23,7 +23,7 @@ _PRIVATE = re.compile(
     r"|__file__|__path__"
 )
 
-# What a test names when it is about more than arrays of numbers.
+# Names in tests that are not only about arrays of numbers.
 _OTHER = {
     "other dtypes": r"object_?|datetime\w*|timedelta\w*|busday\w*|NaT|typecodes"
     r"|StringDType|str|str_|bytes|bytes_|character|flexible|void"
@@ -41,7 +41,7 @@ _OTHER = {
     r"|\w*printoptions|format_float\w*|format_parser",
 }
 _OTHER_WORDS = re.compile("|".join(_OTHER.values()))
-# The same as type codes: object, times, text, void, structures.
+# Type codes in such tests: object, times, text, void, structures.
 _OTHER_CODES = re.compile(
     r"All|object|[<>=|]?([mM](8(\[.*\])?)?|[OTSUaV]\d*|[a-zA-Z]\d+(,.*)+)"
     r"|(datetime|timedelta)64.*|[bhilqpBHILQPefdgFDG?]*O[a-zA-Z?]*"
@@ -50,12 +50,12 @@ _OTHER_CODES = re.compile(
 
 @dataclass
 class File:
-    """What a test file defines, and what its names are bound to by imports."""
+    """The definitions of a test file, and the meanings of its imported names."""
 
     path: Path
     tree: ast.Module
-    modules: dict[str, str] = field(default_factory=dict)  # name: NumPy's module
-    private: set[str] = field(default_factory=set)  # names of private things
+    modules: dict[str, str] = field(default_factory=dict)  # NumPy's modules by name
+    private: set[str] = field(default_factory=set)  # names of private objects
     elsewhere: dict[str, tuple[Path, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class File:
 
     @cached_property
     def top(self) -> dict[str, list[ast.stmt]]:
-        """The statements of the file that define each name."""
+        """The statements of the file that define each top-level name."""
         found: dict[str, list[ast.stmt]] = {}
         for node in self.tree.body:
             for name in _bound(node):
@@ -105,22 +105,22 @@ class File:
 
 
 class Classifier:
-    """Gives the kind of each test function of NumPy's suite."""
+    """A classifier of the test functions of NumPy's suite."""
 
     def __init__(self) -> None:
         self._files: dict[Path, File | None] = {}
 
     def kind(self, origins: list[tuple[Path, str]]) -> str:
         """
-        Give ``"private"``, ``"public"`` or ``"numeric"``.
+        Return ``"private"``, ``"public"`` or ``"numeric"``.
 
         Parameters
         ----------
         origins : list of (Path, str)
             NumPy's file and the qualified name of the test function and of the classes
-            it is run in.
+            in which it runs.
         """
-        if not origins:  # not a function: a file that cannot be collected
+        if not origins:  # The name is that of a file that cannot be collected.
             return "private"
         pending: list[tuple[File, ast.AST]] = []
         owners: list[tuple[File, ast.ClassDef]] = []
@@ -134,7 +134,7 @@ class Classifier:
         if file is None:
             return "private"
         function = _find(file, name)
-        if function is None:  # made at run time: see the whole of its file's statement
+        if function is None:  # The function was made at run time.
             return "private"
         pending.append((file, function))
         for each, owner in owners:
@@ -244,7 +244,7 @@ def _is_structured(node: ast.AST) -> bool:
 
 
 def _used(node: ast.AST) -> tuple[set[str], set[str]]:
-    """Return the names that some code takes from its file, and from its class."""
+    """Return the names that code uses from its file, and those from its class."""
     parts = list(ast.walk(node))
     names = [part for part in parts if isinstance(part, ast.Name)]
     arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
@@ -257,12 +257,12 @@ def _used(node: ast.AST) -> tuple[set[str], set[str]]:
         and isinstance(part.value, ast.Name)
         and part.value.id in {"self", "cls"}
     }
-    # An argument may be a fixture; in a decorator a class's own names are bare.
+    # An argument may be a fixture. Decorators use names of their class without `self`.
     return free | arguments, of_self | free | arguments
 
 
 def _strings(node: ast.AST) -> Iterator[str]:
-    """Return the strings in some code, but for documentation."""
+    """Yield the strings in code, without docstrings."""
     documentation = {
         id(part.value) for part in ast.walk(node) if isinstance(part, ast.Expr)
     }
@@ -273,10 +273,10 @@ def _strings(node: ast.AST) -> Iterator[str]:
 
 
 def _words(node: ast.AST, file: File) -> Iterator[tuple[str, bool]]:
-    """Return the names in some code, and whether each is private to NumPy."""
+    """Yield the names in code, and whether each is private to NumPy."""
     for text in _strings(node):
         if "import numpy" in text:
-            yield "import numpy", True  # a program of its own
+            yield "import numpy", True  # The string is a program.
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
             yield part.id, part.id in file.private
@@ -296,7 +296,7 @@ def _words(node: ast.AST, file: File) -> Iterator[tuple[str, bool]]:
 
 
 def _is_private(node: ast.Attribute, file: File) -> bool:
-    """Return whether an attribute is a private one of one of NumPy's modules."""
+    """Return whether an attribute is a private name in a module of NumPy."""
     parts = [node.attr]
     root = node.value
     while isinstance(root, ast.Attribute):

@@ -1,7 +1,8 @@
-"""A pytest plugin that writes what happens to each test, a line each, to a file.
+"""
+A pytest plugin that writes the events of tests to a file, one per line.
 
-It writes what was collected and where it is defined, when a test starts, so that a
-crash or a hang can be laid to it, and what a test came to.
+It writes where each collected test function is defined, the start of each test, and the
+outcome of each test. The starts show in which test a process crashed or hung.
 """
 
 import inspect
@@ -13,7 +14,7 @@ _FINAL = {"failed", "skipped"}
 
 
 def pytest_collection_modifyitems(config, items):
-    """Write where the test functions are defined; leave out what need not run."""
+    """Write where the test functions are defined; deselect those that need not run."""
     wanted = _read("NUMPY_SUITE_ONLY")
     done = _read("NUMPY_SUITE_DONE")
     keep = []
@@ -31,12 +32,12 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_logstart(nodeid):
-    """Write that a test starts."""
+    """Write the start of a test."""
     _write("started", nodeid, "")
 
 
 def pytest_runtest_logreport(report):
-    """Write what a test came to: its call, or a set-up that did not pass."""
+    """Write the outcome of a test's call, or of a failed or skipped set-up."""
     if report.when != "call" and report.outcome not in _FINAL:
         return
     outcome = "xfailed" if hasattr(report, "wasxfail") else report.outcome
@@ -46,7 +47,7 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_collectreport(report):
-    """Write a file that could not be collected."""
+    """Write the error of a file that could not be collected."""
     if report.failed:
         _write("failed", report.nodeid, _text(report))
 
@@ -56,7 +57,7 @@ def _text(report):
 
 
 def _origins(item):
-    """Give file and name of a test function and of the classes it is run in."""
+    """Return file and name of a test function and of the classes in which it runs."""
     places = [inspect.unwrap(item.function)]
     if item.cls is not None:
         places += [cls for cls in item.cls.__mro__ if cls.__module__ != "builtins"]

@@ -1,4 +1,4 @@
-"""Copies of NumPy's tests whose imports name another package; asserts are untouched."""
+"""Copy NumPy's tests, and change only their imports so that they test another package."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy
 
 SOURCE = Path(numpy.__file__).parent
-COPIES = "numpy_tests"  # the package that the copies make up
+COPIES = "numpy_tests"  # the package of the copies
 
-# Whole folders about compilers and packaging, and the data of the typing stubs.
+# Folders about compilers and packaging, and the data for tests of the typing stubs.
 LEFT_OUT = {"distutils", "f2py", "_pyinstaller"}
 IGNORED = shutil.ignore_patterns("__pycache__", "pass", "fail", "reveal", "misc")
 
@@ -22,12 +22,12 @@ _PROGRAM = re.compile(r"^[ \t]*(?:import|from) numpy\b", re.MULTILINE)
 
 def copy_tests(folder: Path, package: str) -> list[Path]:
     """
-    Copy the tests that numpy ships into `folder`, importing `package` instead of numpy.
+    Copy the tests in numpy's package to `folder`, with imports of `package`.
 
     Returns
     -------
     list of Path
-        The test files, relative to the folder of all copies.
+        The test files, relative to the folder of the copies.
     """
     shutil.copy(SOURCE / "conftest.py", folder / "conftest.py")
     (folder / "pytest.ini").write_text("[pytest]\n")
@@ -49,7 +49,7 @@ def copy_tests(folder: Path, package: str) -> list[Path]:
 
 
 def is_public(name: str) -> bool:
-    """Return whether a dotted name is one of NumPy's and has nothing private in it."""
+    """Return whether a dotted name is one of NumPy's and has no private part."""
     top, *rest = name.split(".")
     return top == "numpy" and not (
         any(map(is_private_name, rest)) or rest[:1] in _PRIVATE_PARTS
@@ -60,18 +60,18 @@ _PRIVATE_PARTS = (["core"], ["f2py"], ["distutils"], ["tests"])
 
 
 def is_private_name(part: str) -> bool:
-    """Return whether a name has an underscore that says it is private."""
+    """Return whether a part of a name is private: underscored, or ``tests``."""
     dunder = part.startswith("__") and part.endswith("__")
     return part == "tests" or (part.startswith("_") and not dunder)
 
 
 def rewrite(source: str, package: str) -> str:
     """
-    Let a test file name `package` where it names numpy.
+    Return the text of a test file that imports `package` instead of numpy.
 
-    The import statements are changed, also those of programs in strings. What is
-    imported from NumPy's private modules stays NumPy's, as does what is reached through
-    a private name: ``np._core.umath``.
+    Import statements are changed, including those of programs in strings. Names from
+    NumPy's private modules stay NumPy's. So does anything that is reached through a
+    private name, such as ``np._core.umath``.
     """
     text = source.encode()
     starts = [0]
@@ -126,7 +126,7 @@ def _edit(node: ast.AST, package: str, roots: set[str]) -> tuple[ast.expr, str] 
 
 
 def _module(name: str, package: str) -> str:
-    """Return the module to import in the place of one of NumPy's."""
+    """Return the module that replaces a module of NumPy."""
     if re.match(r"numpy\.(\w+\.)*tests\b", name):
         return re.sub("^numpy", COPIES, name)
     return re.sub("^numpy", package, name) if is_public(name) else name

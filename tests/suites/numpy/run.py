@@ -1,7 +1,7 @@
 """Run NumPy's own tests against mxnp.
 
-They are copied from the installed numpy at run time with their imports rewritten; see
-README.md beside this file for what is counted and why.
+Each run copies the tests from the installed numpy and rewrites their imports. The
+README.md of this folder describes what is counted, and why.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE))
 from classify import Classifier  # noqa: E402
 from rewrite import COPIES, SOURCE, copy_tests  # noqa: E402
 
-# Measured: together a minute or two, and every chapter of the array is in them.
+# These files take one to two minutes together, and cover all features of arrays.
 QUICK = (
     "_core/tests/test_indexing.py",
     "_core/tests/test_shape_base.py",
@@ -40,26 +40,39 @@ QUICK = (
     "polynomial/tests/test_polynomial.py",
     "random/tests/test_generator_mt19937.py",
 )
-# Every case of every vector instruction of the processor, and nothing of an array.
+# This file tests each vector instruction of the processor, but no arrays.
 NEVER = ("_core/tests/test_simd.py",)
 
-SILENCE = 300  # seconds without a word from a test: it hangs
-MEMORY = "4 GB"  # tests that take more are skipped, as NumPy provides for
+SILENCE = 300  # A test without output for so many seconds hangs.
+MEMORY = "4 GB"  # NumPy skips tests that need more.
 BROKEN = ("failed", "crashed", "hung", "lost")
-TARGETS = {"numeric": 99.0, "public": 97.0}  # per cent, of a run of everything
+TARGETS = {"numeric": 99.0, "public": 97.0}  # per cent, for a run of all files
 
 
 @dataclass
 class Results:
-    """What came of the tests of one run."""
+    """
+    The outcomes of the tests of a run.
 
-    outcomes: dict[str, dict[str, str]] = field(default_factory=dict)  # function: case
-    notes: dict[str, str] = field(default_factory=dict)  # case: end of its traceback
+    Attributes
+    ----------
+    outcomes : dict of dict of str
+        The outcome of each case, by test function and case.
+    notes : dict of str
+        The end of the traceback, by case.
+    origins : dict of list
+        Files and qualified names of a function and its classes, by function.
+    seconds : dict of float
+        The duration, by file.
+    """
+
+    outcomes: dict[str, dict[str, str]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
     origins: dict[str, list[list[str]]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)  # file: time
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, outcome: str, case: str, note: str = "") -> None:
-        """Note what a case came to; the worst counts where there are several."""
+        """Record the outcome of a case. If there are several, the worst one counts."""
         cases = self.outcomes.setdefault(case.partition("[")[0], {})
         if cases.get(case) not in BROKEN:
             cases[case] = outcome
@@ -67,31 +80,31 @@ class Results:
             self.notes[case] = note
 
     def has(self, function: str, outcomes: Collection[str]) -> bool:
-        """Return whether any case of a function came to one of some outcomes."""
+        """Return whether any case of a function has one of some outcomes."""
         return any(
             each in outcomes for each in self.outcomes.get(function, {}).values()
         )
 
     def passed(self, function: str) -> bool:
-        """Return whether a function ran and no case of it broke."""
+        """Return whether a function ran and none of its cases failed."""
         return self.has(function, ("passed",)) and not self.has(function, BROKEN)
 
 
 def run_file(folder: Path, file: Path, only: Collection[str] = ()) -> Results:
     """
-    Run one test file in processes of its own.
+    Run one test file in separate processes.
 
-    A process that crashes or falls silent is laid to the test that was running, and a
-    new one goes on with the rest.
+    A crash or a hang of a process counts as a failure of the test that was running. A
+    new process then continues with the other tests.
 
     Parameters
     ----------
     folder : Path
-        The folder that the copies were made in.
+        The folder passed to `copy_tests`.
     file : Path
-        The test file, relative to the folder of all copies.
+        The test file, relative to the folder of the copies.
     only : collection of str
-        Names of the test functions to run; all by default.
+        The names of the test functions to run, by default all.
     """
     results = Results()
     name = "-".join(file.parts)
@@ -105,7 +118,7 @@ def run_file(folder: Path, file: Path, only: Collection[str] = ()) -> Results:
         "NUMPY_SUITE_ONLY": str(wanted) if only else "",
         "NUMPY_SUITE_DONE": str(done),
         "NPY_AVAILABLE_MEM": MEMORY,
-        "PYTEST_ADDOPTS": "",  # meant for the tests around this one
+        "PYTEST_ADDOPTS": "",  # The variable is for the calling pytest.
         "PYTHONPATH": os.pathsep.join(
             filter(None, [str(HERE), os.environ.get("PYTHONPATH")])
         ),
@@ -142,7 +155,7 @@ def run_file(folder: Path, file: Path, only: Collection[str] = ()) -> Results:
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path) -> bool:
-    """Wait for the end of a process; end it, and tell so, when it says nothing more."""
+    """Wait for a process; kill it and return False if it writes nothing for too long."""
     size, since = -1, time.monotonic()
     while True:
         try:
@@ -159,7 +172,7 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> bool:
 
 
 def _read(log: Path, results: Results) -> str | None:
-    """Read what a process wrote; return the test that was running when it ended."""
+    """Read the events of a process; return the test that was running at its end."""
     running = None
     for line in log.read_text().splitlines():
         outcome, case, note = json.loads(line)
@@ -177,13 +190,13 @@ def _read(log: Path, results: Results) -> str | None:
 def run(
     package: str, files: Iterable[str], jobs: int, only: Collection[str] = ()
 ) -> Results:
-    """Copy NumPy's tests and run the chosen files of them with a package."""
+    """Copy NumPy's tests and run some of the files with a package."""
     total = Results()
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         copies = {str(file): file for file in copy_tests(folder, package)}
-        # The longest first, so that no process is left alone with it at the end.
+        # The longest file runs first, so that all processes finish at about the same time.
         queue = sorted(
             (copies[file] for file in files if file in copies),
             key=lambda file: -(SOURCE / file).stat().st_size,
@@ -216,7 +229,7 @@ def run(
 
 
 def read_expected(path: Path) -> dict[str, str]:
-    """Read the expected differences: test function, and the reason above it."""
+    """Return the expected failures: the reason above each test function, by name."""
     expected, reason, fresh = {}, "", True
     for line in path.read_text().splitlines():
         if line.startswith("#"):
@@ -225,7 +238,8 @@ def read_expected(path: Path) -> dict[str, str]:
         elif line.strip():
             if not reason or ".py::" not in line or line.strip() in expected:
                 raise ValueError(
-                    f"{path.name}: {line}: not a test, or twice, or no reason above it"
+                    f"{path.name}: {line}: not a test, listed twice, or without a "
+                    "reason above it"
                 )
             expected[line.strip()] = reason
             fresh = True
@@ -235,9 +249,9 @@ def read_expected(path: Path) -> dict[str, str]:
 
 
 def with_numpy(ours: Results, jobs: int) -> Results:
-    """Run with NumPy itself what did not pass: what does not pass there is not counted."""
+    """Run tests that did not pass with NumPy: those that fail there are not counted."""
     doubtful = {each for each in ours.outcomes if not ours.passed(each)}
-    whole = {each for each in doubtful if "::" not in each}  # files not even collected
+    whole = {each for each in doubtful if "::" not in each}  # files not collected
     some = {each for each in doubtful - whole if each.partition("::")[0] not in whole}
     theirs = (
         run("numpy", {each.partition("::")[0] for each in some}, jobs, some)
@@ -258,7 +272,7 @@ def with_numpy(ours: Results, jobs: int) -> Results:
 def count(
     ours: Results, kinds: dict[str, str], counted: Iterable[str]
 ) -> dict[str, tuple[int, int]]:
-    """Return how many functions passed, of how many, in each group."""
+    """Return the numbers of functions that passed and of all functions, by group."""
     groups = {"numeric": ("numeric", "public", "all"), "public": ("public", "all")}
     figures: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for function in counted:
@@ -269,14 +283,16 @@ def count(
 
 
 def main() -> int:
-    """Run, compare with the expected differences, print the figures."""
+    """Run the tests, compare them with the expected failures, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "files", nargs="*", help="such as linalg or _core/tests/test_umath.py"
+        "files", nargs="*", help="parts of paths: linalg, _core/tests/test_umath.py"
     )
     parser.add_argument("--module", default="mxnp", help="mxnp, or numpy to compare")
-    parser.add_argument("--quick", action="store_true", help="some files, in minutes")
-    parser.add_argument("-n", dest="jobs", type=int, default=2, help="processes")
+    parser.add_argument("--quick", action="store_true", help="run a few files only")
+    parser.add_argument(
+        "-n", dest="jobs", type=int, default=2, help="number of processes"
+    )
     parser.add_argument("--report", type=Path, help="write all outcomes to this file")
     options = parser.parse_args()
     start = time.monotonic()
@@ -312,7 +328,7 @@ def main() -> int:
         counted += [each for each in ours.outcomes if ours.has(each, BROKEN)]
     failed = sorted(each for each in counted if not ours.passed(each))
     surprises = [each for each in failed if each not in expected]
-    # Not every version of NumPy has all that are listed.
+    # Some versions of NumPy lack some of the listed tests.
     passing = [
         each for each in expected if each in ours.outcomes and each not in failed
     ]
@@ -351,7 +367,7 @@ def _why(ours: Results, function: str) -> str:
             lines = [line for line in ours.notes.get(case, "").splitlines() if line]
             errors = [line for line in lines if line.startswith("E ")] or lines
             return f"{outcome}: {errors[-1][:160] if errors else ''}"
-    return "skipped here, not with NumPy"
+    return "skipped with mxnp, but not with NumPy"
 
 
 def _short_of_target(figures: dict[str, tuple[int, int]]) -> list[str]:
@@ -382,8 +398,8 @@ def _print_figures(
         good, total = figures.get(group, (0, 0))
         print(f"  {what:22}{good:6} of {total:6} {good / max(total, 1):8.2%}")
     cases = [each for cases in ours.outcomes.values() for each in cases.values()]
-    told = {each: cases.count(each) for each in sorted(set(cases))}
-    print("cases: " + ", ".join(f"{n} {each}" for each, n in told.items()))
+    counts = {each: cases.count(each) for each in sorted(set(cases))}
+    print("cases: " + ", ".join(f"{n} {each}" for each, n in counts.items()))
     bad = sum(map(cases.count, ("crashed", "hung")))
     print(f"crashes and hangs: {bad}; {seconds:.0f} s")
 

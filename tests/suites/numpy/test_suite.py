@@ -1,4 +1,4 @@
-"""Run a part of NumPy's own tests; tests/suites/numpy/run.py runs all of them."""
+"""Run a part of NumPy's own tests. All of them run with tests/suites/numpy/run.py."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from rewrite import SOURCE, rewrite  # noqa: E402
 
 
 @pytest.mark.slow
-def test_quick_subset_of_numpys_own_tests():
+def test_quick_part_of_numpys_own_tests_passes():
     command = [sys.executable, str(SUITE / "run.py"), "--quick"]
     environment = {**os.environ, "PYTHONWARNINGS": ""}
     ran = subprocess.run(
