@@ -173,8 +173,10 @@ PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_
         fields->data = data;
         fields->base = owner;
         fields->flags = writeable | view_flags(base, ndim, shape, strides);
-        memcpy(fields->dimensions, shape, (size_t)ndim * sizeof *shape);
-        memcpy(fields->strides, strides, (size_t)ndim * sizeof *strides);
+        for (int axis = 0; axis < ndim; axis++) {
+            fields->dimensions[axis] = shape[axis];
+            fields->strides[axis] = strides[axis];
+        }
         if (!PyArray_ISALIGNED(base))
             PyArray_UpdateFlags((PyArrayObject *)view, NPY_ARRAY_ALIGNED);
         return view;
