@@ -44,7 +44,7 @@ def publish(module: ModuleType) -> None:
 
 def fill(module: ModuleType) -> None:
     """
-    Give a module of the namespace the names of the module of mxnp that it mirrors.
+    Add the names of a module of mxnp to the module of the namespace that mirrors it.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
 
 def populate(module: types.ModuleType) -> None:
     """
-    Give a module the standard's names that NumPy lacks or that differ from NumPy's.
+    Add the standard's names that NumPy lacks, or that differ from NumPy's, to a module.
 
     Parameters
     ----------

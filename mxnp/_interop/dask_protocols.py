@@ -26,7 +26,7 @@ def register_sizes(sizes: Any) -> None:
 
 
 def register_tokens(tokens: Any) -> None:
-    """Give arrays with the same elements the same name in a graph."""
+    """Make Dask name arrays in graphs by their contents, as it names NumPy's."""
     normalize = tokens.normalize_token
 
     @normalize.register(ndarray)  # type: ignore[untyped-decorator]

@@ -114,7 +114,7 @@ def populate(
     later: dict[str, str] | None = None,
 ) -> None:
     """
-    Give a module the names of a NumPy module.
+    Add the names of a NumPy module to a module.
 
     Parameters
     ----------

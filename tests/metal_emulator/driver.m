@@ -158,7 +158,7 @@ void driver_wait_scheduled(void *buffer)
 
 int driver_status(void *buffer) { return (int)AS(id<MTLCommandBuffer>, buffer).status; }
 
-/* Gives the error's code, 0 if there is none; driver_last_error has its text. */
+/* Returns the code of the error, or 0 without one.  driver_last_error has its text. */
 int driver_error(void *buffer)
 {
     @autoreleasepool {
@@ -371,7 +371,7 @@ static _Atomic int destroyed;
 }
 @end
 
-/* Gives 0, or the line of what does not hold. */
+/* Returns the line of a condition that does not hold from the enclosing function. */
 #define HOLDS(condition)                                                                       \
     if (!(condition))                                                                          \
     return __LINE__

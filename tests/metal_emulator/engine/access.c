@@ -40,7 +40,7 @@ static inline bool lies_in(struct engine_range range, const uint8_t *at, unsigne
     return offset < range.size && size <= range.size - offset;
 }
 
-/* Gives the range that the access lies in, range_count if there is none. */
+/* Returns the range in which the access lies, or range_count if there is no such range. */
 static inline unsigned find_range(struct worker *worker, const uint8_t *at, unsigned size)
 {
     if (lies_in(worker->ranges[worker->last_range], at, size))

@@ -16,7 +16,7 @@ static struct {
     size_t next;
 } retired = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A child may retire memory, whoever held the lock in the parent. */
+/* A child may retire memory even if another thread of the parent held the lock. */
 static void take_lock(void) { pthread_mutex_lock(&retired.lock); }
 
 static void give_back_lock(void) { pthread_mutex_unlock(&retired.lock); }

@@ -572,10 +572,10 @@ class Program:
 
     def _read_threadgroup_variables(self, i: int, number: int | None) -> int:
         """
-        Give threadgroup variables their storage.
+        Rewrite the declaration of threadgroup variables as references to storage.
 
-        `number` is that of the first in its kernel, or None outside of kernels; gives
-        the number after the last.
+        `number` is the number of the first variable in its kernel, or None outside of
+        kernels. Returns the number after the last variable.
         """
         end = i
         while not self._is(end, ";"):

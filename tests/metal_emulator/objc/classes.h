@@ -51,13 +51,13 @@ extern pthread_mutex_t objc_lock;
 /* Held while an object is buried; while weak references change. */
 extern pthread_mutex_t objc_dead_lock, objc_weak_lock;
 
-/* Gives the method that instances of the class have, or NULL. */
+/* Returns the method of the class's instances for a name, or NULL. */
 IMP objc_find_method(Class class, const char *name);
 
 /* Calls the class's own .cxx_destruct and those of its superclasses: ARC's ivars. */
 void objc_destroy_ivars(id object);
 
-/* Gives the one address of the name.  The lock is held. */
+/* Returns the only address of a name.  The caller holds the lock. */
 const char *objc_intern(const char *name);
 
 SEL sel_registerName(const char *name);

@@ -115,7 +115,7 @@ id objc_retain(id object)
     return object;
 }
 
-/* Gives whether there still was a reference, and if so there is one more. */
+/* Adds a reference if the object still has one.  Returns whether it did. */
 bool objc_try_retain(id object)
 {
     if (!is_counted(object))

@@ -152,7 +152,7 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Gives the exit status, or -1 and errno. */
+/* Returns the exit status of the front end, or -1 with errno set. */
 static int run_front_end(const struct workshop *shop, bool fast_math)
 {
     char program[PATH_MAX];

@@ -90,7 +90,7 @@ static void spin_until_finished(const HostCommandBuffer *buffer)
 
 /* -- Fork -------------------------------------------------------------------------- */
 
-/* The parent's other threads are gone, and with them whoever holds the lock. */
+/* The parent's other threads do not exist in the child, so the lock is initialized anew. */
 static void after_fork(void)
 {
     gpu.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
