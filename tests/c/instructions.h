@@ -189,7 +189,7 @@ static inline int flush_and(void (*look)(const struct mx_instruction *items, siz
     return status;
 }
 
-/* Whose memory was refused is asked by whoever tells of it. */
+/* Runs the queue.  If memory was refused, the caller must take the buffer that needed it. */
 static inline int flush(void)
 {
     int status = flush_and(NULL);
