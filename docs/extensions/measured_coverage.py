@@ -259,9 +259,7 @@ def _watched(owner: Any, name: str) -> Iterator[list[bool]]:
 def recorded(owner: Any = numpy) -> set[str]:
     """Return the names in a module or class of NumPy that have a recorded form."""
     names = (each.__name__ for each in recorded_forms.forms)
-    return {
-        name for name in names if getattr(owner, name, None) in recorded_forms.forms
-    }
+    return {name for name in names if vars(owner).get(name) in recorded_forms.forms}
 
 
 def _operands(name: str, dtype: str) -> list[Any]:

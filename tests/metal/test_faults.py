@@ -516,7 +516,7 @@ def test_a_kernel_of_a_child_is_an_error() -> None:
             try:
                 launch(x).tolist()
             except RuntimeError as error:
-                print(error)
+                print(error, flush=True)
         check(z, (numbers + 1) * 3)
     """
     text = run_fork(program)
@@ -532,9 +532,9 @@ def test_a_child_of_recorded_launches() -> None:
     if child == 0:
         signal.alarm(30)
         try:
-            print(out.tolist()[:3])
+            print(out.tolist()[:3], flush=True)
         except RuntimeError as error:
-            print(error)
+            print(error, flush=True)
         check(z, (numbers + 1) * 3)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
