@@ -189,7 +189,7 @@ static inline int flush_and(void (*look)(const struct mx_instruction *items, siz
     return status;
 }
 
-/* Runs the queue.  If memory was refused, the caller must take the buffer that needed it. */
+/* Runs the queue.  Releases the buffer whose memory was refused, which is only for reports. */
 static inline int flush(void)
 {
     int status = flush_and(NULL);

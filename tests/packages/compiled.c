@@ -1,9 +1,9 @@
-/* An extension module that insists on numpy.ndarray, in each way in which Python calls C. */
+/* An extension module that accepts only numpy.ndarray, for each way in which Python calls C. */
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
-/* Whether x, or what is in a tuple, list or dict, is an array, and all arrays are NumPy's. */
+/* Checks that x, or a tuple, list or dict, contains an array, and only arrays of NumPy. */
 static int check(PyObject *x)
 {
     if (PyTuple_Check(x) || PyList_Check(x)) {
@@ -184,7 +184,7 @@ PyMODINIT_FUNC PyInit_compiled(void)
     if (made && (PyModule_AddType(made, &type) < 0 || PyModule_AddType(made, &derived) < 0 ||
                  PyModule_AddType(made, &quick) < 0))
         return NULL;
-    /* A module's dict also has what it imported from others. */
+    /* The dict of a module also has the names that it imported. */
     PyObject *math = PyImport_ImportModule("math");
     PyModule_AddObject(made, "sqrt", PyObject_GetAttrString(math, "sqrt"));
     PyModule_AddObjectRef(made, "integer", (PyObject *)&PyLong_Type);

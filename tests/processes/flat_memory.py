@@ -1,10 +1,10 @@
 """
-Run each example many times in one process, and see that its memory stays what it is.
+Run each example many times in one process, and check that its memory stays constant.
 
     python -m tests.processes.flat_memory [--rounds N] [EXAMPLE ...]
 
-Everything is recorded (``MXNP_THRESHOLD=0`` unless it is set), and nothing is drawn. After a
-tenth of the rounds the process has what it keeps; what it has at the end is compared to that.
+Everything is recorded (``MXNP_THRESHOLD=0`` unless it is set), and nothing is drawn. The
+memory after a tenth of the rounds is compared with the memory at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "examples"
-# Each example and the arguments that make it quick.
+# The examples, and arguments with which they are quick.
 EXAMPLES = {
     "black_scholes": ["--paths", "2000", "--grid", "20"],
     "colour_quantisation": ["--every", "24", "--colours", "4"],
@@ -35,9 +35,9 @@ EXAMPLES = {
     "n_body": ["-n", "12", "--steps", "10"],
     "terrain_fit": ["--every", "24", "--degree", "2"],
 }
-# What may differ over thousands of rounds, which what is lost in each would pass by far: caches
-# fill, pages of the heap are touched. NumPy's own programs end with as much.
-# The Metal emulator of the tests keeps tens of thousands of dead objects, to tell of their use.
+# What may grow in thousands of rounds: caches fill, and pages of the heap are touched.
+# NumPy's own programs grow as much, and a leak in each round would exceed it by far. The
+# Metal emulator keeps tens of thousands of dead objects, to report their use.
 _KEPT_BY_HOST = 32 << 20 if os.environ.get("MXNP_DEVICE") == "metal" else 0
 SLACK = {
     "resident": (8 << 20) + _KEPT_BY_HOST,
@@ -49,10 +49,10 @@ SLACK = {
 
 
 class Drawing:
-    """What takes everything that can be done to a figure, and does nothing."""
+    """A figure that accepts every call and draws nothing."""
 
     def __getattr__(self, name: str) -> Drawing:
-        if name.startswith("__"):  # it has no protocols, as those of arrays
+        if name.startswith("__"):  # it has no protocols, such as those of arrays
             raise AttributeError(name)
         return self
 
@@ -67,13 +67,13 @@ def subplots(rows: int = 1, columns: int = 1, **_: Any) -> tuple[Any, Any]:
 
 
 def resident() -> int:
-    """Return the bytes of the process that are in memory."""
+    """Return the resident memory of the process in bytes."""
     pages = Path("/proc/self/statm").read_text().split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 class Mallinfo(ctypes.Structure):
-    """What glibc's ``mallinfo2`` gives: see its manual page."""
+    """The result of glibc's ``mallinfo2``, see its manual page."""
 
     _names = (
         *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks"),
@@ -83,7 +83,7 @@ class Mallinfo(ctypes.Structure):
 
 
 def heap() -> int:
-    """Return the bytes that malloc has given of its arenas; larger blocks are mapped."""
+    """Return the bytes in use in malloc's arenas, without blocks that are mapped."""
     mallinfo2 = ctypes.CDLL(None).mallinfo2
     mallinfo2.restype = Mallinfo
     return int(mallinfo2().uordblks)
@@ -105,7 +105,7 @@ def look() -> dict[str, int]:
 
 
 def looks(example: str, rounds: int) -> Iterator[dict[str, int]]:
-    """Run an example so many times; look after a tenth of them and after all."""
+    """Run an example many times; measure after a tenth of the rounds and after all."""
     from matplotlib import pyplot
 
     import mxnp
@@ -121,7 +121,7 @@ def looks(example: str, rounds: int) -> Iterator[dict[str, int]]:
 
 
 def measure(example: str, rounds: int) -> dict[str, Any]:
-    """Run an example in a separate process; return its seconds and both looks."""
+    """Run an example in a separate process; return its seconds and measurements."""
     begin = time.perf_counter()
     done = subprocess.run(
         [
@@ -145,7 +145,7 @@ def measure(example: str, rounds: int) -> dict[str, Any]:
 
 
 def is_flat(early: dict[str, int], late: dict[str, int]) -> bool:
-    """Return whether nothing grew but for what may."""
+    """Return whether nothing grew by more than the slack."""
     return all(late[name] <= early[name] + slack for name, slack in SLACK.items())
 
 
