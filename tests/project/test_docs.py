@@ -176,7 +176,7 @@ def test_the_reference_names_existing_objects():
         assert found.__doc__
 
 
-# -- What is recorded -----------------------------------------------------------------
+# -- Recorded operations --------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,7 @@ def engine() -> str:
     return "metal" if mxnp.get_device() == "metal" else "cpu"
 
 
-# -- What is recorded -------------------------------------------------------------------
+# -- Recorded operations ----------------------------------------------------------------
 
 
 def test_a_fused_chain_line_by_line(measured):

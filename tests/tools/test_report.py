@@ -185,7 +185,7 @@ def test_a_file_is_opened_where_the_program_began(folder):
     assert json.loads((folder / "r.json").read_text())["rows"] == []
 
 
-# -- What is refused ---------------------------------------------------------------------
+# -- Refused options ---------------------------------------------------------------------
 
 
 @pytest.mark.slow

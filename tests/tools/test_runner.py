@@ -714,7 +714,7 @@ def test_children_get_it_too(tmp_path, method, start):
     options = [
         "-W",
         "ignore::DeprecationWarning",
-    ]  # fork beside threads, from Python 3.12
+    ]  # of a fork with threads, from Python 3.12
     start = [*start, method]
     status, plain, errors = run([*PLAIN, *options], start, tmp_path)
     assert (status, errors) == (0, "")
