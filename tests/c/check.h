@@ -1,5 +1,5 @@
 #pragma once
-/* check.h -- assertions that also hold in release builds, and say where they failed. */
+/* check.h -- assertions that also run in release builds, and print where they failed. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 #pragma once
-/* instructions.h -- arrays, small loops and instructions over them, for the tests of the core.
- */
+/* instructions.h -- arrays, loops and instructions for tests of the core. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -33,7 +32,7 @@ static inline void array_init(struct array *array, size_t nbytes)
     array->buffer->published = &array->data;
 }
 
-/* With memory from the start: n numbers of the same value. */
+/* Allocates an array of n numbers with the same value. */
 static inline double *array_init_doubles(struct array *array, int n, double value)
 {
     array_init(array, (size_t)n * sizeof(double));
@@ -53,7 +52,7 @@ static inline void array_drop(struct array *array)
 
 /* -- Operands ----------------------------------------------------------------------- */
 
-/* Of one axis: every `stride` bytes from `at` on. */
+/* Returns an operand with one axis, whose elements are `stride` bytes apart from `at` on. */
 static inline struct mx_operand strided(struct mx_buffer *buffer, intptr_t at, intptr_t stride)
 {
     return (struct mx_operand){
@@ -78,7 +77,7 @@ static inline struct mx_operand value(double x)
     return operand;
 }
 
-/* C order, over `shape`. */
+/* Returns an operand with a shape, in C order. */
 static inline struct mx_operand packed(struct mx_buffer *buffer, int itemsize, int ndim,
                                        const intptr_t *shape)
 {
@@ -93,7 +92,7 @@ static inline struct mx_operand packed(struct mx_buffer *buffer, int itemsize, i
 
 /* -- Loops -------------------------------------------------------------------------- */
 
-/* Volatile, so that each element is computed at its time and no condition is met elsewhere. */
+/* The accesses are volatile, so that elements and their conditions are computed one by one. */
 #define UNARY_LOOP(name, from, to, expression)                                             \
     static inline void name(char **args, const intptr_t *n, const intptr_t *s, void *data) \
     {                                                                                      \
@@ -153,7 +152,7 @@ static inline struct mx_instruction binary(const char *name, mx_loop_function lo
     };
 }
 
-/* out = the sum over all of the one axis. */
+/* Returns an instruction that writes the sum over the axis to `out`. */
 static inline struct mx_instruction sum(intptr_t n, struct mx_operand a, struct mx_operand out)
 {
     struct mx_instruction in = unary("add.reduce", add, n, a, out);
@@ -170,7 +169,7 @@ static inline int64_t record(struct mx_instruction in)
     return sequence;
 }
 
-/* Status; the instructions are read by `look`, unless it is NULL. */
+/* Runs the stream and returns the status.  If `look` is not NULL, it reads the instructions. */
 static inline int flush_and(void (*look)(const struct mx_instruction *items, size_t count))
 {
     size_t count = 0, n_taken = 0;
@@ -199,7 +198,7 @@ static inline int flush(void)
     return status;
 }
 
-/* -- Chance ------------------------------------------------------------------------- */
+/* -- Random numbers ----------------------------------------------------------------- */
 
 static inline uint32_t next_random(uint64_t *state)
 {
@@ -207,7 +206,7 @@ static inline uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* 0 to n - 1. */
+/* Returns a random number from 0 to n - 1. */
 static inline int below(uint64_t *state, int n)
 {
     return (int)(next_random(state) % (uint32_t)n);

@@ -1,5 +1,5 @@
-/* test_assert.c -- a violated invariant aborts, so that the other tests and the sanitizer
- * builds would show it. */
+/* test_assert.c -- a violated invariant aborts, so that other tests and sanitizer builds show
+ * it. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "instructions.h"
 #include "ir/instruction.h"
 
-/* Returns whether a function aborts, in a child so that the test goes on. */
+/* Returns whether a function aborts.  It runs in a child, so that the test continues. */
 static bool aborts(void (*function)(void))
 {
     int status;
@@ -52,7 +52,7 @@ static void append_empty_axis(void)
     mx_stream_append(&in, &sequence);
 }
 
-/* An output that begins one element behind its input. */
+/* The output begins one element after its input. */
 static void plan_overlap(void)
 {
     struct mx_buffer *buffer = mx_buffer_new(64);

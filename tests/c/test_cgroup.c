@@ -10,7 +10,7 @@
 
 static char root[64];
 
-/* Also creates the folders of the file. */
+/* Writes a file, and creates its folders. */
 static void write_file(const char *path, const char *text)
 {
     char full[512];

@@ -32,7 +32,7 @@ static void test_nothing_yet(void)
     CHECK(out.n_operations == -5);
 }
 
-/* A chain over a temporary, in one pass: it reads a and b and writes c. */
+/* A chain with a temporary is one group, which reads a and b and writes c. */
 static void test_one_group(void)
 {
     struct mx_buffer *unseen = mx_buffer_new(BYTES);
@@ -118,7 +118,7 @@ static void test_many_groups(void)
     CHECK(count_rows() == 0);
 }
 
-/* There are as many names as a group may have steps. */
+/* A row has room for the names of all steps that a group may have. */
 static void test_full_group(void)
 {
     for (int i = 0; i < MX_MAX_STEPS; i++)
@@ -155,7 +155,7 @@ static void look_at_nothing(const struct mx_instruction *items, size_t count)
     CHECK(count == 1 && items[0].cost.group == 0);
 }
 
-/* The costs of two instructions of a group with a temporary, and of another group. */
+/* The costs are those of a group of two instructions with a temporary, and of another group. */
 static void test_shares(void)
 {
     struct mx_buffer *unseen = mx_buffer_new(BYTES);

@@ -91,7 +91,7 @@ static void test_chains(void)
     append_add(row(&c), row(&b), row(&d));
     check_groups("0 1 2");
 
-    append_add(row(&a), row(&a), row(&b)); /* they share only the shape */
+    append_add(row(&a), row(&a), row(&b)); /* shares only the shape */
     append_add(value(1.0), value(2.0), row(&c));
     check_groups("0 1");
 }
@@ -175,7 +175,7 @@ static struct mx_instruction fill(int ndim, const intptr_t *shape, struct mx_ope
     return in;
 }
 
-/* Blocks of a matrix are side by side, or share a corner. */
+/* Two blocks of a matrix share a pass if they are the same or do not overlap. */
 static void test_blocks_of_a_matrix(void)
 {
     const intptr_t shape[] = {4, 5};

@@ -28,7 +28,7 @@ UNARY_LOOP(widen_2, uint16_t, uint32_t, x * 3u)
 UNARY_LOOP(narrow_8, uint64_t, uint8_t, x >> 20)
 UNARY_LOOP(narrow_4, uint32_t, uint16_t, x >> 5)
 
-/* Two outputs. */
+/* The loop has two outputs. */
 static void halve_8(char **args, const intptr_t *n, const intptr_t *s, void *data)
 {
     (void)data;
@@ -43,7 +43,7 @@ struct pair {
     uint64_t x, y;
 };
 
-/* 16 bytes. */
+/* The elements of the output have 16 bytes. */
 static void join_16(char **args, const intptr_t *n, const intptr_t *s, void *data)
 {
     (void)data;

@@ -1,5 +1,5 @@
-/* test_threads.c -- many threads record, run and drop at the same time, as programs do that
- * share arrays; the thread sanitizer sees whether two of them meet. */
+/* test_threads.c -- many threads record, run and drop at the same time, like programs that
+ * share arrays.  The thread sanitizer reports data races between them. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -8,8 +8,8 @@
 
 enum { THREADS = 4, ROUNDS = 12, N = 20000 };
 
-/* What the stream asks of its callers: nobody records, shows or drops while one prepares.  Who
- * runs instructions, or waits for the stream, lets the others go on. */
+/* The stream requires this lock of its callers: while one thread prepares, no other records,
+ * publishes or drops a buffer.  A thread unlocks it while it runs instructions or waits. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_turn(void) { CHECK(pthread_mutex_lock(&turn) == 0); }
@@ -18,7 +18,7 @@ static void give_turn(void) { CHECK(pthread_mutex_unlock(&turn) == 0); }
 static struct array shared, counted;
 static atomic_bool is_finished;
 
-/* Until what was recorded by then has run. */
+/* Runs the stream until all instructions recorded before the call have run. */
 static void run_all(void)
 {
     int64_t last = mx_stream_recorded();
@@ -41,7 +41,7 @@ static void run_all(void)
     }
 }
 
-/* own = (shared + number) * 2, seven times, by way of temporaries; total = the sum of it. */
+/* Records own = (shared + number) * 2 seven times, with temporaries, and total = sum(own). */
 static void record_chain(struct array *own, struct array *total, double number)
 {
     for (int i = 0; i < 7; i++) {
@@ -67,7 +67,7 @@ static void *record_and_run(void *argument)
         array_init(&own, N * sizeof(double));
         array_init(&total, sizeof(double));
         record_chain(&own, &total, number);
-        if (below(&chance, 2)) { /* lets others run it, perhaps */
+        if (below(&chance, 2)) { /* other threads may run it */
             give_turn();
             sched_yield();
             take_turn();
@@ -77,7 +77,7 @@ static void *record_and_run(void *argument)
         for (int i = 0; i < N; i += 1 + below(&chance, 100))
             CHECK(data[i] == 2 * (1 + number));
         CHECK(*(double *)(void *)total.data == N * 2 * (1 + number));
-        record_chain(&own, &total, number); /* is dropped before it has run */
+        record_chain(&own, &total, number); /* dropped before it runs */
         array_drop(&own);
         array_drop(&total);
         give_turn();
@@ -85,7 +85,7 @@ static void *record_and_run(void *argument)
     return NULL;
 }
 
-/* Others may record at any time, also while one prepares: counted += 1. */
+/* Records counted += 1 without the lock: threads may record while another one prepares. */
 static void *record_freely(void *argument)
 {
     int *recorded = argument;
@@ -102,7 +102,7 @@ static void *record_freely(void *argument)
     return NULL;
 }
 
-/* What any thread may ask at any time. */
+/* Calls the functions that any thread may call at any time. */
 static void *look(void *unused)
 {
     while (!atomic_load(&is_finished)) {
@@ -121,7 +121,7 @@ static void *look(void *unused)
     return unused;
 }
 
-/* Buffers that come and go beside it all. */
+/* Allocates and releases buffers at the same time. */
 static void *allocate(void *argument)
 {
     uint64_t chance = (uint64_t)(uintptr_t)argument;
