@@ -4,7 +4,7 @@ The exit status is 1 if the program is wrong, and stderr explains why. ``--plain
 the instrumentation that reports each access and branch to the engine. ``--check`` only
 checks the program, without OUT.so.
 """
-# This starts once for each kernel: without pathlib, which is slow to import.
+# This program starts once for each kernel, so it avoids pathlib, which is slow to import.
 # ruff: noqa: PTH100, PTH120
 
 import os
@@ -12,7 +12,7 @@ import sys
 
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
-    # The package's parent, not the repository: others have packages named "tests" too.
+    # The parent of the package, not of `tests`: other projects have a package "tests", too.
     sys.path[0] = os.path.dirname(os.path.dirname(here))
     from metal_emulator.msl.compiler import main
 

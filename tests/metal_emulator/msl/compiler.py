@@ -1,9 +1,9 @@
-"""Compile Metal programs to shared libraries of the processor.
+"""Compile Metal programs to shared libraries for the processor.
 
-Parts that many compilations share are compiled once, to a cache folder: the headers,
+Parts that many compilations share are compiled once, into a cache folder: the headers,
 the runtime, and the beginning of a program up to the line ``/* -- end of prelude -- */``.
 """
-# Without pathlib, which takes longer to import than a program to rewrite.
+# This module avoids pathlib, whose import takes longer than rewriting a program.
 # ruff: noqa: PTH100, PTH103, PTH105, PTH107, PTH110, PTH116, PTH118, PTH120, PTH208
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADERS = os.path.join(HERE, "include")
 END_OF_PRELUDE = "/* -- end of prelude -- */\n"
 
 LANGUAGE = [
-    "-std=c++14",  # as Metal has it until version 4
+    "-std=c++14",  # the language of Metal before version 4
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
@@ -55,12 +55,12 @@ INSTRUMENTED = [
 ]
 LINKED = ["-shared", "-Bsymbolic", "--build-id=none", "-z", "notext"]
 
-# What compilers say is read by these; as text, as most programs are right.
+# Patterns for diagnostics. They are compiled when needed, as most programs are correct.
 HEADLINE = r"[^:]+:(?:\d+:\d+:)? (?:fatal )?(?:error|warning): "
 INCLUSION = r"In file included from |\d+ (?:error|warning)s? generated"
 CAUSE_IN_PROGRAM = rf"(?P<where>{SOURCE_NAME}:\d+:\d+): note: "
 
-# Metal takes these, C++ with address spaces does not: say so where they fail.
+# Notes for errors in code that Metal accepts, but C++ with address spaces rejects.
 UNSUPPORTED = {
     r"no matching constructor for initialization of|no viable overloaded '='|"
     r"no viable conversion from '.*(?:device|constant|threadgroup)": (
@@ -75,21 +75,21 @@ UNSUPPORTED = {
 
 
 class CompileError(Exception):
-    """A program is wrong; the text is what clang would print."""
+    """A program is invalid. The message has the form of clang's diagnostics."""
 
 
 class Compiler:
     """
-    Compiles programs with one set of options.
+    A compiler with one set of options.
 
     Parameters
     ----------
     fast_math : bool, optional
-        Whether NaN and infinities are taken not to occur, as with Metal's fast math.
+        Whether to assume that NaN and infinities do not occur, like Metal's fast math.
     instrumented : bool, optional
-        Whether the engine hears of each access and branch.
+        Whether programs report each access and branch to the engine.
     extra_flags : tuple of str, optional
-        For the compiler.
+        More flags for the compiler.
 
     Raises
     ------
@@ -116,7 +116,7 @@ class Compiler:
     # -- Programs
 
     def compile(self, text: str, out: str) -> None:
-        """Compile a program to the shared library `out`; raises `CompileError`."""
+        """Compile a program to the shared library `out`, or raise `CompileError`."""
         precompiled, code, program = self._prepare(text)
         source, compiled, library = _own(f"{out}.cpp"), _own(f"{out}.o"), _own(out)
         runtime = self._runtime()
@@ -133,14 +133,14 @@ class Compiler:
                 _remove(path)
 
     def check(self, text: str) -> list[Kernel]:
-        """Check a program without compiling it; raises `CompileError`."""
+        """Check a program and return its kernels, or raise `CompileError`."""
         program = _read(text)
         self._look_at(_cxx(program))
         _demand_whole(program)
         return program.kernels
 
     def syntax_tree(self, text: str) -> tuple[str, str]:
-        """Return a program in C++, and its syntax tree in JSON."""
+        """Return a program as C++, and its syntax tree as JSON."""
         code = _cxx(_read(text), with_table=False)
         tree = _own(os.path.join(self.cache, "tree.json"))
         try:
@@ -153,7 +153,7 @@ class Compiler:
     def _look_at(
         self, code: str, options: list[str] | None = None, out: str | None = None
     ) -> None:
-        """Let the compiler read C++ and write nothing but to `out`."""
+        """Make the compiler check C++ without compiling it; `out` gets its output."""
         source = _own(os.path.join(self.cache, "check.cpp"))
         shared = ["-include-pch", self._library(), "-x", "c++", "-fsyntax-only"]
         try:
@@ -163,7 +163,7 @@ class Compiler:
             _remove(source)
 
     def _prepare(self, text: str) -> tuple[str, str, Program]:
-        """Precompiled header and C++ of a program, and what that is made from."""
+        """Return the precompiled header, the C++ code and the `Program`."""
         precompiled = self._library()
         first_line = 1
         head, marker, rest = text.partition(END_OF_PRELUDE)
@@ -175,17 +175,17 @@ class Compiler:
         program = _read(text, first_line)
         return precompiled, _cxx(program), program
 
-    # -- What is compiled once
+    # -- Parts that are compiled once
 
     def _library(self) -> str:
-        """Path of the precompiled metal_stdlib."""
+        """Return the path of the precompiled metal_stdlib."""
         path = os.path.join(self.cache, "metal_stdlib.pch")
         if not os.path.exists(path):
             self._precompile('#include "metal_stdlib"\n', path, [])
         return path
 
     def _prelude(self, text: str) -> str | None:
-        """Path of a precompiled prelude; None of one that has kernels."""
+        """Return the path of a precompiled prelude, or None if it has kernels."""
         name = hashlib.sha1(text.encode()).hexdigest()[:20]
         path = os.path.join(self.cache, f"prelude-{name}.pch")
         if not os.path.exists(path):
@@ -198,7 +198,7 @@ class Compiler:
         return path
 
     def _precompile(self, code: str, path: str, options: list[str]) -> None:
-        """Make a precompiled header, unless another process is quicker."""
+        """Make a precompiled header, unless another process makes it first."""
         source = path.removesuffix("pch") + "h"
         temporary = _own(path)
         _write(_own(source), code)
@@ -209,7 +209,7 @@ class Compiler:
         _publish(temporary, path)
 
     def _runtime(self) -> str:
-        """Path of the compiled runtime."""
+        """Return the path of the compiled runtime."""
         path = os.path.join(self.cache, "runtime.o")
         if not os.path.exists(path):
             temporary = _own(path)
@@ -222,13 +222,13 @@ class Compiler:
         return path
 
     def _clang(self, arguments: list[str], out: str | None = None) -> None:
-        """Run the compiler, its output to a file; raises `CompileError`."""
+        """Run the compiler with its output in a file, or raise `CompileError`."""
         command = [*self.tools.clang, *self.flags, *arguments]
         _run(command, arguments[-1], out)
 
 
 def _read(text: str, first_line: int = 1) -> Program:
-    """Read a program; raises `CompileError`."""
+    """Read a program, or raise `CompileError`."""
     program = Program(text, first_line)
     if program.problems:
         raise CompileError("\n".join(str(problem) for problem in program.problems))
@@ -236,13 +236,13 @@ def _read(text: str, first_line: int = 1) -> Program:
 
 
 def _demand_whole(program: Program) -> None:
-    """Refuse a program that the compiler takes, but that was not read to its end."""
+    """Reject a program that the compiler accepts, but that was not read to its end."""
     if program.unfinished:
         raise CompileError(str(program.unfinished))
 
 
 def _cxx(program: Program, *, with_table: bool = True) -> str:
-    """C++ of a program."""
+    """Return a program as C++."""
     lines = [f'#line {program.first_line} "{SOURCE_NAME}"', program.cxx()]
     if with_table:
         lines += _table(program.kernels)
@@ -250,7 +250,7 @@ def _cxx(program: Program, *, with_table: bool = True) -> str:
 
 
 def _own_files() -> list[str]:
-    """Paths and versions of what kernel libraries are made from and by."""
+    """Return paths, sizes and times of the files that determine kernel libraries."""
     names = [os.path.join(HEADERS, name) for name in sorted(os.listdir(HEADERS))]
     names += [os.path.join(HERE, "kernel_abi.h"), os.path.join(HERE, "runtime.cpp")]
     names += [os.path.join(HERE, "compiler.py"), os.path.join(HERE, "rewrite.py")]
@@ -262,34 +262,34 @@ def _own_files() -> list[str]:
 
 
 def _own(path: str) -> str:
-    """Name for a file that no other process or thread writes."""
+    """Return a name for a file that no other process or thread writes."""
     return f"{path}.{os.getpid()}.{get_ident()}"
 
 
 def _write(path: str, text: str) -> None:
-    """Write a file."""
+    """Write text to a file."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
 def _publish(temporary: str, path: str) -> None:
-    """Return a file its name, unless another process was quicker."""
+    """Rename a temporary file, unless another process created the file first."""
     try:
         os.link(temporary, path)
-    except FileExistsError:  # the same, by the name of its folder
+    except FileExistsError:  # The name of the folder ensures the same content.
         return
     finally:
         os.remove(temporary)
 
 
 def _remove(path: str) -> None:
-    """Remove a file that may not be there."""
+    """Remove a file if it exists."""
     if os.path.exists(path):
         os.remove(path)
 
 
 def _run(command: list[str], beside: str, out: str | None = None) -> None:
-    """Run a command, its output to a file; raises `CompileError` with what it says."""
+    """Run a command with its output in a file, or raise `CompileError` with its errors."""
     said = _own(f"{beside}.log")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     into_files = [(os.POSIX_SPAWN_OPEN, 2, said, flags, 0o600)]
@@ -308,23 +308,23 @@ def _run(command: list[str], beside: str, out: str | None = None) -> None:
         sys.stderr.write(f"{_explained(text)}\n")
 
 
-# -- What the compiler says
+# -- Diagnostics of the compiler
 
 
 def _explained(text: str) -> str:
-    """What the compiler says, in words of Metal and at lines of the program."""
+    """Return diagnostics in terms of Metal and at lines of the program."""
     for number, space in enumerate(("device", "constant", "threadgroup"), 1):
         text = text.replace(f"__attribute__((address_space({number})))", space)
     blocks = [_at_users_line(block) for block in _blocks(text)]
     own = [block for block in blocks if not _is_of_table(block)]
-    # The table of kernels says little about a program that is wrong elsewhere.
+    # After other errors, those of the table of kernels are rarely useful.
     wrong_elsewhere = any(": error: " in block[0] for block in own)
     chosen = own if wrong_elsewhere else blocks
     return "\n".join(line for block in chosen for line in block)
 
 
 def _blocks(text: str) -> list[list[str]]:
-    """Lines of each error or warning, with the notes that belong to it."""
+    """Return the lines of each error or warning with its notes."""
     blocks: list[list[str]] = []
     for line in text.splitlines():
         if re.match(HEADLINE, line):
@@ -335,7 +335,7 @@ def _blocks(text: str) -> list[list[str]]:
 
 
 def _at_users_line(block: list[str]) -> list[str]:
-    """An error where the program led to it, and a note if only the host is to blame."""
+    """Move an error to the line of the program that caused it, and add a note if needed."""
     place, _, message = block[0].partition(" error: ")
     if not message:
         return block
@@ -352,7 +352,7 @@ def _at_users_line(block: list[str]) -> list[str]:
 
 
 def _is_of_table(block: list[str]) -> bool:
-    """Whether a block is about the table of kernels."""
+    """Return whether a block is about the table of kernels."""
     return any(line.startswith("kernels:") or "__msl::param" in line for line in block)
 
 
@@ -360,7 +360,7 @@ def _is_of_table(block: list[str]) -> bool:
 
 
 def _table(kernels: list[Kernel]) -> list[str]:
-    """C++ of the table that a library exports, after checks of each parameter."""
+    """Return checks of each parameter and the table that a library exports, as C++."""
     lines = []
     for kernel in kernels:
         lines += _checks(kernel)
@@ -388,7 +388,7 @@ def _table(kernels: list[Kernel]) -> list[str]:
 
 
 def _checks(kernel: Kernel) -> list[str]:
-    """Checks of a kernel's parameters, at their places in the program."""
+    """Return checks of a kernel's parameters, at their positions in the program."""
     checks = []
     position = None
     function = f"decltype(&::{kernel.function})"
@@ -424,7 +424,7 @@ def _checks(kernel: Kernel) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Compile as the command line says; gives the exit code."""
+    """Run the command line and return the exit status."""
     options = {argument for argument in arguments if argument.startswith("--")}
     names = [argument for argument in arguments if argument not in options]
     check = "--check" in options

@@ -1,8 +1,8 @@
 """Find code that Metal rejects and C++ accepts, in the syntax tree of the compiler.
 
-That is pointers without an address space, casts between address spaces, recursion,
+Such code has pointers without an address space, casts between address spaces, recursion,
 function pointers, lambdas, static locals, program-scope variables that are not
-constant, and wrong conversions of vectors.
+constant, or wrong conversions of vectors.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ TRANSPARENT = {
 
 def lint(path: str) -> list[Message]:
     """
-    Look for what only Metal rejects.
+    Find code that only Metal rejects.
 
     Parameters
     ----------
     path : str
-        A Metal program.
+        The path of a Metal program.
 
     Returns
     -------
     list of (int, str)
-        Line and message of each finding, in the order of lines.
+        The line and message of each finding, in the order of lines.
 
     Raises
     ------
@@ -67,21 +67,21 @@ def lint(path: str) -> list[Message]:
 
 
 def lint_text(text: str) -> list[Message]:
-    """Look for what only Metal rejects in the text of a program; see `lint`."""
+    """Find code that only Metal rejects in the text of a program; see `lint`."""
     code, tree = Compiler(instrumented=False, extra_flags=FLAGS).syntax_tree(text)
     return Lint(code, json.loads(tree)).messages()
 
 
 class Lint:
     """
-    One look at a syntax tree.
+    The findings in a syntax tree.
 
     Parameters
     ----------
     code : str
-        The C++ that the tree is of.
+        The C++ code of the program.
     tree : dict
-        What clang dumps as JSON.
+        The syntax tree that clang writes as JSON.
     """
 
     def __init__(self, code: str, tree: Node) -> None:
@@ -96,11 +96,11 @@ class Lint:
         self._find_recursion()
 
     def messages(self) -> list[Message]:
-        """Line and message of each finding."""
+        """Return the line and message of each finding."""
         return sorted(self._found)
 
     def _report(self, node: Node, message: str) -> None:
-        """Note a finding at a node, or at what is around it."""
+        """Record a finding at a node, or at the nearest node around it with a line."""
         for candidate in [node, *reversed(self._path)]:
             offset = _offset(candidate)
             if offset is not None:
@@ -109,7 +109,7 @@ class Lint:
         self._found.add((0, message))
 
     def _walk(self, node: Node) -> None:
-        """Check a node and all below it."""
+        """Check a node and all nodes below it."""
         if node.get("isImplicit"):
             return
         kind = node.get("kind", "")
@@ -133,13 +133,13 @@ class Lint:
     # -- Functions
 
     def _enter_function(self, node: Node) -> None:
-        """Note a function, and look at what it returns."""
+        """Record a function, and check the type that it returns."""
         self._function = node["id"]
         offset = _offset(node)
         line = self._lines.line(offset) if offset is not None else 0
         self._functions[node["id"]] = node.get("name", ""), line
         self._calls.setdefault(node["id"], set())
-        if "previousDecl" in node:  # calls may name either declaration
+        if "previousDecl" in node:  # Calls may name either declaration.
             self._calls.setdefault(node["previousDecl"], set()).add(node["id"])
         result = _type(node).partition("(")[0]
         if _is_unqualified(result) and not _is_marked(node):
@@ -147,19 +147,19 @@ class Lint:
             self._report(node, f"'{name}' returns '{result}' without an address space")
 
     def _check_DeclRefExpr(self, node: Node) -> None:  # noqa: N802
-        """Note who calls whom."""
+        """Record a call of a function."""
         to = node.get("referencedDecl", {})
         if self._function and to.get("kind") in FUNCTIONS:
             self._calls[self._function].add(to["id"])
 
     def _check_MemberExpr(self, node: Node) -> None:  # noqa: N802
-        """Note who calls whose method."""
+        """Record a call of a method."""
         to = node.get("referencedMemberDecl")
         if self._function and to:
             self._calls[self._function].add(to)
 
     def _find_recursion(self) -> None:
-        """Report functions that call themselves, directly or not."""
+        """Report functions that call themselves, directly or indirectly."""
         for start in self._functions:
             name, line = self._functions[start]
             seen: set[str] = set()
@@ -180,7 +180,7 @@ class Lint:
     # -- Variables
 
     def _check_variable(self, node: Node) -> None:
-        """Report pointers to functions and those without an address space."""
+        """Report pointers to functions and pointers without an address space."""
         name = node.get("name")
         if not name or name.startswith("__"):
             return
@@ -195,7 +195,7 @@ class Lint:
             self._report(node, f"'{name}' ('{declared}') has no address space")
 
     def _is_auto(self, node: Node) -> bool:
-        """Whether a variable's type is taken from its initialiser."""
+        """Return whether a variable's type is deduced from its initialiser."""
         begin = _place(node.get("range", {}).get("begin", {}))
         end = _place(node.get("loc", {}))
         if begin is None or end is None:
@@ -216,7 +216,7 @@ class Lint:
     # -- Expressions
 
     def _check_cast(self, node: Node) -> None:
-        """Report casts between address spaces and vectors taken as other vectors."""
+        """Report casts between address spaces, and casts that reinterpret vectors."""
         kind = node.get("castKind")
         if kind == "AddressSpaceConversion":
             self._report(node, f"cast between address spaces to '{_type(node)}'")
@@ -228,7 +228,7 @@ class Lint:
             )
 
     def _check_BinaryOperator(self, node: Node) -> None:  # noqa: N802
-        """Report compared vectors that are taken for vectors of numbers."""
+        """Report comparisons of vectors whose results are used as numbers."""
         if node.get("opcode") not in COMPARISONS or not VECTOR_TYPE.search(
             _canonical(node)
         ):
@@ -247,7 +247,7 @@ class Lint:
 
 
 class _Lines:
-    """The lines of a program, from offsets in its C++."""
+    """A map from offsets in C++ code to lines of the program."""
 
     def __init__(self, code: str) -> None:
         self._starts: list[int] = []
@@ -261,43 +261,43 @@ class _Lines:
             at += len(text)
 
     def line(self, offset: int) -> int:
-        """Line in the program."""
+        """Return the line in the program."""
         return self._numbers[bisect_right(self._starts, offset) - 1]
 
 
 def _place(location: Node) -> int | None:
-    """Offset of a location in the program, which is where a macro is used."""
+    """Return the offset of a location, which for a macro is that of its use."""
     location = location.get("expansionLoc", location)
     return None if "includedFrom" in location else location.get("offset")
 
 
 def _offset(node: Node) -> int | None:
-    """Offset of a node."""
+    """Return the offset of a node, or None."""
     place = _place(node.get("loc", {}))
     return _place(node.get("range", {}).get("begin", {})) if place is None else place
 
 
 def _type(node: Node) -> str:
-    """Type of a node as it was written."""
+    """Return the type of a node as written."""
     return node.get("type", {}).get("qualType", "")
 
 
 def _canonical(node: Node) -> str:
-    """Type of a node without the names that it has."""
+    """Return the type of a node without type aliases."""
     written = node.get("type", {})
     return written.get("desugaredQualType", written.get("qualType", ""))
 
 
 def _is_unqualified(declared: str) -> bool:
-    """Whether a type is a pointer or reference that names no address space."""
+    """Return whether a type is a pointer or reference without an address space."""
     return bool(re.search(r"[*&]", declared)) and not ADDRESS_SPACE.search(declared)
 
 
 def _is_marked(node: Node) -> bool:
-    """Whether a declaration has ``thread`` in it."""
+    """Return whether a declaration contains ``thread``."""
     return any(child.get("kind") == "AnnotateAttr" for child in _children(node))
 
 
 def _children(node: Node) -> Iterator[Node]:
-    """Nodes directly below a node."""
+    """Return the nodes directly below a node."""
     return (child for child in node.get("inner", ()) if child)

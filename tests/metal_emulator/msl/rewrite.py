@@ -62,7 +62,7 @@ NOT_IN_METAL = {
     "virtual",
     "wchar_t",
 }
-# Names with two underscores that are Metal's.
+# Names with two underscores that Metal defines.
 RESERVED = {
     "__METAL__",
     "__METAL_VERSION__",
@@ -102,7 +102,7 @@ OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Token:
-    """A word, number, string or sign, and where it is in the text."""
+    """A word, number, string or sign, and its position in the text."""
 
     __slots__ = ("end", "kind", "start", "text")
 
@@ -114,7 +114,7 @@ class Token:
 
 
 class Problem:
-    """Something that Metal does not take."""
+    """An error in a Metal program."""
 
     __slots__ = ("column", "line", "message", "source")
 
@@ -125,14 +125,14 @@ class Problem:
         self.source = source
 
     def __str__(self) -> str:
-        """As clang writes it."""
+        """Return the error in the form of clang's diagnostics."""
         where = f"{SOURCE_NAME}:{self.line}:{self.column}"
         caret = " " * (self.column - 1) + "^"
         return f"{where}: error: {self.message}\n{self.source}\n{caret}"
 
 
 class Parameter:
-    """A kernel's parameter: its attribute and its place in the text."""
+    """A parameter of a kernel: its attribute and its position in the text."""
 
     __slots__ = ("attribute", "column", "index", "kind", "line")
 
@@ -147,7 +147,7 @@ class Parameter:
 
 
 class Kernel:
-    """A kernel: its name for the host, and the function in C++."""
+    """A kernel: its host name, and the C++ function."""
 
     __slots__ = ("column", "function", "line", "name", "parameters")
 
@@ -167,7 +167,7 @@ class Kernel:
 
 
 class MetalError(Exception):
-    """What ends the reading of a declaration."""
+    """An error in a declaration, which ends its reading."""
 
     def __init__(self, start: int, message: str) -> None:
         super().__init__(message)
@@ -176,28 +176,28 @@ class MetalError(Exception):
 
 
 class UnbalancedError(MetalError):
-    """A bracket is not closed: the compiler says that better."""
+    """A bracket is not closed. The compiler's error for this is better."""
 
 
 class Program:
     """
-    A Metal program, read and rewritten.
+    A Metal program that can be rewritten as C++.
 
     Parameters
     ----------
     text : str
-        The program, or the end of one.
+        The program, or the rest of it after a prelude.
     first_line : int, optional
-        The line in the whole program that `text` begins with.
+        The number of the first line of `text` in the whole program.
 
     Attributes
     ----------
     kernels : list of Kernel
-        In the order of the text.
+        The kernels in the order of the text.
     problems : list of Problem
-        Empty if there are none.
+        The errors in the program.
     unfinished : Problem or None
-        Why the text was not read to its end, if it was not.
+        The reason why the text was not read to its end, if it was not.
     """
 
     def __init__(self, text: str, first_line: int = 1) -> None:
@@ -226,19 +226,19 @@ class Program:
     # -- Places and changes
 
     def place(self, start: int) -> tuple[int, int]:
-        """Line and column of an offset, both from one."""
+        """Return the line and the column of an offset. Both begin at one."""
         row = bisect_right(self._lines, start) - 1
         return row + self.first_line, start - self._lines[row] + 1
 
     def _problem(self, start: int, message: str) -> Problem:
-        """A problem at an offset."""
+        """Return a problem at an offset."""
         line, column = self.place(start)
         row = self._lines[line - self.first_line]
         source = self.text[row:].split("\n", 1)[0]
         return Problem(line, column, message, source)
 
     def _refuse(self, start: int, message: str) -> None:
-        """Note a problem."""
+        """Record a problem."""
         self.problems.append(self._problem(start, message))
 
     def _blank(self, start: int, end: int) -> None:
@@ -248,7 +248,7 @@ class Program:
     # -- Words, numbers and directives
 
     def _read_tokens(self) -> None:
-        """Collect what declarations are read from, and look at each token alone."""
+        """Collect the tokens of declarations, and check each token by itself."""
         for match in TOKEN.finditer(self.text):
             kind, text, start = match.lastgroup or "", match.group(), match.start()
             if kind == "space":
@@ -263,7 +263,7 @@ class Program:
             self._tokens.append(Token(kind, text, start))
 
     def _check_word(self, word: str, start: int) -> None:
-        """Refuse words of C++ that Metal does not have, and those of the compiler."""
+        """Reject C++ words that Metal lacks, and names reserved for the compiler."""
         if word in NOT_IN_METAL:
             self._refuse(start, f"'{word}' is not supported in Metal")
         elif "__" in word and word not in RESERVED:
@@ -275,7 +275,7 @@ class Program:
             self._includes_metal = True
 
     def _read_number(self, number: str, start: int) -> None:
-        """Spell a number as the compiler does."""
+        """Rewrite a number in the form of C++."""
         if HALF_LITERAL.match(number):
             self._edits.append((start, start + len(number), number[:-1] + "f16"))
         elif BFLOAT_LITERAL.match(number):
@@ -285,12 +285,13 @@ class Program:
             self._refuse(start, "'long double' is not supported in Metal")
 
     def _read_directive(self, directive: str, start: int) -> None:
-        """Check what a directive includes or defines."""
+        """Check a directive that includes or defines something."""
         include = INCLUDE.match(directive)
         if include:
             if METAL_HEADER.match(include["name"]):
                 self._includes_metal = True
-                self._blank(start, start + len(directive))  # all of it is there
+                # All headers are included already.
+                self._blank(start, start + len(directive))
             else:
                 at = start + include.start("name")
                 self._refuse(at, f"cannot include {include['name']} in a Metal program")
@@ -325,7 +326,7 @@ class Program:
                 i += 1
 
     def _read_at(self, i: int) -> int:
-        """Read what begins at a token; gives the token after it."""
+        """Read the declaration that begins at a token; return the index after it."""
         token = self._tokens[i]
         if self._is_attribute(i):
             names = self._attribute_names(i)
@@ -339,15 +340,15 @@ class Program:
         return i + 1
 
     def _begins_statement(self, i: int) -> bool:
-        """Whether a token is the first of a statement or declaration."""
+        """Return whether a token is the first of a statement or declaration."""
         return i == 0 or self._tokens[i - 1].text in {"{", "}", ";"}
 
     def _is(self, i: int, text: str) -> bool:
-        """Whether there is a token and it is this one."""
+        """Return whether the token at i exists and has this text."""
         return i < len(self._tokens) and self._tokens[i].text == text
 
     def _matching(self, i: int) -> int:
-        """Index of the bracket that closes the one at i."""
+        """Return the index of the bracket that closes the one at i."""
         closing = [OPENING[self._tokens[i].text]]
         for j in range(i + 1, len(self._tokens)):
             text = self._tokens[j].text
@@ -360,7 +361,7 @@ class Program:
         raise UnbalancedError(self._tokens[i].start, f"no closing {closing[0]!r}")
 
     def _after_angles(self, i: int) -> int:
-        """Index after the ``>`` that closes the ``<`` at i."""
+        """Return the index after the ``>`` that closes the ``<`` at i."""
         depth = 0
         while i < len(self._tokens):
             text = self._tokens[i].text
@@ -378,7 +379,7 @@ class Program:
     # -- Attributes
 
     def _is_attribute(self, i: int) -> bool:
-        """Whether ``[[`` is at i."""
+        """Return whether ``[[`` is at i."""
         return (
             self._is(i, "[")
             and self._is(i + 1, "[")
@@ -386,27 +387,27 @@ class Program:
         )
 
     def _attribute_end(self, i: int) -> int:
-        """Index after the ``]]`` that closes the ``[[`` at i."""
+        """Return the index after the ``]]`` that closes the ``[[`` at i."""
         return self._matching(i) + 1
 
     def _attributes(self, i: int) -> list[list[Token]]:
-        """Tokens of each attribute in the ``[[...]]`` at i."""
+        """Return the tokens of each attribute in the ``[[...]]`` at i."""
         inner = self._tokens[i + 2 : self._attribute_end(i) - 2]
         return _split(inner)
 
     def _attribute_names(self, i: int) -> list[str]:
-        """Names of the attributes in the ``[[...]]`` at i."""
+        """Return the names of the attributes in the ``[[...]]`` at i."""
         return [attribute[0].text for attribute in self._attributes(i) if attribute]
 
     def _blank_attribute(self, i: int) -> None:
-        """Hide attributes that the compiler does not know."""
+        """Blank attributes that the compiler does not know."""
         end = self._tokens[self._attribute_end(i) - 1].end
         self._blank(self._tokens[i].start, end)
 
     # -- Kernels
 
     def _read_kernel(self, i: int) -> int:
-        """Read a kernel from the first of ``kernel`` and its attributes."""
+        """Read a kernel, which begins with ``kernel`` or an attribute."""
         first = i
         host_name = ""
         while self._is_attribute(i) or self._is(i, "kernel"):
@@ -431,7 +432,7 @@ class Program:
             closing = self._matching(i)
             parameters = self._read_parameters(name, i, closing)
             i = self._after_attributes(closing + 1)
-        if before == ">":  # a template: its instantiations are the kernels
+        if before == ">":  # The kernels are the instantiations of this template.
             self._parameters[name] = parameters
         else:
             line, column = self.place(start)
@@ -440,13 +441,13 @@ class Program:
         return self._read_body(i) if self._is(i, "{") else i
 
     def _add_kernel(self, kernel: Kernel, start: int) -> None:
-        """Take a kernel, if there is none of its name."""
+        """Add a kernel; report a problem if another kernel has its name."""
         if any(other.name == kernel.name for other in self.kernels):
             self._refuse(start, f"there are two kernels named '{kernel.name}'")
         self.kernels.append(kernel)
 
     def _read_kernel_attribute(self, i: int) -> str | None:
-        """Read attributes before a kernel's result; gives the host_name, if it is one."""
+        """Read attributes before a kernel's result; return the host_name, or None."""
         host_name = None
         is_kernel = False
         for attribute in self._attributes(i):
@@ -471,7 +472,7 @@ class Program:
         return host_name
 
     def _after_result(self, i: int) -> int:
-        """Index after ``void``, which is what kernels return."""
+        """Return the index after ``void``, which kernels must return."""
         if self._is(i, "void"):
             return i + 1
         if self._is(i, "decltype") and self._is(i + 1, "("):
@@ -480,7 +481,7 @@ class Program:
         raise MetalError(at, "a kernel must return void")
 
     def _function_name(self, i: int) -> tuple[str, int]:
-        """Name of a function with its template arguments, and the index after it."""
+        """Return a function's name with template arguments, and the index after it."""
         end = i + 1
         while self._is(end, "::"):
             end += 2
@@ -489,7 +490,7 @@ class Program:
         return self.text[self._tokens[i].start : self._tokens[end - 1].end], end
 
     def _after_instance(self, i: int) -> int:
-        """Index after an instantiation; attributes in it repeat those of the template."""
+        """Return the index after an instantiation; blank its repeated attributes."""
         while i < len(self._tokens) and not self._is(i, ";"):
             if self._is_attribute(i):
                 self._blank_attribute(i)
@@ -499,7 +500,7 @@ class Program:
         return i
 
     def _after_attributes(self, i: int) -> int:
-        """Index after attributes that follow a function's parameters, which it hides."""
+        """Blank attributes after a function's parameters; return the index after them."""
         while self._is_attribute(i):
             self._blank_attribute(i)
             i = self._attribute_end(i)
@@ -540,7 +541,7 @@ class Program:
         )
 
     def _attribute_of(self, tokens: list[Token]) -> tuple[str, int, str]:
-        """Kind, index and text of a parameter's attribute, from what follows ``[[``."""
+        """Return a parameter's kind, index and text from the tokens after ``[[``."""
         word = tokens[0].text
         if word in POSITIONS or word in INDICES:
             if not all(token.text == "]" for token in tokens[1:]):
@@ -562,7 +563,7 @@ class Program:
     # -- Threadgroup variables
 
     def _read_body(self, opening: int) -> int:
-        """Read the body of a kernel; gives the index after it."""
+        """Read the body of a kernel; return the index after it."""
         closing = self._matching(opening)
         count = 0
         for i in range(opening + 1, closing):
@@ -588,7 +589,7 @@ class Program:
             )
         tokens = self._tokens[i + 1 : end]
         if any(token.text in {"*", "&"} for token in _outside_brackets(tokens)):
-            return number or 0  # a pointer, which is an ordinary variable
+            return number or 0  # Pointers are ordinary variables.
         parts = _split(tokens)
         if not parts:
             raise MetalError(self._tokens[i].start, "a declaration of nothing")
@@ -616,7 +617,7 @@ class Program:
 
 
 def _split(tokens: list[Token]) -> list[list[Token]]:
-    """Split at commas outside of brackets; empty parts at the end are dropped."""
+    """Split tokens at commas outside of brackets, without empty parts."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
@@ -630,7 +631,7 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _outside_brackets(tokens: list[Token]) -> list[Token]:
-    """Tokens outside of all brackets, and before an initialiser."""
+    """Return the tokens outside of all brackets and before an initialiser."""
     outside = []
     depth = 0
     for token in tokens:
@@ -644,7 +645,7 @@ def _outside_brackets(tokens: list[Token]) -> list[Token]:
 
 
 def _declared_name(part: list[Token]) -> Token:
-    """Name in a declarator, which has no initialiser."""
+    """Return the name in a declarator, which must not have an initialiser."""
     name = None
     depth = 0
     for token in part:
