@@ -348,7 +348,9 @@ def test_signatures_show_the_standards_parameters(name, names):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(numpy, "unstack"), reason="NumPy 2.0 needs it immediately")
+@pytest.mark.skipif(
+    not hasattr(numpy, "unstack"), reason="NumPy 2.0 needs it immediately"
+)
 def test_array_api_compat_is_imported_when_it_is_needed():
     code = "import sys, mxnp; mxnp.sort([1]); print('array_api_compat' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
