@@ -12,8 +12,9 @@
 #include "python/record/signature.h"
 #include "python/record/wrapper.h"
 
-#define MOST_NDIM 4
-#define MOST_IN   2
+#define MOST_NDIM    4
+#define MOST_IN      2
+#define COPIED_BYTES 16384 /* of an operation in place: above, NumPy is faster than a copy */
 
 /* One input: an array, or a scalar whose value is in the dtype of the loop. */
 struct input {
@@ -278,7 +279,7 @@ static bool can_take(PyArrayObject *to, const struct operation *operation)
     int row = operation->signature->out[0];
     return recycle_row(PyArray_DESCR(to)) == row && PyArray_ISBEHAVED(to) &&
            recycle_is_plain(to) && PyArray_NDIM(to) == operation->ndim &&
-           operation->size * dtype_itemsizes[row] <= RECYCLED_BYTES &&
+           operation->size * dtype_itemsizes[row] <= COPIED_BYTES &&
            memcmp(PyArray_DIMS(to), operation->shape,
                   (size_t)operation->ndim * sizeof *operation->shape) == 0;
 }

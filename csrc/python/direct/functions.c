@@ -80,12 +80,20 @@ static int call_zeros(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
+/* Sets all elements of a contiguous array to a value of its dtype. */
+static void fill(PyObject *a, int row, char *value)
+{
+    char *both[] = {value, PyArray_BYTES(np_array_of(a))};
+    intptr_t size = PyArray_SIZE(np_array_of(a)), strides[] = {0, dtype_itemsizes[row]};
+    core->copy_loop(dtype_itemsizes[row])(both, &size, strides, NULL);
+}
+
 static int call_ones(PyObject *const *args, size_t n, PyObject **result)
 {
+    double one = 1.0;
     int status = call_empty(args, n, result);
-    double *data = status > 0 ? PyArray_DATA(np_array_of(*result)) : NULL;
-    for (npy_intp i = 0; data && i < PyArray_SIZE(np_array_of(*result)); i++)
-        data[i] = 1.0;
+    if (status > 0)
+        fill(*result, ROW_float64, (char *)&one);
     return status;
 }
 
@@ -101,8 +109,8 @@ static int call_full(PyObject *const *args, size_t n, PyObject **result)
         !scalars_read(args[1], row, value))
         return 0;
     int status = new_array(row, &shape, &data, result);
-    for (npy_intp i = 0; status > 0 && i < shape.size; i++)
-        memcpy(data + 8 * i, value, 8);
+    if (status > 0)
+        fill(*result, row, value);
     return status;
 }
 
@@ -187,10 +195,7 @@ static int call_fill(PyObject *const *args, size_t n, PyObject **result)
     int row = recycle_row(PyArray_DESCR(np_array));
     if (row < 0 || !scalars_read(args[1], row, value))
         return 0;
-    char *both[] = {value, PyArray_BYTES(np_array)};
-    intptr_t size = PyArray_SIZE(np_array);
-    core->copy_loop(dtype_itemsizes[row])(both, &size, (intptr_t[]){0, dtype_itemsizes[row]},
-                                          NULL);
+    fill(args[0], row, value);
     root_of(args[0])->version++;
     return answer(Py_NewRef(Py_None), result);
 }

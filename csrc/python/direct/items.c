@@ -305,7 +305,10 @@ static void copy_runs(const struct selection *to, const char *from,
     char *args[] = {(char *)(uintptr_t)from, to->data};
     for (int axis = last; axis >= 0;) {
         char *both[] = {args[0], args[1]};
-        copy(both, &n, strides, NULL);
+        if (strides[0] == itemsize && strides[1] == itemsize)
+            memcpy(args[1], args[0], (size_t)(n * itemsize));
+        else
+            copy(both, &n, strides, NULL);
         for (axis = last - 1; axis >= 0; axis--) {
             args[0] += from_strides[axis];
             args[1] += to->strides[axis];
