@@ -48,7 +48,7 @@ static bool fits_int64(PyObject *integer)
     return overflow == 0;
 }
 
-/* Reads the dtype of an argument: plain, aligned arrays and plain numbers. */
+/* Read the dtype of an argument: plain, aligned arrays and plain numbers. */
 static bool read_input(PyObject *x, struct input *input)
 {
     struct source *source = &input->source;
@@ -65,7 +65,8 @@ static bool read_input(PyObject *x, struct input *input)
            PyArray_ISALIGNED(np_array);
 }
 
-/* Whether the axes of an array are in C order in memory: then NumPy's result is in C order. */
+/* Check whether the axes of an array are in C order in memory: then NumPy's result is in C
+ * order. */
 static bool is_in_c_order(const PyArrayObject *np_array)
 {
     npy_intp last = NPY_MAX_INTP;
@@ -82,7 +83,8 @@ static bool is_in_c_order(const PyArrayObject *np_array)
     return true;
 }
 
-/* Finds the shape of the result; false if the arrays cannot be broadcast, or are scalars. */
+/* Find the shape of the result.  Return false if the arrays cannot be broadcast, or are
+ * scalars. */
 static bool find_shape(struct operation *operation)
 {
     operation->ndim = 0;
@@ -114,7 +116,7 @@ static bool find_shape(struct operation *operation)
     return operation->ndim > 0 && operation->size > 0;
 }
 
-/* Casts the elements of an array to the dtype of the loop, in scratch memory. */
+/* Cast the elements of an array to the dtype of the loop, in scratch memory. */
 static bool cast_array(struct input *input, int row, int number)
 {
     PyArrayObject *np_array = input->source.np_array;
@@ -130,7 +132,7 @@ static bool cast_array(struct input *input, int row, int number)
     return true;
 }
 
-/* Brings an input into the dtype of the loop and the shape of the result. */
+/* Bring an input into the dtype of the loop and the shape of the result. */
 static bool prepare_input(struct operation *operation, int number)
 {
     struct input *input = &operation->inputs[number];
@@ -160,7 +162,7 @@ static bool prepare_input(struct operation *operation, int number)
     return true;
 }
 
-/* Whether the elements of an input are one run with the stride of the innermost axis. */
+/* Check whether the elements of an input are one run with the stride of the innermost axis. */
 static bool is_one_run(const struct operation *operation, const npy_intp *strides)
 {
     npy_intp step = strides[operation->inner] * operation->shape[operation->inner];
@@ -198,7 +200,7 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     return true;
 }
 
-/* Computes the elements into C-contiguous memory; false if a loop met a condition. */
+/* Compute the elements into C-contiguous memory.  Return false if a loop met a condition. */
 static bool compute(const struct operation *operation, char *out)
 {
     const struct mx_loop *loop = &operation->signature->numpys;
@@ -249,7 +251,7 @@ int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result
     return *result ? 1 : -1;
 }
 
-/* Copies contiguous elements into an array of the same shape. */
+/* Copy contiguous elements into an array of the same shape. */
 static void copy_into(PyArrayObject *to, const char *from, npy_intp itemsize, npy_intp size)
 {
     if (is_c_contiguous(to)) {

@@ -41,7 +41,7 @@ static bool add_length(struct new_shape *shape, PyObject *length)
     return shape->size <= RECYCLED_BYTES;
 }
 
-/* Reads a positive integer or a tuple of them, the shape of a small array. */
+/* Read a positive integer or a tuple of them, the shape of a small array. */
 static bool read_shape(PyObject *x, struct new_shape *shape)
 {
     *shape = (struct new_shape){.size = 1};
@@ -80,7 +80,7 @@ static int call_zeros(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
-/* Sets all elements of a contiguous array to a value of its dtype. */
+/* Set all elements of a contiguous array to a value of its dtype. */
 static void fill(PyObject *a, int row, char *value)
 {
     char *both[] = {value, PyArray_BYTES(np_array_of(a))};
@@ -97,7 +97,7 @@ static int call_ones(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
-/* An array of one number, in the dtype that the number has on its own. */
+/* Compute full(shape, number), in the dtype that the number has on its own. */
 static int call_full(PyObject *const *args, size_t n, PyObject **result)
 {
     struct new_shape shape;
@@ -128,7 +128,7 @@ static int call_arange(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
-/* A list of Python's floats, or of its integers. */
+/* Make an array of a list of Python's floats, or of its integers. */
 static int call_array(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n == 1 && is_array(args[0]))
@@ -200,7 +200,7 @@ static int call_fill(PyObject *const *args, size_t n, PyObject **result)
     return answer(Py_NewRef(Py_None), result);
 }
 
-/* Returns an element as a number of Python's. */
+/* Return an element as a number of Python's. */
 static int call_item(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n != 2 || !is_contiguous(args[0]) || !PyLong_CheckExact(args[1]))
@@ -218,7 +218,7 @@ static int call_item(PyObject *const *args, size_t n, PyObject **result)
                   result);
 }
 
-/* New reference: the elements of a contiguous array in another shape. */
+/* Return a new view of the elements of a contiguous array in another shape. */
 static PyObject *reshaped(PyObject *a, int ndim, const npy_intp *dims)
 {
     npy_intp strides[MOST_NDIM], stride = PyArray_ITEMSIZE(np_array_of(a));
@@ -289,8 +289,8 @@ static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
 
 /* -- Reductions to one number ---------------------------------------------------------- */
 
-/* Reduces a contiguous array with the inner loop of a ufunc, as NumPy does: sums begin with
- * zero, others with the first element.  Returns 1 with the value, 0 or -1. */
+/* Reduce a contiguous array with the inner loop of a ufunc, as NumPy does: sums begin with
+ * zero, others with the first element.  Return 1 with the value, 0 or -1. */
 static int reduce(int op, PyObject *a, int *row, char *value)
 {
     if (!is_contiguous(a))
@@ -322,7 +322,7 @@ static int reduce(int op, PyObject *a, int *row, char *value)
 
 #define NO_AXIS 32767
 
-/* Returns an axis, or NO_AXIS for anything that is not an integer or is out of range. */
+/* Return an axis, or NO_AXIS for anything that is not an integer or is out of range. */
 static long read_axis(PyObject *x)
 {
     long axis = PyLong_CheckExact(x) ? PyLong_AsLong(x) : NO_AXIS;
@@ -332,7 +332,7 @@ static long read_axis(PyObject *x)
     return NO_AXIS;
 }
 
-/* Reduces a contiguous matrix along an axis.  NumPy's loop goes along rows; a sum over rows
+/* Reduce a contiguous matrix along an axis.  NumPy's loop goes along rows; a sum over rows
  * adds them one after another. */
 static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **result)
 {
@@ -376,7 +376,7 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
     return answer(wrapper_new_small(out), result);
 }
 
-/* Reduces an array, or a vector or matrix along an axis. */
+/* Reduce an array, or a vector or matrix along an axis. */
 static int reduce_array(int op, PyObject *const *args, size_t n, PyObject **result)
 {
     _Alignas(16) char value[16];
@@ -465,7 +465,7 @@ static int call_argmin(PyObject *const *args, size_t n, PyObject **result)
     return n == 1 ? find(args[0], false, result) : 0;
 }
 
-/* The vectors of a list one after another, if they have one dtype. */
+/* Join the vectors of a list, if they have one dtype. */
 static int call_concatenate(PyObject *const *args, size_t n, PyObject **result)
 {
     bool is_list = n == 1 && PyList_CheckExact(args[0]);
@@ -499,7 +499,7 @@ static int call_concatenate(PyObject *const *args, size_t n, PyObject **result)
     return answer(wrapper_new_small(np_array), result);
 }
 
-/* Products of two vectors by NumPy's own function for their dtype, which calls BLAS. */
+/* Multiply two vectors by NumPy's own function for their dtype, which calls BLAS. */
 static int call_dot(PyObject *const *args, size_t n, PyObject **result)
 {
     _Alignas(16) char value[16] = {0};
@@ -524,8 +524,7 @@ static int call_matmul(PyObject *const *args, size_t n, PyObject **result)
 
 /* -- Casts, choices, arrays like others -------------------------------------------------- */
 
-/* New reference to an array of a dtype with the shape of another; NULL with an exception set.
- */
+/* Return a new array of a dtype with the shape of another, or NULL with an exception set. */
 static PyObject *new_like(PyObject *a, int row)
 {
     PyArrayObject *like = np_array_of(a);
@@ -690,8 +689,8 @@ direct_call *functions_find(PyObject *wrapped, bool *takes_axis)
     return rows[PyLong_AsSsize_t(number)].call;
 }
 
-/* New reference: what mxnp wraps for a row: a function, a method, the accessor of an attribute.
- */
+/* Return a new reference to what mxnp wraps for a row: a function, a method, or the accessor of
+ * an attribute. */
 static PyObject *wrapped_by(PyObject *numpy, const char *owner, const char *name)
 {
     if (!*owner)

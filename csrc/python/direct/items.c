@@ -26,7 +26,8 @@ static bool is_integer(PyObject *x)
            (PyArray_IsScalar(x, Integer) && !PyArray_IsScalar(x, Timedelta));
 }
 
-/* The position of an integer on an axis of `length`, or -1: the key is for NumPy. */
+/* Return the position of an integer on an axis of `length`, or -1 if NumPy has to read the key.
+ */
 static inline Py_ssize_t position(PyObject *integer, npy_intp length)
 {
     Py_ssize_t i = PyLong_CheckExact(integer) ? PyLong_AsSsize_t(integer)
@@ -39,7 +40,8 @@ static inline Py_ssize_t position(PyObject *integer, npy_intp length)
     return i >= 0 && i < length ? i : -1;
 }
 
-/* Whether a tuple has integers, slices, None and at most one Ellipsis; counts its axes. */
+/* Check whether a tuple has integers, slices, None and at most one Ellipsis; counts its axes.
+ */
 static bool is_plain_key(PyObject *key, Py_ssize_t n, int *n_axes, int *n_new)
 {
     int n_ellipses = 0;
@@ -58,7 +60,7 @@ static bool is_plain_key(PyObject *key, Py_ssize_t n, int *n_axes, int *n_new)
     return n_ellipses <= 1;
 }
 
-/* Applies one part of a key to an axis; 1, 0 or -1. */
+/* Apply one part of a key to an axis.  Return 1, 0 or -1. */
 static int apply(struct selection *s, PyObject *part, npy_intp length, npy_intp stride)
 {
     if (!PySlice_Check(part)) {
@@ -82,7 +84,7 @@ static void keep_axis(struct selection *s, npy_intp length, npy_intp stride)
     s->strides[s->ndim++] = stride;
 }
 
-/* Reads a key; 1, 0 or -1. */
+/* Read a key.  Return 1, 0 or -1. */
 static int select_items(struct selection *s, PyArrayObject *np_array, PyObject *key)
 {
     int ndim = PyArray_NDIM(np_array), n_axes, n_new, axis = 0, status = 1;
@@ -151,7 +153,7 @@ static inline bool is_plain(PyArrayObject *np_array)
     return recycle_row(PyArray_DESCR(np_array)) >= 0 && recycle_is_plain(np_array);
 }
 
-/* The address of the element that a key of plain integers selects; NULL: it is another key. */
+/* Return the address of the element that a key of plain integers selects, or NULL. */
 static inline char *find_element(PyArrayObject *np_array, PyObject *key)
 {
     const npy_intp *shape = PyArray_DIMS(np_array), *strides = PyArray_STRIDES(np_array);
@@ -180,7 +182,7 @@ static inline void copy_element(char *to, const char *from, size_t itemsize)
         memcpy(to, from, itemsize);
 }
 
-/* Copies the elements of a vector at the positions of an index vector; 1, 0 or -1. */
+/* Copy the elements of a vector at the positions of an index vector.  Return 1, 0 or -1. */
 static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **item)
 {
     if (recycle_row(PyArray_DESCR(key)) != ROW_int64 || PyArray_NDIM(key) != 1 ||
@@ -208,7 +210,7 @@ static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **
     return *item ? 1 : -1;
 }
 
-/* Whether a mask and an array are vectors of one length. */
+/* Check whether a mask and an array are vectors of one length. */
 static bool is_mask_of(PyArrayObject *mask, PyArrayObject *array)
 {
     return PyArray_NDIM(mask) == 1 && PyArray_NDIM(array) == 1 &&
@@ -216,7 +218,7 @@ static bool is_mask_of(PyArrayObject *mask, PyArrayObject *array)
            PyArray_DIM(array, 0) <= RECYCLED_BYTES && PyArray_DIM(array, 0) < queue_threshold;
 }
 
-/* Copies the elements of a vector where a mask is true; 1, 0 or -1. */
+/* Copy the elements of a vector where a mask is true.  Return 1, 0 or -1. */
 static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObject **item)
 {
     if (!is_mask_of(mask, from))
@@ -281,7 +283,7 @@ int items_take_row(PyObject *a, Py_ssize_t i, PyObject **item)
 
 /* -- Assignment -------------------------------------------------------------------- */
 
-/* Whether values of both kinds are copied without a cast and without overlap. */
+/* Check whether values of both kinds are copied without a cast and without overlap. */
 static bool is_same_kind(PyArrayObject *to, PyObject *value)
 {
     return is_array(value) &&
@@ -294,7 +296,7 @@ static bool shapes_agree(const struct selection *s, PyArrayObject *from)
            memcmp(PyArray_DIMS(from), s->shape, (size_t)s->ndim * sizeof *s->shape) == 0;
 }
 
-/* Writes elements with strides, one run of the last axis at a time. */
+/* Write elements with strides, one run of the last axis at a time. */
 static void copy_runs(const struct selection *to, const char *from,
                       const npy_intp *from_strides, int itemsize)
 {
@@ -329,7 +331,7 @@ static npy_intp count_elements(const struct selection *s)
     return n;
 }
 
-/* Writes a number where a mask is true. */
+/* Write a number where a mask is true. */
 static int assign_masked(PyArrayObject *to, PyArrayObject *mask, const char *number,
                          size_t itemsize)
 {

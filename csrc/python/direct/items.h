@@ -14,6 +14,6 @@ int items_take_row(PyObject *a, Py_ssize_t i, PyObject **item);
 
 int items_assign(PyObject *a, PyObject *key, PyObject *value);
 
-/* New reference to a view of an array; NULL with an exception set. */
+/* Return a new view of an array, or NULL with an exception set. */
 PyObject *items_new_view(PyObject *a, char *data, int ndim, const npy_intp *shape,
                          const npy_intp *strides);

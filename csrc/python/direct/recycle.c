@@ -48,7 +48,7 @@ static inline struct bucket *bucket_of(int row, int ndim, npy_intp nbytes)
     return &buckets[(key ^ key >> 7) % N_BUCKETS];
 }
 
-/* Whether arrays of this kind were the last that were asked of the bucket. */
+/* Check whether arrays of this kind were the last that were asked of the bucket. */
 static inline bool is_for(const struct bucket *bucket, int row, int ndim, npy_intp nbytes)
 {
     return bucket->nbytes == nbytes && bucket->row == row && bucket->ndim == ndim;
@@ -123,7 +123,7 @@ PyObject *recycle_new(int row, int ndim, const npy_intp *shape)
                                 ndim, shape, NULL, NULL, 0, NULL);
 }
 
-/* The array that owns the memory of a view is the base of the view. */
+/* Return the array that owns the memory, which is the base of all its views. */
 static PyObject *owner_of(PyArrayObject *array)
 {
     PyObject *base = PyArray_BASE(array);
@@ -132,8 +132,8 @@ static PyObject *owner_of(PyArrayObject *array)
     return is_owned ? base : (PyObject *)array;
 }
 
-/* Whether axes, from `axis` on in steps, are dense in memory; an axis of one element may have
- * any stride. */
+/* Check whether axes, from `axis` on in steps, are dense in memory; an axis of one element may
+ * have any stride. */
 static bool is_dense(int ndim, int axis, int step, const npy_intp *shape,
                      const npy_intp *strides, npy_intp stride)
 {
@@ -192,7 +192,7 @@ PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_
     return view;
 }
 
-/* Whether nobody else can reach an array of NumPy's own class. */
+/* Check whether nobody else can reach an array of NumPy's own class. */
 static inline bool is_alone(PyObject *np_array)
 {
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;

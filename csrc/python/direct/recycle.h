@@ -5,26 +5,27 @@
 
 #define RECYCLED_BYTES 32768 /* the largest array that is kept */
 
-/* New reference to a C-contiguous numpy.ndarray whose elements are not set yet; NULL with an
+/* Return a new C-contiguous numpy.ndarray whose elements are not set yet, or NULL with an
  * exception set.  `row` is a row of dtypes.def. */
 PyObject *recycle_new(int row, int ndim, const npy_intp *shape);
 
-/* New reference to a numpy.ndarray over memory of another; NULL with an exception set. */
+/* Return a new numpy.ndarray over the memory of another, or NULL with an exception set. */
 PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_intp *shape,
                            const npy_intp *strides);
 
-/* Keeps a NumPy array for recycle_new and steals the reference, or returns false.  Only an
+/* Keep a NumPy array for recycle_new and steals the reference, or returns false.  Only an
  * array that nobody else can reach is kept. */
 bool recycle_keep(PyObject *np_array);
 
-/* Releases all arrays that are kept. */
+/* Release all arrays that are kept. */
 void recycle_clear(void);
 
-/* The plain dtype of a row, in native byte order: borrowed; NULL before recycle_load. */
+/* The dtypes of the rows in native byte order, which are never freed.  They are NULL before
+ * recycle_load. */
 extern PyArray_Descr *recycle_dtypes[NTYPES];
 extern signed char recycle_rows[NPY_NTYPES_LEGACY]; /* by type number; -1: no row */
 
-/* The row of a dtype of NumPy's own in native byte order and without metadata, or -1. */
+/* Return the row of a dtype of NumPy's own in native byte order and without metadata, or -1. */
 static inline int recycle_row(const PyArray_Descr *dtype)
 {
     int number = dtype->type_num;

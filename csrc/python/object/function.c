@@ -311,8 +311,8 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 #define ARGUMENTS_OFFSET \
     ((size_t)1 << (8 * sizeof(size_t) - 1)) /* PY_VECTORCALL_ARGUMENTS_OFFSET */
 
-/* Whether a call may be computed here: it has small arrays, and nothing is asked of it that
- * only function_call does. */
+/* Check whether a call may be computed here: it has small arrays, and nothing is asked of it
+ * that only function_call does. */
 static bool is_direct(const struct function *f, PyObject *const *args, size_t n)
 {
     if (f->choose || f->is_standard || profile_is_on || is_intercepted ||
@@ -332,7 +332,7 @@ static bool is_only(PyObject *names, const char *name)
            PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), name) == 0;
 }
 
-/* A call of a ufunc with one output, which may be `out`. */
+/* Compute a call of a ufunc with one output, which may be `out`. */
 static int call_ufunc_direct(const struct function *f, PyObject *const *args, size_t n,
                              PyObject *names, PyObject **result)
 {
@@ -348,7 +348,7 @@ static int call_ufunc_direct(const struct function *f, PyObject *const *args, si
     return elementwise_call_into(f->operation, args, (int)n, args[n], result);
 }
 
-/* 1 with the result, 0 or -1. */
+/* Compute a call.  Return 1 with the result, 0, or -1 with an exception set. */
 static int call_direct(const struct function *f, PyObject *const *args, size_t n,
                        PyObject *names, PyObject **result)
 {
@@ -402,7 +402,7 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     return 1;
 }
 
-/* New reference: keyword arguments, whose values follow the others. */
+/* Return a new dict of the keyword arguments, whose values follow the others. */
 static PyObject *collect_keywords(PyObject *const *values, PyObject *names)
 {
     PyObject *kwargs = PyDict_New();
