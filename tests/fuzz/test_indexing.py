@@ -148,6 +148,25 @@ def bits(a: Any) -> Any:
     return a.dtype, a.shape, a.tobytes()
 
 
+def assert_updated(ours: Any, a: Any, name: str) -> None:
+    """
+    Assert that two arrays agree in every bit.
+
+    NumPy multiplies complex numbers with fused instructions or without, by their place
+    in a vector of the processor, so products may differ in the last bits.
+    """
+    if bits(ours) == bits(a):
+        return
+    assert a.dtype.kind == "c"
+    assert name in ("multiply", "divide", "power")
+    ours = numpy.array(ours)
+    assert (ours.dtype, ours.shape) == (a.dtype, a.shape)
+    finite = numpy.isfinite(a) & numpy.isfinite(ours)
+    assert bits(numpy.where(finite, 0, ours)) == bits(numpy.where(finite, 0, a))
+    step = 4 * numpy.finfo(a.dtype).eps
+    assert (abs(ours[finite] - a[finite]) <= step * abs(a[finite])).all()
+
+
 def steps(a: Any) -> list[int]:
     return [s for s, n in zip(a.strides, a.shape, strict=True) if n > 1]
 
@@ -251,6 +270,6 @@ def test_update(drawn: Any, name: str, kind: str, dtype: str | None) -> None:
         our_error = our_error or outcome(mxnp.synchronize)[1]
     assert our_error == error
     if error is None or bits(a) == before:
-        assert bits(ours) == bits(a)
+        assert_updated(ours, a, name)
     if made is not None:
-        assert bits(made) == bits(a)
+        assert_updated(made, a, name)
