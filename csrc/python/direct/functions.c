@@ -71,12 +71,16 @@ static int call_empty(PyObject *const *args, size_t n, PyObject **result)
                : 0;
 }
 
+static void clear(PyObject *a)
+{
+    memset(PyArray_DATA(np_array_of(a)), 0, (size_t)PyArray_NBYTES(np_array_of(a)));
+}
+
 static int call_zeros(PyObject *const *args, size_t n, PyObject **result)
 {
     int status = call_empty(args, n, result);
     if (status > 0)
-        memset(PyArray_DATA(np_array_of(*result)), 0,
-               (size_t)PyArray_NBYTES(np_array_of(*result)));
+        clear(*result);
     return status;
 }
 
@@ -171,14 +175,18 @@ static inline bool is_contiguous(PyObject *a)
            PyArray_NDIM(np_array_of(a)) > 0 && PyArray_NDIM(np_array_of(a)) <= MOST_NDIM;
 }
 
+static bool is_small_contiguous(PyObject *a)
+{
+    return is_contiguous(a) && recycle_row(PyArray_DESCR(np_array_of(a))) >= 0 &&
+           PyArray_SIZE(np_array_of(a)) > 0;
+}
+
 static int call_copy(PyObject *const *args, size_t n, PyObject **result)
 {
-    if (n != 1 || !is_contiguous(args[0]))
+    if (n != 1 || !is_small_contiguous(args[0]))
         return 0;
     PyArrayObject *from = np_array_of(args[0]);
     int row = recycle_row(PyArray_DESCR(from));
-    if (row < 0 || PyArray_SIZE(from) == 0)
-        return 0;
     PyObject *to = recycle_new(row, PyArray_NDIM(from), PyArray_DIMS(from));
     if (!to)
         return -1;
@@ -231,14 +239,13 @@ static PyObject *reshaped(PyObject *a, int ndim, const npy_intp *dims)
 
 static int call_reshape(PyObject *const *args, size_t n, PyObject **result)
 {
-    if (n < 2 || !is_contiguous(args[0]) ||
-        recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
+    if (n < 2 || !is_small_contiguous(args[0]))
         return 0;
     bool is_tuple = n == 2 && PyTuple_CheckExact(args[1]);
     Py_ssize_t ndim = is_tuple ? PyTuple_Size(args[1]) : (Py_ssize_t)n - 1;
     npy_intp dims[MOST_NDIM], size = PyArray_SIZE(np_array_of(args[0])), known = 1;
     int open = -1; /* the axis whose length follows from the others */
-    if (ndim == 0 || ndim > MOST_NDIM || size == 0)
+    if (ndim == 0 || ndim > MOST_NDIM)
         return 0;
     for (int axis = 0; axis < ndim; axis++) {
         PyObject *length = is_tuple ? PyTuple_GetItem(args[1], axis) : args[1 + axis];
@@ -263,11 +270,10 @@ static int call_reshape(PyObject *const *args, size_t n, PyObject **result)
 
 static int call_ravel(PyObject *const *args, size_t n, PyObject **result)
 {
-    if (n != 1 || !is_contiguous(args[0]) ||
-        recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
+    if (n != 1 || !is_small_contiguous(args[0]))
         return 0;
     npy_intp size = PyArray_SIZE(np_array_of(args[0]));
-    return size > 0 ? answer(reshaped(args[0], 1, &size), result) : 0;
+    return answer(reshaped(args[0], 1, &size), result);
 }
 
 static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
@@ -289,6 +295,16 @@ static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
 
 /* -- Reductions to one number ---------------------------------------------------------- */
 
+/* Return the loop that reduces elements of a dtype to the same dtype, or NULL.  An exception is
+ * set if the search failed. */
+static const struct signature *reduction_of(int op, int row)
+{
+    struct source sources[2] = {{.code = row}, {.code = row}};
+    const struct signature *signature = signature_of(op, sources, 2);
+    bool is_closed = signature && signature->in[0] == row && signature->out[0] == row;
+    return is_closed ? signature : NULL;
+}
+
 /* Reduce a contiguous array with the inner loop of a ufunc, as NumPy does: sums begin with
  * zero, others with the first element.  Return 1 with the value, 0 or -1. */
 static int reduce(int op, PyObject *a, int *row, char *value)
@@ -300,12 +316,9 @@ static int reduce(int op, PyObject *a, int *row, char *value)
     *row = recycle_row(PyArray_DESCR(np_array));
     if (*row < 0 || size == 0)
         return 0;
-    struct source sources[2] = {{.code = *row}, {.code = *row}};
-    const struct signature *signature = signature_of(op, sources, 2);
+    const struct signature *signature = reduction_of(op, *row);
     if (!signature)
         return PyErr_Occurred() ? -1 : 0;
-    if (signature->in[0] != *row || signature->out[0] != *row)
-        return 0;
     bool is_sum = op == MX_OP_add;
     char *data = PyArray_BYTES(np_array);
     intptr_t n = is_sum ? size : size - 1, itemsize = dtype_itemsizes[*row];
@@ -345,9 +358,8 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
     axis += axis < 0 ? 2 : 0;
     if (row < 0 || rows < 2 || columns < 2 || axis < 0 || axis > 1)
         return 0;
-    struct source sources[2] = {{.code = row}, {.code = row}};
-    const struct signature *signature = signature_of(op, sources, 2);
-    if (!signature || signature->in[0] != row || signature->out[0] != row)
+    const struct signature *signature = reduction_of(op, row);
+    if (!signature)
         return PyErr_Occurred() ? -1 : 0;
     npy_intp kept = axis == 0 ? columns : rows, itemsize = dtype_itemsizes[row];
     PyObject *out = recycle_new(row, 1, &kept);
@@ -532,12 +544,6 @@ static PyObject *new_like(PyObject *a, int row)
     return np_array ? wrapper_new_small(np_array) : NULL;
 }
 
-static bool is_small_contiguous(PyObject *a)
-{
-    return is_contiguous(a) && recycle_row(PyArray_DESCR(np_array_of(a))) >= 0 &&
-           PyArray_SIZE(np_array_of(a)) > 0;
-}
-
 static int call_astype(PyObject *const *args, size_t n, PyObject **result)
 {
     PyArray_Descr *dtype = NULL;
@@ -617,8 +623,7 @@ static int call_zeros_like(PyObject *const *args, size_t n, PyObject **result)
 {
     int status = call_empty_like(args, n, result);
     if (status > 0)
-        memset(PyArray_DATA(np_array_of(*result)), 0,
-               (size_t)PyArray_NBYTES(np_array_of(*result)));
+        clear(*result);
     return status;
 }
 
