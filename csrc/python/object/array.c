@@ -96,11 +96,16 @@ static bool is_subclass(PyObject *x)
     return type != np_array_type && PyType_IsSubtype(type, np_array_type);
 }
 
+/* Check whether an operand is large or unwritten. */
+static inline bool has_large(PyObject *a, PyObject *b)
+{
+    return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
+}
+
 /* Check whether an operator is recorded, because an operand is large or unwritten. */
 static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 {
-    return op != MX_NO_OP &&
-           ((is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)));
+    return op != MX_NO_OP && has_large(a, b);
 }
 
 /* Wait before NumPy's slot receives the NumPy arrays.  Return 0, or -1 with an exception set.
@@ -174,8 +179,7 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
 /* Multiply matrices on the device.  Return false if NumPy has to multiply them. */
 static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
 {
-    bool is_large = (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
-    return is_large && device_has(DEVICE_MATMUL) &&
+    return has_large(a, b) && device_has(DEVICE_MATMUL) &&
            device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
 }
 
@@ -189,7 +193,8 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
-    if (how.op == MX_NO_OP ? products_matmul(a, b, &result)
+    /* NumPy releases the lock of the interpreter for large products. */
+    if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
                            : elementwise_call(how.op, inputs, 2, &result))
         return result;
     PyObject *x = operand(a), *y = operand(b);
