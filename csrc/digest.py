@@ -1,29 +1,47 @@
-"""Hash the C sources, so that Python can check which sources a core was built from."""
+"""Hash the C sources, so that Python can check which sources a core was built from.
 
-import hashlib
+Every import of mxnp from a checkout runs this, so it avoids modules that are slow to
+import: pathlib and, because it loads OpenSSL, hashlib.
+"""
+
+import os
 import sys
-from pathlib import Path
 
-SUFFIXES = {".c", ".def", ".h", ".m"}
+try:
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+SUFFIXES = (".c", ".cuh", ".def", ".h", ".m")
 
 
-def sources(folder: Path) -> list[Path]:
+def sources(folder: str) -> list[str]:
     """Return the sources in and below a folder, in the same order on every machine."""
-    found = (path for path in folder.rglob("*") if path.suffix in SUFFIXES)
-    return sorted(found, key=lambda path: path.relative_to(folder).parts)
+    found = []
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.is_dir():
+            found += sources(entry.path)
+        elif entry.name.endswith(SUFFIXES):
+            found.append(entry.path)
+    return found
 
 
-def digest(folder: Path) -> str:
+def digest(folder: str) -> str:
     """Hash the names and texts of the sources, ignoring the kind of line ends."""
-    total = hashlib.sha256()
+    total = blake2b(digest_size=8)
     for path in sources(folder):
-        total.update(path.relative_to(folder).as_posix().encode() + b"\0")
-        total.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
-    return total.hexdigest()[:16]
+        total.update(path[len(folder) :].replace(os.sep, "/").encode() + b"\0")
+        with open(path, "rb") as file:  # noqa: PTH123
+            text = file.read()
+        total.update(text.replace(b"\r\n", b"\n") if b"\r" in text else text)
+        total.update(b"\0")
+    return total.hexdigest()
 
 
 if __name__ == "__main__":
     header, depfile = sys.argv[1:]
-    here = Path(__file__).parent
-    Path(header).write_text(f'#define MX_DIGEST "{digest(here)}"\n')
-    Path(depfile).write_text(f"{header}: {' '.join(map(str, sources(here)))}\n")
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    with open(header, "w") as file:  # noqa: PTH123
+        file.write(f'#define MX_DIGEST "{digest(here)}"\n')
+    with open(depfile, "w") as file:  # noqa: PTH123
+        file.write(f"{header}: {' '.join(sources(here))}\n")

@@ -128,9 +128,10 @@ int mx_usable_thread_count(void);
 
 /* A row of gpu/devices.def: a kind of GPU. */
 struct mx_device_row {
-    const char *name;   /* in programs, in lower case */
-    const char *title;  /* in messages */
-    const char *suffix; /* of the kernel sources, which are in the folder of this name */
+    const char *name;    /* in programs, in lower case */
+    const char *title;   /* in messages */
+    const char *kernels; /* folder of the kernel sources */
+    const char *suffix;  /* of the kernel sources */
 };
 
 int mx_device_count(void);
@@ -144,10 +145,21 @@ const char *mx_device_type_name(int device, int dtype);
 int mx_device_gpu_count(int device);
 const char *mx_device_gpu_name(int device, int gpu); /* NULL if out of range */
 
-/* Lets groups of at least this many elements run on the device's default GPU.  Their kernels
- * begin with the prelude, which must not be freed; NULL: no group runs there.  A process uses
+/* Returns why the device cannot run kernels, and what to do about it, or "".  Initializes it.
+ */
+const char *mx_device_problem(int device);
+
+/* Sets the folders, separated by colons, in which packages are installed.  A driver may need
+ * libraries of packages.  Call this before the functions above. */
+void mx_device_set_folders(const char *folders);
+
+/* The preludes, with which kernels begin: a kernel compiles only what its kind uses. */
+enum mx_prelude { MX_PRELUDE_MAP, MX_PRELUDE_REDUCE, MX_PRELUDE_SCATTER, MX_PRELUDE_COUNT };
+
+/* Lets groups of at least this many elements run on the device's default GPU.  `preludes` has
+ * MX_PRELUDE_COUNT texts, which must not be freed; NULL: no group runs there.  A process uses
  * one device only: the other functions below concern that one. */
-void mx_gpu_use(int device, const char *prelude, int64_t threshold);
+void mx_gpu_use(int device, const char *const *preludes, int64_t threshold);
 
 int mx_gpu_is_used(void);   /* whether groups may run on a GPU */
 int mx_gpu_is_usable(void); /* false in the child of a fork */
@@ -159,9 +171,13 @@ struct mx_gpu_counts {
     int64_t command_buffers; /* that contained the launches */
     int64_t compiled;        /* kernels compiled */
     int64_t rejected;        /* kernels that the compiler rejected, which is a bug of mxnp */
+    int64_t bytes_in;        /* copied to memory that the GPU does not share */
+    int64_t bytes_out;       /* copied from there */
+    int64_t evicted;         /* arrays that left a GPU whose memory was full */
 };
 
 void mx_gpu_count(struct mx_gpu_counts *out); /* counts since the start */
 const char *mx_gpu_text(void); /* the text of the last group's kernel, without the prelude */
 const char *mx_gpu_rejection(void);     /* the compiler's last error message, or "" */
+void mx_gpu_clear_cache(void);          /* deletes compiled kernels from disk */
 int mx_gpu_set_kernel_limit(int limit); /* limits the cached kernels; returns the old limit */

@@ -4,86 +4,127 @@
  * The definition of mx_item, the type of the items, precedes it.
  */
 
-#define MX_MASK_SHARE 16u /* elements of a thread */
-#define MX_MASK_BLOCK                                                      \
-    (MX_THREADS * MX_MASK_SHARE) /* elements; also in mxnp/_gpu/kernels.py \
-                                  */
+#define MX_MASK_SHARE 16u                          /* elements of a thread */
+#define MX_MASK_BLOCK (MX_THREADS * MX_MASK_SHARE) /* also in mxnp/_gpu/kernels.py */
+#define MX_MASK_PART  (MX_LANES * MX_MASK_SHARE)   /* elements of a SIMD-group */
 
 struct mx_count {
     template <typename T> static T apply(T a, T b) { return a + b; }
 };
 
-/* The part of n elements that one thread processes. */
+/* -- Masks -----------------------------------------------------------------------------------
+ * * Each SIMD-group of a threadgroup has a part of a block.  It goes along its part, and its
+ * lanes have adjacent elements. */
+
+inline long mx_find_part(uint group, uint thread_index)
+{
+    return long(group) * MX_MASK_BLOCK + thread_index / MX_LANES * MX_MASK_PART;
+}
+
+/* Stores which of the elements from `begin` on are true, in a bit for each lane.  Returns their
+ * number.  All lanes must call it. */
+inline uint mx_read_mask(device const uchar *mask, long n, long begin, uint lane,
+                         thread uint *bits)
+{
+    uint count = 0;
+    MX_UNROLL
+    for (uint k = 0; k < MX_MASK_SHARE; k++) {
+        const long i = begin + k * MX_LANES + lane;
+        bits[k] = uint(ulong(simd_ballot(i < n && mask[i] != 0)));
+        count += popcount(bits[k]);
+    }
+    return count;
+}
+
+/* Shares the counts of the SIMD-groups, and returns the sum of those before `end`.  All threads
+ * must call it. */
+inline uint mx_sum_parts(threadgroup uint *shared, uint count, uint thread_index, uint end)
+{
+    if (thread_index % MX_LANES == 0)
+        shared[thread_index / MX_LANES] = count;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint sum = 0;
+    for (uint s = 0; s < end; s++)
+        sum += shared[s];
+    return sum;
+}
+
+/* args: the number of elements.  There is a threadgroup for each block. */
+[[max_total_threads_per_threadgroup(256)]]
+kernel void
+mx_count_blocks(device const uchar *mask [[buffer(0)]], device long *counts [[buffer(1)]],
+                constant long *args [[buffer(2)]], uint3 group [[threadgroup_position_in_grid]],
+                uint thread_index [[thread_index_in_threadgroup]])
+{
+    threadgroup uint shared[MX_SIMDGROUPS];
+    uint bits[MX_MASK_SHARE];
+    uint count = mx_read_mask(mask, args[0], mx_find_part(group.x, thread_index),
+                              thread_index % MX_LANES, bits);
+    count = mx_sum_parts(shared, count, thread_index, thread_index == 0 ? MX_SIMDGROUPS : 0u);
+    if (thread_index == 0)
+        counts[group.x] = long(count);
+}
+
+/* -- Counts ----------------------------------------------------------------------------------
+ */
+
+/* The part of n counts that one thread processes. */
 struct mx_mask_share {
     long begin, end;
 };
 inline mx_mask_share mx_find_mask_share(long n, uint group, uint thread_index)
 {
     mx_mask_share share;
-    share.begin = min(long(group) * MX_MASK_BLOCK + thread_index * MX_MASK_SHARE, n);
-    share.end = min(share.begin + MX_MASK_SHARE, n);
+    share.begin = mx_lesser(long(group) * MX_MASK_BLOCK + thread_index * MX_MASK_SHARE, n);
+    share.end = mx_lesser(share.begin + MX_MASK_SHARE, n);
     return share;
-}
-
-inline uint mx_count_true(device const uchar *mask, mx_mask_share share)
-{
-    uint count = 0;
-    for (long i = share.begin; i < share.end; i++)
-        count += mask[i] != 0;
-    return count;
-}
-
-/* args: the number of elements.  There is a threadgroup for each block. */
-kernel void mx_count_blocks(device const uchar *mask [[buffer(0)]],
-                            device long *counts [[buffer(1)]],
-                            constant long *args [[buffer(2)]],
-                            uint3 group [[threadgroup_position_in_grid]],
-                            uint thread_index [[thread_index_in_threadgroup]])
-{
-    threadgroup uint shared[MX_THREADS];
-    uint count = mx_count_true(mask, mx_find_mask_share(args[0], group.x, thread_index));
-    uint met = 0;
-    count = mx_join<mx_count>(shared, count, thread_index, long(thread_index), 1u, MX_THREADS,
-                              long(MX_THREADS), &met);
-    if (thread_index == 0)
-        counts[group.x] = long(count);
 }
 
 /* Replaces each count by the sum of those before it, and appends the sum of all.
  * args: the number of counts.  There is one threadgroup. */
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_sum_counts(device long *counts [[buffer(0)]], constant long *args [[buffer(1)]],
                           uint thread_index [[thread_index_in_threadgroup]])
 {
-    threadgroup long shared[MX_THREADS];
+    threadgroup long shared[MX_SIMDGROUPS];
     long total = 0;
     for (uint group = 0; long(group) * MX_MASK_BLOCK < args[0]; group++) {
         mx_mask_share share = mx_find_mask_share(args[0], group, thread_index);
         long own = 0;
         for (long i = share.begin; i < share.end; i++)
             own += counts[i];
-        long sum = mx_scan<mx_count>(shared, own, thread_index);
-        long before = total + sum - own;
+        long all, before = mx_scan<mx_count>(shared, own, thread_index, &all);
+        before = thread_index == 0 ? total : total + before;
         for (long i = share.begin; i < share.end; i++) {
             long count = counts[i];
             counts[i] = before;
             before += count;
         }
-        total += mx_last(shared, sum, thread_index);
+        total += all;
     }
     if (thread_index == 0)
         counts[args[0]] = total;
 }
 
-/* Returns the position of the first output of a thread.  All threads must call it. */
+/* -- Outputs ---------------------------------------------------------------------------------
+ */
+
+/* Returns the position of the first output of a SIMD-group.  All threads must call it. */
 inline long mx_find_output(device const uchar *mask, device const long *offsets,
-                           threadgroup uint *shared, mx_mask_share share, uint group,
-                           uint thread_index)
+                           threadgroup uint *shared, long n, uint group, uint thread_index,
+                           thread uint *bits)
 {
-    const uint count = mx_count_true(mask, share);
-    return offsets[group] + mx_scan<mx_count>(shared, count, thread_index) - count;
+    const uint count =
+        mx_read_mask(mask, n, mx_find_part(group, thread_index), thread_index % MX_LANES, bits);
+    return offsets[group] + mx_sum_parts(shared, count, thread_index, thread_index / MX_LANES);
 }
 
+/* Whether the element of a lane is true, and how many true ones lower lanes have. */
+inline bool mx_is_selected(uint bits, uint lane) { return (bits >> lane & 1u) != 0; }
+inline uint mx_count_below(uint bits, uint lane) { return popcount(bits & ((1u << lane) - 1)); }
+
 /* args: the number of elements.  There is a threadgroup for each block. */
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
                                device const long *offsets [[buffer(1)]],
                                device long *positions [[buffer(2)]],
@@ -91,27 +132,38 @@ kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
                                uint3 group [[threadgroup_position_in_grid]],
                                uint thread_index [[thread_index_in_threadgroup]])
 {
-    threadgroup uint shared[MX_THREADS];
-    const mx_mask_share share = mx_find_mask_share(args[0], group.x, thread_index);
-    long at = mx_find_output(mask, offsets, shared, share, group.x, thread_index);
-    for (long i = share.begin; i < share.end; i++)
-        if (mask[i] != 0)
-            positions[at++] = i;
+    threadgroup uint shared[MX_SIMDGROUPS];
+    uint bits[MX_MASK_SHARE];
+    const uint lane = thread_index % MX_LANES;
+    const long begin = mx_find_part(group.x, thread_index) + lane;
+    long at = mx_find_output(mask, offsets, shared, args[0], group.x, thread_index, bits);
+    MX_UNROLL
+    for (uint k = 0; k < MX_MASK_SHARE; k++) {
+        if (mx_is_selected(bits[k], lane))
+            positions[at + mx_count_below(bits[k], lane)] = begin + k * MX_LANES;
+        at += popcount(bits[k]);
+    }
 }
 
 /* The same for the items. */
-kernel void mx_write_items(device const uchar *mask [[buffer(0)]],
-                           device const long *offsets [[buffer(1)]],
-                           device const uchar *items [[buffer(2)]],
-                           device uchar *to [[buffer(3)]], constant long *args [[buffer(4)]],
-                           uint3 group [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]])
+[[max_total_threads_per_threadgroup(256)]]
+kernel void
+mx_write_items(device const uchar *mask [[buffer(0)]], device const long *offsets [[buffer(1)]],
+               device const uchar *items [[buffer(2)]], device uchar *to [[buffer(3)]],
+               constant long *args [[buffer(4)]], uint3 group [[threadgroup_position_in_grid]],
+               uint thread_index [[thread_index_in_threadgroup]])
 {
-    threadgroup uint shared[MX_THREADS];
+    threadgroup uint shared[MX_SIMDGROUPS];
+    uint bits[MX_MASK_SHARE];
+    const uint lane = thread_index % MX_LANES;
     const long size = long(sizeof(mx_item));
-    const mx_mask_share share = mx_find_mask_share(args[0], group.x, thread_index);
-    long at = mx_find_output(mask, offsets, shared, share, group.x, thread_index);
-    for (long i = share.begin; i < share.end; i++)
-        if (mask[i] != 0)
-            mx_store(to + at++ * size, mx_load<mx_item>(items + i * size));
+    const long begin = mx_find_part(group.x, thread_index) + lane;
+    long at = mx_find_output(mask, offsets, shared, args[0], group.x, thread_index, bits);
+    MX_UNROLL
+    for (uint k = 0; k < MX_MASK_SHARE; k++) {
+        if (mx_is_selected(bits[k], lane))
+            mx_store(to + (at + mx_count_below(bits[k], lane)) * size,
+                     mx_load<mx_item>(items + (begin + k * MX_LANES) * size));
+        at += popcount(bits[k]);
+    }
 }

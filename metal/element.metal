@@ -6,23 +6,27 @@
 template <typename T> inline T mx_load(device const uchar *at) { return *(device const T *)at; }
 
 /* NumPy aligns a complex number like its parts. */
+/* -- also for double, where there is one -- */
 template <> inline float2 mx_load<float2>(device const uchar *at)
 {
     device const float *parts = (device const float *)at;
     return float2(parts[0], parts[1]);
 }
+/* -- end of the functions for double -- */
 
 template <typename T> inline void mx_store(device uchar *at, T value)
 {
     *(device T *)at = value;
 }
 
+/* -- also for double, where there is one -- */
 inline void mx_store(device uchar *at, float2 value)
 {
     device float *parts = (device float *)at;
     parts[0] = value.x;
     parts[1] = value.y;
 }
+/* -- end of the functions for double -- */
 
 /* -- Types ----------------------------------------------------------------------------- */
 
@@ -31,23 +35,67 @@ template <typename T> inline T mx_value(long bits) { return T(bits); }
 template <> inline bool mx_value<bool>(long bits) { return (bits & 255) != 0; }
 template <> inline half mx_value<half>(long bits) { return as_type<half>(ushort(bits)); }
 template <> inline float mx_value<float>(long bits) { return as_type<float>(uint(bits)); }
-template <> inline float2 mx_value<float2>(long bits) { return as_type<float2>(bits); }
+template <> inline float2 mx_value<float2>(long bits)
+{
+    return float2(as_type<float>(uint(bits)), as_type<float>(uint(bits >> 32)));
+}
 
 /* Reinterprets the bits as another type of the same size. */
 template <typename To, typename From> inline To mx_bits(From a) { return as_type<To>(a); }
 
 /* Casts as NumPy does: bool is whether the number is not zero, and a number is a real part. */
+template <typename T> inline T mx_real_part(T a) { return a; }
+template <typename T> inline T mx_imaginary_part(T) { return T(0); }
+/* -- also for double, where there is one -- */
+inline float mx_real_part(float2 a) { return a.x; }
+inline float mx_imaginary_part(float2 a) { return a.y; }
+/* -- end of the functions for double -- */
 template <typename To> struct mx_caster {
-    template <typename From> static To cast(From a) { return To(a); }
-    static To cast(float2 a) { return To(a.x); }
+    template <typename From> static To cast(From a) { return To(mx_real_part(a)); }
 };
+/* Casts of floats to integers saturate on a GPU.  NumPy's results for numbers that the integer
+ * type lacks are those of the processor's instructions: narrow integers are the lower bits of
+ * 32, and on x86-64 a negative number becomes the unsigned integer with the bits of a signed
+ * one. */
+#ifdef MX_X86
+#define MX_CAST_UNSIGNED int
+#else
+#define MX_CAST_UNSIGNED uint
+#endif
+#define MX_CAST_BY(T, W)                                                                 \
+    template <> struct mx_caster<T> {                                                    \
+        template <typename From> static T cast(From a) { return T(W(mx_real_part(a))); } \
+    };
+MX_CAST_BY(char, int)
+MX_CAST_BY(short, int)
+MX_CAST_BY(uchar, MX_CAST_UNSIGNED)
+MX_CAST_BY(ushort, MX_CAST_UNSIGNED)
+#ifdef MX_X86
+MX_CAST_BY(uint, long)
+
+template <typename T> inline ulong mx_unsigned_bits(T a) { return ulong(a); }
+/* -- also for double, where there is one -- */
+inline ulong mx_unsigned_bits(float a) { return a < 0 ? ulong(long(a)) : ulong(a); }
+/* -- end of the functions for double -- */
+inline ulong mx_unsigned_bits(half a) { return mx_unsigned_bits(float(a)); }
+template <> struct mx_caster<ulong> {
+    template <typename From> static ulong cast(From a)
+    {
+        return mx_unsigned_bits(mx_real_part(a));
+    }
+};
+#endif
 template <> struct mx_caster<bool> {
     template <typename From> static bool cast(From a) { return mx_truth(a); }
 };
+/* -- also for double, where there is one -- */
 template <> struct mx_caster<float2> {
-    template <typename From> static float2 cast(From a) { return float2(float(a), 0.0f); }
-    static float2 cast(float2 a) { return a; }
+    template <typename From> static float2 cast(From a)
+    {
+        return float2(float(mx_real_part(a)), float(mx_imaginary_part(a)));
+    }
 };
+/* -- end of the functions for double -- */
 template <typename To, typename From> inline To mx_cast(From a)
 {
     return mx_caster<To>::cast(a);
@@ -57,11 +105,177 @@ template <typename To, typename From> inline To mx_cast(From a)
 #ifdef MX_HAS_BFLOAT
 template <> inline bfloat mx_value<bfloat>(long bits) { return as_type<bfloat>(ushort(bits)); }
 template <> struct mx_caster<bfloat> {
-    template <typename From> static bfloat cast(From a) { return bfloat(float(a)); }
-    static bfloat cast(float2 a) { return bfloat(a.x); }
+    template <typename From> static bfloat cast(From a)
+    {
+        return bfloat(float(mx_real_part(a)));
+    }
 };
 template <typename To> inline To mx_cast(bfloat a) { return mx_caster<To>::cast(float(a)); }
 #endif
+
+/* -- Words ------------------------------------------------------------------------------- *
+ * The bits of an element as words of 32 bits. */
+
+template <typename T, uint size = sizeof(T)> struct mx_words;
+template <typename T> struct mx_words<T, 1> {
+    static uint pack(T a) { return as_type<uchar>(a); }
+    static T unpack(uint bits) { return as_type<T>(uchar(bits)); }
+};
+template <> struct mx_words<bool, 1> {
+    static uint pack(bool a) { return a; }
+    static bool unpack(uint bits) { return bits != 0; }
+};
+template <typename T> struct mx_words<T, 2> {
+    static uint pack(T a) { return as_type<ushort>(a); }
+    static T unpack(uint bits) { return as_type<T>(ushort(bits)); }
+};
+template <typename T> struct mx_words<T, 4> {
+    static uint pack(T a) { return as_type<uint>(a); }
+    static T unpack(uint bits) { return as_type<T>(bits); }
+};
+template <typename T> struct mx_words<T, 8> {
+    static uint2 pack(T a) { return as_type<uint2>(a); }
+    static T unpack(uint2 bits) { return as_type<T>(bits); }
+};
+template <> struct mx_words<ulong, 8> {
+    static uint2 pack(ulong a) { return uint2(uint(a), uint(a >> 32)); }
+    static ulong unpack(uint2 bits) { return ulong(bits.x) | ulong(bits.y) << 32; }
+};
+template <> struct mx_words<long, 8> {
+    static uint2 pack(long a) { return mx_words<ulong>::pack(ulong(a)); }
+    static long unpack(uint2 bits) { return long(mx_words<ulong>::unpack(bits)); }
+};
+template <typename T> struct mx_words<T, 16> {
+    static uint4 pack(T a) { return as_type<uint4>(a); }
+    static T unpack(uint4 bits) { return as_type<T>(bits); }
+};
+
+/* -- Packs ------------------------------------------------------------------------------- *
+ * Adjacent elements of 2 to 16 bytes in all, which are loaded and stored as one vector.  Their
+ * address is a multiple of that size. */
+
+#ifndef MX_UNROLL
+#define MX_UNROLL _Pragma("clang loop unroll(full)") /* keeps arrays in registers */
+#endif
+
+/* Load and store `bytes` bytes as words. */
+template <uint bytes> struct mx_vector;
+template <> struct mx_vector<2> {
+    static void load(device const uchar *at, thread uint *words)
+    {
+        words[0] = *(device const ushort *)at;
+    }
+    static void store(device uchar *at, thread const uint *words)
+    {
+        *(device ushort *)at = ushort(words[0]);
+    }
+};
+template <> struct mx_vector<4> {
+    static void load(device const uchar *at, thread uint *words)
+    {
+        words[0] = *(device const uint *)at;
+    }
+    static void store(device uchar *at, thread const uint *words)
+    {
+        *(device uint *)at = words[0];
+    }
+};
+template <> struct mx_vector<8> {
+    static void load(device const uchar *at, thread uint *words)
+    {
+        const uint2 loaded = *(device const uint2 *)at;
+        words[0] = loaded.x;
+        words[1] = loaded.y;
+    }
+    static void store(device uchar *at, thread const uint *words)
+    {
+        *(device uint2 *)at = uint2(words[0], words[1]);
+    }
+};
+template <> struct mx_vector<16> {
+    static void load(device const uchar *at, thread uint *words)
+    {
+        const uint4 loaded = *(device const uint4 *)at;
+        words[0] = loaded.x;
+        words[1] = loaded.y;
+        words[2] = loaded.z;
+        words[3] = loaded.w;
+    }
+    static void store(device uchar *at, thread const uint *words)
+    {
+        *(device uint4 *)at = uint4(words[0], words[1], words[2], words[3]);
+    }
+};
+
+/* Finds elements of `size` bytes among words. */
+template <typename T, uint size> struct mx_element {
+    static T get(thread const uint *words, uint i)
+    {
+        const uint shift = i * size * 8 % 32,
+                   mask = size == 4 ? ~0u : (1u << size * 8 % 32) - 1;
+        return mx_words<T>::unpack(words[i * size / 4] >> shift & mask);
+    }
+    static void set(thread uint *words, uint i, T a)
+    {
+        const uint shift = i * size * 8 % 32,
+                   mask = size == 4 ? ~0u : (1u << size * 8 % 32) - 1;
+        const uint others = shift == 0 ? 0u : words[i * size / 4];
+        words[i * size / 4] = others | (mx_words<T>::pack(a) & mask) << shift;
+    }
+};
+template <typename T> struct mx_element<T, 8> {
+    static T get(thread const uint *words, uint i)
+    {
+        return mx_words<T>::unpack(uint2(words[2 * i], words[2 * i + 1]));
+    }
+    static void set(thread uint *words, uint i, T a)
+    {
+        const uint2 bits = mx_words<T>::pack(a);
+        words[2 * i] = bits.x;
+        words[2 * i + 1] = bits.y;
+    }
+};
+
+template <typename T, uint n> struct mx_pack {
+    T item[n];
+};
+
+/* Loads the first `count` of n elements. */
+template <typename T, uint n>
+inline mx_pack<T, n> mx_load_pack(device const uchar *at, uint count)
+{
+    mx_pack<T, n> pack;
+    if (count == n) {
+        uint words[4];
+        mx_vector<n * sizeof(T)>::load(at, words);
+        MX_UNROLL
+        for (uint i = 0; i < n; i++)
+            pack.item[i] = mx_element<T, sizeof(T)>::get(words, i);
+        return pack;
+    }
+    MX_UNROLL
+    for (uint i = 0; i < n; i++)
+        if (i < count)
+            pack.item[i] = mx_load<T>(at + i * sizeof(T));
+    return pack;
+}
+
+template <typename T, uint n>
+inline void mx_store_pack(device uchar *at, mx_pack<T, n> pack, uint count)
+{
+    if (count == n) {
+        uint words[4];
+        MX_UNROLL
+        for (uint i = 0; i < n; i++)
+            mx_element<T, sizeof(T)>::set(words, i, pack.item[i]);
+        mx_vector<n * sizeof(T)>::store(at, words);
+        return;
+    }
+    MX_UNROLL
+    for (uint i = 0; i < n; i++)
+        if (i < count)
+            mx_store(at + i * sizeof(T), pack.item[i]);
+}
 
 /* -- Ranges ------------------------------------------------------------------------------- */
 
@@ -70,7 +284,7 @@ template <typename T> inline T mx_range(T first, T second, long i)
 {
     return i == 0   ? first
            : i == 1 ? second
-                    : mx_add(first, mx_multiply(T(i), mx_subtract(second, first)));
+                    : mx_add(first, mx_multiply(mx_cast<T>(i), mx_subtract(second, first)));
 }
 inline half mx_range(half first, half second, long i)
 {
@@ -129,20 +343,32 @@ template <typename A, typename R> inline uint mx_met_arithmetic(A a, R r)
 }
 
 /* A cast of a float to an integer is invalid if the integer type lacks the number. */
-#define MX_MET_CAST(T, LEAST, END)                                              \
-    inline uint mx_met_arithmetic(float a, T)                                   \
+#define MX_MET_CAST(From, T, LEAST, END)                                        \
+    inline uint mx_met_arithmetic(From a, T)                                    \
     {                                                                           \
         return a > LEAST - 1.0f && a < END ? 0u : a == LEAST ? 0u : MX_INVALID; \
-    }                                                                           \
+    }
+/* -- also for double, where there is one -- */
+MX_MET_CAST(float, int, -2147483648.0f, 2147483648.0f)
+MX_MET_CAST(float, long, -9223372036854775808.0f, 9223372036854775808.0f)
+MX_MET_CAST(float, uint, -2147483648.0f, 4294967296.0f)
+MX_MET_CAST(float, ulong, -9223372036854775808.0f, 18446744073709551616.0f)
+MX_MET_CAST(float, char, -2147483648.0f, 2147483648.0f)
+MX_MET_CAST(float, short, -2147483648.0f, 2147483648.0f)
+MX_MET_CAST(float, uchar, -2147483648.0f, 2147483648.0f)
+MX_MET_CAST(float, ushort, -2147483648.0f, 2147483648.0f)
+/* -- end of the functions for double -- */
+
+#define MX_MET_HALF_CAST(T) \
     inline uint mx_met_arithmetic(half a, T r) { return mx_met_arithmetic(float(a), r); }
-MX_MET_CAST(int, -2147483648.0f, 2147483648.0f)
-MX_MET_CAST(long, -9223372036854775808.0f, 9223372036854775808.0f)
-MX_MET_CAST(uint, -2147483648.0f, 4294967296.0f)
-MX_MET_CAST(ulong, -9223372036854775808.0f, 18446744073709551616.0f)
-MX_MET_CAST(char, -2147483648.0f, 2147483648.0f)
-MX_MET_CAST(short, -2147483648.0f, 2147483648.0f)
-MX_MET_CAST(uchar, -2147483648.0f, 2147483648.0f)
-MX_MET_CAST(ushort, -2147483648.0f, 2147483648.0f)
+MX_MET_HALF_CAST(int)
+MX_MET_HALF_CAST(long)
+MX_MET_HALF_CAST(uint)
+MX_MET_HALF_CAST(ulong)
+MX_MET_HALF_CAST(char)
+MX_MET_HALF_CAST(short)
+MX_MET_HALF_CAST(uchar)
+MX_MET_HALF_CAST(ushort)
 
 #ifdef MX_HAS_BFLOAT
 template <typename R> inline uint mx_met_arithmetic(bfloat a, R r)
@@ -183,7 +409,9 @@ template <typename T> inline uint mx_met_divmod(T a, T b, T r)
         return MX_DIVIDE_BY_ZERO;
     return a < T(0) && b == T(-1) && r == a ? MX_OVERFLOW : 0u;
 }
+/* -- also for double, where there is one -- */
 inline uint mx_met_divmod(float a, float b, float r) { return mx_met_quotient(a, b, r); }
+/* -- end of the functions for double -- */
 inline uint mx_met_divmod(half a, half b, half r) { return mx_met_quotient(a, b, r); }
 #ifdef MX_HAS_BFLOAT
 inline uint mx_met_divmod(bfloat a, bfloat b, bfloat r) { return mx_met_quotient(a, b, r); }
@@ -217,7 +445,8 @@ template <typename T> inline uint mx_met_number(T a, T b, T)
 inline bool mx_is_outside(long i, long size) { return i < -size || i >= size; }
 
 /* Adds the offset of an index of an axis.  Returns false if the index selects no element. */
-template <int bounds> inline bool mx_index(long i, long size, long stride, thread long *offset)
+template <int bounds, typename T>
+inline bool mx_index(long i, long size, T stride, thread T *offset)
 {
     if (bounds == MX_NEGATIVE || bounds == MX_CLAMP || bounds == MX_DROP)
         i += i < 0 ? size : 0;
@@ -227,7 +456,7 @@ template <int bounds> inline bool mx_index(long i, long size, long stride, threa
         i = i < 0 ? 0 : i < size ? i : size - 1;
     if (bounds == MX_MODULO)
         i = mx_remainder(i, size);
-    *offset += i * stride;
+    *offset += T(i) * stride;
     return true;
 }
 

@@ -81,7 +81,8 @@ struct mx_double {
         const ulong mantissa = bits >> 11;
         if (mantissa == 0)
             return 0;
-        const ulong zeros = clz(mantissa) - 11; /* before the first bit of the mantissa */
+        const ulong zeros =
+            mx_count_leading_zeros(mantissa) - 11; /* before the first bit of the mantissa */
         return ((1022 - zeros) << 52) + ((mantissa << zeros) & 0xffffffffffffful);
     }
 };
@@ -122,6 +123,7 @@ inline void mx_fill_from_halves(device T *to, constant long *args, uint group,
 /* -- Kernels ---------------------------------------------------------------------------- *
  * Each threadgroup has MX_THREADS blocks of four words. */
 
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_random_word_integers(device ulong *to [[buffer(0)]],
                                     constant long *args [[buffer(1)]],
                                     uint3 group [[threadgroup_position_in_grid]],
@@ -130,6 +132,7 @@ kernel void mx_random_word_integers(device ulong *to [[buffer(0)]],
     mx_fill_from_words<mx_integer>(to, args, group.x, thread_index);
 }
 
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_random_doubles(device ulong *to [[buffer(0)]], constant long *args [[buffer(1)]],
                               uint3 group [[threadgroup_position_in_grid]],
                               uint thread_index [[thread_index_in_threadgroup]])
@@ -137,6 +140,7 @@ kernel void mx_random_doubles(device ulong *to [[buffer(0)]], constant long *arg
     mx_fill_from_words<mx_double>(to, args, group.x, thread_index);
 }
 
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_random_long_integers(device ulong *to [[buffer(0)]],
                                     constant long *args [[buffer(1)]],
                                     uint3 group [[threadgroup_position_in_grid]],
@@ -145,6 +149,7 @@ kernel void mx_random_long_integers(device ulong *to [[buffer(0)]],
     mx_fill_from_halves<mx_integer>(to, args, group.x, thread_index);
 }
 
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_random_integers(device uint *to [[buffer(0)]], constant long *args [[buffer(1)]],
                                uint3 group [[threadgroup_position_in_grid]],
                                uint thread_index [[thread_index_in_threadgroup]])
@@ -152,6 +157,7 @@ kernel void mx_random_integers(device uint *to [[buffer(0)]], constant long *arg
     mx_fill_from_halves<mx_integer>(to, args, group.x, thread_index);
 }
 
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_random_singles(device float *to [[buffer(0)]], constant long *args [[buffer(1)]],
                               uint3 group [[threadgroup_position_in_grid]],
                               uint thread_index [[thread_index_in_threadgroup]])

@@ -1,18 +1,112 @@
-/* reduce.metal -- combines the results of the threads of a threadgroup. */
+/* reduce.metal -- combines the results of the threads of a SIMD-group or a threadgroup. */
 
-#define MX_THREADS 256u /* of a threadgroup: MX_KERNEL_THREADS of csrc/gpu/kernel.h */
+#define MX_THREADS    256u /* of a threadgroup: MX_KERNEL_THREADS of csrc/gpu/kernel.h */
+#define MX_LANES      32u  /* of a SIMD-group */
+#define MX_SIMDGROUPS (MX_THREADS / MX_LANES)
 
-/* Combines the values of a column of `height` threads by Op::apply.  The first n of them have a
- * value, and `width` columns lie side by side.  All threads must call it.  The first thread of
- * a column gets the result. */
+/* -- Values of other lanes ----------------------------------------------------------------- *
+ * All types travel as mx_words, which every GPU can exchange. */
+
+inline uint mx_word_above(uint a, uint step) { return simd_shuffle_down(a, ushort(step)); }
+inline uint2 mx_word_above(uint2 a, uint step)
+{
+    return uint2(mx_word_above(a.x, step), mx_word_above(a.y, step));
+}
+inline uint4 mx_word_above(uint4 a, uint step)
+{
+    return uint4(mx_word_above(a.x, step), mx_word_above(a.y, step), mx_word_above(a.z, step),
+                 mx_word_above(a.w, step));
+}
+inline uint mx_word_below(uint a, uint step) { return simd_shuffle_up(a, ushort(step)); }
+inline uint2 mx_word_below(uint2 a, uint step)
+{
+    return uint2(mx_word_below(a.x, step), mx_word_below(a.y, step));
+}
+inline uint4 mx_word_below(uint4 a, uint step)
+{
+    return uint4(mx_word_below(a.x, step), mx_word_below(a.y, step), mx_word_below(a.z, step),
+                 mx_word_below(a.w, step));
+}
+inline uint mx_word_of(uint a, uint lane) { return simd_shuffle(a, ushort(lane)); }
+inline uint2 mx_word_of(uint2 a, uint lane)
+{
+    return uint2(mx_word_of(a.x, lane), mx_word_of(a.y, lane));
+}
+inline uint4 mx_word_of(uint4 a, uint lane)
+{
+    return uint4(mx_word_of(a.x, lane), mx_word_of(a.y, lane), mx_word_of(a.z, lane),
+                 mx_word_of(a.w, lane));
+}
+
+/* Return the value of the lane that is `step` lanes above or below, and that of a lane.  All
+ * lanes must call them. */
+template <typename T> inline T mx_from_above(T a, uint step)
+{
+    return mx_words<T>::unpack(mx_word_above(mx_words<T>::pack(a), step));
+}
+template <typename T> inline T mx_from_below(T a, uint step)
+{
+    return mx_words<T>::unpack(mx_word_below(mx_words<T>::pack(a), step));
+}
+template <typename T> inline T mx_from_lane(T a, uint lane)
+{
+    return mx_words<T>::unpack(mx_word_of(mx_words<T>::pack(a), lane));
+}
+
+/* -- One result ---------------------------------------------------------------------------- *
+ * The threads of a result are numbered from 0, and the first n of them have a value.  The first
+ * one gets the result.  All threads must call these functions. */
+
+/* Combines the values of `lanes` adjacent lanes, a power of two, by Op::apply. */
+template <typename Op, uint lanes, typename T>
+inline T mx_join_lanes(T mine, uint y, uint n, thread uint *met)
+{
+    for (uint step = lanes / 2; step > 0; step /= 2) {
+        T other = mx_from_above(mine, step);
+        if (y < step && y + step < n) {
+            T both = Op::apply(mine, other);
+            *met |= mx_met_arithmetic(mine, other, both);
+            mine = both;
+        }
+    }
+    return mine;
+}
+
+/* Whether both of two flags are set. */
+struct mx_both {
+    static uint apply(uint a, uint b) { return a & b; }
+};
+
+/* Returns how many lanes of a SIMD-group have a value, if n threads have one. */
+inline uint mx_lanes_of(uint n, uint simdgroup)
+{
+    return n > simdgroup * MX_LANES ? n - simdgroup * MX_LANES : 0u;
+}
+
+/* Combines the values of a threadgroup.  `shared` has MX_SIMDGROUPS elements. */
 template <typename Op, typename T>
-inline T mx_join(threadgroup T *shared, T mine, uint thread_index, long y, uint width,
-                 uint height, long n, thread uint *met)
+inline T mx_join(threadgroup T *shared, T mine, uint thread_index, uint n, thread uint *met)
+{
+    const uint lane = thread_index % MX_LANES, simdgroup = thread_index / MX_LANES;
+    mine = mx_join_lanes<Op, MX_LANES>(mine, lane, mx_lanes_of(n, simdgroup), met);
+    if (lane == 0)
+        shared[simdgroup] = mine;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (simdgroup == 0)
+        mine = mx_join_lanes<Op, MX_SIMDGROUPS>(T(shared[lane % MX_SIMDGROUPS]), lane,
+                                                (n + MX_LANES - 1) / MX_LANES, met);
+    return mine;
+}
+
+/* Combines the values of columns of `height` threads.  `width` columns lie side by side. */
+template <typename Op, typename T>
+inline T mx_join_columns(threadgroup T *shared, T mine, uint thread_index, uint y, uint width,
+                         uint height, uint n, thread uint *met)
 {
     shared[thread_index] = mine;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint step = height / 2; step > 0; step /= 2) {
-        if (y < long(step) && y + long(step) < n) {
+        if (y < step && y + step < n) {
             T other = shared[thread_index + step * width], both = Op::apply(mine, other);
             *met |= mx_met_arithmetic(mine, other, both);
             shared[thread_index] = mine = both;
@@ -21,6 +115,9 @@ inline T mx_join(threadgroup T *shared, T mine, uint thread_index, long y, uint 
     }
     return mine;
 }
+
+/* -- The index of an extreme ----------------------------------------------------------------
+ */
 
 /* Whether a search for the maximum or the minimum prefers a to b.  It finds the first NaN, if
  * there is one. */
@@ -33,22 +130,62 @@ template <typename T> inline bool mx_is_below(T a, T b)
     return !mx_isnan(b) && (mx_isnan(a) || mx_less(a, b));
 }
 
-/* The same for indices: returns that of the best value, or the first of several. */
-template <bool is_most, typename T>
-inline long mx_join_indices(threadgroup T *shared, threadgroup long *indices, T mine,
-                            long index, uint thread_index, long y, uint width, uint height,
-                            long n)
+/* Whether another value replaces this one: it is better, or as good and before it. */
+template <bool is_most, typename T, typename I>
+inline bool mx_replaces(T other, I other_index, T mine, I index)
+{
+    bool is_better = is_most ? mx_is_above(other, mine) : mx_is_below(other, mine);
+    bool is_worse = is_most ? mx_is_above(mine, other) : mx_is_below(mine, other);
+    return is_better || (!is_worse && other_index < index);
+}
+
+/* Like mx_join_lanes, mx_join and mx_join_columns, for a value and its index. */
+template <bool is_most, uint lanes, typename T, typename I>
+inline void mx_join_index_lanes(thread T *mine, thread I *index, uint y, uint n)
+{
+    for (uint step = lanes / 2; step > 0; step /= 2) {
+        T other = mx_from_above(*mine, step);
+        I other_index = mx_from_above(*index, step);
+        if (y < step && y + step < n &&
+            mx_replaces<is_most>(other, other_index, *mine, *index)) {
+            *mine = other;
+            *index = other_index;
+        }
+    }
+}
+
+template <bool is_most, typename T, typename I>
+inline I mx_join_indices(threadgroup T *shared, threadgroup I *indices, T mine, I index,
+                         uint thread_index, uint n)
+{
+    const uint lane = thread_index % MX_LANES, simdgroup = thread_index / MX_LANES;
+    mx_join_index_lanes<is_most, MX_LANES>(&mine, &index, lane, mx_lanes_of(n, simdgroup));
+    if (lane == 0) {
+        shared[simdgroup] = mine;
+        indices[simdgroup] = index;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (simdgroup == 0) {
+        mine = shared[lane % MX_SIMDGROUPS];
+        index = indices[lane % MX_SIMDGROUPS];
+        mx_join_index_lanes<is_most, MX_SIMDGROUPS>(&mine, &index, lane,
+                                                    (n + MX_LANES - 1) / MX_LANES);
+    }
+    return index;
+}
+
+template <bool is_most, typename T, typename I>
+inline I mx_join_index_columns(threadgroup T *shared, threadgroup I *indices, T mine, I index,
+                               uint thread_index, uint y, uint width, uint height, uint n)
 {
     shared[thread_index] = mine;
     indices[thread_index] = index;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint step = height / 2; step > 0; step /= 2) {
-        if (y < long(step) && y + long(step) < n) {
+        if (y < step && y + step < n) {
             T other = shared[thread_index + step * width];
-            long other_index = indices[thread_index + step * width];
-            bool is_better = is_most ? mx_is_above(other, mine) : mx_is_below(other, mine);
-            bool is_worse = is_most ? mx_is_above(mine, other) : mx_is_below(mine, other);
-            if (is_better || (!is_worse && other_index < index)) {
+            I other_index = indices[thread_index + step * width];
+            if (mx_replaces<is_most>(other, other_index, mine, index)) {
                 shared[thread_index] = mine = other;
                 indices[thread_index] = index = other_index;
             }
@@ -58,46 +195,42 @@ inline long mx_join_indices(threadgroup T *shared, threadgroup long *indices, T 
     return index;
 }
 
-/* Returns the combination of the values of all threads up to this one.  Hillis and Steele, Data
- * Parallel Algorithms, 1986. */
+/* -- Running results -------------------------------------------------------------------------
+ * * Each thread has one value.  It gets the combination of the values of all threads before it,
+ * which is undefined for the first one, and of all threads.  Hillis and Steele, Data Parallel
+ * Algorithms, 1986. */
+
+/* For each group of `lanes` adjacent lanes, a power of two, whose numbers are y. */
+template <typename Op, uint lanes, typename T>
+inline T mx_scan_lanes(T mine, uint y, uint lane, thread T *all)
+{
+    for (uint step = 1; step < lanes; step *= 2) {
+        T before = mx_from_below(mine, step);
+        if (y >= step)
+            mine = Op::apply(before, mine);
+    }
+    *all = mx_from_lane(mine, lane | (lanes - 1));
+    return mx_from_below(mine, 1u);
+}
+
+/* For a threadgroup.  `shared` has MX_SIMDGROUPS elements. */
 template <typename Op, typename T>
-inline T mx_scan(threadgroup T *shared, T mine, uint thread_index)
+inline T mx_scan(threadgroup T *shared, T mine, uint thread_index, thread T *all)
 {
-    shared[thread_index] = mine;
+    const uint lane = thread_index % MX_LANES, simdgroup = thread_index / MX_LANES;
+    T total, before = mx_scan_lanes<Op, MX_LANES>(mine, lane, lane, &total);
+    if (lane == 0)
+        shared[simdgroup] = total;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint step = 1; step < MX_THREADS; step *= 2) {
-        T before = thread_index >= step ? shared[thread_index - step] : mine;
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (thread_index >= step)
-            shared[thread_index] = mine = Op::apply(before, mine);
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+    total = shared[0];
+    for (uint s = 1; s < MX_SIMDGROUPS; s++) {
+        if (s == simdgroup)
+            before = lane == 0 ? total : Op::apply(total, before);
+        total = Op::apply(total, T(shared[s]));
     }
-    return mine;
-}
-
-/* Returns the value of the last thread. */
-template <typename T> inline T mx_last(threadgroup T *shared, T mine, uint thread_index)
-{
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (thread_index == MX_THREADS - 1)
-        shared[0] = mine;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    T last = shared[0];
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    return last;
-}
-
-/* Returns whether the value of every thread is true. */
-template <typename T> inline bool mx_all(threadgroup T *shared, bool mine, uint thread_index)
-{
-    shared[thread_index] = mx_cast<T>(mine);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint step = MX_THREADS / 2; step > 0; step /= 2) {
-        if (thread_index < step && !mx_truth(shared[thread_index + step]))
-            shared[thread_index] = mx_cast<T>(false);
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-    }
-    return mx_truth(shared[0]);
+    *all = total;
+    return before;
 }
 
 /* The condition of a scan whose last result is `sum`: overflow if all its elements were finite.

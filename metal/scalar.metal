@@ -6,9 +6,14 @@
  * - half and bfloat are computed in float and rounded once, as NumPy does.
  * - NaN and infinity are detected by their bits, which no compiler option can optimize away.
  * - Results are undefined for inputs for which NumPy raises an error before the kernel runs.
+ * - Functions are those of `precise`, whatever the options of the compiler are.
+ * - Products and sums are rounded separately, except in an explicit fma.
  */
 #include <metal_stdlib>
 using namespace metal;
+#ifdef __METAL_VERSION__
+#pragma METAL fp contract(off)
+#endif
 
 /* -- Representation of floating-point numbers --------------------------------------- */
 
@@ -46,9 +51,11 @@ template <typename T> inline bool mx_isfinite(T) { return true; }
 MX_BITS(float, uint, 0x7f800000u, 0x80000000u)
 MX_BITS(half, ushort, 0x7c00, 0x8000)
 
+/* -- also for double, where there is one -- */
 inline bool mx_isnan(float2 a) { return mx_isnan(a.x) || mx_isnan(a.y); }
 inline bool mx_isinf(float2 a) { return mx_isinf(a.x) || mx_isinf(a.y); }
 inline bool mx_isfinite(float2 a) { return mx_isfinite(a.x) && mx_isfinite(a.y); }
+/* -- end of the functions for double -- */
 
 #define MX_NAN as_type<float>(0x7fc00000u)
 
@@ -74,6 +81,7 @@ template <typename T> inline bool mx_equal(T a, T b) { return a == b; }
 template <typename T> inline bool mx_less(T a, T b) { return a < b; }
 template <typename T> inline bool mx_less_equal(T a, T b) { return a <= b; }
 
+/* -- also for double, where there is one -- */
 inline bool mx_truth(float2 a) { return a.x != 0.0f || a.y != 0.0f; }
 inline bool mx_equal(float2 a, float2 b) { return a.x == b.x && a.y == b.y; }
 
@@ -87,6 +95,7 @@ inline bool mx_less_equal(float2 a, float2 b)
 {
     return (a.x < b.x && !mx_isnan(a.y) && !mx_isnan(b.y)) || (a.x == b.x && a.y <= b.y);
 }
+/* -- end of the functions for double -- */
 
 template <typename T> inline T mx_maximum(T a, T b)
 {
@@ -118,6 +127,17 @@ inline bool mx_floor(bool a) { return a; }
 inline bool mx_ceil(bool a) { return a; }
 inline bool mx_trunc(bool a) { return a; }
 
+/* Functions that not every version of Metal has for all types. */
+inline long mx_lesser(long a, long b) { return a < b ? a : b; }
+inline int mx_lesser(int a, int b) { return a < b ? a : b; }
+inline uint mx_count_bits(uint a) { return popcount(a); }
+inline uint mx_count_bits(ulong a) { return popcount(uint(a)) + popcount(uint(a >> 32)); }
+inline uint mx_count_leading_zeros(ulong a)
+{
+    const uint high = uint(a >> 32);
+    return high != 0 ? clz(high) : 32u + clz(uint(a));
+}
+
 /* T is the type, U its unsigned counterpart, W the unsigned type of the computation. */
 #define MX_INTEGER(T, U, W)                                                                    \
     inline T mx_add(T a, T b) { return T(W(a) + W(b)); }                                       \
@@ -144,7 +164,7 @@ inline bool mx_trunc(bool a) { return a; }
         return T(result);                                                                      \
     }                                                                                          \
     inline U mx_magnitude(T a) { return a < 0 ? U(W(0) - W(a)) : U(a); }                       \
-    inline uchar mx_bitwise_count(T a) { return uchar(popcount(mx_magnitude(a))); }            \
+    inline uchar mx_bitwise_count(T a) { return uchar(mx_count_bits(W(mx_magnitude(a)))); }    \
     inline T mx_gcd(T a, T b)                                                                  \
     {                                                                                          \
         U x = mx_magnitude(a), y = mx_magnitude(b);                                            \
@@ -209,6 +229,9 @@ MX_UNSIGNED(ulong)
 
 /* -- Real numbers: arithmetic -------------------------------------------------------- */
 
+inline int mx_exponent(long b) { return int(b < -100000L ? -100000L : mx_lesser(b, 100000L)); }
+
+/* -- also for double, where there is one -- */
 inline float mx_add(float a, float b) { return a + b; }
 inline float mx_subtract(float a, float b) { return a - b; }
 inline float mx_multiply(float a, float b) { return a * b; }
@@ -219,8 +242,8 @@ inline float mx_conjugate(float a) { return a; }
 inline float mx_absolute(float a) { return fabs(a); }
 inline float mx_fabs(float a) { return fabs(a); }
 inline float mx_sign(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a == 0 ? 0.0f : a; }
-inline float mx_power(float a, float b) { return pow(a, b); }
-inline float mx_fmod(float a, float b) { return fmod(a, b); }
+inline float mx_power(float a, float b) { return precise::pow(a, b); }
+inline float mx_fmod(float a, float b) { return precise::fmod(a, b); }
 inline float mx_rint(float a) { return rint(a); }
 inline float mx_floor(float a) { return floor(a); }
 inline float mx_ceil(float a) { return ceil(a); }
@@ -230,7 +253,7 @@ inline float mx_trunc(float a) { return trunc(a); }
  */
 inline float mx_divmod(float a, float b, thread float *rest)
 {
-    *rest = fmod(a, b);
+    *rest = precise::fmod(a, b);
     if (b == 0)
         return a / b;
     float quotient = (a - *rest) / b;
@@ -272,10 +295,7 @@ inline float mx_frexp(float a, thread int *exponent)
 }
 
 inline float mx_ldexp(float a, int b) { return ldexp(a, b); }
-inline half mx_ldexp(half a, int b) { return half(ldexp(float(a), b)); }
-inline int mx_exponent(long b) { return int(clamp(b, -100000L, 100000L)); }
 inline float mx_ldexp(float a, long b) { return mx_ldexp(a, mx_exponent(b)); }
-inline half mx_ldexp(half a, long b) { return mx_ldexp(a, mx_exponent(b)); }
 
 inline float mx_heaviside(float a, float b)
 {
@@ -284,27 +304,27 @@ inline float mx_heaviside(float a, float b)
 
 /* -- Real numbers: functions ---------------------------------------------------------- */
 
-inline float mx_sqrt(float a) { return sqrt(a); }
-inline float mx_exp(float a) { return exp(a); }
-inline float mx_exp2(float a) { return exp2(a); }
-inline float mx_log(float a) { return log(a); }
-inline float mx_log2(float a) { return log2(a); }
-inline float mx_log10(float a) { return log10(a); }
-inline float mx_sin(float a) { return sin(a); }
-inline float mx_cos(float a) { return cos(a); }
-inline float mx_tan(float a) { return tan(a); }
-inline float mx_arcsin(float a) { return asin(a); }
-inline float mx_arccos(float a) { return acos(a); }
-inline float mx_arctan(float a) { return atan(a); }
-inline float mx_arctan2(float a, float b) { return atan2(a, b); }
-inline float mx_sinh(float a) { return sinh(a); }
-inline float mx_cosh(float a) { return cosh(a); }
-inline float mx_tanh(float a) { return tanh(a); }
-inline float mx_arcsinh(float a) { return asinh(a); }
-inline float mx_arccosh(float a) { return acosh(a); }
-inline float mx_arctanh(float a) { return atanh(a); }
-inline float mx_deg2rad(float a) { return a * (3.14159265358979f / 180.0f); }
-inline float mx_rad2deg(float a) { return a * (180.0f / 3.14159265358979f); }
+inline float mx_sqrt(float a) { return precise::sqrt(a); }
+inline float mx_exp(float a) { return precise::exp(a); }
+inline float mx_exp2(float a) { return precise::exp2(a); }
+inline float mx_log(float a) { return precise::log(a); }
+inline float mx_log2(float a) { return precise::log2(a); }
+inline float mx_log10(float a) { return precise::log10(a); }
+inline float mx_sin(float a) { return precise::sin(a); }
+inline float mx_cos(float a) { return precise::cos(a); }
+inline float mx_tan(float a) { return precise::tan(a); }
+inline float mx_arcsin(float a) { return precise::asin(a); }
+inline float mx_arccos(float a) { return precise::acos(a); }
+inline float mx_arctan(float a) { return precise::atan(a); }
+inline float mx_arctan2(float a, float b) { return precise::atan2(a, b); }
+inline float mx_sinh(float a) { return precise::sinh(a); }
+inline float mx_cosh(float a) { return precise::cosh(a); }
+inline float mx_tanh(float a) { return precise::tanh(a); }
+inline float mx_arcsinh(float a) { return precise::asinh(a); }
+inline float mx_arccosh(float a) { return precise::acosh(a); }
+inline float mx_arctanh(float a) { return precise::atanh(a); }
+inline float mx_deg2rad(float a) { return a * (3.141592653589793f / 180.0f); }
+inline float mx_rad2deg(float a) { return a * (180.0f / 3.141592653589793f); }
 
 /* In log(u) * x / (u - 1) with u = 1 + x, the rounding error of u cancels.  The same holds for
  * expm1.  Higham, Accuracy and Stability of Numerical Algorithms, 1.14.1. */
@@ -313,15 +333,15 @@ inline float mx_log1p(float a)
     float u = 1.0f + a;
     if (u == 1.0f || mx_isinf(u))
         return a < -1.0f ? MX_NAN : a;
-    return log(u) * (a / (u - 1.0f));
+    return precise::log(u) * (a / (u - 1.0f));
 }
 
 inline float mx_expm1(float a)
 {
     if (fabs(a) > 1.0f)
-        return exp(a) - 1.0f;
-    float u = exp(a);
-    return u == 1.0f ? a : (u - 1.0f) * (a / log(u));
+        return precise::exp(a) - 1.0f;
+    float u = precise::exp(a);
+    return u == 1.0f ? a : (u - 1.0f) * (a / precise::log(u));
 }
 
 /* One step of Newton's method from an approximation by the logarithm. */
@@ -330,7 +350,7 @@ inline float mx_cbrt(float a)
     if (a == 0 || !mx_isfinite(a))
         return a;
     float x = fabs(a);
-    float root = exp2(log2(x) / 3.0f);
+    float root = precise::exp2(precise::log2(x) / 3.0f);
     root -= (root - x / (root * root)) / 3.0f;
     return mx_copysign(root, a);
 }
@@ -349,7 +369,7 @@ inline float mx_hypot(float a, float b)
     int exponent;
     x = frexp(x, exponent);
     y = ldexp(y, -exponent);
-    float xx = x * x, yy = y * y, sum = xx + yy, root = sqrt(sum);
+    float xx = x * x, yy = y * y, sum = xx + yy, root = precise::sqrt(sum);
     float lost = ((xx - sum) + yy) + (fma(x, x, -xx) + fma(y, y, -yy)) + fma(-root, root, sum);
     return ldexp(root + lost / (2.0f * root), exponent);
 }
@@ -359,7 +379,7 @@ inline float mx_logaddexp(float a, float b)
     if (a == b)
         return a + 0.6931471805599453f;
     float d = a - b;
-    return d > 0 ? a + mx_log1p(exp(-d)) : d <= 0 ? b + mx_log1p(exp(d)) : d;
+    return d > 0 ? a + mx_log1p(precise::exp(-d)) : d <= 0 ? b + mx_log1p(precise::exp(d)) : d;
 }
 
 inline float mx_logaddexp2(float a, float b)
@@ -368,10 +388,11 @@ inline float mx_logaddexp2(float a, float b)
     if (a == b)
         return a + 1.0f;
     float d = a - b;
-    return d > 0    ? a + log2_e * mx_log1p(exp2(-d))
-           : d <= 0 ? b + log2_e * mx_log1p(exp2(d))
+    return d > 0    ? a + log2_e * mx_log1p(precise::exp2(-d))
+           : d <= 0 ? b + log2_e * mx_log1p(precise::exp2(d))
                     : d;
 }
+/* -- end of the functions for double -- */
 
 /* -- half and bfloat, by way of float --------------------------------------------------- */
 
@@ -443,10 +464,15 @@ inline float mx_logaddexp2(float a, float b)
     inline T mx_frexp(T a, thread int *exponent) { return T(mx_frexp(float(a), exponent)); }
 
 MX_NARROW(half)
+inline half mx_ldexp(half a, int b) { return half(ldexp(float(a), b)); }
+inline half mx_ldexp(half a, long b) { return mx_ldexp(a, mx_exponent(b)); }
+
 /* bfloat exists from Metal 3.1 on.  Earlier compilers reject kernels of bfloat16, and the
  * processor runs their groups.  The maximum and the minimum of two zeros are the second one. */
 #if __METAL_VERSION__ >= 310
 #define MX_HAS_BFLOAT
+#endif
+#ifdef MX_HAS_BFLOAT
 
 MX_BITS(bfloat, ushort, 0x7f80, 0x8000)
 MX_NARROW(bfloat)
@@ -479,6 +505,13 @@ template <typename T> inline T mx_divmod(T a, T b, thread T *rest)
 
 /* -- Complex numbers: arithmetic -------------------------------------------------------- */
 
+/* Where formulas change.  The device that has double has these functions for it, too. */
+inline float mx_huge(float) { return 8e37f; }       /* above it, a reciprocal is subnormal */
+inline float mx_far(float) { return 1e18f; }        /* its fourth power overflows, or nearly */
+inline float mx_exp_limit(float) { return 80.0f; }  /* of which exp is finite, with room */
+inline float mx_tanh_limit(float) { return 11.0f; } /* from which the sine decides */
+
+/* -- also for double, where there is one -- */
 inline float2 mx_add(float2 a, float2 b) { return a + b; }
 inline float2 mx_subtract(float2 a, float2 b) { return a - b; }
 inline float2 mx_negative(float2 a) { return -a; }
@@ -495,7 +528,7 @@ inline float2 mx_multiply(float2 a, float2 b)
 }
 
 /* The reciprocal would be subnormal, so the GPU may flush it to zero. */
-inline bool mx_is_huge(float a) { return fabs(a) > 8e37f; }
+inline bool mx_is_huge(float a) { return fabs(a) > mx_huge(a); }
 
 /* Smith's algorithm does not square b, which could overflow.  CACM 5:8, 1962. */
 inline float2 mx_divide(float2 a, float2 b)
@@ -556,7 +589,8 @@ inline float2 mx_sqrt(float2 a)
     frexp(max(fabs(a.x), fabs(a.y)), exponent);
     exponent /= 2;
     float x = ldexp(a.x, -2 * exponent), y = ldexp(a.y, -2 * exponent);
-    float root = sqrt((fabs(x) + mx_hypot(x, y)) * 0.5f), other = fabs(y) / (2.0f * root);
+    float root = precise::sqrt((fabs(x) + mx_hypot(x, y)) * 0.5f),
+          other = fabs(y) / (2.0f * root);
     root = ldexp(root, exponent);
     other = ldexp(other, exponent);
     return x >= 0 ? float2(root, mx_copysign(other, a.y))
@@ -568,16 +602,16 @@ inline float2 mx_sqrt(float2 a)
 inline float2 mx_polar_exp(float x, float scale, float y)
 {
     if (mx_isinf(x) && x < 0)
-        return float2(mx_copysign(0.0f, cos(y)), mx_copysign(0.0f, sin(y)));
-    float factor = x > 80.0f ? exp(x * 0.5f) : 1.0f;
-    float rest = (x > 80.0f ? factor : exp(x)) * scale;
-    return float2(cos(y) * rest * factor, sin(y) * rest * factor);
+        return float2(mx_copysign(0.0f, precise::cos(y)), mx_copysign(0.0f, precise::sin(y)));
+    float factor = x > mx_exp_limit(x) ? precise::exp(x * 0.5f) : 1.0f;
+    float rest = (x > mx_exp_limit(x) ? factor : precise::exp(x)) * scale;
+    return float2(precise::cos(y) * rest * factor, precise::sin(y) * rest * factor);
 }
 
 inline float2 mx_exp(float2 a)
 {
     if (a.y == 0)
-        return float2(exp(a.x), a.y);
+        return float2(precise::exp(a.x), a.y);
     if (mx_isfinite(a.y))
         return mx_isnan(a.x) ? float2(MX_NAN, MX_NAN) : mx_polar_exp(a.x, 1.0f, a.y);
     if (mx_isinf(a.x))
@@ -589,8 +623,9 @@ inline float2 mx_exp2(float2 a) { return mx_exp(a * 0.6931471805599453f); }
 
 inline float2 mx_expm1(float2 a)
 {
-    float s = sin(a.y * 0.5f);
-    return float2(mx_expm1(a.x) * cos(a.y) - 2.0f * s * s, exp(a.x) * sin(a.y));
+    float s = precise::sin(a.y * 0.5f);
+    return float2(mx_expm1(a.x) * precise::cos(a.y) - 2.0f * s * s,
+                  precise::exp(a.x) * precise::sin(a.y));
 }
 
 /* The logarithm of the modulus.  Near the unit circle it is computed from modulus - 1. */
@@ -599,29 +634,31 @@ inline float mx_log_absolute(float2 a)
     float x = max(fabs(a.x), fabs(a.y)), y = min(fabs(a.x), fabs(a.y));
     if (mx_isfinite(a) && x > 0.5f && x < 2.0f)
         return 0.5f * mx_log1p((x - 1.0f) * (x + 1.0f) + y * y);
-    float scale = x > 1e38f ? 0.5f : 1.0f;
-    return log(mx_hypot(a.x * scale, a.y * scale)) + (scale < 1 ? 0.6931471805599453f : 0.0f);
+    float scale = x > mx_huge(x) ? 0.5f : 1.0f;
+    return precise::log(mx_hypot(a.x * scale, a.y * scale)) +
+           (scale < 1 ? 0.6931471805599453f : 0.0f);
 }
 
-inline float2 mx_log(float2 a) { return float2(mx_log_absolute(a), atan2(a.y, a.x)); }
+inline float2 mx_log(float2 a) { return float2(mx_log_absolute(a), precise::atan2(a.y, a.x)); }
 inline float2 mx_log2(float2 a) { return mx_log(a) * 1.4426950408889634f; }
 inline float2 mx_log10(float2 a) { return mx_log(a) * 0.4342944819032518f; }
 
 inline float2 mx_log1p(float2 a)
 {
-    return float2(log(mx_hypot(a.x + 1.0f, a.y)), atan2(a.y, a.x + 1.0f));
+    return float2(precise::log(mx_hypot(a.x + 1.0f, a.y)), precise::atan2(a.y, a.x + 1.0f));
 }
 
 inline float2 mx_sinh(float2 a)
 {
     if (a.y == 0)
-        return float2(sinh(a.x), a.y);
+        return float2(precise::sinh(a.x), a.y);
     if (a.x == 0 && !mx_isfinite(a.y))
         return float2(a.x, MX_NAN);
     if (mx_isnan(a.x) || !mx_isfinite(a.y))
         return float2(mx_isinf(a.x) ? INFINITY : MX_NAN, MX_NAN);
-    if (fabs(a.x) < 80.0f)
-        return float2(sinh(a.x) * cos(a.y), cosh(a.x) * sin(a.y));
+    if (fabs(a.x) < mx_exp_limit(a.x))
+        return float2(precise::sinh(a.x) * precise::cos(a.y),
+                      precise::cosh(a.x) * precise::sin(a.y));
     float2 big = mx_polar_exp(fabs(a.x), 0.5f, a.y);
     return float2(a.x < 0 ? -big.x : big.x, big.y);
 }
@@ -629,13 +666,15 @@ inline float2 mx_sinh(float2 a)
 inline float2 mx_cosh(float2 a)
 {
     if (a.y == 0)
-        return float2(cosh(a.x), mx_isnan(a.x) ? 0.0f : mx_copysign(1.0f, a.x) * a.y);
+        return float2(precise::cosh(a.x), mx_isnan(a.x) ? 0.0f : mx_copysign(1.0f, a.x) * a.y);
     if (a.x == 0)
-        return mx_isfinite(a.y) ? float2(cos(a.y), a.x * sin(a.y)) : float2(MX_NAN, 0.0f);
+        return mx_isfinite(a.y) ? float2(precise::cos(a.y), a.x * precise::sin(a.y))
+                                : float2(MX_NAN, 0.0f);
     if (mx_isnan(a.x) || !mx_isfinite(a.y))
         return float2(mx_isinf(a.x) ? INFINITY : MX_NAN, MX_NAN);
-    if (fabs(a.x) < 80.0f)
-        return float2(cosh(a.x) * cos(a.y), sinh(a.x) * sin(a.y));
+    if (fabs(a.x) < mx_exp_limit(a.x))
+        return float2(precise::cosh(a.x) * precise::cos(a.y),
+                      precise::sinh(a.x) * precise::sin(a.y));
     float2 big = mx_polar_exp(fabs(a.x), 0.5f, a.y);
     return float2(big.x, a.x < 0 ? -big.y : big.y);
 }
@@ -646,15 +685,18 @@ inline float2 mx_tanh(float2 a)
     if (mx_isnan(a.x))
         return float2(a.x, a.y == 0 ? a.y : MX_NAN);
     if (mx_isinf(a.x))
-        return float2(mx_sign(a.x),
-                      mx_copysign(0.0f, mx_isfinite(a.y) ? sin(a.y) * cos(a.y) : 1.0f));
+        return float2(
+            mx_sign(a.x),
+            mx_copysign(0.0f, mx_isfinite(a.y) ? precise::sin(a.y) * precise::cos(a.y) : 1.0f));
     if (!mx_isfinite(a.y))
         return float2(a.x == 0 ? a.x : MX_NAN, MX_NAN);
-    if (fabs(a.x) > 11.0f) {
-        float small = exp(-fabs(a.x));
-        return float2(mx_sign(a.x), 4.0f * sin(a.y) * cos(a.y) * small * small);
+    if (fabs(a.x) > mx_tanh_limit(a.x)) {
+        float small = precise::exp(-fabs(a.x));
+        return float2(mx_sign(a.x),
+                      4.0f * precise::sin(a.y) * precise::cos(a.y) * small * small);
     }
-    float t = tan(a.y), beta = 1.0f + t * t, s = sinh(a.x), rho = sqrt(1.0f + s * s);
+    float t = precise::tan(a.y), beta = 1.0f + t * t, s = precise::sinh(a.x),
+          rho = precise::sqrt(1.0f + s * s);
     float below = 1.0f + beta * s * s;
     return float2(beta * rho * s / below, t / below);
 }
@@ -670,7 +712,10 @@ inline float2 mx_tan(float2 a) { return mx_over_i(mx_tanh(mx_times_i(a))); }
 
 /* Kahan's formulas, as above, are exact on the branch cuts and do not cancel.  Far from zero,
  * where their products would overflow, the logarithm is used. */
-inline bool mx_is_far(float2 a) { return mx_isinf(a) || max(fabs(a.x), fabs(a.y)) > 1e18f; }
+inline bool mx_is_far(float2 a)
+{
+    return mx_isinf(a) || max(fabs(a.x), fabs(a.y)) > mx_far(a.x);
+}
 
 inline float2 mx_far_arcsin(float2 a)
 {
@@ -679,7 +724,8 @@ inline float2 mx_far_arcsin(float2 a)
         x = mx_isinf(x) ? mx_copysign(1.0f, x) : mx_isnan(x) ? x : mx_copysign(0.0f, x);
         y = mx_isinf(y) ? 1.0f : mx_isnan(y) ? y : 0.0f;
     }
-    return float2(atan2(x, y), mx_copysign(mx_log_absolute(a) + 0.6931471805599453f, a.y));
+    return float2(precise::atan2(x, y),
+                  mx_copysign(mx_log_absolute(a) + 0.6931471805599453f, a.y));
 }
 
 inline float2 mx_arcsin(float2 a)
@@ -689,8 +735,8 @@ inline float2 mx_arcsin(float2 a)
     if (mx_isnan(a))
         return float2(a.x == 0 ? a.x : MX_NAN, MX_NAN);
     float2 minus = mx_sqrt(float2(1.0f - a.x, -a.y)), plus = mx_sqrt(float2(1.0f + a.x, a.y));
-    float real = atan2(a.x, minus.x * plus.x - minus.y * plus.y);
-    return float2(real, asinh(minus.x * plus.y - minus.y * plus.x));
+    float real = precise::atan2(a.x, minus.x * plus.x - minus.y * plus.y);
+    return float2(real, precise::asinh(minus.x * plus.y - minus.y * plus.x));
 }
 
 inline float2 mx_arccos(float2 a)
@@ -703,7 +749,8 @@ inline float2 mx_arccos(float2 a)
     if (mx_isnan(a))
         return float2(a.x == 0 ? right_angle : MX_NAN, MX_NAN);
     float2 minus = mx_sqrt(float2(1.0f - a.x, -a.y)), plus = mx_sqrt(float2(1.0f + a.x, a.y));
-    return float2(2.0f * atan2(minus.x, plus.x), asinh(plus.x * minus.y - plus.y * minus.x));
+    return float2(2.0f * precise::atan2(minus.x, plus.x),
+                  precise::asinh(plus.x * minus.y - plus.y * minus.x));
 }
 
 inline float2 mx_arcsinh(float2 a) { return mx_over_i(mx_arcsin(mx_times_i(a))); }
@@ -726,7 +773,7 @@ inline float2 mx_arctanh(float2 a)
     if (mx_isnan(a))
         return float2(a.x == 0 ? a.x : MX_NAN, MX_NAN);
     float real = 0.25f * mx_log1p(4.0f * x / ((1.0f - x) * (1.0f - x) + y * y));
-    float imag = 0.5f * atan2(2.0f * y, (1.0f - x) * (1.0f + x) - y * y);
+    float imag = 0.5f * precise::atan2(2.0f * y, (1.0f - x) * (1.0f + x) - y * y);
     return float2(mx_copysign(real, a.x), imag);
 }
 
@@ -749,3 +796,4 @@ inline float2 mx_power(float2 a, float2 b)
             result = mx_multiply(result, square);
     return b.x < 0 ? mx_reciprocal(result) : result;
 }
+/* -- end of the functions for double -- */

@@ -64,21 +64,47 @@ template <> inline bfloat mx_of_word<bfloat>(uint word, uint shift)
 }
 #endif
 
+#ifdef MX_HAS_ATOMIC_ULONG
+/* The same for an element of 64 bits, which is a word by itself. */
+template <typename Op, typename T, bool nan_stays, typename V>
+inline void mx_update_long(device uchar *memory, long offset, V value)
+{
+    device atomic_ulong *word = (device atomic_ulong *)(memory + offset);
+    ulong before = atomic_load_explicit(word, memory_order_relaxed);
+    bool is_done = false;
+    while (!is_done) {
+        T old = as_type<T>(before);
+        if (nan_stays && mx_isnan(old))
+            return;
+        is_done = atomic_compare_exchange_weak_explicit(
+            word, &before, as_type<ulong>(Op::apply(old, value)), memory_order_relaxed,
+            memory_order_relaxed);
+    }
+}
+#endif
+
 /* Replaces the element at an offset by Op::apply(element, value), atomically. */
 template <typename Op, typename T, bool nan_stays, typename V>
 inline void mx_update(device uchar *memory, long offset, V value)
 {
-    uint shift = uint(offset & 3) * 8;
-    device atomic_uint *word = (device atomic_uint *)(memory + (offset & ~3L));
-    uint before = atomic_load_explicit(word, memory_order_relaxed);
-    bool is_done = false;
-    while (!is_done) {
-        T old = mx_of_word<T>(before, shift);
-        if (nan_stays && mx_isnan(old))
-            return;
-        uint after = mx_word<T>(Op::apply(old, value), before, shift);
-        is_done = atomic_compare_exchange_weak_explicit(
-            word, &before, after, memory_order_relaxed, memory_order_relaxed);
+#ifdef MX_HAS_ATOMIC_ULONG
+    if constexpr (sizeof(T) == 8) {
+        mx_update_long<Op, T, nan_stays>(memory, offset, value);
+    } else
+#endif
+    {
+        uint shift = uint(offset & 3) * 8;
+        device atomic_uint *word = (device atomic_uint *)(memory + (offset & ~3L));
+        uint before = atomic_load_explicit(word, memory_order_relaxed);
+        bool is_done = false;
+        while (!is_done) {
+            T old = mx_of_word<T>(before, shift);
+            if (nan_stays && mx_isnan(old))
+                return;
+            uint after = mx_word<T>(Op::apply(old, value), before, shift);
+            is_done = atomic_compare_exchange_weak_explicit(
+                word, &before, after, memory_order_relaxed, memory_order_relaxed);
+        }
     }
 }
 

@@ -22,19 +22,22 @@ inline bool mx_sorts_before(mx_item a, mx_item b) { return mx_sort_key(a) < mx_s
 /* -- Merging --------------------------------------------------------------------------- */
 
 /* Returns how many of the first `count` items of the merge of a and b come from a. */
-template <typename Items, typename N>
-inline N mx_merge_path(Items a, N n_a, Items b, N n_b, N count)
-{
-    N low = count > n_b ? count - n_b : 0, high = count < n_a ? count : n_a;
-    while (low < high) {
-        N middle = low + (high - low) / 2;
-        if (mx_sorts_before(b[count - 1 - middle], a[middle]))
-            high = middle;
-        else
-            low = middle + 1;
+#define MX_MERGE_PATH(SPACE, N)                                                          \
+    inline N mx_merge_path(SPACE const mx_item *a, N n_a, SPACE const mx_item *b, N n_b, \
+                           N count)                                                      \
+    {                                                                                    \
+        N low = count > n_b ? count - n_b : 0, high = count < n_a ? count : n_a;         \
+        while (low < high) {                                                             \
+            N middle = low + (high - low) / 2;                                           \
+            if (mx_sorts_before(b[count - 1 - middle], a[middle]))                       \
+                high = middle;                                                           \
+            else                                                                         \
+                low = middle + 1;                                                        \
+        }                                                                                \
+        return low;                                                                      \
     }
-    return low;
-}
+MX_MERGE_PATH(threadgroup, uint)
+MX_MERGE_PATH(device, long)
 
 /* Merges the runs [begin, middle) and [middle, end) in place.  All threads must call it, each
  * for the share that begins at item `done` of the result.  `origins` are the original indices
@@ -111,6 +114,7 @@ inline void mx_sort_tile(threadgroup mx_item *items, threadgroup ushort *origins
 /* -- Kernels: the tiles of each row ------------------------------------------------------ *
  * args: the length of a row.  The grid of threadgroups counts tiles of a row, and rows. */
 
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
                           device mx_item *to [[buffer(1)]], constant long *args [[buffer(2)]],
                           uint3 group [[threadgroup_position_in_grid]],
@@ -119,7 +123,7 @@ kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
 {
     threadgroup mx_item items[MX_TILE];
     const long begin = long(group.x) * MX_TILE, at = long(group.y) * args[0] + begin;
-    const uint n = uint(min(args[0] - begin, long(MX_TILE)));
+    const uint n = uint(mx_lesser(args[0] - begin, long(MX_TILE)));
     for (uint i = thread_index; i < n; i += threads.x)
         items[i] = from[at + i];
     mx_sort_tile<false>(items, nullptr, n, thread_index);
@@ -128,18 +132,18 @@ kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
 }
 
 /* The same, with the original index of each item in its row. */
-kernel void mx_argsort_tiles(device const mx_item *from [[buffer(0)]],
-                             device mx_item *to [[buffer(1)]],
-                             device long *places [[buffer(2)]],
-                             constant long *args [[buffer(3)]],
-                             uint3 group [[threadgroup_position_in_grid]],
-                             uint3 threads [[threads_per_threadgroup]],
-                             uint thread_index [[thread_index_in_threadgroup]])
+[[max_total_threads_per_threadgroup(256)]]
+kernel void
+mx_argsort_tiles(device const mx_item *from [[buffer(0)]], device mx_item *to [[buffer(1)]],
+                 device long *places [[buffer(2)]], constant long *args [[buffer(3)]],
+                 uint3 group [[threadgroup_position_in_grid]],
+                 uint3 threads [[threads_per_threadgroup]],
+                 uint thread_index [[thread_index_in_threadgroup]])
 {
     threadgroup mx_item items[MX_TILE];
     threadgroup ushort origins[MX_TILE];
     const long begin = long(group.x) * MX_TILE, at = long(group.y) * args[0] + begin;
-    const uint n = uint(min(args[0] - begin, long(MX_TILE)));
+    const uint n = uint(mx_lesser(args[0] - begin, long(MX_TILE)));
     for (uint i = thread_index; i < n; i += threads.x) {
         items[i] = from[at + i];
         origins[i] = ushort(i);
@@ -169,9 +173,9 @@ inline mx_tile_parts mx_find_parts(device const mx_item *row, threadgroup long *
     mx_tile_parts parts;
     parts.begin = long(tile) * MX_TILE;
     long first = parts.begin & ~(2 * width - 1);
-    long middle = min(first + width, length), end = min(first + 2 * width, length);
+    long middle = mx_lesser(first + width, length), end = mx_lesser(first + 2 * width, length);
     long done = parts.begin - first;
-    parts.n = uint(min(end - parts.begin, long(MX_TILE)));
+    parts.n = uint(mx_lesser(end - parts.begin, long(MX_TILE)));
     if (thread_index < 2)
         splits[thread_index] =
             mx_merge_path(row + first, middle - first, row + middle, end - middle,
@@ -189,6 +193,7 @@ inline long mx_part_index(mx_tile_parts parts, uint i)
     return i < parts.n_a ? parts.a + i : parts.b + (i - parts.n_a);
 }
 
+[[max_total_threads_per_threadgroup(256)]]
 kernel void mx_sort_merge(device const mx_item *from [[buffer(0)]],
                           device mx_item *to [[buffer(1)]], constant long *args [[buffer(2)]],
                           uint3 group [[threadgroup_position_in_grid]],
@@ -207,13 +212,13 @@ kernel void mx_sort_merge(device const mx_item *from [[buffer(0)]],
         to[row + parts.begin + i] = items[i];
 }
 
-kernel void mx_argsort_merge(device const mx_item *from [[buffer(0)]],
-                             device const long *from_places [[buffer(1)]],
-                             device mx_item *to [[buffer(2)]],
-                             device long *to_places [[buffer(3)]],
-                             constant long *args [[buffer(4)]],
-                             uint3 group [[threadgroup_position_in_grid]],
-                             uint thread_index [[thread_index_in_threadgroup]])
+[[max_total_threads_per_threadgroup(256)]]
+kernel void
+mx_argsort_merge(device const mx_item *from [[buffer(0)]],
+                 device const long *from_places [[buffer(1)]], device mx_item *to [[buffer(2)]],
+                 device long *to_places [[buffer(3)]], constant long *args [[buffer(4)]],
+                 uint3 group [[threadgroup_position_in_grid]],
+                 uint thread_index [[thread_index_in_threadgroup]])
 {
     threadgroup mx_item items[MX_TILE];
     threadgroup ushort origins[MX_TILE];

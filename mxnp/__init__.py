@@ -4,25 +4,30 @@ Write ``import mxnp as np`` instead of ``import numpy as np``, or run an unchang
 program with ``python -m mxnp program.py``. The package has every name of NumPy.
 """
 
-import pkgutil as _pkgutil
 import sys as _sys
+from importlib.machinery import PathFinder as _PathFinder
+from os import path as _path
 
-# In a source checkout the compiled modules are in the installed package.
-__path__ = _pkgutil.extend_path(__path__, __name__)
+if _PathFinder.find_spec("mxnp._core", __path__) is None:
+    # In a source checkout the compiled modules are in the installed package.
+    for _folder in _sys.path:
+        _package = _path.abspath(_path.join(_folder, "mxnp"))  # noqa: PTH100, PTH118
+        if _package not in __path__ and _path.isdir(_package):  # noqa: PTH112
+            __path__.append(_package)
 
 import numpy as _numpy
 
 from ._engine import core as _engine_core  # first, to report a missing core
 
-from . import _gpu as _gpu  # isort: skip
+if _engine_core.gpu().models:
+    from . import _gpu as _gpu
+from . import _cli as _cli
 from . import _routines as _routines
 from . import array_namespace as array_namespace
 from ._array.at import At as _At
 from ._array.ndarray import ndarray as ndarray
 from ._array.ufunc import ufunc as ufunc
 from ._array_api import standard as _standard
-from ._cli.runner import install as install
-from ._cli.runner import uninstall as uninstall
 from ._engine.core import clear_cache as clear_cache
 from ._engine.core import get_num_threads as get_num_threads
 from ._engine.core import memory_info as memory_info
@@ -35,13 +40,11 @@ from ._engine.devices import get_device as get_device
 from ._engine.devices import get_float64_policy as get_float64_policy
 from ._engine.devices import set_device as set_device
 from ._engine.devices import set_float64_policy as set_float64_policy
-from ._engine.explain import explain as explain
 from ._engine.modes import get_mode as get_mode
 from ._engine.modes import mode as mode
 from ._engine.modes import set_mode as set_mode
 from ._interop import adapters as _adapters
 from ._interop import boundary as _boundary
-from ._metal.custom import metal_kernel as metal_kernel
 from ._namespace import mirror as _mirror
 
 
@@ -62,8 +65,12 @@ def load_ipython_extension(shell: object) -> None:
 ndarray.at = property(_At, doc=_At.__doc__)  # type: ignore[attr-defined]
 mxnp_version = _engine_core.core_version()
 __version__ = _numpy.__version__
-# Few programs use these, and they take longer to import than everything else.
+# Few programs use these, so their modules are imported on first use.
 _later = {
+    "install": "mxnp._cli.runner",
+    "uninstall": "mxnp._cli.runner",
+    "explain": "mxnp._engine.explain",
+    "metal_kernel": "mxnp._metal.custom",
     "doctor": "mxnp._doctor.doctor",
     "profile": "mxnp._profiler.report",
     "trap_nan": "mxnp._verify.trap_nan",

@@ -14,9 +14,12 @@ from ._array.ndarray import unwrap as _unwrap
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
 from ._bridge import name_like as _name_like
-from ._gpu import random as _gpu_random  # noqa: F401  (its recorded forms)
+from ._engine import core as _core
 from ._namespace import mirror as _mirror
 from ._namespace import recorded_forms as _recorded_forms
+
+if _core.gpu().models:
+    from ._gpu import random as _gpu_random  # noqa: F401  (its recorded forms)
 
 
 class _DerivedType(type):

@@ -30,10 +30,12 @@ static void before_fork(void)
 {
     mx_stream_before_fork();
     mx_pool_before_fork();
+    mx_coherence_before_fork();
 }
 
 static void after_fork_in_parent(void)
 {
+    mx_coherence_after_fork(false);
     mx_pool_after_fork(false);
     mx_thread_pool_after_fork(false);
     mx_stream_after_fork(false);
@@ -41,6 +43,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+    mx_coherence_after_fork(true);
     mx_pool_after_fork(true);
     mx_thread_pool_after_fork(true);
     mx_stream_after_fork(true);
@@ -74,7 +77,12 @@ void mx_memory_info(struct mx_memory_info *out) { mx_pool_info(out); }
 
 void mx_memory_set_limit(size_t nbytes) { mx_pool_set_limit(nbytes); }
 
-void mx_memory_trim(size_t nbytes) { mx_pool_trim(nbytes); }
+void mx_memory_trim(size_t nbytes)
+{
+    mx_pool_trim(nbytes);
+    if (nbytes == 0)
+        mx_coherence_trim();
+}
 
 /* -- Recording and running --------------------------------------------------------- */
 
@@ -91,10 +99,17 @@ static const struct mx_recorder recorder = {
     .buffer_new = mx_buffer_new,
     .buffer_retain = mx_buffer_retain,
     .buffer_release = mx_buffer_release,
-    .buffer_allocate = mx_buffer_allocate,
+    .buffer_publish = mx_buffer_publish,
     .buffer_take_refused = mx_buffer_take_refused,
     .buffer_address = mx_buffer_address,
     .buffer_get = mx_buffer_get,
+    .coherence_is_on = mx_coherence_is_on,
+    .coherence_read = mx_coherence_read,
+    .coherence_write = mx_coherence_write,
+    .coherence_fetch_all = mx_coherence_fetch_all,
+    .coherence_place = mx_coherence_place,
+    .coherence_take_changed = mx_coherence_take_changed,
+    .coherence_count = mx_coherence_count,
     .append = mx_stream_append,
     .recorded = mx_stream_recorded,
     .done = mx_stream_done,
@@ -130,6 +145,7 @@ static const struct mx_recorder recorder = {
     .compact_free = mx_compact_free,
     .gpu_is_used = mx_gpu_is_used,
     .gpu_name = mx_device_name,
+    .gpu_atomic_bytes = mx_device_atomic_bytes,
     .gpu_supports = mx_device_supports,
     .launch_check = mx_launch_check,
     .op_get = mx_op_get,

@@ -5,17 +5,25 @@
  * this table.  Each field has the name of its function without the prefix mx_, or mx_stream_.
  */
 #include "cpu/kernels/compact.h"
-#include "memory/buffer.h"
+#include "memory/coherence.h"
 #include "scheduler/stream.h"
 
 struct mx_recorder {
     struct mx_buffer *(*buffer_new)(size_t nbytes);
     void (*buffer_retain)(struct mx_buffer *buffer);
     void (*buffer_release)(struct mx_buffer *buffer);
-    int (*buffer_allocate)(struct mx_buffer *buffer);
+    int (*buffer_publish)(struct mx_buffer *buffer);
     struct mx_buffer *(*buffer_take_refused)(void);
     char *(*buffer_address)(struct mx_buffer *buffer);
     struct mx_buffer *(*buffer_get)(const char *address);
+
+    bool (*coherence_is_on)(void);
+    int (*coherence_read)(struct mx_buffer *buffer, char **data);
+    int (*coherence_write)(struct mx_buffer *buffer, bool keeps, char **data);
+    int (*coherence_fetch_all)(bool device_keeps);
+    enum mx_place (*coherence_place)(const struct mx_buffer *buffer);
+    struct mx_buffer *(*coherence_take_changed)(void);
+    size_t (*coherence_count)(void);
 
     int (*append)(const struct mx_instruction *in, int64_t *sequence);
     int64_t (*recorded)(void);
@@ -56,6 +64,7 @@ struct mx_recorder {
     void (*compact_free)(struct mx_compaction *c);
     int (*gpu_is_used)(void);
     const char *(*gpu_name)(void);
+    int (*gpu_atomic_bytes)(void);
     bool (*gpu_supports)(int dtype);
     int (*launch_check)(const struct mx_launch *launch);
     const struct mx_op_row *(*op_get)(int op);

@@ -9,6 +9,7 @@
 #include "gpu/groups.h"
 #include "gpu/launch.h"
 #include "gpu/steps.h"
+#include "memory/coherence.h"
 
 /* Memory outside the pool is copied before a group reads it: at most this much for one group.
  */
@@ -24,12 +25,12 @@ static struct {
 
 /* -- The C API --------------------------------------------------------------------- */
 
-void mx_gpu_use(int device, const char *prelude, int64_t threshold)
+void mx_gpu_use(int device, const char *const *preludes, int64_t threshold)
 {
     mx_device_use(device);
-    gpu.is_on = prelude != NULL && mx_device_is_usable();
+    gpu.is_on = preludes != NULL && mx_device_used() && mx_device_used()->driver->count() > 0;
     gpu.threshold = threshold;
-    mx_groups_use(prelude);
+    mx_groups_use(preludes);
 }
 
 int mx_gpu_is_used(void) { return gpu.is_on; }
@@ -42,6 +43,14 @@ void mx_gpu_count(struct mx_gpu_counts *out)
     out->rejected = mx_groups_rejected();
     if (mx_device_used())
         mx_device_used()->driver->add_counts(out);
+    mx_coherence_add_counts(out);
+}
+
+void mx_gpu_clear_cache(void)
+{
+    const struct mx_device *device = mx_device_used();
+    if (device && device->driver->clear_cache)
+        device->driver->clear_cache();
 }
 
 const char *mx_gpu_text(void) { return mx_groups_text(); }
@@ -64,6 +73,17 @@ static bool has_reinterpreted_bools(const struct mx_group *group,
     return false;
 }
 
+/* Whether an instruction that may run anywhere is worth the copies of what it reads. */
+static bool is_worth(const struct mx_instruction *in)
+{
+    struct mx_buffer *inputs[MX_MAX_OPERANDS];
+    int n = 0;
+    for (int k = 0; k < in->nin; k++)
+        if (!in->operands[k].is_value)
+            inputs[n++] = in->operands[k].buffer;
+    return mx_coherence_is_worth(inputs, n);
+}
+
 static bool suits(const struct mx_instruction *in)
 {
     if (in->kind == MX_KERNEL)
@@ -71,7 +91,8 @@ static bool suits(const struct mx_instruction *in)
     int64_t n = mx_element_count(in);
     bool is_wanted =
         in->device == MX_DEVICE || (in->device == MX_ANYWHERE && n >= gpu.threshold);
-    return gpu.is_on && is_wanted && n < UINT32_MAX && mx_steps_supports(in);
+    return gpu.is_on && is_wanted && n < UINT32_MAX && mx_steps_supports(in) &&
+           mx_device_is_usable() && (in->device == MX_DEVICE || is_worth(in));
 }
 
 static bool is_possible(const struct mx_group *group, const struct mx_instruction *instructions)
@@ -134,7 +155,8 @@ static int encode(const struct mx_group *group, struct mx_instruction *instructi
     if (encoded_dispatches() > before && mx_device_used()->driver->wait() != MX_OK)
         defer_failure();
     mx_batch_return_words(n_words);
-    return status;
+    bool is_full = status == MX_ERROR_MEMORY, is_lost = status == MX_ERROR_DEVICE;
+    return mx_coherence_is_on() && (is_full || is_lost) ? MX_DECLINED : status;
 }
 
 static int run(struct mx_group *group, struct mx_instruction *instructions,
@@ -166,13 +188,22 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     return MX_OK;
 }
 
+/* Waits once: to read the words of a device with memory of its own, the driver waits. */
+static int wait_and_read(void)
+{
+    const struct mx_device *device = mx_device_used();
+    int read = mx_coherence_is_on() ? mx_batch_read() : MX_OK;
+    int status = device ? device->driver->wait() : MX_OK;
+    if (!mx_coherence_is_on())
+        read = status == MX_OK ? mx_batch_read() : MX_OK;
+    return status != MX_OK ? status : read;
+}
+
 static int finish(void)
 {
     if (!mx_batch_is_begun())
         return MX_OK;
-    int status = mx_device_used() ? mx_device_used()->driver->wait() : MX_OK;
-    if (status == MX_OK)
-        mx_batch_read();
+    int status = wait_and_read();
     if (status == MX_OK && gpu.message[0]) {
         mx_fail(MX_ERROR_DEVICE, "%s", gpu.message); /* of a launch, `failure` may be MX_OK */
         status = gpu.failure;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gpu/steps.h"
-#include "memory/buffer.h"
+#include "memory/coherence.h"
 
 #define MAX_WORDS      4096
 #define NOTHING_FAILED UINT32_MAX
@@ -18,18 +18,20 @@ static struct {
     bool has_checks;                             /* in one of them */
 } batch;
 
-static uint32_t *words(void) { return (uint32_t *)(void *)batch.buffer->data; }
-
 int mx_batch_begin(void)
 {
     if (batch.n_words)
         return MX_OK;
     if (!batch.buffer)
-        batch.buffer = mx_buffer_new_allocated(MAX_WORDS * sizeof(uint32_t));
+        batch.buffer = mx_buffer_new(MAX_WORDS * sizeof(uint32_t));
     if (!batch.buffer)
         return MX_ERROR_MEMORY;
-    memset(words(), 0, MAX_WORDS * sizeof(uint32_t));
-    words()[0] = NOTHING_FAILED;
+    char *data;
+    int status = mx_coherence_write(batch.buffer, false, &data);
+    if (status != MX_OK)
+        return status;
+    memset(data, 0, MAX_WORDS * sizeof(uint32_t));
+    *(uint32_t *)(void *)data = NOTHING_FAILED;
     batch.n_words = 1;
     batch.n_groups = 0;
     batch.has_checks = false;
@@ -62,7 +64,11 @@ int mx_batch_word_count(void) { return batch.n_words; }
 
 void mx_batch_return_words(int n_words)
 {
-    memset(words() + n_words, 0, (size_t)(batch.n_words - n_words) * sizeof *words());
+    char *data;
+    size_t used = (size_t)n_words * sizeof(uint32_t);
+    /* If the device fails here, the wait reports it. */
+    if (batch.n_words > n_words && mx_coherence_write(batch.buffer, true, &data) == MX_OK)
+        memset(data + used, 0, (size_t)batch.n_words * sizeof(uint32_t) - used);
     batch.n_words = n_words;
 }
 
@@ -72,16 +78,21 @@ void mx_batch_add(const struct mx_group *group)
     batch.has_checks |= group->has_check;
 }
 
-void mx_batch_read(void)
+int mx_batch_read(void)
 {
+    char *data;
+    int status = batch.n_words > 1 ? mx_coherence_read(batch.buffer, &data) : MX_OK;
+    if (status != MX_OK)
+        return status;
     for (int w = 1; w < batch.n_words; w++) {
         struct mx_instruction *in = batch.reporting[w];
-        int reported = (int)words()[w];
+        int reported = ((const int *)(const void *)data)[w];
         if (reported & FAILED)
             atomic_store(&in->is_failed, true);
         if (reported & in->fpe_mask)
             atomic_fetch_or(&in->fpe_flags, reported & in->fpe_mask);
     }
+    return MX_OK;
 }
 
 void mx_batch_end(void) { batch.n_words = 0; }

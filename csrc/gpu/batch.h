@@ -25,6 +25,7 @@ int mx_batch_word_count(void);
 
 void mx_batch_add(const struct mx_group *group);
 
-/* After all kernels have run: copies the status words to the instructions. */
-void mx_batch_read(void);
+/* Copies the status words to the instructions.  All kernels must have run, unless the device
+ * has memory of its own: then this waits for them.  Returns a status. */
+int mx_batch_read(void);
 void mx_batch_end(void);

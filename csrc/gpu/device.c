@@ -1,7 +1,7 @@
 /* device.c -- devices.def as data, and the device that the process uses. */
 #include "gpu/device.h"
 
-#include "memory/pool.h"
+#include "memory/coherence.h"
 
 #define DEVICE(name) extern const struct mx_device mx_device_##name;
 #include "gpu/devices.def"
@@ -58,7 +58,33 @@ const char *mx_device_gpu_name(int device, int gpu)
     return driver ? driver->gpu_name(gpu) : NULL;
 }
 
+const char *mx_device_problem(int device)
+{
+    const struct mx_driver *driver = driver_of(device);
+    return driver && driver->problem ? driver->problem() : "";
+}
+
+void mx_device_set_folders(const char *folders)
+{
+    for (int device = 0; device < N_DEVICES; device++)
+        if (driver_of(device) && driver_of(device)->set_folders)
+            driver_of(device)->set_folders(folders);
+}
+
 /* -- The device in use ------------------------------------------------------------- */
+
+static void use_memory(const struct mx_driver *driver)
+{
+    static struct mx_device_memory memory;
+    memory = (struct mx_device_memory){
+        .allocate = driver->allocate,
+        .release_memory = driver->release_memory,
+        .copy_in = driver->copy_in,
+        .copy_out = driver->copy_out,
+        .clear = driver->clear,
+    };
+    mx_coherence_use(&memory);
+}
 
 void mx_device_use(int device)
 {
@@ -66,12 +92,17 @@ void mx_device_use(int device)
     if (!driver)
         return;
     used = get(device);
-    mx_pool_set_forget(driver->free_memory);
+    if (used->limits.shares_memory)
+        mx_pool_set_forget(driver->free_memory);
+    else
+        use_memory(driver);
 }
 
 const struct mx_device *mx_device_used(void) { return used; }
 
 const char *mx_device_name(void) { return used ? used->row.name : "gpu"; }
+
+int mx_device_atomic_bytes(void) { return used ? used->limits.atomic_bytes : 0; }
 
 bool mx_device_is_usable(void) { return used && used->driver->is_usable(); }
 

@@ -17,27 +17,12 @@ enum mx_grid {
     MX_THREADGROUPS /* threadgroups of MX_KERNEL_THREADS threads */
 };
 
-/* The parameters of a kernel that is written for a group of instructions. */
-struct mx_head {
-    int n_buffers;          /* m0, m1 ...: bytes, bound from 0 on */
-    const bool *is_written; /* by the kernel, for each buffer */
-    bool has_status;        /* the status words come after the buffers: `status` */
-    enum mx_grid grid;
-};
-
-/* What a kernel language writes in a way of its own.  Everything else in the text of a kernel
- * is C++ over functions of the prelude, which also names the integer types uchar, uint and long
- * (8, 32 and 64 bits). */
+/* The text of all kernels is in one language, which a driver translates if its GPU has another
+ * one.  A device may have more types than the language. */
 struct mx_dialect {
     const char *types[MX_DTYPE_COUNT]; /* names of the dtypes; NULL: unsupported */
     const char *memory;                /* what qualifies a pointer to bound memory, or "" */
     const char *shared;                /* what qualifies a variable that a threadgroup shares */
-
-    /* Prints the head of the kernel mx_group, up to the brace that opens its body.  The body
-     * finds 64-bit numbers in `args`, which come after all buffers.  With MX_THREADS it finds
-     * its position in `at`, a uint3.  With MX_THREADGROUPS it finds that of its threadgroup in
-     * `group`, a uint3, and its own number in the threadgroup in `thread_index`, a uint. */
-    void (*print_head)(struct mx_text *text, const struct mx_head *head);
 };
 
 /* -- Limits ------------------------------------------------------------------------ */
@@ -47,13 +32,15 @@ struct mx_limits {
     size_t argument_bytes;    /* of one kernel */
     size_t threadgroup_bytes; /* of the variables that a threadgroup shares */
     int atomic_bytes;         /* of the largest element that is exchanged atomically */
+    bool shares_memory;       /* kernels use the processor's memory: nothing is copied */
 };
 
 /* -- Driver ------------------------------------------------------------------------ */
 
 struct mx_dispatch {
     const void *compiled;
-    struct mx_buffer *const *buffers; /* allocated; bound from 0 on */
+    struct mx_buffer *const *buffers; /* bound from 0 on; allocated if memory is shared */
+    void *const *memories; /* otherwise their addresses on the device, from `allocate` */
     const bool *is_written;
     const size_t *offsets; /* bytes into each buffer, where the kernel's pointer begins */
     int n_buffers;
@@ -63,19 +50,28 @@ struct mx_dispatch {
     size_t grid[3], threads[3]; /* threads: of a threadgroup */
 };
 
-/* The thread that is inside the stream calls these, except the first two, which any thread may
+/* The thread that is inside the stream calls these, except the first four, which any thread may
  * call.  Functions that return an int return a status. */
 struct mx_driver {
     int (*count)(void);               /* GPUs of this machine */
     const char *(*gpu_name)(int gpu); /* the driver's; NULL if out of range */
 
-    /* Whether kernels can run on the default GPU.  False in a forked process. */
+    /* Why kernels cannot run, and what to do, in one line; "" if they can.  May be NULL. */
+    const char *(*problem)(void);
+
+    /* Sets the folders of packages, separated by colons, that may contain libraries which the
+     * driver opens.  It is called before all others.  May be NULL. */
+    void (*set_folders)(const char *folders);
+
+    /* Whether kernels can run on the default GPU.  False in a forked process, and after the
+     * GPU failed for good.  The first call initializes the driver, which may take long. */
     bool (*is_usable)(void);
 
     /* Compiles a function of the source; `release` frees the result.  MX_ERROR_VALUE, with the
      * compiler's message, if the source is invalid. */
     int (*compile)(void **out, const char *source, const char *function);
     void (*release)(void *compiled);
+    void (*clear_cache)(void);                   /* of compiled kernels on disk; may be NULL */
     size_t (*max_threads)(const void *compiled); /* of a threadgroup */
 
     /* Appends a kernel to those that run next.  It runs after all kernels before it that it
@@ -86,8 +82,25 @@ struct mx_driver {
      * them failed. */
     int (*wait)(void);
 
-    /* Frees what the driver attached to a block of the pool (`device_memory`). */
+    /* Frees what the driver attached to a block of the pool (`device_memory`).  NULL unless
+     * memory is shared. */
     void (*free_memory)(void *device_memory);
+
+    /* The memory of a device that does not share the processor's; NULL if it does.  Addresses
+     * are those of the device: bytes may be added to them, and the host cannot read there.
+     * These functions are ordered with the kernels: each takes effect after all kernels that
+     * were encoded before it and before all that are encoded later.
+     *
+     * `allocate` returns MX_ERROR_MEMORY if the device lacks the memory.  Any thread may call
+     * `release_memory`, also while kernels use the memory and after the device was lost.
+     * `copy_in` has read the host's memory when it returns, and `copy_out` has written it: it
+     * waits for the kernels before it.  `clear` writes zeros. */
+    int (*allocate)(void **out, size_t nbytes);
+    void (*release_memory)(void *memory);
+    int (*copy_in)(void *memory, const void *host, size_t nbytes);
+    int (*copy_out)(void *host, const void *memory, size_t nbytes);
+    int (*clear)(void *memory, size_t nbytes);
+    size_t (*memory_left)(void); /* bytes that `allocate` can still return, about */
 
     /* Adds what was encoded and compiled since the start. */
     void (*add_counts)(struct mx_gpu_counts *out);
@@ -107,6 +120,7 @@ void mx_device_use(int device);
 
 const struct mx_device *mx_device_used(void); /* NULL: none */
 const char *mx_device_name(void);             /* of its row; "gpu" if there is none */
+int mx_device_atomic_bytes(void);             /* see struct mx_limits */
 bool mx_device_is_usable(void);               /* whether kernels can run on it now */
 
 /* Name of a dtype in the language of the device in use; NULL: unsupported. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "memory/coherence.h"
+
 #define EMPTY_BYTES 16 /* bound for an empty array, because something must be bound */
 
 bool mx_dispatch_can_bind(const struct mx_group *group, size_t max_bytes)
@@ -19,44 +21,64 @@ bool mx_dispatch_can_bind(const struct mx_group *group, size_t max_bytes)
     return true;
 }
 
+/* The memory of a dispatch. */
+struct bound {
+    struct mx_buffer *buffers[MX_KERNEL_BUFFERS + 1];
+    void *memories[MX_KERNEL_BUFFERS + 1];
+    bool is_written[MX_KERNEL_BUFFERS + 1];
+    size_t offsets[MX_KERNEL_BUFFERS + 1];
+    int n;
+};
+
 static struct mx_buffer *copy(const struct mx_binding *binding)
 {
-    size_t size = binding->lead + binding->size;
-    struct mx_buffer *buffer = mx_buffer_new_allocated(size ? size : EMPTY_BYTES);
-    if (buffer && binding->size)
-        memcpy(buffer->data + binding->lead, binding->data, binding->size);
-    return buffer;
+    size_t lead = binding->size ? binding->lead : EMPTY_BYTES;
+    return mx_coherence_new_copy(binding->data, binding->size, lead);
+}
+
+/* Takes over the reference of a copy.  Returns a status. */
+static int bind(struct bound *bound, struct mx_buffer *buffer, const struct mx_binding *binding)
+{
+    int b = bound->n;
+    if (!buffer)
+        return MX_ERROR_MEMORY;
+    bound->buffers[b] = buffer;
+    bound->is_written[b] = binding->is_written;
+    bound->offsets[b] = binding->offset;
+    bound->n++;
+    return mx_coherence_bind(buffer, !binding->is_overwritten, &bound->memories[b]);
+}
+
+static int encode(struct mx_dispatch *dispatch, const struct bound *bound)
+{
+    dispatch->buffers = bound->buffers;
+    dispatch->memories = bound->memories;
+    dispatch->is_written = bound->is_written;
+    dispatch->offsets = bound->offsets;
+    dispatch->n_buffers = bound->n;
+    int status = mx_device_used()->driver->encode(dispatch);
+    for (int b = 0; b < bound->n && status == MX_OK; b++)
+        if (bound->is_written[b])
+            mx_coherence_note_written(bound->buffers[b]);
+    return status;
 }
 
 int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bindings, int n,
                        struct mx_buffer *words)
 {
-    struct mx_buffer *buffers[MX_KERNEL_BUFFERS + 1];
-    bool is_written[MX_KERNEL_BUFFERS + 1];
-    size_t offsets[MX_KERNEL_BUFFERS + 1];
-    int status = MX_OK, n_bound = 0;
-    for (; n_bound < n && status == MX_OK; n_bound++) {
-        const struct mx_binding *binding = &bindings[n_bound];
-        struct mx_buffer *buffer = binding->buffer ? binding->buffer : copy(binding);
-        buffers[n_bound] = buffer;
-        is_written[n_bound] = binding->is_written;
-        offsets[n_bound] = binding->offset;
-        status = buffer ? mx_buffer_allocate(buffer) : MX_ERROR_MEMORY;
-    }
-    dispatch->buffers = buffers;
-    dispatch->is_written = is_written;
-    dispatch->offsets = offsets;
-    dispatch->n_buffers = n_bound;
-    if (words) {
-        buffers[n_bound] = words;
-        is_written[n_bound] = true;
-        offsets[n_bound] = 0;
-        dispatch->n_buffers++;
-    }
+    struct bound bound = {.n = 0};
+    int status = MX_OK;
+    mx_coherence_begin_kernel();
+    for (int b = 0; b < n && status == MX_OK; b++)
+        status = bind(&bound, bindings[b].buffer ? bindings[b].buffer : copy(&bindings[b]),
+                      &bindings[b]);
+    int n_bound = bound.n;
+    if (status == MX_OK && words)
+        status = bind(&bound, words, &(struct mx_binding){.is_written = true});
     if (status == MX_OK)
-        status = mx_device_used()->driver->encode(dispatch);
+        status = encode(dispatch, &bound);
     for (int b = 0; b < n_bound; b++)
-        if (!bindings[b].buffer && buffers[b])
-            mx_buffer_release(buffers[b]); /* the driver has retained it */
+        if (!bindings[b].buffer)
+            mx_buffer_release(bound.buffers[b]); /* the driver has retained it */
     return status;
 }

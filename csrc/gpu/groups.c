@@ -11,16 +11,21 @@
 #include "gpu/dispatch.h"
 #include "gpu/passes.h"
 #include "gpu/pipelines.h"
+#include "memory/coherence.h"
 #include "scheduler/backend.h"
 
 #define MAX_WINNER_BYTES ((size_t)1 << 30)
 
-static const char *prelude;
+static const char *preludes[MX_PRELUDE_COUNT];
 static struct mx_kernel kernel;
 static int64_t n_rejected;
 static char rejection[4096];
 
-void mx_groups_use(const char *text) { prelude = text; }
+void mx_groups_use(const char *const *texts)
+{
+    if (texts)
+        memcpy(preludes, texts, sizeof preludes);
+}
 
 int64_t mx_groups_rejected(void) { return n_rejected; }
 
@@ -63,8 +68,8 @@ static int encode(void)
         .args_size = (size_t)(kernel.n_args ? kernel.n_args : 1) * sizeof *kernel.args,
         .kind = kernel.kind,
     };
-    int status =
-        mx_pipelines_get(&dispatch.compiled, prelude, kernel.text.characters, "mx_group");
+    int status = mx_pipelines_get(&dispatch.compiled, preludes[kernel.prelude],
+                                  kernel.text.characters, "mx_group");
     mx_text_clear(&kernel.text);
     if (status != MX_OK)
         return status == MX_ERROR_MEMORY ? MX_DECLINED : reject();
@@ -122,7 +127,7 @@ static int run_reduce(const struct mx_status_words *words, const struct mx_group
 {
     struct mx_buffer *partials[MX_MAX_STEPS] = {NULL};
     struct mx_reduce_shape shape = mx_passes_reduce_shape(&kernel);
-    if (mx_passes_shared_bytes(&kernel) > kernel.device->limits.threadgroup_bytes)
+    if (mx_passes_shared_bytes(&kernel, &shape) > kernel.device->limits.threadgroup_bytes)
         return MX_DECLINED;
     int status = allocate_partials(group, instructions, &shape, partials);
     if (status == MX_OK) {
@@ -145,9 +150,11 @@ static int run_reduce(const struct mx_status_words *words, const struct mx_group
 static struct mx_buffer *new_winners(const struct mx_view *view)
 {
     size_t size = (size_t)(view->high - view->low) / (size_t)view->itemsize * 4;
-    struct mx_buffer *winners = size <= MAX_WINNER_BYTES ? mx_buffer_new_allocated(size) : NULL;
-    if (winners)
-        memset(winners->data, 0, size);
+    struct mx_buffer *winners = size <= MAX_WINNER_BYTES ? mx_buffer_new(size) : NULL;
+    if (winners && mx_coherence_clear(winners) != MX_OK) {
+        mx_buffer_release(winners);
+        return NULL;
+    }
     return winners;
 }
 

@@ -2,7 +2,7 @@
 /* groups.h -- prints, compiles and encodes the kernels of a group. */
 #include "gpu/kernel.h"
 
-void mx_groups_use(const char *prelude); /* the beginning of every kernel; not copied */
+void mx_groups_use(const char *const *preludes); /* the texts are not copied, or NULL */
 
 /* Returns a status.  MX_DECLINED: the group must run elsewhere, but some of its kernels may
  * have been encoded. */

@@ -6,7 +6,10 @@
 #include "base/axes.h"
 #include "memory/buffer.h"
 
-#define WIDE ((intptr_t)1 << 31) /* bytes from which offsets do not fit into an int */
+#define WIDE       ((intptr_t)1 << 31) /* bytes from which offsets do not fit into an int */
+#define WIDE_COUNT ((intptr_t)1 << 30) /* elements: a segment may end after the last one */
+#define PACK_BYTES 16                  /* of a vector that is loaded at once */
+#define PACK_STEPS 32 /* most steps times elements of a pack: they are unrolled */
 
 const char *mx_kernel_offset_type(const struct mx_kernel *kernel)
 {
@@ -64,7 +67,8 @@ static void bind_view(struct mx_kernel *kernel, int v)
     const struct mx_view *view = &kernel->group->views[v];
     intptr_t at = view->at;
     if (view->buffer) {
-        kernel->buffers[v] = mx_kernel_bind(kernel, view->buffer, view->is_written);
+        int b = kernel->buffers[v] = mx_kernel_bind(kernel, view->buffer, view->is_written);
+        kernel->bindings[b].is_overwritten |= mx_fuse_overwrites(kernel->group, view);
     } else {
         kernel->buffers[v] = bind_copy(kernel, view);
         at += (intptr_t)kernel->bindings[kernel->buffers[v]].lead - view->low;
@@ -110,26 +114,107 @@ void mx_kernel_begin(struct mx_kernel *kernel, const struct mx_group *group,
         mx_kernel_arg(kernel, kernel->shape[i]);
         n *= kernel->shape[i];
     }
-    kernel->is_wide = n >= WIDE;
+    kernel->is_wide = n >= WIDE_COUNT;
+    kernel->pack = 1;
+    kernel->prelude = MX_PRELUDE_MAP;
     for (int v = 0; v < group->n_views && !kernel->is_full; v++)
         if (!group->views[v].is_temporary)
             bind_view(kernel, v);
 }
 
+/* -- Packs ------------------------------------------------------------------------- */
+
+/* Whether each element of a view has memory at the position of the element in the group. */
+static bool has_elements(const struct mx_view *view)
+{
+    return !view->is_temporary && !view->is_indexed && !view->is_reduced;
+}
+
+static bool is_adjacent(const struct mx_kernel *kernel, int v)
+{
+    return kernel->strides[v][kernel->ndim - 1] == kernel->group->views[v].itemsize;
+}
+
+/* Whether packs of a view lie at multiples of their size, or all its elements are the same. */
+static bool allows_pack(const struct mx_kernel *kernel, int v, int pack)
+{
+    int64_t size = (int64_t)pack * kernel->group->views[v].itemsize;
+    int last = kernel->ndim - 1;
+    bool is_aligned = kernel->args[kernel->first_args[v]] % size == 0;
+    for (int i = 0; i < last; i++)
+        is_aligned &= kernel->strides[v][i] % size == 0;
+    return kernel->strides[v][last] == 0 || (is_adjacent(kernel, v) && is_aligned);
+}
+
+static bool allow_pack(const struct mx_kernel *kernel, int pack)
+{
+    for (int v = 0; v < kernel->group->n_views; v++)
+        if (has_elements(&kernel->group->views[v]) && !allows_pack(kernel, v, pack))
+            return false;
+    return true;
+}
+
+void mx_kernel_choose_pack(struct mx_kernel *kernel)
+{
+    int largest = 1;
+    if (kernel->is_full || kernel->ndim == 0)
+        return;
+    for (int v = 0; v < kernel->group->n_views; v++) {
+        const struct mx_view *view = &kernel->group->views[v];
+        if (has_elements(view) && view->itemsize > largest)
+            largest = view->itemsize;
+    }
+    int pack = PACK_BYTES / largest;
+    while (pack * kernel->group->n_steps > PACK_STEPS)
+        pack /= 2;
+    if (pack > 1 && allow_pack(kernel, pack))
+        kernel->pack = pack;
+}
+
+bool mx_kernel_is_packed(const struct mx_kernel *kernel, int view)
+{
+    return kernel->pack > 1 && has_elements(&kernel->group->views[view]) &&
+           is_adjacent(kernel, view);
+}
+
 /* -- Text -------------------------------------------------------------------------- */
+
+/* Prints the head of the kernel mx_group, up to the brace that opens its body.  The body finds
+ * the buffers in m0, m1 ..., which are bytes, the status words in `status`, and 64-bit numbers
+ * in `args`.  With MX_THREADS it finds its position in `at`, a uint3.  With MX_THREADGROUPS it
+ * finds that of its threadgroup in `group`, a uint3, and its own number in the threadgroup in
+ * `thread_index`, a uint. */
+static void print_signature(struct mx_kernel *kernel)
+{
+    static const char *const positions[] = {
+        [MX_THREADS] = "uint3 at [[thread_position_in_grid]]",
+        [MX_THREADGROUPS] = "uint3 group [[threadgroup_position_in_grid]],\n"
+                            "    uint thread_index [[thread_index_in_threadgroup]]",
+    };
+    struct mx_text *text = &kernel->text;
+    int n = kernel->n_bindings;
+    mx_text_print(text, "[[max_total_threads_per_threadgroup(%d)]] kernel void mx_group(",
+                  MX_KERNEL_THREADS);
+    for (int b = 0; b < n; b++)
+        mx_text_print(text, "device %suchar *m%d [[buffer(%d)]], ",
+                      kernel->bindings[b].is_written ? "" : "const ", b, b);
+    if (kernel->has_status)
+        mx_text_print(text, "device atomic_uint *status [[buffer(%d)]], ", n++);
+    mx_text_print(text, "constant long *args [[buffer(%d)]],\n    %s)\n{\n", n,
+                  positions[kernel->kind]);
+}
 
 void mx_kernel_print_head(struct mx_kernel *kernel, enum mx_grid kind,
                           const struct mx_status_words *words)
 {
-    bool is_written[MX_KERNEL_BUFFERS];
-    for (int b = 0; b < kernel->n_bindings; b++)
-        is_written[b] = kernel->bindings[b].is_written;
     kernel->kind = kind;
     kernel->has_status = words->is_guarded;
+    for (int b = 0; b < kernel->n_bindings && words->is_guarded; b++)
+        kernel->bindings[b].is_overwritten =
+            false; /* the kernel may return and write nothing */
     for (int k = 0; k < kernel->group->n_steps; k++)
         kernel->has_status |= words->of_steps[k] != 0;
-    struct mx_head head = {kernel->n_bindings, is_written, kernel->has_status, kind};
-    kernel->device->dialect.print_head(&kernel->text, &head);
+    print_signature(kernel);
     if (words->is_guarded)
         mx_text_print(&kernel->text,
                       "    if (mx_is_stopped(status, uint(args[%d])))\n        return;\n",
@@ -165,6 +250,10 @@ void mx_kernel_print_positions(struct mx_kernel *kernel)
     for (int k = 0; k < direct; k++) {
         kernel->grid[k] = (size_t)kernel->shape[ndim - 1 - k];
         mx_text_print(&kernel->text, "    %s i%d = at.%s;\n", type, ndim - 1 - k, names[k]);
+    }
+    if (kernel->pack > 1) {
+        kernel->grid[0] = (kernel->grid[0] + (size_t)kernel->pack - 1) / (size_t)kernel->pack;
+        mx_text_print(&kernel->text, "    i%d *= %d;\n", ndim - 1, kernel->pack);
     }
     if (ndim <= 3)
         return;

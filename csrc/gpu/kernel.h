@@ -1,9 +1,10 @@
 #pragma once
 /* kernel.h -- a kernel for a group: its text, its arguments and the memory that it uses.
  *
- * The text does not depend on shapes, strides, offsets or values.  These are arguments, 64-bit
- * numbers in one array, so that one compiled kernel serves many groups.  The text does contain
- * which strides are 0 or lead to the next element along the last axis.
+ * Shapes, strides, offsets and values are arguments, 64-bit numbers in one array, so that one
+ * compiled kernel serves many groups.  The text does contain which strides are 0 or lead to the
+ * next element along the last axis, whether a thread loads a pack of adjacent elements, and, in
+ * powers of two, how many threads a result has.
  *
  * A buffer is bound once, however many views of it there are, because a kernel language may
  * assume that arguments do not overlap.
@@ -25,11 +26,13 @@ struct mx_binding {
     size_t size;
     size_t lead; /* bytes before them in the copy, which preserve their alignment */
     bool is_written;
-    size_t offset; /* bytes into the buffer, where the kernel's pointer begins */
+    bool is_overwritten; /* from end to end, so it need not hold what it held before */
+    size_t offset;       /* bytes into the buffer, where the kernel's pointer begins */
 };
 
 struct mx_kernel {
     struct mx_text text;
+    enum mx_prelude prelude; /* that precedes the text */
     int64_t args[MX_KERNEL_ARGS];
     int n_args;
     struct mx_binding bindings[MX_KERNEL_BUFFERS];
@@ -44,6 +47,7 @@ struct mx_kernel {
     intptr_t shape[MX_MAX_NDIM];
     unsigned reduced; /* with the axis of a scan or a search, unless it has one element */
     bool is_wide;     /* offsets have 64 bits */
+    int pack;         /* adjacent elements along the last axis that a thread loads at once */
 
     const struct mx_device *device;
     const struct mx_group *group;
@@ -71,6 +75,14 @@ static inline const struct mx_instruction *mx_kernel_instruction(const struct mx
  * sorts the axes. */
 void mx_kernel_begin(struct mx_kernel *kernel, const struct mx_group *group,
                      struct mx_instruction *instructions, bool sorts);
+
+/* Sets how many adjacent elements along the last axis a thread loads and stores at once, by the
+ * sizes and the alignment of the elements.  It stays 1 if strides or offsets do not allow more.
+ */
+void mx_kernel_choose_pack(struct mx_kernel *kernel);
+
+/* Whether the elements of a view are loaded in packs. */
+bool mx_kernel_is_packed(const struct mx_kernel *kernel, int view);
 
 /* These return the number of the argument and of the binding. */
 int mx_kernel_arg(struct mx_kernel *kernel, int64_t value);

@@ -7,12 +7,15 @@ struct mx_reduce_shape {
     int64_t n_units;  /* results */
     int64_t length;   /* elements of each result */
     int64_t segments; /* parts into which these elements are cut */
+    int64_t segment;  /* elements of each, but the last one may have fewer */
     int width;        /* results that a threadgroup computes side by side */
+    bool has_columns; /* adjacent threads have adjacent results, not elements of one */
 };
 
 void mx_passes_print_map(struct mx_kernel *kernel, const struct mx_status_words *words);
 
-struct mx_reduce_shape mx_passes_reduce_shape(const struct mx_kernel *kernel);
+/* Chooses the shape, and the pack of the kernel. */
+struct mx_reduce_shape mx_passes_reduce_shape(struct mx_kernel *kernel);
 
 /* Prints the kernel of a group with reductions.  If there are several segments, their results
  * go to `partials`, one buffer for each reduction in order, which must be large enough. */
@@ -28,7 +31,8 @@ void mx_passes_print_combine(struct mx_kernel *kernel, const struct mx_status_wo
 const char *mx_passes_partial_type(const struct mx_instruction *in, int *itemsize);
 
 /* Bytes of a threadgroup's shared variables in the kernel of a group with reductions. */
-size_t mx_passes_shared_bytes(const struct mx_kernel *kernel);
+size_t mx_passes_shared_bytes(const struct mx_kernel *kernel,
+                              const struct mx_reduce_shape *shape);
 
 /* Whether a scan or a search has so few and so long lines that the processor is faster: a line
  * has one threadgroup. */

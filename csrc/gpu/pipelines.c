@@ -1,4 +1,4 @@
-/* pipelines.c -- the cache of compiled kernels. */
+/* pipelines.c -- the cache of compiled kernels, and of those that the compiler rejects. */
 #include "gpu/pipelines.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@
 
 struct pipeline {
     struct pipeline *next; /* of its list */
-    void *compiled;
+    void *compiled;        /* NULL: the compiler rejects it */
+    char *failure;         /* why, or NULL */
     uint64_t hash, used;
     char *text; /* prelude, text and name of the function, each with a zero at its end */
     size_t length;
@@ -24,13 +25,27 @@ static struct {
     uint64_t clock;
 } cache = {.limit = DEFAULT_LIMIT};
 
-/* FNV-1a. */
+#define LANES 4
+
+/* FNV-1a of words of 8 bytes, in lanes that the processor multiplies side by side: texts are
+ * long, and each use of a kernel needs the hash. */
 static uint64_t hash(const char *text, size_t length)
 {
-    uint64_t result = 14695981039346656037u;
+    const uint64_t prime = 1099511628211u;
+    uint64_t lanes[LANES] = {14695981039346656037u, 1, 2, 3}, result = length;
+    for (; length >= sizeof lanes; length -= sizeof lanes, text += sizeof lanes) {
+        uint64_t words[LANES];
+        memcpy(words, text, sizeof words);
+        for (int k = 0; k < LANES; k++) {
+            lanes[k] = (lanes[k] ^ words[k]) * prime;
+            lanes[k] ^= lanes[k] >> 32;
+        }
+    }
+    for (int k = 0; k < LANES; k++)
+        result = (result ^ lanes[k]) * prime;
     for (size_t i = 0; i < length; i++)
-        result = (result ^ (unsigned char)text[i]) * 1099511628211u;
-    return result;
+        result = (result ^ (unsigned char)text[i]) * prime;
+    return result ^ result >> 32;
 }
 
 static void drop(struct pipeline **link)
@@ -38,7 +53,9 @@ static void drop(struct pipeline **link)
     struct pipeline *pipeline = *link;
     *link = pipeline->next;
     cache.count--;
-    mx_device_used()->driver->release(pipeline->compiled);
+    if (pipeline->compiled)
+        mx_device_used()->driver->release(pipeline->compiled);
+    mx_free(pipeline->failure);
     mx_free(pipeline->text);
     mx_free(pipeline);
 }
@@ -89,6 +106,23 @@ static struct pipeline *new_pipeline(char *key, size_t length, uint64_t hash)
     return pipeline;
 }
 
+/* Keeps the message of a kernel that does not compile.  Returns false if there is no memory. */
+static bool keep_failure(struct pipeline *pipeline)
+{
+    const char *message = mx_error_message();
+    pipeline->failure = mx_alloc(strlen(message) + 1);
+    if (pipeline->failure)
+        strcpy(pipeline->failure, message);
+    return pipeline->failure != NULL;
+}
+
+static int use(struct pipeline *pipeline, const void **compiled)
+{
+    pipeline->used = ++cache.clock;
+    *compiled = pipeline->compiled;
+    return pipeline->failure ? mx_fail(MX_ERROR_VALUE, "%s", pipeline->failure) : MX_OK;
+}
+
 int mx_pipelines_get(const void **compiled, const char *prelude, const char *text,
                      const char *function)
 {
@@ -106,24 +140,21 @@ int mx_pipelines_get(const void **compiled, const char *prelude, const char *tex
         if (found->hash != number || found->length != length ||
             memcmp(found->text, key, length) != 0)
             continue;
-        found->used = ++cache.clock;
         mx_free(key);
-        *compiled = found->compiled;
-        return MX_OK;
+        return use(found, compiled);
     }
     struct pipeline *pipeline = new_pipeline(key, length, number);
     int status = pipeline ? compile(pipeline, prelude, text, function) : MX_ERROR_MEMORY;
-    if (status != MX_OK) {
+    bool is_kept = status == MX_OK || (status == MX_ERROR_VALUE && keep_failure(pipeline));
+    if (!is_kept) {
         mx_free(key);
         mx_free(pipeline);
         return status;
     }
     while (cache.count >= cache.limit && cache.count > 0)
         drop_oldest();
-    pipeline->used = ++cache.clock;
     pipeline->next = *list;
     *list = pipeline;
     cache.count++;
-    *compiled = pipeline->compiled;
-    return MX_OK;
+    return use(pipeline, compiled);
 }

@@ -11,8 +11,9 @@ static bool is_complex(int dtype) { return mx_dtype_get(dtype)->kind == 'c'; }
  * and powers of complex numbers, because the GPU's error grows with the exponent. */
 static bool is_exact_enough(int op, char kind)
 {
-    return op == MX_OP_reciprocal ? kind == 'f' || kind == 'c'
-                                  : op != MX_OP_power || kind != 'c';
+    return op == MX_OP_reciprocal
+               ? kind == 'f' || kind == 'c'
+               : kind != 'c' || (op != MX_OP_power && op != MX_OP_float_power);
 }
 
 bool mx_steps_supports(const struct mx_instruction *in)
@@ -114,11 +115,14 @@ bool mx_steps_has_status(const struct mx_instruction *in)
 static void print_value(struct mx_kernel *kernel, const struct mx_operand *operand,
                         const char *bytes)
 {
-    int64_t bits = 0;
-    memcpy(&bits, bytes,
-           (size_t)operand->itemsize < sizeof bits ? (size_t)operand->itemsize : sizeof bits);
-    mx_text_print(&kernel->text, "mx_value<%s>(args[%d])", mx_device_type(operand->dtype),
-                  mx_kernel_arg(kernel, bits));
+    int64_t bits[2] = {0};
+    size_t size = (size_t)operand->itemsize;
+    memcpy(bits, bytes, size < sizeof bits ? size : sizeof bits);
+    mx_text_print(&kernel->text, "mx_value<%s>(args[%d]", mx_device_type(operand->dtype),
+                  mx_kernel_arg(kernel, bits[0]));
+    if (size > sizeof *bits)
+        mx_text_print(&kernel->text, ", args[%d]", mx_kernel_arg(kernel, bits[1]));
+    mx_text_print(&kernel->text, ")");
 }
 
 void mx_steps_print_operand(struct mx_kernel *kernel, int step, int k)
@@ -156,8 +160,9 @@ static void print_indices(struct mx_kernel *kernel, int step)
         mx_text_print(&kernel->text, "        is_selected = mx_index<%d>(",
                       (int)in->indexing.bounds);
         mx_steps_print_operand(kernel, step, j);
-        mx_text_print(&kernel->text, ", args[%d], args[%d], &offset) && is_selected;\n",
+        mx_text_print(&kernel->text, ", args[%d], %s(args[%d]), &offset) && is_selected;\n",
                       mx_kernel_arg(kernel, in->indexing.sizes[j]),
+                      mx_kernel_offset_type(kernel),
                       mx_kernel_arg(kernel, in->indexing.strides[j]));
     }
 }
@@ -166,10 +171,11 @@ void mx_steps_print_target(struct mx_kernel *kernel, int step, int k)
 {
     const struct mx_group *group = kernel->group;
     int view = group->steps[step].views[k];
-    mx_text_print(&kernel->text,
-                  "        bool is_selected = true;\n        long offset = 0;\n");
+    const char *type = mx_kernel_offset_type(kernel);
+    mx_text_print(&kernel->text, "        bool is_selected = true;\n        %s offset = 0;\n",
+                  type);
     print_indices(kernel, step);
-    mx_text_print(&kernel->text, "        long target = offset + ");
+    mx_text_print(&kernel->text, "        %s target = offset + ", type);
     mx_kernel_print_offset(kernel, view);
     mx_text_print(&kernel->text, ";\n");
 }
@@ -219,12 +225,13 @@ static void print_range(struct mx_kernel *kernel, int step)
     const struct mx_operand *first = &in->operands[0];
     int itemsize = in->operands[1].itemsize;
     struct mx_operand one = {.itemsize = itemsize, .dtype = in->operands[1].dtype};
-    mx_text_print(&kernel->text, "        %s r = mx_range(", mx_device_type(one.dtype));
+    /* In a reduction `r` may stand for i0. */
+    mx_text_print(&kernel->text, "        %s value = mx_range(", mx_device_type(one.dtype));
     print_value(kernel, &one, first->value);
     mx_text_print(&kernel->text, ", ");
     print_value(kernel, &one, first->value + itemsize);
     mx_text_print(&kernel->text, ", long(i0));\n");
-    print_result(kernel, step, 1, "r");
+    print_result(kernel, step, 1, "value");
 }
 
 static const char *expression_of(int op)
@@ -295,6 +302,11 @@ void mx_steps_declare(struct mx_kernel *kernel, const struct mx_status_words *wo
             mx_text_print(&kernel->text, "    uint report%d = 0;\n", s);
 }
 
+static bool is_loaded(const struct mx_view *view)
+{
+    return view->is_read && !view->begins_empty;
+}
+
 void mx_steps_load(struct mx_kernel *kernel)
 {
     const struct mx_group *group = kernel->group;
@@ -304,7 +316,10 @@ void mx_steps_load(struct mx_kernel *kernel)
         if (view->is_indexed || view->is_reduced)
             continue;
         mx_text_print(&kernel->text, "    %s v%d", type, v);
-        if (view->is_read && !view->begins_empty) {
+        if (mx_kernel_is_packed(kernel, v)) {
+            if (is_loaded(view))
+                mx_text_print(&kernel->text, " = p%d.item[w]", v);
+        } else if (is_loaded(view)) {
             mx_text_print(&kernel->text, " = mx_load<%s>(", type);
             mx_kernel_print_address(kernel, v);
             mx_text_print(&kernel->text, ")");
@@ -320,6 +335,10 @@ static void store_views(struct mx_kernel *kernel)
         const struct mx_view *view = &group->views[v];
         if (!view->is_written || view->is_temporary || view->is_reduced || view->is_indexed)
             continue;
+        if (mx_kernel_is_packed(kernel, v)) {
+            mx_text_print(&kernel->text, "    p%d.item[w] = v%d;\n", v, v);
+            continue;
+        }
         mx_text_print(&kernel->text, "    mx_store(");
         mx_kernel_print_address(kernel, v);
         mx_text_print(&kernel->text, ", v%d);\n", v);
@@ -357,6 +376,52 @@ void mx_steps_print(struct mx_kernel *kernel,
     for (int s = 0; s < kernel->group->n_steps; s++)
         print_step(kernel, s, print_reduction);
     store_views(kernel);
+}
+
+static void load_packs(struct mx_kernel *kernel)
+{
+    for (int v = 0; v < kernel->group->n_views; v++) {
+        const char *type = mx_device_type(kernel->group->views[v].dtype);
+        if (!mx_kernel_is_packed(kernel, v))
+            continue;
+        mx_text_print(&kernel->text, "    mx_pack<%s, %du> p%d", type, kernel->pack, v);
+        if (is_loaded(&kernel->group->views[v])) {
+            mx_text_print(&kernel->text, " = mx_load_pack<%s, %du>(", type, kernel->pack);
+            mx_kernel_print_address(kernel, v);
+            mx_text_print(&kernel->text, ", count)");
+        }
+        mx_text_print(&kernel->text, ";\n");
+    }
+}
+
+static void store_packs(struct mx_kernel *kernel)
+{
+    for (int v = 0; v < kernel->group->n_views; v++) {
+        if (!kernel->group->views[v].is_written || !mx_kernel_is_packed(kernel, v))
+            continue;
+        mx_text_print(&kernel->text, "    mx_store_pack(");
+        mx_kernel_print_address(kernel, v);
+        mx_text_print(&kernel->text, ", p%d, count);\n", v);
+    }
+}
+
+void mx_steps_print_packs(struct mx_kernel *kernel, const char *end,
+                          void (*print_reduction)(struct mx_kernel *kernel, int step))
+{
+    const char *type = mx_kernel_offset_type(kernel);
+    int last = kernel->ndim - 1;
+    mx_text_print(&kernel->text,
+                  "    const %s start = i%d;\n"
+                  "    const uint count = uint(mx_lesser(%s - start, %s(%d)));\n",
+                  type, last, end, type, kernel->pack);
+    load_packs(kernel);
+    mx_text_print(&kernel->text,
+                  "    MX_UNROLL\n    for (uint w = 0; w < %du; w++) {\n"
+                  "    if (w >= count)\n        break;\n    const %s i%d = start + %s(w);\n",
+                  kernel->pack, type, last, type);
+    mx_steps_print(kernel, print_reduction);
+    mx_text_print(&kernel->text, "    }\n");
+    store_packs(kernel);
 }
 
 void mx_steps_report(struct mx_kernel *kernel, const struct mx_status_words *words)

@@ -20,6 +20,11 @@ void mx_steps_load(struct mx_kernel *kernel);
 void mx_steps_print(struct mx_kernel *kernel,
                     void (*print_reduction)(struct mx_kernel *kernel, int step));
 
+/* The same for a pack of elements, which begins at the position along the last axis.  `end` is
+ * the position after the last element, of the type of offsets. */
+void mx_steps_print_packs(struct mx_kernel *kernel, const char *end,
+                          void (*print_reduction)(struct mx_kernel *kernel, int step));
+
 /* Writes what the steps collected to the status words. */
 void mx_steps_report(struct mx_kernel *kernel, const struct mx_status_words *words);
 

@@ -31,6 +31,10 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
     buffer->is_whole = false;
+    atomic_init(&buffer->is_shared, false);
+    atomic_init(&buffer->remote, NULL);
+    buffer->is_changed = buffer->is_unsettled = buffer->is_expected = false;
+    buffer->n_missed = 0;
     return buffer;
 }
 
@@ -57,16 +61,25 @@ struct mx_buffer *mx_buffer_take_refused(void)
 
 int mx_buffer_allocate(struct mx_buffer *buffer)
 {
-    if (buffer->data)
+    if (__atomic_load_n(&buffer->data, __ATOMIC_ACQUIRE))
         return MX_OK;
     struct mx_block *block = mx_pool_take(buffer->nbytes);
     if (!block)
         return refuse(buffer);
     block->owner = buffer;
-    buffer->data = mx_pool_data(block);
-    if (buffer->published)
-        *buffer->published = buffer->data;
+    char *none = NULL;
+    if (!__atomic_compare_exchange_n(&buffer->data, &none, mx_pool_data(block), false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        mx_pool_put(block); /* another thread was faster */
     return MX_OK;
+}
+
+int mx_buffer_publish(struct mx_buffer *buffer)
+{
+    int status = mx_buffer_allocate(buffer);
+    if (status == MX_OK && buffer->published)
+        *buffer->published = buffer->data;
+    return status;
 }
 
 struct mx_buffer *mx_buffer_new_allocated(size_t nbytes)
@@ -78,6 +91,10 @@ struct mx_buffer *mx_buffer_new_allocated(size_t nbytes)
     }
     return buffer;
 }
+
+static void (*forget_buffer)(struct mx_buffer *buffer);
+
+void mx_buffer_set_forget(void (*forget)(struct mx_buffer *buffer)) { forget_buffer = forget; }
 
 void mx_buffer_retain(struct mx_buffer *buffer)
 {
@@ -93,6 +110,8 @@ void mx_buffer_release(struct mx_buffer *buffer)
     MX_ASSERT(before > 0);
     if (before > 1)
         return;
+    if (atomic_load_explicit(&buffer->remote, memory_order_acquire))
+        forget_buffer(buffer);
     if (buffer->data)
         mx_pool_put(mx_pool_block(buffer->data));
     mx_free(buffer);
@@ -100,7 +119,7 @@ void mx_buffer_release(struct mx_buffer *buffer)
 
 char *mx_buffer_address(struct mx_buffer *buffer)
 {
-    return buffer->data ? buffer->data : (char *)buffer + PLACEHOLDER_OFFSET;
+    return mx_buffer_is_allocated(buffer) ? buffer->data : (char *)buffer + PLACEHOLDER_OFFSET;
 }
 
 struct mx_buffer *mx_buffer_get(const char *address)

@@ -16,7 +16,6 @@
 #include "base/cgroup.h"
 
 #define CLASS_BITS        3 /* eight classes for each power of two */
-#define MAX_CLASSES       (64 << CLASS_BITS)
 #define MAX_DEFAULT_LIMIT ((size_t)8 << 30)
 
 /* The cached blocks of one class. */
@@ -26,7 +25,7 @@ struct list {
 
 static struct {
     pthread_mutex_t lock;
-    struct list lists[MAX_CLASSES];
+    struct list lists[MX_POOL_CLASSES];
     int n_classes; /* classes from this one on have never had a cached block */
     uint64_t clock;
     bool limit_known;
@@ -71,10 +70,9 @@ size_t mx_pool_data_size(size_t nbytes)
     return n_pages < SIZE_MAX / page ? n_pages * page : 0;
 }
 
-static struct list *list_for(size_t data_size)
-{
-    return &pool.lists[class_of(data_size / mx_alloc_page_size())];
-}
+int mx_pool_class(size_t data_size) { return class_of(data_size / mx_alloc_page_size()); }
+
+static struct list *list_for(size_t data_size) { return &pool.lists[mx_pool_class(data_size)]; }
 
 /* -- Blocks ------------------------------------------------------------------------ */
 

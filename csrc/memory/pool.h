@@ -34,6 +34,10 @@ void mx_pool_set_forget(void (*forget)(void *device_memory));
  * them; 0 if no block can be so large. */
 size_t mx_pool_data_size(size_t nbytes);
 
+/* Returns the number of the size class of such a size: less than MX_POOL_CLASSES. */
+int mx_pool_class(size_t data_size);
+#define MX_POOL_CLASSES (64 << 3)
+
 /* These implement mx_memory_trim, mx_memory_set_limit and mx_memory_info of mxnp.h. */
 void mx_pool_trim(size_t nbytes);
 void mx_pool_set_limit(size_t nbytes);

@@ -25,54 +25,70 @@
 #define MAX_DISPATCHES 40
 #define MAX_BYTES      ((size_t)40 << 20)
 #define MAX_BUFFERS    31 /* arguments of a kernel */
+#define SIMD_WIDTH     32 /* threads of a SIMD-group, which kernels rely on */
 #define MAX_IN_FLIGHT  4  /* command buffers that have not completed */
 
 /* -- Devices ----------------------------------------------------------------------- */
 
-/* Names of the GPUs, which are read once: GPUs that are added or removed later are ignored. The
- * list ends at the first name for which there is no memory. */
-static char **names;
-static int count;
+static id<MTLDevice> device; /* that kernels run on, or nil */
+static char name[128];       /* the GPU's */
+static char problem[256];    /* why this machine's GPU cannot be used */
 
-static void read_names(void)
+/* Selects the first GPU that shares the processor's memory. */
+static id<MTLDevice> select_device(void)
+{
+    NSArray<id<MTLDevice>> *devices = MTLCopyAllDevices();
+    for (NSUInteger i = 0; i < [devices count]; i++)
+        if ([devices objectAtIndex:i].hasUnifiedMemory)
+            return [devices objectAtIndex:i];
+    return MTLCreateSystemDefaultDevice(); /* some processes see no list */
+}
+
+static void find_device(void)
 {
     @autoreleasepool {
-        NSArray<id<MTLDevice>> *devices = MTLCopyAllDevices();
-        names = mx_alloc([devices count] * sizeof *names);
-        for (NSUInteger i = 0; names && i < [devices count]; i++) {
-            const char *name = [[[devices objectAtIndex:i] name] UTF8String];
-            char *copy = mx_alloc(strlen(name) + 1);
-            if (!copy)
-                break;
-            strcpy(copy, name);
-            names[count++] = copy;
-        }
+        id<MTLDevice> found = select_device();
+        if (!found)
+            return;
+        snprintf(name, sizeof name, "%s", [[found name] UTF8String]);
+        if (found.hasUnifiedMemory)
+            device = found;
+        else
+            snprintf(problem, sizeof problem,
+                     "%s does not share the processor's memory, as GPUs of Apple silicon do",
+                     name);
     }
 }
 
-static int device_count(void)
+static bool has_device(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_names);
-    return count;
+    pthread_once(&once, find_device);
+    return device != nil;
 }
 
-static const char *device_name(int device)
+static int device_count(void) { return has_device() ? 1 : 0; }
+
+static const char *device_name(int number)
 {
-    return device >= 0 && device < device_count() ? names[device] : NULL;
+    return number >= 0 && number < device_count() ? name : NULL;
 }
 
-static id<MTLDevice> device;
+static const char *device_problem(void)
+{
+    has_device();
+    return problem;
+}
+
 static id<MTLCommandQueue> queue;
 static bool is_lost; /* a forked process cannot use the device of its parent */
 
 static void lose(void) { is_lost = true; }
 
-static void open_device(void)
+static void open_queue(void)
 {
     @autoreleasepool {
-        device = MTLCreateSystemDefaultDevice();
-        queue = [device newCommandQueue];
+        queue = has_device() ? [device newCommandQueue] : nil;
         pthread_atfork(NULL, NULL, lose);
     }
 }
@@ -80,7 +96,7 @@ static void open_device(void)
 static bool is_usable(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_device);
+    pthread_once(&once, open_queue);
     return queue != nil && !is_lost;
 }
 
@@ -103,14 +119,25 @@ static int fail(int status, NSError *error, const char *what)
     return mx_fail(status, "%s%s%s", what, *reason ? ": " : "", reason);
 }
 
-/* Arithmetic follows IEEE 754.  By default Metal assumes that there is no NaN. */
+/* bfloat needs Metal 3.1, which macOS 14 has.  The default version is that of the SDK that the
+ * Python executable was built with, and often older. */
+static void set_version(MTLCompileOptions *options)
+{
+    NSOperatingSystemVersion macos_14 = {14, 0, 0};
+    if ([[NSProcessInfo processInfo] isOperatingSystemAtLeastVersion:macos_14])
+        options.languageVersion = MTLLanguageVersion3_1;
+}
+
+/* Arithmetic follows IEEE 754, and functions are the precise ones.  This property stands for
+ * the two that follow it in macOS 15: mathMode alone would leave the functions fast. */
 static MTLCompileOptions *exact_options(void)
 {
     MTLCompileOptions *options = [MTLCompileOptions new];
-    if ([options respondsToSelector:@selector(setMathMode:)])
-        options.mathMode = MTLMathModeSafe;
-    else
-        options.fastMathEnabled = NO;
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+    options.fastMathEnabled = NO;
+#pragma clang diagnostic pop
+    set_version(options);
     return options;
 }
 
@@ -134,6 +161,9 @@ static int compile_function(void **out, const char *source, const char *function
                                                                                   error:&error];
         if (!state)
             return fail(MX_ERROR_VALUE, error, "the kernel makes no pipeline");
+        if (state.threadExecutionWidth != SIMD_WIDTH)
+            return mx_fail(MX_ERROR_VALUE, "SIMD-groups of this GPU have %zu threads, not %d",
+                           (size_t)state.threadExecutionWidth, SIMD_WIDTH);
         counts.compiled++;
         *out = (__bridge_retained void *)state;
         return MX_OK;
@@ -227,7 +257,8 @@ static struct {
     pthread_cond_t changed;
     int in_flight;
     bool has_failed;
-    char message[512]; /* of the first failure since the last wait */
+    bool is_queue_broken; /* one of its command buffers failed */
+    char message[512];    /* of the first failure since the last wait */
 } flight = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void free_held(struct held *list)
@@ -267,13 +298,41 @@ static void complete(id<MTLCommandBuffer> done, struct held *list)
     if (has_failed && !flight.has_failed)
         snprintf(flight.message, sizeof flight.message, "%s", message ? message : "");
     flight.has_failed |= has_failed;
+    flight.is_queue_broken |= has_failed;
     flight.in_flight--;
     pthread_cond_broadcast(&flight.changed);
     pthread_mutex_unlock(&flight.lock);
 }
 
+static void wait_for(int most_in_flight)
+{
+    pthread_mutex_lock(&flight.lock);
+    while (flight.in_flight > most_in_flight)
+        pthread_cond_wait(&flight.changed, &flight.lock);
+    pthread_mutex_unlock(&flight.lock);
+}
+
+/* After a kernel hung, Metal ignores what is submitted to its queue, so each failure is
+ * followed by a new queue.  Nothing orders the command buffers of two queues: the old ones end
+ * first. */
+static void renew_queue(void)
+{
+    pthread_mutex_lock(&flight.lock);
+    bool is_broken = flight.is_queue_broken;
+    pthread_mutex_unlock(&flight.lock);
+    if (!is_broken)
+        return;
+    wait_for(0);
+    id<MTLCommandQueue> renewed = [device newCommandQueue];
+    if (!renewed)
+        return;
+    queue = renewed;
+    flight.is_queue_broken = false; /* no command buffer is in flight */
+}
+
 static int begin_commands(void)
 {
+    renew_queue();
     held = mx_alloc(sizeof *held);
     if (!held)
         return mx_fail(MX_ERROR_MEMORY, "unable to begin a command buffer");
@@ -290,14 +349,6 @@ static int begin_commands(void)
     n_dispatches = 0;
     n_bytes = 0;
     return MX_OK;
-}
-
-static void wait_for(int most_in_flight)
-{
-    pthread_mutex_lock(&flight.lock);
-    while (flight.in_flight > most_in_flight)
-        pthread_cond_wait(&flight.changed, &flight.lock);
-    pthread_mutex_unlock(&flight.lock);
 }
 
 static void commit(void)
@@ -438,6 +489,7 @@ static int wait_for_all(void)
 const struct mx_driver mx_metal_driver = {
     .count = device_count,
     .gpu_name = device_name,
+    .problem = device_problem,
     .is_usable = is_usable,
     .compile = compile_function,
     .release = release_state,

@@ -2,31 +2,8 @@
  */
 #include "metal/metal.h"
 
-/* -- Kernel language --------------------------------------------------------------- */
-
-static const char *const positions[] = {
-    [MX_THREADS] = "uint3 at [[thread_position_in_grid]]",
-    [MX_THREADGROUPS] = "uint3 group [[threadgroup_position_in_grid]],\n"
-                        "    uint thread_index [[thread_index_in_threadgroup]]",
-};
-
-static void print_head(struct mx_text *text, const struct mx_head *head)
-{
-    int n = head->n_buffers;
-    mx_text_print(text, "kernel void mx_group(");
-    for (int b = 0; b < n; b++)
-        mx_text_print(text, "device %suchar *m%d [[buffer(%d)]], ",
-                      head->is_written[b] ? "" : "const ", b, b);
-    if (head->has_status)
-        mx_text_print(text, "device atomic_uint *status [[buffer(%d)]], ", n++);
-    mx_text_print(text, "constant long *args [[buffer(%d)]],\n    %s)\n{\n", n,
-                  positions[head->grid]);
-}
-
-/* -- The row ----------------------------------------------------------------------- */
-
 const struct mx_device mx_device_metal = {
-    .row = {.name = "metal", .title = "Metal", .suffix = "metal"},
+    .row = {.name = "metal", .title = "Metal", .kernels = "metal", .suffix = "metal"},
     .dialect =
         {
             .types =
@@ -47,7 +24,6 @@ const struct mx_device mx_device_metal = {
                 },
             .memory = "device ",
             .shared = "threadgroup ",
-            .print_head = print_head,
         },
     .limits =
         {
@@ -55,6 +31,7 @@ const struct mx_device mx_device_metal = {
             .argument_bytes = 4096, /* of setBytes */
             .threadgroup_bytes = 32768,
             .atomic_bytes = 4,
+            .shares_memory = true,
         },
 #ifdef MX_METAL
     .driver = &mx_metal_driver,

@@ -155,7 +155,7 @@ static bool has_text(const char *bytes, size_t size)
 {
     static const char *const texts[] = {"ndarray", "_ARRAY_API"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (memmem(bytes, size, texts[i], strlen(texts[i])))
+        if (bytes && memmem(bytes, size, texts[i], strlen(texts[i])))
             return true;
     return false;
 }

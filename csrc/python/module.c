@@ -5,6 +5,7 @@
 #include "python/base/types.h"
 #include "python/convert/convert.h"
 #include "python/direct/functions.h"
+#include "python/direct/parts.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
@@ -32,6 +33,7 @@
 #include "python/record/queue.h"
 #include "python/record/reduction.h"
 #include "python/record/signature.h"
+#include "python/record/wrapper.h"
 
 /* -- Methods of the module --------------------------------------------------------- */
 
@@ -55,8 +57,12 @@ static PyObject *set_types(PyObject *module, PyObject *args)
         ((struct type_struct *)ufunc)->flags |= HAS_VECTORCALL;
         /* Python takes __getitem__ for a method of mappings, and would call it by name. */
         type->as_sequence[SEQUENCE_ITEM] = base->as_sequence[SEQUENCE_ITEM];
+        /* The class has no members of its own that Python would have to free. */
+        type->dealloc = base->dealloc;
+        /* Python looks methods up faster if their class cannot change. */
+        ((struct type_struct *)member_type)->flags |= Py_TPFLAGS_IMMUTABLETYPE;
     }
-    if (boundary_load() < 0)
+    if (array_own_attributes() < 0 || boundary_load() < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -118,6 +124,7 @@ static PyObject *clear_recycled(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     recycle_clear();
+    wrapper_clear();
     Py_RETURN_NONE;
 }
 
@@ -155,12 +162,12 @@ static PyObject *start(PyObject *module, PyObject *address)
     elide_load();
     if (!numpy || device_load() < 0 || call_site_load() < 0 || errstate_load(numpy) < 0 ||
         memory_load() < 0 || failure_load() < 0 || signature_load(numpy) < 0 ||
-        call_load() < 0 || recycle_load() < 0 || products_load(numpy) < 0 ||
-        functions_load(numpy) < 0) {
+        call_load() < 0 || recycle_load() < 0 || scalars_load() < 0 ||
+        products_load(numpy) < 0 || functions_load(numpy) < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }
-    scalars_load();
+    parts_load();
     Py_DECREF(numpy);
     Py_RETURN_NONE;
 }
@@ -264,7 +271,7 @@ static int add_types(PyObject *module)
     PyTypeObject *unused;
     return add_type(module, "Array", &array_spec, NULL, &unused) < 0 ||
                    add_type(module, "Function", &function_spec, NULL, &function_type) < 0 ||
-                   add_type(module, "Method", &method_spec, function_type, &unused) < 0 ||
+                   add_type(module, "Method", &method_spec, function_type, &member_type) < 0 ||
                    add_type(module, "Lookup", &lookup_spec, NULL, &unused) < 0 ||
                    add_type(module, "Hook", &hook_spec, NULL, &unused) < 0
                ? -1

@@ -430,3 +430,12 @@ void mx_fuse_clear(struct mx_plan *plan)
     mx_free(plan->groups);
     *plan = (struct mx_plan){0};
 }
+
+bool mx_fuse_overwrites(const struct mx_group *group, const struct mx_view *view)
+{
+    size_t size = (size_t)view->itemsize;
+    for (int i = 0; i < group->ndim; i++)
+        size *= view->strides[i] ? (size_t)group->shape[i] : 1;
+    return view->buffer && view->is_written && (view->begins_empty || view->is_reduced) &&
+           !view->is_indexed && size == view->buffer->nbytes;
+}

@@ -62,6 +62,9 @@ struct mx_plan {
     void *elision_owner; /* the owner of the elided view, or NULL */
 };
 
+/* Returns whether a group writes all of a view's buffer and reads nothing of it. */
+bool mx_fuse_overwrites(const struct mx_group *group, const struct mx_view *view);
+
 /* Puts the instructions that are not finished into groups, or each into a group of its own if
  * fuse is false.  Returns a status; after a failure the plan is empty. */
 int mx_fuse_plan(struct mx_plan *plan, const struct mx_instruction *instructions, int count,

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "memory/buffer.h"
+#include "memory/coherence.h"
 #include "scheduler/flush_stats.h"
 
 /* Instructions in program order. */
@@ -147,10 +147,10 @@ void mx_stream_leave(void)
 static void fail_dependents(bool has_check);
 
 /* Returns whether a buffer needs memory before it is computed.  An elided one gets it when its
- * owner requests the result. */
-static bool needs_memory(const struct mx_buffer *buffer)
+ * owner requests the result, and one on a device with its own memory when it is used here. */
+static bool needs_memory(const struct mx_instruction *in, const struct mx_buffer *buffer)
 {
-    return buffer && buffer->published &&
+    return buffer && buffer->published && !(in->is_for_device && mx_coherence_is_on()) &&
            !(stream.plan.elision_owner && buffer->elision_owner == stream.plan.elision_owner);
 }
 
@@ -160,17 +160,21 @@ static int allocate_published(void)
     for (size_t i = 0; i < stream.taken.size && status == MX_OK; i++) {
         const struct mx_instruction *in = &stream.taken.items[i];
         for (int k = 0; k < mx_operand_count(in) && status == MX_OK && !in->is_finished; k++)
-            if (needs_memory(in->operands[k].buffer))
-                status = mx_buffer_allocate(in->operands[k].buffer);
+            if (needs_memory(in, in->operands[k].buffer))
+                status = mx_buffer_publish(in->operands[k].buffer);
     }
     return status;
 }
 
 static void choose_devices(void)
 {
-    for (size_t i = 0; i < stream.taken.size; i++)
-        stream.taken.items[i].is_for_device =
-            stream.device && stream.device->suits(&stream.taken.items[i]);
+    for (size_t i = 0; i < stream.taken.size; i++) {
+        struct mx_instruction *in = &stream.taken.items[i];
+        in->is_for_device = stream.device && stream.device->suits(in);
+        for (int k = in->nin; k < mx_operand_count(in); k++)
+            if (in->operands[k].buffer)
+                mx_coherence_expect(in->operands[k].buffer, in->is_for_device);
+    }
 }
 
 int mx_stream_prepare(size_t *n_taken)
@@ -313,16 +317,35 @@ static bool has_failed(const struct mx_group *group)
     return false;
 }
 
+static void plan_again(void)
+{
+    stream.has_failed = true;
+    mx_fuse_clear(&stream.plan);
+    stream.is_planned = stream.is_prepared = false;
+    stream.n_run = stream.n_begun = 0;
+}
+
+/* Brings the indices of failed checks to the processor, which finds the first bad one.  If the
+ * device fails, the message does without it. */
+static void fetch_indices(const struct mx_group *group)
+{
+    char *data;
+    for (int s = 0; s < group->n_steps; s++) {
+        const struct mx_instruction *in = &stream.taken.items[group->steps[s].instruction];
+        if (atomic_load(&in->is_failed) && in->kind == MX_BOUNDS_CHECK &&
+            in->operands[0].buffer)
+            mx_coherence_read(in->operands[0].buffer, &data);
+    }
+}
+
 /* Finishes a group in which a check failed, and has the remaining instructions planned again.
  */
 static void end_failed_group(const struct mx_group *group)
 {
-    stream.has_failed = true;
+    fetch_indices(group);
     fail_dependents(true);
     release_group(group);
-    mx_fuse_clear(&stream.plan);
-    stream.is_planned = stream.is_prepared = false;
-    stream.n_run = stream.n_begun = 0;
+    plan_again();
 }
 
 /* Copies the steps that computed the elided view to the front of the queue.  The copies take
@@ -392,6 +415,27 @@ static void fail_begun(void)
         }
 }
 
+static void keep_device_message(void)
+{
+    snprintf(stream.device_message, sizeof stream.device_message, "%s", mx_error_message());
+}
+
+/* Ends a group that did not run on the processor, because contents are on a device that is
+ * lost.  The instructions that need them fail, and the others are planned again. */
+static int end_lost_group(const struct mx_group *group)
+{
+    keep_device_message();
+    for (int s = 0; s < group->n_steps; s++) {
+        struct mx_instruction *in = &stream.taken.items[group->steps[s].instruction];
+        for (int k = 0; k < mx_operand_count(in); k++)
+            if (in->operands[k].buffer && mx_coherence_place(in->operands[k].buffer) == MX_AWAY)
+                atomic_store(&in->is_failed, true);
+    }
+    fail_dependents(true);
+    plan_again();
+    return MX_INTERRUPTED;
+}
+
 /* Waits for the groups that the device has started.  Those that it failed to run are not tried
  * again. */
 static int finish_begun(void)
@@ -401,7 +445,7 @@ static int finish_begun(void)
         return MX_OK;
     if (stream.device->finish() != MX_OK)
         fail_begun();
-    snprintf(stream.device_message, sizeof stream.device_message, "%s", mx_error_message());
+    keep_device_message();
     int64_t begin = stream.begin, each = (mx_now() - begin) / n;
     for (; stream.n_run < stream.n_begun && status == MX_OK; begin += each)
         status = end_group(&stream.plan.groups[stream.n_run], begin, each, true);
@@ -428,6 +472,8 @@ static int run_group(struct mx_group *group, bool (*interrupted)(void))
     begin = mx_now();
     status = stream.processor->run(group, stream.taken.items, interrupted);
     group->nanoseconds += mx_now() - begin;
+    if (status == MX_ERROR_DEVICE)
+        return end_lost_group(group);
     if (status != MX_OK)
         return status;
     stream.n_begun++;
@@ -452,9 +498,11 @@ int mx_stream_run(bool (*interrupted)(void))
     stream.n_begun = stream.n_run;
     while (stream.n_begun < stream.plan.n_groups && status == MX_OK)
         status = run_group(&stream.plan.groups[stream.n_begun], interrupted);
-    int finished = finish_begun();
+    int finished = finish_begun(), settled = mx_coherence_settle();
     if (status != MX_OK || finished != MX_OK)
         return status != MX_OK ? status : finished;
+    if (settled != MX_OK)
+        return settled;
     pthread_mutex_lock(&stream.lock);
     update_done();
     pthread_mutex_unlock(&stream.lock);

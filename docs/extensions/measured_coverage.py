@@ -54,7 +54,8 @@ class Samples:
         self.i = _owned(numpy.arange(2000) * 7 % 40)
         self.choice = _owned(numpy.arange(2000).reshape(40, 50) % 2)
         self.order = _owned(numpy.arange(2000).reshape(40, 50) % 40)
-        self.matrix = _owned(numpy.linspace(-1, 1, 1600, dtype="f4").reshape(40, 40))
+        # NumPy multiplies smaller matrices, even if a GPU is the device.
+        self.matrix = _owned(numpy.linspace(-1, 1, 25600, dtype="f4").reshape(160, 160))
 
 
 _Call = Callable[[Samples], Any]

@@ -7,7 +7,6 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy
@@ -94,7 +93,8 @@ def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
     if hasattr(file, "write"):
         file.write(dumps(self))
     else:
-        Path(os.fspath(file)).write_bytes(dumps(self))
+        with open(os.fspath(file), "wb") as opened:  # noqa: PTH123
+            opened.write(dumps(self))
 
 
 @member

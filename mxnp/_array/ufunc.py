@@ -81,9 +81,9 @@ def named(wrapped: numpy.ufunc) -> ufunc:
 _known: dict[numpy.ufunc, ufunc] = {}
 # The ufuncs of csrc/ir/ops.def that this version of NumPy has, and their rows.
 OPERATIONS: dict[numpy.ufunc, int] = {
-    getattr(numpy, op.name): row
-    for row, op in enumerate(core.ops())
-    if hasattr(numpy, op.name)
+    getattr(numpy, name): row
+    for row, name in enumerate(core.op_names())
+    if hasattr(numpy, name)
 }
 
 

@@ -19,13 +19,13 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
 from mxnp._namespace.mirror import find_counterpart
 
-__all__ = ["STANDARD", "argsort", "extend", "populate"]
+__all__ = ["STANDARD", "argsort", "compat", "extend", "populate"]
 
 # The version of the standard that mxnp follows. NumPy supports the earlier ones.
 STANDARD = "2025.12"
 
 
-def _compat() -> Any:
+def compat() -> Any:
     """Return the module of array_api_compat that adapts NumPy to the standard."""
     import array_api_compat.numpy
 
@@ -35,7 +35,7 @@ def _compat() -> Any:
 # NumPy 2.0 lacks it.
 _Info: Any = getattr(numpy, "__array_namespace_info__", None)
 if _Info is None:
-    _Info = _compat().__array_namespace_info__
+    _Info = compat().__array_namespace_info__
 
 
 class _Devices(tuple[Any, ...]):
@@ -155,7 +155,7 @@ def populate(module: types.ModuleType) -> None:
     names["__array_namespace_info__"] = __array_namespace_info__
     for name in ("cumulative_prod", "cumulative_sum", "unstack"):  # not in NumPy 2.0
         if not hasattr(numpy, name):
-            names[name] = Function(getattr(_compat(), name))
+            names[name] = Function(getattr(compat(), name))
 
 
 def extend(
@@ -223,7 +223,7 @@ def _sort(
     if not descending:
         return numpy.sort(a, axis, kind, order, stable=stable)
     a, axis, keywords = _sort_arguments(a, axis, kind, order, stable)
-    return _compat().sort(a, axis=axis, descending=True, **keywords)
+    return compat().sort(a, axis=axis, descending=True, **keywords)
 
 
 def argsort(
@@ -237,7 +237,7 @@ def argsort(
 ) -> Any:
     """Return the indices that sort an array. The default sort is stable."""
     a, axis, keywords = _sort_arguments(a, axis, kind, order, stable)
-    return _compat().argsort(a, axis=axis, descending=descending, **keywords)
+    return compat().argsort(a, axis=axis, descending=descending, **keywords)
 
 
 def _sort_arguments(
@@ -257,14 +257,6 @@ def _sort_arguments(
     return a, axis, keywords
 
 
-def _fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
-    return _compat().fft.fftfreq(n, d=d, device=device, dtype=dtype)
-
-
-def _rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
-    return _compat().fft.rfftfreq(n, d=d, device=device, dtype=dtype)
-
-
 # False for NumPy 2.0.
 _HAS_MIN = "min" in inspect.signature(numpy.clip).parameters
 
@@ -279,8 +271,6 @@ def _has_one_positional_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 extend(numpy.clip, _clip, _has_one_positional_bound)
 extend(numpy.sort, _sort, lambda args, kwargs: "descending" in kwargs)
 extend(numpy.argsort, argsort, lambda args, kwargs: "descending" in kwargs)
-extend(numpy.fft.fftfreq, _fftfreq, lambda args, kwargs: "dtype" in kwargs)
-extend(numpy.fft.rfftfreq, _rfftfreq, lambda args, kwargs: "dtype" in kwargs)
 
 
 # -- Values ---------------------------------------------------------------------------

@@ -60,6 +60,8 @@ options:
                       for recorded operations more than N times (default 0)
   --allow WHAT        do not count an operation (linalg.*), a file (plot.py) or a line
                       (plot.py:14) in these two checks. Can be repeated
+  --check-gpu FILE    measure what the documentation says about the GPU, in a minute,
+                      write the report to a file, as JSON or as a page (.md), and exit
   --info              print the versions and the hardware that mxnp uses, and exit
   -V, --version       print the versions, and exit
   -h, --help          print this help, and exit
@@ -90,6 +92,8 @@ def main() -> None:
             for name, text in _info():
                 print(f"{name:<10}  {text}")
             return
+        if option == "--check-gpu":
+            _check_gpu(_value(option, equals, value, args[1:]))
         if option in (*_WATCHERS, *_REPORT_OPTIONS):
             del args[0]
             if option in _WATCHERS:
@@ -113,6 +117,13 @@ def main() -> None:
         stack.push(partial(_report_verification, watchers.get("--verify")))
         _run(args)
         mxnp.synchronize()
+
+
+def _check_gpu(file: str) -> NoReturn:
+    """Measure the GPU, write the report and exit."""
+    from mxnp._metal import check  # its import takes long
+
+    sys.exit(0 if check.main(file, sys.stdout.write) else 1)
 
 
 def _value(option: str, equals: str, value: str, args: list[str]) -> str:
@@ -264,4 +275,6 @@ def _blas() -> str:
 
 def _gpus() -> Iterator[tuple[str, str]]:
     for device in core.devices():
-        yield device.title, ", ".join(device.models) or "none"
+        problem = core.device_problem(device)
+        models = ", ".join(device.models) or "none"
+        yield device.title, f"{models} ({problem})" if problem else models

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from mxnp._engine import modes
+from mxnp._doctor.doctor import doctor
+from mxnp._engine import core, modes
 from mxnp._profiler.report import profile
+from mxnp._verify.trap_nan import trap_nan
+from mxnp._verify.verify import verify
 
 from . import runner
+
+# Options that apply to cells only; their default is None.
+_OF_CELLS = ("html", "json", "trace", "verify", "trap_nan")
 
 
 @magics_class
@@ -24,10 +32,27 @@ class Magic(Magics):
     @argument(
         "switch",
         nargs="?",
-        choices=("on", "off"),
-        help="line magic: whether `import numpy` imports mxnp from now on (default on)",
+        choices=("on", "off", "timeit"),
+        help="line magic: whether `import numpy` imports mxnp from now on (default "
+        "on). Cell magic: timeit measures the cell, with its results computed",
     )
     @argument("--report", action="store_true", help="show what each line cost")
+    @argument("--doctor", action="store_true", help="show slow patterns and rewrites")
+    @argument(
+        "--verify",
+        nargs="?",
+        type=float,
+        const=1.0,
+        metavar="FRACTION",
+        help="compare each operation, or a fraction of them, with NumPy",
+    )
+    @argument(
+        "--trap-nan",
+        nargs="?",
+        const="nan",
+        choices=("nan", "inf"),
+        help="stop at the operation that produces the first NaN, or infinity",
+    )
     @argument("--html", metavar="FILE", help="write the report as an HTML page")
     @argument("--json", metavar="FILE", help="write the report as JSON")
     @argument("--trace", metavar="FILE", help="write a timeline of what ran")
@@ -37,29 +62,74 @@ class Magic(Magics):
         """Run a cell with mxnp in place of NumPy, or switch `import numpy` to mxnp."""
         shell: Any = self.shell  # IPython 9.18 declares that it may be None
         options = parse_argstring(self.mxnp, line)
+        requested = [name for name in _OF_CELLS if getattr(options, name) is not None]
+        requested += [name for name in ("report", "doctor") if getattr(options, name)]
         if cell is None:
+            if requested:
+                option = requested[0].replace("_", "-")
+                raise UsageError(f"--{option} measures a cell: use %%mxnp --{option}")
             if options.mode:
                 modes.set_mode(options.mode)
+            if options.switch == "timeit":
+                raise UsageError("timeit measures a cell: use %%mxnp timeit")
             (runner.uninstall if options.switch == "off" else runner.install)()
             return
-        measured = profile(trace=options.trace is not None)
-        mode = modes.mode(options.mode or modes.get_mode())
-        is_measured = any((options.report, options.html, options.json, options.trace))
-        with _installed(), mode, measured if is_measured else contextlib.nullcontext():
+        if options.switch == "timeit":
+            _time(shell, cell)
+            return
+        measured = (doctor if options.doctor else profile)(
+            trace=options.trace is not None
+        )
+        verification = None if options.verify is None else verify(options.verify)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_installed())
+            stack.enter_context(modes.mode(options.mode or modes.get_mode()))
+            if {*requested} - {"verify", "trap_nan"}:
+                stack.enter_context(measured)
+            if verification:
+                stack.enter_context(verification)
+            if options.trap_nan:
+                stack.enter_context(trap_nan(inf=options.trap_nan == "inf"))
             shell.run_cell(cell, store_history=False)
+            core.synchronize()
         for kind in ("html", "json", "trace"):
             if getattr(options, kind):
                 getattr(measured, f"to_{kind}")(getattr(options, kind))
-        if options.report:
-            _show(shell, measured)
+        if options.report or options.doctor:
+            _show(shell, measured, options.report)
+        if verification:
+            print(verification)
 
 
-def _show(shell: Any, measured: profile) -> None:
+def _show(shell: Any, measured: profile, with_tables: bool) -> None:
     """Show a report as HTML in Jupyter, or as text on a terminal."""
     if hasattr(shell, "kernel"):
         display(measured)
-    else:
+        return
+    if with_tables:
+        profile.print(measured)
+    if isinstance(measured, doctor):
         measured.print()
+
+
+def _time(shell: Any, cell: str) -> None:
+    """Measure a cell with `%%timeit`. Each run computes the value of the last line.
+
+    Without that, a run would only record operations, and drop them.
+    """
+    names = {"_mxnp_synchronize": core.synchronize}
+    tree = ast.parse(cell)
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        target = ast.Name("_mxnp_value", ast.Store())
+        tree.body[-1] = ast.Assign([target], tree.body[-1].value)
+    tree.body += ast.parse("_mxnp_synchronize()").body
+    code = ast.unparse(ast.fix_missing_locations(tree))
+    shell.push(names, interactive=False)
+    try:
+        with _installed():
+            shell.run_cell_magic("timeit", "", code)
+    finally:
+        shell.drop_by_id(names)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,8 @@ import threading
 from types import TracebackType
 from typing import TextIO
 
-from mxnp._doctor.doctor import doctor, print_findings
+from mxnp._doctor import rendering
+from mxnp._doctor.doctor import doctor, examine
 from mxnp._engine import core
 from mxnp._profiler import gate, text
 from mxnp._profiler.report import profile
@@ -88,7 +89,7 @@ class ReportSession:
             if file not in (sys.stdout, sys.stderr):
                 file.close()
         if self._options.is_doctor:
-            print_findings(self._profile.report, sys.stderr)
+            print(rendering.text(examine(self._profile.report)), file=sys.stderr)
 
     def _passes(self) -> bool:
         report, options = self._profile.report, self._options

@@ -1,20 +1,17 @@
-"""`doctor()`: find slow patterns in a program, sort them and print them."""
+"""`doctor()`: find slow patterns in a program, and sort them."""
 
 from __future__ import annotations
 
-import sys
-import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from mxnp._engine import core, devices, figures
+from mxnp._engine import core, devices
 from mxnp._interop.program_files import is_in_program
 from mxnp._profiler.model import Report
 from mxnp._profiler.report import profile
-from mxnp._profiler.text import shown
 
-from . import array_patterns, element_patterns
+from . import array_patterns, element_patterns, rendering
 from .findings import Finding, Search
 from .syntax import Facts, Source
 
@@ -33,7 +30,6 @@ PATTERNS: tuple[Callable[[Search], Iterable[Finding]], ...] = (
 
 _SHARE = 0.02  # of the array work: smaller findings are left out
 _LEAST_SHARE = 0.005  # the same if there are no larger findings
-_WIDTH = 88
 
 
 def diagnose(report: Report) -> list[Finding]:
@@ -61,67 +57,19 @@ def _has_gpu() -> bool:
     return bool(core.gpu().models) and devices.get_device() != "cpu"
 
 
-def significant(findings: list[Finding], report: Report) -> list[Finding]:
-    """Leave out small findings, with a lower limit if all of them are small."""
-    for share in (_SHARE, _LEAST_SHARE):
-        least = share * report.total.array
-        found = [finding for finding in findings if finding.seconds >= least]
-        if found:
-            return found
-    return []
+def examine(report: Report) -> rendering.Diagnosis:
+    """Find slow patterns, and select the findings that are worth a change.
 
-
-def print_findings(report: Report, file: TextIO | None = None) -> None:
-    """
-    Print the findings with the suggested rewrites.
-
-    Parameters
-    ----------
-    report : Report
-        The counts of the program.
-    file : file object, optional
-        Where to print, by default `sys.stdout`.
+    Small findings are left out. The limit is lower if all of them are small.
     """
     findings = diagnose(report)
-    listed = significant(findings, report)
-    head = figures.count(len(listed), "finding") if listed else "nothing found"
-    print(f"Doctor: {head}", file=file)
-    for finding in listed:
-        print("\n".join(["", *_describe(finding, report)]), file=file)
-    rest = findings[len(listed) :]
-    if rest:
-        seconds = figures.time(sum(finding.seconds for finding in rest))
-        more = figures.count(len(rest), "smaller finding")
-        print(f"\n{more} left out, {seconds} in all", file=file)
-
-
-def _describe(finding: Finding, report: Report) -> list[str]:
-    share = finding.seconds / report.total.array if report.total.array else 0
-    where = f"{shown(finding.file)}:{finding.line}"
-    cost = (
-        f"{finding.pattern}: {finding.count:,} {finding.unit}, "
-        f"{figures.time(finding.seconds)}, {100 * share:.0f}% of the array work"
-    )
-    lines = [f"{where}  {finding.source}", *_indented(cost), *_indented(finding.reason)]
-    if finding.is_example:
-        lines.append("  Example:")
-    elif finding.rewrite:
-        same = "" if finding.conditions else ", with the same result"
-        lines.append(f"  Rewrite{same}:")
-    lines += [f"      {line}" for line in finding.rewrite]
-    if finding.conditions:
-        lines += _indented(f"Valid if {'; '.join(finding.conditions)}.")
-    return lines
-
-
-def _indented(text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent="  ",
-        subsequent_indent="  ",
-        break_long_words=False,
-    )
+    array = report.total.array
+    listed: list[Finding] = []
+    for share in (_SHARE, _LEAST_SHARE):
+        if not listed:
+            listed = [each for each in findings if each.seconds >= share * array]
+    rest = [finding for finding in findings if finding not in listed]
+    return rendering.Diagnosis(listed, rest, array)
 
 
 class doctor(profile):  # noqa: N801
@@ -169,9 +117,16 @@ class doctor(profile):  # noqa: N801
         file : file object, optional
             Where to print, by default ``sys.stdout``.
         """
-        print_findings(self.report, file or sys.stdout)
+        print(rendering.text(examine(self.report)), file=file)
 
     def _to_dict(self) -> dict[str, Any]:
         report = super()._to_dict()
         report["findings"] = [asdict(finding) for finding in self.findings]
         return report
+
+    def __repr__(self) -> str:
+        found = rendering.head(examine(self.report))
+        return super().__repr__().replace("<mxnp.profile: ", f"<mxnp.doctor: {found}. ")
+
+    def _findings(self, report: Report) -> str:
+        return rendering.html(examine(report))

@@ -1,17 +1,17 @@
 """Access to the C core: its tables, memory, queue, threads and devices."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys
 from functools import cache
 from importlib.machinery import SourceFileLoader
-from pathlib import Path
+from os import path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-_ROOT = Path(__file__).parents[2]
+# Not with pathlib, whose import takes 3 ms.
+_PACKAGE = path.dirname(path.dirname(path.abspath(__file__)))  # noqa: PTH100, PTH120
+_ROOT = path.dirname(_PACKAGE)  # noqa: PTH120
 
 try:
     from mxnp._core import ffi, lib
@@ -38,12 +38,13 @@ def core_version() -> str:
 
 def _check_fit() -> None:
     """Raise an ImportError if the core was built from other sources than these."""
-    script = _ROOT / "csrc" / "digest.py"
-    if not script.exists():  # an installed package has its own core
+    folder = path.join(_ROOT, "csrc")  # noqa: PTH118
+    script = path.join(folder, "digest.py")  # noqa: PTH118
+    if not path.exists(script):  # noqa: PTH110  (an installed package has its own core)
         return
     module = ModuleType("digest")
-    SourceFileLoader("digest", str(script)).exec_module(module)
-    if module.digest(script.parent) != _text(lib.mx_digest()):
+    SourceFileLoader("digest", script).exec_module(module)
+    if module.digest(folder) != _text(lib.mx_digest()):
         raise ImportError(
             f"the C core of mxnp was built from other sources than {_ROOT}: "
             "run `pip install .` there again"
@@ -106,6 +107,12 @@ def dtypes() -> tuple[DType, ...]:
         )
         for row in rows
     )
+
+
+@cache
+def op_names() -> tuple[str, ...]:
+    """Return the names of the rows of csrc/ir/ops.def, in their order."""
+    return tuple(_text(lib.mx_op_get(row).name) for row in range(lib.mx_op_count()))
 
 
 @cache
@@ -202,7 +209,7 @@ def set_memory_limit(nbytes: int) -> int:
 
 def clear_cache() -> None:
     """
-    Return the cached memory to the system.
+    Return the cached memory to the system, and delete kernels that are kept on disk.
 
     See Also
     --------
@@ -211,6 +218,7 @@ def clear_cache() -> None:
     """
     _bridge.clear_recycled()
     lib.mx_memory_trim(0)
+    lib.mx_gpu_clear_cache()
 
 
 def refuse_memory(after: int, count: int) -> int:
@@ -405,7 +413,8 @@ class Device(NamedTuple):
     number: int
     name: str  # in programs
     title: str  # in messages
-    suffix: str  # of its kernel sources, which are in the folder `name`
+    kernels: str  # folder of its kernel sources
+    suffix: str  # of its kernel sources
     types: dict[str, str]  # dtypes that it supports: their names in its language
     models: tuple[str, ...]  # GPUs of this kind; empty if this build cannot use them
 
@@ -413,6 +422,7 @@ class Device(NamedTuple):
 @cache
 def devices() -> tuple[Device, ...]:
     """Return the rows of csrc/gpu/devices.def, in their order."""
+    lib.mx_device_set_folders(os.fsencode(":".join(sys.path)))
     return tuple(_device(number) for number in range(lib.mx_device_count()))
 
 
@@ -427,10 +437,16 @@ def _device(number: int) -> Device:
         number,
         _text(row.name),
         _text(row.title),
+        _text(row.kernels),
         _text(row.suffix),
         {name: text for name, text in types.items() if text},
         tuple(_text(lib.mx_device_gpu_name(number, gpu)) for gpu in range(count)),
     )
+
+
+def device_problem(device: Device) -> str:
+    """Return why a device cannot run kernels, and the cure, or "". Initializes it."""
+    return _text(lib.mx_device_problem(device.number))
 
 
 @cache
@@ -448,24 +464,35 @@ def gpu() -> Device:
     return max(devices(), key=lambda row: (bool(row.models), row.name == name))
 
 
-# Each file uses those before it: kernels are compiled at run time, without includes.
-_PRELUDE = ("scalar", "element", "reduce", "scatter")
+# Each file uses those before it: kernels are compiled at run time, without includes. A
+# kernel compiles only the files of its kind. The order is that of enum mx_prelude.
+_PRELUDES = {
+    "map": ("scalar", "element"),
+    "reduce": ("scalar", "element", "reduce"),
+    "scatter": ("scalar", "element", "scatter"),
+}
 
 
 @cache
 def kernel_text(name: str) -> str:
     """Return a file of kernels of the device, from the package or from the checkout."""
+    from pathlib import Path
+
     device = gpu()
-    folders = (Path(__file__).parents[1] / device.name, _ROOT / device.name)
+    folders = (Path(_PACKAGE, device.kernels), Path(_ROOT, device.kernels))
     folder = next(folder for folder in folders if folder.is_dir())
     return (folder / f"{name}.{device.suffix}").read_text()
 
 
 @cache
-def kernel_prelude() -> bytes:
-    """Return the text that every kernel begins with."""
-    texts = [kernel_text(name) for name in _PRELUDE]
-    return "".join([*texts, "/* -- end of prelude -- */\n"]).encode()
+def kernel_prelude(kind: str = "reduce") -> bytes:
+    """Return the text that kernels of a kind begin with."""
+    import platform
+
+    is_x86 = platform.machine() in {"x86_64", "AMD64"}
+    host = "#define MX_X86 /* the processor */\n" if is_x86 else ""
+    texts = [kernel_text(name) for name in _PRELUDES[kind]]
+    return "".join([host, *texts, "/* -- end of prelude -- */\n"]).encode()
 
 
 _used_by_core: list[Any] = []  # memory that must not be freed
@@ -473,9 +500,9 @@ _used_by_core: list[Any] = []  # memory that must not be freed
 
 def use_gpu(threshold: int) -> None:
     """Let groups of at least `threshold` elements run on the GPU."""
-    prelude = ffi.new("char[]", kernel_prelude())
-    _used_by_core.append(prelude)
-    lib.mx_gpu_use(gpu().number, prelude, threshold)
+    texts = [ffi.new("char[]", kernel_prelude(kind)) for kind in _PRELUDES]
+    _used_by_core.extend(texts)
+    lib.mx_gpu_use(gpu().number, ffi.new("const char *[]", texts), threshold)
 
 
 def is_gpu_usable() -> bool:
@@ -484,12 +511,13 @@ def is_gpu_usable() -> bool:
 
 
 def gpu_counts() -> dict[str, int]:
-    """Return the counts of groups, dispatches and kernels on the GPU."""
+    """Return the counts of groups, dispatches, kernels and copied bytes on the GPU."""
     counts = ffi.new("struct mx_gpu_counts *")
     lib.mx_gpu_count(counts)
     names = (
         *("groups", "declined", "dispatches"),
         *("command_buffers", "compiled", "rejected"),
+        *("bytes_in", "bytes_out", "evicted"),
     )
     return {name: getattr(counts, name) for name in names}
 

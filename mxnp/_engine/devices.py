@@ -36,9 +36,8 @@ GPU = core.gpu().name  # the device beside "cpu", whether or not this machine ha
 def _check(name: str) -> None:
     for row in core.devices():
         if name == row.name and name not in devices():
-            raise ValueError(
-                f"device {name!r} is not available: this machine has no {row.title}"
-            )
+            problem = core.device_problem(row) or f"this machine has no {row.title}"
+            raise ValueError(f"device {name!r} is not available: {problem}")
 
 
 # The bridge knows the numbers of the first three: the others are never available.

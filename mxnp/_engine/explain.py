@@ -30,8 +30,9 @@ def explain(file: TextIO | None = None) -> None:
     Notes
     -----
     The bytes are those of the arrays that a group reads and writes. Each array counts
-    once. The report lists at most 256 groups. It does not include operations that NumPy
-    computed because the arrays were small or the operation cannot be recorded.
+    once. The report lists at most 256 groups. It does not include operations that were
+    computed immediately: on small arrays, without a recorded form, and on arrays of
+    up to 2**17 elements after flushes of single operations.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def set_mode(name: str) -> str:
     - NumPy scalars: a reduction to one element returns a 0-d array, which may stay
       lazy;
     - floating-point warnings;
-    - the last bits of transcendental functions.
+    - the last bits of sums and of transcendental functions.
 
     Parameters
     ----------

@@ -17,10 +17,13 @@ from mxnp._namespace.recorded_forms import implements
 
 from . import kernels
 
-_SORTED = core.gpu().types.keys() - {"complex64", "bfloat16"}
-_MULTIPLIED = {"float16", "float32", "int32", "uint32"}
+_SORTED = core.gpu().types.keys() - {"complex64", "complex128", "bfloat16"}
+_MULTIPLIED = {"float16", "float32", "float64", "int32", "uint32"} & {*core.gpu().types}
 
-_FEW_PRODUCTS = 2**15  # multiplications; NumPy is always faster with fewer
+# Multiplications; NumPy is always faster with fewer. Processors have vector or matrix
+# units for float32, so NumPy is faster for much larger matrices of that dtype.
+_FEW_PRODUCTS = {"float32": 2**21, "float64": 2**21}
+_FEW_OTHER_PRODUCTS = 2**15
 
 _implements = partial(implements, needs_gpu=True)
 
@@ -152,13 +155,13 @@ def _matmul(a: Any, b: Any, /) -> Any:
         return NotImplemented
     (m, k), (other, n), dtype = a.shape[-2:], b.shape[-2:], a.dtype.name
     batch = max(a.shape[:-2], b.shape[:-2], key=len)
-    if k != other or dtype not in _MULTIPLIED:
+    if k != other or dtype not in _MULTIPLIED or max(k, n) >= kernels.ROW_LIMIT:
         return NotImplemented
     for stack in (a.shape[:-2], b.shape[:-2]):
         if stack not in ((), batch):
             return NotImplemented
     count = int(numpy.prod(batch, dtype=int))
-    if count * m * n * k < _FEW_PRODUCTS:
+    if count * m * n * k < _FEW_PRODUCTS.get(dtype, _FEW_OTHER_PRODUCTS):
         return NotImplemented
     flat = kernels.matmul(
         launch,

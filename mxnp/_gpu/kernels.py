@@ -7,7 +7,7 @@ device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -215,8 +215,13 @@ def select_items(
 # -- Updates in order -----------------------------------------------------------------
 
 
-# This rounds like NumPy's loop over indices. mx_multiply rounds like its vector loop.
-MULTIPLY_COMPLEX = "float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)"
+def multiply_complex(dtype: str) -> str:
+    """
+    Return a product that rounds like NumPy's loop over indices.
+
+    mx_multiply rounds like its vector loop.
+    """
+    return f"{_TYPES[dtype]}(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)"
 
 
 def _operation(expression: str, dtype: str, value_dtype: str) -> str:
@@ -227,6 +232,9 @@ def _operation(expression: str, dtype: str, value_dtype: str) -> str:
         f"    static {item} apply({item} a, {value} b) {{ return {expression}; }}\n"
         "};\n"
     )
+
+
+_MOST_UPDATES = 2**15  # by one thread in a dispatch: the system ends long ones
 
 
 def update_segments(
@@ -259,8 +267,11 @@ def update_segments(
     )
     in_order, places = sort_with_places(launch, empty, slots, 1, n, "int64")
     buffers = [(in_order, False), (places, False), (values, False), (target, True)]
-    args, grid = [n, int(not is_one_value), row], _groups(n * row, _THREADS)
-    launch(source, "mx_update_segments", buffers, args, grid, _GROUP, True)
+    for first in range(0, n, _MOST_UPDATES):
+        count = min(n - first, _MOST_UPDATES)
+        args = [n, int(not is_one_value), row, first, count]
+        grid = _groups(count * row, _THREADS)
+        launch(source, "mx_update_segments", buffers, args, grid, _GROUP, True)
 
 
 # -- Random numbers -------------------------------------------------------------------
@@ -318,14 +329,46 @@ def philox(
 
 # -- Products of matrices -------------------------------------------------------------
 
-_SIDE = 32  # of a tile: MX_SIDE of matmul
+_MATMUL_THREADS = 128  # MX_MATMUL_THREADS of matmul
+_MANY_TILES = 32  # enough to keep a GPU busy
+_DISPATCH_PRODUCTS = 2**35  # of one dispatch; a GPU with a display stops long ones
+ROW_LIMIT = 2**32 // 64  # elements of a row, so that offsets in a tile have 32 bits
 
 
 def _sum_type(dtype: str) -> str:
     """Return the type in which products are summed."""
     if dtype in ("float16", "float32"):
         return "float"
+    if dtype == "float64":
+        return _TYPES[dtype]
     return "ulong" if dtype in ("int64", "uint64") else "uint"
+
+
+def _matmul_source(dtype: str, side: int) -> str:
+    """Return the text of the kernel for tiles of side 32 or 64."""
+    is_float = dtype in ("float16", "float32")
+    defines = f"#define MX_SIDE {side}u\n#define MX_IS_FLOAT {int(is_float)}\n"
+    return _source("matmul", defines, mx_item=_TYPES[dtype], mx_sum=_sum_type(dtype))
+
+
+def _parts(
+    batch: int, tiles: int, products: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Divide a product into dispatches that take little time.
+
+    Yield the first matrix, the number of matrices, the first tile of a column, and the
+    number of tiles, of which each has so many products.
+    """
+    at_once = max(1, _DISPATCH_PRODUCTS // products)  # tiles of a column
+    matrices = max(1, at_once // tiles)
+    for matrix in range(0, batch, matrices):
+        for tile in range(0, tiles, at_once):
+            yield (
+                matrix,
+                min(matrices, batch - matrix),
+                tile,
+                min(at_once, tiles - tile),
+            )
 
 
 def matmul(
@@ -342,16 +385,25 @@ def matmul(
     """Return the products of matrices a (batch, m, k) and b (batch, k, n).
 
     The shape is (m, k, n). With `is_one_a` or `is_one_b`, one matrix is used for the
-    whole batch.
+    whole batch. k and n must be less than 2**26.
     """
     m, k, n = shape
+    assert max(k, n) < ROW_LIMIT, shape
     result = empty(batch * m * n, dtype)
     if batch * m * n > 0:
         if k == 0:  # all sums are empty; the kernel needs memory to bind
             a = b = empty(1, dtype)
-        source = _source("matmul", mx_item=_TYPES[dtype], mx_sum=_sum_type(dtype))
-        args = [m, k, n, 0 if is_one_a else m * k, 0 if is_one_b else k * n]
-        grid = (_ceil_divide(n, _SIDE), _ceil_divide(m, _SIDE), batch)
+        has_large_tiles = (
+            batch * _ceil_divide(m, 64) * _ceil_divide(n, 64) >= _MANY_TILES
+        )
+        side = 64 if has_large_tiles else 32
+        source = _matmul_source(dtype, side)
+        tiles, across = _ceil_divide(m, side), _ceil_divide(n, side)
+        steps = [0 if is_one_a else m * k, 0 if is_one_b else k * n]
         buffers = [(a, False), (b, False), (result, True)]
-        launch(source, "mx_matmul", buffers, args, grid, _GROUP, True)
+        products = max(1, side * k * n)
+        for matrix, matrices, tile, rows in _parts(batch, tiles, products):
+            args = [m, k, n, *steps, tile, matrix]
+            grid, threads = (across, rows, matrices), (_MATMUL_THREADS, 1, 1)
+            launch(source, "mx_matmul", buffers, args, grid, threads, True)
     return result

@@ -48,7 +48,7 @@ def _expression(op: int, dtype: numpy.dtype[Any], is_truth: bool) -> str:
     if row.name not in _OPERATIONS or (dtype.kind == "c" and row.name == "divide"):
         return ""
     if dtype.kind == "c" and row.name == "multiply":
-        return kernels.MULTIPLY_COMPLEX
+        return kernels.multiply_complex(dtype.name)
     if dtype == numpy.float32 and row.name in _SINGLE:
         return _SINGLE[row.name]
     item = core.gpu().types[dtype.name]

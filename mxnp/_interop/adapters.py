@@ -16,6 +16,7 @@ from mxnp._array import pickles
 from mxnp._array.ndarray import ndarray
 from mxnp._bridge import Function, Method
 from mxnp._engine.core import core_version, get_num_threads, set_num_threads
+from mxnp._namespace.classes import take_arrays
 from mxnp._namespace.mirror import find_original
 
 _waiting: dict[str, Callable[[ModuleType], None]] = {}
@@ -140,6 +141,11 @@ def _returning_numpy(get: Callable[..., Any]) -> Callable[..., Any]:
     return get_value
 
 
+def _adapt_chararray(defchararray: Any) -> None:
+    """Make NumPy's class of arrays of text accept mxnp arrays."""
+    take_arrays(defchararray.chararray, has_text=True)
+
+
 def _adapt_pandas(arrays: Any) -> None:
     """Make ``pandas.array`` copy, although ``asarray`` returns its argument."""
     cls = arrays.NumpyExtensionArray
@@ -221,6 +227,7 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "jax._src.abstract_arrays": _adapt_jax,
     "numba.core.interpreter": _adapt_numba,
     "numba.stencils.stencil": _adapt_numba_stencils,
+    "numpy._core.defchararray": _adapt_chararray,
     "pandas.core.arrays.masked": _adapt_pandas_masked,
     "pandas.core.arrays.numpy_": _adapt_pandas,
     "polars._dependencies": _adapt_polars,

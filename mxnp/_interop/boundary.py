@@ -11,7 +11,6 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-import sysconfig
 from importlib.machinery import ExtensionFileLoader
 from types import ModuleType
 
@@ -31,24 +30,20 @@ _COPIES = {"cv2"}
 # costs more than changing its functions.
 _SMALLEST, _LARGEST = 1 << 16, 1 << 24
 
-_STANDARD = tuple(
-    os.path.join(sysconfig.get_path(name), "")  # noqa: PTH118
-    for name in ("stdlib", "platstdlib")
-)
-_INSTALLED = tuple(
-    os.path.join(sysconfig.get_path(name), "")  # noqa: PTH118
-    for name in ("purelib", "platlib")
-)
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")  # noqa: PTH118, PTH120
+_INSTALLED = (f"site-packages{os.sep}", f"dist-packages{os.sep}")  # in it
 
 
 def _is_standard(path: str) -> bool:
-    """Check whether a file is in the folders of Python's standard library.
+    """Check whether a file is in the folder of Python's standard library.
 
     `program_files.is_in_standard_library` follows links too. It takes 0.4 ms for a
     file, for each extension module of the program. Here that is not worth it: a module
     that is missed is only searched, or changed, without need.
     """
-    return path.startswith(_STANDARD) and not path.startswith(_INSTALLED)
+    return path.startswith(_STANDARD) and not path.startswith(
+        _INSTALLED, len(_STANDARD)
+    )
 
 
 def takes_arrays(module: ModuleType) -> bool:

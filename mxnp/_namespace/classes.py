@@ -6,7 +6,6 @@ import functools
 import inspect
 import operator
 import types
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -220,7 +219,7 @@ replace(numpy.load, load)
 replace(numpy.lib.npyio.NpzFile, NpzFile)
 
 
-def take_arrays(cls: type) -> None:
+def take_arrays(cls: type, has_text: bool = False) -> None:
     """
     Make the methods of a NumPy subclass of ndarray accept mxnp arrays.
 
@@ -231,15 +230,16 @@ def take_arrays(cls: type) -> None:
     ----------
     cls : type
         The class, which is changed in place.
+    has_text : bool, optional
+        Whether all methods receive NumPy arrays. Functions of text would return mxnp
+        arrays for mxnp arrays.
     """
     cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
     for name, method in list(vars(cls).items()):
         if isinstance(method, types.FunctionType):
             code = method.__code__
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            # With mxnp operands, functions of text would return mxnp arrays.
-            is_text = cls is _chararray and not name.startswith("__array")
-            if "out" in names or is_text:
+            if "out" in names or (has_text and not name.startswith("__array")):
                 setattr(cls, name, _unwrap_arguments(method))
 
 
@@ -258,12 +258,8 @@ def _unwrap_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-    _chararray = getattr(numpy.char, "chararray", None)  # deprecated from NumPy 2.5 on
-
-for _cls in (numpy.matrix, numpy.memmap, numpy.rec.recarray, _chararray):
-    if _cls is not None:
-        take_arrays(_cls)
+for _cls in (numpy.matrix, numpy.memmap, numpy.recarray):
+    take_arrays(_cls)
 
 for _counterpart in (vectorize, nditer, broadcast, flatiter, frompyfunc):
     replace(getattr(numpy, _counterpart.__name__), _counterpart)

@@ -10,7 +10,7 @@ from html import escape
 from mxnp._engine import figures
 
 from .model import BACKENDS, Line, Report, Row
-from .text import TITLES, percent, shown, summary, used_backends
+from .text import TITLES, percent, place, shown, summary, used_backends
 
 _CONTEXT = 4  # lines shown before and after a line that did array work
 _MOST_LINES = 1500  # of a file whose other lines are on the page too, folded
@@ -61,6 +61,9 @@ _STYLE = """
 .mxnp .waits { color: var(--wait); }
 .mxnp .row .bar { height: 9px; margin: 5px 0; border-radius: 2px; background: none; }
 .mxnp .inside { padding: 4px 8px 10px 13em; max-width: 900px; }
+.mxnp .finding { border-left: 3px solid var(--wait); padding: 2px 12px;
+  margin: 0 0 1em; }
+.mxnp .finding pre { background: var(--shade); padding: 6px 10px; overflow-x: auto; }
 .mxnp .skip > summary { padding: 0 8px; color: var(--soft); cursor: pointer; }
 @media (max-width: 600px) {
   .mxnp.page { padding: 10px; }
@@ -92,8 +95,8 @@ for (const button of document.querySelectorAll("th button")) {
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def page(report: Report, program: str = "") -> str:
-    """Return the complete page."""
+def page(report: Report, program: str = "", findings: str = "") -> str:
+    """Return the complete page, with the doctor's findings as HTML if there are any."""
     title = f"mxnp report{': ' + program if program else ''}"
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -110,6 +113,7 @@ def page(report: Report, program: str = "") -> str:
 <main class="mxnp page">
 <h1>{escape(program or "mxnp report")}</h1>
 {_head(report)}
+{findings}
 {_sources(report)}
 <h2>Waits</h2>
 {_waits(report)}
@@ -123,11 +127,11 @@ def page(report: Report, program: str = "") -> str:
 """
 
 
-def fragment(report: Report) -> str:
+def fragment(report: Report, findings: str = "") -> str:
     """Return the tables for a notebook, without a script and without the source."""
     slowest = report.rows[:20]
     return (
-        f'<style>{_STYLE}</style><div class="mxnp">{_head(report)}'
+        f'<style>{_STYLE}</style><div class="mxnp">{_head(report)}{findings}'
         f"{_operations(slowest, report, sortable=False)}"
         f"{_waits(report, sortable=False) if report.waits else ''}</div>"
     )
@@ -210,7 +214,7 @@ def _code(text: str) -> str:
 
 
 def _where(file: str, line: int) -> _Cell:
-    return escape(f"{shown(file)}:{line}"), f"{file}:{line:09}"
+    return escape(place(file, line)), f"{file}:{line:09}"
 
 
 def _cells(row: Row) -> list[_Cell]:

@@ -201,7 +201,8 @@ class profile:  # noqa: N801
         str
             The text.
         """
-        return _written(html.page(self.report, self._program), file)
+        report = self.report
+        return _written(html.page(report, self._program, self._findings(report)), file)
 
     def to_trace(self, file: Any = None) -> str:
         """
@@ -226,7 +227,12 @@ class profile:  # noqa: N801
         return _table.render(self.report)
 
     def _repr_html_(self) -> str:
-        return html.fragment(self.report)
+        report = self.report
+        return html.fragment(report, self._findings(report))
+
+    def _findings(self, report: Report) -> str:
+        """Return the findings of `doctor` as HTML; a profile has none."""
+        return ""
 
 
 def _written(text: str, file: Any) -> str:

@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from mxnp._engine import figures
+from mxnp._engine import figures, places
 from mxnp._engine.devices import GPU
 
 from .model import Line, Report, Row
@@ -33,11 +33,19 @@ def used_backends(report: Report) -> list[str]:
 
 
 def shown(file: str) -> str:
-    """Return a path relative to the current folder if it is inside."""
+    """Return a cell's name, or a path relative to the current folder if possible."""
+    cell = places.cell_name(file)
+    if cell:
+        return cell
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except (ValueError, OSError):
         return file or "(unknown)"
+
+
+def place(file: str, line: int) -> str:
+    """Return a place in a file or in a cell of a notebook."""
+    return places.describe(file, line, shown(file))
 
 
 def summary(report: Report) -> str:
@@ -117,7 +125,7 @@ def _line_table(report: Report) -> Any:
     )
     lines = [line for line in report.lines() if line.rows]
     for line in lines[:_MOST_LINES]:
-        head = Text(f"{shown(line.file)}:{line.line}  ", style="bold")
+        head = Text(f"{place(line.file, line.line)}  ", style="bold")
         head.append(line.source, style="not bold")
         times = [_seconds(line.seconds_on(name)) for name in columns]
         table.add_row(head, "", "", *times, "", "", style="on grey11")
@@ -160,7 +168,7 @@ def _wait_table(report: Report) -> Any:
         ("waited", _right(7)),
     )
     for wait in report.waits[:_MOST_LINES]:
-        where = Text(f"{shown(wait.place.file)}:{wait.place.line}  ", style="bold")
+        where = Text(f"{place(wait.place.file, wait.place.line)}  ", style="bold")
         where.append(wait.place.expression, style="not bold")
         where.append(f"\n  {wait.reason}", style="yellow")
         table.add_row(

@@ -18,6 +18,7 @@ from .arguments import NO_VALUE, find_axis, is_core_dtype, is_number, is_row_maj
 
 # NumPy has moved a smaller array before a recorded operation could start.
 _FACTOR = 4
+_COPY_FACTOR = 16  # of single copies, which are as fast without a record
 
 
 def _find_dtype(dtype: Any) -> numpy.dtype[Any] | None:
@@ -151,7 +152,7 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> A
 # -- Copies and casts ------------------------------------------------------------------
 
 
-@implements(numpy.ndarray.astype, threshold_factor=_FACTOR)
+@implements(numpy.ndarray.astype, threshold_factor=_COPY_FACTOR)
 def _astype(
     a: Any,
     dtype: Any,
@@ -168,14 +169,14 @@ def _astype(
     return _bridge.cast(a, wanted.num, order == "K")
 
 
-@implements(numpy.ndarray.copy, threshold_factor=_FACTOR)
+@implements(numpy.ndarray.copy, threshold_factor=_COPY_FACTOR)
 def _copy_method(a: Any, order: Any = "C") -> Any:
     if order not in ("K", "C") or not is_core_dtype(a.dtype):
         return NotImplemented
     return _bridge.cast(a, a.dtype.num, order == "K")
 
 
-@implements(numpy.copy, threshold_factor=_FACTOR)
+@implements(numpy.copy, threshold_factor=_COPY_FACTOR)
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
@@ -255,7 +256,7 @@ def _common_dtype(arrays: Any) -> numpy.dtype[Any] | None:
     return numpy.result_type(*(each.dtype for each in arrays))
 
 
-@implements(numpy.concatenate, threshold_factor=_FACTOR)
+@implements(numpy.concatenate, threshold_factor=_COPY_FACTOR)
 def _concatenate(
     arrays: Any,
     /,

@@ -50,7 +50,11 @@ def divide_by_counts(total: Any, count: Any) -> Any:
             return NotImplemented
         return _divide(total, total.dtype.type(count), total)
     if type(count) in (int, float):
-        return _divide(total, float(count), total) if count > 0 else NotImplemented
+        # NumPy divides by an int64, in float64 or complex128. Quotients of floats are
+        # the same in their own precision if that can represent the count.
+        is_wider = total.dtype == "c8" or (total.dtype == "f4" and count > 2**24)
+        divisor = numpy.float64(count) if is_wider else float(count)
+        return _divide(total, divisor, total) if count > 0 else NotImplemented
     if not bool((count > 0).all()):
         return NotImplemented  # NumPy warns
     return _divide(total, count, total)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from mxnp._engine import core
+
 __all__ = [
     "CANCELLING",
     "COMPLEX",
@@ -32,7 +34,7 @@ GPU = {
     "arctanh": 7, "cbrt": 4, "cos": 6, "cosh": 6, "deg2rad": 2, "degrees": 2, "exp": 6,
     "exp2": 6, "expm1": 8, "hypot": 2, "log": 6, "log10": 6, "log1p": 8, "log2": 6,
     "power": 18, "rad2deg": 2, "radians": 2, "sin": 6, "sinh": 8, "tan": 8, "tanh": 7,
-    "floor_divide": 0, "spacing": 0,
+    "float_power": 18, "floor_divide": 0, "spacing": 0,
 }  # fmt: skip
 
 # In ulp too. Near zero, where two large terms cancel, the bound of these functions is
@@ -53,7 +55,7 @@ SUM_STEPS = {"cpu": 64, "gpu": 300}
 
 # The characters of the inexact dtypes of a device. bfloat16 has no character in NumPy.
 # It is computed in float32, so its error is one unit in the last place at most.
-INEXACT = "efF"
+INEXACT = "efFdD" if "float64" in core.gpu().types else "efF"
 
 
 class _Limits(NamedTuple):

@@ -19,6 +19,7 @@ from .report import (
 )
 
 WIDTH = 120  # characters of a line of text
+MOST_SIZES = 8  # of a case, that have rows of their own
 
 _FAST = "mxnp.fast"
 
@@ -211,6 +212,10 @@ def _mean(rows: Sequence[Row], peer: str) -> str:
 def _suite(report: Report, suite: str) -> Iterator[str]:
     rows = report.of_suite(suite)
     peers = ranked(rows, report.peers)
+    has_many = len(rows) > MOST_SIZES * len({row.label for row in rows})
+    if has_many and {*peers} == {"numpy", "mxnp"}:
+        yield from _by_size(rows)
+        return
     yield (
         "The speed relative to NumPy, and the median time ± half the distance between "
         "the quartiles. Peers are sorted by speed, and the fastest of a row is bold."
@@ -229,6 +234,25 @@ def _suite(report: Report, suite: str) -> Iterator[str]:
             if not row.skipped
         ),
     )
+
+
+def _by_size(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield a table of mxnp's speed over NumPy's, with a column for each size."""
+    sizes = sorted({row.size for row in rows})
+    cells = {(row.label, row.size): row.speed("numpy") for row in rows}
+    yield "The speed of mxnp relative to NumPy, by number of elements."
+    yield ""
+    yield from _table(
+        ["case", *map(size_text, sizes)],
+        (
+            [label, *(_speed_text(cells.get((label, size))) for size in sizes)]
+            for label in dict.fromkeys(row.label for row in rows)
+        ),
+    )
+
+
+def _speed_text(speed: float | None) -> str:
+    return f"{speed:.2f}" if speed else ""
 
 
 def _cell(row: Row, peer: str) -> str:

@@ -142,9 +142,11 @@ class Mxnp(Peer):
             return super().sampler(case, arrays)
         names = {"np": self._np, **arrays}
         core.synchronize()
+        before = _bridge.set_eager(False)
         result = case.function(**names)
         recorded = _bridge.pending() > 0
         core.synchronize()
+        _bridge.set_eager(before)
         del result
         if not recorded:
             return sampler(statement, names, core.synchronize)
@@ -176,7 +178,7 @@ class MxnpFast(Mxnp):
 
 def complete(*results: object) -> None:
     """Run the recorded operations while the arguments hold their results."""
-    core.synchronize()
+    _bridge.flush()
 
 
 class NumExpr(Peer):

@@ -1,9 +1,11 @@
 """Compare random operations, keys and assignments of small arrays with NumPy."""
 
+import gc
 import operator
 import os
 import random
 import warnings
+import weakref
 
 import numpy
 import pytest
@@ -256,6 +258,15 @@ def setitem(x, key, value):
     return x
 
 
+def update(x, function, other):
+    return x, function(x, other)
+
+
+def add_to_part(x, key):
+    x[key] += x[key]
+    return x
+
+
 FUNCTIONS = [
     lambda xp, x: x.sum(), lambda xp, x: xp.sum(x), lambda xp, x: x.max(), lambda xp, x: x.min(),
     lambda xp, x: x.any(), lambda xp, x: x.all(), lambda xp, x: x.mean(), lambda xp, x: xp.mean(x),
@@ -286,13 +297,40 @@ FUNCTIONS = [
     lambda xp, x: x.max(axis=-1), lambda xp, x: xp.add(x, x, out=x), lambda xp, x: xp.sqrt(x, out=x),
     lambda xp, x: xp.multiply(x, 2, out=x[...]), lambda xp, x: xp.clip(x, 0, 1),
     lambda xp, x: xp.int64(3) + x, lambda xp, x: [x[i] for i in range(len(x))],
+    lambda xp, x: x.clip(0, 2), lambda xp, x: xp.clip(x, 0.5, 2.0), lambda xp, x: xp.clip(x, x, x),
+    lambda xp, x: xp.clip(x, -(2**63), 3), lambda xp, x: xp.clip(x, xp.float64("nan"), 1.0),
+    lambda xp, x: xp.clip(x, x[..., :1], x), lambda xp, x: xp.clip(x, 1, None),
+    lambda xp, x: x.std(), lambda xp, x: xp.std(x), lambda xp, x: xp.var(x), lambda xp, x: x.var(ddof=1),
+    lambda xp, x: x.cumsum(), lambda xp, x: xp.cumsum(x), lambda xp, x: xp.cumsum(x, axis=0),
+    lambda xp, x: x.cumsum(-1), lambda xp, x: xp.stack([x, x]), lambda xp, x: xp.stack((x, x, x)),
+    lambda xp, x: xp.stack([x, x[0]]), lambda xp, x: xp.stack([]), lambda xp, x: xp.stack((x, x), axis=-1),
+    lambda xp, x: xp.concatenate([x[:1], x]), lambda xp, x: xp.concatenate([x, x], axis=-1),
+    lambda xp, x: xp.dot(x, x), lambda xp, x: x.dot(x.T), lambda xp, x: xp.dot(x.T, x),
+    lambda xp, x: xp.dot(x, x.T.copy()), lambda xp, x: x.dot(x[..., 0]), lambda xp, x: xp.dot(x, x[0]),
+    lambda xp, x: setitem(x.ravel(), xp.arange(x.size), x.ravel() + x.ravel()),
+    lambda xp, x: setitem(x.ravel(), xp.asarray([0, -1, 0]), 3), lambda xp, x: setitem(x[0], xp.asarray([-1, 0]), 2.5),
+    lambda xp, x: setitem(x, xp.asarray([0, 99]), 1), lambda xp, x: x[xp.asarray([0, -99])],
+    lambda xp, x: setitem(x.astype("i8").ravel(), xp.asarray([0, -1]), x.astype("i8").ravel()[:2]),
+    lambda xp, x: setitem(x, xp.asarray([], dtype="i8"), 1), lambda xp, x: setitem(x, ..., x[0]),
+    lambda xp, x: setitem(x, ..., x[..., :1]), lambda xp, x: setitem(x, slice(None), x[None]),
+    lambda xp, x: list(reversed(x)), lambda xp, x: tuple(x), lambda xp, x: [len(x), x.size, x.shape, x.ndim],
+    lambda xp, x: update(x[1:], operator.iadd, x[:-1]), lambda xp, x: update(x[:-1], operator.imul, x[1:]),
+    lambda xp, x: update(x, operator.isub, x[::-1]), lambda xp, x: update(x, operator.iadd, x),
+    lambda xp, x: update(x, operator.itruediv, x - 1), lambda xp, x: update(x[..., :0], operator.iadd, 1),
+    lambda xp, x: update(x, operator.ipow, 2), lambda xp, x: update(x, operator.ipow, 0.5),
+    lambda xp, x: update(x, operator.ipow, -1), lambda xp, x: update(x.T, operator.iadd, x.T),
+    lambda xp, x: (xp.add(x[1:], x[:-1], out=x[:-1]), x), lambda xp, x: (xp.add(x, 1, out=x[::-1]), x),
+    lambda xp, x: (xp.sqrt(x, out=x), x), lambda xp, x: (xp.log(x, out=x.copy()), x),
+    lambda xp, x: (xp.multiply(x, x, out=xp.empty_like(x)), x), lambda xp, x: xp.add(x, x, out=x[:1]),
+    lambda xp, x: add_to_part(x, slice(1, None)), lambda xp, x: add_to_part(x, (Ellipsis, 0)),
+    lambda xp, x: add_to_part(x, slice(None, None, 2)), lambda xp, x: x[None, 0], lambda xp, x: x[0, None, ...],
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_functions_agree(seed):
     rng = random.Random(seed)
-    for _ in range(ROUNDS):
+    for _ in range(2 * ROUNDS):
         number = rng.randrange(len(FUNCTIONS))
         a = lay_out(rng, values(rng, rng.choice(DTYPES), rng.choice(SHAPES)))
         (x,), (y,) = copies(rng, a)
@@ -358,3 +396,147 @@ def test_writeable_flag_of_a_recycled_array():
         y[0] = 5.0
         y.resize(3)
         del y
+
+
+@pytest.mark.parametrize("mode", ["raise", "ignore", "warn"])
+@pytest.mark.parametrize("shape", [5, (2, 3)])
+def test_conditions_of_operations_in_place(mode, shape):
+    def run(xp):
+        found = []
+        for function in INPLACE[:4]:
+            for number in (0.0, 1e308, 1e-308, numpy.inf):
+                x = xp.asarray(numpy.full(shape, 1e-300))
+                x[..., 0] = [0.0, numpy.inf][function is operator.isub]
+                other = xp.asarray(numpy.full(shape, number))
+                with xp.errstate(all=mode):
+                    found.append((outcome(function, x, other), x))
+                with xp.errstate(all=mode):
+                    found.append((outcome(function, x, x), x))
+        return found
+
+    assert_same(run(mxnp), run(numpy))
+
+
+def test_views_of_one_buffer_that_overlap():
+    def run(xp):
+        memory = numpy.arange(12.0)
+        one, other = xp.asarray(memory[1:]), xp.asarray(memory[:-1])
+        one[...] = other
+        one += other
+        xp.add(one, other, out=other)
+        index = xp.asarray(numpy.arange(11)[::-1].copy())
+        one[index] = other
+        return one, other, memory.tolist()
+
+    assert_same(run(mxnp), run(numpy))
+
+
+def test_index_array_that_is_written():
+    def run(xp):
+        x = xp.asarray([3, 2, 1, 0, 2])
+        x[x] = x
+        x[x[1:4]] = 4
+        return x
+
+    assert_same(run(mxnp), run(numpy))
+
+
+def test_operands_of_a_subclass():
+    class Meters(numpy.ndarray):
+        pass
+
+    def run(xp):
+        length = numpy.arange(4.0).view(Meters)
+        x = xp.asarray(numpy.ones(4))
+        x[1:] = length[1:]
+        x += length
+        return [
+            type(y).__name__
+            for y in (x + length, xp.clip(x, length, 9.0), xp.stack([x, length]))
+        ], x
+
+    assert_same(run(mxnp), run(numpy))
+
+
+def test_recycled_views_are_never_shared():
+    held = []
+    for i in range(2000):
+        x = mxnp.asarray(numpy.arange(12.0) + i)
+        rows = [*x.reshape(3, 4)]
+        kind = i % 4
+        if kind == 0:
+            held.append((memoryview(rows[1]), i + 4.0))
+        elif kind == 1:
+            held.append((numpy.asarray(rows[1]), i + 4.0))
+        elif kind == 2:
+            held.append((rows[1][::1], i + 4.0))
+        else:
+            held.append((weakref.ref(rows[1]), None))
+        del x, rows
+        if len(held) > 50:
+            check_held(*held.pop(0))
+    for pair in held:
+        check_held(*pair)
+
+
+def check_held(array, first):
+    if first is None:
+        assert array() is None
+    else:
+        assert (numpy.asarray(array) == first + numpy.arange(4.0)).all()
+
+
+def test_cleared_lists_are_filled_again():
+    for _ in range(3):
+        rows = list(mxnp.ones((200, 3)))
+        assert not any(map(gc.is_tracked, rows))
+        del rows
+        mxnp.clear_cache()
+    assert (mxnp.ones(3) + mxnp.ones(3)).tolist() == [2.0] * 3
+
+
+class Counted:
+    """An index that counts how often it is read."""
+
+    def __init__(self):
+        self.n = 0
+
+    def __index__(self):
+        self.n += 1
+        return 1
+
+
+def test_objects_in_keys_are_read_once():
+    def run(xp):
+        x = xp.asarray(numpy.arange(12.0).reshape(3, 4))
+        counts = []
+        for make in (
+            lambda i: i,
+            lambda i: (i, 2),
+            lambda i: slice(i, None),
+            lambda i: (slice(i, None), slice(None, i)),
+            lambda i: (slice(i, None), [0, 1]),
+        ):
+            index = Counted()
+            counts.append(x[make(index)])
+            x[make(index)] = 2.0
+            counts.append(index.n)
+        return counts, x
+
+    assert_same(run(mxnp), run(numpy))
+
+
+def test_integers_of_all_sizes_index():
+    def run(xp):
+        x = xp.asarray(numpy.arange(600.0))
+        y = x.reshape(20, 30)
+        keys = [*range(-7, 7), 255, 256, 257, 258, 599, -600, 600, -601, 2**62, 2**64]
+        found = [outcome(operator.getitem, x, key) for key in keys]
+        found += [outcome(operator.getitem, y, (key, -1)) for key in keys]
+        for low in (-700, -6, -5, 0, 255, 256, 257, 599, 600, 700, None):
+            for high in (-601, -5, -1, 0, 256, 257, 600, 601, None):
+                found.append(x[low:high])
+                found.append(x[low:high:7])
+        return found
+
+    assert_same(run(mxnp), run(numpy))

@@ -36,7 +36,7 @@ static inline void array_init(struct array *array, size_t nbytes)
 static inline double *array_init_doubles(struct array *array, int n, double value)
 {
     array_init(array, (size_t)n * sizeof(double));
-    CHECK(mx_buffer_allocate(array->buffer) == MX_OK);
+    CHECK(mx_buffer_publish(array->buffer) == MX_OK);
     double *data = (double *)(void *)array->data;
     for (int i = 0; i < n; i++)
         data[i] = value;

@@ -54,6 +54,8 @@ static void test_addresses(void)
         CHECK((uintptr_t)address % mx_alloc_page_size() != 0);
         CHECK(mx_buffer_address(buffer) == address && mx_buffer_get(address) == buffer);
         CHECK(mx_buffer_allocate(buffer) == MX_OK);
+        CHECK(arrays[i].data == address && mx_buffer_get(address) == buffer);
+        CHECK(mx_buffer_publish(buffer) == MX_OK);
         CHECK(arrays[i].data == buffer->data && arrays[i].data != address);
         CHECK(mx_buffer_address(buffer) == buffer->data);
         CHECK(mx_buffer_get(arrays[i].data) == buffer);

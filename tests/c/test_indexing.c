@@ -17,7 +17,7 @@ static uint64_t chance = 1;
 static int64_t *array_init_indices(struct array *array, intptr_t n, int64_t low, int64_t high)
 {
     array_init(array, (size_t)n * sizeof(int64_t));
-    CHECK(mx_buffer_allocate(array->buffer) == MX_OK);
+    CHECK(mx_buffer_publish(array->buffer) == MX_OK);
     int64_t *data = (int64_t *)(void *)array->data;
     for (intptr_t i = 0; i < n; i++)
         data[i] = low + (int64_t)(next_random(&chance) % (uint64_t)(high - low + 1));

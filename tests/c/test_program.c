@@ -249,7 +249,7 @@ static struct subject *new_subject(const struct mx_instruction *in, int itemsize
 
 static void fill_subject(struct subject *subject)
 {
-    CHECK(mx_buffer_allocate(subject->array.buffer) == MX_OK);
+    CHECK(mx_buffer_publish(subject->array.buffer) == MX_OK);
     for (size_t i = 0; i < subject->nbytes; i++)
         subject->array.data[i] = subject->shadow[i] = (char)next_random(&chance);
     memset(subject->written, 1, subject->nbytes);
@@ -581,7 +581,7 @@ static void test_bools_with_gaps(void)
     struct array a, b;
     double *numbers = array_init_doubles(&a, N, 0.0);
     array_init(&b, 3 * N);
-    CHECK(mx_buffer_allocate(b.buffer) == MX_OK);
+    CHECK(mx_buffer_publish(b.buffer) == MX_OK);
     memset(b.data, 7, 3 * N);
     for (int i = 0; i < N; i += 3)
         numbers[i] = i;

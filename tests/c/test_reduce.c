@@ -127,7 +127,7 @@ static struct mx_operand lay_out(struct array *array, int itemsize, unsigned wit
         stride *= problem.shape[axis];
     }
     array_init(array, (size_t)stride);
-    CHECK(mx_buffer_allocate(array->buffer) == MX_OK);
+    CHECK(mx_buffer_publish(array->buffer) == MX_OK);
     operand.buffer = array->buffer;
     return operand;
 }
@@ -399,8 +399,8 @@ static void test_together(void)
     array_init(&bytes, N);
     array_init(&floats, N * sizeof(float));
     double *numbers = array_init_doubles(&doubles, N, 1.0);
-    CHECK(mx_buffer_allocate(bytes.buffer) == MX_OK &&
-          mx_buffer_allocate(floats.buffer) == MX_OK);
+    CHECK(mx_buffer_publish(bytes.buffer) == MX_OK &&
+          mx_buffer_publish(floats.buffer) == MX_OK);
     for (int i = 0; i < N; i++) {
         bytes.data[i] = (char)(i % 7 == 0);
         ((float *)(void *)floats.data)[i] = (float)(N - i);

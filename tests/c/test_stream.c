@@ -243,7 +243,7 @@ static int run_until_stopped(struct mx_group *group, struct mx_instruction *inst
 static void test_stopping_backend(void)
 {
     const struct mx_backend stopping = {.name = "stopping", .run = run_until_stopped};
-    const int statuses[] = {MX_ERROR_DEVICE, MX_INTERRUPTED};
+    const int statuses[] = {MX_ERROR_MEMORY, MX_INTERRUPTED};
     mx_stream_set_backends(NULL, &stopping);
     mx_stream_set_fuse(false);
     for (int s = 0; s < 2; s++) {

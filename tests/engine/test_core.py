@@ -67,7 +67,9 @@ def test_core_was_built_from_these_sources():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     built = core.ffi.string(lib.mx_digest()).decode()
-    assert built == module.digest(ROOT / "csrc"), "the installed core is not of today"
+    assert built == module.digest(str(ROOT / "csrc")), (
+        "the installed core is not of today"
+    )
 
 
 def import_copy(folder, *, with_core):

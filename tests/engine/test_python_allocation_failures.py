@@ -172,6 +172,7 @@ def main() -> None:
     from test_allocation_failures import PROGRAMS
 
     _bridge.set_threshold(1000)
+    _bridge.set_eager(False)
     mxnp.set_memory_limit(0)
     gc.collect()
     gc.freeze()  # later collections are fast

@@ -44,6 +44,7 @@ def nothing_compiled() -> Any:
     """Drop the compiled kernels, and do not cache any in the block."""
     before = _lib.set_kernel_limit(0)
     yield
+    _lib.set_kernel_limit(0)
     _lib.set_kernel_limit(before)
 
 
@@ -78,6 +79,42 @@ def works() -> None:
     numpy.testing.assert_array_equal(y, numpy.arange(N) * 2 + 1)
     numpy.testing.assert_array_equal(launch(y), numpy.arange(N) * 4 + 2)
     assert counts()["dispatches"] >= before + 2
+
+
+# -- The GPU ---------------------------------------------------------------------------
+
+
+def test_a_gpu_with_its_own_memory_is_refused() -> None:
+    assert HOST
+    program = """
+        import ctypes, os
+        host = ctypes.CDLL(os.environ["CORE"])
+        host.metal_emulator_configure(b"discrete", ctypes.c_long(1))
+        import mxnp as np
+
+        assert np.devices() == ("cpu",)
+        try:
+            np.set_device("metal")
+        except ValueError as error:
+            print(error)
+    """
+    assert run(program, MXNP_DEVICE=None, CORE=HOST.library._name) == (
+        "device 'metal' is not available: Metal emulator (CPU) does not share the "
+        "processor's memory, as GPUs of Apple silicon do"
+    )
+
+
+def test_kernels_get_the_threads_that_they_need() -> None:
+    """A GPU may offer fewer threads to kernels that use many registers."""
+    assert HOST
+    with HOST.configured(pipeline_threads=192), nothing_compiled():
+        before = counts()
+        x = np.arange(N, dtype="f4")
+        numpy.testing.assert_array_equal(np.sort(x[::-1] + 1), numpy.arange(N) + 1)
+        assert float((x + 1).sum()) == (numpy.arange(N) + 1.0).sum()
+        np.synchronize()
+        assert counts()["declined"] == before["declined"]
+        assert counts()["dispatches"] > before["dispatches"]
 
 
 # -- Command buffers -------------------------------------------------------------------
@@ -280,6 +317,18 @@ def test_a_kernel_that_does_not_compile_raises(fault: str) -> None:
             launch(x)
     numpy.testing.assert_array_equal(launch(x), numpy.arange(N) * 2)
     works()
+
+
+@pytest.mark.parametrize("fault", ["fail_next_library", "fail_next_pipeline"])
+def test_a_kernel_that_does_not_compile_is_compiled_once(fault: str) -> None:
+    assert HOST
+    x = np.arange(N, dtype="f4")
+    np.synchronize()
+    with nothing_compiled():
+        HOST.configure(**{fault: COMPILE_FAILURE})
+        for _ in range(2):
+            with pytest.raises(ValueError, match="injected fault"):
+                launch(x)
 
 
 @pytest.mark.parametrize("fault", ["fail_next_library", "fail_next_pipeline"])

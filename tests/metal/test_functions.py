@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy
 import pytest
-from support.metal import launches, needs_metal
+from support.metal import lacks_float64, launches, needs_gpu
 
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp._gpu import functions
 
-pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
+pytestmark = [needs_gpu, pytest.mark.usefixtures("on_metal")]
 
 
 def dispatches() -> int:
@@ -181,6 +182,7 @@ def test_a_mask_that_fails_is_not_used() -> None:
     numpy.testing.assert_array_equal(x[x > 2995], numpy.arange(2996, 3000, dtype="f4"))
 
 
+@lacks_float64
 def test_selections_on_the_processor() -> None:
     x, (theirs, mask) = integers("float64", 3000), masked(3000, 0.5)
     ours, count = launches(lambda: mxnp.array(x)[mask])
@@ -206,11 +208,18 @@ def test_few_elements_are_numpys() -> None:
 # -- Products -------------------------------------------------------------------------
 
 
+@pytest.fixture
+def all_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run products of all sizes on the GPU."""
+    monkeypatch.setattr(functions, "_FEW_PRODUCTS", {})
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint32"])
 @pytest.mark.parametrize(
     ("left", "right"),
     [((70, 90), (90, 33)), ((3, 70, 90), (3, 90, 33)), ((70, 90), (3, 90, 33))],
 )
+@pytest.mark.usefixtures("all_products")
 def test_products(dtype: str, left: Any, right: Any) -> None:
     a, b = integers(dtype, *left) % 5, integers(dtype, *right) % 5
     for product in (operator.matmul, mxnp.matmul):
@@ -222,6 +231,7 @@ def test_products(dtype: str, left: Any, right: Any) -> None:
     numpy.testing.assert_array_equal(mxnp.array(a) @ turned, a @ b)
 
 
+@pytest.mark.usefixtures("all_products")
 def test_a_product_of_recorded_matrices() -> None:
     a = integers("float32", 50, 60)
     x = mxnp.array(a) + 1

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy
 import pytest
-from support.metal import needs_metal, no_reports
+from support.metal import needs_gpu, no_reports
 from support.tolerances import finfo, has_dtype
 
 import mxnp
 from mxnp._engine import core
+from mxnp._engine.devices import GPU
 from mxnp._verify.tolerances import CANCELLING, COMPLEX
 from mxnp._verify.tolerances import GPU as ULP
 
 pytestmark = [
-    needs_metal,
+    needs_gpu,
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -34,7 +35,8 @@ DTYPES = [
     if row.name in core.gpu().types and has_dtype(row.name)
 ]
 HALVES = {"float16", "bfloat16"} & set(DTYPES)  # computed in float32
-FLOATS = HALVES | {"float32", "complex64"}
+COMPLEXES = {"complex64", "complex128"} & set(DTYPES)
+FLOATS = HALVES | COMPLEXES | {"float32", "float64"} & set(DTYPES)
 
 EXTREMES = {
     "float16": [
@@ -61,6 +63,8 @@ EXTREMES = {
     ],
 }
 EXTREMES["bfloat16"] = EXTREMES["float32"]
+EXTREMES["float64"] = [0.0, -0.0, 1.0, -1.0, 1.7e308, -1.7e308]
+EXTREMES["float64"] += [numpy.inf, -numpy.inf, numpy.nan]
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +72,7 @@ def on_metal() -> Any:
     """Record everything for the device, whose compiler must not reject any kernel."""
     before = mxnp._bridge.set_threshold(0)
     rejected = core.gpu_counts()["rejected"]
-    with mxnp.device("metal"):
+    with mxnp.device(GPU):
         yield
     mxnp._bridge.set_threshold(before)
     assert core.gpu_counts()["rejected"] == rejected, core.gpu_rejection()
@@ -91,7 +95,8 @@ def numbers(dtype: str, n: int = 400, seed: int = 0) -> numpy.ndarray:
         found[:2] = limits.min, limits.max
         return found
     if kind == "c":
-        parts = numbers("float32", n, seed + 1), numbers("float32", n, seed + 2)
+        part = "float32" if dtype == "complex64" else "float64"
+        parts = numbers(part, n, seed + 1), numbers(part, n, seed + 2)
         keep = numpy.abs(parts[0]) < 1e30
         return (numpy.where(keep, parts[0], 1) + 1j * parts[1]).astype(dtype)
     scale = 3 if dtype == "float16" else 8
@@ -166,8 +171,10 @@ def loops(op: Any) -> list[tuple[str, ...]]:
 NOT_TAKEN = {
     *(("reciprocal", d) for d in DTYPES if d not in FLOATS),
     *(("power", d) for d in DTYPES if d not in FLOATS),
+    *(("power", d) for d in COMPLEXES),
+    *(("float_power", d) for d in COMPLEXES),
     ("expm1", "complex64"),
-    ("power", "complex64"),
+    ("expm1", "complex128"),
 }
 
 CASES = [
@@ -187,7 +194,7 @@ def assert_near(name: str, dtype: str, ours: Any, theirs: Any) -> None:
     parts = theirs.real.dtype if theirs.dtype.kind == "c" else theirs.dtype
     tiny, eps = float(finfo(parts).tiny), float(finfo(parts).eps)
     same = (ours == theirs) | (numpy.isnan(ours) & numpy.isnan(theirs))
-    exact = name not in ULP and name not in CANCELLING and dtype != "complex64"
+    exact = name not in ULP and name not in CANCELLING and dtype not in COMPLEXES
     if exact and parts != numpy.float16:
         flushed = (numpy.abs(theirs) < tiny) & (ours == 0)
         assert (same | flushed).all(), (ours[~same], theirs[~same])
@@ -226,7 +233,7 @@ def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
         assert taken == 1
     mine = ours if isinstance(ours, tuple) else (ours,)
     for a, b in zip(mine, outs, strict=True):
-        if dtypes[0] == "complex64" and b.dtype.kind == "c":  # infinite or NaN parts
+        if dtypes[0] in COMPLEXES and b.dtype.kind == "c":  # infinite or NaN parts
             keep = numpy.isfinite(b) & numpy.isfinite(inputs[0])
             a, b = numpy.asarray(a)[keep], b[keep]
         assert_near(op.name, dtypes[0], a, b)
@@ -280,7 +287,7 @@ def test_casts(dtype: str, to: str) -> None:
         before = core.gpu_counts()
         ours = given.astype(to)
         taken = ran(before)
-    to_real = dtype == "complex64" and to != dtype  # this cast warns in NumPy
+    to_real = dtype in COMPLEXES and to not in COMPLEXES  # this cast warns in NumPy
     assert taken == (not to_real)
     ours = numpy.asarray(ours)
     same = (ours == theirs) | (numpy.isnan(ours) & numpy.isnan(theirs))
@@ -310,7 +317,7 @@ def summands(name: str, dtype: str, shape: tuple[int, ...]) -> numpy.ndarray:
     if is_float(dtype):
         rng = numpy.random.default_rng(3)
         x = rng.normal(size=n)
-        x = (x + 1j * rng.normal(size=n)).astype(dtype) if dtype == "complex64" else x
+        x = (x + 1j * rng.normal(size=n)).astype(dtype) if dtype in COMPLEXES else x
         x = numpy.exp(x.real * 1e-3) if name == "multiply" else x
         x = x.astype(dtype)
     return x.reshape(shape)
@@ -400,7 +407,7 @@ OPERATIONS = {
 MATRIX = [
     (name, dtype, nan, spread)
     for name, dtypes in OPERATIONS.items()
-    for dtype in sorted(dtypes - {"complex64"})
+    for dtype in sorted(dtypes - COMPLEXES)
     for nan in (["none", "update", "memory", "both"] if dtype in FLOATS else ["none"])
     for spread in ("contended", "spread")
 ]
@@ -500,14 +507,17 @@ def test_updates_in_order(name: str, dtype: str, nan: str, spread: str) -> None:
     ours, index, operand = owned(target), mxnp.array(places), mxnp.array(values)
     mxnp.synchronize()
     before = core.gpu_counts()
-    if target.itemsize == 8:
+    # Without atomic operations of 64 bits, all updates of such elements are in order.
+    in_place = target.itemsize == 8 and "float64" not in DTYPES
+    if in_place:
         getattr(mxnp, name).at(ours, index, operand)
     else:
         ours = getattr(ours.at[index], name)(operand, deterministic=True)
     mxnp.synchronize()
     after = core.gpu_counts()
     # Two dispatches for sorting, one for the updates, and one for the computed indices.
-    assert after["dispatches"] - before["dispatches"] == 4 + (target.itemsize < 8)
+    count = after["dispatches"] - before["dispatches"]
+    assert count == 4 + (not in_place)
     assert after["declined"] == before["declined"]
     assert_same_bits(ours, expected)
 
@@ -655,6 +665,14 @@ def test_a_failed_check_stops_later_operations() -> None:
     assert (mxnp.zeros(100, "f4") + 1).sum() == 100
 
 
+def test_no_segment_of_a_reduction_is_empty() -> None:
+    """An empty last segment would add zeros to minima and products."""
+    x = numpy.full((25_601, 8), -1, "f4")
+    ours = mxnp.array(x)
+    numpy.testing.assert_array_equal(ours.max(axis=0), x.max(axis=0))
+    numpy.testing.assert_array_equal(ours.prod(axis=0), x.prod(axis=0))
+
+
 def test_reductions_of_a_group_fit_the_memory_of_a_threadgroup() -> None:
     """20 sums of int64 need 40 KiB in one kernel, and a threadgroup has 32 KiB."""
     x = mxnp.arange(4000).reshape(40, 100)
@@ -664,3 +682,11 @@ def test_reductions_of_a_group_fit_the_memory_of_a_threadgroup() -> None:
         mxnp.synchronize()
     for i, ours in enumerate(sums):
         numpy.testing.assert_array_equal(ours, (numpy.asarray(x) + i).sum(axis=1))
+
+
+def test_a_range_in_the_pass_of_a_reduction() -> None:
+    """The result is computed in packs, whose elements the range must number."""
+    x = mxnp.arange(100_000, dtype="float32")
+    assert float(mxnp.minimum.reduce(x + 1)) == 1
+    x = mxnp.arange(100_000, dtype="float32")
+    assert float((x * 2).max()) == 199_998

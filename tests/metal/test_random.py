@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy
 import pytest
-from support.metal import launches, needs_metal
+from support.metal import lacks_float64, launches, needs_gpu
 
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp._engine.devices import GPU
 
-pytestmark = [needs_metal, pytest.mark.usefixtures("on_metal")]
+pytestmark = [needs_gpu, pytest.mark.usefixtures("on_metal")]
 
 
 def bits(x: Any) -> Any:
@@ -206,6 +207,7 @@ def test_draws_join_recorded_operations() -> None:
     numpy.testing.assert_array_equal(ours, theirs)
 
 
+@lacks_float64
 def test_new_numbers_of_the_policy() -> None:
     before = mxnp.set_float64_policy("float32")
     try:
@@ -222,7 +224,7 @@ def test_threads_that_share_a_generator() -> None:
     pair = Pair()
 
     def draw(_: int) -> list[float]:
-        with mxnp.device("metal"):
+        with mxnp.device(GPU):
             return numpy.asarray(pair.ours.random(100, "f4")).tolist()
 
     with ThreadPoolExecutor(4) as pool:

@@ -37,7 +37,9 @@ class Device:
             library = self.driver.library
             if source not in self.libraries:
                 text = (PRELUDE + source).encode()
-                self.libraries[source] = library.driver_library(text, 0)
+                self.libraries[source] = library.driver_library(
+                    text, 0, -1, (3 << 16) + 1
+                )
             assert self.libraries[source], self.driver.error
             made = library.driver_pipeline(self.libraries[source], function.encode())
             assert made, self.driver.error
@@ -288,7 +290,7 @@ class TestUpdates:
         start = update_values(dtype, size, name)
         target = device.array(start)
         is_complex = (dtype, name) == ("complex64", "multiply")
-        expression = kernels.MULTIPLY_COMPLEX if is_complex else UPDATES[name]
+        expression = kernels.multiply_complex(dtype) if is_complex else UPDATES[name]
         kernels.update_segments(
             device.launch,
             device.empty,
@@ -318,6 +320,13 @@ class TestUpdates:
         slots = np.random.default_rng(0).integers(0, 5, 600)
         value = np.array([3], dtype)
         self.check(device, dtype, "add", slots, value, 5, is_one_value=True)
+
+    @pytest.mark.parametrize("most", [1, 7, 100])
+    def test_long_segments_are_split(self, device, monkeypatch, most):
+        monkeypatch.setattr(kernels, "_MOST_UPDATES", most)
+        slots = np.random.default_rng(0).integers(-1, 3, 300)
+        values = update_values("float32", 300, "subtract")
+        self.check(device, "float32", "subtract", slots, values, 3)
 
     def test_negative_slots_lead_nowhere(self, device):
         slots = np.random.default_rng(0).integers(-3, 5, 600)
@@ -508,6 +517,29 @@ class TestMatmul:
             expected = a.astype("f4") @ b.astype("f4")
         np.testing.assert_array_equal(self.multiply(device, a, b), expected)
 
+    @pytest.mark.parametrize("dtype", ["float32", "float16", "uint32"])
+    @pytest.mark.parametrize("shape", [(64, 64, 64), (63, 17, 65), (130, 40, 70)])
+    def test_large_tiles(self, device, monkeypatch, dtype, shape):
+        monkeypatch.setattr(kernels, "_MANY_TILES", 0)
+        m, k, n = shape
+        rng = np.random.default_rng(m)
+        a, b = (
+            rng.integers(0, 9, (1, *sides)).astype(dtype) for sides in ((m, k), (k, n))
+        )
+        np.testing.assert_array_equal(self.multiply(device, a, b), a @ b)
+
+    def test_long_products_are_divided(self, device, monkeypatch):
+        """No dispatch has more products than the limit, unless one row of tiles does."""
+        rng = np.random.default_rng(0)
+        a = rng.integers(-9, 9, (5, 100, 20)).astype("i4")
+        b = rng.integers(-9, 9, (5, 20, 33)).astype("i4")
+        of_tile = 32 * 20 * 33
+        for limit, launches in ((1, 20), (3 * of_tile, 10), (9 * of_tile, 3)):
+            monkeypatch.setattr(kernels, "_DISPATCH_PRODUCTS", limit)
+            device.launches = 0
+            self.check(device, a, b)
+            assert device.launches == launches
+
     def test_half_is_summed_in_float(self, device):
         a, b = np.full((1, 1, 4000), 1, "f2"), np.full((1, 4000, 1), 1, "f2")
         assert self.multiply(device, a, b)[0, 0, 0] == 4000
@@ -541,7 +573,8 @@ def test_no_more_than_metal_has(tmp_path, name, dtype):
     item = kernels._TYPES[dtype]
     source = kernels._source(
         name,
-        kernels._operation("mx_add(a, b)", dtype, dtype),
+        "#define MX_SIDE 64u\n#define MX_IS_FLOAT 0\n"
+        + kernels._operation("mx_add(a, b)", dtype, dtype),
         mx_item=item,
         mx_update_value=item,
         mx_sum=kernels._sum_type(dtype),

@@ -94,11 +94,20 @@ size_t driver_length(void *buffer) { return AS(id<MTLBuffer>, buffer).length; }
 
 /* -- Libraries --------------------------------------------------------------------- */
 
-void *driver_library(const char *source, int fast_math)
+/* `functions` is an MTLMathFloatingPointFunctions; -1: fastMathEnabled sets both.  `version` is an
+ * MTLLanguageVersion; 0: the default. */
+void *driver_library(const char *source, int fast_math, int functions, unsigned long version)
 {
     @autoreleasepool {
         MTLCompileOptions *options = [MTLCompileOptions new];
-        options.fastMathEnabled = fast_math != 0;
+        if (functions < 0) {
+            options.fastMathEnabled = fast_math != 0;
+        } else {
+            options.mathMode = fast_math ? MTLMathModeFast : MTLMathModeSafe;
+            options.mathFloatingPointFunctions = (MTLMathFloatingPointFunctions)functions;
+        }
+        if (version)
+            options.languageVersion = (MTLLanguageVersion)version;
         NSError *error = nil;
         id<MTLLibrary> library =
             [device() newLibraryWithSource:[NSString stringWithUTF8String:source]
@@ -117,6 +126,16 @@ int driver_function_count(void *library)
             count += name.length > 0;
         return count;
     }
+}
+
+size_t driver_pipeline_threads(void *pipeline)
+{
+    return AS(id<MTLComputePipelineState>, pipeline).maxTotalThreadsPerThreadgroup;
+}
+
+size_t driver_pipeline_memory(void *pipeline)
+{
+    return AS(id<MTLComputePipelineState>, pipeline).staticThreadgroupMemoryLength;
 }
 
 void *driver_pipeline(void *library, const char *name)
@@ -530,8 +549,14 @@ static int test_options(void)
 {
     MTLCompileOptions *options = [MTLCompileOptions new];
     HOLDS(options.fastMathEnabled && options.mathMode == MTLMathModeFast);
+    HOLDS(options.mathFloatingPointFunctions == MTLMathFloatingPointFunctionsFast);
+    options.mathMode = MTLMathModeSafe;
+    HOLDS(!options.fastMathEnabled);
+    HOLDS(options.mathFloatingPointFunctions == MTLMathFloatingPointFunctionsFast);
+    options.mathMode = MTLMathModeFast;
     options.fastMathEnabled = NO;
     HOLDS(options.mathMode == MTLMathModeSafe);
+    HOLDS(options.mathFloatingPointFunctions == MTLMathFloatingPointFunctionsPrecise);
     options.languageVersion = MTLLanguageVersion3_0;
     MTLCompileOptions *copy = [options copy];
     HOLDS(copy.languageVersion == MTLLanguageVersion3_0 && !copy.fastMathEnabled);

@@ -38,9 +38,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "driver_deallocations": (INT, []),
     "driver_contents": (POINTER, [POINTER]),
     "driver_length": (SIZE, [POINTER]),
-    "driver_library": (POINTER, [TEXT, INT]),
+    "driver_library": (POINTER, [TEXT, INT, INT, ctypes.c_ulong]),
     "driver_function_count": (INT, [POINTER]),
     "driver_pipeline": (POINTER, [POINTER, TEXT]),
+    "driver_pipeline_threads": (SIZE, [POINTER]),
+    "driver_pipeline_memory": (SIZE, [POINTER]),
     "driver_command_buffer": (POINTER, [POINTER, INT]),
     "driver_enqueue": (None, [POINTER]),
     "driver_commit": (None, [POINTER]),
@@ -81,6 +83,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "metal_emulator_run_pending": (None, []),
     "metal_emulator_dispatch_count": (ctypes.c_long, [TEXT]),
     "metal_emulator_live_objects": (ctypes.c_long, []),
+    "metal_emulator_cost": (ctypes.c_long, [TEXT]),
+    "metal_emulator_reset_costs": (None, []),
 }
 
 # The defaults, which environment variables can change.
@@ -90,14 +94,18 @@ SETTINGS = {
     "seed": 0,
     "race": 0,
     "chaos": 0,
+    "cost": 0,
     "deferred": 0,
     "plain": 0,
+    "macos": 15,
+    "pipeline_threads": 0,
     "fail_next_command_buffer": 0,
     "fail_next_library": 0,
     "fail_next_pipeline": 0,
     "fail_buffer_allocations": 0,
     "device_lost": 0,
     "no_device": 0,
+    "discrete": 0,
 }
 
 
@@ -248,9 +256,22 @@ class Driver:
         self.queue = self.library.driver_queue()
         self.source: int | None = None
 
-    def compile(self, source: str, fast_math: bool = False) -> bool:
+    def renew_queue(self) -> None:
+        """Replace the queue, which ignores what follows a hang."""
+        self.library.driver_release(self.queue)
+        self.queue = self.library.driver_queue()
+
+    def compile(
+        self,
+        source: str,
+        fast_math: bool = False,
+        functions: int = -1,
+        version: int = 310,
+    ) -> bool:
         """Compile the library for pipelines; return whether it compiled."""
-        self.source = self.library.driver_library(source.encode(), fast_math)
+        code = (version // 100 << 16) + version % 100 // 10
+        text = source.encode()
+        self.source = self.library.driver_library(text, fast_math, functions, code)
         self.pipelines.clear()
         return self.source is not None
 
@@ -284,6 +305,12 @@ class Driver:
         """Change settings."""
         for key, value in settings.items():
             self.library.metal_emulator_configure(key.encode(), value)
+
+    def cost(self, counter: str) -> int:
+        """Return a count of engine/cost.h since the last reset."""
+        count = self.library.metal_emulator_cost(counter.encode())
+        assert count >= 0, counter
+        return count
 
     @property
     def error(self) -> str:

@@ -59,12 +59,17 @@ CALLS = re.compile(
 )
 
 
+# Only where there is an NVIDIA GPU: docs/security.md describes what they open.
+ALLOWED = {"cuda/api.c": {"dlopen"}, "cuda/cubins.c": {"open", "openat", "mkdir"}}
+
+
 @pytest.mark.parametrize(
     "path", sources("csrc", ".c", ".h", ".m"), ids=lambda p: p.name
 )
 def test_the_core_loads_starts_and_writes_nothing(path):
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text(), flags=re.S)
-    assert CALLS.findall(code) == []
+    name = path.relative_to(ROOT / "csrc").as_posix()
+    assert set(CALLS.findall(code)) == ALLOWED.get(name, set())
     modes = re.findall(r'\bfopen\([^,]+, "(\w+)"', code)
     assert len(modes) == len(re.findall(r"\bfopen\b", code))
     assert set(modes) <= {"r"}

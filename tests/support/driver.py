@@ -18,7 +18,8 @@ import pytest
 from metal_emulator import driver as module
 from support.paths import EMULATOR
 
-TIMEOUT, PAGE_FAULT, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 9, 11  # error codes
+# Error codes.
+TIMEOUT, PAGE_FAULT, ACCESS_REVOKED, INVALID_RESOURCE, DEVICE_REMOVED = 2, 3, 4, 9, 11
 COMPLETED, ERROR = 4, 5  # values of MTLCommandBufferStatus
 
 KERNELS = (EMULATOR / "driver.metal").read_text()

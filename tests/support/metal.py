@@ -22,6 +22,14 @@ needs_metal = pytest.mark.skipif(
     reason="this build of mxnp has no Metal device (see CONTRIBUTING.md)",
 )
 
+needs_gpu = pytest.mark.skipif(
+    len(mxnp.devices()) == 1, reason="mxnp has no GPU here (see CONTRIBUTING.md)"
+)
+
+lacks_float64 = pytest.mark.skipif(
+    "float64" in core.gpu().types, reason="the GPU has float64"
+)
+
 # Result and argument types by function name; see metal_emulator.h.
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "metal_emulator_report_count": (ctypes.c_int, []),
@@ -30,7 +38,30 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "metal_emulator_run_pending": (None, []),
     "metal_emulator_dispatch_count": (ctypes.c_long, [ctypes.c_char_p]),
     "metal_emulator_live_objects": (ctypes.c_long, []),
+    "metal_emulator_cost": (ctypes.c_long, [ctypes.c_char_p]),
+    "metal_emulator_reset_costs": (None, []),
 }
+
+
+# The counters of tests/metal_emulator/engine/cost.h.
+COSTS = [
+    "dispatches",
+    "threadgroups",
+    "threads",
+    "loads",
+    "load_bytes",
+    "stores",
+    "store_bytes",
+    "atomics",
+    "constant_loads",
+    "threadgroup_loads",
+    "threadgroup_stores",
+    "barriers",
+    "exchanges",
+    "branches",
+    "divisions",
+    "threadgroup_bytes",
+]
 
 
 class Host:
@@ -73,6 +104,19 @@ class Host:
             yield
         finally:
             self.configure(**dict.fromkeys(settings, 0))
+
+
+@contextmanager
+def count_costs() -> Iterator[dict[str, int]]:
+    """Yield a dict that has the costs of the block's kernels when the block ends."""
+    costs: dict[str, int] = {}
+    mxnp.synchronize()
+    HOST.library.metal_emulator_reset_costs()
+    with HOST.configured(cost=1):
+        yield costs
+        mxnp.synchronize()
+    for counter in COSTS:
+        costs[counter] = HOST.library.metal_emulator_cost(counter.encode())
 
 
 def _find_host() -> Host | None:

@@ -129,6 +129,9 @@ class Kernel(ctypes.Structure):
         ("entry", Entry),
         ("arguments", ctypes.POINTER(Argument)),
         ("argument_count", ctypes.c_uint32),
+        ("max_threads", ctypes.c_uint32),
+        ("threadgroup_bytes", ctypes.c_uint32),
+        ("function", ctypes.c_void_p),
     ]
 
 
@@ -149,6 +152,7 @@ ENGINE = {
     "access": ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int),
     "atomic": ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint),
     "branch": ctypes.CFUNCTYPE(None),
+    "divide": ctypes.CFUNCTYPE(None),
 }
 
 
@@ -164,6 +168,7 @@ class Engine:
         self.lanes = 1
         self.accesses = []
         self.branches = 0
+        self.divisions = 0
         self.atomics = 0
         self.variables = {}
         self.sent = {}
@@ -202,6 +207,9 @@ class Engine:
 
     def branch(self):
         self.branches += 1
+
+    def divide(self):
+        self.divisions += 1
 
     def run(self, entry, threads):
         for thread in threads:
@@ -258,9 +266,9 @@ def build(tmp_path_factory):
     folder = tmp_path_factory.mktemp("libraries")
 
     @functools.cache
-    def build_one(text, fast_math=False, instrumented=False):
+    def build_one(text, fast_math=False, instrumented=False, **more):
         path = folder / f"{build_one.cache_info().misses}.so"
-        options = {"fast_math": fast_math, "instrumented": instrumented}
+        options = {"fast_math": fast_math, "instrumented": instrumented} | more
         compiler.Compiler(**options).compile(text, str(path))
         return Library(path)
 

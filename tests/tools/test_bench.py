@@ -27,6 +27,7 @@ OURS = ["--peers", "numpy,mxnp"]
 SIZES = {
     "imports": [1],
     "overhead": [10],
+    "sizes": [10],
     "row_loops": [64],
     "chains": [64],
     "reductions": [64],
@@ -68,6 +69,18 @@ def a_case(function=None, **options):
 
 
 # -- Whole runs -----------------------------------------------------------------------
+
+
+def test_many_sizes_are_columns_of_a_page(tmp_path):
+    page = tmp_path / "page.md"
+    sizes = [2**power for power in range(markdown.MOST_SIZES + 1)]
+    bench(
+        "sizes", "-k", "f + g", "--quick", *OURS, "--markdown", page,
+        "--sizes", ",".join(map(str, sizes)),
+    )  # fmt: skip
+    head, _, row = page.read_text().partition("## sizes")[2].split("\n")[4:7]
+    assert head == f"| case | {' | '.join(map(str, sizes))} |"
+    assert re.fullmatch(r"\| f \+ g \|( \d+\.\d\d \|){9}", row)
 
 
 def test_every_suite_is_tested():

@@ -27,11 +27,12 @@ def threshold():
 @pytest.fixture
 def shell():
     main = sys.modules["__main__"]
-    shell = InteractiveShell(user_module=types.ModuleType("__main__"))
+    shell = InteractiveShell.instance(user_module=types.ModuleType("__main__"))
     shell.run_line_magic("load_ext", "mxnp")
     yield shell
     mxnp.uninstall()
     sys.modules["__main__"] = main
+    InteractiveShell.clear_instance()
 
 
 def test_a_cell_gets_mxnp_and_the_next_does_not(shell, capsys):
@@ -96,3 +97,77 @@ def test_an_error_in_a_cell_is_shown_and_leaves_nothing_on(shell, capsys):
     assert "ValueError" in capsys.readouterr().out
     assert not mxnp._cli.runner.is_installed()
     assert _bridge.profile_rows() == []
+
+
+DEFECT = """\
+import numpy as np
+x = np.ones(40_000)
+total = 0.0
+for i in range(len(x)):
+    total += x[i]
+"""
+
+
+def test_the_doctor_of_a_cell(shell, capsys):
+    shell.run_cell(f"%%mxnp --doctor\n{DEFECT}")
+    out = capsys.readouterr().out
+    assert out.startswith("Doctor: 1 finding\n")
+    assert "Cell In[" in out
+    assert "in array work" not in out
+    shell.run_cell(f"%%mxnp --doctor --report\n{DEFECT}")
+    out = capsys.readouterr().out
+    assert "Doctor: 1 finding\n" in out
+    assert "in array work" in out
+
+
+def test_the_page_of_a_doctor_has_its_findings(shell, monkeypatch, tmp_path):
+    shown = []
+    monkeypatch.setattr("mxnp._cli.notebook.display", shown.append)
+    shell.kernel = object()
+    shell.run_cell(f"%%mxnp --doctor --html {tmp_path / 'd.html'}\n{DEFECT}")
+    assert [type(each) for each in shown] == [mxnp.doctor]
+    for page in (shown[0]._repr_html_(), (tmp_path / "d.html").read_text()):
+        assert "Doctor: 1 finding" in page
+        assert "np.add.accumulate" in page or "sum" in page
+    assert repr(shown[0]).startswith("<mxnp.doctor: 1 finding. ")
+
+
+def test_checks_of_a_cell(shell, capsys):
+    shell.run_cell("%%mxnp --verify\nimport numpy as np\ny = np.ones(20_000) + 1")
+    assert "2 operations verified" in capsys.readouterr().out
+    code = (
+        "import numpy as np\nwith np.errstate(all='ignore'):\n    y = np.zeros(3) / 0"
+    )
+    shell.run_cell(f"%%mxnp --trap-nan\n{code}")
+    assert "NaN" in capsys.readouterr().out
+    assert (
+        "y" not in {**shell.user_ns, "y": 0} or type(shell.user_ns["y"]) is mxnp.ndarray
+    )
+
+
+@pytest.mark.parametrize(
+    "option", ["--report", "--doctor", "--verify", "--html f", "timeit"]
+)
+def test_a_line_magic_refuses_options_of_cells(shell, capsys, option):
+    shell.run_cell(f"%mxnp {option}")
+    err = capsys.readouterr().err
+    assert f"UsageError: {option.split()[0]} measures a cell: use %%mxnp" in err
+    assert not mxnp._cli.runner.is_installed()
+
+
+def test_timeit_computes_the_values(shell, capsys):
+    shell.run_cell("import mxnp as np\nruns = []\nx = np.ones(200_000)")
+    shell.run_cell("%%mxnp timeit\nruns.append(np.exp(x))\nnp.sqrt(x)")
+    assert "per loop" in capsys.readouterr().out
+    assert _bridge.pending() == 0
+    assert "_mxnp_synchronize" not in shell.user_ns
+    assert len(shell.user_ns["runs"]) > 7
+
+
+def test_places_in_cells_have_the_names_of_ipython(shell, capsys):
+    shell.run_cell("import mxnp as np\nx = np.arange(100_000)\ni = x * 2")
+    shell.run_cell("y = x[i]\n", store_history=True)
+    shell.run_cell("np.synchronize()")
+    out = capsys.readouterr().out
+    assert "IndexError" in out
+    assert "recorded at Cell In[" in out

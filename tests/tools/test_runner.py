@@ -1002,7 +1002,8 @@ def test_info(tmp_path):
     assert (status, errors) == (0, "")
     lines = dict(line.split(maxsplit=1) for line in output.splitlines())
     assert list(lines) == [
-        "mxnp", "NumPy", "Python", "platform", "threads", "BLAS", "Metal", "settings",
+        "mxnp", "NumPy", "Python", "platform", "threads", "BLAS", "Metal", "CUDA",
+        "settings",
     ]  # fmt: skip
     assert lines["mxnp"].startswith(mxnp.mxnp_version)
     assert lines["NumPy"].startswith(numpy.__version__)

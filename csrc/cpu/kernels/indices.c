@@ -122,7 +122,7 @@ static int order_of_memory(const struct mx_instruction *in, const char **data, i
 {
     const struct mx_operand *operand = &in->operands[0];
     int ndim = in->ndim;
-    *data = (operand->buffer ? operand->buffer->data : NULL) + operand->at;
+    *data = (operand->buffer ? mx_buffer_address(operand->buffer) : NULL) + operand->at;
     memcpy(shape, in->shape, sizeof in->shape);
     memcpy(strides, operand->strides, sizeof operand->strides);
     for (int i = 0; i < ndim && ndim > 1; i++) {
@@ -143,6 +143,8 @@ static int order_of_memory(const struct mx_instruction *in, const char **data, i
 
 bool mx_index_find_invalid(const struct mx_instruction *in, int64_t *index)
 {
+    if (in->operands[0].buffer && !mx_buffer_is_allocated(in->operands[0].buffer))
+        return false;
     const char *data;
     intptr_t shape[MX_MAX_NDIM], strides[MX_MAX_NDIM], at[MX_MAX_NDIM] = {0};
     int ndim = order_of_memory(in, &data, shape, strides);

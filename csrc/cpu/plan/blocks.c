@@ -3,24 +3,33 @@
 #include "cpu/plan/blocks.h"
 
 #include "base/axes.h"
+#include "cpu/plan/order.h"
+#include "cpu/threads/thread_pool.h"
 
 #define CACHE_BYTES 24576 /* of the first-level cache, for the operands of a block */
 #define MIN_BLOCK   256   /* elements */
 #define MAX_BLOCK   4096
 #define ROW_BYTES   32768 /* of a row of results, to which a reduction returns for each strip */
+#define WIDE_ROW    2048  /* elements of a row that is reduced with few others in a block */
+#define NARROW_ROW  1024  /* the same, if other operations compute the row */
+#define MIN_PIECE   4096  /* elements of a wide row; fewer if many operations compute it */
 #define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
 #define CHUNK_ELEMENTS 16384
 
 /* -- Axes -------------------------------------------------------------------------- */
 
-static bool is_memory(const struct mx_access *access) { return access->kind == MX_DIRECT; }
+static bool has_strides(const struct mx_access *access)
+{
+    return access->kind == MX_DIRECT || access->is_ordered;
+}
 
-/* Returns the axes, with the strides of all operands that are in memory. */
+/* Returns the axes, with the strides of all operands that are in memory, and of all whose order
+ * matters. */
 static struct mx_axes axes_of(struct mx_program *program, intptr_t **strides)
 {
     struct mx_axes axes = {&program->ndim, program->shape, &program->reduced, 0, strides};
     for (int a = 0; a < program->n_accesses; a++)
-        if (is_memory(&program->accesses[a]))
+        if (has_strides(&program->accesses[a]))
             strides[axes.n_views++] = program->accesses[a].strides;
     return axes;
 }
@@ -40,22 +49,23 @@ static bool has_ranges(const struct mx_program *program)
     return false;
 }
 
-/* Reverses each axis along which the strides of all operands are negative. */
+/* Reverses each axis along which the strides of all operands are negative.  NumPy's reductions
+ * do not. */
 static void turn_axes(struct mx_program *program)
 {
     for (int i = 0; i < program->ndim; i++) {
         bool backwards = false, forwards = has_ranges(program);
         for (int a = 0; a < program->n_accesses; a++) {
-            intptr_t stride =
-                is_memory(&program->accesses[a]) ? program->accesses[a].strides[i] : 0;
+            const struct mx_access *access = &program->accesses[a];
+            intptr_t stride = has_strides(access) ? access->strides[i] : 0;
             backwards |= stride < 0;
-            forwards |= stride > 0;
+            forwards |= stride > 0 || access->is_ordered;
         }
         if (!backwards || forwards)
             continue;
         for (int a = 0; a < program->n_accesses; a++) {
             struct mx_access *access = &program->accesses[a];
-            if (is_memory(access)) {
+            if (access->kind == MX_DIRECT) {
                 access->data += (program->shape[i] - 1) * access->strides[i];
                 access->strides[i] = -access->strides[i];
             }
@@ -91,9 +101,10 @@ static void choose_reduced_row(struct mx_program *program)
 {
     int last = program->ndim - 1, longest = last;
     for (int i = 0; i < last; i++)
-        if (program->shape[i] > program->shape[longest])
+        if (program->shape[i] > program->shape[longest] &&
+            (program->order == MX_ANY_ORDER || !mx_is_reduced(program, i)))
             longest = i;
-    if (program->shape[last] < MIN_BLOCK / 4 && longest != last) {
+    if (program->shape[last] < MX_LONG_ROW && longest != last) {
         intptr_t *strides[program->n_accesses];
         struct mx_axes axes = axes_of(program, strides);
         for (int i = longest; i < last; i++)
@@ -110,32 +121,66 @@ static int largest_itemsize(const struct mx_program *program)
     return itemsize;
 }
 
+static bool only_reduces(const struct mx_program *program)
+{
+    return program->n_calls == program->n_reductions;
+}
+
+/* Returns whether blocks have several rows, which reductions go through themselves. */
+static bool takes_rows(const struct mx_program *program)
+{
+    int last = program->ndim - 1;
+    if (program->order != MX_ROW_BY_ROW)
+        return program->order == MX_SHORT_ROWS;
+    return last > 0 && mx_is_reduced(program, last - 1) &&
+           program->shape[last] <= (only_reduces(program) ? WIDE_ROW : NARROW_ROW);
+}
+
+/* Returns the length of the pieces in which threads share a row of n results, each of which is
+ * added in the same order however the row is cut. */
+static intptr_t share_row(const struct mx_program *program, intptr_t n)
+{
+    intptr_t n_units = 1, least = MIN_PIECE / (1 + program->n_calls / 3);
+    for (int i = 0; i < program->ndim - 1; i++)
+        n_units *= mx_is_reduced(program, i) ? 1 : program->shape[i];
+    intptr_t length = n * n_units / mx_thread_pool_size() + 1;
+    return length > least ? length : least;
+}
+
 static void cut_into_blocks(struct mx_program *program)
 {
     bool reduces = program->n_reductions > 0;
-    if (reduces)
+    program->order = mx_order_of(program);
+    bool has_rows = takes_rows(program);
+    if (reduces && !has_rows)
         choose_reduced_row(program);
-    int split = program->ndim - 1;
-    intptr_t inner = 1;
-    while (!reduces && split > 0 && inner * program->shape[split] <= SHORT_AXIS)
-        inner *= program->shape[split--];
-    bool keeps_row = reduces && !mx_is_reduced(program, split);
+    program->split = program->ndim - 1;
+    program->inner = 1;
+    while (!reduces && program->split > 0 &&
+           program->inner * program->shape[program->split] <= SHORT_AXIS)
+        program->inner *= program->shape[program->split--];
+    if (has_rows)
+        program->inner = program->shape[program->split--];
+    bool keeps_row = reduces && !has_rows && !mx_is_reduced(program, program->split);
     intptr_t size = block_size(program);
     if (keeps_row && program->n_calls <= 2)
         size = ROW_BYTES /
                largest_itemsize(program); /* long rows, so that memory is read sequentially */
-    else if (program->n_calls == 1 && inner == 1)
+    else if (program->n_calls == 1 && (program->inner == 1 || has_rows))
         size = CHUNK_ELEMENTS; /* a single loop uses no element twice */
-    intptr_t length = size / inner, n = program->shape[split];
+    intptr_t length = size / program->inner, n = program->shape[program->split];
+    if (program->order == MX_ROW_BY_ROW && !has_rows) {
+        intptr_t piece = share_row(program, n);
+        length = piece < length ? piece : length;
+    }
+    length = length > 0 ? length : 1;
     program->n_pieces = (n + length - 1) / length;
     program->length = (n + program->n_pieces - 1) / program->n_pieces;
     program->n_pieces = (n + program->length - 1) / program->length;
     MX_ASSERT(program->length > 0 && (program->n_pieces - 1) * program->length < n &&
               n <= program->n_pieces * program->length);
-    program->split = split;
-    program->inner = inner;
     program->n_blocks = program->n_pieces;
-    for (int i = 0; i < split; i++)
+    for (int i = 0; i < program->split; i++)
         program->n_blocks *= program->shape[i];
 }
 
@@ -158,10 +203,25 @@ static bool is_bool_with_gaps(const struct mx_access *access)
     return access->is_stored && access->itemsize == 1 && access->stride != 1;
 }
 
+/* Returns whether only reductions use an access.  They go through the rows of a block
+ * themselves. */
+static bool is_only_reduced(const struct mx_program *program, int access)
+{
+    for (int c = 0; c < program->n_calls; c++)
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
+            if (program->calls[c].accesses[k] == access &&
+                program->calls[c].instruction->kind != MX_REDUCE)
+                return false;
+    return true;
+}
+
 static void choose_access_kinds(struct mx_program *program)
 {
     for (int a = 0; a < program->n_accesses; a++) {
         struct mx_access *access = &program->accesses[a];
+        access->stride = access->strides[program->ndim - 1];
+        if (mx_has_rows(program) && is_only_reduced(program, a))
+            continue;
         if (access->kind == MX_DIRECT &&
             (!has_block_stride(program, access) || is_bool_with_gaps(access)))
             access->kind = MX_PACKED;

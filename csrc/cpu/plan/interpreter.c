@@ -90,7 +90,7 @@ static int run_call(struct mx_program *program, int c, char **data,
     if (call->count) {
         char *number = data[call->accesses[1]];
         call->count(data[call->accesses[0]], number, n);
-        mx_partial_add_block(program, call + 1, number, 0, 1, &partials[c + 1]);
+        mx_partial_add_block(program, call + 1, number, 0, at, 1, &partials[c + 1]);
         return c + 1;
     }
     for (int k = 0; k < mx_operand_count(in); k++)
@@ -98,7 +98,7 @@ static int run_call(struct mx_program *program, int c, char **data,
     if (in->loop.clears && !is_watched)
         note_conditions(program);
     if (in->kind == MX_REDUCE)
-        mx_partial_add_block(program, call, args[0], call->strides[0], n, &partials[c]);
+        mx_partial_add_block(program, call, args[0], call->strides[0], at, n, &partials[c]);
     else
         in->loop.function(args, &n, call->strides, data_of(in, at));
     if (is_watched)

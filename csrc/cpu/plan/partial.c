@@ -4,8 +4,15 @@
 #include <string.h>
 
 #include "cpu/kernels/copies.h"
+#include "cpu/kernels/row_kernels.h"
+#include "cpu/plan/order.h"
+#include "ir/dtypes.h"
 
 static const _Alignas(16) char zero[16];
+
+/* -0.0 + x is x, also for x = -0.0. */
+static const float minus_zero_float32[2] = {-0.0f, -0.0f};
+static const double minus_zero_float64[2] = {-0.0, -0.0};
 
 static int output_itemsize(const struct mx_call *call)
 {
@@ -15,10 +22,23 @@ static int output_itemsize(const struct mx_call *call)
 size_t mx_partial_levels_size(const struct mx_program *program, const struct mx_call *call)
 {
     const struct mx_reduce_plan *plan = program->reduce;
-    if (!plan->is_row_kept)
+    if (!plan->is_row_kept && !mx_has_rows(program))
         return MX_LEVELS * MX_FAN * 16;
-    size_t size = (size_t)(program->length * plan->n_row_levels * output_itemsize(call));
+    intptr_t n = mx_has_rows(program) ? program->inner : program->length * plan->n_row_levels;
+    size_t size = (size_t)(n * output_itemsize(call));
     return (size + MX_CACHE_LINE - 1) & ~(size_t)(MX_CACHE_LINE - 1);
+}
+
+/* Returns the value with which a reduction begins, or NULL if it begins with an element. */
+static const void *initial_value(const struct mx_instruction *in)
+{
+    int dtype = in->operands[in->nin].dtype;
+    if (in->begins_with_zero)
+        return zero;
+    if (!in->keeps_order)
+        return NULL;
+    bool is_float32 = dtype == MX_DTYPE_float32 || dtype == MX_DTYPE_complex64;
+    return is_float32 ? (const void *)minus_zero_float32 : (const void *)minus_zero_float64;
 }
 
 /* -- Single values ----------------------------------------------------------------- */
@@ -70,6 +90,40 @@ static void finish_levels(const struct mx_loop *loop, struct mx_partial *partial
            (size_t)itemsize);
 }
 
+/* -- Pairs of leaves --------------------------------------------------------------- */
+
+/* Adds the sum of the leaf of a strip to the stack, and joins the sums that are complete.  The
+ * sum of a whole row is added to that of the rows before it. */
+static void push_leaf(const struct mx_program *program, const struct mx_loop *loop,
+                      struct mx_partial *partial, intptr_t strip, const char *value,
+                      int itemsize)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    intptr_t leaf = strip % plan->n_leaves;
+    bool is_row_before = strip >= plan->n_leaves && leaf == plan->n_leaves - 1;
+    MX_ASSERT(partial->depth < MX_LEVELS * MX_FAN);
+    char *top = partial->levels + partial->depth++ * itemsize;
+    memcpy(top, value, (size_t)itemsize);
+    for (int j = plan->leaves[leaf].n_joins + is_row_before; j > 0; j--) {
+        top -= itemsize;
+        partial->depth--;
+        mx_partial_fold(loop, top, top + itemsize, itemsize, 1);
+    }
+}
+
+void mx_partial_join_leaves(const struct mx_program *program, const struct mx_call *call,
+                            const char *sums, char *result)
+{
+    _Alignas(16) char stack[MX_LEVELS * MX_FAN * 16];
+    struct mx_partial partial = {.levels = stack};
+    int itemsize = output_itemsize(call);
+    for (intptr_t strip = 0; strip < program->reduce->n_strips; strip++)
+        push_leaf(program, &call->instruction->loop, &partial, strip, sums + strip * itemsize,
+                  itemsize);
+    MX_ASSERT(partial.depth == 1);
+    memcpy(result, stack, (size_t)itemsize);
+}
+
 /* -- Rows -------------------------------------------------------------------------- */
 
 /* Adds a row to the sum on a level.  A complete sum is added to the level above, the last of
@@ -78,6 +132,7 @@ static void push_row(const struct mx_program *program, const struct mx_instructi
                      struct mx_partial *partial, int level, char *data, intptr_t stride,
                      intptr_t n, int itemsize)
 {
+    const void *initial = initial_value(in);
     bool is_first = partial->counts[level] == 0;
     bool is_last = level == program->reduce->n_row_levels;
     char *row =
@@ -85,11 +140,11 @@ static void push_row(const struct mx_program *program, const struct mx_instructi
     intptr_t step = is_last ? partial->stride : itemsize;
     MX_ASSERT(level <= program->reduce->n_row_levels && n <= program->length);
     partial->counts[level] = is_last ? 1 : partial->counts[level] + 1;
-    if (is_first && !in->begins_with_zero) {
+    if (is_first && !initial) {
         mx_copy_block(row, &step, data, &stride, &n, 1, itemsize);
         return;
     }
-    char *args[] = {is_first ? (char *)zero : row, data, row};
+    char *args[] = {is_first ? (char *)initial : row, data, row};
     intptr_t strides[] = {is_first ? 0 : step, stride, step};
     in->loop.function(args, &n, strides, in->loop.data);
     if (is_last || partial->counts[level] < MX_ROWS)
@@ -108,37 +163,149 @@ static void finish_rows(const struct mx_program *program, const struct mx_instru
                      itemsize);
 }
 
+/* Returns the kernels for sums of a dtype. */
+static const struct mx_row_kernels *row_kernels(int dtype)
+{
+    static const struct mx_row_kernel_table *const tables[] = {
+#define ISA(name) &mx_row_kernels_##name,
+        MX_ISAS(ISA)
+#undef ISA
+    };
+    const struct mx_row_kernel_table *table = tables[mx_isa()];
+    switch (dtype) {
+    case MX_DTYPE_float32:
+        return &table->float32;
+    case MX_DTYPE_float64:
+        return &table->float64;
+    case MX_DTYPE_complex64:
+        return &table->complex64;
+    default:
+        return &table->complex128;
+    }
+}
+
+/* The rows of a block. */
+struct rows {
+    char *data;
+    intptr_t stride, step; /* from row to row, and from element to element */
+    intptr_t n, length;
+};
+
+static struct rows rows_of(const struct mx_program *program, const struct mx_call *call,
+                           char *data, const struct mx_position *at)
+{
+    const struct mx_access *from = &program->accesses[call->accesses[0]];
+    bool is_direct = from->kind == MX_DIRECT;
+    intptr_t size = from->itemsize;
+    return (struct rows){
+        .data = data,
+        .stride = is_direct ? from->strides[program->split] : program->inner * size,
+        .step = is_direct ? from->strides[program->ndim - 1] : size,
+        .n = at->length,
+        .length = program->inner,
+    };
+}
+
+/* Adds the rows of a block to the row of results so far. */
+static void push_rows(const struct mx_instruction *in, struct mx_partial *partial,
+                      struct rows rows, bool is_first)
+{
+    int dtype = in->operands[in->nin].dtype;
+    intptr_t itemsize = in->operands[in->nin].itemsize;
+    intptr_t strides[] = {itemsize, rows.step, itemsize}, none = 0;
+    const void *initial = initial_value(in);
+    if (is_first)
+        mx_copy_block(partial->levels, strides, initial ? initial : rows.data,
+                      initial ? &none : &rows.step, &rows.length, 1, (int)itemsize);
+    if (is_first && !initial) {
+        rows.data += rows.stride;
+        rows.n--;
+    }
+    if (in->keeps_order && rows.step == itemsize) {
+        row_kernels(dtype)->add(partial->levels, rows.data, rows.stride, rows.n, rows.length);
+        return;
+    }
+    for (intptr_t r = 0; r < rows.n; r++) {
+        char *args[] = {partial->levels, rows.data + r * rows.stride, partial->levels};
+        in->loop.function(args, &rows.length, strides, in->loop.data);
+    }
+}
+
+/* Reduces each row of a block to one result. */
+static void reduce_rows(const struct mx_instruction *in, const struct mx_partial *partial,
+                        struct rows rows)
+{
+    int dtype = in->operands[in->nin].dtype;
+    int itemsize = in->operands[in->nin].itemsize;
+    const void *initial = initial_value(in);
+    if (in->keeps_order && rows.step == itemsize) {
+        row_kernels(dtype)->reduce(rows.data, rows.stride, rows.n, rows.length, initial,
+                                   partial->target, partial->stride);
+        return;
+    }
+    for (intptr_t r = 0; r < rows.n; r++) {
+        _Alignas(16) char value[16];
+        char *row = rows.data + r * rows.stride;
+        memcpy(value, initial ? initial : row, (size_t)itemsize);
+        mx_partial_fold(&in->loop, value, initial ? row : row + rows.step, rows.step,
+                        initial ? rows.length : rows.length - 1);
+        memcpy(partial->target + r * partial->stride, value, (size_t)itemsize);
+    }
+}
+
 /* -- Blocks ------------------------------------------------------------------------ */
 
 void mx_partial_add_block(const struct mx_program *program, const struct mx_call *call,
-                          char *data, intptr_t stride, intptr_t n, struct mx_partial *partial)
+                          char *data, intptr_t stride, const struct mx_position *at, intptr_t n,
+                          struct mx_partial *partial)
 {
-    const struct mx_loop *loop = &call->instruction->loop;
+    const struct mx_instruction *in = call->instruction;
+    const struct mx_reduce_plan *plan = program->reduce;
+    const struct mx_loop *loop = &in->loop;
     int itemsize = output_itemsize(call);
     MX_ASSERT(n > 0);
-    if (program->reduce->is_row_kept) {
-        push_row(program, call->instruction, partial, 0, data, stride, n, itemsize);
+    if (program->order == MX_SHORT_ROWS) {
+        reduce_rows(in, partial, rows_of(program, call, data, at));
+        return;
+    }
+    if (mx_has_rows(program)) {
+        push_rows(in, partial, rows_of(program, call, data, at), at->strip == 0);
+        return;
+    }
+    if (plan->is_row_kept) {
+        push_row(program, in, partial, 0, data, stride, n, itemsize);
         return;
     }
     _Alignas(16) char value[16] = {0};
-    if (call->instruction->begins_with_zero) {
-        mx_partial_fold(loop, value, data, stride, n);
-    } else {
-        memcpy(value, data, (size_t)itemsize);
-        mx_partial_fold(loop, value, data + stride, stride, n - 1);
-    }
-    if (program->reduce->n_strips == 1)
+    const void *initial = in->begins_with_zero ? value : initial_value(in);
+    if (!in->begins_with_zero)
+        memcpy(value, initial ? initial : data, (size_t)itemsize);
+    mx_partial_fold(loop, value, initial ? data : data + stride, stride, initial ? n : n - 1);
+    if (plan->n_strips == 1)
         memcpy(partial->target, value, (size_t)itemsize);
+    else if (program->order == MX_PAIRWISE && plan->n_segments > 1)
+        memcpy(partial->target + at->strip * itemsize, value, (size_t)itemsize);
+    else if (program->order == MX_PAIRWISE)
+        push_leaf(program, loop, partial, at->strip, value, itemsize);
     else
         push(loop, partial, 0, value, itemsize);
 }
 
 void mx_partial_finish(const struct mx_program *program, const struct mx_call *call,
-                       struct mx_partial *partial, intptr_t n)
+                       struct mx_partial *partial, const struct mx_position *at)
 {
     const struct mx_instruction *in = call->instruction;
-    if (program->reduce->is_row_kept)
-        finish_rows(program, in, partial, n, output_itemsize(call));
-    else if (program->reduce->n_strips > 1)
-        finish_levels(&in->loop, partial, output_itemsize(call));
+    int itemsize = output_itemsize(call);
+    if (program->order == MX_SHORT_ROWS)
+        return;
+    if (mx_has_rows(program))
+        mx_copy_block(partial->target, &partial->stride, partial->levels, &(intptr_t){itemsize},
+                      &program->inner, 1, itemsize);
+    else if (program->reduce->is_row_kept)
+        finish_rows(program, in, partial, at->length, itemsize);
+    else if (program->order == MX_PAIRWISE && program->reduce->n_segments == 1 &&
+             program->reduce->n_strips > 1)
+        memcpy(partial->target, partial->levels, (size_t)itemsize);
+    else if (program->order == MX_ANY_ORDER && program->reduce->n_strips > 1)
+        finish_levels(&in->loop, partial, itemsize);
 }

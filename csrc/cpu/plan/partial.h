@@ -1,10 +1,13 @@
 #pragma once
 /* partial.h -- the result of one reduction so far, over the blocks of one unit and segment.
  *
- * The loop itself reduces each block (in pairs, for NumPy's sums of floats).  The results of
- * blocks wait on levels: 64 results on a level are reduced to one on the next.  Rows are added
- * up 32 at a time, and then their sums.  The error of a sum therefore does not grow with its
- * length.
+ * The loop itself reduces each block (in pairs, for NumPy's sums of floats).  In any order, the
+ * results of blocks wait on levels: 64 results on a level are reduced to one on the next.  Rows
+ * are added up 32 at a time, and then their sums.  The error of a sum therefore does not grow
+ * with its length.
+ *
+ * In NumPy's order (order.h), the sums of leaves wait on a stack, rows are added one by one to
+ * a row of sums, and short rows are reduced each by itself.
  */
 #include "cpu/plan/plan.h"
 
@@ -17,18 +20,25 @@ struct mx_partial {
     intptr_t stride; /* of a row of results */
     char *levels; /* results that wait to be reduced: MX_FAN values, or a row, on each level */
     int counts[MX_LEVELS];
+    int depth; /* of the stack of sums that begins at levels */
 };
 
 /* Bytes that the levels of a reduction take in scratch memory. */
 size_t mx_partial_levels_size(const struct mx_program *program, const struct mx_call *call);
 
-/* Reduces a block of n elements, which begins at data, into the partial of its call. */
+/* Reduces the block at a position, n elements that begin at data, into the partial of its call.
+ */
 void mx_partial_add_block(const struct mx_program *program, const struct mx_call *call,
-                          char *data, intptr_t stride, intptr_t n, struct mx_partial *partial);
+                          char *data, intptr_t stride, const struct mx_position *at, intptr_t n,
+                          struct mx_partial *partial);
 
-/* Reduces what waits on the levels to the result; n is the length of a row of results. */
+/* Reduces what waits on the levels to the result of a unit. */
 void mx_partial_finish(const struct mx_program *program, const struct mx_call *call,
-                       struct mx_partial *partial, intptr_t n);
+                       struct mx_partial *partial, const struct mx_position *at);
+
+/* Joins the sums of all leaves of a unit to its result. */
+void mx_partial_join_leaves(const struct mx_program *program, const struct mx_call *call,
+                            const char *sums, char *result);
 
 /* Computes *value = loop(*value, x) for each of n elements x. */
 void mx_partial_fold(const struct mx_loop *loop, char *value, char *data, intptr_t stride,

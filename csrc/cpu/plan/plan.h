@@ -29,11 +29,22 @@ struct mx_access {
     enum mx_access_kind kind;
     int itemsize;
     bool is_loaded, is_stored; /* if packed: copied before the calls, and after them */
+    bool is_ordered;           /* the input of a sum that keeps NumPy's order */
     char *data;                /* the first element, in the order of the program's axes */
     intptr_t stride;           /* bytes from element to element of a block */
     size_t offset;             /* in scratch memory */
     intptr_t strides[MX_MAX_NDIM];
 };
+
+/* The order in which a program adds up: see order.h. */
+enum mx_order {
+    MX_ANY_ORDER,
+    MX_PAIRWISE,   /* pairs of parts of a row */
+    MX_ROW_BY_ROW, /* the innermost axis is kept */
+    MX_SHORT_ROWS, /* a block has several rows, each of which is reduced to one result */
+};
+
+#define MX_LONG_ROW 64 /* elements: the innermost axis is at least this long, if possible */
 
 struct mx_call {
     struct mx_instruction *instruction;
@@ -51,11 +62,13 @@ struct mx_call {
 struct mx_reduce_plan {
     bool is_row_kept; /* the innermost axis is kept: results come in rows */
     intptr_t n_units, units_per_chunk, n_strips, n_segments;
-    void *memory;        /* holds the partials, or NULL */
-    char *partials;      /* [segment][reduction][unit][element of row], on a cache line */
-    size_t segment_size; /* bytes of the results of one segment */
-    size_t levels;       /* offset in scratch memory of the results that wait on levels */
-    int n_row_levels;    /* levels of rows there, without the row of results itself */
+    void *memory;           /* holds the partials, or NULL */
+    char *partials;         /* [segment][reduction][unit][element of row], on a cache line */
+    size_t segment_size;    /* bytes of the results of one segment */
+    size_t levels;          /* offset in scratch memory of the results that wait on levels */
+    int n_row_levels;       /* levels of rows there, without the row of results itself */
+    struct mx_leaf *leaves; /* of a row that is added pairwise, or NULL */
+    intptr_t n_leaves;
 };
 
 struct mx_program {
@@ -71,6 +84,7 @@ struct mx_program {
     intptr_t n_blocks;
 
     int n_calls, n_accesses, n_reductions;
+    enum mx_order order;
     struct mx_call *calls;
     struct mx_access *accesses;
     size_t scratch_size; /* bytes that each thread needs */
@@ -92,8 +106,17 @@ struct mx_program {
 struct mx_position {
     intptr_t index[MX_MAX_NDIM];
     intptr_t length;
-    bool is_timed; /* the calls are timed in this block */
+    intptr_t strip; /* of a reduction: see reduce.h */
+    bool is_timed;  /* the calls are timed in this block */
 };
+
+/* Returns whether blocks have several rows, which reductions go through themselves: they add
+ * them to a row of results, or reduce each of them. */
+static inline bool mx_has_rows(const struct mx_program *program)
+{
+    return program->order == MX_SHORT_ROWS ||
+           (program->order == MX_ROW_BY_ROW && program->split < program->ndim - 1);
+}
 
 static inline bool mx_is_reduced(const struct mx_program *program, int axis)
 {

@@ -15,16 +15,23 @@
 #include "cpu/plan/scan.h"
 #include "cpu/plan/scatter.h"
 #include "cpu/plan/scratch.h"
-#include "memory/buffer.h"
+#include "memory/coherence.h"
 
 /* -- Planning ---------------------------------------------------------------------- */
 
-static int allocate_views(const struct mx_group *group)
+/* Makes the contents of the views current.  Views of one buffer may be read and written. */
+static int prepare_views(const struct mx_group *group)
 {
     int status = MX_OK;
-    for (int v = 0; v < group->n_views && status == MX_OK; v++)
-        if (group->views[v].buffer && !group->views[v].is_temporary)
-            status = mx_buffer_allocate(group->views[v].buffer);
+    char *data;
+    for (int v = 0; v < group->n_views && status == MX_OK; v++) {
+        const struct mx_view *view = &group->views[v];
+        if (!view->buffer || view->is_temporary)
+            continue;
+        bool keeps = !mx_fuse_overwrites(group, view);
+        status = view->is_written ? mx_coherence_write(view->buffer, keeps, &data)
+                                  : mx_coherence_read(view->buffer, &data);
+    }
     return status;
 }
 
@@ -39,10 +46,10 @@ static void add_views(struct mx_program *program, const struct mx_group *group)
             .is_loaded = view->is_read && !view->begins_empty,
             .is_stored = view->is_written && !view->is_reduced,
         };
+        memcpy(access->strides, view->strides, sizeof access->strides);
         if (view->is_temporary)
             continue;
-        access->data = (view->buffer ? view->buffer->data : NULL) + view->at;
-        memcpy(access->strides, view->strides, sizeof access->strides);
+        access->data = (view->buffer ? mx_buffer_address(view->buffer) : NULL) + view->at;
         if (view->is_written && !view->begins_empty && !view->is_reduced)
             program->is_repeatable = false;
     }
@@ -57,6 +64,8 @@ static void add_calls(struct mx_program *program, const struct mx_group *group,
         *call = (struct mx_call){.instruction = in};
         program->fpe_mask |= in->fpe_mask;
         program->n_reductions += in->kind == MX_REDUCE;
+        if (in->keeps_order && group->steps[s].views[0] >= 0)
+            program->accesses[group->steps[s].views[0]].is_ordered = true;
         for (int k = 0; k < mx_operand_count(in); k++) {
             call->accesses[k] = group->steps[s].views[k];
             if (call->accesses[k] >= 0)
@@ -111,7 +120,7 @@ static int plan(struct mx_program *program)
 int mx_program_new(struct mx_program **out, const struct mx_group *group,
                    struct mx_instruction *instructions)
 {
-    int status = allocate_views(group);
+    int status = prepare_views(group);
     if (status != MX_OK)
         return status;
     size_t n_accesses = (size_t)(group->n_views + group->n_steps * MX_MAX_OPERANDS);

@@ -8,6 +8,7 @@
 #include "cpu/kernels/conditions.h"
 #include "cpu/kernels/copies.h"
 #include "cpu/plan/interpreter.h"
+#include "cpu/plan/order.h"
 #include "cpu/plan/partial.h"
 
 #define MANY_CHUNKS      64    /* enough for any number of threads */
@@ -18,9 +19,12 @@
 
 /* -- Planning ---------------------------------------------------------------------- */
 
+/* Returns how many results a unit has at most. */
 static size_t row_length(const struct mx_program *program)
 {
-    return program->reduce->is_row_kept ? (size_t)program->length : 1;
+    return (size_t)(program->reduce->is_row_kept ? program->length
+                    : mx_has_rows(program)       ? program->inner
+                                                 : 1);
 }
 
 static int output_itemsize(const struct mx_call *call)
@@ -28,45 +32,106 @@ static int output_itemsize(const struct mx_call *call)
     return call->instruction->operands[call->instruction->nin].itemsize;
 }
 
+/* Returns the results of a unit in a segment.  Each leaf of a row has a result of its own. */
+static size_t results_of_unit(const struct mx_program *program)
+{
+    return program->order == MX_PAIRWISE ? (size_t)program->reduce->n_strips
+                                         : row_length(program);
+}
+
 /* Returns the bytes of a reduction's results in a segment, rounded up to a cache line. */
 static size_t results_size(const struct mx_program *program, const struct mx_call *call)
 {
-    size_t size =
-        (size_t)program->reduce->n_units * row_length(program) * (size_t)output_itemsize(call);
+    size_t size = (size_t)program->reduce->n_units * results_of_unit(program) *
+                  (size_t)output_itemsize(call);
     return (size + MX_CACHE_LINE - 1) & ~(size_t)(MX_CACHE_LINE - 1);
 }
 
 static intptr_t at_least_one(intptr_t n) { return n > 0 ? n : 1; }
 
-int mx_reduce_plan(struct mx_program *program)
+/* Cuts the rows of a program that adds pairwise into leaves. */
+static int cut_into_leaves(struct mx_program *program)
 {
-    struct mx_reduce_plan *plan = mx_alloc(sizeof *plan);
-    if (!plan)
-        return mx_fail(MX_ERROR_MEMORY, "unable to plan a reduction");
-    *plan = (struct mx_reduce_plan){
-        .is_row_kept = !mx_is_reduced(program, program->split), .n_units = 1, .n_strips = 1};
-    program->reduce = plan;
+    struct mx_reduce_plan *plan = program->reduce;
+    int status = mx_order_leaves(&plan->leaves, &plan->n_leaves, program->shape[program->split],
+                                 program->length, mx_order_is_complex(program));
+    if (status == MX_OK)
+        program->n_pieces = plan->n_leaves;
+    return status;
+}
+
+static void count_units(const struct mx_program *program)
+{
+    struct mx_reduce_plan *plan = program->reduce;
+    plan->n_units = plan->n_strips = 1;
     for (int i = 0; i < program->split; i++)
         *(mx_is_reduced(program, i) ? &plan->n_strips : &plan->n_units) *= program->shape[i];
     *(plan->is_row_kept ? &plan->n_units : &plan->n_strips) *= program->n_pieces;
+}
 
+/* Returns the number of segments of each unit.  Rows that are added in NumPy's order have only
+ * one, as each depends on those before it. */
+static intptr_t choose_segments(const struct mx_program *program)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    if (program->order == MX_ROW_BY_ROW || program->order == MX_SHORT_ROWS)
+        return 1;
     intptr_t most = plan->n_strips * program->length / SEGMENT_ELEMENTS;
     if (plan->is_row_kept && most > plan->n_strips / SEGMENT_ROWS)
         most = plan->n_strips / SEGMENT_ROWS;
     most = at_least_one(most);
     intptr_t wanted = (MANY_CHUNKS + plan->n_units - 1) / plan->n_units;
     wanted = wanted < plan->n_strips ? wanted : plan->n_strips;
-    plan->n_segments = wanted < most ? wanted : most;
-    intptr_t unit = plan->n_strips / plan->n_segments * program->length;
+    return wanted < most ? wanted : most;
+}
+
+static int choose_row_levels(const struct mx_program *program)
+{
+    const struct mx_reduce_plan *plan = program->reduce;
+    int n_levels = 0;
+    if (program->order != MX_ANY_ORDER)
+        return 0;
+    for (intptr_t n = plan->n_strips / plan->n_segments;
+         n > MX_ROWS && n_levels < MX_LEVELS - 1; n /= MX_ROWS)
+        n_levels++;
+    return n_levels;
+}
+
+/* Allocates the results of the segments. */
+static int allocate_partials(const struct mx_program *program)
+{
+    struct mx_reduce_plan *plan = program->reduce;
+    size_t n = program->order == MX_PAIRWISE ? 1 : (size_t)plan->n_segments;
+    plan->memory = mx_alloc(n * plan->segment_size + MX_CACHE_LINE);
+    plan->partials = (char *)(((uintptr_t)plan->memory + MX_CACHE_LINE - 1) &
+                              ~(uintptr_t)(MX_CACHE_LINE - 1));
+    return plan->memory ? MX_OK
+                        : mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
+                                  (ptrdiff_t)plan->n_segments);
+}
+
+int mx_reduce_plan(struct mx_program *program)
+{
+    struct mx_reduce_plan *plan = mx_alloc(sizeof *plan);
+    int status = MX_OK;
+    if (!plan)
+        return mx_fail(MX_ERROR_MEMORY, "unable to plan a reduction");
+    *plan = (struct mx_reduce_plan){.is_row_kept = !mx_is_reduced(program, program->split)};
+    program->reduce = plan;
+    if (program->order == MX_PAIRWISE && (status = cut_into_leaves(program)) != MX_OK) {
+        mx_reduce_free(program);
+        return status;
+    }
+    count_units(program);
+    plan->n_segments = choose_segments(program);
+    intptr_t unit = plan->n_strips / plan->n_segments * program->length * program->inner;
     plan->units_per_chunk = at_least_one(CHUNK_ELEMENTS / at_least_one(unit));
     MX_ASSERT(plan->n_segments >= 1 && plan->n_segments <= plan->n_strips);
     program->n_chunks =
         (size_t)((plan->n_units + plan->units_per_chunk - 1) / plan->units_per_chunk) *
         (size_t)plan->n_segments;
 
-    for (intptr_t n = plan->n_strips / plan->n_segments;
-         n > MX_ROWS && plan->n_row_levels < MX_LEVELS - 1; n /= MX_ROWS)
-        plan->n_row_levels++;
+    plan->n_row_levels = choose_row_levels(program);
     plan->levels = program->scratch_size =
         (program->scratch_size + MX_CACHE_LINE - 1) & ~(size_t)(MX_CACHE_LINE - 1);
     for (int c = 0; c < program->n_calls; c++) {
@@ -75,24 +140,19 @@ int mx_reduce_plan(struct mx_program *program)
         plan->segment_size += results_size(program, &program->calls[c]);
         program->scratch_size += mx_partial_levels_size(program, &program->calls[c]);
     }
-    if (plan->n_segments > 1) {
-        plan->memory = mx_alloc((size_t)plan->n_segments * plan->segment_size + MX_CACHE_LINE);
-        plan->partials = (char *)(((uintptr_t)plan->memory + MX_CACHE_LINE - 1) &
-                                  ~(uintptr_t)(MX_CACHE_LINE - 1));
-        if (!plan->memory) {
-            mx_fail(MX_ERROR_MEMORY, "unable to reduce in %td segments",
-                    (ptrdiff_t)plan->n_segments);
-            mx_reduce_free(program);
-            return MX_ERROR_MEMORY;
-        }
-    }
-    return MX_OK;
+    if (plan->n_segments > 1)
+        status = allocate_partials(program);
+    if (status != MX_OK)
+        mx_reduce_free(program);
+    return status;
 }
 
 void mx_reduce_free(struct mx_program *program)
 {
-    if (program->reduce)
+    if (program->reduce) {
         mx_free(program->reduce->memory);
+        mx_free(program->reduce->leaves);
+    }
     mx_free(program->reduce);
     program->reduce = NULL;
 }
@@ -101,7 +161,9 @@ void mx_reduce_free(struct mx_program *program)
 
 static void set_piece(const struct mx_program *program, intptr_t piece, struct mx_position *at)
 {
-    intptr_t begin = piece * program->length, left = program->shape[program->split] - begin;
+    const struct mx_leaf *leaves = program->reduce->leaves;
+    intptr_t begin = leaves ? leaves[piece].begin : piece * program->length;
+    intptr_t left = (leaves ? leaves[piece + 1].begin : program->shape[program->split]) - begin;
     at->index[program->split] = begin;
     at->length = left < program->length ? left : program->length;
 }
@@ -131,7 +193,8 @@ static char *output_of(const struct mx_program *program, const struct mx_call *c
     for (int i = 0; i <= program->split; i++)
         if (!mx_is_reduced(program, i))
             data += at->index[i] * out->strides[i];
-    *stride = out->stride;
+    int kept = mx_is_reduced(program, program->split) ? program->ndim - 1 : program->split;
+    *stride = out->strides[kept];
     return data;
 }
 
@@ -145,7 +208,7 @@ static char *partial_of(const struct mx_program *program, int call, intptr_t seg
         if (program->calls[c].instruction->kind == MX_REDUCE)
             results += results_size(program, &program->calls[c]);
     size_t itemsize = (size_t)output_itemsize(&program->calls[call]);
-    return results + (size_t)unit * row_length(program) * itemsize;
+    return results + (size_t)unit * results_of_unit(program) * itemsize;
 }
 
 static void begin_partials(const struct mx_program *program, intptr_t unit, intptr_t segment,
@@ -162,7 +225,8 @@ static void begin_partials(const struct mx_program *program, intptr_t unit, intp
         if (program->reduce->n_segments == 1) {
             partials[c].target = output_of(program, call, at, &partials[c].stride);
         } else {
-            partials[c].target = partial_of(program, c, segment, unit);
+            partials[c].target =
+                partial_of(program, c, program->order == MX_PAIRWISE ? 0 : segment, unit);
             partials[c].stride = output_itemsize(call);
         }
     }
@@ -180,6 +244,7 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
     intptr_t end = (segment + 1) * plan->n_strips / plan->n_segments;
     for (intptr_t strip = begin; strip < end; strip++) {
         set_axes(program, true, strip, &at);
+        at.strip = strip;
         at.is_timed = is_timed && strip == begin;
         mx_interpreter_run_block(program, &at, scratch, partials, is_watched);
     }
@@ -187,7 +252,7 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
         struct mx_call *call = &program->calls[c];
         if (call->instruction->kind != MX_REDUCE)
             continue;
-        mx_partial_finish(program, call, &partials[c], at.length);
+        mx_partial_finish(program, call, &partials[c], &at);
         if (is_watched)
             mx_conditions_report(call->instruction);
     }
@@ -217,6 +282,10 @@ static void join_segments(const struct mx_program *program, int c, intptr_t unit
     set_axes(program, false, unit, &at);
     char *out = output_of(program, call, &at, &stride),
          *first = partial_of(program, c, 0, unit);
+    if (program->order == MX_PAIRWISE) {
+        mx_partial_join_leaves(program, call, first, out);
+        return;
+    }
     if (!plan->is_row_kept) {
         mx_partial_fold(loop, first, first + step, step, plan->n_segments - 1);
         memcpy(out, first, (size_t)itemsize);

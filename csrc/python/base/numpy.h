@@ -1,6 +1,6 @@
 /* numpy.h -- Python's C API and NumPy's, with the settings that all files of the bridge share.
  *
- * types.c defines the table of NumPy's API; all other files refer to it.
+ * types.c defines the tables of NumPy's API; all other files refer to them.
  */
 #pragma once
 #include <Python.h>
@@ -13,8 +13,10 @@
 #define NPY_NO_DEPRECATED_API  NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION     NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL mxnp_numpy_api
+#define PY_UFUNC_UNIQUE_SYMBOL mxnp_ufunc_api
 #ifndef MX_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
 #endif
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>

@@ -6,16 +6,21 @@ static struct setting {
     PyObject *get_of_context; /* `get` of the context variable, or NULL if it was never set */
 } settings[N_SETTINGS];
 
-static long value_of(enum setting_name name)
+/* This function is separate because each call of a function for small arrays reads a setting.
+ */
+__attribute__((noinline)) static long value_in_context(const struct setting *setting)
 {
-    const struct setting *setting = &settings[name];
-    if (!setting->get_of_context)
-        return setting->of_process;
     PyObject *own = PyObject_CallNoArgs(setting->get_of_context);
     long value = own && own != Py_None ? PyLong_AsLong(own) : setting->of_process;
     Py_XDECREF(own);
     PyErr_Clear();
     return value;
+}
+
+static inline long value_of(enum setting_name name)
+{
+    const struct setting *setting = &settings[name];
+    return setting->get_of_context ? value_in_context(setting) : setting->of_process;
 }
 
 bool settings_are_fast(void) { return value_of(SETTING_FAST) != 0; }

@@ -1,8 +1,9 @@
-/* types.c -- the classes that the bridge tests objects for, and the table of NumPy's C API. */
+/* types.c -- the classes that the bridge tests objects for, and the tables of NumPy's C API. */
 #define MX_IMPORTS_NUMPY
 #include "python/base/types.h"
 
-PyTypeObject *array_type, *ufunc_type, *np_array_type, *object_dtype, *function_type;
+PyTypeObject *array_type, *ufunc_type, *np_array_type, *object_dtype, *function_type,
+    *member_type;
 PyObject *method_class, *described, *is_from_package;
 
 /* import_array() prints NumPy's exception and sets another one. */
@@ -13,7 +14,7 @@ int types_import_numpy(void)
         return -1;
     Py_DECREF(numpy);
     import_array1(-1);
-    return 0;
+    return _import_umath();
 }
 
 static PyObject *set_package_test(PyObject *module, PyObject *test)

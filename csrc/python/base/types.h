@@ -58,6 +58,7 @@ extern PyTypeObject *ufunc_type;    /* mxnp.ufunc */
 extern PyTypeObject *np_array_type; /* numpy.ndarray */
 extern PyTypeObject *object_dtype;  /* the class of numpy.dtype(object) */
 extern PyTypeObject *function_type; /* mxnp._bridge.Function */
+extern PyTypeObject *member_type;   /* mxnp._bridge.Method */
 extern PyObject *method_class;      /* types.MethodType */
 extern PyObject *described;         /* _array.ndarray.described */
 extern PyObject *is_from_package;   /* _cli.runner.is_from_package, or NULL */

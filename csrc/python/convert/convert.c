@@ -173,7 +173,7 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
 
 static int wait_for(struct call_args *call_args, bool reads)
 {
-    int status = call_args->is_full ? queue_flush() : expression_close();
+    int status = call_args->is_full ? queue_flush_and_bring() : expression_close();
     if (call_args->failed && status == 0)
         status = failure_raise(call_args->failed);
     for (int i = 0; i < call_args->n && status == 0; i++)

@@ -5,16 +5,19 @@
  * comparisons, and the result is a recycled array.
  */
 #include "python/direct/elementwise.h"
+#include "base/conditions.h"
+#include "ir/ops.h"
 #include "python/base/state.h"
-#include "python/direct/conditions.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
 #include "python/record/signature.h"
-#include "python/record/wrapper.h"
 
-#define MOST_NDIM    4
+#define MOST_NDIM 4
+#define MOST_SIZE                                                               \
+    (1 << 17) /* elements; for more, NumPy releases the lock of the interpreter \
+               */
 #define MOST_IN      2
-#define COPIED_BYTES 16384 /* of an operation in place: above, NumPy is faster than a copy */
+#define COPIED_BYTES 16384 /* of a result that is copied: above, NumPy is faster */
 
 /* One input: an array, or a scalar whose value is in the dtype of the loop. */
 struct input {
@@ -29,16 +32,11 @@ struct operation {
     int nin, ndim;
     int inner; /* the last axis of more than one element, or else 0 */
     npy_intp shape[MOST_NDIM], size;
-    bool is_flat; /* one call of the loop is enough */
+    bool is_flat; /* each input is one run of memory */
     struct input inputs[MOST_IN];
 };
 
 static _Alignas(64) char scratch[1 + MOST_IN][RECYCLED_BYTES]; /* the result, cast inputs */
-
-static inline bool is_c_contiguous(const PyArrayObject *np_array)
-{
-    return PyArray_CHKFLAGS(np_array, NPY_ARRAY_C_CONTIGUOUS);
-}
 
 /* Python's larger integers have other rules: NumPy's logical functions refuse them. */
 static bool fits_int64(PyObject *integer)
@@ -83,28 +81,37 @@ static bool is_in_c_order(const PyArrayObject *np_array)
     return true;
 }
 
+/* Broadcast the shape of the result and that of an array.  Return false if they differ. */
+static bool broadcast(struct operation *operation, const PyArrayObject *np_array)
+{
+    int ndim = PyArray_NDIM(np_array), more = ndim - operation->ndim;
+    if (more > 0) {
+        memmove(operation->shape + more, operation->shape,
+                (size_t)operation->ndim * sizeof *operation->shape);
+        for (int axis = 0; axis < more; axis++)
+            operation->shape[axis] = 1;
+        operation->ndim = ndim;
+    }
+    npy_intp *shape = operation->shape + operation->ndim - ndim;
+    for (int axis = 0; axis < ndim; axis++) {
+        npy_intp length = PyArray_DIM(np_array, axis);
+        if (length != shape[axis] && shape[axis] != 1 && length != 1)
+            return false;
+        if (length != 1)
+            shape[axis] = length;
+    }
+    return true;
+}
+
 /* Find the shape of the result.  Return false if the arrays cannot be broadcast, or are
- * scalars. */
+ * scalars, or if NumPy chooses the strides of an empty result. */
 static bool find_shape(struct operation *operation)
 {
     operation->ndim = 0;
     for (int i = 0; i < operation->nin; i++) {
         const PyArrayObject *np_array = operation->inputs[i].source.np_array;
-        if (np_array && PyArray_NDIM(np_array) > operation->ndim)
-            operation->ndim = PyArray_NDIM(np_array);
-    }
-    for (int axis = 0; axis < operation->ndim; axis++)
-        operation->shape[axis] = 1;
-    for (int i = 0; i < operation->nin; i++) {
-        const PyArrayObject *np_array = operation->inputs[i].source.np_array;
-        int first = np_array ? operation->ndim - PyArray_NDIM(np_array) : operation->ndim;
-        for (int axis = first; axis < operation->ndim; axis++) {
-            npy_intp length = PyArray_DIM(np_array, axis - first);
-            if (length != operation->shape[axis] && operation->shape[axis] != 1 && length != 1)
-                return false;
-            if (length != 1)
-                operation->shape[axis] = length;
-        }
+        if (np_array && !broadcast(operation, np_array))
+            return false;
     }
     operation->size = 1;
     operation->inner = 0;
@@ -113,14 +120,15 @@ static bool find_shape(struct operation *operation)
         if (operation->shape[axis] > 1)
             operation->inner = axis;
     }
-    return operation->ndim > 0 && operation->size > 0;
+    bool is_small = operation->size > 0 ? operation->size <= MOST_SIZE : operation->ndim == 1;
+    return operation->ndim > 0 && is_small;
 }
 
 /* Cast the elements of an array to the dtype of the loop, in scratch memory. */
 static bool cast_array(struct input *input, int row, int number)
 {
     PyArrayObject *np_array = input->source.np_array;
-    npy_intp n = PyArray_SIZE(np_array);
+    npy_intp n = array_size(np_array);
     mx_loop_function cast = core->cast_loop(input->source.code, row);
     if (!cast || !is_c_contiguous(np_array) || n * dtype_itemsizes[row] > RECYCLED_BYTES)
         return false;
@@ -200,13 +208,13 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     return true;
 }
 
-/* Compute the elements into C-contiguous memory.  Return false if a loop met a condition. */
-static bool compute(const struct operation *operation, char *out)
+/* Compute the elements into memory.  Return false if a loop met a condition. */
+static bool compute(const struct operation *operation, char *out, const npy_intp *out_strides)
 {
     const struct mx_loop *loop = &operation->signature->numpys;
     int inner = operation->inner, nin = operation->nin;
-    npy_intp itemsize = dtype_itemsizes[operation->signature->out[0]];
-    intptr_t n = operation->is_flat ? operation->size : operation->shape[inner];
+    bool is_flat = operation->is_flat && is_one_run(operation, out_strides);
+    intptr_t n = is_flat ? operation->size : operation->shape[inner];
     char *args[MOST_IN + 1];
     intptr_t strides[MOST_IN + 1], index[MOST_NDIM] = {0};
     for (int i = 0; i < nin; i++) {
@@ -214,24 +222,24 @@ static bool compute(const struct operation *operation, char *out)
         strides[i] = operation->inputs[i].strides[inner];
     }
     args[nin] = out;
-    strides[nin] = itemsize;
-    conditions_clear();
+    strides[nin] = out_strides[inner];
+    mx_conditions_clear();
     for (npy_intp done = 0; done < operation->size; done += n) {
         char *rows[MOST_IN + 1];
         memcpy(rows, args, sizeof rows);
         loop->function(rows, &n, strides, loop->data);
-        args[nin] += n * itemsize;
-        for (int axis = inner - 1; axis >= 0; axis--) {
+        for (int axis = is_flat ? -1 : inner - 1; axis >= 0; axis--) {
             bool is_over = ++index[axis] == operation->shape[axis];
             npy_intp step = is_over ? 1 - operation->shape[axis] : 1;
             for (int i = 0; i < nin; i++)
                 args[i] += step * operation->inputs[i].strides[axis];
+            args[nin] += step * out_strides[axis];
             if (!is_over)
                 break;
             index[axis] = 0;
         }
     }
-    return !conditions_met();
+    return !mx_conditions_met();
 }
 
 int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result)
@@ -243,47 +251,87 @@ int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result
     PyObject *out = recycle_new(operation.signature->out[0], operation.ndim, operation.shape);
     if (!out)
         return -1;
-    if (!compute(&operation, PyArray_DATA((PyArrayObject *)out))) {
+    PyArrayObject *np_array = (PyArrayObject *)out;
+    if (!compute(&operation, PyArray_BYTES(np_array), PyArray_STRIDES(np_array))) {
         Py_DECREF(out);
         return 0;
     }
-    *result = wrapper_new_small(out);
+    *result = recycle_wrap(out);
     return *result ? 1 : -1;
 }
 
-/* Copy contiguous elements into an array of the same shape. */
-static void copy_into(PyArrayObject *to, const char *from, npy_intp itemsize, npy_intp size)
-{
-    if (is_c_contiguous(to)) {
-        memcpy(PyArray_DATA(to), from, (size_t)(size * itemsize));
-        return;
-    }
-    int last = PyArray_NDIM(to) - 1;
-    npy_intp index[MOST_NDIM] = {0}, n = PyArray_DIM(to, last);
-    mx_loop_function copy = core->copy_loop((int)itemsize);
-    char *at = PyArray_BYTES(to);
-    for (npy_intp done = 0; done < size; done += n) {
-        char *args[] = {(char *)(uintptr_t)from + done * itemsize, at};
-        intptr_t length = n, strides[] = {itemsize, PyArray_STRIDE(to, last)};
-        copy(args, &length, strides, NULL);
-        for (int axis = last - 1; axis >= 0; axis--) {
-            at += PyArray_STRIDE(to, axis);
-            if (++index[axis] < PyArray_DIM(to, axis))
-                break;
-            at -= PyArray_STRIDE(to, axis) * PyArray_DIM(to, axis);
-            index[axis] = 0;
-        }
-    }
-}
+/* -- Results in an array of the program ------------------------------------------------ */
 
 static bool can_take(PyArrayObject *to, const struct operation *operation)
 {
-    int row = operation->signature->out[0];
-    return recycle_row(PyArray_DESCR(to)) == row && PyArray_ISBEHAVED(to) &&
-           recycle_is_plain(to) && PyArray_NDIM(to) == operation->ndim &&
-           operation->size * dtype_itemsizes[row] <= COPIED_BYTES &&
-           memcmp(PyArray_DIMS(to), operation->shape,
-                  (size_t)operation->ndim * sizeof *operation->shape) == 0;
+    return recycle_row(PyArray_DESCR(to)) == operation->signature->out[0] &&
+           PyArray_ISBEHAVED(to) && recycle_is_plain(to) &&
+           has_shape(to, operation->ndim, operation->shape);
+}
+
+static bool is_same_memory(const struct operation *operation, const struct input *input,
+                           const struct view *to)
+{
+    if (input->data != to->data)
+        return false;
+    for (int axis = 0; axis < operation->ndim; axis++)
+        if (to->shape[axis] != 1 && input->strides[axis] != to->strides[axis])
+            return false;
+    return true;
+}
+
+/* How the memory of the result is related to that of the inputs. */
+enum overlap { APART, SAME_ELEMENTS, MIXED };
+
+static enum overlap find_overlap(const struct operation *operation, const struct view *to)
+{
+    enum overlap overlap = APART;
+    npy_intp itemsize = dtype_itemsizes[operation->signature->out[0]];
+    struct extent extent = extent_of_view(to, itemsize);
+    for (int i = 0; i < operation->nin; i++) {
+        const struct input *input = &operation->inputs[i];
+        PyArrayObject *np_array = input->source.np_array;
+        bool is_own = np_array && input->data == PyArray_BYTES(np_array); /* not cast */
+        if (is_own && is_same_memory(operation, input, to))
+            overlap = SAME_ELEMENTS;
+        else if (is_own && !are_apart(extent_of_array(np_array), extent))
+            return MIXED;
+    }
+    return overlap;
+}
+
+/* Compute into memory that no input shares, and copy the result: nothing is lost if a loop
+ * meets a condition. */
+static bool compute_apart(const struct operation *operation, const struct view *to)
+{
+    npy_intp strides[MOST_NDIM], itemsize = dtype_itemsizes[operation->signature->out[0]];
+    npy_intp step = itemsize;
+    for (int axis = operation->ndim - 1; axis >= 0; axis--) {
+        strides[axis] = step;
+        step *= operation->shape[axis];
+    }
+    if (step > COPIED_BYTES || !compute(operation, scratch[0], strides))
+        return false;
+    if (operation->size > 0)
+        arrays_copy(to, scratch[0], strides, itemsize);
+    return true;
+}
+
+/* Check whether NumPy reports all conditions that the loops of a ufunc meet. */
+static bool reports_conditions(int op)
+{
+    return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
+           op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
+}
+
+/* Compute over an input.  Return 1, or -1 if NumPy turns a condition into an exception. */
+static int compute_over(const struct operation *operation, int op, const struct view *to)
+{
+    if (compute(operation, to->data, to->strides))
+        return 1;
+    int met = mx_conditions_met();
+    mx_conditions_clear();
+    return PyUFunc_GiveFloatingpointErrors(core->op_get(op)->name, met) < 0 ? -1 : 1;
 }
 
 int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,
@@ -294,9 +342,21 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     if (!is_array(out) || !read_operation(&operation, op, inputs, nin))
         return PyErr_Occurred() ? -1 : 0;
     PyArrayObject *to = np_array_of(out);
-    if (!can_take(to, &operation) || !compute(&operation, scratch[0]))
+    if (!can_take(to, &operation))
         return 0;
-    copy_into(to, scratch[0], dtype_itemsizes[operation.signature->out[0]], operation.size);
-    *result = Py_NewRef(out);
-    return 1;
+    struct view view;
+    view.data = PyArray_BYTES(to);
+    view.ndim = operation.ndim;
+    memcpy(view.shape, operation.shape, sizeof operation.shape);
+    memcpy(view.strides, PyArray_STRIDES(to), (size_t)view.ndim * sizeof *view.strides);
+    enum overlap overlap = find_overlap(&operation, &view);
+    int status;
+    if (overlap == APART)
+        status = compute(&operation, view.data, view.strides);
+    else if (overlap == SAME_ELEMENTS && reports_conditions(op))
+        status = compute_over(&operation, op, &view);
+    else
+        status = compute_apart(&operation, &view);
+    *result = status > 0 ? Py_NewRef(out) : NULL;
+    return status;
 }

@@ -1,18 +1,22 @@
 /* functions.c -- functions and methods of NumPy that are computed here for small arrays: new
  * arrays, copies, views of contiguous arrays, reductions to one number. */
 #include "python/direct/functions.h"
+#include <math.h>
+
+#include "base/conditions.h"
 #include "ir/ops.h"
 #include "python/base/state.h"
-#include "python/direct/conditions.h"
 #include "python/direct/items.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
 #include "python/record/queue.h"
 #include "python/record/signature.h"
-#include "python/record/wrapper.h"
 
-#define MOST_NDIM 4
+#define MOST_NDIM   4
+#define MOST_JOINED (1 << 17) /* elements; more are recorded */
+
+static struct uniform_loops clip; /* the ufunc of numpy.clip */
 
 static int answer(PyObject *result, PyObject **out)
 {
@@ -59,7 +63,7 @@ static int new_array(int row, const struct new_shape *shape, char **data, PyObje
     if (!np_array)
         return -1;
     *data = PyArray_DATA((PyArrayObject *)np_array);
-    return answer(wrapper_new_small(np_array), result);
+    return answer(recycle_wrap(np_array), result);
 }
 
 static int call_empty(PyObject *const *args, size_t n, PyObject **result)
@@ -88,7 +92,7 @@ static int call_zeros(PyObject *const *args, size_t n, PyObject **result)
 static void fill(PyObject *a, int row, char *value)
 {
     char *both[] = {value, PyArray_BYTES(np_array_of(a))};
-    intptr_t size = PyArray_SIZE(np_array_of(a)), strides[] = {0, dtype_itemsizes[row]};
+    intptr_t size = array_size(np_array_of(a)), strides[] = {0, dtype_itemsizes[row]};
     core->copy_loop(dtype_itemsizes[row])(both, &size, strides, NULL);
 }
 
@@ -163,14 +167,14 @@ static int call_array(PyObject *const *args, size_t n, PyObject **result)
             return 0;
         }
     }
-    return np_array ? answer(wrapper_new_small(np_array), result) : -1;
+    return np_array ? answer(recycle_wrap(np_array), result) : -1;
 }
 
 /* -- Copies and views of contiguous arrays ------------------------------------------- */
 
 static inline bool is_contiguous(PyObject *a)
 {
-    return is_array(a) && PyArray_CHKFLAGS(np_array_of(a), NPY_ARRAY_C_CONTIGUOUS) &&
+    return is_array(a) && is_c_contiguous(np_array_of(a)) &&
            PyArray_ISALIGNED(np_array_of(a)) && recycle_is_plain(np_array_of(a)) &&
            PyArray_NDIM(np_array_of(a)) > 0 && PyArray_NDIM(np_array_of(a)) <= MOST_NDIM;
 }
@@ -178,7 +182,7 @@ static inline bool is_contiguous(PyObject *a)
 static bool is_small_contiguous(PyObject *a)
 {
     return is_contiguous(a) && recycle_row(PyArray_DESCR(np_array_of(a))) >= 0 &&
-           PyArray_SIZE(np_array_of(a)) > 0;
+           array_size(np_array_of(a)) > 0;
 }
 
 static int call_copy(PyObject *const *args, size_t n, PyObject **result)
@@ -191,7 +195,7 @@ static int call_copy(PyObject *const *args, size_t n, PyObject **result)
     if (!to)
         return -1;
     memcpy(PyArray_DATA((PyArrayObject *)to), PyArray_DATA(from), (size_t)PyArray_NBYTES(from));
-    return answer(wrapper_new_small(to), result);
+    return answer(recycle_wrap(to), result);
 }
 
 static int call_fill(PyObject *const *args, size_t n, PyObject **result)
@@ -215,7 +219,7 @@ static int call_item(PyObject *const *args, size_t n, PyObject **result)
         return 0;
     PyArrayObject *np_array = np_array_of(args[0]);
     int row = recycle_row(PyArray_DESCR(np_array));
-    Py_ssize_t i = PyLong_AsSsize_t(args[1]), size = PyArray_SIZE(np_array);
+    Py_ssize_t i = PyLong_AsSsize_t(args[1]), size = array_size(np_array);
     PyErr_Clear();
     i += i < 0 ? size : 0;
     if ((row != ROW_float64 && row != ROW_int64) || i < 0 || i >= size)
@@ -226,15 +230,16 @@ static int call_item(PyObject *const *args, size_t n, PyObject **result)
                   result);
 }
 
-/* Return a new view of the elements of a contiguous array in another shape. */
-static PyObject *reshaped(PyObject *a, int ndim, const npy_intp *dims)
+/* Return a new view of the elements of a contiguous array in the shape of `view`. */
+static PyObject *reshaped(PyObject *a, struct view *view)
 {
-    npy_intp strides[MOST_NDIM], stride = PyArray_ITEMSIZE(np_array_of(a));
-    for (int axis = ndim - 1; axis >= 0; axis--) {
-        strides[axis] = stride;
-        stride *= dims[axis];
+    npy_intp stride = PyArray_ITEMSIZE(np_array_of(a));
+    view->data = PyArray_BYTES(np_array_of(a));
+    for (int axis = view->ndim - 1; axis >= 0; axis--) {
+        view->strides[axis] = stride;
+        stride *= view->shape[axis];
     }
-    return items_new_view(a, PyArray_BYTES(np_array_of(a)), ndim, dims, strides);
+    return items_new_view(a, view);
 }
 
 static int call_reshape(PyObject *const *args, size_t n, PyObject **result)
@@ -243,7 +248,9 @@ static int call_reshape(PyObject *const *args, size_t n, PyObject **result)
         return 0;
     bool is_tuple = n == 2 && PyTuple_CheckExact(args[1]);
     Py_ssize_t ndim = is_tuple ? PyTuple_Size(args[1]) : (Py_ssize_t)n - 1;
-    npy_intp dims[MOST_NDIM], size = PyArray_SIZE(np_array_of(args[0])), known = 1;
+    struct view view; /* setting it to zero would take as long as the rest */
+    view.ndim = (int)ndim;
+    npy_intp size = array_size(np_array_of(args[0])), known = 1;
     int open = -1; /* the axis whose length follows from the others */
     if (ndim == 0 || ndim > MOST_NDIM)
         return 0;
@@ -257,40 +264,46 @@ static int call_reshape(PyObject *const *args, size_t n, PyObject **result)
         if (x == -1)
             open = axis;
         known *= x == -1 ? 1 : x;
-        dims[axis] = x;
+        view.shape[axis] = x;
         if (known > size)
             return 0;
     }
     if (open >= 0)
-        dims[open] = size / known;
+        view.shape[open] = size / known;
     if (open >= 0 ? size % known != 0 : known != size)
         return 0;
-    return answer(reshaped(args[0], (int)ndim, dims), result);
+    /* An axis of one element would keep its stride. */
+    if (open < 0 && has_shape(np_array_of(args[0]), view.ndim, view.shape))
+        return 0;
+    return answer(reshaped(args[0], &view), result);
 }
 
 static int call_ravel(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n != 1 || !is_small_contiguous(args[0]))
         return 0;
-    npy_intp size = PyArray_SIZE(np_array_of(args[0]));
-    return answer(reshaped(args[0], 1, &size), result);
+    struct view view;
+    view.ndim = 1;
+    view.shape[0] = array_size(np_array_of(args[0]));
+    return answer(reshaped(args[0], &view), result);
 }
 
 static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
 {
-    npy_intp dims[MOST_NDIM], strides[MOST_NDIM];
+    struct view view;
     if (n != 1 || !is_array(args[0]) || recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
         return 0;
     PyArrayObject *np_array = np_array_of(args[0]);
     int ndim = PyArray_NDIM(np_array);
     if (ndim == 0 || ndim > MOST_NDIM || !recycle_is_plain(np_array))
         return 0;
+    view.data = PyArray_BYTES(np_array);
+    view.ndim = ndim;
     for (int axis = 0; axis < ndim; axis++) {
-        dims[axis] = PyArray_DIM(np_array, ndim - 1 - axis);
-        strides[axis] = PyArray_STRIDE(np_array, ndim - 1 - axis);
+        view.shape[axis] = PyArray_DIM(np_array, ndim - 1 - axis);
+        view.strides[axis] = PyArray_STRIDE(np_array, ndim - 1 - axis);
     }
-    return answer(items_new_view(args[0], PyArray_BYTES(np_array), ndim, dims, strides),
-                  result);
+    return answer(items_new_view(args[0], &view), result);
 }
 
 /* -- Reductions to one number ---------------------------------------------------------- */
@@ -312,7 +325,7 @@ static int reduce(int op, PyObject *a, int *row, char *value)
     if (!is_contiguous(a))
         return 0;
     PyArrayObject *np_array = np_array_of(a);
-    npy_intp size = PyArray_SIZE(np_array);
+    npy_intp size = array_size(np_array);
     *row = recycle_row(PyArray_DESCR(np_array));
     if (*row < 0 || size == 0)
         return 0;
@@ -327,10 +340,10 @@ static int reduce(int op, PyObject *a, int *row, char *value)
         memcpy(value, data, (size_t)itemsize);
     char *args[] = {value, data + (is_sum ? 0 : itemsize), value};
     intptr_t strides[] = {0, itemsize, 0};
-    conditions_clear();
+    mx_conditions_clear();
     if (n > 0)
         signature->numpys.function(args, &n, strides, signature->numpys.data);
-    return !conditions_met();
+    return !mx_conditions_met();
 }
 
 #define NO_AXIS 32767
@@ -345,6 +358,20 @@ static long read_axis(PyObject *x)
     return NO_AXIS;
 }
 
+/* Reduce a contiguous array to a vector of one element. */
+static int reduce_to_vector(int op, PyObject *a, PyObject **result)
+{
+    _Alignas(16) char value[16];
+    int row, status = reduce(op, a, &row, value);
+    if (status <= 0)
+        return status;
+    PyObject *out = recycle_new(row, 1, &(npy_intp){1});
+    if (!out)
+        return -1;
+    memcpy(PyArray_DATA((PyArrayObject *)out), value, (size_t)dtype_itemsizes[row]);
+    return answer(recycle_wrap(out), result);
+}
+
 /* Reduce a contiguous matrix along an axis.  NumPy's loop goes along rows; a sum over rows
  * adds them one after another. */
 static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **result)
@@ -356,8 +383,10 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
     npy_intp rows = PyArray_DIM(np_array, 0), columns = PyArray_DIM(np_array, 1);
     int row = recycle_row(PyArray_DESCR(np_array));
     axis += axis < 0 ? 2 : 0;
-    if (row < 0 || rows < 2 || columns < 2 || axis < 0 || axis > 1)
+    if (row < 0 || rows == 0 || columns == 0 || axis < 0 || axis > 1)
         return 0;
+    if ((axis == 0 ? columns : rows) == 1)
+        return reduce_to_vector(op, a, result);
     const struct signature *signature = reduction_of(op, row);
     if (!signature)
         return PyErr_Occurred() ? -1 : 0;
@@ -371,7 +400,7 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
     intptr_t strides[] = {axis == 0 ? itemsize : 0, itemsize, axis == 0 ? itemsize : 0};
     if (is_sum)
         memset(to, 0, (size_t)(kept * itemsize));
-    conditions_clear();
+    mx_conditions_clear();
     for (npy_intp i = 0; i < rows; i++, data += columns * itemsize) {
         char *target = to + (axis == 0 ? 0 : i * itemsize);
         if (!is_sum && (axis == 1 || i == 0))
@@ -379,13 +408,14 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
         if (!is_sum && axis == 0 && i == 0)
             continue;
         char *args[] = {target, data + (axis == 1 && !is_sum ? itemsize : 0), target};
-        signature->numpys.function(args, &n, strides, signature->numpys.data);
+        if (n > 0)
+            signature->numpys.function(args, &n, strides, signature->numpys.data);
     }
-    if (conditions_met()) {
+    if (mx_conditions_met()) {
         Py_DECREF(out);
         return 0;
     }
-    return answer(wrapper_new_small(out), result);
+    return answer(recycle_wrap(out), result);
 }
 
 /* Reduce an array, or a vector or matrix along an axis. */
@@ -405,14 +435,19 @@ static int reduce_array(int op, PyObject *const *args, size_t n, PyObject **resu
     return status > 0 ? answer(scalars_new(row, value), result) : status;
 }
 
-/* NumPy sums small integers as int64. */
+/* Return the row of a dtype whose sums have the same dtype, or -1.  NumPy sums small integers
+ * as int64. */
+static int sums_as(PyArrayObject *np_array)
+{
+    int row = recycle_row(PyArray_DESCR(np_array));
+    return row == ROW_int64 || row == ROW_uint64 || row >= ROW_float16 ? row : -1;
+}
+
 static int call_sum(PyObject *const *args, size_t n, PyObject **result)
 {
-    int row =
-        n > 0 && is_array(args[0]) ? recycle_row(PyArray_DESCR(np_array_of(args[0]))) : -1;
-    if (row != ROW_int64 && row != ROW_uint64 && row < ROW_float16)
-        return 0;
-    return reduce_array(MX_OP_add, args, n, result);
+    return n > 0 && is_array(args[0]) && sums_as(np_array_of(args[0])) >= 0
+               ? reduce_array(MX_OP_add, args, n, result)
+               : 0;
 }
 
 static int call_max(PyObject *const *args, size_t n, PyObject **result)
@@ -440,28 +475,122 @@ static int call_all(PyObject *const *args, size_t n, PyObject **result)
     return is_bool(args, n) ? reduce_array(MX_OP_logical_and, args, n, result) : 0;
 }
 
-static int call_mean(PyObject *const *args, size_t n, PyObject **result)
+static bool is_float64(PyObject *const *args, size_t n)
+{
+    return n > 0 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_DOUBLE;
+}
+
+/* Compute the mean of an array of float64.  Return 1, 0 or -1. */
+static int find_mean(PyObject *a, double *mean)
 {
     _Alignas(16) char value[16];
-    int row, status;
-    if (n != 1 || !is_array(args[0]) || PyArray_TYPE(np_array_of(args[0])) != NPY_DOUBLE)
-        return 0;
-    if ((status = reduce(MX_OP_add, args[0], &row, value)) <= 0)
+    int row, status = reduce(MX_OP_add, a, &row, value);
+    if (status > 0)
+        *mean = *(double *)value / (double)array_size(np_array_of(a));
+    return status > 0 ? !mx_conditions_met() : status;
+}
+
+static int call_mean(PyObject *const *args, size_t n, PyObject **result)
+{
+    double mean;
+    int status = n == 1 && is_float64(args, n) ? find_mean(args[0], &mean) : 0;
+    return status > 0 ? answer(scalars_new(ROW_float64, (char *)&mean), result) : status;
+}
+
+/* Call the loop of an operation on elements of float64. */
+static bool call_loop(int op, int nin, char **args, npy_intp size, const npy_intp *strides)
+{
+    struct source sources[2] = {{.code = ROW_float64}, {.code = ROW_float64}};
+    const struct signature *signature = signature_of(op, sources, nin);
+    if (!signature || signature->in[0] != ROW_float64)
+        return false;
+    mx_conditions_clear();
+    signature->numpys.function(args, &size, strides, signature->numpys.data);
+    return !mx_conditions_met();
+}
+
+/* Compute the mean of the squared distances from the mean, in NumPy's steps. */
+static int find_variance(PyObject *a, double *variance)
+{
+    double mean;
+    npy_intp size = array_size(np_array_of(a));
+    int status = size * 8 > RECYCLED_BYTES ? 0 : find_mean(a, &mean);
+    if (status <= 0)
         return status;
-    *(double *)value /= (double)PyArray_SIZE(np_array_of(args[0]));
-    return conditions_met() ? 0 : answer(scalars_new(row, value), result);
+    PyObject *np_array = recycle_new(ROW_float64, 1, &size);
+    PyObject *distances = np_array ? recycle_wrap(np_array) : NULL;
+    if (!distances)
+        return -1;
+    char *to = PyArray_DATA((PyArrayObject *)np_array);
+    status = call_loop(MX_OP_subtract, 2,
+                       (char *[]){PyArray_BYTES(np_array_of(a)), (char *)&mean, to}, size,
+                       (npy_intp[]){8, 0, 8}) &&
+             call_loop(MX_OP_square, 1, (char *[]){to, to}, size, (npy_intp[]){8, 8});
+    if (status > 0)
+        status = find_mean(distances, variance);
+    Py_DECREF(distances);
+    return PyErr_Occurred() ? -1 : status;
+}
+
+static int call_var(PyObject *const *args, size_t n, PyObject **result)
+{
+    double variance;
+    int status = n == 1 && is_float64(args, n) ? find_variance(args[0], &variance) : 0;
+    return status > 0 ? answer(scalars_new(ROW_float64, (char *)&variance), result) : status;
+}
+
+static int call_std(PyObject *const *args, size_t n, PyObject **result)
+{
+    double deviation;
+    int status = n == 1 && is_float64(args, n) ? find_variance(args[0], &deviation) : 0;
+    if (status <= 0)
+        return status;
+    deviation = sqrt(deviation);
+    return answer(scalars_new(ROW_float64, (char *)&deviation), result);
+}
+
+/* Compute the running sum of a vector, or of all elements: each step adds to the last result.
+ */
+static int call_cumsum(PyObject *const *args, size_t n, PyObject **result)
+{
+    if (n == 0 || n > 2 || !is_small_contiguous(args[0]))
+        return 0;
+    PyArrayObject *from = np_array_of(args[0]);
+    long axis = n == 2 && PyArray_NDIM(from) == 1 ? read_axis(args[1]) : n == 2 ? NO_AXIS : 0;
+    int row = sums_as(from);
+    if (row < 0 || (axis != 0 && axis != -1))
+        return 0;
+    const struct signature *signature = reduction_of(MX_OP_add, row);
+    if (!signature)
+        return PyErr_Occurred() ? -1 : 0;
+    npy_intp size = array_size(from), itemsize = dtype_itemsizes[row], steps = size - 1;
+    PyObject *out = recycle_new(row, 1, &size);
+    if (!out)
+        return -1;
+    char *to = PyArray_DATA((PyArrayObject *)out);
+    char *all[] = {to, PyArray_BYTES(from) + itemsize, to + itemsize};
+    memcpy(to, PyArray_DATA(from), (size_t)itemsize);
+    mx_conditions_clear();
+    if (steps > 0)
+        signature->numpys.function(all, &steps, (npy_intp[]){itemsize, itemsize, itemsize},
+                                   signature->numpys.data);
+    if (mx_conditions_met()) {
+        Py_DECREF(out);
+        return 0;
+    }
+    return answer(recycle_wrap(out), result);
 }
 
 static int find(PyObject *a, bool is_maximum, PyObject **result)
 {
     npy_intp index;
-    if (!is_contiguous(a) || PyArray_SIZE(np_array_of(a)) == 0)
+    if (!is_contiguous(a) || array_size(np_array_of(a)) == 0)
         return 0;
     PyArrayObject *np_array = np_array_of(a);
     PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(PyArray_DESCR(np_array));
     PyArray_ArgFunc *search = is_maximum ? functions->argmax : functions->argmin;
     if (recycle_row(PyArray_DESCR(np_array)) < 0 || !search ||
-        search(PyArray_DATA(np_array), PyArray_SIZE(np_array), &index, np_array) < 0)
+        search(PyArray_DATA(np_array), array_size(np_array), &index, np_array) < 0)
         return 0;
     int64_t value = index;
     return answer(scalars_new(ROW_int64, (char *)&value), result);
@@ -477,38 +606,75 @@ static int call_argmin(PyObject *const *args, size_t n, PyObject **result)
     return n == 1 ? find(args[0], false, result) : 0;
 }
 
-/* Join the vectors of a list, if they have one dtype. */
-static int call_concatenate(PyObject *const *args, size_t n, PyObject **result)
+/* Check whether two contiguous arrays have the same lengths from an axis on, and one dtype. */
+static bool can_join(PyObject *a, PyObject *b, int axis)
 {
-    bool is_list = n == 1 && PyList_CheckExact(args[0]);
-    if (n != 1 || (!is_list && !PyTuple_CheckExact(args[0])))
-        return 0;
-    Py_ssize_t count = is_list ? PyList_Size(args[0]) : PyTuple_Size(args[0]);
-    npy_intp size = 0;
-    int row = -1;
+    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    int ndim = PyArray_NDIM(x);
+    return PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_NDIM(y) == ndim &&
+           memcmp(PyArray_DIMS(x) + axis, PyArray_DIMS(y) + axis,
+                  (size_t)(ndim - axis) * sizeof(npy_intp)) == 0;
+}
+
+/* Join the arrays of a list or tuple along the first axis, which is a new one for a stack. */
+static int join(PyObject *parts, bool is_stack, PyObject **result)
+{
+    bool is_list = PyList_CheckExact(parts);
+    Py_ssize_t count = is_list                     ? PyList_Size(parts)
+                       : PyTuple_CheckExact(parts) ? PyTuple_Size(parts)
+                                                   : 0;
+    PyObject *first = NULL;
+    npy_intp shape[MOST_NDIM + 1] = {0}, size;
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *a = is_list ? PyList_GetItem(args[0], i) : PyTuple_GetItem(args[0], i);
-        if (!is_contiguous(a) || PyArray_NDIM(np_array_of(a)) != 1 || !queue_is_free(a) ||
-            is_standard(a))
+        PyObject *a = is_list ? PyList_GetItem(parts, i) : PyTuple_GetItem(parts, i);
+        if (!is_small_contiguous(a) || !queue_is_free(a) || is_standard(a))
             return 0;
-        int its_row = recycle_row(PyArray_DESCR(np_array_of(a)));
-        if (its_row < 0 || (i > 0 && its_row != row))
+        first = i == 0 ? a : first;
+        if (!can_join(a, first, is_stack ? 0 : 1))
             return 0;
-        row = its_row;
-        size += PyArray_SIZE(np_array_of(a));
+        shape[0] += is_stack ? 1 : PyArray_DIM(np_array_of(a), 0);
     }
-    if (size == 0 || size >= queue_threshold)
+    int ndim = first ? PyArray_NDIM(np_array_of(first)) + is_stack : 0;
+    if (ndim == 0 || ndim > MOST_NDIM)
         return 0;
-    PyObject *np_array = recycle_new(row, 1, &size);
+    size = shape[0];
+    for (int axis = 1; axis < ndim; axis++) {
+        shape[axis] = PyArray_DIM(np_array_of(first), axis - is_stack);
+        size *= shape[axis];
+    }
+    if (size > MOST_JOINED || size / 16 >= queue_threshold)
+        return 0;
+    PyObject *np_array =
+        recycle_new(recycle_row(PyArray_DESCR(np_array_of(first))), ndim, shape);
     if (!np_array)
         return -1;
     char *at = PyArray_DATA((PyArrayObject *)np_array);
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *a = is_list ? PyList_GetItem(args[0], i) : PyTuple_GetItem(args[0], i);
-        memcpy(at, PyArray_DATA(np_array_of(a)), (size_t)PyArray_NBYTES(np_array_of(a)));
-        at += PyArray_NBYTES(np_array_of(a));
+        PyObject *a = is_list ? PyList_GetItem(parts, i) : PyTuple_GetItem(parts, i);
+        size_t nbytes = (size_t)(array_size(np_array_of(a)) * PyArray_ITEMSIZE(np_array_of(a)));
+        memcpy(at, PyArray_DATA(np_array_of(a)), nbytes);
+        at += nbytes;
     }
-    return answer(wrapper_new_small(np_array), result);
+    return answer(recycle_wrap(np_array), result);
+}
+
+static int call_concatenate(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? join(args[0], false, result) : 0;
+}
+
+static int call_stack(PyObject *const *args, size_t n, PyObject **result)
+{
+    return n == 1 ? join(args[0], true, result) : 0;
+}
+
+/* Check whether NumPy passes a vector to BLAS without a copy. */
+static bool is_blas_vector(PyArrayObject *x)
+{
+    npy_intp itemsize = PyArray_ITEMSIZE(x);
+    return PyArray_NDIM(x) == 1 && PyArray_DIM(x, 0) > 0 && PyArray_STRIDE(x, 0) > 0 &&
+           PyArray_STRIDE(x, 0) % itemsize == 0 &&
+           (uintptr_t)PyArray_DATA(x) % (size_t)itemsize == 0;
 }
 
 /* Multiply two vectors by NumPy's own function for their dtype, which calls BLAS. */
@@ -518,15 +684,17 @@ static int call_dot(PyObject *const *args, size_t n, PyObject **result)
     if (n != 2 || !is_array(args[0]) || !is_array(args[1]))
         return 0;
     PyArrayObject *x = np_array_of(args[0]), *y = np_array_of(args[1]);
+    if (PyArray_NDIM(x) == 2)
+        return products_dot(args[0], args[1], result);
     int row = recycle_row(PyArray_DESCR(x));
-    if (row < ROW_float32 || PyArray_DESCR(x) != PyArray_DESCR(y) || PyArray_NDIM(x) != 1 ||
-        PyArray_NDIM(y) != 1 || PyArray_DIM(x, 0) != PyArray_DIM(y, 0) ||
-        PyArray_DIM(x, 0) == 0 || !PyArray_ISALIGNED(x) || !PyArray_ISALIGNED(y))
+    if (row < ROW_float32 || PyArray_DESCR(x) != PyArray_DESCR(y) || !is_blas_vector(x) ||
+        !is_blas_vector(y) || PyArray_DIM(x, 0) != PyArray_DIM(y, 0))
         return 0;
+    mx_conditions_clear();
     PyDataType_GetArrFuncs(PyArray_DESCR(x))
         ->dotfunc(PyArray_DATA(x), PyArray_STRIDE(x, 0), PyArray_DATA(y), PyArray_STRIDE(y, 0),
                   value, PyArray_DIM(x, 0), x);
-    return answer(scalars_new(row, value), result);
+    return mx_conditions_met() ? 0 : answer(scalars_new(row, value), result);
 }
 
 static int call_matmul(PyObject *const *args, size_t n, PyObject **result)
@@ -541,7 +709,7 @@ static PyObject *new_like(PyObject *a, int row)
 {
     PyArrayObject *like = np_array_of(a);
     PyObject *np_array = recycle_new(row, PyArray_NDIM(like), PyArray_DIMS(like));
-    return np_array ? wrapper_new_small(np_array) : NULL;
+    return np_array ? recycle_wrap(np_array) : NULL;
 }
 
 static int call_astype(PyObject *const *args, size_t n, PyObject **result)
@@ -561,20 +729,12 @@ static int call_astype(PyObject *const *args, size_t n, PyObject **result)
     if (!cast || !(*result = new_like(args[0], to)))
         return cast ? -1 : 0;
     char *both[] = {PyArray_BYTES(np_array_of(args[0])), PyArray_BYTES(np_array_of(*result))};
-    intptr_t size = PyArray_SIZE(np_array_of(args[0]));
-    conditions_clear();
+    intptr_t size = array_size(np_array_of(args[0]));
+    mx_conditions_clear();
     cast(both, &size, (intptr_t[]){dtype_itemsizes[from], dtype_itemsizes[to]}, NULL);
-    if (conditions_met())
+    if (mx_conditions_met())
         Py_CLEAR(*result);
     return *result != NULL;
-}
-
-static bool same_shape(PyObject *a, PyObject *b)
-{
-    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
-    return PyArray_NDIM(x) == PyArray_NDIM(y) &&
-           memcmp(PyArray_DIMS(x), PyArray_DIMS(y),
-                  (size_t)PyArray_NDIM(x) * sizeof(npy_intp)) == 0;
 }
 
 static int call_where(PyObject *const *args, size_t n, PyObject **result)
@@ -595,20 +755,57 @@ static int call_where(PyObject *const *args, size_t n, PyObject **result)
         if (is_one ? (row < ROW_float64 && row != ROW_int64) ||
                          PyFloat_CheckExact(args[i]) != (row == ROW_float64) ||
                          !scalars_read(args[i], row, values[i - 1])
-                   : !is_small_contiguous(args[i]) || !same_shape(args[0], args[i]) ||
+                   : !is_small_contiguous(args[i]) ||
+                         !same_shape(np_array_of(args[0]), np_array_of(args[i])) ||
                          recycle_row(PyArray_DESCR(np_array_of(args[i]))) != row)
             return 0;
         data[i] = is_one ? values[i - 1] : PyArray_BYTES(np_array_of(args[i]));
         strides[i] = is_one ? 0 : dtype_itemsizes[row];
     }
     mx_loop_function select = core->copy_select_loop(dtype_itemsizes[row]);
-    intptr_t size = PyArray_SIZE(np_array_of(args[0]));
+    intptr_t size = array_size(np_array_of(args[0]));
     if (!select || !(*result = new_like(args[0], row)))
         return select ? -1 : 0;
     data[3] = PyArray_BYTES(np_array_of(*result));
     strides[3] = dtype_itemsizes[row];
     select(data, &size, strides, NULL);
     return 1;
+}
+
+/* Compute clip(a, least, most) for bounds that are numbers, or arrays of the same shape, of the
+ * dtype of the array. */
+static int call_clip(PyObject *const *args, size_t n, PyObject **result)
+{
+    _Alignas(16) char numbers[2][16];
+    char *data[4];
+    if (n != 3 || !is_small_contiguous(args[0]))
+        return 0;
+    PyArrayObject *from = np_array_of(args[0]);
+    int row = recycle_row(PyArray_DESCR(from));
+    intptr_t size = array_size(from), itemsize = dtype_itemsizes[row];
+    intptr_t strides[4] = {itemsize, 0, 0, itemsize};
+    data[0] = PyArray_BYTES(from);
+    for (int i = 1; i < 3; i++) {
+        bool is_number = !is_array(args[i]);
+        if (is_number ? !scalars_read(args[i], row, numbers[i - 1])
+                      : !is_small_contiguous(args[i]) ||
+                            PyArray_DESCR(np_array_of(args[i])) != PyArray_DESCR(from) ||
+                            !same_shape(np_array_of(args[i]), from))
+            return 0;
+        data[i] = is_number ? numbers[i - 1] : PyArray_BYTES(np_array_of(args[i]));
+        strides[i] = is_number ? 0 : itemsize;
+    }
+    const struct mx_loop *loop = row == ROW_bool ? NULL : signature_uniform(&clip, row);
+    if (!loop)
+        return 0;
+    if (!(*result = new_like(args[0], row)))
+        return -1;
+    data[3] = PyArray_BYTES(np_array_of(*result));
+    mx_conditions_clear();
+    loop->function(data, &size, strides, loop->data);
+    if (mx_conditions_met())
+        Py_CLEAR(*result);
+    return *result != NULL;
 }
 
 static int call_empty_like(PyObject *const *args, size_t n, PyObject **result)
@@ -627,7 +824,7 @@ static int call_zeros_like(PyObject *const *args, size_t n, PyObject **result)
     return status;
 }
 
-static int call_asarray(PyObject *const *args, size_t n, PyObject **result)
+int functions_asarray(PyObject *const *args, size_t n, PyObject **result)
 {
     return n == 1 && is_array(args[0]) ? answer(Py_NewRef(args[0]), result) : 0;
 }
@@ -667,6 +864,12 @@ static const struct direct_row {
     {"ndarray", "all", call_all, true},
     {"", "mean", call_mean, false},
     {"ndarray", "mean", call_mean, false},
+    {"", "var", call_var, false},
+    {"ndarray", "var", call_var, false},
+    {"", "std", call_std, false},
+    {"ndarray", "std", call_std, false},
+    {"", "cumsum", call_cumsum, true},
+    {"ndarray", "cumsum", call_cumsum, true},
     {"", "argmax", call_argmax, false},
     {"ndarray", "argmax", call_argmax, false},
     {"", "argmin", call_argmin, false},
@@ -678,8 +881,11 @@ static const struct direct_row {
     {"", "where", call_where, false},
     {"", "empty_like", call_empty_like, false},
     {"", "zeros_like", call_zeros_like, false},
-    {"", "asarray", call_asarray, false},
+    {"", "asarray", functions_asarray, false},
+    {"", "clip", call_clip, false},
+    {"ndarray", "clip", call_clip, false},
     {"", "concatenate", call_concatenate, false},
+    {"", "stack", call_stack, false},
 };
 
 static PyObject *numbers; /* a dict: NumPy's function, and its row */
@@ -712,8 +918,11 @@ static PyObject *wrapped_by(PyObject *numpy, const char *owner, const char *name
 
 int functions_load(PyObject *numpy)
 {
+    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    clip.ufunc = umath ? PyObject_GetAttrString(umath, "clip") : NULL;
+    Py_XDECREF(umath);
     numbers = PyDict_New();
-    int status = numbers ? 0 : -1;
+    int status = numbers && clip.ufunc ? 0 : -1;
     for (size_t i = 0; status == 0 && i < sizeof rows / sizeof *rows; i++) {
         PyObject *wrapped = wrapped_by(numpy, rows[i].owner, rows[i].name);
         PyObject *number = PyLong_FromSize_t(i);

@@ -6,4 +6,7 @@
  * the keyword `axis` may follow the first argument. */
 direct_call *functions_find(PyObject *wrapped, bool *takes_axis);
 
+/* Returns its argument if that is an array. */
+direct_call functions_asarray;
+
 int functions_load(PyObject *numpy); /* -1 with an exception set */

@@ -2,21 +2,12 @@
  * Ellipsis and None. */
 #include "python/direct/items.h"
 #include "python/base/state.h"
+#include "python/direct/parts.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
 #include "python/record/queue.h"
 #include "python/record/source.h"
 #include "python/record/wrapper.h"
-
-#define MOST_NDIM 8
-
-/* What a key selects: a view, or one element if it has an integer for each axis. */
-struct selection {
-    char *data;
-    int ndim;
-    bool is_element;
-    npy_intp shape[MOST_NDIM], strides[MOST_NDIM];
-};
 
 /* -- Keys -------------------------------------------------------------------------- */
 
@@ -30,127 +21,126 @@ static bool is_integer(PyObject *x)
  */
 static inline Py_ssize_t position(PyObject *integer, npy_intp length)
 {
-    Py_ssize_t i = PyLong_CheckExact(integer) ? PyLong_AsSsize_t(integer)
-                                              : PyNumber_AsSsize_t(integer, NULL);
-    if (i == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return -1;
+    Py_ssize_t i;
+    if (!parts_small(integer, &i)) {
+        i = PyLong_CheckExact(integer) ? PyLong_AsSsize_t(integer)
+                                       : PyNumber_AsSsize_t(integer, NULL);
+        if (i == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return -1;
+        }
     }
     i += i < 0 ? length : 0;
     return i >= 0 && i < length ? i : -1;
 }
 
-/* Check whether a tuple has integers, slices, None and at most one Ellipsis; counts its axes.
- */
-static bool is_plain_key(PyObject *key, Py_ssize_t n, int *n_axes, int *n_new)
+static bool is_end(PyObject *x) { return x == Py_None || PyLong_CheckExact(x); }
+
+/* Check whether reading a slice runs no code of the program. */
+static bool is_plain_slice(PyObject *x)
 {
-    int n_ellipses = 0;
-    *n_axes = *n_new = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *part = PyTuple_GetItem(key, i);
-        if (part == Py_None)
-            ++*n_new;
-        else if (part == Py_Ellipsis)
-            n_ellipses++;
-        else if (PySlice_Check(part) || is_integer(part))
-            ++*n_axes;
-        else
-            return false;
-    }
-    return n_ellipses <= 1;
+    const struct parts_slice *slice = (const struct parts_slice *)x;
+    return PySlice_Check(x) && parts_has_slices && is_end(slice->start) &&
+           is_end(slice->stop) && is_end(slice->step);
 }
 
-/* Apply one part of a key to an axis.  Return 1, 0 or -1. */
-static int apply(struct selection *s, PyObject *part, npy_intp length, npy_intp stride)
+static void keep_axis(struct view *view, npy_intp length, npy_intp stride)
 {
-    if (!PySlice_Check(part)) {
-        Py_ssize_t i = position(part, length);
-        s->data += i < 0 ? 0 : i * stride;
-        return i >= 0;
+    view->shape[view->ndim] = length;
+    view->strides[view->ndim++] = stride;
+}
+
+/* Apply a slice to an axis.  Return 1 or -1. */
+static int apply_slice(struct view *view, PyObject *slice, npy_intp length, npy_intp stride)
+{
+    Py_ssize_t start, stop, step = 1;
+    npy_intp n;
+    if (parts_slice(slice, length, &start, &stop)) {
+        n = stop - start;
+    } else {
+        if (PySlice_Unpack(slice, &start, &stop, &step) < 0)
+            return -1;
+        n = PySlice_AdjustIndices(length, &start, &stop, step);
     }
-    Py_ssize_t start, stop, step;
-    if (PySlice_Unpack(part, &start, &stop, &step) < 0)
-        return -1;
-    npy_intp n = PySlice_AdjustIndices(length, &start, &stop, step);
-    s->data += n > 0 ? start * stride : 0;
-    s->shape[s->ndim] = n;
-    s->strides[s->ndim++] = n > 0 ? step * stride : stride;
+    view->data += n > 0 ? start * stride : 0;
+    keep_axis(view, n, n > 0 ? step * stride : stride);
     return 1;
 }
 
-static void keep_axis(struct selection *s, npy_intp length, npy_intp stride)
+/* Count the parts of a key from `i` on that index an axis, or return -1 if there is an
+ * Ellipsis.
+ */
+static int count_axes(PyObject *key, Py_ssize_t i, Py_ssize_t n)
 {
-    s->shape[s->ndim] = length;
-    s->strides[s->ndim++] = stride;
+    int n_axes = 0;
+    for (; i < n; i++) {
+        PyObject *part = parts_item(key, i);
+        if (part == Py_Ellipsis)
+            return -1;
+        n_axes += part != Py_None;
+    }
+    return n_axes;
 }
 
-/* Read a key.  Return 1, 0 or -1. */
-static int select_items(struct selection *s, PyArrayObject *np_array, PyObject *key)
+/* Find what a key of n parts selects: a view, or one element if it has an integer for each
+ * axis. Return 1, 0 or -1. */
+static int select_parts(struct view *view, bool *is_element, PyArrayObject *np_array,
+                        PyObject *key, Py_ssize_t n)
 {
-    int ndim = PyArray_NDIM(np_array), n_axes, n_new, axis = 0, status = 1;
     bool is_tuple = PyTuple_CheckExact(key), has_ellipsis = false;
-    Py_ssize_t n = is_tuple ? PyTuple_Size(key) : 1;
+    int ndim = PyArray_NDIM(np_array), axis = 0;
     const npy_intp *shape = PyArray_DIMS(np_array), *strides = PyArray_STRIDES(np_array);
-    if (!is_tuple) {
-        n_axes = PySlice_Check(key) || is_integer(key);
-        n_new = key == Py_None;
-        if (!n_axes && !n_new && key != Py_Ellipsis)
-            return 0;
-    } else if (!is_plain_key(key, n, &n_axes, &n_new)) {
-        return 0;
-    }
-    if (n_axes > ndim || ndim + n_new > MOST_NDIM)
-        return 0;
-    s->data = PyArray_BYTES(np_array);
-    s->ndim = 0;
-    for (Py_ssize_t i = 0; i < n && status > 0; i++) {
-        PyObject *part = is_tuple ? PyTuple_GetItem(key, i) : key;
+    view->data = PyArray_BYTES(np_array);
+    view->ndim = 0;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        PyObject *part = is_tuple ? parts_item(key, k) : key;
+        Py_ssize_t i;
         if (part == Py_None) {
-            keep_axis(s, 1, 0);
+            keep_axis(view, 1, 0);
         } else if (part == Py_Ellipsis) {
+            int n_behind = is_tuple ? count_axes(key, k + 1, n) : 0;
+            if (n_behind < 0)
+                return 0;
             has_ellipsis = true;
-            for (int rest = ndim - n_axes; rest > 0; rest--, axis++)
-                keep_axis(s, shape[axis], strides[axis]);
-        } else {
-            status = apply(s, part, shape[axis], strides[axis]);
+            for (int rest = ndim - axis - n_behind; rest > 0; rest--, axis++)
+                keep_axis(view, shape[axis], strides[axis]);
+        } else if (axis == ndim) {
+            return 0;
+        } else if (is_plain_slice(part)) {
+            if (apply_slice(view, part, shape[axis], strides[axis]) < 0)
+                return -1;
             axis++;
+        } else if (is_integer(part) && (i = position(part, shape[axis])) >= 0) {
+            view->data += i * strides[axis];
+            axis++;
+        } else {
+            return 0;
         }
     }
     for (; axis < ndim; axis++)
-        keep_axis(s, shape[axis], strides[axis]);
-    s->is_element = s->ndim == 0 && !has_ellipsis;
-    return status;
+        keep_axis(view, shape[axis], strides[axis]);
+    *is_element = view->ndim == 0 && !has_ellipsis;
+    return 1;
 }
 
-/* -- Views ------------------------------------------------------------------------- */
-
-static PyObject *new_view(PyObject *a, const struct selection *s)
+static int select_items(struct view *view, bool *is_element, PyArrayObject *np_array,
+                        PyObject *key)
 {
-    return items_new_view(a, s->data, s->ndim, s->shape, s->strides);
+    Py_ssize_t n = PyTuple_CheckExact(key) ? Py_SIZE(key) : 1;
+    if (n + PyArray_NDIM(np_array) > DIRECT_NDIM)
+        return 0;
+    return select_parts(view, is_element, np_array, key, n);
 }
 
-PyObject *items_new_view(PyObject *a, char *data, int ndim, const npy_intp *shape,
-                         const npy_intp *strides)
+/* -- Elements and views -------------------------------------------------------------- */
+
+PyObject *items_new_view(PyObject *a, const struct view *view)
 {
-    PyObject *view = recycle_new_view(np_array_of(a), data, ndim, shape, strides);
-    PyObject *out = view ? wrapper_new_small(view) : NULL;
+    PyObject *np_array = recycle_new_view(np_array_of(a), view);
+    PyObject *out = np_array ? wrapper_new_small(np_array) : NULL;
     if (out)
         as_array(out)->base = Py_NewRef((PyObject *)root_of(a));
     return out;
-}
-
-static int take(PyObject *a, const struct selection *s, PyObject **item)
-{
-    PyArrayObject *np_array = np_array_of(a);
-    *item = s->is_element ? scalars_new(recycle_row(PyArray_DESCR(np_array)), s->data)
-                          : new_view(a, s);
-    return *item ? 1 : -1;
-}
-
-/* Views of objects and records have more to them. */
-static inline bool is_plain(PyArrayObject *np_array)
-{
-    return recycle_row(PyArray_DESCR(np_array)) >= 0 && recycle_is_plain(np_array);
 }
 
 /* Return the address of the element that a key of plain integers selects, or NULL. */
@@ -160,13 +150,11 @@ static inline char *find_element(PyArrayObject *np_array, PyObject *key)
     int ndim = PyArray_NDIM(np_array);
     bool is_tuple = PyTuple_CheckExact(key);
     char *data = PyArray_BYTES(np_array);
-    if (ndim != (is_tuple ? PyTuple_Size(key) : 1))
+    if (ndim == 0 || ndim != (is_tuple ? Py_SIZE(key) : 1))
         return NULL;
     for (int axis = 0; axis < ndim; axis++) {
-        PyObject *integer = is_tuple ? PyTuple_GetItem(key, axis) : key;
-        if (!PyLong_CheckExact(integer))
-            return NULL;
-        Py_ssize_t i = position(integer, shape[axis]);
+        PyObject *integer = is_tuple ? parts_item(key, axis) : key;
+        Py_ssize_t i = PyLong_CheckExact(integer) ? position(integer, shape[axis]) : -1;
         if (i < 0)
             return NULL;
         data += i * strides[axis];
@@ -182,30 +170,60 @@ static inline void copy_element(char *to, const char *from, size_t itemsize)
         memcpy(to, from, itemsize);
 }
 
+/* Check whether an array is a vector of indices, all of which are valid for `length`
+ * elements. */
+static bool are_indices(PyArrayObject *key, npy_intp length)
+{
+    int64_t least = 0, most = -1;
+    if (recycle_row(PyArray_DESCR(key)) != ROW_int64 || PyArray_NDIM(key) != 1 ||
+        !PyArray_ISALIGNED(key) || PyArray_DIM(key, 0) >= queue_threshold)
+        return false;
+    if (PyArray_DIM(key, 0) > 0)
+        core->index_range(PyArray_BYTES(key), ROW_int64, 1, PyArray_DIMS(key),
+                          PyArray_STRIDES(key), &least, &most);
+    return least >= -length && most < length;
+}
+
+/* Copy elements from, or to, the positions of an index vector. */
+static inline void copy_at(bool gathers, char *data, npy_intp length, npy_intp step,
+                           PyArrayObject *key, char *other, npy_intp other_step,
+                           size_t itemsize)
+{
+    const char *indices = PyArray_BYTES(key);
+    npy_intp n = PyArray_DIM(key, 0), key_step = PyArray_STRIDE(key, 0);
+    if (itemsize == 8 && step == 8 && key_step == 8 && other_step == 8) {
+        /* Constant steps need no multiplication. */
+        for (npy_intp k = 0; k < n; k++) {
+            int64_t i = ((const int64_t *)(const void *)indices)[k];
+            char *element = data + 8 * (i + (length & (i >> 63))), *item = other + 8 * k;
+            memcpy(gathers ? item : element, gathers ? element : item, 8);
+        }
+        return;
+    }
+    for (npy_intp k = 0; k < n; k++, indices += key_step, other += other_step) {
+        int64_t i = *(const int64_t *)indices;
+        char *element = data + (i + (i < 0 ? length : 0)) * step;
+        memcpy(gathers ? other : element, gathers ? element : other, itemsize);
+    }
+}
+
 /* Copy the elements of a vector at the positions of an index vector.  Return 1, 0 or -1. */
 static int take_at(PyArrayObject *from, int row, PyArrayObject *key, PyObject **item)
 {
-    if (recycle_row(PyArray_DESCR(key)) != ROW_int64 || PyArray_NDIM(key) != 1 ||
-        PyArray_NDIM(from) != 1 || PyArray_DIM(key, 0) == 0 || !PyArray_ISALIGNED(key))
-        return 0;
-    npy_intp n = PyArray_DIM(key, 0), length = PyArray_DIM(from, 0);
-    npy_intp step = PyArray_STRIDE(from, 0), key_step = PyArray_STRIDE(key, 0);
+    npy_intp n = PyArray_NDIM(key) == 1 ? PyArray_DIM(key, 0) : 0;
+    npy_intp length = PyArray_NDIM(from) == 1 ? PyArray_DIM(from, 0) : 0;
     size_t itemsize = (size_t)dtype_itemsizes[row];
-    if (n * (npy_intp)itemsize > RECYCLED_BYTES || n >= queue_threshold)
+    if (n == 0 || n * (npy_intp)itemsize > RECYCLED_BYTES || !are_indices(key, length))
         return 0;
     PyObject *np_array = recycle_new(row, 1, &n);
     if (!np_array)
         return -1;
     char *out = PyArray_DATA((PyArrayObject *)np_array), *data = PyArray_BYTES(from);
-    for (npy_intp k = 0; k < n; k++) {
-        int64_t i = *(int64_t *)(PyArray_BYTES(key) + k * key_step);
-        i += i < 0 ? length : 0;
-        if (i < 0 || i >= length) { /* NumPy raises */
-            Py_DECREF(np_array);
-            return 0;
-        }
-        copy_element(out + (npy_intp)itemsize * k, data + i * step, itemsize);
-    }
+    npy_intp step = PyArray_STRIDE(from, 0);
+    if (itemsize == 8)
+        copy_at(true, data, length, step, key, out, 8, 8);
+    else
+        copy_at(true, data, length, step, key, out, (npy_intp)itemsize, itemsize);
     *item = wrapper_new_small(np_array);
     return *item ? 1 : -1;
 }
@@ -242,145 +260,205 @@ static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObje
     return *item ? 1 : -1;
 }
 
+/* Take a view, or the elements that an array selects.  This function is separate because it
+ * needs many registers, which take time to save. */
+__attribute__((noinline)) static int take_many(PyObject *a, int row, PyObject *key,
+                                               PyObject **item)
+{
+    struct view view;
+    bool is_element;
+    PyArrayObject *np_array = np_array_of(a);
+    if (is_array(key)) {
+        PyArrayObject *indices = np_array_of(key);
+        if (!queue_is_free(key))
+            return 0;
+        return PyArray_TYPE(indices) == NPY_BOOL ? take_masked(np_array, row, indices, item)
+                                                 : take_at(np_array, row, indices, item);
+    }
+    int status = select_items(&view, &is_element, np_array, key);
+    if (status <= 0)
+        return status;
+    *item = is_element ? scalars_new(row, view.data) : items_new_view(a, &view);
+    return *item ? 1 : -1;
+}
+
 int items_take(PyObject *a, PyObject *key, PyObject **item)
 {
-    struct selection s;
+    PyArrayObject *np_array = np_array_of(a);
+    int row = recycle_row(PyArray_DESCR(np_array));
     *item = NULL;
-    int row = recycle_row(PyArray_DESCR(np_array_of(a)));
-    if (row < 0 || !recycle_is_plain(np_array_of(a)))
+    if (row < 0 || !recycle_is_plain(np_array))
         return 0;
-    if (is_array(key) && queue_is_free(key))
-        return PyArray_TYPE(np_array_of(key)) == NPY_BOOL
-                   ? take_masked(np_array_of(a), row, np_array_of(key), item)
-                   : take_at(np_array_of(a), row, np_array_of(key), item);
-    if (is_array(key))
-        return 0;
-    char *data = find_element(np_array_of(a), key);
-    if (data && PyArray_NDIM(np_array_of(a)) > 0) {
-        *item = scalars_new(row, data);
-        return *item ? 1 : -1;
-    }
-    int status = select_items(&s, np_array_of(a), key);
-    return status > 0 ? take(a, &s, item) : status;
+    const char *data = find_element(np_array, key);
+    if (!data)
+        return take_many(a, row, key, item);
+    *item = scalars_new(row, data);
+    return *item ? 1 : -1;
 }
 
 int items_take_row(PyObject *a, Py_ssize_t i, PyObject **item)
 {
-    struct selection s;
+    struct view view;
     PyArrayObject *np_array = np_array_of(a);
-    int ndim = PyArray_NDIM(np_array);
+    int row = recycle_row(PyArray_DESCR(np_array)), ndim = PyArray_NDIM(np_array);
     *item = NULL;
-    if (!is_plain(np_array) || ndim == 0 || ndim > MOST_NDIM || i < 0 ||
-        i >= PyArray_DIM(np_array, 0))
+    if (row < 0 || !recycle_is_plain(np_array) || ndim == 0 || ndim > DIRECT_NDIM || i < 0)
         return 0;
-    s.data = PyArray_BYTES(np_array) + i * PyArray_STRIDE(np_array, 0);
-    s.ndim = 0;
+    if (i >= PyArray_DIM(np_array, 0)) {
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis 0 with size %zd", i,
+                     PyArray_DIM(np_array, 0));
+        return -1;
+    }
+    view.data = PyArray_BYTES(np_array) + i * PyArray_STRIDE(np_array, 0);
+    view.ndim = 0;
     for (int axis = 1; axis < ndim; axis++)
-        keep_axis(&s, PyArray_DIM(np_array, axis), PyArray_STRIDE(np_array, axis));
-    s.is_element = ndim == 1;
-    return take(a, &s, item);
+        keep_axis(&view, PyArray_DIM(np_array, axis), PyArray_STRIDE(np_array, axis));
+    *item = ndim == 1 ? scalars_new(row, view.data) : items_new_view(a, &view);
+    return *item ? 1 : -1;
 }
 
 /* -- Assignment -------------------------------------------------------------------- */
 
-/* Check whether values of both kinds are copied without a cast and without overlap. */
-static bool is_same_kind(PyArrayObject *to, PyObject *value)
+/* Find the strides of the elements that each element of a view gets.  Return false if NumPy has
+ * to assign. */
+static bool find_strides(const struct view *to, PyArrayObject *from, npy_intp *strides)
 {
-    return is_array(value) &&
-           recycle_row(PyArray_DESCR(np_array_of(value))) == recycle_row(PyArray_DESCR(to));
-}
-
-static bool shapes_agree(const struct selection *s, PyArrayObject *from)
-{
-    return PyArray_NDIM(from) == s->ndim &&
-           memcmp(PyArray_DIMS(from), s->shape, (size_t)s->ndim * sizeof *s->shape) == 0;
-}
-
-/* Write elements with strides, one run of the last axis at a time. */
-static void copy_runs(const struct selection *to, const char *from,
-                      const npy_intp *from_strides, int itemsize)
-{
-    mx_loop_function copy = core->copy_loop(itemsize);
-    int last = to->ndim - 1;
-    npy_intp index[MOST_NDIM] = {0};
-    intptr_t n = to->shape[last], strides[] = {from_strides[last], to->strides[last]};
-    char *args[] = {(char *)(uintptr_t)from, to->data};
-    for (int axis = last; axis >= 0;) {
-        char *both[] = {args[0], args[1]};
-        if (strides[0] == itemsize && strides[1] == itemsize)
-            memcpy(args[1], args[0], (size_t)(n * itemsize));
-        else
-            copy(both, &n, strides, NULL);
-        for (axis = last - 1; axis >= 0; axis--) {
-            args[0] += from_strides[axis];
-            args[1] += to->strides[axis];
-            if (++index[axis] < to->shape[axis])
-                break;
-            args[0] -= from_strides[axis] * to->shape[axis];
-            args[1] -= to->strides[axis] * to->shape[axis];
-            index[axis] = 0;
-        }
+    int first = to->ndim - PyArray_NDIM(from);
+    for (int axis = 0; axis < to->ndim; axis++) {
+        npy_intp length = axis < first ? 1 : PyArray_DIM(from, axis - first);
+        if (length != to->shape[axis] && length != 1)
+            return false;
+        strides[axis] = length == 1 ? 0 : PyArray_STRIDE(from, axis - first);
     }
+    return first >= 0;
 }
 
-static npy_intp count_elements(const struct selection *s)
+static npy_intp count_elements(const struct view *view)
 {
     npy_intp n = 1;
-    for (int axis = 0; axis < s->ndim; axis++)
-        n *= s->shape[axis];
+    for (int axis = 0; axis < view->ndim; axis++)
+        n *= view->shape[axis];
     return n;
 }
 
 /* Write a number where a mask is true. */
-static int assign_masked(PyArrayObject *to, PyArrayObject *mask, const char *number,
-                         size_t itemsize)
+static bool assign_masked(PyArrayObject *to, PyArrayObject *mask, const char *number,
+                          size_t itemsize)
 {
     const char *is_true = PyArray_BYTES(mask);
     for (npy_intp i = 0; i < PyArray_DIM(mask, 0); i++)
         if (is_true[i * PyArray_STRIDE(mask, 0)])
             copy_element(PyArray_BYTES(to) + i * PyArray_STRIDE(to, 0), number, itemsize);
-    return 1;
+    return true;
+}
+
+/* Check whether an assignment would write an array onto itself, as the last step of
+ * a[key] += b does. */
+static bool is_same_view(const struct view *to, PyArrayObject *from)
+{
+    if (to->data != PyArray_BYTES(from) || !has_shape(from, to->ndim, to->shape))
+        return false;
+    for (int axis = 0; axis < to->ndim; axis++)
+        if (to->strides[axis] != PyArray_STRIDE(from, axis))
+            return false;
+    return true;
+}
+
+/* Write a small array of the same dtype to a view.  Return whether it was written. */
+static bool assign_array(const struct view *to, PyObject *value, npy_intp itemsize)
+{
+    npy_intp strides[DIRECT_NDIM], n = count_elements(to);
+    PyArrayObject *from = np_array_of(value);
+    if (n >= queue_threshold && !queue_is_eager(n)) /* it is recorded */
+        return false;
+    if (is_same_view(to, from))
+        return true;
+    if (!find_strides(to, from, strides) ||
+        !are_apart(extent_of_array(from), extent_of_view(to, itemsize)))
+        return false;
+    if (n > 0)
+        arrays_copy(to, PyArray_BYTES(from), strides, itemsize);
+    return true;
+}
+
+/* Write a number of the same dtype to all elements of a view. */
+static bool assign_number(const struct view *to, const char *number, npy_intp itemsize)
+{
+    static const npy_intp strides[DIRECT_NDIM] = {0};
+    npy_intp n = count_elements(to);
+    if (n >= queue_threshold && !queue_is_eager(n))
+        return false;
+    if (n > 0)
+        arrays_copy(to, number, strides, itemsize);
+    return true;
+}
+
+/* Write a number, or an array of the same length, at the positions of an index vector. */
+static bool assign_at(PyArrayObject *to, PyArrayObject *key, PyObject *value,
+                      const char *number, size_t itemsize)
+{
+    npy_intp length = PyArray_DIM(to, 0), step = PyArray_STRIDE(to, 0), from_step = 0;
+    struct extent written = extent_of_array(to);
+    if (!are_indices(key, length) || !are_apart(extent_of_array(key), written))
+        return false;
+    char *from = (char *)(uintptr_t)number;
+    if (!number) {
+        PyArrayObject *values = np_array_of(value);
+        if (!same_shape(values, key) || !are_apart(extent_of_array(values), written))
+            return false;
+        from = PyArray_BYTES(values);
+        from_step = PyArray_STRIDE(values, 0);
+    }
+    if (itemsize == 8)
+        copy_at(false, PyArray_BYTES(to), length, step, key, from, from_step, 8);
+    else
+        copy_at(false, PyArray_BYTES(to), length, step, key, from, from_step, itemsize);
+    return true;
+}
+
+/* Write to the elements of a vector that a mask or an index vector selects. */
+static bool assign_selected(PyArrayObject *to, PyObject *key, PyObject *value,
+                            const char *number, size_t itemsize)
+{
+    PyArrayObject *selected = np_array_of(key);
+    if (!queue_is_free(key) || PyArray_NDIM(to) != 1)
+        return false;
+    if (PyArray_TYPE(selected) != NPY_BOOL)
+        return assign_at(to, selected, value, number, itemsize);
+    return number && is_mask_of(selected, to) && assign_masked(to, selected, number, itemsize);
 }
 
 int items_assign(PyObject *a, PyObject *key, PyObject *value)
 {
-    static const npy_intp no_strides[MOST_NDIM] = {0};
     _Alignas(16) char number[16];
-    struct selection s;
+    struct view view;
     struct source source;
+    bool is_element;
     PyArrayObject *to = np_array_of(a);
     int row = recycle_row(PyArray_DESCR(to));
     if (row < 0 || !PyArray_ISBEHAVED(to) || !recycle_is_plain(to) || queue_threshold <= 1)
         return 0;
-    bool is_plain_value = scalars_read(value, row, number);
-    if (is_array(key))
-        return is_plain_value && queue_is_free(key) && is_mask_of(np_array_of(key), to)
-                   ? assign_masked(to, np_array_of(key), number, (size_t)dtype_itemsizes[row])
-                   : 0;
-    char *element = is_plain_value && PyArray_NDIM(to) > 0 ? find_element(to, key) : NULL;
+    npy_intp itemsize = dtype_itemsizes[row];
+    bool is_number = scalars_read(value, row, number);
+    char *element = is_number ? find_element(to, key) : NULL;
     if (element) {
-        memcpy(element, number, (size_t)dtype_itemsizes[row]);
+        memcpy(element, number, (size_t)itemsize);
         return 1;
     }
-    bool is_copy = is_same_kind(to, value) && PyArray_NDIM(np_array_of(value)) > 0;
-    if (is_copy ? root_of(value) == root_of(a) || queue_writes(value)
-                : !is_plain_value && (is_array(value) || !source_read(value, &source) ||
-                                      !source_fits(&source, row)))
+    bool is_copy = !is_number && is_array(value) && PyArray_NDIM(np_array_of(value)) > 0 &&
+                   recycle_row(PyArray_DESCR(np_array_of(value))) == row &&
+                   !queue_writes(value);
+    if (is_array(key))
+        return (is_number || is_copy) &&
+               assign_selected(to, key, value, is_number ? number : NULL, (size_t)itemsize);
+    if (!is_number && !is_copy &&
+        (is_array(value) || !source_read(value, &source) || !source_fits(&source, row)))
         return PyErr_Occurred() ? -1 : 0;
-    int status = select_items(&s, to, key);
+    int status = select_items(&view, &is_element, to, key);
     if (status <= 0)
         return status;
-    if (count_elements(&s) >= queue_threshold) /* it is recorded */
-        return 0;
-    if (is_copy && !shapes_agree(&s, np_array_of(value)))
-        return 0;
-    if (!is_copy && !is_plain_value && !source_value(&source, row, number))
-        return 0;
-    if (s.ndim == 0)
-        memcpy(s.data, number, (size_t)dtype_itemsizes[row]);
-    else if (count_elements(&s) > 0)
-        copy_runs(&s, is_copy ? PyArray_BYTES(np_array_of(value)) : number,
-                  is_copy ? PyArray_STRIDES(np_array_of(value)) : no_strides,
-                  dtype_itemsizes[row]);
-    return 1;
+    if (is_copy)
+        return assign_array(&view, value, itemsize);
+    return (is_number || source_value(&source, row, number)) &&
+           assign_number(&view, number, itemsize);
 }

@@ -5,15 +5,14 @@
  * The functions return 1, 0 if NumPy has to do it, or -1 with an exception set.  No operation
  * that writes the memory of `a` may be waiting; for an assignment, none that uses it.
  */
-#include "python/base/types.h"
+#include "python/direct/arrays.h"
 
 int items_take(PyObject *a, PyObject *key, PyObject **item);
 
-/* The same for one integer. */
+/* The same for one integer, which is too large at the end of an iteration. */
 int items_take_row(PyObject *a, Py_ssize_t i, PyObject **item);
 
 int items_assign(PyObject *a, PyObject *key, PyObject *value);
 
-/* Return a new view of an array, or NULL with an exception set. */
-PyObject *items_new_view(PyObject *a, char *data, int ndim, const npy_intp *shape,
-                         const npy_intp *strides);
+/* Return a new view of the memory of an array, or NULL with an exception set. */
+PyObject *items_new_view(PyObject *a, const struct view *view);

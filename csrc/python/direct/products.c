@@ -1,34 +1,17 @@
 /* products.c -- products of small vectors and matrices by NumPy's loops, which call BLAS. */
 #include "python/direct/products.h"
-
-#include "python/direct/conditions.h"
+#include "base/conditions.h"
 #include "python/direct/recycle.h"
 #include "python/direct/scalars.h"
 #include "python/record/signature.h"
 #include "python/record/wrapper.h"
 
-static PyObject *matmul; /* numpy.matmul */
-
-/* The loops of matmul, by the dtype of all operands. */
-static struct {
-    bool is_known, exists;
-    struct mx_loop loop;
-} loops[NTYPES];
+static struct uniform_loops matmul; /* numpy.matmul */
 
 int products_load(PyObject *numpy)
 {
-    matmul = PyObject_GetAttrString(numpy, "matmul");
-    return matmul ? 0 : -1;
-}
-
-static const struct mx_loop *loop_of(int row)
-{
-    if (!loops[row].is_known) {
-        loops[row].exists = signature_loop(&loops[row].loop, matmul, (int[]){row, row, row});
-        loops[row].is_known = true;
-        PyErr_Clear();
-    }
-    return loops[row].exists ? &loops[row].loop : NULL;
+    matmul.ufunc = PyObject_GetAttrString(numpy, "matmul");
+    return matmul.ufunc ? 0 : -1;
 }
 
 /* An operand as a matrix: a vector is a row on the left, a column on the right. */
@@ -42,7 +25,7 @@ static bool read_matrix(PyObject *x, bool is_left, struct matrix *matrix)
 {
     PyArrayObject *np_array = np_array_of(x);
     int ndim = PyArray_NDIM(np_array);
-    if (ndim < 1 || ndim > 2 || !PyArray_ISALIGNED(np_array) || PyArray_SIZE(np_array) == 0)
+    if (ndim < 1 || ndim > 2 || !PyArray_ISALIGNED(np_array) || array_size(np_array) == 0)
         return false;
     npy_intp first = PyArray_DIM(np_array, 0), stride = PyArray_STRIDE(np_array, 0);
     npy_intp itemsize = PyArray_ITEMSIZE(np_array);
@@ -70,9 +53,9 @@ static bool multiply(const struct mx_loop *loop, const struct matrix *x, const s
                           y->column_stride,
                           y->columns * itemsize,
                           itemsize};
-    conditions_clear();
+    mx_conditions_clear();
     loop->function(args, dimensions, strides, loop->data);
-    return !conditions_met();
+    return !mx_conditions_met();
 }
 
 int products_matmul(PyObject *a, PyObject *b, PyObject **result)
@@ -89,7 +72,7 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result)
     if (row < ROW_float32 || !read_matrix(a, true, &x) || !read_matrix(b, false, &y) ||
         x.columns != y.rows || x.rows * y.columns * dtype_itemsizes[row] > RECYCLED_BYTES)
         return 0;
-    const struct mx_loop *loop = loop_of(row);
+    const struct mx_loop *loop = signature_uniform(&matmul, row);
     if (!loop)
         return 0;
     if (!x.is_vector)
@@ -111,4 +94,36 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result)
     }
     *result = wrapper_new_small(out);
     return *result ? 1 : -1;
+}
+
+/* Multiply two numbers in arrays of shape (1, 1): BLAS would add the product to zero. */
+static int multiply_numbers(PyArrayObject *x, PyArrayObject *y, PyObject **result)
+{
+    PyObject *out = recycle_new(ROW_float64, 2, (npy_intp[]){1, 1});
+    if (!out)
+        return -1;
+    double *to = PyArray_DATA((PyArrayObject *)out);
+    mx_conditions_clear();
+    *to = *(double *)PyArray_DATA(x) * *(double *)PyArray_DATA(y);
+    if (mx_conditions_met()) {
+        Py_DECREF(out);
+        return 0;
+    }
+    *result = wrapper_new_small(out);
+    return *result ? 1 : -1;
+}
+
+int products_dot(PyObject *a, PyObject *b, PyObject **result)
+{
+    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    if (PyArray_NDIM(x) != 2 || PyArray_NDIM(y) < 1 || PyArray_NDIM(y) > 2 ||
+        !is_c_contiguous(x) || !is_c_contiguous(y) || PyArray_DESCR(x) != PyArray_DESCR(y) ||
+        !PyArray_ISALIGNED(x) || !PyArray_ISALIGNED(y))
+        return 0;
+    if (array_size(x) == 1 && array_size(y) == 1 && PyArray_NDIM(y) == 2)
+        return recycle_row(PyArray_DESCR(x)) == ROW_float64 ? multiply_numbers(x, y, result)
+                                                            : 0;
+    bool has_long_axes = PyArray_DIM(x, 0) > 1 && PyArray_DIM(x, 1) > 1 &&
+                         PyArray_DIM(y, PyArray_NDIM(y) - 1) > 1;
+    return has_long_axes ? products_matmul(a, b, result) : 0;
 }

@@ -6,4 +6,8 @@
  * exception set. */
 int products_matmul(PyObject *a, PyObject *b, PyObject **result);
 
+/* The same for numpy.dot and a matrix on the left.  BLAS gets the calls that numpy.dot makes
+ * for contiguous operands without axes of one element. */
+int products_dot(PyObject *a, PyObject *b, PyObject **result);
+
 int products_load(PyObject *numpy); /* -1 with an exception set */

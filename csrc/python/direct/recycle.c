@@ -15,6 +15,7 @@
 
 #define N_BUCKETS    128
 #define BUCKET_DEPTH 4
+#define POOLED_BYTES 131072              /* the C library returns such memory to the system */
 #define MOST_BYTES   ((npy_intp)1 << 20) /* of all arrays that are kept */
 
 struct bucket {
@@ -26,7 +27,7 @@ struct bucket {
 static struct bucket buckets[N_BUCKETS];
 
 #define VIEW_NDIM  4
-#define VIEW_DEPTH 8
+#define VIEW_DEPTH 64
 
 /* Views without memory, by their number of dimensions. */
 static struct {
@@ -118,6 +119,8 @@ PyObject *recycle_new(int row, int ndim, const npy_intp *shape)
         set_shape((PyArrayObject_fields *)np_array, shape, dtype_itemsizes[row]);
         return np_array;
     }
+    if (nbytes >= POOLED_BYTES)
+        return memory_new_filled(dtype_type_number(row), ndim, shape);
     return PyArray_NewFromDescr(&PyArray_Type,
                                 (PyArray_Descr *)Py_NewRef((PyObject *)recycle_dtypes[row]),
                                 ndim, shape, NULL, NULL, 0, NULL);
@@ -132,64 +135,53 @@ static PyObject *owner_of(PyArrayObject *array)
     return is_owned ? base : (PyObject *)array;
 }
 
-/* Check whether axes, from `axis` on in steps, are dense in memory; an axis of one element may
- * have any stride. */
-static bool is_dense(int ndim, int axis, int step, const npy_intp *shape,
-                     const npy_intp *strides, npy_intp stride)
+/* Set the shape and the strides of a view, and return its flags of contiguity.  An axis of one
+ * element may have any stride. */
+static int set_axes(PyArrayObject_fields *fields, const struct view *view, npy_intp itemsize)
 {
-    for (; axis >= 0 && axis < ndim; axis += step) {
-        if (shape[axis] != 1 && strides[axis] != stride)
-            return false;
-        stride *= shape[axis];
+    npy_intp forward = itemsize, backward = itemsize;
+    bool is_c = true, is_f = true, is_empty = false;
+    for (int axis = 0, last = view->ndim - 1; axis < view->ndim; axis++, last--) {
+        fields->dimensions[axis] = view->shape[axis];
+        fields->strides[axis] = view->strides[axis];
+        is_f = is_f && (view->shape[axis] == 1 || view->strides[axis] == forward);
+        is_c = is_c && (view->shape[last] == 1 || view->strides[last] == backward);
+        is_empty |= view->shape[axis] == 0;
+        forward *= view->shape[axis];
+        backward *= view->shape[last];
     }
-    return true;
+    return (is_c || is_empty ? NPY_ARRAY_C_CONTIGUOUS : 0) |
+           (is_f || is_empty ? NPY_ARRAY_F_CONTIGUOUS : 0);
 }
 
-static int view_flags(PyArrayObject *base, int ndim, const npy_intp *shape,
-                      const npy_intp *strides)
+PyObject *recycle_new_view(PyArrayObject *base, const struct view *view)
 {
-    npy_intp itemsize = PyArray_ITEMSIZE(base);
-    bool is_empty = false;
-    for (int axis = 0; axis < ndim; axis++)
-        is_empty |= shape[axis] == 0;
-    int flags = PyArray_FLAGS(base) & NPY_ARRAY_ALIGNED;
-    if (is_empty || is_dense(ndim, ndim - 1, -1, shape, strides, itemsize))
-        flags |= NPY_ARRAY_C_CONTIGUOUS;
-    if (is_empty || is_dense(ndim, 0, 1, shape, strides, itemsize))
-        flags |= NPY_ARRAY_F_CONTIGUOUS;
-    return flags;
-}
-
-PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_intp *shape,
-                           const npy_intp *strides)
-{
-    int writeable = PyArray_FLAGS(base) & NPY_ARRAY_WRITEABLE;
+    const int kept_flags = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(base));
     PyObject *owner = Py_NewRef(owner_of(base));
+    int ndim = view->ndim;
     if (ndim <= VIEW_NDIM && views[ndim].n > 0) {
-        PyObject *view = views[ndim].arrays[--views[ndim].n];
-        PyArrayObject_fields *fields = (PyArrayObject_fields *)view;
+        PyObject *np_array = views[ndim].arrays[--views[ndim].n];
+        PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
         fields->descr = dtype;
-        fields->data = data;
+        fields->data = view->data;
         fields->base = owner;
-        fields->flags = writeable | view_flags(base, ndim, shape, strides);
-        for (int axis = 0; axis < ndim; axis++) {
-            fields->dimensions[axis] = shape[axis];
-            fields->strides[axis] = strides[axis];
-        }
+        fields->flags = PyArray_FLAGS(base) & kept_flags;
+        fields->flags |= set_axes(fields, view, PyArray_ITEMSIZE(base));
         if (!PyArray_ISALIGNED(base))
-            PyArray_UpdateFlags((PyArrayObject *)view, NPY_ARRAY_ALIGNED);
-        return view;
+            PyArray_UpdateFlags((PyArrayObject *)np_array, NPY_ARRAY_ALIGNED);
+        return np_array;
     }
-    PyObject *view =
-        PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides, data, writeable, NULL);
-    if (!view) {
+    PyObject *np_array =
+        PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, view->shape, view->strides, view->data,
+                             PyArray_FLAGS(base) & NPY_ARRAY_WRITEABLE, NULL);
+    if (!np_array) {
         Py_DECREF(owner);
         return NULL;
     }
-    if (PyArray_SetBaseObject((PyArrayObject *)view, owner) < 0)
-        Py_CLEAR(view);
-    return view;
+    if (PyArray_SetBaseObject((PyArrayObject *)np_array, owner) < 0)
+        Py_CLEAR(np_array);
+    return np_array;
 }
 
 /* Check whether nobody else can reach an array of NumPy's own class. */

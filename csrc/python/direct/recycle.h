@@ -2,6 +2,8 @@
 /* recycle.h -- NumPy arrays of small results, which are used again when nobody holds them. */
 #include "python/base/dtypes.h"
 #include "python/base/types.h"
+#include "python/direct/arrays.h"
+#include "python/record/wrapper.h"
 
 #define RECYCLED_BYTES 32768 /* the largest array that is kept */
 
@@ -9,9 +11,18 @@
  * exception set.  `row` is a row of dtypes.def. */
 PyObject *recycle_new(int row, int ndim, const npy_intp *shape);
 
+/* Return a new mxnp array around a new array of recycle_new, or NULL with an exception set. The
+ * reference is stolen. */
+static inline PyObject *recycle_wrap(PyObject *np_array)
+{
+    PyObject *out = wrapper_new_small(np_array);
+    if (out && memory_of(np_array))
+        memory_own(out);
+    return out;
+}
+
 /* Return a new numpy.ndarray over the memory of another, or NULL with an exception set. */
-PyObject *recycle_new_view(PyArrayObject *base, char *data, int ndim, const npy_intp *shape,
-                           const npy_intp *strides);
+PyObject *recycle_new_view(PyArrayObject *base, const struct view *view);
 
 /* Keep a NumPy array for recycle_new and steals the reference, or returns false.  Only an
  * array that nobody else can reach is kept. */

@@ -2,21 +2,38 @@
 #include "python/direct/scalars.h"
 #include "python/direct/recycle.h"
 
-/* NumPy's scalar types, by row.  The value of an object follows its head. */
+/* NumPy's scalar types, and the bytes of an object of each, by row.  The value of an object
+ * follows its head. */
 static PyTypeObject *types[NTYPES];
+static size_t sizes[NTYPES];
 
-void scalars_load(void)
+int scalars_load(void)
 {
-    for (int row = 0; row < NTYPES; row++)
-        types[row] = recycle_dtypes[row] ? recycle_dtypes[row]->typeobj : NULL;
+    for (int row = 0; row < NTYPES; row++) {
+        if (!recycle_dtypes[row])
+            continue;
+        types[row] = recycle_dtypes[row]->typeobj;
+        PyObject *size = PyObject_GetAttrString((PyObject *)types[row], "__basicsize__");
+        if (!size)
+            return -1;
+        sizes[row] = PyLong_AsSize_t(size);
+        Py_DECREF(size);
+    }
+    return 0;
 }
 
 PyObject *scalars_new(int row, const char *value)
 {
     if (row == ROW_bool)
         return Py_NewRef(*value ? PyArrayScalar_True : PyArrayScalar_False);
-    PyObject *scalar = PyType_GenericAlloc(types[row], 0);
-    if (scalar)
+    /* The classes are not on the heap, and not collected: a block with a head is an object. */
+    PyObject *scalar = PyObject_Malloc(sizes[row]);
+    if (!scalar)
+        return PyErr_NoMemory();
+    PyObject_Init(scalar, types[row]);
+    if (row == ROW_float64)
+        memcpy((char *)scalar + sizeof(PyObject), value, sizeof(double));
+    else
         memcpy((char *)scalar + sizeof(PyObject), value, (size_t)dtype_itemsizes[row]);
     return scalar;
 }

@@ -14,4 +14,4 @@ int scalars_row(PyObject *x);
  * has an exact meaning there.  Return false if that is not the case. */
 bool scalars_read(PyObject *x, int row, char *value);
 
-void scalars_load(void);
+int scalars_load(void); /* -1 with an exception set */

@@ -33,7 +33,7 @@ static PyObject *new_row(int row, intptr_t n)
     npy_intp shape[] = {n}, strides[] = {dtype_itemsizes[row]};
     PyObject *np_array = memory_new_array(dtype_type_number(row), 1, shape, strides);
     PyObject *out = np_array ? wrapper_new(np_array) : NULL;
-    if (out && core->buffer_allocate(memory_of(np_array)) != MX_OK) {
+    if (out && core->buffer_publish(memory_of(np_array)) != MX_OK) {
         memory_raise_error();
         Py_CLEAR(out);
     }

@@ -118,7 +118,8 @@ static bool is_for_device(PyObject *a, const struct update *update)
     int code = dtype_row(PyArray_TYPE(np_array_of(a)));
     if (!core->gpu_supports(code))
         return false;
-    return update->kind != MX_SET && (update->in_order || dtype_itemsizes[code] == 8) &&
+    return update->kind != MX_SET &&
+           (update->in_order || dtype_itemsizes[code] > core->gpu_atomic_bytes()) &&
            update->row == code && device_has(DEVICE_UPDATE) &&
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->np_array);
 }

@@ -161,12 +161,11 @@ struct operation {
     const char *reflected;
 };
 
+/* Call the slot after prepare(). */
 static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
     struct call_args call_args;
     call_args_begin(&call_args);
-    if (prepare(a, b) < 0)
-        return NULL;
     if (!is_harmless(a) || !is_harmless(b))
         call_args_add(&call_args, is_array(a) ? a : b);
     PyObject *result = how->slot(operand(a), operand(b));
@@ -291,7 +290,7 @@ static PyObject *call_divmod(PyObject *a, PyObject *b)
     if (is_for_queue(MX_OP_divmod, a, b))
         status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
-        return convert_adopt(call_slot(&how, a, b), &call_args, 1);
+        return prepare(a, b) < 0 ? NULL : convert_adopt(call_slot(&how, a, b), &call_args, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
@@ -351,21 +350,17 @@ static PyObject *raise_inplace_to(PyObject *a, PyObject *b)
 static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     static const struct operation how = {MX_OP_power, numpy_power, raise_to, "__rpow__"};
-    PyObject *result;
+    PyObject *result, *inputs[] = {a, b};
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
         return result;
-    if (modulus == Py_None) {
-        PyObject *inputs[] = {a, b};
-        int row = power_row(a, b);
-        if (prepare(a, b) < 0)
-            return NULL;
-        if (elementwise_call(row, inputs, row == MX_OP_power ? 2 : 1, &result) != 0)
-            return result;
-        return adopt_fresh(call_slot(&how, a, b));
-    }
     if (prepare(a, b) < 0)
         return NULL;
-    return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
+    if (modulus != Py_None)
+        return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
+    int row = power_row(a, b);
+    if (elementwise_call(row, inputs, row == MX_OP_power ? 2 : 1, &result) != 0)
+        return result;
+    return adopt_fresh(call_slot(&how, a, b));
 }
 
 static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -377,15 +372,18 @@ static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     static const struct operation how = {MX_OP_power, numpy_inplace_power, raise_inplace_to,
                                          "__rpow__"};
-    PyObject *result, *np_array = as_array(a)->np_array;
+    PyObject *result, *np_array = as_array(a)->np_array, *inputs[] = {a, b};
     if (modulus == Py_None && record_power(a, b, a, &result) != 0)
         return result;
     root_of(a)->version++;
-    if (modulus == Py_None)
-        return keep_identity(a, call_slot(&how, a, b));
     if (prepare(a, b) < 0)
         return NULL;
-    return keep_identity(a, numpy_slots.inplace_power(np_array, operand(b), modulus));
+    if (modulus != Py_None)
+        return keep_identity(a, numpy_slots.inplace_power(np_array, operand(b), modulus));
+    int row = power_row(a, b);
+    if (elementwise_call_into(row, inputs, row == MX_OP_power ? 2 : 1, a, &result) != 0)
+        return result;
+    return keep_identity(a, call_slot(&how, a, b));
 }
 
 static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
@@ -453,7 +451,12 @@ static int array_bool(PyObject *a)
 
 /* -- Array: indexing and iteration ------------------------------------------------ */
 
-static Py_ssize_t array_length(PyObject *a) { return PyObject_Size(as_array(a)->np_array); }
+static Py_ssize_t array_length(PyObject *a)
+{
+    PyArrayObject *np_array = np_array_of(a);
+    return PyArray_NDIM(np_array) > 0 ? PyArray_DIM(np_array, 0)
+                                      : PyObject_Size((PyObject *)np_array);
+}
 
 static int array_contains(PyObject *a, PyObject *x)
 {
@@ -561,16 +564,22 @@ static PyObject *end_item(struct span *span, PyObject *key, PyObject *item)
     return span_end(span, item, key, item);
 }
 
-static PyObject *array_subscript(PyObject *a, PyObject *key)
+/* Take an item that is not found directly.  This function is separate because it needs many
+ * registers, which take time to save. */
+__attribute__((noinline)) static PyObject *subscript_indirectly(PyObject *a, PyObject *key)
 {
-    PyObject *item;
-    if (!profile_is_on && !is_standard(a) && queue_is_free(a) && items_take(a, key, &item) != 0)
-        return item;
     if (!profile_is_on)
         return as_operands(a, a, subscript(a, key));
     struct span span;
     span_begin(&span, SPAN_ELEMENT, "getitem");
     return end_item(&span, key, as_operands(a, a, subscript(a, key)));
+}
+
+static PyObject *array_subscript(PyObject *a, PyObject *key)
+{
+    PyObject *item;
+    bool is_direct = !profile_is_on && !is_standard(a) && queue_is_free(a);
+    return is_direct && items_take(a, key, &item) != 0 ? item : subscript_indirectly(a, key);
 }
 
 /* Record a[key] = value if the key selects a large view, or if NumPy would have to wait, and
@@ -965,16 +974,46 @@ static PyObject *get_ndim(PyObject *a, void *name)
     return PyLong_FromLong(PyArray_NDIM(np_array_of(a)));
 }
 
+/* The last shapes that were asked for: to find a tuple takes less time than to make one. */
+#define N_SHAPES   16
+#define SHAPE_NDIM 4
+static struct {
+    int ndim;
+    npy_intp lengths[SHAPE_NDIM];
+    PyObject *tuple;
+} shapes[N_SHAPES];
+
 static PyObject *get_shape(PyObject *a, void *name)
 {
+    int ndim = PyArray_NDIM(np_array_of(a));
+    size_t at = (size_t)ndim;
+    const npy_intp *lengths = PyArray_DIMS(np_array_of(a));
     (void)name;
-    return PyArray_IntTupleFromIntp(PyArray_NDIM(np_array_of(a)), PyArray_DIMS(np_array_of(a)));
+    if (ndim == 0 || ndim > SHAPE_NDIM)
+        return PyArray_IntTupleFromIntp(ndim, lengths);
+    for (int axis = 0; axis < ndim; axis++)
+        at = at * 5 + (size_t)lengths[axis];
+    at &= N_SHAPES - 1;
+    bool is_known = shapes[at].ndim == ndim;
+    for (int axis = 0; axis < ndim && is_known; axis++)
+        is_known = shapes[at].lengths[axis] == lengths[axis];
+    if (is_known)
+        return Py_NewRef(shapes[at].tuple);
+    PyObject *tuple = PyArray_IntTupleFromIntp(ndim, lengths);
+    if (!tuple)
+        return NULL;
+    PyObject *last = shapes[at].tuple;
+    shapes[at].ndim = ndim;
+    memcpy(shapes[at].lengths, lengths, (size_t)ndim * sizeof *lengths);
+    shapes[at].tuple = Py_NewRef(tuple);
+    Py_XDECREF(last);
+    return tuple;
 }
 
 static PyObject *get_size(PyObject *a, void *name)
 {
     (void)name;
-    return PyLong_FromSsize_t(PyArray_SIZE(np_array_of(a)));
+    return PyLong_FromSsize_t(array_size(np_array_of(a)));
 }
 
 static PyObject *get_of_np_array(PyObject *a, void *name)
@@ -1055,6 +1094,22 @@ int array_load(PyObject *numpy_class)
     return 0;
 }
 
+/* Python checks the class of an object for each attribute, which is faster for a descriptor of
+ * the class itself than for one of its base. */
+int array_own_attributes(void)
+{
+    for (PyGetSetDef *each = array_getset; each->set == set_of_np_array; each++) {
+        PyObject *descriptor = PyDescr_NewGetSet(array_type, each);
+        int status =
+            descriptor ? PyObject_SetAttrString((PyObject *)array_type, each->name, descriptor)
+                       : -1;
+        Py_XDECREF(descriptor);
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void array_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -1063,7 +1118,8 @@ static void array_dealloc(PyObject *self)
         PyObject_ClearWeakRefs(self);
     if (a->failure)
         failure_forget(a);
-    if (a->used > queue_done)
+    bool is_away = queue_is_away(a->used);
+    if (a->used > queue_done && !is_away)
         record_hold(self);
     if (a->range)
         index_forget(a);
@@ -1072,6 +1128,8 @@ static void array_dealloc(PyObject *self)
         a->np_array = NULL;
     Py_CLEAR(a->np_array);
     Py_CLEAR(a->base);
+    if (is_away)
+        queue_away = core->coherence_count();
     if (queue_rematerializable > 0)
         queue_drop_rematerializable();
     wrapper_free(self);

@@ -18,10 +18,23 @@ static PyObject *out_name;
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 
+/* From Python 3.12 on, a class loses its vectorcall when __call__ is set. */
+static void restore_vectorcall(PyTypeObject *type)
+{
+    if (layout_is_known())
+        ((struct type_struct *)type)->flags |= HAS_VECTORCALL;
+    PyType_Modified(type);
+}
+
 static PyObject *set_intercepted(PyObject *module, PyObject *flag)
 {
     (void)module;
     is_intercepted = flag == Py_True;
+    if (!is_intercepted) {
+        restore_vectorcall(function_type);
+        restore_vectorcall(member_type);
+        restore_vectorcall(ufunc_type);
+    }
     Py_RETURN_NONE;
 }
 
@@ -166,6 +179,21 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
     return true;
 }
 
+/* Compute a call that could be recorded, but whose result is expected to be needed immediately.
+ * Return 1 with the result, 0 or -1 with an exception set. */
+static int compute_eagerly(const struct function *f, PyObject *const *inputs, int nin,
+                           PyObject *out, PyObject **result)
+{
+    if (!queue_is_idle() || profile_is_on || is_intercepted || f->choose)
+        return 0;
+    if (!out)
+        return elementwise_call(f->operation, inputs, nin, result);
+    if (!is_array(out))
+        return 0;
+    root_of(out)->version++;
+    return elementwise_call_into(f->operation, inputs, nin, out, result);
+}
+
 /* Return 1 with the result, 0 if NumPy has to compute, or -1 with an exception set. */
 static int record(const struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
@@ -177,6 +205,8 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
         inputs[i] = PyTuple_GetItem(args, i);
     int status =
         call_ufunc((PyObject *)f, f->operation, inputs, row->nin, outs, row->nout, results);
+    if (status == 0 && row->nout == 1)
+        return compute_eagerly(f, inputs, row->nin, outs[0], result);
     if (status < 1)
         return status;
     *result = row->nout == 1 ? results[0] : PyTuple_Pack(2, results[0], results[1]);
@@ -311,30 +341,50 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 #define ARGUMENTS_OFFSET \
     ((size_t)1 << (8 * sizeof(size_t) - 1)) /* PY_VECTORCALL_ARGUMENTS_OFFSET */
 
-/* Check whether a call may be computed here: it has small arrays, and nothing is asked of it
- * that only function_call does. */
-static bool is_direct(const struct function *f, PyObject *const *args, size_t n)
+/* Check whether nothing is asked of a call that only function_call does. */
+static inline bool is_usual(const struct function *f)
 {
-    if (f->choose || f->is_standard || profile_is_on || is_intercepted ||
-        (f->is_maker && settings_narrow_doubles()))
-        return false;
+    return !(profile_is_on | is_intercepted | f->is_standard) &&
+           !(f->is_maker && settings_narrow_doubles());
+}
+
+#define MOST_SIZE (1 << 17) /* elements; for more, NumPy releases the lock */
+
+/* Return the size from which calls of a function are recorded, or left to NumPy. */
+static inline Py_ssize_t least_large(const struct function *f)
+{
+    bool has_form = f->implementation && f->implementation != Py_None;
+    if (f->operation >= 0 || queue_threshold > MOST_SIZE)
+        return queue_threshold;
+    if (!has_form)
+        return MOST_SIZE + 1;
+    Py_ssize_t least = queue_threshold * (f->size_rule == 'a' ? f->threshold_factor : 1);
+    return least <= MOST_SIZE ? least : MOST_SIZE + 1;
+}
+
+/* Check whether all arrays are smaller than `least`, and nothing waits for them. */
+static inline bool are_small(PyObject *const *args, size_t n, Py_ssize_t least)
+{
+    bool is_idle = queue_is_idle();
     for (size_t i = 0; i < n; i++)
         if (is_array(args[i]) &&
-            (queue_takes(args[i]) || is_standard(args[i]) || !queue_is_free(args[i])))
+            (queue_weight(np_array_of(args[i])) >= least || as_array(args[i])->is_standard ||
+             (!is_idle && !queue_is_free(args[i]))))
             return false;
     return true;
 }
 
 /* Check whether there is one keyword, of this name. */
-static bool is_only(PyObject *names, const char *name)
+__attribute__((noinline)) static bool is_only(PyObject *names, const char *name)
 {
     return PyTuple_Size(names) == 1 &&
            PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), name) == 0;
 }
 
 /* Compute a call of a ufunc with one output, which may be `out`. */
-static int call_ufunc_direct(const struct function *f, PyObject *const *args, size_t n,
-                             PyObject *names, PyObject **result)
+__attribute__((noinline)) static int call_ufunc_direct(const struct function *f,
+                                                       PyObject *const *args, size_t n,
+                                                       PyObject *names, PyObject **result)
 {
     const struct mx_op_row *row = core->op_get(f->operation);
     if (row->nout != 1 || n != (size_t)row->nin || is_costly(f->operation, args[0]))
@@ -349,12 +399,15 @@ static int call_ufunc_direct(const struct function *f, PyObject *const *args, si
 }
 
 /* Compute a call.  Return 1 with the result, 0, or -1 with an exception set. */
-static int call_direct(const struct function *f, PyObject *const *args, size_t n,
-                       PyObject *names, PyObject **result)
+static inline int call_direct(const struct function *f, PyObject *const *args, size_t n,
+                              PyObject *names, PyObject **result)
 {
-    if (f->operation >= 0)
-        return is_direct(f, args, n) ? call_ufunc_direct(f, args, n, names, result) : 0;
-    if (!f->direct || !is_direct(f, args, n))
+    if (f->operation >= 0 && !f->choose)
+        return is_usual(f) && are_small(args, n, queue_threshold)
+                   ? call_ufunc_direct(f, args, n, names, result)
+                   : 0;
+    /* A form of the table takes only calls that `choose` leaves to NumPy's function. */
+    if (!f->direct || !is_usual(f) || !are_small(args, n, least_large(f)))
         return 0;
     if (!names)
         return f->direct(args, n, result);
@@ -380,8 +433,8 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     struct call_args call_args;
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
     bool may_record = f->implementation && f->implementation != Py_None && f->size_rule != 'a';
-    if (all > MAX_PLAIN || may_record || !queue_is_idle() || !is_direct(f, args, all) ||
-        !layout_is_known())
+    if (all > MAX_PLAIN || may_record || f->choose || !queue_is_idle() || !is_usual(f) ||
+        !are_small(args, all, least_large(f)) || !layout_is_known())
         return 0;
     vector_call *call = layout_vectorcall(f->wrapped);
     if (!call || !*call)
@@ -412,14 +465,12 @@ static PyObject *collect_keywords(PyObject *const *values, PyObject *names)
     return kwargs;
 }
 
-static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
-                                     PyObject *names)
+/* This function is separate because it needs many registers, which take time to save. */
+__attribute__((noinline)) static PyObject *
+call_indirect(PyObject *self, PyObject *const *values, size_t n, PyObject *names)
 {
     PyObject *result, *kwargs = NULL;
-    size_t n = flags & ~ARGUMENTS_OFFSET;
-    const struct function *f = (struct function *)self;
-    if (call_direct(f, values, n, names, &result) != 0 ||
-        call_plain(f, values, n, names, &result) != 0)
+    if (call_plain((struct function *)self, values, n, names, &result) != 0)
         return result;
     PyObject *args = PyTuple_New((Py_ssize_t)n);
     for (size_t i = 0; args && i < n; i++)
@@ -434,6 +485,19 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
     Py_XDECREF(kwargs);
     Py_DECREF(args);
     return result;
+}
+
+static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
+                                     PyObject *names)
+{
+    PyObject *result;
+    size_t n = flags & ~ARGUMENTS_OFFSET;
+    if (((struct function *)self)->direct == functions_asarray && n == 1 && !names &&
+        is_array(values[0]) && !as_array(values[0])->is_standard &&
+        is_usual((struct function *)self))
+        return Py_NewRef(values[0]);
+    int status = call_direct((struct function *)self, values, n, names, &result);
+    return status != 0 ? result : call_indirect(self, values, n, names);
 }
 
 static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)

@@ -116,14 +116,12 @@ static int line_of(const struct call_site *site)
     return line;
 }
 
-PyObject *call_site_text(const struct call_site *site)
+PyObject *call_site_place(const struct call_site *site, int *line)
 {
     PyObject *file = site->code ? PyObject_GetAttrString(site->code, "co_filename") : NULL;
-    PyObject *text =
-        file ? PyUnicode_FromFormat("recorded at %U:%d", file, line_of(site)) : NULL;
-    Py_XDECREF(file);
+    *line = file ? line_of(site) : 0;
     PyErr_Clear();
-    return text;
+    return file;
 }
 
 /* -- Warnings ---------------------------------------------------------------------- */

@@ -20,8 +20,9 @@ void call_site_keep(struct call_site *site, PyObject *object);
  * is unknown. */
 PyObject *call_site_code(const struct call_site *site, int *instruction);
 
-/* Return a new reference to a note for exceptions, or NULL if the call site is unknown. */
-PyObject *call_site_text(const struct call_site *site);
+/* Return a new reference to the name of the file, and set the line, or return NULL if the call
+ * site is unknown.  This runs no Python code. */
+PyObject *call_site_place(const struct call_site *site, int *line);
 
 /* Issue a RuntimeWarning there.  Return 0, or -1 with an exception set. */
 int call_site_warn(const struct call_site *site, const char *text);

@@ -29,6 +29,9 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
         return 0;
 
     int status = 1;
+    if (PyArray_CHKFLAGS(to.np_array, NPY_ARRAY_C_CONTIGUOUS) && from_row == to.code &&
+        queue_is_eager(shape_size(&shape)))
+        return 0;
     if (source_is_value(&from)) {
         struct mx_instruction in;
         loop.function = core->cast_loop(to.code, to.code);
@@ -96,7 +99,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
-    if (out && core->buffer_allocate(memory_of(as_array(out)->np_array)) != MX_OK) {
+    if (out && core->buffer_publish(memory_of(as_array(out)->np_array)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
         Py_DECREF(out);

@@ -57,7 +57,7 @@ struct mx_buffer *elide_argument(PyObject *callee, PyObject *args)
     for (; number < 2 && number < PyTuple_Size(args) && !a; number++)
         if (is_array(PyTuple_GetItem(args, number)))
             a = PyTuple_GetItem(args, number);
-    if (!a || !is_passed_along(a) || !queue_writes(a) || !may_elide(callee, number - 1))
+    if (!a || !is_passed_along(a) || !queue_computes(a) || !may_elide(callee, number - 1))
         return NULL;
     return lend(a);
 }
@@ -68,7 +68,7 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
     struct mx_buffer *elided = NULL;
     for (int i = 0; i < n && !elided && !PyErr_Occurred(); i++)
         if (is_array(inputs[i]) && Py_REFCNT(inputs[i]) == 1 + (callee != NULL) &&
-            queue_writes(inputs[i]) && may_elide(callee, i))
+            queue_computes(inputs[i]) && may_elide(callee, i))
             elided = lend(inputs[i]);
     return elided;
 }

@@ -14,7 +14,9 @@ struct failure {
     int64_t sequence; /* of the check */
     uintptr_t thread;
     bool is_raised;
-    PyObject *type, *message, *note; /* the type is borrowed, because it is a static type */
+    PyObject *type, *message; /* the type is borrowed, because it is a static type */
+    PyObject *file;           /* that recorded the operation, or NULL if it is unknown */
+    int line;
     struct failure *next;
 };
 
@@ -38,7 +40,7 @@ static void release(struct failure *failure)
     if (failure == &unnoted)
         return;
     Py_XDECREF(failure->message);
-    Py_XDECREF(failure->note);
+    Py_XDECREF(failure->file);
     PyMem_Free(failure);
 }
 
@@ -89,7 +91,7 @@ static struct failure *failure_new(const struct mx_instruction *in, PyObject *ty
     failure->thread = in->thread;
     failure->type = type;
     failure->message = message;
-    failure->note = call_site_text(in->call_site);
+    failure->file = call_site_place(in->call_site, &failure->line);
     PyErr_Clear();
     insert(failure);
     return failure;
@@ -137,11 +139,31 @@ void failure_forget(struct array *array)
     array->used = array->written = 0;
 }
 
+/* Return where the operation was recorded, as a list with a note for the exception, or NULL. */
+static PyObject *notes_of(const struct failure *failure)
+{
+    PyObject *places = failure->file ? PyImport_ImportModule("mxnp._engine.places") : NULL;
+    PyObject *place =
+        places ? PyObject_CallMethod(places, "describe", "Oi", failure->file, failure->line)
+               : NULL;
+    PyObject *note = place ? PyUnicode_FromFormat("recorded at %S", place) : NULL;
+    PyObject *notes = note ? PyList_New(0) : NULL;
+    if (notes && PyList_Append(notes, note) < 0)
+        Py_CLEAR(notes);
+    Py_XDECREF(note);
+    Py_XDECREF(place);
+    Py_XDECREF(places);
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_SetInterrupt(); /* it comes again after this exception */
+    PyErr_Clear();
+    return notes;
+}
+
 static void raise_copy(const struct failure *failure)
 {
     PyObject *exception = PyObject_CallFunctionObjArgs(failure->type, failure->message, NULL);
-    PyObject *notes = exception && failure->note ? PyList_New(0) : NULL;
-    if (notes && PyList_Append(notes, failure->note) == 0)
+    PyObject *notes = exception ? notes_of(failure) : NULL;
+    if (notes)
         PyObject_SetAttr(exception, notes_name, notes);
     Py_XDECREF(notes);
     if (exception) {
@@ -150,12 +172,15 @@ static void raise_copy(const struct failure *failure)
     }
 }
 
+/* The note of the exception runs Python code, and other threads may run meanwhile. */
 static void raise_once(struct failure *failure)
 {
-    bool is_raised = failure->is_raised;
-    raise_copy(failure);
+    bool was_raised = failure->is_raised;
     failure->is_raised = true;
-    if (!is_raised)
+    failure->count++;
+    raise_copy(failure);
+    release(failure);
+    if (!was_raised)
         release(failure);
 }
 

@@ -20,13 +20,13 @@ static void *handler_malloc(void *context, size_t size)
     struct mx_buffer *buffer = core->buffer_new(size);
     if (!buffer)
         return NULL;
-    if (core->buffer_allocate(buffer) != MX_OK) {
+    if (core->buffer_publish(buffer) != MX_OK) {
         core->buffer_release(buffer);
         return NULL;
     }
     buffer->published = &somewhere;
     buffer->is_whole = true; /* NumPy writes it */
-    return buffer->data;
+    return core->buffer_address(buffer);
 }
 
 static void *handler_calloc(void *context, size_t n, size_t itemsize)
@@ -87,6 +87,21 @@ PyObject *memory_new_array(int type, int ndim, const npy_intp *shape, const npy_
     return np_array;
 }
 
+PyObject *memory_new_filled(int type, int ndim, const npy_intp *shape)
+{
+    PyObject *np_array = memory_new_array(type, ndim, shape, NULL);
+    if (!np_array)
+        return NULL;
+    struct mx_buffer *buffer = memory_of(np_array);
+    if (core->buffer_publish(buffer) != MX_OK) {
+        memory_raise_error();
+        Py_DECREF(np_array);
+        return NULL;
+    }
+    buffer->is_whole = true;
+    return np_array;
+}
+
 struct mx_buffer *memory_of(PyObject *np_array)
 {
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
@@ -104,10 +119,9 @@ static bool should_pool(PyArrayObject *np_array)
     int row = dtype_row(fields->descr->type_num);
     npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
     if (Py_REFCNT((PyObject *)np_array) != 1 || fields->weakreflist || fields->base ||
-        row < 0 || row == ROW_float64 || row == ROW_complex128 ||
-        PyArray_NBYTES(np_array) < least || !(fields->flags & NPY_ARRAY_OWNDATA) ||
-        fields->mem_handler == handler || !PyArray_ISONESEGMENT(np_array) ||
-        !PyArray_ISBEHAVED(np_array))
+        row < 0 || !core->gpu_supports(row) || PyArray_NBYTES(np_array) < least ||
+        !(fields->flags & NPY_ARRAY_OWNDATA) || fields->mem_handler == handler ||
+        !PyArray_ISONESEGMENT(np_array) || !PyArray_ISBEHAVED(np_array))
         return false;
     PyArray_Descr *plain = PyArray_DescrFromType(fields->descr->type_num);
     Py_DECREF(plain);
@@ -122,12 +136,12 @@ PyObject *memory_pool(PyObject *np_array)
     PyObject *to = memory_new_array(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
                                     PyArray_STRIDES(from));
     struct mx_buffer *buffer = to ? memory_of(to) : NULL;
-    if (!to || core->buffer_allocate(buffer) != MX_OK) {
+    if (!to || core->buffer_publish(buffer) != MX_OK) {
         PyErr_Clear();
         Py_XDECREF(to);
         return np_array;
     }
-    memcpy(buffer->data, PyArray_BYTES(from), (size_t)PyArray_NBYTES(from));
+    memcpy(core->buffer_address(buffer), PyArray_BYTES(from), (size_t)PyArray_NBYTES(from));
     buffer->is_whole = true;
     Py_DECREF(np_array);
     return to;

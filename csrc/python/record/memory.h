@@ -7,6 +7,9 @@
  * exception set. */
 PyObject *memory_new_array(int type, int ndim, const npy_intp *shape, const npy_intp *strides);
 
+/* The same in C order, with memory that the caller fills. */
+PyObject *memory_new_filled(int type, int ndim, const npy_intp *shape);
+
 /* Return the buffer that a NumPy array without a base owns, or NULL if NumPy allocated its
  * memory. */
 struct mx_buffer *memory_of(PyObject *np_array);

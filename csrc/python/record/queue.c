@@ -1,5 +1,6 @@
 /* queue.c -- flushes of the queue, and reports of their outcomes. */
 #include "python/record/queue.h"
+#include "python/base/settings.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
 #include "python/profile/profile.h"
@@ -195,6 +196,39 @@ static int report_unreported(void)
     return status;
 }
 
+/* Set or remove the mark of an array on a device, when all operations up to `done` have run. If
+ * it is not known whether they are all that use the array, it waits for the last one. */
+static void set_mark(int64_t *mark, bool is_away, int64_t done)
+{
+    bool has_run = *mark <= done || *mark == QUEUE_AWAY_DONE || queue_recorded <= done;
+    if (is_away)
+        *mark = has_run ? QUEUE_AWAY_DONE : QUEUE_AWAY;
+    else if (queue_is_away(*mark))
+        *mark = has_run ? 0 : queue_recorded;
+}
+
+static void mark_place(struct array *root, enum mx_place place, int64_t done)
+{
+    if (root->written == INT64_MAX)
+        return; /* it has failed */
+    set_mark(&root->used, place != MX_HERE, done);
+    set_mark(&root->written, place == MX_AWAY, done);
+}
+
+/* Store the addresses of memory that was allocated while the queue ran, and mark the arrays
+ * whose elements are on the device. */
+static void note_places(int64_t done)
+{
+    for (struct mx_buffer *buffer; (buffer = core->coherence_take_changed());) {
+        if (buffer->published && mx_buffer_is_allocated(buffer))
+            core->buffer_publish(buffer);
+        if (buffer->owner)
+            mark_place(buffer->owner, core->coherence_place(buffer), done);
+        core->buffer_release(buffer);
+    }
+    queue_away = core->coherence_count();
+}
+
 /* Collect the outcomes.  Failures are attached to arrays before these count as written.
  * Warnings, which may run Python code, come last. */
 static int report_outcomes(void)
@@ -209,11 +243,49 @@ static int report_outcomes(void)
         count_costs(out);
         done = out->done > done ? out->done : done;
     }
+    note_places(done);
     queue_done = done;
     queue_rematerializable = core->rematerializable();
     queue_recorded = core->recorded();
     return report_unreported();
 }
+
+/* -- Operations whose results are needed immediately --------------------------------- */
+
+#define FEW_FLUSHES  8         /* that run one operation each, before others are expected */
+#define RECORD_EVERY 32        /* of the operations that could run immediately */
+#define LEAST_SIZE   (1 << 14) /* elements; smaller arrays are recorded in tests only */
+#define MOST_SIZE    (1 << 17) /* with more, the time to record them does not count */
+
+static int n_lone_flushes; /* since the last flush of several operations */
+static unsigned n_eager;
+static bool is_eager = true;
+
+bool queue_is_eager(npy_intp size)
+{
+    return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_is_idle() && !profile_is_on &&
+           size >= LEAST_SIZE && size <= MOST_SIZE && !settings_are_fast() &&
+           !(core->gpu_is_used() && settings_device() != MX_PROCESSOR) &&
+           ++n_eager % RECORD_EVERY != 0;
+}
+
+static void note_flush(size_t n_operations)
+{
+    n_lone_flushes = n_operations > 1               ? 0
+                     : n_lone_flushes < FEW_FLUSHES ? n_lone_flushes + 1
+                                                    : FEW_FLUSHES;
+}
+
+static PyObject *set_eager(PyObject *module, PyObject *value)
+{
+    (void)module;
+    bool before = is_eager;
+    is_eager = PyObject_IsTrue(value) > 0;
+    n_lone_flushes = 0;
+    return PyBool_FromLong(before);
+}
+
+/* -- Flushes ---------------------------------------------------------------------------- */
 
 /* Run what is recorded by now, or a part of it if a check for signals is due. */
 static int flush_once(void)
@@ -248,6 +320,7 @@ static int flush_once(void)
         return signals;
     }
     PyEval_RestoreThread(saved);
+    note_flush(count);
     if (status == MX_OK)
         return report_outcomes();
     PyMem_Free(outcome);
@@ -272,13 +345,72 @@ int queue_flush(void)
     return queue_failures > 0 ? failure_raise_pending(false) : 0;
 }
 
-int queue_wait(PyObject *a)
+/* Call a function of the core inside the stream and without the GIL.  Return 0, or -1 with an
+ * exception set. */
+static int call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buffer)
 {
-    if (root_of(a)->failure)
-        return failure_raise(a);
-    if (queue_flush() < 0)
+    if (queue_enter() < 0)
         return -1;
-    return failure_raise(a);
+    PyThreadState *saved = PyEval_SaveThread();
+    int status = function(buffer);
+    queue_leave();
+    PyEval_RestoreThread(saved);
+    note_places(queue_done);
+    if (status == MX_OK)
+        return 0;
+    raise_failure(status);
+    return -1;
+}
+
+static int bring_to_read(struct mx_buffer *buffer)
+{
+    char *data;
+    return core->coherence_read(buffer, &data);
+}
+
+static int bring_to_write(struct mx_buffer *buffer)
+{
+    char *data;
+    return core->coherence_write(buffer, true, &data);
+}
+
+static int bring_all(struct mx_buffer *unused)
+{
+    (void)unused;
+    return core->coherence_fetch_all(false);
+}
+
+/* Other threads may record and run operations on the array whenever this one waits. */
+static int wait_for(PyObject *a, bool writes)
+{
+    struct array *root = root_of(a);
+    int64_t *mark = writes ? &root->used : &root->written;
+    if (root->failure)
+        return failure_raise(a);
+    do {
+        bool is_reread = writes && queue_rematerializable > 0 && queue_may_reread(a);
+        if (*mark != QUEUE_AWAY_DONE || is_reread) {
+            if (queue_flush() < 0 || failure_raise(a) < 0)
+                return -1;
+        }
+        if (!queue_is_away(*mark))
+            return 0;
+        struct mx_buffer *buffer = memory_of(root->np_array);
+        if (call_inside(writes ? bring_to_write : bring_to_read, buffer) < 0)
+            return -1;
+        mark_place(root, core->coherence_place(buffer), queue_done);
+    } while (*mark > queue_done);
+    return 0;
+}
+
+int queue_wait(PyObject *a) { return wait_for(a, false); }
+
+int queue_wait_to_write(PyObject *a) { return wait_for(a, true); }
+
+int queue_flush_and_bring(void)
+{
+    int status = queue_flush();
+    return status == 0 && queue_away > 0 ? call_inside(bring_all, NULL) : status;
 }
 
 int queue_materialize(PyObject *a)
@@ -313,7 +445,7 @@ int queue_before_view(PyObject *a)
     if (!queue_writes(a))
         return 0;
     struct mx_buffer *buffer = memory_of(root_of(a)->np_array);
-    if (buffer && core->buffer_allocate(buffer) != MX_OK) {
+    if (buffer && core->buffer_publish(buffer) != MX_OK) {
         memory_raise_error();
         return -1;
     }
@@ -388,6 +520,8 @@ static PyObject *before_fork(PyObject *module, PyObject *unused)
         PyEval_RestoreThread(saved);
     }
     forks++;
+    core->coherence_fetch_all(true); /* what cannot be copied raises an error when it is read */
+    note_places(queue_done);
     Py_RETURN_NONE;
 }
 
@@ -411,6 +545,9 @@ PyMethodDef queue_methods[] = {
      "set_threshold(size)\n--\n\nRecord operations on arrays from this size on. Return the "
      "previous size."},
     {"get_threshold", get_threshold, METH_NOARGS, "get_threshold()\n--\n\nReturn this size."},
+    {"set_eager", set_eager, METH_O,
+     "set_eager(value)\n--\n\nSet whether operations run immediately if the last flushes "
+     "ran one each. Return the previous value."},
     {"set_look_every", set_look_every, METH_O,
      "set_look_every(nanoseconds)\n--\n\nCheck for signals at this interval while the queue "
      "runs. Return the previous interval."},

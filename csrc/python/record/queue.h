@@ -12,11 +12,18 @@
 /* Check whether an operation that may run once more reads the memory of an array. */
 bool queue_may_reread(PyObject *a);
 
-/* Check whether a recorded operation writes, or uses, the memory of an array. */
+/* Check whether the memory of an array has to wait before it is read, or written: a recorded
+ * operation writes it, or uses it, or a device has the elements. */
 static inline bool queue_writes(PyObject *a) { return root_of(a)->written > queue_done; }
 static inline bool queue_uses(PyObject *a)
 {
     return root_of(a)->used > queue_done || (queue_rematerializable > 0 && queue_may_reread(a));
+}
+
+/* Check whether a recorded operation writes an array that is not on a device. */
+static inline bool queue_computes(PyObject *a)
+{
+    return queue_writes(a) && root_of(a)->written < QUEUE_AWAY_DONE;
 }
 
 /* Check whether the elements can be read and written without waiting. */
@@ -28,14 +35,22 @@ static inline bool queue_is_free(PyObject *a)
 /* Run everything that is recorded.  Return 0, or -1 with an exception set. */
 int queue_flush(void);
 
-/* Run what an array waits for.  Return 0, or -1 with an exception set, which is that of its
- * failure if it has one. */
+/* Do the same, and bring all arrays from the device, which no longer has them. */
+int queue_flush_and_bring(void);
+
+/* Run what an array waits for, and make its elements current on the processor, to read them or
+ * to write them too.  Return 0, or -1 with an exception set, which is that of its failure if it
+ * has one. */
 int queue_wait(PyObject *a);
+int queue_wait_to_write(PyObject *a);
 
 /* Wait before memory is read or written through the NumPy array.  Return 0, or -1 with an
  * exception set. */
 static inline int queue_before_read(PyObject *a) { return queue_writes(a) ? queue_wait(a) : 0; }
-static inline int queue_before_write(PyObject *a) { return queue_uses(a) ? queue_wait(a) : 0; }
+static inline int queue_before_write(PyObject *a)
+{
+    return queue_uses(a) ? queue_wait_to_write(a) : 0;
+}
 
 /* Compute the elements of an array that a function of mxnp needs, although it may be lent.
  * Return 0, or -1 with an exception set. */
@@ -73,6 +88,12 @@ static inline bool queue_takes(PyObject *a)
     return queue_weight((PyArrayObject *)as_array(a)->np_array) >= queue_threshold ||
            queue_writes(a);
 }
+
+/* Check whether a cheap operation should not be recorded, because its result is expected to be
+ * needed immediately: the last flushes ran one operation each.  Then nothing can be fused, and
+ * recording `size` elements and running the queue takes longer than it saves.  Some operations
+ * are recorded nevertheless, to notice when the program goes on to longer expressions. */
+bool queue_is_eager(npy_intp size);
 
 /* Enter the stream, which waits for the threads inside, and leave it.  Return 0, or -1 with an
  * exception set. */

@@ -28,6 +28,10 @@ void record_memory(struct mx_operand *operand, const struct source *source,
     struct array *root = root_of(source->array);
     struct mx_buffer *buffer = memory_of(root->np_array);
     char *data = PyArray_BYTES(source->np_array);
+    if (buffer && core->coherence_is_on()) {
+        buffer->owner = buffer->owner ? buffer->owner : root;
+        atomic_store(&buffer->is_shared, record_is_shared(source->array));
+    }
     operand->buffer = buffer;
     operand->at =
         buffer ? data - PyArray_BYTES((PyArrayObject *)root->np_array) : (intptr_t)data;
@@ -63,6 +67,7 @@ void record_begin(struct mx_instruction *in, const struct mx_loop *loop, int op,
     in->loop = *loop;
     in->op = op;
     in->kind = MX_MAP;
+    in->keeps_order = false;
     in->launch = NULL;
     in->nin = nin;
     in->nout = nout;
@@ -114,11 +119,11 @@ int64_t record_append(struct mx_instruction *in, struct call_site *site)
 void record_mark(const struct source *source, int64_t sequence, bool is_written)
 {
     struct array *root = root_of(source->array);
-    root->used = sequence;
-    if (is_written) {
-        root->written = sequence;
-        root->version++;
-    }
+    root->used = queue_is_away(root->used) ? QUEUE_AWAY : sequence;
+    if (!is_written)
+        return;
+    root->written = queue_is_away(root->written) ? QUEUE_AWAY : sequence;
+    root->version++;
 }
 
 /* -- Casts and copies -------------------------------------------------------------- */
@@ -277,7 +282,7 @@ void record_hold(PyObject *a)
     if (held_since != queue_done)
         held = 0;
     held_since = queue_done;
-    if (!buffer || buffer->data)
+    if (!buffer || mx_buffer_is_allocated(buffer))
         held += PyArray_NBYTES(np_array_of(a));
 }
 

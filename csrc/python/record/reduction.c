@@ -1,5 +1,6 @@
 /* reduction.c -- reductions, scans and searches along axes as instructions for the core. */
 #include "python/record/reduction.h"
+#include "python/base/settings.h"
 #include "python/profile/errstate.h"
 #include "python/record/axes.h"
 #include "python/record/queue.h"
@@ -74,6 +75,13 @@ static PyObject *new_output(const struct reduction *r, bool keeps_axes, const in
     return out;
 }
 
+/* Check whether the sum has NumPy's bits only if it is added in NumPy's order. */
+static bool is_ordered(const struct reduction *r, enum mx_kind kind)
+{
+    return kind == MX_REDUCE && r->op == MX_OP_add && !settings_are_fast() &&
+           (r->row == ROW_float32 || r->row == ROW_float64 || dtype_is_complex(r->row));
+}
+
 /* Record it into `out`, with these strides along the axes of the input.  Return 1, 0 or -1. */
 static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *out,
                   const intptr_t *strides)
@@ -88,6 +96,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
     in.kind = kind;
     in.axis = axis;
     in.begins_with_zero = r->begins_with_zero;
+    in.keeps_order = is_ordered(r, kind);
     int64_t sequence = -1;
     int status =
         record_input(&in.operands[0], &r->input, r->row, &r->shape, r->fpe_mask, site, &made);

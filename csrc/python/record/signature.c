@@ -103,6 +103,17 @@ bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
     return core->loop_find(out, fields, ufunc->nin, ufunc->nout, ufunc->ntypes, types) == MX_OK;
 }
 
+const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row)
+{
+    if (!loops->rows[row].is_known) {
+        const int rows[MX_MAX_OPERANDS] = {row, row, row, row};
+        loops->rows[row].exists = signature_loop(&loops->rows[row].loop, loops->ufunc, rows);
+        loops->rows[row].is_known = true;
+        PyErr_Clear();
+    }
+    return loops->rows[row].exists ? &loops->rows[row].loop : NULL;
+}
+
 static void find(int op, const int *codes, int nin, struct signature *signature)
 {
     const struct mx_op_row *row = core->op_get(op);

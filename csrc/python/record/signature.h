@@ -18,6 +18,18 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
 /* Find the loop of a ufunc for elements of these rows. */
 bool signature_loop(struct mx_loop *out, PyObject *ufunc, const int *rows);
 
+/* The loops of a ufunc whose operands all have one dtype, by row. */
+struct uniform_loops {
+    PyObject *ufunc;
+    struct {
+        bool is_known, exists;
+        struct mx_loop loop;
+    } rows[NTYPES];
+};
+
+/* Return the loop for elements of one row, or NULL. */
+const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row);
+
 /* Return the row of a ufunc in ops.def, or MX_NO_OP. */
 int signature_op(PyObject *ufunc);
 

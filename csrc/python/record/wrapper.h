@@ -8,7 +8,7 @@
 /* Arrays whose memory is reused.  Without them, a loop that makes and drops one array would
  * take a block from Python's allocator and return it each time.  That costs more than the
  * operation if the block is the only one of its arena.  The GIL guards them. */
-#define MAX_SPARE 16
+#define MAX_SPARE 80
 extern struct array *wrapper_spare[MAX_SPARE];
 extern int wrapper_n_spare;
 
@@ -22,6 +22,9 @@ static inline PyObject *wrapper_new_small(PyObject *np_array)
         PyObject_Init((PyObject *)out, array_type);
     } else {
         out = (struct array *)PyType_GenericAlloc(array_type, 0);
+        /* The collector cannot look into an array, and array_dealloc expects this. */
+        if (out && PyObject_GC_IsTracked((PyObject *)out))
+            PyObject_GC_UnTrack(out);
     }
     if (out)
         out->np_array = np_array;
@@ -55,3 +58,6 @@ static inline void wrapper_free(PyObject *self)
         release(self);
     }
 }
+
+/* Return the memory that is kept for new arrays to Python. */
+void wrapper_clear(void);

@@ -12,6 +12,7 @@ from mxnp.bench.case import Case
 NAMES = (
     "imports",
     "overhead",
+    "sizes",
     "row_loops",
     "chains",
     "reductions",

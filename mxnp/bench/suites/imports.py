@@ -1,10 +1,12 @@
 """Imports: the time from the start of a process until the package is imported.
 
 Each repetition is a process of its own, so the times include the interpreter's start.
+The processes use compiled bytecode, also where the environment disables its files.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -33,4 +35,5 @@ def cases(sizes: Sequence[int]) -> list[Case]:
 def run(program: str, np: Any) -> int:
     """Run a program with NumPy or mxnp in a new process, and return its exit status."""
     command = [sys.executable, "-c", program.format(np.__name__)]
-    return subprocess.run(command, check=True).returncode
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # empty: not set
+    return subprocess.run(command, check=True, env=environment).returncode

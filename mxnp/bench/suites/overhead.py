@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy
 
@@ -18,6 +18,8 @@ QUICK_SIZES = (1, 100)
 
 # Statements by the kind of operation. Their names stand for these objects:
 #   a b c   vectors; c is written to
+#   f g     vectors of float32
+#   k l     vectors of int64
 #   m       a mask, true for about half of the elements
 #   i       the indices of all elements, in random order
 #   p q r   square matrices with about as many elements; r is written to
@@ -140,20 +142,48 @@ WRITTEN = ("c", "r")
 
 def cases(sizes: Sequence[int]) -> list[Case]:
     """Return every statement at every size, in float64."""
+    return of_statements("overhead", STATEMENTS, sizes, "float64")
+
+
+def of_statements(
+    suite: str,
+    statements: Mapping[str, Sequence[str]],
+    sizes: Sequence[int],
+    dtype: str,
+) -> list[Case]:
+    """
+    Return a case for each statement and size.
+
+    Parameters
+    ----------
+    suite : str
+        The name of the suite.
+    statements : mapping of str to sequence of str
+        The statements by their kind. The names in them stand for the objects above.
+    sizes : sequence of int
+        The numbers of elements.
+    dtype : str
+        The dtype in the names of the cases; "" if they have several.
+
+    Returns
+    -------
+    list of Case
+        The cases.
+    """
     return [
-        _case(statement, kind, size)
-        for kind, statements in STATEMENTS.items()
-        for statement in statements
+        _case(suite, statement, kind, size, dtype)
+        for kind, chosen in statements.items()
+        for statement in chosen
         for size in sizes
     ]
 
 
-def _case(statement: str, kind: str, size: int) -> Case:
+def _case(suite: str, statement: str, kind: str, size: int, dtype: str) -> Case:
     used = tuple(name for name in _inputs(1) if re.search(rf"\b{name}\b", statement))
     return Case(
-        "overhead",
+        suite,
         statement,
-        "float64",
+        dtype,
         size,
         of_statement(statement, used),
         _inputs_of(used, size),
@@ -179,6 +209,10 @@ def _inputs(size: int) -> Inputs:
         "a": a,
         "b": b,
         "c": c,
+        "f": a.astype("float32"),
+        "g": b.astype("float32"),
+        "k": rng.integers(-9, 9, size),
+        "l": rng.integers(-9, 9, size),
         "m": a < b,
         "i": rng.permutation(size),
         "p": p,

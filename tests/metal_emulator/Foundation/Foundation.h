@@ -20,6 +20,11 @@ typedef struct {
 #define nil ((id)0)
 #define Nil ((Class)0)
 
+/* The SDK that the headers are those of.  Some declarations need macOS 15's. */
+#ifndef __MAC_OS_X_VERSION_MAX_ALLOWED
+#define __MAC_OS_X_VERSION_MAX_ALLOWED 150000
+#endif
+
 #define NSIntegerMax  LONG_MAX
 #define NSUIntegerMax ULONG_MAX
 #define NSNotFound    NSIntegerMax
@@ -56,3 +61,5 @@ static inline NSRange NSMakeRange(NSUInteger location, NSUInteger length)
 #import <Foundation/NSCollections.h>
 
 #import <Foundation/NSError.h>
+
+#import <Foundation/NSProcessInfo.h>

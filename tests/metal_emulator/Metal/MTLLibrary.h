@@ -14,13 +14,21 @@ typedef NS_ENUM(NSUInteger, MTLLanguageVersion) {
     MTLLanguageVersion3_0 = 3 << 16,
     MTLLanguageVersion3_1 = (3 << 16) + 1,
     MTLLanguageVersion3_2 = (3 << 16) + 2,
+    MTLLanguageVersion4_0 = 4 << 16,
 };
 
+#if __MAC_OS_X_VERSION_MAX_ALLOWED >= 150000
 typedef NS_ENUM(NSInteger, MTLMathMode) {
     MTLMathModeSafe = 0,
     MTLMathModeRelaxed = 1,
     MTLMathModeFast = 2,
 };
+
+typedef NS_ENUM(NSInteger, MTLMathFloatingPointFunctions) {
+    MTLMathFloatingPointFunctionsFast = 0,
+    MTLMathFloatingPointFunctionsPrecise = 1,
+};
+#endif
 
 typedef NS_ENUM(NSUInteger, MTLLibraryError) {
     MTLLibraryErrorUnsupported = 1,
@@ -34,8 +42,11 @@ typedef NS_ENUM(NSUInteger, MTLLibraryError) {
 FOUNDATION_EXPORT NSErrorDomain const MTLLibraryErrorDomain;
 
 @interface MTLCompileOptions : NSObject <NSCopying>
-@property(readwrite, nonatomic) BOOL fastMathEnabled;
-@property(readwrite, nonatomic) MTLMathMode mathMode; /* macOS 15 */
+@property(readwrite, nonatomic) BOOL fastMathEnabled; /* both of the following */
+#if __MAC_OS_X_VERSION_MAX_ALLOWED >= 150000
+@property(readwrite, nonatomic) MTLMathMode mathMode;
+@property(readwrite, nonatomic) MTLMathFloatingPointFunctions mathFloatingPointFunctions;
+#endif
 @property(readwrite, nonatomic) MTLLanguageVersion languageVersion;
 @end
 

@@ -1,4 +1,5 @@
-/* access.c -- the calls of instrumented kernels before each access, atomic operation and branch. */
+/* access.c -- the calls of instrumented kernels before each access, atomic operation and
+ * branch. */
 #include "worker.h"
 
 #include <sched.h>
@@ -12,6 +13,7 @@ _Thread_local struct worker *engine_worker;
 void engine_check_access(const volatile void *at, unsigned size, int is_write);
 void engine_note_atomic(const volatile void *at, unsigned size);
 void engine_count_branch(void);
+void engine_count_division(void);
 
 void engine_fail(struct worker *worker, enum engine_failure failure, const char *format, ...)
 {
@@ -79,6 +81,21 @@ static _Noreturn void fail_out_of_bounds(struct worker *worker, const uint8_t *a
                 distance);
 }
 
+static void count_access(struct worker *worker, unsigned range, unsigned size, bool is_write)
+{
+    struct engine_cost *cost = &worker->cost;
+    if (range == RANGE_STACK || range >= worker->read_only)
+        return;
+    if (range == RANGE_THREADGROUP) {
+        *(is_write ? &cost->threadgroup_stores : &cost->threadgroup_loads) += 1;
+    } else if (worker->constants >> range & 1) {
+        cost->constant_loads++;
+    } else {
+        *(is_write ? &cost->stores : &cost->loads) += 1;
+        *(is_write ? &cost->store_bytes : &cost->load_bytes) += size;
+    }
+}
+
 static inline void check(struct worker *worker, const volatile void *address, unsigned size,
                          bool is_write, bool is_atomic)
 {
@@ -86,6 +103,11 @@ static inline void check(struct worker *worker, const volatile void *address, un
     unsigned range = find_range(worker, at, size);
     if (range >= worker->read_only && (is_write || range == worker->range_count))
         fail_out_of_bounds(worker, at, size, is_write);
+    if (engine_settings.cost) {
+        count_access(worker, range, size, is_write);
+        if (is_atomic)
+            count_access(worker, range, size, false);
+    }
     if (engine_settings.race && range != RANGE_STACK && range < worker->read_only)
         races_check(worker, at, size,
                     (is_write ? ACCESS_WRITES : 0) | (is_atomic ? ACCESS_IS_ATOMIC : 0) |
@@ -97,6 +119,7 @@ static inline void check(struct worker *worker, const volatile void *address, un
 static inline void count_branch(struct worker *worker)
 {
     uint64_t branches = ++worker->branches;
+    worker->cost.branches++;
     if (branches % BRANCHES_PER_LOOK)
         return;
     if (branches > (uint64_t)engine_settings.branches)
@@ -111,6 +134,13 @@ void engine_count_branch(void)
     struct worker *worker = engine_worker;
     if (worker && worker->is_in_kernel)
         count_branch(worker);
+}
+
+void engine_count_division(void)
+{
+    struct worker *worker = engine_worker;
+    if (worker)
+        worker->cost.divisions++;
 }
 
 void engine_check_access(const volatile void *at, unsigned size, int is_write)
@@ -131,6 +161,7 @@ void engine_note_atomic(const volatile void *at, unsigned size)
 {
     struct worker *worker = engine_worker;
     count_branch(worker);
+    worker->cost.atomics++;
     if (engine_settings.chaos)
         yield_now_and_then(worker);
     check(worker, at, size, true, true);

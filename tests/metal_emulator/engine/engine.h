@@ -12,11 +12,15 @@
 
 #include "../msl/kernel_abi.h"
 
+#ifndef ENGINE_THREADGROUP_BYTES
+#define ENGINE_THREADGROUP_BYTES 32768
+#endif
+
 enum {
     ENGINE_BINDINGS = 31,  /* of each kind: buffers, threadgroup memory */
     ENGINE_THREADS = 1024, /* of a threadgroup */
     ENGINE_SIMD_WIDTH = 32,
-    ENGINE_THREADGROUP_MEMORY = 32768,
+    ENGINE_THREADGROUP_MEMORY = ENGINE_THREADGROUP_BYTES,
 };
 
 /* MTLCommandBufferError's values. */
@@ -66,4 +70,5 @@ extern struct engine_settings {
     long seed;     /* not 0: of the order in which a group's threads start */
     long race;     /* report data races; with one worker */
     long chaos;    /* yield the processor at one atomic operation in 16 */
+    long cost;     /* count what kernels do: cost.h */
 } engine_settings;

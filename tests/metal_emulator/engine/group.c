@@ -34,6 +34,7 @@ static void run_thread(struct worker *worker, uint32_t index)
     place_thread(worker, thread, index);
     worker->current = index;
     worker->branches = 0;
+    thread->simdgroup_barriers = 0;
     worker->job->dispatch->kernel->entry(&thread->seen);
     thread->state = DONE;
 }
@@ -77,7 +78,9 @@ static void simdgroup_exchange(const void *mine, void *all, uint64_t *active, un
 static void simdgroup_barrier(void)
 {
     uint64_t active;
+    struct gpu_thread *thread = current_thread(engine_worker);
     simdgroup_exchange(NULL, NULL, &active, 0);
+    thread->simdgroup_barriers++;
 }
 
 static void *take_threadgroup_memory(struct worker *worker, size_t size)
@@ -87,6 +90,8 @@ static void *take_threadgroup_memory(struct worker *worker, size_t size)
         engine_fail(worker, ENGINE_INTERNAL, "%zu bytes of threadgroup memory, the limit is %d",
                     start + size, ENGINE_THREADGROUP_MEMORY);
     worker->threadgroup_used = start + size;
+    if (worker->cost.threadgroup_bytes < worker->threadgroup_used)
+        worker->cost.threadgroup_bytes = worker->threadgroup_used;
     worker->ranges[RANGE_THREADGROUP].size = worker->threadgroup_used;
     return memset(worker->threadgroup_memory + start, POISON, size);
 }
@@ -107,6 +112,7 @@ static void *threadgroup_variable(unsigned number, unsigned size)
 void engine_check_access(const volatile void *at, unsigned size, int is_write);
 void engine_note_atomic(const volatile void *at, unsigned size);
 void engine_count_branch(void);
+void engine_count_division(void);
 
 const struct msl_engine engine_for_kernels = {
     .self = self,
@@ -117,6 +123,7 @@ const struct msl_engine engine_for_kernels = {
     .access = engine_check_access,
     .atomic = engine_note_atomic,
     .branch = engine_count_branch,
+    .divide = engine_count_division,
 };
 
 /* -- SIMD groups ------------------------------------------------------------------- */
@@ -154,9 +161,10 @@ static void gather_values(struct simdgroup group, uint64_t active, struct gpu_th
 }
 
 /* The lanes that wait are the active ones, and go on. */
-static bool exchange(struct simdgroup group)
+static bool exchange(struct worker *worker, struct simdgroup group)
 {
     uint64_t active = lanes_in(group, AT_EXCHANGE);
+    worker->cost.exchanges += active != 0;
     for (uint32_t i = 0; i < group.size; i++)
         if (active >> i & 1) {
             *group.lanes[i].active = active;
@@ -175,7 +183,7 @@ static bool exchange_whole_simdgroups(struct worker *worker)
     for (uint32_t i = 0; i < worker->thread_count; i += ENGINE_SIMD_WIDTH) {
         struct simdgroup group = simdgroup_at(worker, i);
         if (!lanes_in(group, READY) && !lanes_in(group, AT_BARRIER))
-            any |= exchange(group);
+            any |= exchange(worker, group);
     }
     return any;
 }
@@ -184,7 +192,7 @@ static bool exchange_whole_simdgroups(struct worker *worker)
 static void exchange_diverged_simdgroups(struct worker *worker)
 {
     for (uint32_t i = 0; i < worker->thread_count; i += ENGINE_SIMD_WIDTH)
-        exchange(simdgroup_at(worker, i));
+        exchange(worker, simdgroup_at(worker, i));
 }
 
 /* -- The group --------------------------------------------------------------------- */
@@ -216,6 +224,7 @@ static uint32_t count_threads(const struct worker *worker, enum gpu_thread_state
 static void pass_barrier(struct worker *worker)
 {
     worker->barriers++;
+    worker->cost.barriers++;
     for (uint32_t i = 0; i < worker->thread_count; i++)
         worker->threads[i].state = READY;
 }
@@ -321,6 +330,9 @@ void run_group(struct worker *worker, uint64_t number)
     worker->barriers++;
     set_common(worker, position);
     set_order(worker);
+    worker->cost.dispatches += number == 0;
+    worker->cost.threadgroups++;
+    worker->cost.threads += worker->thread_count;
     for (uint32_t i = 0; i < worker->thread_count; i++)
         worker->threads[i].state = NEW;
     if (_setjmp(worker->aborted)) {

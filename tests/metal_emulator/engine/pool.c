@@ -26,7 +26,11 @@ static struct {
 /* -- Denormals --------------------------------------------------------------------- */
 
 /* Metal flushes those of float to zero, in arguments and results. */
-#if defined(__x86_64__)
+#if defined(ENGINE_KEEPS_SUBNORMALS) /* of another GPU */
+static uint64_t flush_denormals(void) { return 0; }
+
+static void restore_denormals(uint64_t before) { (void)before; }
+#elif defined(__x86_64__)
 #define FLUSH_TO_ZERO 0x8040 /* DAZ and FTZ of MXCSR */
 
 static uint64_t flush_denormals(void)
@@ -83,12 +87,27 @@ static struct worker *become_worker(void)
     return engine_worker = worker;
 }
 
+/* Returns the bits of the bindings that a kernel declares as constant. */
+static uint64_t constant_bindings(const struct msl_kernel *kernel)
+{
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < kernel->argument_count; i++)
+        if (kernel->arguments[i].kind == MSL_BUFFER &&
+            kernel->arguments[i].space == MSL_CONSTANT)
+            bits |= (uint64_t)1 << kernel->arguments[i].index;
+    return bits;
+}
+
 static void set_ranges(struct worker *worker, const struct engine_dispatch *dispatch)
 {
     unsigned count = RANGE_BUFFERS;
+    uint64_t constants = constant_bindings(dispatch->kernel);
+    worker->constants = 0;
     for (int i = 0; i < ENGINE_BINDINGS; i++)
-        if (dispatch->buffers[i].start)
+        if (dispatch->buffers[i].start) {
+            worker->constants |= (constants >> i & 1) << count;
             worker->ranges[count++] = dispatch->buffers[i];
+        }
     worker->read_only = count;
     worker->ranges[count++] = dispatch->image;
     worker->ranges[count++] =
@@ -105,12 +124,15 @@ static void run_groups(struct job *job)
     uint64_t before = flush_denormals();
     worker->job = job;
     set_ranges(worker, job->dispatch);
+    cost_begin(worker);
     for (;;) {
         uint64_t number = atomic_fetch_add(&job->next_group, 1);
         if (number >= job->group_count || atomic_load(&job->stop))
             break;
         run_group(worker, number);
     }
+    if (engine_settings.cost)
+        cost_end(worker);
     restore_denormals(before);
 }
 

@@ -1,7 +1,8 @@
-/* races.c -- reports races: two GPU threads use a byte without a barrier between, and one writes.
+/* races.c -- reports races: two GPU threads use a byte without a barrier between, and one
+ * writes.
  *
- * A table has the last user of each address.  It is small and drops entries that do not fit, so a
- * race may be missed, but each reported one is real.
+ * A table has the last user of each address.  It is small and drops entries that do not fit, so
+ * a race may be missed, but each reported one is real.
  */
 #include "worker.h"
 
@@ -16,7 +17,7 @@
 /* The thread is its index in the grid; two groups have no barrier in common. */
 struct use {
     uint64_t thread, group;
-    uint32_t barriers;
+    uint32_t barriers, simdgroup_barriers;
     bool is_any, is_atomic;
     bool is_in_threadgroup; /* in memory that another group, later, has for itself */
 };
@@ -69,6 +70,9 @@ static bool is_unordered(const struct use *use, const struct use *now)
         return false;
     if (use->group != now->group)
         return !now->is_in_threadgroup;
+    bool is_same_simdgroup = use->thread / ENGINE_SIMD_WIDTH == now->thread / ENGINE_SIMD_WIDTH;
+    if (is_same_simdgroup && use->simdgroup_barriers != now->simdgroup_barriers)
+        return false;
     return use->barriers == now->barriers;
 }
 
@@ -88,11 +92,12 @@ static void check_byte(struct worker *worker, const uint8_t *address, const stru
 
 void races_check(struct worker *worker, const uint8_t *at, unsigned size, unsigned access)
 {
-    const struct msl_thread *seen = &current_thread(worker)->seen;
+    const struct gpu_thread *thread = current_thread(worker);
     struct use now = {
-        .thread = worker->group_number * ENGINE_THREADS + seen->index_in_threadgroup,
+        .thread = worker->group_number * ENGINE_THREADS + thread->seen.index_in_threadgroup,
         .group = worker->group_number,
         .barriers = worker->barriers,
+        .simdgroup_barriers = thread->simdgroup_barriers,
         .is_any = true,
         .is_atomic = access & ACCESS_IS_ATOMIC,
         .is_in_threadgroup = access & ACCESS_IN_THREADGROUP,

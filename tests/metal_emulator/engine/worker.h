@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <ucontext.h>
 
+#include "cost.h"
 #include "engine.h"
 
 /* A stack on which GPU threads run one after the other, until one of them has to wait. */
@@ -26,8 +27,9 @@ enum gpu_thread_state { NEW, READY, AT_BARRIER, AT_EXCHANGE, DONE };
 struct gpu_thread {
     struct msl_thread seen; /* by the kernel */
     uint8_t state;
-    struct fiber *fiber; /* where it waits */
-    uint64_t branches;   /* taken, before it waited */
+    struct fiber *fiber;         /* where it waits */
+    uint64_t branches;           /* taken, before it waited */
+    uint32_t simdgroup_barriers; /* that it passed */
 
     const void *mine; /* of the exchange that it waits for */
     void *all;
@@ -35,8 +37,9 @@ struct gpu_thread {
     unsigned exchange_size;
 };
 
-/* The ranges in which a kernel may read and write: these two and the buffers.  After them come the
- * ranges in which it may only read: the constants of its library, and the data of the engine. */
+/* The ranges in which a kernel may read and write: these two and the buffers.  After them come
+ * the ranges in which it may only read: the constants of its library, and the data of the
+ * engine. */
 enum { RANGE_STACK, RANGE_THREADGROUP, RANGE_BUFFERS };
 enum { READ_ONLY_RANGES = 3 };
 
@@ -53,9 +56,11 @@ struct worker {
     struct engine_range ranges[RANGE_BUFFERS + ENGINE_BINDINGS + READ_ONLY_RANGES];
     unsigned range_count, read_only; /* the first that is */
     unsigned last_range;             /* where the last access was */
-    uint64_t branches;               /* of the current GPU thread */
+    uint64_t constants; /* bits of the ranges that the kernel declares as constant */
+    uint64_t branches;  /* of the current GPU thread */
     struct job *job;
     bool is_in_kernel;
+    struct engine_cost cost; /* of its part of the dispatch */
 
     uint32_t thread_count, next_new, current; /* of the group; current: the one that runs */
     uint64_t group_number;
@@ -77,9 +82,9 @@ struct worker {
     uint64_t random;
 };
 
-/* The worker of this thread, or NULL.  Instrumented code reads it at every access, so it is read
- * without a call.  Therefore the thread-local variables of the library that contains the emulator
- * are limited to about a kilobyte in all. */
+/* The worker of this thread, or NULL.  Instrumented code reads it at every access, so it is
+ * read without a call.  Therefore the thread-local variables of the library that contains the
+ * emulator are limited to about a kilobyte in all. */
 extern _Thread_local struct worker *engine_worker __attribute__((tls_model("initial-exec")));
 
 static inline struct gpu_thread *current_thread(struct worker *worker)

@@ -22,13 +22,13 @@ HEADERS = os.path.join(HERE, "include")
 END_OF_PRELUDE = "/* -- end of prelude -- */\n"
 
 LANGUAGE = [
-    "-std=c++14",  # the language of Metal before version 4
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-threadsafe-statics",
     "-fno-math-errno",
+    "-fno-strict-float-cast-overflow",  # casts of floats to integers saturate
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
     "-nostdlibinc",
@@ -48,10 +48,12 @@ LANGUAGE = [
     "-Wno-psabi",
     "-Wno-unused-value",
 ]
-PRECISE_MATH = ["-ffp-contract=off"]
+SAFE_MATH = ["-ffp-contract=on"]
 FAST_MATH = ["-ffast-math", "-fno-associative-math", "-ffp-contract=fast"]
+FAST_FUNCTIONS = ["-D__MSL_FAST_FUNCTIONS"]
+VERSIONS = (240, 300, 310, 320, 400)
 INSTRUMENTED = [
-    "-fsanitize-coverage=edge,trace-pc-guard,trace-loads,trace-stores",
+    "-fsanitize-coverage=edge,trace-pc-guard,trace-loads,trace-stores,trace-div",
 ]
 LINKED = ["-shared", "-Bsymbolic", "--build-id=none", "-z", "notext"]
 
@@ -85,7 +87,11 @@ class Compiler:
     Parameters
     ----------
     fast_math : bool, optional
-        Whether to assume that NaN and infinities do not occur, like Metal's fast math.
+        Whether to assume that NaN and infinities do not occur, like MTLMathModeFast.
+    fast_functions : bool, optional
+        Whether functions are the fast ones, like MTLMathFloatingPointFunctionsFast.
+    version : int, optional
+        The version of the language, one of `VERSIONS`: ``__METAL_VERSION__``.
     instrumented : bool, optional
         Whether programs report each access and branch to the engine.
     extra_flags : tuple of str, optional
@@ -101,13 +107,21 @@ class Compiler:
         self,
         *,
         fast_math: bool = False,
+        fast_functions: bool = False,
+        version: int = 310,
         instrumented: bool = True,
         extra_flags: tuple[str, ...] = (),
     ) -> None:
         self.tools = toolchain.find()
-        math = FAST_MATH if fast_math else PRECISE_MATH
+        if version not in VERSIONS:
+            raise CompileError(f"the Metal emulator has no version {version} of MSL")
+        standard = "c++14" if version < 400 else "c++17"
+        language = [f"-std={standard}", f"-D__METAL_VERSION__={version}"]
+        math = FAST_MATH if fast_math else SAFE_MATH
+        functions = FAST_FUNCTIONS if fast_functions else []
         instruments = INSTRUMENTED if instrumented else []
-        self.flags = [*LANGUAGE, *math, *instruments, *extra_flags]
+        chosen = [*language, *math, *functions, *instruments, *extra_flags]
+        self.flags = [*LANGUAGE, *chosen]
         identity = [self.tools.identity(), repr(self.flags), *_own_files()]
         name = hashlib.sha1("\0".join(identity).encode()).hexdigest()[:20]
         self.cache = os.path.join(toolchain.cache_folder(), name)
@@ -215,7 +229,7 @@ class Compiler:
             temporary = _own(path)
             source = ["-x", "c++", "-c", os.path.join(HERE, "runtime.cpp")]
             plain = [
-                "-fno-sanitize-coverage=edge,trace-pc-guard,trace-loads,trace-stores"
+                "-fno-sanitize-coverage=edge,trace-pc-guard,trace-loads,trace-stores,trace-div"
             ]
             self._clang([*plain, *source, "-o", temporary])
             _publish(temporary, path)
@@ -372,16 +386,16 @@ def _table(kernels: list[Kernel]) -> list[str]:
             for parameter in kernel.parameters
         )
         lines.append(
-            f"static constexpr msl_kernel __kernel_{n} = "
+            f"static msl_kernel __kernel_{n}() {{ return "
             f"__msl::describe<decltype({function}), {function}{attributes}>"
-            f'("{kernel.name}");'
+            f'("{kernel.name}", {kernel.max_threads}); }}'
         )
-    exported = 'extern "C" __attribute__((visibility("default"))) extern const'
-    names = ", ".join(f"__kernel_{n}" for n in range(len(kernels))) or "{}"
+    exported = 'extern "C" __attribute__((visibility("default"))) extern'
+    names = ", ".join(f"__kernel_{n}()" for n in range(len(kernels))) or "{}"
     lines += [
         f"{exported} msl_kernel metal_emulator_kernels[];",
-        f"{exported} uint32_t metal_emulator_kernel_count;",
-        f"const msl_kernel metal_emulator_kernels[] = {{{names}}};",
+        f"{exported} const uint32_t metal_emulator_kernel_count;",
+        f"msl_kernel metal_emulator_kernels[] = {{{names}}};",
         f"const uint32_t metal_emulator_kernel_count = {len(kernels)};\n",
     ]
     return lines
@@ -427,14 +441,21 @@ def main(arguments: list[str]) -> int:
     """Run the command line and return the exit status."""
     options = {argument for argument in arguments if argument.startswith("--")}
     names = [argument for argument in arguments if argument not in options]
+    versions = {f"--version={version}": version for version in VERSIONS}
+    flags = {"--fast-math", "--fast-functions", "--plain", "--check"}
     check = "--check" in options
-    if options - {"--fast-math", "--plain", "--check"} or len(names) != 2 - check:
-        usage = "usage: compile.py SOURCE.metal OUT.so [--fast-math] [--plain]\n"
-        sys.stderr.write(usage)
+    if options - flags - versions.keys() or len(names) != 2 - check:
+        sys.stderr.write(
+            "usage: compile.py SOURCE.metal OUT.so [--fast-math] [--fast-functions]"
+            " [--version=310] [--plain]\n"
+        )
         return 2
     try:
         compiler = Compiler(
-            fast_math="--fast-math" in options, instrumented="--plain" not in options
+            fast_math="--fast-math" in options,
+            fast_functions="--fast-functions" in options,
+            version=max((versions[o] for o in options & versions.keys()), default=310),
+            instrumented="--plain" not in options,
         )
         with open(names[0], encoding="utf-8") as file:
             text = file.read()

@@ -1,6 +1,7 @@
 /* kernel_abi.h -- the interface between kernel libraries and the engine of the Metal emulator.
  *
- * A library exports metal_emulator_kernels, metal_emulator_kernel_count and metal_emulator_load.
+ * A library exports metal_emulator_kernels, metal_emulator_kernel_count and
+ * metal_emulator_load.
  */
 #pragma once
 #include <stdint.h>
@@ -48,6 +49,9 @@ struct msl_kernel {
     void (*entry)(const struct msl_thread *thread);
     const struct msl_argument *arguments;
     uint32_t argument_count;
+    uint32_t max_threads;       /* of its attribute, or 0 */
+    uint32_t threadgroup_bytes; /* of its variables: set by metal_emulator_load */
+    const void *function;
 };
 
 /* The functions of the engine that kernels call. */
@@ -62,9 +66,10 @@ struct msl_engine {
     void (*access)(const volatile void *at, unsigned size, int is_write); /* before each */
     void (*atomic)(const volatile void *at, unsigned size);
     void (*branch)(void); /* at each, of an instrumented kernel */
+    void (*divide)(void); /* before a division of integers by a variable */
 };
 
-extern const struct msl_kernel metal_emulator_kernels[];
+extern struct msl_kernel metal_emulator_kernels[];
 extern const uint32_t metal_emulator_kernel_count;
 void metal_emulator_load(const struct msl_engine *engine); /* once, before any kernel runs */
 

@@ -32,6 +32,7 @@ BOOL_VECTOR = re.compile(r"__msl::bools<|\bbool[234]\b|\bbools<\d>")
 FUNCTIONS = {"FunctionDecl", "CXXMethodDecl"}
 VARIABLES = {"VarDecl", "ParmVarDecl", "FieldDecl"}
 EXPLICIT_CASTS = {"CStyleCastExpr", "CXXFunctionalCastExpr", "CXXReinterpretCastExpr"}
+CONVERSIONS = {"FloatingCast", "IntegralToFloating", "FloatingToIntegral"}
 COMPARISONS = {"<", ">", "<=", ">=", "==", "!="}
 LOGIC = {"&&", "||", "&", "|", "^"}
 TRANSPARENT = {
@@ -226,6 +227,29 @@ class Lint:
                 f"the Metal emulator would take the bits of a vector as '{_type(node)}': "
                 "convert it with the constructor, not with a name for it",
             )
+
+    def _check_ImplicitCastExpr(self, node: Node) -> None:  # noqa: N802
+        """Report implicit conversions of bfloat, except to float and of operands."""
+        if node.get("castKind") not in CONVERSIONS or node.get("isPartOfExplicitCast"):
+            return
+        inner = next(_children(node), {})
+        types = [_canonical(node), _canonical(inner)]
+        if types.count("__bf16") != 1 or types[0] == "float" or self._is_operand():
+            return
+        source, target = (t.replace("__bf16", "bfloat") for t in reversed(types))
+        self._report(node, f"no implicit conversion from '{source}' to '{target}'")
+
+    def _is_operand(self) -> bool:
+        """Return whether the current node is an operand of arithmetic or a choice."""
+        for outer in reversed(self._path):
+            kind = outer.get("kind")
+            if kind == "BinaryOperator":
+                return outer.get("opcode") != "="
+            if kind == "ConditionalOperator":
+                return True
+            if kind not in TRANSPARENT or outer.get("isPartOfExplicitCast"):
+                return False
+        return False
 
     def _check_BinaryOperator(self, node: Node) -> None:  # noqa: N802
         """Report comparisons of vectors whose results are used as numbers."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 
 SOURCE_NAME = "program_source"
 
@@ -74,6 +75,7 @@ RESERVED = {
     "__VA_ARGS__",
     "__VA_OPT__",
     "__func__",
+    "__builtin_ctz",  # MLX uses it
 }
 
 TOKEN = re.compile(
@@ -91,11 +93,16 @@ WORD_IN_DIRECTIVE = re.compile(
 )
 DEFINITION = re.compile(r"\s*#\s*define\b")
 INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*(?P<name>[^\s]*)")
+PRAGMA = re.compile(r"\s*#\s*pragma\s+METAL\s+(?P<what>.*)", re.DOTALL)
+CONTRACTION = re.compile(r"fp\s+contract\s*\(\s*(?P<value>off|on|fast)\s*\)\s*$")
 METAL_HEADER = re.compile(r"<(?:metal_\w+|simd/simd\.h)>$")
 HALF_LITERAL = re.compile(
     r"(?:[0-9.]+(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F.]+[pP][+-]?[0-9]+)[hH]$"
 )
 BFLOAT_LITERAL = re.compile(r"[0-9.]+(?:[eE][+-]?[0-9]+)?(?:bf|BF)$")
+FOREIGN_LITERAL = re.compile(
+    r"[0-9.][0-9.eExXa-fA-FpP+-]*?(?P<suffix>[fF]16|[bB][fF]16|[uU]?(?:ll|LL)[uU]?)$"
+)
 LONG_DOUBLE_LITERAL = re.compile(r"(?!0[xX])[0-9.]*[.eE][0-9.eE+-]*[lL]$")
 
 OPENING = {"(": ")", "[": "]", "{": "}"}
@@ -149,7 +156,7 @@ class Parameter:
 class Kernel:
     """A kernel: its host name, and the C++ function."""
 
-    __slots__ = ("column", "function", "line", "name", "parameters")
+    __slots__ = ("column", "function", "line", "max_threads", "name", "parameters")
 
     def __init__(
         self,
@@ -158,8 +165,10 @@ class Kernel:
         parameters: list[Parameter],
         line: int,
         column: int,
+        max_threads: int,
     ) -> None:
         self.name = name
+        self.max_threads = max_threads  # of a threadgroup, or 0
         self.function = function
         self.parameters = parameters
         self.line = line
@@ -206,7 +215,9 @@ class Program:
         self.kernels: list[Kernel] = []
         self.problems: list[Problem] = []
         self.unfinished: Problem | None = None
-        self._parameters: dict[str, list[Parameter]] = {}  # of kernel templates
+        # Of kernel templates: their parameters and the most threads of a threadgroup.
+        self._templates: dict[str, tuple[list[Parameter], int]] = {}
+        self._max_threads = 0  # of the kernel whose attributes were read last
         self._lines = [0, *(m.end() for m in re.finditer("\n", text))]
         self._edits: list[tuple[int, int, str]] = []
         self._tokens: list[Token] = []
@@ -264,7 +275,9 @@ class Program:
 
     def _check_word(self, word: str, start: int) -> None:
         """Reject C++ words that Metal lacks, and names reserved for the compiler."""
-        if word in NOT_IN_METAL:
+        if word == "long" and self._tokens and self._is_adjacent_long(start):
+            self._refuse(start, "'long long' is not supported in Metal")
+        elif word in NOT_IN_METAL:
             self._refuse(start, f"'{word}' is not supported in Metal")
         elif "__" in word and word not in RESERVED:
             self._refuse(
@@ -274,6 +287,11 @@ class Program:
             self._refuse(start, "there is no #include <metal_stdlib> above")
             self._includes_metal = True
 
+    def _is_adjacent_long(self, start: int) -> bool:
+        """Return whether only spaces are between ``long`` and the offset."""
+        last = self._tokens[-1]
+        return last.text == "long" and self.text[last.end : start].isspace()
+
     def _read_number(self, number: str, start: int) -> None:
         """Rewrite a number in the form of C++."""
         if HALF_LITERAL.match(number):
@@ -281,6 +299,8 @@ class Program:
         elif BFLOAT_LITERAL.match(number):
             cast = f"bfloat({number[:-2]}f)"
             self._edits.append((start, start + len(number), cast))
+        elif foreign := FOREIGN_LITERAL.match(number):
+            self._refuse(start, f"Metal has no suffix {foreign['suffix']!r} of numbers")
         elif LONG_DOUBLE_LITERAL.match(number):
             self._refuse(start, "'long double' is not supported in Metal")
 
@@ -296,6 +316,10 @@ class Program:
                 at = start + include.start("name")
                 self._refuse(at, f"cannot include {include['name']} in a Metal program")
             return
+        pragma = PRAGMA.match(directive)
+        if pragma:
+            self._read_pragma(pragma["what"], directive, start)
+            return
         in_definition = DEFINITION.match(directive)
         for match in WORD_IN_DIRECTIVE.finditer(directive):
             word = match["word"]
@@ -309,6 +333,17 @@ class Program:
                     "the Metal emulator sees no kernels in macros: make it a template, "
                     "with an instantiation for each host_name",
                 )
+
+    def _read_pragma(self, what: str, directive: str, start: int) -> None:
+        """Rewrite a pragma about contraction for clang, and reject other pragmas."""
+        contraction = CONTRACTION.match(what)
+        if what.startswith("internals"):  # lets a program use the compiler's names
+            self._blank(start, start + len(directive))
+        elif contraction:
+            code = f"#pragma clang fp contract({contraction['value']})"
+            self._edits.append((start, start + len(directive), code))
+        else:
+            self._refuse(start, f"unknown pragma of Metal: {what.strip()!r}")
 
     # -- Declarations
 
@@ -330,7 +365,7 @@ class Program:
         token = self._tokens[i]
         if self._is_attribute(i):
             names = self._attribute_names(i)
-            if "kernel" in names or "host_name" in names:
+            if OTHER_ATTRIBUTES.intersection(names):
                 return self._read_kernel(i)
             return self._attribute_end(i)
         if token.text == "kernel":
@@ -410,6 +445,7 @@ class Program:
         """Read a kernel, which begins with ``kernel`` or an attribute."""
         first = i
         host_name = ""
+        self._max_threads = 0
         while self._is_attribute(i) or self._is(i, "kernel"):
             if self._is(i, "kernel"):
                 i += 1
@@ -422,9 +458,9 @@ class Program:
         name = self._tokens[i].text
         function, i = self._function_name(i)
         if before == "template":
-            parameters = self._parameters.get(name)
-            if parameters is None:
+            if name not in self._templates:
                 raise MetalError(start, f"no kernel template '{name}' is above")
+            parameters, self._max_threads = self._templates[name]
             i = self._after_instance(i)
         else:
             if not self._is(i, "("):
@@ -433,10 +469,13 @@ class Program:
             parameters = self._read_parameters(name, i, closing)
             i = self._after_attributes(closing + 1)
         if before == ">":  # The kernels are the instantiations of this template.
-            self._parameters[name] = parameters
+            self._templates[name] = parameters, self._max_threads
         else:
             line, column = self.place(start)
-            kernel = Kernel(host_name or name, function, parameters, line, column)
+            limit = self._max_threads
+            kernel = Kernel(
+                host_name or name, function, parameters, line, column, limit
+            )
             self._add_kernel(kernel, start)
         return self._read_body(i) if self._is(i, "{") else i
 
@@ -457,6 +496,9 @@ class Program:
                     self._tokens[i].start, f"unknown attribute '{word}' of a kernel"
                 )
             is_kernel |= word == "kernel"
+            if word == "max_total_threads_per_threadgroup":
+                text = attribute[2].text if len(attribute) > 2 else ""
+                self._max_threads = int(text) if text.isdigit() else 0
             if word == "host_name":
                 host_name = next(
                     (t.text[1:-1] for t in attribute if t.kind == "string"), None
@@ -512,11 +554,13 @@ class Program:
         """Read the parameters of a kernel between two parentheses."""
         parameters = []
         seen: set[tuple[str, int]] = set()
-        for part in _split(self._tokens[opening + 1 : closing]):
+        parts = _split(self._tokens[opening + 1 : closing])
+        free = self._free_buffers(parts)
+        for part in parts:
             if len(part) == 1 and part[0].text == "void":
                 continue
             try:
-                parameter = self._read_parameter(part)
+                parameter = self._read_parameter(part, free)
                 key = parameter.kind, parameter.index
                 if key in seen:
                     what = parameter.attribute
@@ -527,18 +571,29 @@ class Program:
                 self._refuse(error.start, f"kernel '{name}': {error.message}")
         return parameters
 
-    def _read_parameter(self, part: list[Token]) -> Parameter:
-        """Read the attribute of a kernel's parameter."""
+    def _free_buffers(self, parts: list[list[Token]]) -> Iterator[int]:
+        """Return the indices of buffers that no attribute names, in order."""
+        texts = [" ".join(token.text for token in part) for part in parts]
+        pattern = r"\[ \[ buffer \( (\d+) \)"
+        named = {int(n) for text in texts for n in re.findall(pattern, text)}
+        limit = INDEXED["buffer"][1]
+        return (index for index in range(limit) if index not in named)
+
+    def _read_parameter(self, part: list[Token], free: Iterator[int]) -> Parameter:
+        """Read the attribute of a kernel's parameter; a buffer may lack it."""
         line, column = self.place(part[0].start)
         for n, token in enumerate(part[:-2]):
             if token.text == part[n + 1].text == "[" and token.end == part[n + 1].start:
                 kind, index, text = self._attribute_of(part[n + 2 :])
                 self._blank(token.start, part[-1].end)
                 return Parameter(kind, text, index, line, column)
-        raise MetalError(
-            part[0].start,
-            f"parameter '{part[-1].text}' has no attribute such as [[buffer(0)]]",
-        )
+        index = next(free, None) if _is_pointer(part) else None
+        if index is None:
+            raise MetalError(
+                part[0].start,
+                f"parameter '{part[-1].text}' has no attribute such as [[buffer(0)]]",
+            )
+        return Parameter(BUFFER, f"buffer({index})", index, line, column)
 
     def _attribute_of(self, tokens: list[Token]) -> tuple[str, int, str]:
         """Return a parameter's kind, index and text from the tokens after ``[[``."""
@@ -606,7 +661,7 @@ class Program:
             alias = f"__type_of_{name.text}"
             storage.append(
                 f"typedef {type_text} {alias} {sizes}; threadgroup {alias} &{name.text}"
-                f" = __msl::threadgroup_variable<{alias}>({number})"
+                f" = __msl::threadgroup_variable<{alias}, {number}>()"
             )
             number += 1
         line, column = self.place(self._tokens[end].start)
@@ -628,6 +683,12 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
         else:
             parts[-1].append(token)
     return [part for part in parts if part]
+
+
+def _is_pointer(part: list[Token]) -> bool:
+    """Return whether a parameter is a pointer or reference to device memory."""
+    texts = {token.text for token in part}
+    return bool(texts & {"*", "&"}) and bool(texts & {"device", "constant"})
 
 
 def _outside_brackets(tokens: list[Token]) -> list[Token]:

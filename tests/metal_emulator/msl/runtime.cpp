@@ -9,12 +9,59 @@
 SHARED const msl_engine *__msl_engine;
 const msl_engine *__msl_engine;
 
-EXPORTED void metal_emulator_load(const msl_engine *engine) { __msl_engine = engine; }
+// -- Threadgroup memory: see threadgroup_variable of binding.h
+
+struct threadgroup_record {
+    uint64_t address, number, size;
+};
+SHARED __attribute__((weak)) const threadgroup_record __start_msl_threadgroup[];
+SHARED __attribute__((weak)) const threadgroup_record __stop_msl_threadgroup[];
+
+// Returns the kernel whose code has the address: the last that begins before it.
+static msl_kernel *kernel_at(uint64_t address)
+{
+    msl_kernel *found = nullptr;
+    for (uint32_t i = 0; i < metal_emulator_kernel_count; i++) {
+        msl_kernel *kernel = &metal_emulator_kernels[i];
+        if ((uint64_t)kernel->function <= address &&
+            (!found || kernel->function > found->function))
+            found = kernel;
+    }
+    return found;
+}
+
+// The compiler may have copied the code of a variable.
+static bool is_counted(const threadgroup_record *record, const msl_kernel *kernel)
+{
+    for (const threadgroup_record *r = __start_msl_threadgroup; r < record; r++)
+        if (r->number == record->number && kernel_at(r->address) == kernel)
+            return true;
+    return false;
+}
+
+static void count_threadgroup_bytes()
+{
+    for (const threadgroup_record *r = __start_msl_threadgroup; r < __stop_msl_threadgroup;
+         r++) {
+        msl_kernel *kernel = kernel_at(r->address);
+        if (kernel && !is_counted(r, kernel))
+            kernel->threadgroup_bytes += uint32_t(r->size + 15) & ~15u;
+    }
+}
+
+EXPORTED void metal_emulator_load(const msl_engine *engine)
+{
+    __msl_engine = engine;
+    count_threadgroup_bytes();
+}
 
 // -- What the compiler's coverage instrumentation calls
 
 SHARED void __sanitizer_cov_trace_pc_guard(uint32_t *) { __msl_engine->branch(); }
 SHARED void __sanitizer_cov_trace_pc_guard_init(uint32_t *, uint32_t *) {}
+
+SHARED void __sanitizer_cov_trace_div4(uint32_t) { __msl_engine->divide(); }
+SHARED void __sanitizer_cov_trace_div8(uint64_t) { __msl_engine->divide(); }
 
 #define ACCESS(size)                                                                        \
     SHARED void __sanitizer_cov_load##size(void *at) { __msl_engine->access(at, size, 0); } \

@@ -111,9 +111,9 @@ BOOL check_dispatch(HostEncoder *encoder, MTLSize grid, MTLSize group)
         host_report("dispatch with a deallocated pipeline state");
         return NO;
     }
-    if (threads < 1 || threads > ENGINE_THREADS) {
-        host_report("dispatch: threadsPerThreadgroup %lu is not in 1..%d", threads,
-                    ENGINE_THREADS);
+    NSUInteger most = [command->pipeline maxTotalThreadsPerThreadgroup];
+    if (threads < 1 || threads > most) {
+        host_report("dispatch: threadsPerThreadgroup %lu is not in 1..%lu", threads, most);
         return NO;
     }
     if (grid.width > UINT32_MAX || grid.height > UINT32_MAX || grid.depth > UINT32_MAX) {

@@ -318,6 +318,9 @@ static uint8_t *address_of(const struct binding *binding)
         [self failWithCode:code text:"injected fault"];
     if (host_settings()->device_lost)
         [self failWithCode:MTLCommandBufferErrorDeviceRemoved text:"the device is lost"];
+    if (_queue->_isRevoked)
+        [self failWithCode:MTLCommandBufferErrorAccessRevoked
+                      text:"ignored, because an earlier command buffer of the queue hung"];
 }
 
 - (void)execute
@@ -327,6 +330,8 @@ static uint8_t *address_of(const struct binding *binding)
     for (size_t i = 0; i < _commandCount && !_error; i++)
         if (check_references(self, &_commands[i], "at execution"))
             [self run:&_commands[i]];
+    if (_error && [_error code] == MTLCommandBufferErrorTimeout)
+        _queue->_isRevoked = YES;
     _endTime = now();
 }
 

@@ -100,7 +100,7 @@ enum {
 
 - (BOOL)hasUnifiedMemory
 {
-    return YES;
+    return !host_settings()->discrete;
 }
 
 - (MTLSize)maxThreadsPerThreadgroup

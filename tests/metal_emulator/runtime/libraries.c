@@ -153,14 +153,17 @@ static char *read_file(const char *path)
 }
 
 /* Returns the exit status of the front end, or -1 with errno set. */
-static int run_front_end(const struct workshop *shop, bool fast_math)
+static int run_front_end(const struct workshop *shop, struct language language)
 {
-    char program[PATH_MAX];
-    const char *arguments[8] = {python(), program, shop->source, shop->library};
-    int count = 4, status = -1;
+    char program[PATH_MAX], version[32];
+    const char *arguments[9] = {python(), program, shop->source, shop->library, version};
+    int count = 5, status = -1;
     snprintf(program, sizeof program, "%s/msl/compile.py", folder());
-    if (fast_math)
+    snprintf(version, sizeof version, "--version=%d", language.version);
+    if (language.fast_math)
         arguments[count++] = "--fast-math";
+    if (language.fast_functions)
+        arguments[count++] = "--fast-functions";
     if (host_settings()->plain)
         arguments[count++] = "--plain";
     posix_spawn_file_actions_t actions;
@@ -179,7 +182,7 @@ static int run_front_end(const struct workshop *shop, bool fast_math)
 /* What is asked for, and where it is kept. */
 struct job {
     const char *source;
-    bool fast_math;
+    struct language language;
     hash128 key;
     const char *cache;
     char path[PATH_MAX];
@@ -197,7 +200,7 @@ static bool compile(const struct job *job, char **diagnostics)
     if (!write_file(shop.source, job->source)) {
         *diagnostics = describe(shop.source);
     } else {
-        int status = run_front_end(&shop, job->fast_math);
+        int status = run_front_end(&shop, job->language);
         if (status == 0 && keep_file(shop.library, job->path, job->key))
             is_made = true;
         else
@@ -286,10 +289,10 @@ static int open_or_compile(struct job *job, char **diagnostics)
     return file;
 }
 
-static struct kernel_library *load_new(const char *source, bool fast_math, hash128 key,
-                                       char **diagnostics)
+static struct kernel_library *load_new(const char *source, struct language language,
+                                       hash128 key, char **diagnostics)
 {
-    struct job job = {.source = source, .fast_math = fast_math, .key = key};
+    struct job job = {.source = source, .language = language, .key = key};
     int file = open_or_compile(&job, diagnostics);
     if (file < 0)
         return NULL;
@@ -302,16 +305,17 @@ static struct kernel_library *load_new(const char *source, bool fast_math, hash1
     return library;
 }
 
-const struct kernel_library *load_library(const char *source, bool fast_math,
+const struct kernel_library *load_library(const char *source, struct language language,
                                           char **diagnostics)
 {
     pthread_mutex_lock(&lock);
-    uint8_t options[2] = {fast_math, host_settings()->plain != 0};
+    uint8_t options[4] = {language.fast_math, language.fast_functions,
+                          (uint8_t)(language.version / 10), host_settings()->plain != 0};
     hash128 key = add_bytes(front_end_hash(), options, sizeof options);
     key = add_string(key, source);
     struct kernel_library *library = find_loaded(key);
     if (!library)
-        library = load_new(source, fast_math, key, diagnostics);
+        library = load_new(source, language, key, diagnostics);
     pthread_mutex_unlock(&lock);
     return library;
 }

@@ -14,7 +14,13 @@ struct kernel_library {
     struct engine_range image;
 };
 
+/* What MTLCompileOptions chooses. */
+struct language {
+    bool fast_math, fast_functions;
+    uint16_t version; /* __METAL_VERSION__ */
+};
+
 /* Returns the library of a source, which is compiled once.  If it does not compile, returns NULL
  * and sets the diagnostics, which the caller frees. */
-const struct kernel_library *load_library(const char *source, bool fast_math,
+const struct kernel_library *load_library(const char *source, struct language language,
                                           char **diagnostics);

@@ -1,4 +1,5 @@
 /* library.m -- libraries, functions and pipelines. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +9,17 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 
 @implementation MTLCompileOptions {
     MTLMathMode _mathMode;
+    MTLMathFloatingPointFunctions _mathFloatingPointFunctions;
     MTLLanguageVersion _languageVersion;
 }
 
 - (instancetype)init
 {
-    _mathMode = MTLMathModeFast; /* Apple's default */
-    _languageVersion = MTLLanguageVersion3_1;
+    /* Apple's defaults.  That of the version depends on the SDK that the executable was linked
+     * with, which is an old one for many builds of Python. */
+    _mathMode = MTLMathModeFast;
+    _mathFloatingPointFunctions = MTLMathFloatingPointFunctionsFast;
+    _languageVersion = MTLLanguageVersion2_4;
     return self;
 }
 
@@ -23,6 +28,7 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
     (void)zone;
     MTLCompileOptions *copy = [MTLCompileOptions new];
     copy->_mathMode = _mathMode;
+    copy->_mathFloatingPointFunctions = _mathFloatingPointFunctions;
     copy->_languageVersion = _languageVersion;
     return copy;
 }
@@ -35,6 +41,18 @@ NSErrorDomain const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 - (void)setFastMathEnabled:(BOOL)fastMathEnabled
 {
     _mathMode = fastMathEnabled ? MTLMathModeFast : MTLMathModeSafe;
+    _mathFloatingPointFunctions = fastMathEnabled ? MTLMathFloatingPointFunctionsFast
+                                                  : MTLMathFloatingPointFunctionsPrecise;
+}
+
+- (MTLMathFloatingPointFunctions)mathFloatingPointFunctions
+{
+    return _mathFloatingPointFunctions;
+}
+
+- (void)setMathFloatingPointFunctions:(MTLMathFloatingPointFunctions)functions
+{
+    _mathFloatingPointFunctions = functions;
 }
 
 - (MTLMathMode)mathMode
@@ -65,6 +83,28 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
         *error = host_error(MTLLibraryErrorDomain, (NSInteger)code, text);
 }
 
+/* The newest version of the language that macOS has. */
+static MTLLanguageVersion newest_version(void)
+{
+    long macos = host_settings()->macos;
+    return macos >= 26   ? MTLLanguageVersion4_0
+           : macos >= 15 ? MTLLanguageVersion3_2
+           : macos >= 14 ? MTLLanguageVersion3_1
+           : macos >= 13 ? MTLLanguageVersion3_0
+                         : MTLLanguageVersion2_4;
+}
+
+static struct language language_of(MTLCompileOptions *options)
+{
+    MTLLanguageVersion version = [options languageVersion];
+    return (struct language){
+        .fast_math = [options mathMode] != MTLMathModeSafe,
+        .fast_functions =
+            [options mathFloatingPointFunctions] == MTLMathFloatingPointFunctionsFast,
+        .version = (uint16_t)((version >> 16) * 100 + (version & 0xffff) * 10),
+    };
+}
+
 @implementation HostLibrary
 
 + (instancetype)newWithSource:(NSString *)source
@@ -76,10 +116,16 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
         set_error(error, (MTLLibraryError)fault, "injected fault");
         return nil;
     }
-    BOOL is_fast = !options || [options mathMode] != MTLMathModeSafe;
+    if (!options)
+        options = [[MTLCompileOptions new] autorelease];
+    if ([options languageVersion] > newest_version()) {
+        set_error(error, MTLLibraryErrorUnsupported,
+                  "this version of macOS does not have the language version");
+        return nil;
+    }
     char *diagnostics = NULL;
     const struct kernel_library *compiled =
-        load_library([source UTF8String], is_fast, &diagnostics);
+        load_library([source UTF8String], language_of(options), &diagnostics);
     if (!compiled) {
         set_error(error, MTLLibraryErrorCompileFailure, diagnostics);
         free(diagnostics);
@@ -136,6 +182,15 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
         set_error(error, (MTLLibraryError)fault, "injected fault");
         return nil;
     }
+    const struct msl_kernel *kernel = &function->_library->_library->kernels[function->_number];
+    if (kernel->threadgroup_bytes > ENGINE_THREADGROUP_MEMORY) {
+        char text[128];
+        snprintf(text, sizeof text,
+                 "Threadgroup memory size (%u) exceeds the maximum threadgroup memory allowed (%d)",
+                 kernel->threadgroup_bytes, ENGINE_THREADGROUP_MEMORY);
+        set_error(error, MTLLibraryErrorInternal, text);
+        return nil;
+    }
     HostPipeline *pipeline = [self new];
     pipeline->_library = function->_library->_library;
     pipeline->_number = function->_number;
@@ -150,7 +205,9 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
 
 - (NSUInteger)maxTotalThreadsPerThreadgroup
 {
-    return ENGINE_THREADS;
+    long registers = host_settings()->pipeline_threads;
+    NSUInteger wanted = kernel_of(self)->max_threads;
+    return wanted ? wanted : registers ? (NSUInteger)registers : ENGINE_THREADS;
 }
 
 - (NSUInteger)threadExecutionWidth
@@ -158,10 +215,9 @@ static void set_error(NSError **error, MTLLibraryError code, const char *text)
     return ENGINE_SIMD_WIDTH;
 }
 
-/* Not known before it runs, when all of its threadgroup memory is checked. */
 - (NSUInteger)staticThreadgroupMemoryLength
 {
-    return 0;
+    return kernel_of(self)->threadgroup_bytes;
 }
 
 @end

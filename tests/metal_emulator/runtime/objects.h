@@ -60,6 +60,7 @@ static inline const struct msl_kernel *kernel_of(const HostPipeline *pipeline)
   @public
     NSUInteger _limit;            /* of its command buffers that are not over */
     NSUInteger _open, _committed; /* how many there are; under queue.m's lock */
+    _Atomic BOOL _isRevoked;      /* a kernel hung: what is submitted later is ignored */
 }
 + (instancetype)newWithLimit:(NSUInteger)limit;
 @end

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../engine/cost.h"
 #include "../engine/engine.h"
 #include "metal_emulator.h"
 
@@ -15,7 +16,7 @@
 
 enum { REPORT_SIZE = 1024 };
 
-static struct host_settings settings;
+static struct host_settings settings = {.macos = 15};
 
 /* -- Keys -------------------------------------------------------------------------- */
 
@@ -29,10 +30,13 @@ static const struct {
     {"seed", "METAL_EMULATOR_SEED", &engine_settings.seed},
     {"race", "METAL_EMULATOR_RACE", &engine_settings.race},
     {"chaos", "METAL_EMULATOR_CHAOS", &engine_settings.chaos},
+    {"cost", "METAL_EMULATOR_COST", &engine_settings.cost},
     {"deferred", "METAL_EMULATOR_DEFERRED", &settings.deferred},
     {"plain", "METAL_EMULATOR_PLAIN", &settings.plain},
     {"verbose", "METAL_EMULATOR_VERBOSE", &settings.verbose},
     {"abort", "METAL_EMULATOR_ABORT", &settings.abort_on_report},
+    {"pipeline_threads", "METAL_EMULATOR_PIPELINE_THREADS", &settings.pipeline_threads},
+    {"macos", "METAL_EMULATOR_MACOS", &settings.macos},
 };
 
 static const struct {
@@ -45,6 +49,7 @@ static const struct {
     {"fail_buffer_allocations", &settings.fail_buffer_allocations},
     {"device_lost", &settings.device_lost},
     {"no_device", &settings.no_device},
+    {"discrete", &settings.discrete},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -81,6 +86,10 @@ EXPORT void metal_emulator_configure(const char *key, long value)
     fprintf(stderr, "Metal emulator: there is no setting %s\n", key);
     abort();
 }
+
+EXPORT long metal_emulator_cost(const char *counter) { return (long)cost_get(counter); }
+
+EXPORT void metal_emulator_reset_costs(void) { cost_reset(); }
 
 long take_fault(_Atomic long *fault) { return *fault ? atomic_exchange(fault, 0) : 0; }
 

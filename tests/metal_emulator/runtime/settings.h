@@ -6,6 +6,8 @@ struct host_settings {
     long deferred; /* run only when a thread waits, or in metal_emulator_run_pending */
     long plain;    /* compile kernels without checks */
     long verbose, abort_on_report;
+    long pipeline_threads; /* most threads of a kernel without the attribute; 0: 1024 */
+    long macos;            /* major version of the operating system */
 
     /* Faults to inject. */
     _Atomic long fail_next_command_buffer; /* with this MTLCommandBufferError */
@@ -14,6 +16,7 @@ struct host_settings {
     _Atomic long fail_buffer_allocations; /* this many; negative: all */
     _Atomic long device_lost;
     _Atomic long no_device;
+    _Atomic long discrete; /* the GPU does not share the processor's memory */
 };
 
 /* Returns the settings.  The first call reads the environment. */

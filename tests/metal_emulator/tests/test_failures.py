@@ -21,6 +21,7 @@ class TestFailures:
     def multiply(self, driver, kernel):
         out = driver.buffer([1], "f4")
         values = driver.buffer([2, np.nan, 4, 5], "f4")
+        driver.renew_queue()
         code = driver.run(kernel, [out, values], 4, 4)
         text, result = driver.error, out.array[0]
         out.release()

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from metal_emulator import toolchain
-from support.paths import EMULATOR
-
-WHEELS = {
-    "pyobjc-framework-Metal": "macosx_10_9_universal2",
-    "mlx-metal": "macosx_14_0_arm64",
-}
+from metal_emulator import build
+from support.paths import EMULATOR, ROOT
+from support.wheels import wheel
 
 # -- Types -------------------------------------------------------------------------------
 
@@ -149,26 +142,6 @@ def read_headers(folder: Path) -> Declarations:
 # -- Apple's -----------------------------------------------------------------------------
 
 
-def wheel(package: str) -> zipfile.ZipFile:
-    """Return a package's wheel, downloaded once."""
-    folder = Path(toolchain.cache_folder(), "wheels")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    stem = package.lower().replace("-", "_")
-    found = [p for p in folder.glob("*.whl") if p.name.lower().startswith(stem)]
-    if not found:
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
-        pip += ["--only-binary=:all:", "--python-version", "3.11"]
-        pip += ["--platform", WHEELS[package], "-d", str(folder), package]
-        try:
-            done = subprocess.run(pip, capture_output=True, text=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"pip does not get to downloading {package}")
-        if done.returncode:
-            pytest.skip(f"pip cannot download {package}: {done.stderr.strip()[-200:]}")
-        found = [p for p in folder.glob("*.whl") if p.name.lower().startswith(stem)]
-    return zipfile.ZipFile(found[0])
-
-
 @dataclass
 class MetalCpp:
     selectors: set[str] = field(default_factory=set)
@@ -186,6 +159,7 @@ class MetalCpp:
 
 NAMES_OF_NS = (
     "UInteger Integer String Error ErrorDomain Array Dictionary Object Number Range"
+    " ProcessInfo OperatingSystemVersion"
     " StringEncoding FastEnumerationState"
 )
 
@@ -379,6 +353,17 @@ def pyobjc() -> PyObjC:
 @pytest.fixture(scope="module")
 def ours() -> Declarations:
     return read_headers(EMULATOR)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("ziglang")
+@pytest.mark.parametrize("sdk", [140000, 150000])
+def test_the_driver_compiles_with_the_sdk_of(sdk, tmp_path):
+    """The headers have what is in the SDK of macOS 14, and of macOS 15."""
+    macro = f"-D__MAC_OS_X_VERSION_MAX_ALLOWED={sdk}"
+    flags = [*build.OBJECTIVE_C, *build.PRODUCT, "-I", str(ROOT / "csrc"), macro]
+    driver = ROOT / "csrc" / "metal" / "device.m"
+    build.compile_file(driver, tmp_path / "device.o", flags)
 
 
 def test_selectors_and_types(ours, metal_cpp):

@@ -133,12 +133,9 @@ ACCEPTED = {
         'template [[host_name("q_long")]] [[kernel]] decltype(q<long, 1>) q<long, 1>;',
         "",
     ),
+    "bfloat to float": ("", "bfloat q = bfloat(b[0]); b[0] = q; b[1] = q * 2.0f;"),
     "precise and fast": ("", "b[0] = precise::exp(b[0]) + fast::sin(b[1]);"),
     "min of integers of one type": ("", "b[0] = min(gid, 3u) + max(int(gid), 3);"),
-    "fence": (
-        "",
-        "atomic_thread_fence(mem_flags::mem_device, memory_order_relaxed);",
-    ),
     "matrices of a SIMD-group": (
         "",
         "simdgroup_float8x8 m, n(1.0f); simdgroup_load(m, b, 8);"
@@ -167,6 +164,13 @@ def test_accepted(name):
 
 
 PROGRAMS = {
+    "buffers without an attribute": """
+kernel void k(constant uint &n, device float *b [[buffer(0)]], device const int *shape,
+              uint i [[thread_position_in_grid]])
+{
+    b[i] = float(n) + float(shape[1]);
+}
+""",
     "address spaces wherever they may stand": """
 struct Holder { thread float *p; device float *q; const device int *r; };
 enum class Color : uint { red, green };

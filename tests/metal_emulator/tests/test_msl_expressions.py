@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from metal_emulator.msl import lint
+from metal_emulator.msl import compiler, lint
 from support.msl import (
     INTEGER_TYPES,
     checker,
@@ -20,6 +20,11 @@ from support.paths import ROOT
 pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
+FILES = ["compact", "random", "segments", "sort", "matmul"]
+PRELUDE = "".join(
+    (ROOT / "metal" / f"{name}.metal").read_text()
+    for name in ("scalar", "element", "reduce", "scatter")
+)
 SCALAR = (ROOT / "metal" / "scalar.metal").read_text()
 
 OPS = (ROOT / "csrc" / "ir" / "ops.def").read_text()
@@ -110,3 +115,26 @@ def test_scalar_arithmetic_agrees_with_numpy(t, tolerance, inputs, name, build):
     library = build(word_program()[0])
     result = evaluate(library, f"{name}_{t}", inputs[0].dtype, *inputs)
     np.testing.assert_allclose(result, getattr(np, name)(*inputs), rtol=tolerance)
+
+
+@pytest.mark.parametrize("host", ["", "#define MX_X86\n"])
+@pytest.mark.parametrize("version", compiler.VERSIONS)
+def test_every_file_compiles_in_every_version(version, host):
+    """bfloat16 is in versions from 3.1 on."""
+    types = (
+        "typedef float mx_item; typedef float mx_sum; typedef float mx_update_value;\n"
+    )
+    operation = (
+        "#define MX_SIDE 32\n#define MX_IS_FLOAT 1\n"
+        "struct mx_update_op { static float apply(float a, float b) { return a - b; } };\n"
+    )
+    chosen = compiler.Compiler(instrumented=False, version=version)
+    for name in FILES:
+        text = (ROOT / "metal" / f"{name}.metal").read_text()
+        assert chosen.check(host + PRELUDE + types + operation + text)
+    kernel = "kernel void k(device bfloat *a [[buffer(0)]]) { *a = mx_add(*a, *a); }"
+    if version < 310:
+        with pytest.raises(compiler.CompileError, match="unknown type name"):
+            chosen.check(host + PRELUDE + kernel)
+    else:
+        assert chosen.check(host + PRELUDE + kernel)

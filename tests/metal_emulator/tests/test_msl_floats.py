@@ -131,7 +131,7 @@ def float_program():
             )
         )
         if name not in PRECISE:
-            expression = f"precise::{name}({arguments}) - fast::{name}({arguments})"
+            expression = f"precise::{name}({arguments}) - {name}({arguments})"
             kernels.append(
                 kernel_of(f"{key}_precise", "float", ["float"] * arity, expression)
             )

@@ -195,6 +195,51 @@ REJECTED = {
         "threadgroup variable 't' cannot be initialised",
     ),
     "device variable": ("", "device float x; b[0] = x;", "address space"),
+    "float to bfloat": ("", "bfloat q = 1.0f; b[0] = float(q);", "'float' to 'bfloat'"),
+    "float to bfloat by assignment": (
+        "",
+        "bfloat q; q = b[0]; b[0] = float(q);",
+        "no implicit conversion from 'float' to 'bfloat'",
+    ),
+    "choice to bfloat": (
+        "",
+        "bfloat q = bfloat(1.0f); q = b[0] > 0 ? q : 2.0f; b[0] = float(q);",
+        "no implicit conversion from 'float' to 'bfloat'",
+    ),
+    "bool returned as bfloat": (
+        "bfloat f(bool x) { return x; }  // here",
+        "b[0] = float(f(true));",
+        "no implicit conversion from 'bool' to 'bfloat'",
+    ),
+    "bfloat to half": (
+        "",
+        "bfloat q = bfloat(1.0f); half h = q; b[0] = float(h);",
+        "cannot initialize",
+    ),
+    "bfloat to int": (
+        "",
+        "bfloat q = bfloat(1.0f); int i = q; b[0] = float(i);",
+        "no implicit conversion from 'bfloat' to 'int'",
+    ),
+    "function of bfloat": (
+        "",
+        "bfloat q = bfloat(1.0f); b[0] = float(exp(q));",
+        "call to deleted function 'exp'",
+    ),
+    "long long": ("", "long long x = 1; b[0] = x;", "'long long' is not supported"),
+    "suffix of long long": ("", "b[0] = 1ull;", "no suffix 'ull'"),
+    "suffix f16": ("", "half h = 1.0f16; b[0] = h;", "no suffix 'f16'"),
+    "sum of floats in threadgroup memory": (
+        "",
+        "threadgroup atomic_float t;"
+        " atomic_fetch_add_explicit(&t, 1.0f, memory_order_relaxed);",
+        "no matching function",
+    ),
+    "fence before MSL 3.2": (
+        "",
+        "atomic_thread_fence(mem_flags::mem_device, memory_order_relaxed);",
+        "undeclared identifier 'atomic_thread_fence'",
+    ),
     "half to bfloat": ("", "half h = 1; bfloat q = h; b[0] = q;", "cannot initialize"),
     "vector to scalar": (
         "",
@@ -236,7 +281,7 @@ REJECTED = {
     "parameter without attribute": (
         "kernel void q(device float *b, uint g) {}  // here",
         "",
-        "parameter 'b' has no attribute",
+        "parameter 'g' has no attribute",
     ),
     "buffer of a value": (
         "kernel void q(float x [[buffer(0)]]) {}  // here",

@@ -147,16 +147,24 @@ struct entry<F, function, parameters<P...>, attribute<kind, index>...> {
 };
 
 template <typename F, F function, typename... Attributes>
-constexpr msl_kernel describe(const char *name)
+__MSL_FUNCTION msl_kernel describe(const char *name, uint max_threads)
 {
     using Parameters = decltype(parameters_of(function));
     using Entry = entry<F, function, Parameters, Attributes...>;
-    return {name, &Entry::run, Entry::arguments, Parameters::count};
+    return {name, &Entry::run, Entry::arguments, Parameters::count,
+            max_threads, 0, (const void *)(uintptr_t)function};
 }
 
-// Storage of a threadgroup variable: automatic variables have no address space.
-template <typename T> __MSL_FUNCTION threadgroup T &threadgroup_variable(uint number)
+// Storage of a threadgroup variable: automatic variables have no address space.  The section
+// gets a record of each, with an address within the kernel, so that the memory of a kernel is
+// known before it runs: struct threadgroup_record of runtime.cpp.
+template <typename T, uint number> __MSL_FUNCTION threadgroup T &threadgroup_variable()
 {
+    asm volatile("77: .pushsection msl_threadgroup, \"aw\"\n"
+                 ".quad 77b, %c0, %c1\n"
+                 ".popsection"
+                 :
+                 : "i"(number), "i"(sizeof(T)));
     return *(threadgroup T *)(uintptr_t)__msl_engine->threadgroup_variable(number, sizeof(T));
 }
 } // namespace __msl

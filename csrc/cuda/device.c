@@ -1,0 +1,480 @@
+/* device.c -- the driver of CUDA: calls NVIDIA's driver, or the stand-in of the tests.
+ *
+ * There is one stream, so everything runs in the order in which it was encoded.  Memory comes
+ * from the driver's pool, which is ordered by the stream too: memory that is released can be
+ * allocated again while kernels that use it still run, because what uses it next comes later.
+ *
+ * The driver keeps an error of a kernel for ever.  The device is then lost: mxnp goes on on the
+ * processor.
+ */
+#include "cuda/cuda.h"
+
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cuda/api.h"
+#include "cuda/compile.h"
+#include "cuda/cubins.h"
+#include "cuda/translate.h"
+
+#define STAGING_BYTES ((size_t)1 << 20)
+#define MAX_STAGED    ((size_t)64 << 10) /* of one copy */
+#define MAX_BUFFERS   31
+#define MAX_BLOCKS    65535 /* of a grid along y and z */
+
+static struct {
+    mx_cuda_device device;
+    mx_cuda_context context;
+    mx_cuda_stream stream;
+    mx_cuda_pool pool;
+    int arch;
+    char name[256];
+    char problem[512];
+    bool is_open;
+} gpu;
+
+static _Atomic bool
+    is_lost; /* also in a forked process, which cannot use its parent's device */
+
+static struct {
+    _Atomic int64_t dispatches, command_buffers, compiled;
+} counts;
+
+static void add_counts(struct mx_gpu_counts *out)
+{
+    out->dispatches += counts.dispatches;
+    out->command_buffers += counts.command_buffers;
+    out->compiled += counts.compiled;
+}
+
+/* -- Errors ------------------------------------------------------------------------ */
+
+static const char *text_of(int error)
+{
+    const char *text = NULL;
+    mx_api.cuGetErrorString(error, &text);
+    return text ? text : "an unknown error";
+}
+
+static int fail(int error)
+{
+    is_lost = true;
+    return mx_fail(MX_ERROR_DEVICE, "the CUDA device failed: %s", text_of(error));
+}
+
+static int fail_as_lost(void)
+{
+    return mx_fail(MX_ERROR_DEVICE, "the CUDA device failed: it was lost");
+}
+
+/* -- Opening ----------------------------------------------------------------------- */
+
+static void lose(void) { is_lost = true; }
+
+/* Returns the driver's error, or 0. */
+static int open_context(void)
+{
+    int error = 0, major = 0, minor = 0, n = 0, has_pools = 0;
+    uint64_t all = UINT64_MAX;
+    if ((error = mx_api.cuInit(0)) || (error = mx_api.cuDeviceGetCount(&n)))
+        return error;
+    if (n == 0)
+        return MX_CUDA_NO_DEVICE;
+    if ((error = mx_api.cuDeviceGet(&gpu.device, 0)) ||
+        (error = mx_api.cuDeviceGetName(gpu.name, sizeof gpu.name, gpu.device)))
+        return error;
+    mx_api.cuDeviceGetAttribute(&major, MX_CUDA_MAJOR, gpu.device);
+    mx_api.cuDeviceGetAttribute(&minor, MX_CUDA_MINOR, gpu.device);
+    mx_api.cuDeviceGetAttribute(&has_pools, MX_CUDA_HAS_POOLS, gpu.device);
+    gpu.arch = 10 * major + minor;
+    if (gpu.arch < 70 || !has_pools) {
+        snprintf(gpu.problem, sizeof gpu.problem,
+                 "%s is too old: compute capability 7.0 and memory pools are needed", gpu.name);
+        return 0;
+    }
+    if ((error = mx_api.cuDevicePrimaryCtxRetain(&gpu.context, gpu.device)) ||
+        (error = mx_api.cuDeviceGetDefaultMemPool(&gpu.pool, gpu.device)) ||
+        (error = mx_api.cuCtxPushCurrent_v2(gpu.context)))
+        return error;
+    mx_api.cuMemPoolSetAttribute(gpu.pool, MX_CUDA_RELEASE_THRESHOLD, &all);
+    error = mx_api.cuStreamCreate(&gpu.stream, MX_CUDA_NON_BLOCKING);
+    mx_api.cuCtxPopCurrent_v2(&(mx_cuda_context){0});
+    gpu.is_open = !error;
+    return error;
+}
+
+static void open_device(void)
+{
+    if (!mx_api_open()) {
+        snprintf(gpu.problem, sizeof gpu.problem, "%s", mx_api_problem());
+        return;
+    }
+    int error = open_context();
+    if (error)
+        snprintf(gpu.problem, sizeof gpu.problem, "the driver cannot be used: %s",
+                 text_of(error));
+    if (gpu.is_open)
+        pthread_atfork(NULL, NULL, lose);
+}
+
+static void open_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_device);
+}
+
+static bool is_usable(void)
+{
+    open_once();
+    return gpu.is_open && !is_lost;
+}
+
+static const char *problem(void)
+{
+    open_once();
+    return gpu.problem;
+}
+
+/* -- The names of the GPUs, without initializing the driver, which takes long ------- */
+
+static int device_count(void) { return mx_api_open() ? 1 : 0; }
+
+static char model[256] = "NVIDIA GPU";
+
+/* Reads the model of the first GPU from the files of the driver. */
+static void read_model(void)
+{
+    glob_t found;
+    FILE *file = NULL;
+    char line[256], name[256];
+    if (glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) == 0)
+        file = fopen(found.gl_pathv[0], "r");
+    globfree(&found);
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "Model: %255[^\n]", name) == 1)
+            snprintf(model, sizeof model, "%s", name);
+    if (file)
+        fclose(file);
+}
+
+static const char *device_name(int device)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (device != 0 || !mx_api_open())
+        return NULL;
+    pthread_once(&once, read_model);
+    return model;
+}
+
+/* -- Calls of the driver ----------------------------------------------------------- */
+
+/* Makes the context current for calls of the driver until `leave`.  Other users of CUDA in this
+ * thread have theirs again then. */
+static int enter(void)
+{
+    if (!is_usable())
+        return fail_as_lost();
+    int error = mx_api.cuCtxPushCurrent_v2(gpu.context);
+    return error ? fail(error) : MX_OK;
+}
+
+static int leave(int error)
+{
+    mx_cuda_context context;
+    mx_api.cuCtxPopCurrent_v2(&context);
+    return error ? fail(error) : MX_OK;
+}
+
+/* -- Kernels ----------------------------------------------------------------------- */
+
+struct kernel {
+    mx_cuda_module module;
+    mx_cuda_function function;
+    size_t max_threads;
+    size_t n_args; /* 64-bit numbers that it takes after the buffers */
+};
+
+static int load(struct kernel *kernel, const char *code, const char *function)
+{
+    int error, most = 0, status = enter();
+    if (status != MX_OK)
+        return status;
+    if ((error = mx_api.cuModuleLoadData(&kernel->module, code)) != 0) {
+        mx_api.cuCtxPopCurrent_v2(&(mx_cuda_context){0});
+        return mx_fail(MX_ERROR_VALUE, "the kernel cannot be loaded: %s", text_of(error));
+    }
+    error = mx_api.cuModuleGetFunction(&kernel->function, kernel->module, function);
+    if (error) {
+        mx_api.cuModuleUnload(kernel->module);
+        mx_api.cuCtxPopCurrent_v2(&(mx_cuda_context){0});
+        return mx_fail(MX_ERROR_VALUE, "there is no kernel '%s' in the text", function);
+    }
+    error = mx_api.cuFuncGetAttribute(&most, MX_CUDA_MAX_THREADS, kernel->function);
+    kernel->max_threads = (size_t)most;
+    return leave(error);
+}
+
+/* Finds the code on disk, or compiles it. */
+static int compile_or_read(char **code, const char *source)
+{
+    size_t size;
+    struct mx_cubins_key key = mx_cubins_key(source, mx_compile_language, gpu.arch,
+                                             mx_api_driver_version(), mx_api_nvrtc_version());
+    *code = mx_cubins_read(key, &size);
+    if (*code)
+        return MX_OK;
+    int status = mx_compile_source(code, &size, source, gpu.arch);
+    if (status != MX_OK)
+        return status;
+    counts.compiled++;
+    mx_cubins_write(key, *code, size);
+    return MX_OK;
+}
+
+static int compile_function(void **out, const char *source, const char *function)
+{
+    struct mx_text text = {0};
+    char *code = NULL;
+    if (!is_usable())
+        return mx_fail(MX_ERROR_DEVICE, "there is no CUDA device");
+    struct kernel *kernel = mx_alloc(sizeof *kernel);
+    if (!kernel)
+        return mx_fail(MX_ERROR_MEMORY, "unable to hold a kernel");
+    kernel->n_args = (size_t)mx_translate_source(&text, source);
+    int status = text.is_broken ? mx_fail(MX_ERROR_MEMORY, "unable to translate a kernel")
+                                : compile_or_read(&code, text.characters);
+    if (status == MX_OK)
+        status = load(kernel, code, function);
+    mx_text_free(&text);
+    mx_free(code);
+    if (status == MX_OK)
+        *out = kernel;
+    else
+        mx_free(kernel);
+    return status;
+}
+
+/* Unloading waits for kernels of the module that run. */
+static void release(void *compiled)
+{
+    struct kernel *kernel = compiled;
+    if (is_usable() && mx_api.cuCtxPushCurrent_v2(gpu.context) == 0) {
+        mx_api.cuStreamSynchronize(gpu.stream);
+        mx_api.cuModuleUnload(kernel->module);
+        mx_api.cuCtxPopCurrent_v2(&(mx_cuda_context){0});
+    }
+    mx_free(kernel);
+}
+
+static size_t max_threads(const void *compiled)
+{
+    return ((const struct kernel *)compiled)->max_threads;
+}
+
+/* mx_places of language.cuh. */
+struct places {
+    uint32_t threads[3], groups[3];
+};
+
+static struct places places_of(const struct mx_dispatch *dispatch)
+{
+    struct places places;
+    for (int i = 0; i < 3; i++) {
+        size_t n = dispatch->grid[i], size = dispatch->threads[i];
+        bool counts_threads = dispatch->kind == MX_THREADS;
+        places.groups[i] = (uint32_t)(counts_threads ? (n + size - 1) / size : n);
+        places.threads[i] = (uint32_t)(counts_threads ? n : n * size);
+    }
+    return places;
+}
+
+static int launch(const struct mx_dispatch *dispatch, void **parameters,
+                  const struct places *places)
+{
+    const struct kernel *kernel = dispatch->compiled;
+    const uint32_t *groups = places->groups;
+    uint32_t grid[3] = {groups[0], groups[1], groups[2]};
+    if (groups[1] > MAX_BLOCKS || groups[2] > MAX_BLOCKS) {
+        uint64_t all = (uint64_t)groups[0] * groups[1] * groups[2];
+        if (all > INT32_MAX)
+            return mx_fail(MX_ERROR_DEVICE, "a kernel has too many threadgroups");
+        grid[0] = (uint32_t)all;
+        grid[1] = grid[2] = 1;
+    }
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    const size_t *threads = dispatch->threads;
+    counts.dispatches++;
+    return leave(mx_api.cuLaunchKernel(kernel->function, grid[0], grid[1], grid[2],
+                                       (unsigned)threads[0], (unsigned)threads[1],
+                                       (unsigned)threads[2], 0, gpu.stream, parameters, NULL));
+}
+
+static int encode(const struct mx_dispatch *dispatch)
+{
+    const struct kernel *kernel = dispatch->compiled;
+    int64_t numbers[MX_TRANSLATE_ARGS];
+    mx_cuda_address addresses[MAX_BUFFERS];
+    void *parameters[MAX_BUFFERS + 2];
+    size_t used = kernel->n_args * sizeof *numbers;
+    struct places places = places_of(dispatch);
+    if (dispatch->args_size > used && kernel->n_args == MX_TRANSLATE_ARGS)
+        return mx_fail(MX_ERROR_DEVICE, "a kernel has more than %d numbers", MX_TRANSLATE_ARGS);
+    memcpy(numbers, dispatch->args, dispatch->args_size < used ? dispatch->args_size : used);
+    for (int b = 0; b < dispatch->n_buffers; b++) {
+        addresses[b] = (uintptr_t)dispatch->memories[b] + dispatch->offsets[b];
+        parameters[b] = &addresses[b];
+    }
+    parameters[dispatch->n_buffers] = numbers;
+    parameters[dispatch->n_buffers + 1] = &places;
+    return launch(dispatch, parameters, &places);
+}
+
+/* -- Memory ------------------------------------------------------------------------ */
+
+static int allocate(void **out, size_t nbytes)
+{
+    mx_cuda_address address = 0;
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    int error = mx_api.cuMemAllocAsync(&address, nbytes ? nbytes : 1, gpu.stream);
+    if (error == MX_CUDA_OUT_OF_MEMORY) { /* memory of other sizes may be cached */
+        mx_api.cuStreamSynchronize(gpu.stream);
+        mx_api.cuMemPoolTrimTo(gpu.pool, 0);
+        error = mx_api.cuMemAllocAsync(&address, nbytes ? nbytes : 1, gpu.stream);
+    }
+    if (error != MX_CUDA_OUT_OF_MEMORY) {
+        *out = (void *)(uintptr_t)address;
+        return leave(error);
+    }
+    leave(0);
+    return mx_fail(MX_ERROR_MEMORY, "Unable to allocate %zu bytes on the CUDA device", nbytes);
+}
+
+static void release_memory(void *memory)
+{
+    if (!gpu.is_open || is_lost || mx_api.cuCtxPushCurrent_v2(gpu.context) != 0)
+        return;
+    mx_api.cuMemFreeAsync((uintptr_t)memory, gpu.stream);
+    mx_api.cuCtxPopCurrent_v2(&(mx_cuda_context){0});
+}
+
+/* Small copies go through memory that the driver has locked, which saves it most of the time of
+ * a copy.  Each copy to the device has its own part of the memory until the stream has been
+ * waited for. */
+static struct {
+    char *in, *out;
+    size_t used; /* of `in` */
+} staging;
+
+static bool may_stage(size_t nbytes)
+{
+    if (nbytes <= MAX_STAGED && !staging.in && !staging.out) {
+        void *memory = NULL;
+        if (mx_api.cuMemAllocHost_v2(&memory, STAGING_BYTES + MAX_STAGED) == 0) {
+            staging.in = memory;
+            staging.out = staging.in + STAGING_BYTES;
+        }
+    }
+    return nbytes <= MAX_STAGED && staging.in;
+}
+
+/* Returns the driver's error, or 0. */
+static int synchronize(void)
+{
+    int error = mx_api.cuStreamSynchronize(gpu.stream);
+    if (!error)
+        staging.used = 0;
+    return error;
+}
+
+static int copy_in(void *memory, const void *host, size_t nbytes)
+{
+    int error = 0, status = enter();
+    if (status != MX_OK)
+        return status;
+    if (may_stage(nbytes)) {
+        if (staging.used + nbytes > STAGING_BYTES)
+            error = synchronize();
+        char *at = staging.in + staging.used;
+        memcpy(at, host, nbytes);
+        staging.used += nbytes;
+        host = at;
+    }
+    return leave(
+        error ? error
+              : mx_api.cuMemcpyHtoDAsync_v2((uintptr_t)memory, host, nbytes, gpu.stream));
+}
+
+static int copy_out(void *host, const void *memory, size_t nbytes)
+{
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    bool is_staged = may_stage(nbytes);
+    int error = mx_api.cuMemcpyDtoHAsync_v2(is_staged ? staging.out : host, (uintptr_t)memory,
+                                            nbytes, gpu.stream);
+    error = error ? error : synchronize();
+    if (!error && is_staged)
+        memcpy(host, staging.out, nbytes);
+    return leave(error);
+}
+
+static int wait_for_all(void)
+{
+    if (!gpu.is_open || is_lost)
+        return MX_OK; /* no kernel runs */
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    counts.command_buffers++;
+    return leave(synchronize());
+}
+
+static int clear(void *memory, size_t nbytes)
+{
+    int status = enter();
+    return status != MX_OK
+               ? status
+               : leave(mx_api.cuMemsetD8Async((uintptr_t)memory, 0, nbytes, gpu.stream));
+}
+
+static size_t memory_left(void)
+{
+    size_t left = 0, total;
+    uint64_t reserved = 0, used = 0;
+    if (enter() != MX_OK)
+        return 0;
+    mx_api.cuMemGetInfo_v2(&left, &total);
+    mx_api.cuMemPoolGetAttribute(gpu.pool, MX_CUDA_RESERVED, &reserved);
+    mx_api.cuMemPoolGetAttribute(gpu.pool, MX_CUDA_USED, &used);
+    leave(0);
+    return left + (size_t)(reserved - used);
+}
+
+const struct mx_driver mx_cuda_driver = {
+    .count = device_count,
+    .gpu_name = device_name,
+    .problem = problem,
+    .set_folders = mx_api_set_folders,
+    .is_usable = is_usable,
+    .compile = compile_function,
+    .release = release,
+    .clear_cache = mx_cubins_clear,
+    .max_threads = max_threads,
+    .encode = encode,
+    .wait = wait_for_all,
+    .allocate = allocate,
+    .release_memory = release_memory,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .clear = clear,
+    .memory_left = memory_left,
+    .add_counts = add_counts,
+};

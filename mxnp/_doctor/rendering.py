@@ -1,0 +1,109 @@
+"""Show the findings of the doctor as text and as HTML."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from html import escape
+
+from mxnp._engine import figures
+from mxnp._profiler.text import percent, place
+
+from .findings import Finding
+
+_WIDTH = 88
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """
+    The findings of a program.
+
+    Parameters
+    ----------
+    listed, rest : list of Finding
+        The findings to show, and the smaller ones, which are only counted.
+    array_seconds : float
+        The time of all array work.
+    """
+
+    listed: list[Finding]
+    rest: list[Finding]
+    array_seconds: float
+
+
+def head(diagnosis: Diagnosis) -> str:
+    """Return how many findings there are."""
+    n = len(diagnosis.listed)
+    return figures.count(n, "finding") if n else "nothing found"
+
+
+def text(diagnosis: Diagnosis) -> str:
+    """Return the findings with the suggested rewrites."""
+    lines = [f"Doctor: {head(diagnosis)}"]
+    for finding in diagnosis.listed:
+        where = place(finding.file, finding.line)
+        lines += ["", f"{where}  {finding.source}"]
+        lines += _indented(_cost(finding, diagnosis)) + _indented(finding.reason)
+        lines += [f"  {_title(finding)}"] if finding.rewrite else []
+        lines += [f"      {line}" for line in finding.rewrite]
+        if finding.conditions:
+            lines += _indented(_conditions(finding))
+    if diagnosis.rest:
+        lines += ["", _left_out(diagnosis)]
+    return "\n".join(lines)
+
+
+def html(diagnosis: Diagnosis) -> str:
+    """Return the findings as HTML for the report."""
+    parts = [f"<h2>Doctor: {escape(head(diagnosis))}</h2>"]
+    for finding in diagnosis.listed:
+        where = escape(place(finding.file, finding.line))
+        lines = [
+            f'<p><b>{where}</b> <span class="code">{escape(finding.source)}</span></p>',
+            f"<p>{escape(_cost(finding, diagnosis))}</p>",
+            f"<p>{escape(finding.reason)}</p>",
+        ]
+        if finding.rewrite:
+            code = escape("\n".join(finding.rewrite))
+            lines.append(f'<p>{_title(finding)}</p><pre class="code">{code}</pre>')
+        if finding.conditions:
+            lines.append(f"<p>{escape(_conditions(finding))}</p>")
+        parts.append(f'<div class="finding">{"".join(lines)}</div>')
+    if diagnosis.rest:
+        parts.append(f"<p>{escape(_left_out(diagnosis))}</p>")
+    return "".join(parts)
+
+
+def _cost(finding: Finding, diagnosis: Diagnosis) -> str:
+    share = percent(finding.seconds, diagnosis.array_seconds)
+    return (
+        f"{finding.pattern}: {finding.count:,} {finding.unit}, "
+        f"{figures.time(finding.seconds)}, {share} of the array work"
+    )
+
+
+def _title(finding: Finding) -> str:
+    if finding.is_example:
+        return "Example:"
+    return f"Rewrite{'' if finding.conditions else ', with the same result'}:"
+
+
+def _conditions(finding: Finding) -> str:
+    return f"Valid if {'; '.join(finding.conditions)}."
+
+
+def _left_out(diagnosis: Diagnosis) -> str:
+    seconds = figures.time(sum(finding.seconds for finding in diagnosis.rest))
+    more = figures.count(len(diagnosis.rest), "smaller finding")
+    return f"{more} left out, {seconds} in all"
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+    )

@@ -1,0 +1,269 @@
+"""Test arrays on a GPU that does not share the processor's memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from support.processes import end_of
+
+import mxnp as np
+from mxnp import _bridge
+from mxnp._engine import core
+
+STAND_IN = os.environ.get("MXNP_CUDA_STAND_IN")
+pytestmark = pytest.mark.skipif(
+    "cuda" not in np.devices() or not STAND_IN, reason="needs the stand-in for CUDA"
+)
+
+N = 50_000
+NBYTES = 8 * N
+PER_FLUSH = 4 * 4096  # the status words, which are copied in and out
+
+
+@pytest.fixture(autouse=True)
+def on_cuda() -> Iterator[None]:
+    before = _bridge.set_threshold(0)
+    np.synchronize()
+    with np.device("cuda"):
+        yield
+        np.synchronize()
+    _bridge.set_threshold(before)
+
+
+@pytest.fixture
+def library() -> Any:
+    return ctypes.CDLL(STAND_IN)
+
+
+def copied() -> tuple[int, int]:
+    counts = core.gpu_counts()
+    return counts["bytes_in"], counts["bytes_out"]
+
+
+def test_a_program_that_stays_on_the_device_copies_nothing() -> None:
+    x = np.ones(N) * 2.0
+    np.synchronize()
+    before = copied()
+    for _ in range(5):
+        x = np.sqrt(x * x + 1.0)
+        x += 0.5
+        np.synchronize()
+    into, out = (after - b for after, b in zip(copied(), before, strict=True))
+    assert into <= 5 * PER_FLUSH
+    assert out <= 5 * PER_FLUSH
+    assert abs(float(x[0]) - 5.5) < 1
+
+
+def test_an_array_is_copied_once() -> None:
+    x = np.ones(N) * 2.0
+    np.synchronize()
+    before = copied()
+    for _ in range(4):
+        assert x[7] == 2.0
+        assert float(x.max()) == 2.0
+    out = copied()[1] - before[1]
+    assert NBYTES <= out <= NBYTES + 4 * (PER_FLUSH + 8)
+    assert copied()[0] - before[0] <= 4 * PER_FLUSH
+    x[7] = 3.0  # on the processor: the device's elements are old now
+    assert float(x.max()) == 3.0
+
+
+def test_an_arange_is_computed_in_the_kernel_that_adds_it() -> None:
+    x = np.arange(3000.0)
+    assert float((x + 1).sum()) == 3000 * 3001 / 2
+
+
+def test_exported_memory_is_current() -> None:
+    x = np.ones(N)
+    memory = numpy.asarray(x)
+    x += 1.0
+    assert memory[5] == 2.0
+    memory[5] = 9.0
+    y = x + 1.0
+    assert y[5] == 10.0
+    np.multiply(x, 2.0, out=x)
+    assert memory[5] == 18.0
+    assert memory[6] == 4.0
+
+
+def test_views_share_the_memory_of_their_base() -> None:
+    x = np.zeros((100, 500))
+    row, column = x[3], x[:, 4]
+    x += 1.0
+    row *= 2.0
+    column += 5.0
+    assert (x[3, 3], x[3, 4], x[5, 4], x[5, 5]) == (2.0, 7.0, 6.0, 1.0)
+    row[:] = 0.0
+    x += 1.0
+    assert row[4] == 1.0
+    assert float(x.sum()) == float(x.__array__().sum())
+
+
+def run_program(xp: Any, seed: int) -> list[Any]:
+    """Run random operations, some of them on the processor, on a few arrays."""
+    chance = random.Random(seed)
+    n = 1000
+    arrays = [xp.arange(n, dtype=float) + i for i in range(5)]
+    seen = []
+    for _ in range(60):
+        i, j = chance.randrange(5), chance.randrange(5)
+        at = chance.randrange(n)
+        x, y = arrays[i], arrays[j]
+        match chance.randrange(10):
+            case 0:
+                arrays[i] = x * 0.5 + y
+            case 1:
+                x += 1.0
+            case 2:
+                seen.append(float(x[at]))
+            case 3:
+                x[at] = -1.0
+            case 4:
+                x[: n // 2] = y[n // 2 :]
+            case 5:
+                seen.append(float(x.max()))
+            case 6:
+                arrays[i] = xp.where(x > y, x - 1.0, y)
+            case 7:
+                x[x > at] = 3.0
+            case 8:
+                seen.append(x.tolist()[at])
+            case _:
+                arrays[i] = x[::-1].copy()
+    return seen + [a.tolist() for a in arrays]
+
+
+def test_auto_moves_an_array_when_it_was_used_often() -> None:
+    n = 2**18
+    with np.device("auto"):
+        x = np.array(numpy.arange(float(n)))
+        y = np.array(numpy.ones(n))
+        groups = [core.gpu_counts()["groups"]]
+        for _ in range(8):
+            assert float((x + y).max()) == n
+            groups.append(core.gpu_counts()["groups"])
+        assert groups[1] == groups[0]  # a single use is not worth the copies
+        assert groups[8] > groups[7]
+        z = np.full(n, 2.0)
+        assert float((z * 2.0).sum()) == 4.0 * n
+        assert core.gpu_counts()["groups"] > groups[8]  # the device made its elements
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed: int) -> None:
+    assert run_program(np, seed) == run_program(numpy, seed)
+
+
+def test_arrays_leave_a_full_device(library: Any) -> None:
+    before = core.gpu_counts()["evicted"]
+    library.cuda_standin_limit(ctypes.c_long(library.cuda_standin_used() + 5 * NBYTES))
+    try:
+        arrays = [np.ones(N) * i for i in range(12)]
+        np.synchronize()
+        for _ in range(2):
+            for a in arrays:
+                a += 1.0
+                np.synchronize()
+        assert [float(a[-1]) for a in arrays] == [i + 2.0 for i in range(12)]
+    finally:
+        library.cuda_standin_limit(ctypes.c_long(-1))
+    assert core.gpu_counts()["evicted"] > before
+
+
+def test_without_memory_on_the_device_the_processor_computes(library: Any) -> None:
+    x = np.ones(N) * 3.0
+    np.synchronize()
+    library.cuda_standin_limit(ctypes.c_long(0))
+    try:
+        y = np.sqrt(np.ones(2 * N) * 16.0)
+        z = x + 1.0
+        assert (float(y[1]), float(z[1])) == (4.0, 4.0)
+    finally:
+        library.cuda_standin_limit(ctypes.c_long(-1))
+
+
+def test_children_have_all_elements() -> None:
+    x = np.ones(N) * 2.0
+    np.synchronize()
+    y = x + 1.0
+    child = os.fork()
+    if child == 0:
+        is_right = float(y.sum()) == 3.0 * N and float((x * 2).sum()) == 4.0 * N
+        os._exit(0 if is_right else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert float((x + y).sum()) == 5.0 * N
+
+
+def test_a_lost_device_takes_only_what_it_alone_had() -> None:
+    program = """
+        import ctypes, os
+        import mxnp as np
+
+        library = ctypes.CDLL(os.environ["MXNP_CUDA_STAND_IN"])
+        x = np.ones(50_000) * 2.0
+        away = x + 1.0
+        np.synchronize()
+        assert x[3] == 2.0  # the processor has its elements too
+        library.cuda_standin_lose(719)
+        print((x * 3.0)[5])
+        for use in (lambda: away[5], lambda: float((away + 1.0).sum())):
+            try:
+                print(use())
+            except RuntimeError as error:
+                print(error)
+        print(float(np.sqrt(np.ones(50_000) * 16.0).sum()), float(x.sum()))
+        away[:] = 5.0
+        print(float(away.sum()))
+    """
+    end = end_of("-c", textwrap.dedent(program), MXNP_DEVICE="cuda", MXNP_THRESHOLD="0")
+    lost = "the CUDA device failed: it was lost"
+    assert end.err == ""
+    assert end.out.splitlines() == [
+        *("6.0", lost, lost, "200000.0 100000.0", "250000.0")
+    ]
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "cuMemAllocAsync",
+        "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2",
+        "cuLaunchKernel",
+        "cuStreamSynchronize",
+    ],
+)
+def test_a_failed_call_never_makes_wrong_elements(function: str, after: int) -> None:
+    program = f"""
+        import ctypes, os
+        import numpy
+        import mxnp as np
+
+        library = ctypes.CDLL(os.environ["MXNP_CUDA_STAND_IN"])
+        values = numpy.random.default_rng(1).normal(size=20_000)
+        x = np.array(values)
+        library.cuda_standin_fail(b"{function}", ctypes.c_long({after}), 719)
+        y = values
+        for i in range(4):
+            try:
+                if i == 0:
+                    z = np.array(values)
+                z = z * 0.5 + x
+                assert (np.maximum(z, -9.0)[:5].tolist()) == (z[:5].tolist())
+            except RuntimeError:
+                z = np.array(y * 0.5 + values)
+            y = y * 0.5 + values
+        assert (z.__array__() == y).all()
+        assert (x.__array__() == values).all()
+    """
+    end = end_of("-c", textwrap.dedent(program), MXNP_DEVICE="cuda", MXNP_THRESHOLD="0")
+    assert end.err == ""
+    assert end.status == 0

@@ -1,0 +1,171 @@
+"""Test operations that are not recorded, because results were needed immediately."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from support.processes import end_of
+
+import mxnp
+from mxnp import _bridge
+
+pytestmark = pytest.mark.usefixtures("eager")
+SIZE = 20_000
+FLUSHES = 8  # that run one operation each, before others are computed immediately
+RECORD_EVERY = 32
+
+
+@pytest.fixture
+def eager() -> Iterator[None]:
+    threshold = _bridge.set_threshold(16384)
+    mxnp.synchronize()
+    before = _bridge.set_eager(True)
+    yield
+    _bridge.set_eager(before)
+    _bridge.set_threshold(threshold)
+
+
+@pytest.fixture
+def a() -> Any:
+    return mxnp.array(numpy.random.default_rng(1).random(SIZE) + 0.5)
+
+
+def run_alone(a: Any, times: int = FLUSHES) -> list[bool]:
+    """Run one operation per flush; return whether each was recorded."""
+    recorded = []
+    for _ in range(times):
+        y = a + a
+        recorded.append(_bridge.pending() > 0)
+        assert y[0] == 2 * a[0]
+    return recorded
+
+
+def test_operations_are_computed_immediately_after_lone_flushes(a: Any) -> None:
+    assert run_alone(a) == [True] * FLUSHES
+    assert run_alone(a, 8 * RECORD_EVERY).count(True) == 8
+
+
+def test_expressions_are_recorded_again(a: Any) -> None:
+    run_alone(a)
+    for _ in range(RECORD_EVERY):
+        y = (a + a) * a - a
+        fused = _bridge.pending()
+        mxnp.synchronize()
+        if fused:
+            break
+    assert fused > 1
+    expected = (a._np_array + a._np_array) * a._np_array - a._np_array
+    assert (y._np_array == expected).all()
+    y = a + a
+    assert _bridge.pending() == 1
+
+
+OPERATIONS = {
+    "binary": lambda np, a, c: a / (a - 1),
+    "scalar": lambda np, a, c: 2.0 * a - 3,
+    "comparison": lambda np, a, c: a > 1.0,
+    "unary": lambda np, a, c: -a,
+    "ufunc": lambda np, a, c: np.exp(a),
+    "dtypes": lambda np, a, c: a + np.arange(a.size, dtype="float32"),
+    "in place": lambda np, a, c: c.__iadd__(a),
+    "output": lambda np, a, c: np.multiply(a, 3, out=c),
+    "overlap": lambda np, a, c: np.add(c[1:], a[1:], out=c[:-1]),
+    "assignment": lambda np, a, c: c.__setitem__(slice(None), a) or c,
+    "value": lambda np, a, c: c.__setitem__(..., 7) or c,
+    "rows": lambda np, a, c: a.reshape(100, -1) + a[:200],
+    "transposed": lambda np, a, c: a.reshape(100, -1).T * 2,
+    "zeros": lambda np, a, c: np.zeros(a.size),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_results_are_the_same(a: Any, name: str) -> None:
+    x = a._np_array.copy()
+    expected = OPERATIONS[name](numpy, x, x.copy())
+    run_alone(a)
+    for _ in range(2 * RECORD_EVERY):
+        found = OPERATIONS[name](mxnp, a, a.copy())
+        assert type(found) is mxnp.ndarray
+        assert found.dtype == expected.dtype
+        assert numpy.array_equal(numpy.asarray(found), expected)
+        assert found.strides == expected.strides
+
+
+def test_results_can_be_written_and_recorded(a: Any) -> None:
+    """Their memory is that of other results."""
+    run_alone(a)
+    y = a + a
+    while _bridge.pending():
+        mxnp.synchronize()
+        y = a + a
+    with mxnp.errstate(all="raise"):  # NumPy itself computes
+        y += 1
+    z = mxnp.sqrt(y) * y
+    del y
+    expected = a._np_array + a._np_array + 1
+    assert (z._np_array == numpy.sqrt(expected) * expected).all()
+
+
+def test_warnings_are_numpys(a: Any) -> None:
+    run_alone(a)
+    a[5] = 0
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            y = 1.0 / a
+            mxnp.synchronize()
+        assert [str(w.message) for w in caught] == [
+            "divide by zero encountered in divide"
+        ]
+        assert caught[0].filename == __file__
+        assert y[5] == numpy.inf
+
+
+def test_loops_of_mxnp_are_always_recorded(a: Any) -> None:
+    """They are faster than NumPy's, and some have other last bits."""
+    run_alone(a)
+    for _ in range(RECORD_EVERY):
+        y = mxnp.sin(a)
+        assert _bridge.pending() == 1
+        mxnp.synchronize()
+    del y
+
+
+@pytest.mark.parametrize("size", [16_000, 140_000])
+def test_other_sizes_are_not_affected(a: Any, size: int) -> None:
+    run_alone(a)
+    b = mxnp.ones(size)
+    mxnp.synchronize()
+    for _ in range(RECORD_EVERY):
+        y = b + b
+        assert (_bridge.pending() == 1) == (size > 2**17)
+        mxnp.synchronize()
+    del y
+
+
+def test_fast_mode_has_no_warnings(a: Any) -> None:
+    run_alone(a)
+    a[5] = 0
+    with mxnp.mode("fast"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(RECORD_EVERY):
+            y = 1.0 / a
+            mxnp.synchronize()
+    assert y[5] == numpy.inf
+
+
+def test_reports_see_every_operation() -> None:
+    program = """
+import mxnp as np
+a = np.ones(20_000)
+for _ in range(40):
+    y = a + a
+    y[0]
+"""
+    command = ("-m", "mxnp", "--fail-on-fallback", "-c", program)
+    end = end_of(*command, MXNP_THRESHOLD="16384")
+    assert (end.status, end.err) == (0, "")

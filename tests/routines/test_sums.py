@@ -1,0 +1,160 @@
+"""Test that sums have NumPy's bits in strict mode, whatever computes their elements."""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import mxnp
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+DTYPES = ["float32", "float64", "complex64", "complex128"]
+
+# Rows of one leaf and of many, whose halves are not multiples of 8; rows that are shorter
+# than a lane of NumPy's loop, or have a rest; rows of results that are shared by threads.
+CASES: list[tuple[tuple[int, ...], Any]] = [
+    ((100_003,), None),
+    ((1_000_007,), 0),
+    ((300, 401), None),
+    ((300, 401), 0),
+    ((300, 401), 1),
+    ((3, 50_001), 1),
+    ((3, 50_001), 0),
+    ((20_001, 5), 0),
+    ((20_001, 5), 1),
+    ((20_001, 7), 1),
+    ((20_001, 8), 1),
+    ((9_001, 29), 1),
+    ((9_001, 29), 0),
+    ((5_001, 63), 1),
+    ((5_001, 150), 0),
+    ((40, 3_001), 0),
+    ((40, 9_001), 0),
+    ((31, 70, 90), 0),
+    ((31, 70, 90), 1),
+    ((31, 70, 90), 2),
+    ((70, 31, 90), (0, 2)),
+    ((70, 31, 90), (0, 1)),
+    ((31, 70, 90), (1, 2)),
+    ((31, 70, 90), None),
+    ((31, 2_000, 3), 1),
+    ((31, 2_000, 3), 2),
+]
+
+EXPRESSIONS: dict[str, Callable[[types.ModuleType, Any, Any], Any]] = {
+    "x.sum": lambda xp, x, axis: xp.sum(x, axis=axis),
+    "x*x": lambda xp, x, axis: xp.sum(x * x, axis=axis),
+    "2*x and max": lambda xp, x, axis: (
+        xp.sum(x * 2, axis=axis) + xp.max(abs(x), axis=axis)
+    ),
+    "mean": lambda xp, x, axis: xp.mean(x, axis=axis, keepdims=True),
+    "std": lambda xp, x, axis: xp.std(x, axis=axis),
+    "nansum": lambda xp, x, axis: xp.nansum(x, axis=axis),
+    "row*x": lambda xp, x, axis: xp.sum(x * x[:1], axis=axis),
+}
+
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "C": lambda x: x,
+    "F": lambda x: x.copy(order="F"),
+    "reversed": lambda x: x[::-1].copy()[::-1],
+}
+
+
+def numbers(dtype: str, shape: tuple[int, ...]) -> Any:
+    """Return numbers whose sum depends on the order of the additions."""
+    random = numpy.random.default_rng(len(shape) + shape[0])
+    found = random.standard_normal(shape) * 10.0 ** random.integers(-3, 4, shape)
+    if dtype.startswith("c"):
+        return (found + 1j * random.standard_normal(shape)).astype(dtype)
+    return found.astype(dtype)
+
+
+def assert_same_bits(mine: Any, numpys: Any) -> None:
+    assert type(mine).__name__ == type(numpys).__name__
+    mine, numpys = numpy.asarray(mine), numpy.asarray(numpys)
+    assert (mine.dtype, mine.shape) == (numpys.dtype, numpys.shape)
+    assert mine.tobytes() == numpys.tobytes()
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "axis"), CASES, ids=str)
+def test_sums_have_numpys_bits(
+    shape: tuple[int, ...], axis: Any, dtype: str, layout: str
+) -> None:
+    theirs = LAYOUTS[layout](numbers(dtype, shape))
+    mine = LAYOUTS[layout](mxnp.asarray(numbers(dtype, shape)).copy())
+    for name, compute in EXPRESSIONS.items():
+        if not isinstance(axis, int) and (name == "row*x" or layout == "reversed"):
+            continue  # NumPy adds these as one long row: see "Last bits"
+        if dtype.startswith("c") and layout == "reversed" and "*" in name:
+            continue  # NumPy's products depend on the strides
+        numpys = compute(numpy, theirs, axis)
+        assert_same_bits(compute(mxnp, mine, axis), numpys)
+
+
+def test_sums_are_the_same_for_any_number_of_threads() -> None:
+    x = mxnp.asarray(numbers("float64", (3_001, 701))).copy()
+    before = mxnp.get_num_threads()
+    try:
+        for axis in (None, 0, 1):
+            found = set()
+            for threads in (1, 2, 3, 7):
+                mxnp.set_num_threads(threads)
+                found.add(numpy.asarray((x * x).sum(axis=axis)).tobytes())
+            assert len(found) == 1
+    finally:
+        mxnp.set_num_threads(before)
+
+
+def test_sum_of_negative_zeros_and_an_initial_value() -> None:
+    zeros = numpy.full((400, 300), -0.0)
+    mine = mxnp.asarray(zeros).copy()
+    for axis in (None, 0, 1):
+        assert_same_bits(mxnp.sum(mine, axis=axis), numpy.sum(zeros, axis=axis))
+        assert_same_bits(
+            mxnp.sum(mine, axis=axis, initial=-0.0),
+            numpy.sum(zeros, axis=axis, initial=-0.0),
+        )
+    theirs = numbers("float64", (100_003,))
+    assert_same_bits(
+        mxnp.sum(mxnp.asarray(theirs).copy(), initial=0.1),
+        numpy.sum(theirs, initial=0.1),
+    )
+
+
+def test_sums_in_several_threads_have_numpys_bits() -> None:
+    theirs = [numbers("float64", (5_000 + 17 * k, 40)) for k in range(4)]
+    failed: list[str] = []
+
+    def check(k: int) -> None:
+        mine = mxnp.asarray(theirs[k]).copy()
+        for _ in range(20):
+            for axis in (None, 0, 1):
+                total = numpy.asarray((mine * mine).sum(axis=axis))
+                if (
+                    total.tobytes()
+                    != numpy.asarray((theirs[k] * theirs[k]).sum(axis)).tobytes()
+                ):
+                    failed.append(f"{k}, axis {axis}")
+
+    threads = [threading.Thread(target=check, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+def test_mean_divides_complex64_by_a_wider_count() -> None:
+    theirs = numbers("complex64", (56, 3_000))
+    mine = mxnp.asarray(theirs).copy()
+    assert_same_bits(mxnp.mean(mine, axis=1), numpy.mean(theirs, axis=1))
+    assert_same_bits(mxnp.var(mine, axis=1), numpy.var(theirs, axis=1))
