@@ -4,7 +4,8 @@ Run each example many times in one process, and check that its memory stays cons
     python -m tests.processes.flat_memory [--rounds N] [EXAMPLE ...]
 
 Everything is recorded (``MXNP_THRESHOLD=0`` unless it is set), and nothing is drawn. The
-memory after a tenth of the rounds is compared with the memory at the end.
+memory is measured after a third of the rounds, after two thirds and at the end. A leak grows
+in both intervals, and a cache that fills up in one of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import ctypes
 import gc
 import io
+import itertools
 import json
 import os
 import runpy
@@ -105,7 +107,7 @@ def look() -> dict[str, int]:
 
 
 def looks(example: str, rounds: int) -> Iterator[dict[str, int]]:
-    """Run an example many times; measure after a tenth of the rounds and after all."""
+    """Run an example many times; measure after each third of the rounds."""
     from matplotlib import pyplot
 
     import mxnp
@@ -116,7 +118,7 @@ def looks(example: str, rounds: int) -> Iterator[dict[str, int]]:
     for done in range(1, rounds + 1):
         with contextlib.redirect_stdout(io.StringIO()):
             runpy.run_path(str(FOLDER / f"{example}.py"), run_name="__main__")
-        if done in (rounds // 10, rounds):
+        if done in (rounds // 3, 2 * rounds // 3, rounds):
             yield look()
 
 
@@ -140,13 +142,18 @@ def measure(example: str, rounds: int) -> dict[str, Any]:
     )
     if done.returncode:
         raise RuntimeError(done.stderr)
-    early, late = json.loads(done.stdout)
-    return {"seconds": time.perf_counter() - begin, "early": early, "late": late}
+    return {"seconds": time.perf_counter() - begin, "looks": json.loads(done.stdout)}
 
 
-def is_flat(early: dict[str, int], late: dict[str, int]) -> bool:
-    """Return whether nothing grew by more than the slack."""
-    return all(late[name] <= early[name] + slack for name, slack in SLACK.items())
+def is_flat(looks: list[dict[str, int]]) -> bool:
+    """Return whether nothing grew by more than the slack in each interval."""
+    return all(
+        any(
+            late[name] <= early[name] + slack
+            for early, late in itertools.pairwise(looks)
+        )
+        for name, slack in SLACK.items()
+    )
 
 
 def main() -> None:
@@ -165,11 +172,13 @@ def main() -> None:
     growing = 0
     for example in options.examples or EXAMPLES:
         found = measure(example, options.rounds)
-        early, late = found["early"], found["late"]
-        growing += not is_flat(early, late)
-        told = ", ".join(f"{name} {early[name]:,} -> {late[name]:,}" for name in early)
+        growing += not is_flat(found["looks"])
+        figures = ", ".join(
+            f"{name} " + " -> ".join(f"{look[name]:,}" for look in found["looks"])
+            for name in SLACK
+        )
         print(
-            f"{example}: {options.rounds} rounds, {found['seconds']:.0f} s: {told}",
+            f"{example}: {options.rounds} rounds, {found['seconds']:.0f} s: {figures}",
             flush=True,
         )
     sys.exit(f"{growing} examples grow" if growing else 0)

@@ -63,7 +63,7 @@ def test_memory_is_flat(example):
             "-m",
             "tests.processes.flat_memory",
             "--rounds",
-            "20",
+            "60",
             example,
         ],
         cwd=ROOT,
