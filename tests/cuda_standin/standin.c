@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -413,30 +412,6 @@ struct function {
     const struct msl_kernel *kernel;
 };
 
-struct image_search {
-    uintptr_t inside;
-    struct engine_range range;
-};
-
-static int find_image(struct dl_phdr_info *information, size_t size, void *argument)
-{
-    (void)size;
-    struct image_search *search = argument;
-    uintptr_t low = UINTPTR_MAX, high = 0;
-    for (int i = 0; i < information->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &information->dlpi_phdr[i];
-        uintptr_t start = information->dlpi_addr + header->p_vaddr;
-        if (header->p_type != PT_LOAD)
-            continue;
-        low = start < low ? start : low;
-        high = start + header->p_memsz > high ? start + header->p_memsz : high;
-    }
-    if (search->inside < low || search->inside >= high)
-        return 0;
-    search->range = (struct engine_range){(const uint8_t *)low, high - low};
-    return 1;
-}
-
 /* Each library needs another path, because dlopen returns the library that it opened from one.
  */
 static void *open_library(const char *bytes, size_t size)
@@ -472,9 +447,7 @@ EXPORT int cuModuleLoadData(void **out, const void *data)
     load(&engine_for_kernels);
     module->kernels = dlsym(module->handle, "metal_emulator_kernels");
     module->n_kernels = *(const uint32_t *)dlsym(module->handle, "metal_emulator_kernel_count");
-    struct image_search search = {.inside = (uintptr_t)module->kernels};
-    dl_iterate_phdr(find_image, &search);
-    module->range = search.range;
+    module->range = engine_image_of(module->kernels);
     *out = module;
     return SUCCESS;
 }

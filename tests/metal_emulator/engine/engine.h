@@ -36,6 +36,9 @@ struct engine_range {
     size_t size;
 };
 
+/* Returns where the shared library that contains an address lies in memory. */
+struct engine_range engine_image_of(const void *inside);
+
 struct engine_dispatch {
     const struct msl_kernel *kernel;
     struct engine_range image; /* of the kernel's library: its constants */

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -216,30 +215,6 @@ static bool compile(const struct job *job, char **diagnostics)
 
 /* -- Loading ----------------------------------------------------------------------- */
 
-struct image_search {
-    uintptr_t inside;
-    struct engine_range image;
-};
-
-static int find_image(struct dl_phdr_info *information, size_t size, void *argument)
-{
-    (void)size;
-    struct image_search *search = argument;
-    uintptr_t low = UINTPTR_MAX, high = 0;
-    for (int i = 0; i < information->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &information->dlpi_phdr[i];
-        uintptr_t start = information->dlpi_addr + header->p_vaddr;
-        if (header->p_type != PT_LOAD)
-            continue;
-        low = start < low ? start : low;
-        high = start + header->p_memsz > high ? start + header->p_memsz : high;
-    }
-    if (search->inside < low || search->inside >= high)
-        return 0;
-    search->image = (struct engine_range){(const uint8_t *)low, high - low};
-    return 1;
-}
-
 /* It is never unloaded: pipelines keep pointers into it. */
 static struct kernel_library *open_library(int file, hash128 key, char **diagnostics)
 {
@@ -253,14 +228,12 @@ static struct kernel_library *open_library(int file, hash128 key, char **diagnos
         return NULL;
     }
     load(&engine_for_kernels);
-    struct image_search search = {.inside = (uintptr_t)kernels};
-    dl_iterate_phdr(find_image, &search);
     struct kernel_library *library = calloc(1, sizeof *library);
     library->key = key;
     library->kernels = kernels;
     library->kernel_count = *count;
     library->dispatches = calloc(*count + 1, sizeof *library->dispatches);
-    library->image = search.image;
+    library->image = engine_image_of(kernels);
     return library;
 }
 
