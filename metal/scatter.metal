@@ -2,7 +2,8 @@
  *
  * An update is a compare-exchange of the 32-bit word that contains the element.  It never
  * compares floats: a NaN is not equal to itself, so an exchange of floats would never succeed.
- * If all later results would be NaN too, the first NaN ends the updates of the element.
+ * If all later results would be NaN too, the first NaN ends the updates of the element.  This
+ * only saves exchanges: without it, the results are the same.
  */
 
 template <typename T> inline uint mx_word(T a, uint before, uint shift);

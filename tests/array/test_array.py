@@ -1183,6 +1183,18 @@ def test_memoryview(xp: Library, dtype: Any, layout: Any) -> Any:
     ]  # fmt: skip
 
 
+def test_refused_memoryviews_hold_nothing() -> None:
+    a = mxnp.zeros(
+        3, {"names": ["x"], "formats": ["i4"], "offsets": [4], "itemsize": 16}
+    )
+    inside = a.__array__()
+    before = sys.getrefcount(inside), sys.getrefcount(a)
+    for _ in range(100):
+        with pytest.raises(BufferError):
+            memoryview(a)
+    assert (sys.getrefcount(inside), sys.getrefcount(a)) == before
+
+
 def test_memory_written_through_a_memoryview(xp: Library) -> Any:
     a = make(xp, "u1", (6,))
     memoryview(a)[1:3] = b"ab"

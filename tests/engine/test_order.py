@@ -6,6 +6,7 @@ are read in the order of their names and in the reverse order. All of them are c
 
 from __future__ import annotations
 
+import io
 import re
 import types
 from typing import Any
@@ -1161,3 +1162,23 @@ def test_arrays_exported_while_operations_wait(export: Any) -> None:
     outside[:] = 5
     w = x * 7
     assert (float(y[9]), float(z[9]), float(w[9])) == (2.0, 3.0, 35.0)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: numpy.asarray(x).fill(5),
+        lambda x: memoryview(x).__setitem__(slice(None), bytes(len(x))),
+        lambda x: numpy.asarray(memoryview(x)).fill(5),
+        lambda x: numpy.frombuffer(x, x.dtype).fill(5),
+        lambda x: io.BytesIO(bytes(len(x))).readinto(x),
+        lambda x: numpy.from_dlpack(x).fill(5),
+    ],
+    ids=["asarray", "memoryview", "asarray of it", "frombuffer", "readinto", "dlpack"],
+)
+def test_writes_to_an_export_come_after_recorded_reads(write: Any) -> None:
+    x = mxnp.array(numpy.ones(200_000, "uint8"))
+    y = x * 2
+    assert _bridge.pending() == 1
+    write(x)
+    assert y[9] == 2

@@ -120,6 +120,32 @@ def test_the_message_names_the_first_axis_and_index() -> None:
     assert "index 7 is out of bounds for axis 0" in str(error_of(lambda: y[0]))
 
 
+@pytest.mark.parametrize("value", [5, -6])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda xp, i: xp.zeros(5)[i],
+        lambda xp, i: xp.zeros(5).__setitem__(i, 1),
+        lambda xp, i: xp.add.at(xp.zeros(5), i, 1),
+    ],
+    ids=["get", "set", "add.at"],
+)
+@pytest.mark.parametrize("is_deferred", [False, True])
+def test_the_last_of_indices_with_gaps_is_checked(
+    use: Callable[[Any, Any], Any], value: int, is_deferred: bool
+) -> None:
+    values = numpy.zeros(2 * 1500, dtype=int)
+    values[-2] = value
+    with pytest.raises(IndexError) as caught:
+        use(numpy, values[::2])
+    all_indices = np.array(values)
+    if is_deferred:
+        all_indices = (all_indices - 1) + 1
+    assert str(error_of(lambda: (use(np, all_indices[::2]), np.synchronize()))) == str(
+        caught.value
+    )
+
+
 def test_transposed_indices_are_checked_in_memory_order() -> None:
     values = numpy.zeros((100, 200), dtype=int)
     values[3, 150], values[70, 2] = 33, 77

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy
@@ -950,3 +951,60 @@ def test_bfloat16() -> None:
         assert out.dtype == count.dtype == bfloat16
         numpy.testing.assert_array_equal(out, (x.astype("f4") / 4).astype(bfloat16))
         numpy.testing.assert_array_equal(count, (1 + (x > 1)).astype(bfloat16))
+
+
+def find_collision(key: bytes, at: int, word: bytes) -> tuple[bytes, bytes]:
+    """
+    Return the words after `word` with which the hash of the key stays the same.
+
+    The hash of csrc/gpu/pipelines.c multiplies words of 8 bytes in four lanes. `word`
+    replaces the one at `at`, and the others those 32 and 64 bytes later, which are in the
+    same lane.
+    """
+    mask, prime, lane = 2**64 - 1, 1099511628211, at % 32 // 8
+
+    def add_word(state: int, word: bytes) -> int:
+        state = (state ^ int.from_bytes(word, sys.byteorder)) * prime & mask
+        return state ^ state >> 32
+
+    before = (14695981039346656037, 1, 2, 3)[lane]
+    for place in range(lane * 8, at, 32):
+        before = add_word(before, key[place : place + 8])
+    state, other_state = before, add_word(before, word)
+    for place in (at, at + 32):
+        state = add_word(state, key[place : place + 8])
+    last = state ^ int.from_bytes(key[at + 64 : at + 72], sys.byteorder)
+    letters = numpy.random.default_rng(0).integers(97, 123, (10**6, 8), dtype="u1")
+    for second in map(bytes, letters):
+        third = (last ^ add_word(other_state, second)).to_bytes(8, sys.byteorder)
+        if all(32 <= letter < 127 and letter != 92 for letter in third):
+            return second, third
+    raise AssertionError("no word is printable")
+
+
+def test_kernels_of_one_hash_are_distinguished(capsys: Any) -> None:
+    x = np.array(numpy.arange(100, dtype="f4"))
+
+    def run(source: str) -> tuple[numpy.ndarray, str]:
+        out = launch(kernel(source, name="collide"), [x], verbose=True)
+        np.synchronize()
+        return out.__array__(), capsys.readouterr().out[:-1]
+
+    source = (
+        "uint i = thread_position_in_grid.x; out[i] = x[i] * 2.000000f; //" + "a" * 99
+    )
+    for _ in range(8):  # moves the number to a multiple of 8 bytes in the key
+        doubled, text = run(source)
+        key = b"\0" + text.encode() + b"\0collide\0"
+        at = key.index(b"2.000000f")
+        if at % 8 == 0:
+            break
+        source = " " + source
+    second, third = find_collision(key, at, b"3.000000")
+    begin = source.index("2.000000f")
+    changed = bytearray(source.replace("2.000000f", "3.000000f").encode())
+    changed[begin + 32 : begin + 40] = second
+    changed[begin + 64 : begin + 72] = third
+    tripled, _ = run(changed.decode())
+    numpy.testing.assert_array_equal(doubled, x.__array__() * 2)
+    numpy.testing.assert_array_equal(tripled, x.__array__() * 3)
