@@ -171,6 +171,7 @@ struct mx_gpu_counts {
     int64_t command_buffers; /* that contained the launches */
     int64_t compiled;        /* kernels compiled */
     int64_t rejected;        /* kernels that the compiler rejected, which is a bug of mxnp */
+    int64_t work;            /* of the launches, as estimated: see gpu/work.h */
     int64_t bytes_in;        /* copied to memory that the GPU does not share */
     int64_t bytes_out;       /* copied from there */
     int64_t evicted;         /* arrays that left a GPU whose memory was full */
@@ -181,3 +182,7 @@ const char *mx_gpu_text(void); /* the text of the last group's kernel, without t
 const char *mx_gpu_rejection(void);     /* the compiler's last error message, or "" */
 void mx_gpu_clear_cache(void);          /* deletes compiled kernels from disk */
 int mx_gpu_set_kernel_limit(int limit); /* limits the cached kernels; returns the old limit */
+
+/* For tests: sets the most work of one launch, or with 0 that of the device.  Returns the old
+ * limit. */
+int64_t mx_gpu_set_work_limit(int64_t limit);

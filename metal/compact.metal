@@ -49,7 +49,8 @@ inline uint mx_sum_parts(threadgroup uint *shared, uint count, uint thread_index
     return sum;
 }
 
-/* args: the number of elements.  There is a threadgroup for each block. */
+/* args: the number of elements; the origin of the grid.  There is a threadgroup for each block.
+ */
 [[max_total_threads_per_threadgroup(256)]]
 kernel void
 mx_count_blocks(device const uchar *mask [[buffer(0)]], device long *counts [[buffer(1)]],
@@ -58,6 +59,7 @@ mx_count_blocks(device const uchar *mask [[buffer(0)]], device long *counts [[bu
 {
     threadgroup uint shared[MX_SIMDGROUPS];
     uint bits[MX_MASK_SHARE];
+    group += mx_origin(args[1], args[2], args[3]);
     uint count = mx_read_mask(mask, args[0], mx_find_part(group.x, thread_index),
                               thread_index % MX_LANES, bits);
     count = mx_sum_parts(shared, count, thread_index, thread_index == 0 ? MX_SIMDGROUPS : 0u);
@@ -123,7 +125,8 @@ inline long mx_find_output(device const uchar *mask, device const long *offsets,
 inline bool mx_is_selected(uint bits, uint lane) { return (bits >> lane & 1u) != 0; }
 inline uint mx_count_below(uint bits, uint lane) { return popcount(bits & ((1u << lane) - 1)); }
 
-/* args: the number of elements.  There is a threadgroup for each block. */
+/* args: the number of elements; the origin of the grid.  There is a threadgroup for each block.
+ */
 [[max_total_threads_per_threadgroup(256)]]
 kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
                                device const long *offsets [[buffer(1)]],
@@ -134,6 +137,7 @@ kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
 {
     threadgroup uint shared[MX_SIMDGROUPS];
     uint bits[MX_MASK_SHARE];
+    group += mx_origin(args[1], args[2], args[3]);
     const uint lane = thread_index % MX_LANES;
     const long begin = mx_find_part(group.x, thread_index) + lane;
     long at = mx_find_output(mask, offsets, shared, args[0], group.x, thread_index, bits);
@@ -155,6 +159,7 @@ mx_write_items(device const uchar *mask [[buffer(0)]], device const long *offset
 {
     threadgroup uint shared[MX_SIMDGROUPS];
     uint bits[MX_MASK_SHARE];
+    group += mx_origin(args[1], args[2], args[3]);
     const uint lane = thread_index % MX_LANES;
     const long size = long(sizeof(mx_item));
     const long begin = mx_find_part(group.x, thread_index) + lane;

@@ -293,6 +293,11 @@ inline half mx_range(half first, half second, long i)
                     : half(float(first) + float(i) * (float(second) - float(first)));
 }
 
+/* -- Parts of grids ----------------------------------------------------------------------- */
+
+/* The origin of the part of a grid that a dispatch has, from three of its arguments. */
+inline uint3 mx_origin(long x, long y, long z) { return uint3(uint(x), uint(y), uint(z)); }
+
 /* -- Status words ------------------------------------------------------------------------- */
 
 #define MX_DIVIDE_BY_ZERO 1u

@@ -176,10 +176,9 @@ inline void mx_store_sums(thread mx_sums &sums, threadgroup mx_tile_item *, devi
 /* -- The kernel ------------------------------------------------------------------------- */
 
 /* c[...] = a[...] @ b[...].  args: m, k and n of (m, k) @ (k, n); the distances in elements
- * between the matrices of a and of b, 0 for a single matrix; the first tile of a column and the
- * first matrix of this dispatch.  The grid of threadgroups counts tiles of a row, tiles of a
- * column, and matrices.  Offsets within a tile have 32 bits: the driver sees to it that
- * MX_SIDE rows have fewer elements. */
+ * between the matrices of a and of b, 0 for a single matrix; the origin of the grid.  The grid
+ * of threadgroups counts tiles of a row, tiles of a column, and matrices.  Offsets within a
+ * tile have 32 bits: the driver sees to it that MX_SIDE rows have fewer elements. */
 [[max_total_threads_per_threadgroup(128)]]
 kernel void mx_matmul(device const mx_item *a [[buffer(0)]],
                       device const mx_item *b [[buffer(1)]], device mx_item *c [[buffer(2)]],
@@ -189,8 +188,9 @@ kernel void mx_matmul(device const mx_item *a [[buffer(0)]],
 {
     threadgroup mx_tile_item a_tile[MX_SIDE * MX_A_ROW + MX_DEPTH * MX_B_ROW];
     threadgroup mx_tile_item *b_tile = a_tile + MX_SIDE * MX_A_ROW;
-    const long matrix = args[6] + group.z;
-    const long row = (args[5] + group.y) * MX_SIDE, column = long(group.x) * MX_SIDE;
+    group += mx_origin(args[5], args[6], args[7]);
+    const long matrix = group.z;
+    const long row = long(group.y) * MX_SIDE, column = long(group.x) * MX_SIDE;
     const uint depth = uint(args[1]), n = uint(args[2]);
     const uint rows = uint(mx_lesser(args[0] - row, long(MX_SIDE)));
     const uint columns = uint(mx_lesser(args[2] - column, long(MX_SIDE)));

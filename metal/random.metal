@@ -41,13 +41,20 @@ inline ulong4 mx_advance(ulong4 counter, ulong steps)
 /* -- Arguments -------------------------------------------------------------------------- *
  * The two words of the key; the four words of the counter; the number of elements; the least
  * integer; the number of bits to shift out; the number of words that earlier draws left (or of
- * halves, for elements made of halves); and these words. */
+ * halves, for elements made of halves); these words; and the origin of the grid. */
 
 #define MX_N      6
 #define MX_LEAST  7
 #define MX_SHIFT  8
 #define MX_N_LEFT 9
 #define MX_LEFT   10
+
+/* The number of a threadgroup in the whole grid. */
+inline uint mx_find_group(uint3 group, constant long *args)
+{
+    constant long *origin = args + MX_LEFT + args[MX_N_LEFT];
+    return group.x + uint(origin[0]);
+}
 
 /* The four words of a block.  NumPy increments the counter before it encrypts. */
 inline ulong4 mx_random_words(constant long *args, long block)
@@ -129,7 +136,7 @@ kernel void mx_random_word_integers(device ulong *to [[buffer(0)]],
                                     uint3 group [[threadgroup_position_in_grid]],
                                     uint thread_index [[thread_index_in_threadgroup]])
 {
-    mx_fill_from_words<mx_integer>(to, args, group.x, thread_index);
+    mx_fill_from_words<mx_integer>(to, args, mx_find_group(group, args), thread_index);
 }
 
 [[max_total_threads_per_threadgroup(256)]]
@@ -137,7 +144,7 @@ kernel void mx_random_doubles(device ulong *to [[buffer(0)]], constant long *arg
                               uint3 group [[threadgroup_position_in_grid]],
                               uint thread_index [[thread_index_in_threadgroup]])
 {
-    mx_fill_from_words<mx_double>(to, args, group.x, thread_index);
+    mx_fill_from_words<mx_double>(to, args, mx_find_group(group, args), thread_index);
 }
 
 [[max_total_threads_per_threadgroup(256)]]
@@ -146,7 +153,7 @@ kernel void mx_random_long_integers(device ulong *to [[buffer(0)]],
                                     uint3 group [[threadgroup_position_in_grid]],
                                     uint thread_index [[thread_index_in_threadgroup]])
 {
-    mx_fill_from_halves<mx_integer>(to, args, group.x, thread_index);
+    mx_fill_from_halves<mx_integer>(to, args, mx_find_group(group, args), thread_index);
 }
 
 [[max_total_threads_per_threadgroup(256)]]
@@ -154,7 +161,7 @@ kernel void mx_random_integers(device uint *to [[buffer(0)]], constant long *arg
                                uint3 group [[threadgroup_position_in_grid]],
                                uint thread_index [[thread_index_in_threadgroup]])
 {
-    mx_fill_from_halves<mx_integer>(to, args, group.x, thread_index);
+    mx_fill_from_halves<mx_integer>(to, args, mx_find_group(group, args), thread_index);
 }
 
 [[max_total_threads_per_threadgroup(256)]]
@@ -162,5 +169,5 @@ kernel void mx_random_singles(device float *to [[buffer(0)]], constant long *arg
                               uint3 group [[threadgroup_position_in_grid]],
                               uint thread_index [[thread_index_in_threadgroup]])
 {
-    mx_fill_from_halves<mx_single>(to, args, group.x, thread_index);
+    mx_fill_from_halves<mx_single>(to, args, mx_find_group(group, args), thread_index);
 }

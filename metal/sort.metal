@@ -112,7 +112,8 @@ inline void mx_sort_tile(threadgroup mx_item *items, threadgroup ushort *origins
 }
 
 /* -- Kernels: the tiles of each row ------------------------------------------------------ *
- * args: the length of a row.  The grid of threadgroups counts tiles of a row, and rows. */
+ * args: the length of a row; the origin of the grid.  The grid of threadgroups counts tiles of
+ * a row, and rows. */
 
 [[max_total_threads_per_threadgroup(256)]]
 kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
@@ -122,6 +123,7 @@ kernel void mx_sort_tiles(device const mx_item *from [[buffer(0)]],
                           uint thread_index [[thread_index_in_threadgroup]])
 {
     threadgroup mx_item items[MX_TILE];
+    group += mx_origin(args[1], args[2], args[3]);
     const long begin = long(group.x) * MX_TILE, at = long(group.y) * args[0] + begin;
     const uint n = uint(mx_lesser(args[0] - begin, long(MX_TILE)));
     for (uint i = thread_index; i < n; i += threads.x)
@@ -142,6 +144,7 @@ mx_argsort_tiles(device const mx_item *from [[buffer(0)]], device mx_item *to [[
 {
     threadgroup mx_item items[MX_TILE];
     threadgroup ushort origins[MX_TILE];
+    group += mx_origin(args[1], args[2], args[3]);
     const long begin = long(group.x) * MX_TILE, at = long(group.y) * args[0] + begin;
     const uint n = uint(mx_lesser(args[0] - begin, long(MX_TILE)));
     for (uint i = thread_index; i < n; i += threads.x) {
@@ -156,8 +159,8 @@ mx_argsort_tiles(device const mx_item *from [[buffer(0)]], device mx_item *to [[
 }
 
 /* -- Kernels: pairs of sorted runs become one --------------------------------------------- *
- * args: the length of a row; the length of a run, which is MX_TILE times a power of two.  The
- * grid of threadgroups counts tiles of a row, and rows. */
+ * args: the length of a row; the length of a run, which is MX_TILE times a power of two; the
+ * origin of the grid.  The grid of threadgroups counts tiles of a row, and rows. */
 
 /* The parts of a pair of runs that become one tile.  All indices are those of the row. */
 struct mx_tile_parts {
@@ -201,6 +204,7 @@ kernel void mx_sort_merge(device const mx_item *from [[buffer(0)]],
 {
     threadgroup mx_item items[MX_TILE];
     threadgroup long splits[2];
+    group += mx_origin(args[2], args[3], args[4]);
     const long row = long(group.y) * args[0];
     const mx_tile_parts parts =
         mx_find_parts(from + row, splits, args[0], args[1], group.x, thread_index);
@@ -223,6 +227,7 @@ mx_argsort_merge(device const mx_item *from [[buffer(0)]],
     threadgroup mx_item items[MX_TILE];
     threadgroup ushort origins[MX_TILE];
     threadgroup long splits[2];
+    group += mx_origin(args[2], args[3], args[4]);
     const long row = long(group.y) * args[0];
     const mx_tile_parts parts =
         mx_find_parts(from + row, splits, args[0], args[1], group.x, thread_index);

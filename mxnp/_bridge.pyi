@@ -119,6 +119,7 @@ def launch(
     in_threadgroups: bool,
     grid: tuple[int, int, int],
     threads: tuple[int, int, int],
+    work: int = 0,
     /,
 ) -> None: ...
 def set_device_function(name: int, function: Callable[..., Any], /) -> None: ...

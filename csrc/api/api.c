@@ -21,6 +21,7 @@
 #include "gpu/device.h"
 #include "gpu/launch.h"
 #include "gpu/pipelines.h"
+#include "gpu/work.h"
 #include "ir/loop.h"
 
 /* -- Start and fork --------------------------------------------------------------- */
@@ -158,6 +159,14 @@ int mx_gpu_set_kernel_limit(int limit)
 {
     mx_stream_enter();
     int before = mx_pipelines_set_limit(limit < 0 ? 0 : limit);
+    mx_stream_leave();
+    return before;
+}
+
+int64_t mx_gpu_set_work_limit(int64_t limit)
+{
+    mx_stream_enter();
+    int64_t before = mx_work_set_limit(limit);
     mx_stream_leave();
     return before;
 }

@@ -36,6 +36,7 @@ const struct mx_device mx_device_cuda = {
             .argument_bytes = MX_TRANSLATE_ARGS * sizeof(int64_t),
             .threadgroup_bytes = 48 << 10,
             .atomic_bytes = 8,
+            .work = (int64_t)1 << 38,
         },
     .driver = &mx_cuda_driver,
 };

@@ -41,6 +41,7 @@ void mx_gpu_count(struct mx_gpu_counts *out)
 {
     *out = gpu.counts;
     out->rejected = mx_groups_rejected();
+    out->work = mx_dispatch_work();
     if (mx_device_used())
         mx_device_used()->driver->add_counts(out);
     mx_coherence_add_counts(out);

@@ -32,6 +32,7 @@ struct mx_limits {
     size_t argument_bytes;    /* of one kernel */
     size_t threadgroup_bytes; /* of the variables that a threadgroup shares */
     int atomic_bytes;         /* of the largest element that is exchanged atomically */
+    int64_t work;             /* most work of one dispatch: see work.h */
     bool shares_memory;       /* kernels use the processor's memory: nothing is copied */
 };
 
@@ -48,6 +49,9 @@ struct mx_dispatch {
     size_t args_size;
     enum mx_grid kind;
     size_t grid[3], threads[3]; /* threads: of a threadgroup */
+    int64_t work;               /* as estimated: see work.h; 0: unknown */
+    int origin;   /* number of the first of three arguments: see work.h; -1: it is not cut */
+    double share; /* of the work that one dispatch may have */
 };
 
 /* The thread that is inside the stream calls these, except the first four, which any thread may

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "gpu/work.h"
 #include "memory/coherence.h"
 
 #define EMPTY_BYTES 16 /* bound for an empty array, because something must be bound */
@@ -49,6 +50,45 @@ static int bind(struct bound *bound, struct mx_buffer *buffer, const struct mx_b
     return mx_coherence_bind(buffer, !binding->is_overwritten, &bound->memories[b]);
 }
 
+static int64_t total_work;
+
+int64_t mx_dispatch_work(void) { return total_work; }
+
+/* Encodes the part of the grid that begins at an origin. */
+static int encode_part(const struct mx_dispatch *whole, const size_t *origin,
+                       const size_t *most)
+{
+    struct mx_dispatch part = *whole;
+    int64_t args[MX_KERNEL_ARGS];
+    double share = 1;
+    for (int i = 0; i < 3; i++) {
+        size_t left = whole->grid[i] - origin[i];
+        part.grid[i] = left < most[i] ? left : most[i];
+        share *= (double)part.grid[i] / (double)whole->grid[i];
+    }
+    part.share = share * mx_work_share(whole->work);
+    if (whole->origin >= 0) {
+        memcpy(args, whole->args, whole->args_size);
+        for (int i = 0; i < 3; i++)
+            args[whole->origin + i] = (int64_t)origin[i];
+        part.args = args;
+    }
+    return mx_device_used()->driver->encode(&part);
+}
+
+static int encode_parts(const struct mx_dispatch *dispatch)
+{
+    size_t part[3], at[3];
+    int status = MX_OK;
+    total_work += dispatch->work;
+    mx_work_cut(dispatch, part);
+    for (at[2] = 0; at[2] < dispatch->grid[2]; at[2] += part[2])
+        for (at[1] = 0; at[1] < dispatch->grid[1]; at[1] += part[1])
+            for (at[0] = 0; at[0] < dispatch->grid[0] && status == MX_OK; at[0] += part[0])
+                status = encode_part(dispatch, at, part);
+    return status;
+}
+
 static int encode(struct mx_dispatch *dispatch, const struct bound *bound)
 {
     dispatch->buffers = bound->buffers;
@@ -56,7 +96,7 @@ static int encode(struct mx_dispatch *dispatch, const struct bound *bound)
     dispatch->is_written = bound->is_written;
     dispatch->offsets = bound->offsets;
     dispatch->n_buffers = bound->n;
-    int status = mx_device_used()->driver->encode(dispatch);
+    int status = encode_parts(dispatch);
     for (int b = 0; b < bound->n && status == MX_OK; b++)
         if (bound->is_written[b])
             mx_coherence_note_written(bound->buffers[b]);

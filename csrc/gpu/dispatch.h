@@ -7,6 +7,9 @@
 bool mx_dispatch_can_bind(const struct mx_group *group, size_t max_bytes);
 
 /* Binds the `bindings` and then the status words, unless these are NULL, and encodes the
- * dispatch, whose other fields are set.  The driver retains copies.  Returns a status. */
+ * dispatch, whose other fields are set.  If its work is above the limit, several dispatches
+ * with a part of its grid each are encoded.  The driver retains copies.  Returns a status. */
+int64_t mx_dispatch_work(void); /* of all dispatches since the start, as estimated */
+
 int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bindings, int n,
                        struct mx_buffer *words);

@@ -67,6 +67,8 @@ static int encode(void)
         .args = kernel.args,
         .args_size = (size_t)(kernel.n_args ? kernel.n_args : 1) * sizeof *kernel.args,
         .kind = kernel.kind,
+        .work = kernel.work,
+        .origin = kernel.origin,
     };
     int status = mx_pipelines_get(&dispatch.compiled, preludes[kernel.prelude],
                                   kernel.text.characters, "mx_group");
@@ -92,7 +94,7 @@ static int run_map(const struct mx_status_words *words)
 static int run_scan(const struct mx_status_words *words)
 {
     bool has_one_element = !kernel.reduced; /* along the axis */
-    if (has_one_element || mx_passes_has_long_lines(&kernel))
+    if (has_one_element || mx_passes_has_long_scans(&kernel))
         return MX_DECLINED;
     mx_passes_print_scan(&kernel, words);
     return encode();
@@ -127,6 +129,9 @@ static int run_reduce(const struct mx_status_words *words, const struct mx_group
 {
     struct mx_buffer *partials[MX_MAX_STEPS] = {NULL};
     struct mx_reduce_shape shape = mx_passes_reduce_shape(&kernel);
+    bool searches = instruction_of(group, instructions, 0)->kind == MX_ARGREDUCE;
+    if (searches && mx_passes_has_long_searches(&kernel, &shape))
+        return MX_DECLINED;
     if (mx_passes_shared_bytes(&kernel, &shape) > kernel.device->limits.threadgroup_bytes)
         return MX_DECLINED;
     int status = allocate_partials(group, instructions, &shape, partials);
@@ -193,8 +198,6 @@ static int run(const struct mx_status_words *words, const struct mx_group *group
         return run_scan(words);
     if (in->kind == MX_SCATTER)
         return run_scatter(words, group, instructions);
-    if (in->kind == MX_ARGREDUCE && mx_passes_has_long_lines(&kernel))
-        return MX_DECLINED;
     if (group->has_reductions || in->kind == MX_ARGREDUCE)
         return run_reduce(words, group, instructions);
     return run_map(words);

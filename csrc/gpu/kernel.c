@@ -102,6 +102,8 @@ void mx_kernel_begin(struct mx_kernel *kernel, const struct mx_group *group,
     kernel->group = group;
     kernel->instructions = instructions;
     kernel->n_args = kernel->n_bindings = 0;
+    kernel->work = 0;
+    kernel->origin = -1;
     kernel->is_wide = kernel->is_full = false;
     kernel->ndim = group->ndim;
     const struct mx_instruction *in = &instructions[group->steps[0].instruction];
@@ -202,6 +204,10 @@ static void print_signature(struct mx_kernel *kernel)
         mx_text_print(text, "device atomic_uint *status [[buffer(%d)]], ", n++);
     mx_text_print(text, "constant long *args [[buffer(%d)]],\n    %s)\n{\n", n,
                   positions[kernel->kind]);
+    int first = kernel->origin;
+    if (first >= 0)
+        mx_text_print(text, "    %s += mx_origin(args[%d], args[%d], args[%d]);\n",
+                      kernel->kind == MX_THREADS ? "at" : "group", first, first + 1, first + 2);
 }
 
 void mx_kernel_print_head(struct mx_kernel *kernel, enum mx_grid kind,

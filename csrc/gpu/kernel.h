@@ -39,6 +39,8 @@ struct mx_kernel {
     int n_bindings;
     enum mx_grid kind;
     size_t grid[3];
+    int64_t work; /* as estimated: see work.h */
+    int origin;   /* number of the first of three arguments: see work.h; -1: there are none */
     bool has_status; /* the status words are bound after the buffers */
     bool is_full;    /* it needs more buffers or arguments than the limits allow */
 

@@ -36,6 +36,8 @@ int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in)
         .args = launch->args,
         .args_size = (size_t)launch->n_args * sizeof *launch->args,
         .kind = launch->is_in_threadgroups ? MX_THREADGROUPS : MX_THREADS,
+        .work = launch->work,
+        .origin = launch->work > 0 && launch->n_args >= 3 ? launch->n_args - 3 : -1,
     };
     int status =
         mx_pipelines_get(&dispatch.compiled, launch->prelude, launch->source, launch->function);

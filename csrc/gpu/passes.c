@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "gpu/steps.h"
+#include "gpu/work.h"
 
 #define MAX_THREADGROUPS 256 /* enough to keep a GPU busy */
 #define MIN_SEGMENT      4096
@@ -17,6 +18,8 @@
 #define MANY_COLUMNS     1024 /* that keep a GPU busy if each has a thread */
 #define SHORT_LINE       1024
 #define SEGMENT_UNIT     16 /* elements: a multiple of any pack */
+#define LONG_SEGMENT     ((int64_t)1 << 20)
+#define LONG_SHARE       ((int64_t)1 << 18) /* elements that one thread goes along */
 
 static void print_end(struct mx_kernel *kernel, const struct mx_status_words *words)
 {
@@ -30,6 +33,7 @@ void mx_passes_print_map(struct mx_kernel *kernel, const struct mx_status_words 
 {
     char end[32];
     mx_kernel_choose_pack(kernel);
+    mx_work_estimate(kernel, mx_work_of_element(kernel));
     mx_kernel_print_head(kernel, MX_THREADS, words);
     mx_kernel_print_positions(kernel);
     mx_steps_declare(kernel, words);
@@ -83,8 +87,12 @@ static void cut(struct mx_reduce_shape *shape)
     int64_t segments = shape->length / (MIN_SEGMENT / shape->width);
     if (threadgroups >= MAX_THREADGROUPS || segments <= 1)
         return;
-    if (segments > MAX_THREADGROUPS / threadgroups)
-        segments = MAX_THREADGROUPS / threadgroups;
+    int64_t most = MAX_THREADGROUPS / threadgroups;
+    if (most < shape->length / LONG_SEGMENT)
+        most =
+            shape->length / LONG_SEGMENT; /* so that parts of the grid keep a GPU busy, too */
+    if (segments > most)
+        segments = most;
     shape->segment = (shape->length + segments - 1) / segments;
     shape->segment += (SEGMENT_UNIT - shape->segment % SEGMENT_UNIT) % SEGMENT_UNIT;
     shape->segments = (shape->length + shape->segment - 1) / shape->segment;
@@ -356,6 +364,7 @@ void mx_passes_print_reduce(struct mx_kernel *kernel, const struct mx_status_wor
             bindings[s] = mx_kernel_bind(kernel, partials[n++], true);
     print_operations(kernel);
     kernel->prelude = MX_PRELUDE_REDUCE;
+    mx_work_estimate(kernel, mx_work_of_element(kernel));
     mx_kernel_print_head(kernel, MX_THREADGROUPS, words);
     print_share(kernel, shape);
     mx_kernel_print_axes(kernel, kept_axes(kernel), "unit");
@@ -426,10 +435,17 @@ size_t mx_passes_shared_bytes(const struct mx_kernel *kernel,
     return total * (size_t)shared_count(shape);
 }
 
-bool mx_passes_has_long_lines(const struct mx_kernel *kernel)
+static bool has_long_lines(const struct mx_kernel *kernel, int threads)
 {
-    return product(kernel, kernel->reduced) > LONG_LINE &&
-           product(kernel, kept_axes(kernel)) < FEW_LINES;
+    int64_t length = product(kernel, kernel->reduced);
+    return length / threads > LONG_SHARE ||
+           (length > LONG_LINE && product(kernel, kept_axes(kernel)) < FEW_LINES);
+}
+
+bool mx_passes_has_long_searches(const struct mx_kernel *kernel,
+                                 const struct mx_reduce_shape *shape)
+{
+    return has_long_lines(kernel, threads_of_result(shape));
 }
 
 /* -- Scans ------------------------------------------------------------------------- */
@@ -520,18 +536,30 @@ static int threads_of_scan(const struct mx_kernel *kernel, int axis)
                : threads_of_line(kernel, lines, kernel->shape[axis]);
 }
 
+static int scanned_axis(const struct mx_kernel *kernel)
+{
+    int axis = 0;
+    while (!(kernel->reduced >> axis & 1))
+        axis++;
+    return axis;
+}
+
+bool mx_passes_has_long_scans(const struct mx_kernel *kernel)
+{
+    return has_long_lines(kernel, threads_of_scan(kernel, scanned_axis(kernel)));
+}
+
 void mx_passes_print_scan(struct mx_kernel *kernel, const struct mx_status_words *words)
 {
     const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
-    int itemsize, axis = 0, share = MIN_SHARE;
-    while (!(kernel->reduced >> axis & 1))
-        axis++;
+    int itemsize, axis = scanned_axis(kernel), share = MIN_SHARE;
     const char *type = mx_passes_partial_type(in, &itemsize);
     const char *offset = mx_kernel_offset_type(kernel);
     struct mx_text *text = &kernel->text;
     int threads = threads_of_scan(kernel, axis);
     mx_steps_print_operation(kernel, in->op, "op0", type, type);
     kernel->prelude = MX_PRELUDE_REDUCE;
+    mx_work_estimate(kernel, mx_work_of_element(kernel));
     mx_kernel_print_head(kernel, MX_THREADGROUPS, words);
     print_line(kernel, threads);
     mx_steps_declare(kernel, words);
@@ -584,6 +612,10 @@ void mx_passes_print_scatter(struct mx_kernel *kernel, const struct mx_status_wo
     if (!sets)
         mx_steps_print_operation(kernel, in->op, "op0", type, value_type);
     kernel->prelude = MX_PRELUDE_SCATTER;
+    int64_t of_target = pass == MX_SCATTER_FINDS_LAST ? MX_WORK_ATOMIC
+                        : sets                        ? MX_WORK_ACCESS
+                                                      : mx_work_of_update(kernel);
+    mx_work_estimate(kernel, mx_work_of_element(kernel) + of_target);
     mx_kernel_print_head(kernel, MX_THREADS, words);
     mx_kernel_print_positions(kernel);
     mx_steps_load(kernel);

@@ -34,9 +34,11 @@ const char *mx_passes_partial_type(const struct mx_instruction *in, int *itemsiz
 size_t mx_passes_shared_bytes(const struct mx_kernel *kernel,
                               const struct mx_reduce_shape *shape);
 
-/* Whether a scan or a search has so few and so long lines that the processor is faster: a line
- * has one threadgroup. */
-bool mx_passes_has_long_lines(const struct mx_kernel *kernel);
+/* Whether a search or a scan has so few and so long lines that the processor is faster, or
+ * threads that would run too long: a line has one threadgroup or less, and cannot be cut. */
+bool mx_passes_has_long_searches(const struct mx_kernel *kernel,
+                                 const struct mx_reduce_shape *shape);
+bool mx_passes_has_long_scans(const struct mx_kernel *kernel);
 
 void mx_passes_print_scan(struct mx_kernel *kernel, const struct mx_status_words *words);
 

@@ -71,6 +71,7 @@ struct mx_launch {
     int n_args;
     bool is_in_threadgroups; /* the grid counts threadgroups, otherwise threads */
     size_t grid[3], threads[3];
+    int64_t work; /* as estimated; if it is positive, the launch may be cut: see gpu/work.h */
 };
 
 /* What an instruction cost, if costs are measured: its share of the cost of its group. */

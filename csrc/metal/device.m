@@ -21,9 +21,11 @@
 #include "base/error.h"
 #include "memory/pool.h"
 
-/* A command buffer is committed when it has this many dispatches, or uses this much memory. */
+/* A command buffer is committed when it has this many dispatches, uses this much memory, or has
+ * as much work as one dispatch may have: the system limits the time of a command buffer. */
 #define MAX_DISPATCHES 40
 #define MAX_BYTES      ((size_t)40 << 20)
+#define MAX_SHARE      0.9
 #define MAX_BUFFERS    31 /* arguments of a kernel */
 #define SIMD_WIDTH     32 /* threads of a SIMD-group, which kernels rely on */
 #define MAX_IN_FLIGHT  4  /* command buffers that have not completed */
@@ -251,6 +253,7 @@ static uint64_t number = 1;  /* of the command buffer */
 static uint64_t section = 1; /* number of the dispatches between two barriers */
 static int n_dispatches;
 static size_t n_bytes;
+static double share; /* of the work that one dispatch may have */
 
 static struct {
     pthread_mutex_t lock;
@@ -348,6 +351,7 @@ static int begin_commands(void)
     section++;
     n_dispatches = 0;
     n_bytes = 0;
+    share = 0;
     return MX_OK;
 }
 
@@ -462,7 +466,8 @@ static int encode(const struct mx_dispatch *dispatch)
                   atIndex:(NSUInteger)dispatch->n_buffers];
         dispatch_threads(dispatch);
         counts.dispatches++;
-        if (++n_dispatches >= MAX_DISPATCHES || n_bytes >= MAX_BYTES)
+        share += dispatch->share;
+        if (++n_dispatches >= MAX_DISPATCHES || n_bytes >= MAX_BYTES || share >= MAX_SHARE)
             commit();
         return MX_OK;
     }

@@ -31,6 +31,7 @@ const struct mx_device mx_device_metal = {
             .argument_bytes = 4096, /* of setBytes */
             .threadgroup_bytes = 32768,
             .atomic_bytes = 4,
+            .work = (int64_t)1 << 35, /* about 1/30 s of the first M1 */
             .shares_memory = true,
         },
 #ifdef MX_METAL

@@ -516,7 +516,7 @@ def gpu_counts() -> dict[str, int]:
     lib.mx_gpu_count(counts)
     names = (
         *("groups", "declined", "dispatches"),
-        *("command_buffers", "compiled", "rejected"),
+        *("command_buffers", "compiled", "rejected", "work"),
         *("bytes_in", "bytes_out", "evicted"),
     )
     return {name: getattr(counts, name) for name in names}
@@ -525,6 +525,12 @@ def gpu_counts() -> dict[str, int]:
 def set_kernel_limit(limit: int) -> int:
     """Set how many compiled kernels are cached; return the previous limit."""
     before: int = lib.mx_gpu_set_kernel_limit(limit)
+    return before
+
+
+def set_work_limit(limit: int) -> int:
+    """Set the most work of one launch, or 0 for the device's; return the previous."""
+    before: int = lib.mx_gpu_set_work_limit(limit)
     return before
 
 

@@ -36,8 +36,14 @@ def launch(
     grid: tuple[int, int, int],
     threads: tuple[int, int, int],
     in_threadgroups: bool,
+    work: int = 0,
 ) -> None:
-    """Record one dispatch; the buffers that it writes come last."""
+    """
+    Record one dispatch; the buffers that it writes come last.
+
+    If its work is not 0, the core may cut it. The last three arguments are then the
+    origin of a part of the grid, which the core sets.
+    """
     written = [is_written for _, is_written in buffers]
     assert written == sorted(written), function
     _bridge.launch(
@@ -46,10 +52,11 @@ def launch(
         function.encode(),
         tuple(array for array, _ in buffers),
         sum(written),
-        tuple(args),
+        (*args, 0, 0, 0) if work else tuple(args),
         in_threadgroups,
         grid,
         threads,
+        min(work, 2**62),
     )
 
 

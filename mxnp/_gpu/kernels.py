@@ -7,9 +7,11 @@ device.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
+
+import numpy
 
 from mxnp._engine import core
 
@@ -28,6 +30,7 @@ class Launch(Protocol):
         grid: tuple[int, int, int],
         threads: tuple[int, int, int],
         in_threadgroups: bool,
+        work: int = 0,
     ) -> None:
         """
         Append a dispatch.
@@ -48,6 +51,9 @@ class Launch(Protocol):
             Number of threads of a threadgroup.
         in_threadgroups : bool
             Whether `grid` counts threadgroups.
+        work : int, optional
+            The estimated work; see csrc/gpu/work.h. If it is positive, the dispatch may
+            be cut, and the kernel has the origin of its part as three more arguments.
         """
 
 
@@ -81,6 +87,13 @@ def _groups(n: int, size: int) -> tuple[int, int, int]:
 
 
 _GROUP = (_THREADS, 1, 1)
+
+# Work, in the unit of csrc/gpu/work.h.
+_BYTE = 16  # of memory that is read or written
+_UPDATE = 2**20  # of an element that waits for the one before it
+_SORTING = 256  # of an item in a tile, which is merged eight times
+_MERGING = 64  # of an item that is merged once
+_RANDOM = 512  # of four words
 
 
 # -- Sorting --------------------------------------------------------------------------
@@ -121,12 +134,14 @@ def sort(
     lengths = _run_lengths(n)
     other = empty(rows * n, dtype) if lengths else None
     to, spare = (other, result) if len(lengths) % 2 else (result, other)
-    launch(
-        source, "mx_sort_tiles", [(keys, False), (to, True)], [n], grid, threads, True
-    )
+    moving = 2 * _BYTE * numpy.dtype(dtype).itemsize
+    add = partial(launch, source, grid=grid, threads=threads, in_threadgroups=True)
+    buffers = [(keys, False), (to, True)]
+    add("mx_sort_tiles", buffers, [n], work=rows * n * (moving + _SORTING))
     for length in lengths:
         buffers = [(to, False), (spare, True)]
-        launch(source, "mx_sort_merge", buffers, [n, length], grid, threads, True)
+        work = rows * n * (moving + _MERGING)
+        add("mx_sort_merge", buffers, [n, length], work=work)
         to, spare = spare, to
     return result
 
@@ -140,12 +155,15 @@ def sort_with_places(
         return to
     source, (grid, threads) = _sort_source(dtype), _sort_grid(rows, n)
     lengths = _run_lengths(n)
+    moving = 2 * _BYTE * (numpy.dtype(dtype).itemsize + 8)
+    add = partial(launch, source, grid=grid, threads=threads, in_threadgroups=True)
     buffers = [(keys, False), (to[0], True), (to[1], True)]
-    launch(source, "mx_argsort_tiles", buffers, [n], grid, threads, True)
+    add("mx_argsort_tiles", buffers, [n], work=rows * n * (moving + _SORTING))
     spare = (empty(rows * n, dtype), empty(rows * n, "int64")) if lengths else to
     for length in lengths:
         buffers = [(array, False) for array in to] + [(array, True) for array in spare]
-        launch(source, "mx_argsort_merge", buffers, [n, length], grid, threads, True)
+        work = rows * n * (moving + _MERGING)
+        add("mx_argsort_merge", buffers, [n, length], work=work)
         to, spare = spare, to
     return to
 
@@ -174,7 +192,8 @@ def count_true(launch: Launch, empty: Empty, mask: Array, n: int) -> Array:
     source, buffers = _compact_source(), [(mask, False), (counts, True)]
     if n > 0:
         grid = _groups(n, _MASK_BLOCK)
-        launch(source, "mx_count_blocks", buffers, [n], grid, _GROUP, True)
+        work = _BYTE * n
+        launch(source, "mx_count_blocks", buffers, [n], grid, _GROUP, True, work)
     launch(source, "mx_sum_counts", [(counts, True)], [blocks], (1, 1, 1), _GROUP, True)
     return counts
 
@@ -186,10 +205,9 @@ def nonzero_positions(
     positions = empty(total, "int64")
     if total > 0:
         buffers = [(mask, False), (counts, False), (positions, True)]
-        grid = _groups(n, _MASK_BLOCK)
-        launch(
-            _compact_source(), "mx_write_positions", buffers, [n], grid, _GROUP, True
-        )
+        source, grid = _compact_source(), _groups(n, _MASK_BLOCK)
+        work = _BYTE * (n + 8 * total)
+        launch(source, "mx_write_positions", buffers, [n], grid, _GROUP, True, work)
     return positions
 
 
@@ -208,7 +226,8 @@ def select_items(
     if total > 0:
         buffers = [(mask, False), (counts, False), (items, False), (result, True)]
         source, grid = _compact_source(dtype), _groups(n, _MASK_BLOCK)
-        launch(source, "mx_write_items", buffers, [n], grid, _GROUP, True)
+        work = _BYTE * (n + 2 * numpy.dtype(dtype).itemsize * n)
+        launch(source, "mx_write_items", buffers, [n], grid, _GROUP, True, work)
     return result
 
 
@@ -232,9 +251,6 @@ def _operation(expression: str, dtype: str, value_dtype: str) -> str:
         f"    static {item} apply({item} a, {value} b) {{ return {expression}; }}\n"
         "};\n"
     )
-
-
-_MOST_UPDATES = 2**15  # by one thread in a dispatch: the system ends long ones
 
 
 def update_segments(
@@ -267,11 +283,9 @@ def update_segments(
     )
     in_order, places = sort_with_places(launch, empty, slots, 1, n, "int64")
     buffers = [(in_order, False), (places, False), (values, False), (target, True)]
-    for first in range(0, n, _MOST_UPDATES):
-        count = min(n - first, _MOST_UPDATES)
-        args = [n, int(not is_one_value), row, first, count]
-        grid = _groups(count * row, _THREADS)
-        launch(source, "mx_update_segments", buffers, args, grid, _GROUP, True)
+    args, grid = [n, int(not is_one_value), row], _groups(n * row, _THREADS)
+    work = _UPDATE * n  # one thread may make all updates of a column
+    launch(source, "mx_update_segments", buffers, args, grid, _GROUP, True, work)
 
 
 # -- Random numbers -------------------------------------------------------------------
@@ -320,18 +334,16 @@ def philox(
     """
     args = [*key, *counter, n, draw.least % 2**64, draw.shift, len(left), *left]
     in_block = 8 if draw.halves else 4
-    grid = _groups(_ceil_divide(n - len(left), in_block), _THREADS)
-    source = _source("random")
-    launch(
-        source, draw.function, [(to, True)], [*map(_signed, args)], grid, _GROUP, True
-    )
+    blocks = _ceil_divide(n - len(left), in_block)
+    grid, work = _groups(blocks, _THREADS), (_RANDOM + 32 * _BYTE) * blocks
+    source, numbers = _source("random"), [*map(_signed, args)]
+    launch(source, draw.function, [(to, True)], numbers, grid, _GROUP, True, work)
 
 
 # -- Products of matrices -------------------------------------------------------------
 
 _MATMUL_THREADS = 128  # MX_MATMUL_THREADS of matmul
 _MANY_TILES = 32  # enough to keep a GPU busy
-_DISPATCH_PRODUCTS = 2**35  # of one dispatch; a GPU with a display stops long ones
 ROW_LIMIT = 2**32 // 64  # elements of a row, so that offsets in a tile have 32 bits
 
 
@@ -349,26 +361,6 @@ def _matmul_source(dtype: str, side: int) -> str:
     is_float = dtype in ("float16", "float32")
     defines = f"#define MX_SIDE {side}u\n#define MX_IS_FLOAT {int(is_float)}\n"
     return _source("matmul", defines, mx_item=_TYPES[dtype], mx_sum=_sum_type(dtype))
-
-
-def _parts(
-    batch: int, tiles: int, products: int
-) -> Iterator[tuple[int, int, int, int]]:
-    """Divide a product into dispatches that take little time.
-
-    Yield the first matrix, the number of matrices, the first tile of a column, and the
-    number of tiles, of which each has so many products.
-    """
-    at_once = max(1, _DISPATCH_PRODUCTS // products)  # tiles of a column
-    matrices = max(1, at_once // tiles)
-    for matrix in range(0, batch, matrices):
-        for tile in range(0, tiles, at_once):
-            yield (
-                matrix,
-                min(matrices, batch - matrix),
-                tile,
-                min(at_once, tiles - tile),
-            )
 
 
 def matmul(
@@ -401,9 +393,8 @@ def matmul(
         tiles, across = _ceil_divide(m, side), _ceil_divide(n, side)
         steps = [0 if is_one_a else m * k, 0 if is_one_b else k * n]
         buffers = [(a, False), (b, False), (result, True)]
-        products = max(1, side * k * n)
-        for matrix, matrices, tile, rows in _parts(batch, tiles, products):
-            args = [m, k, n, *steps, tile, matrix]
-            grid, threads = (across, rows, matrices), (_MATMUL_THREADS, 1, 1)
-            launch(source, "mx_matmul", buffers, args, grid, threads, True)
+        grid, threads = (across, tiles, batch), (_MATMUL_THREADS, 1, 1)
+        work = batch * m * n * max(1, k)
+        args = [m, k, n, *steps]
+        launch(source, "mx_matmul", buffers, args, grid, threads, True, work)
     return result

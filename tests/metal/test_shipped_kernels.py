@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from typing import Any
@@ -30,6 +31,7 @@ class Device:
         self.libraries: dict[str, int] = {}
         self.buffers: list[Any] = []
         self.launches = 0
+        self.most = (2**32, 2**32, 2**32)  # items of a part of a grid
 
     def pipeline(self, source: str, function: str) -> int:
         key = source, function
@@ -47,9 +49,22 @@ class Device:
         return self.pipelines[key]
 
     def launch(
+        self, source, function, buffers, args, grid, threads, in_threadgroups, work=0
+    ) -> None:
+        """Run a kernel on a whole grid, or on its parts if it can be cut."""
+        assert np.prod(threads) <= 256
+        given = source, function, buffers
+        if not work:
+            self.run(*given, args, grid, threads, in_threadgroups)
+            return
+        starts = (range(0, n, most) for n, most in zip(grid, self.most))
+        for origin in itertools.product(*starts):
+            part = tuple(map(min, np.subtract(grid, origin).tolist(), self.most))
+            self.run(*given, [*args, *origin], part, threads, in_threadgroups)
+
+    def run(
         self, source, function, buffers, args, grid, threads, in_threadgroups
     ) -> None:
-        assert np.prod(threads) <= 256
         library = self.driver.library
         commands = self.driver.command_buffer()
         with commands.encoder() as encoder:
@@ -97,6 +112,7 @@ def device(loaded: Device) -> Any:
     loaded.driver.configure(branches=20_000_000)
     before = loaded.driver.report_count
     loaded.launches = 0
+    loaded.most = (2**32, 2**32, 2**32)
     yield loaded
     loaded.release()
     assert loaded.driver.report_count == before, loaded.driver.last_report
@@ -176,6 +192,10 @@ class TestSort:
     def test_rows(self, device, dtype, shape):
         self.check(device, sample("any", shape[0] * shape[1], dtype).reshape(shape))
 
+    def test_parts(self, device):
+        device.most = (1, 2, 1)
+        self.check(device, sample("any", 3 * 4100, "int16").reshape(3, 4100))
+
     def test_launches(self, device):
         for n, launches in (2048, 1), (2049, 2), (4096, 2), (4097, 3), (20_000, 5):
             device.launches = 0
@@ -203,6 +223,11 @@ class TestSelect:
     def test_positions(self, device, n, share):
         mask = np.random.default_rng(n).random(n) < share
         self.select(device, mask)
+
+    def test_parts(self, device):
+        device.most = (2, 1, 1)
+        self.test_positions(device, 5 * 4096 + 3, 0.5)
+        self.test_items(device, "float32", 5 * 4096)
 
     def test_many_blocks(self, device):
         """Select from more blocks than a threadgroup counts in one step."""
@@ -321,12 +346,29 @@ class TestUpdates:
         value = np.array([3], dtype)
         self.check(device, dtype, "add", slots, value, 5, is_one_value=True)
 
-    @pytest.mark.parametrize("most", [1, 7, 100])
-    def test_long_segments_are_split(self, device, monkeypatch, most):
-        monkeypatch.setattr(kernels, "_MOST_UPDATES", most)
-        slots = np.random.default_rng(0).integers(-1, 3, 300)
-        values = update_values("float32", 300, "subtract")
+    @pytest.mark.parametrize("most", [1, 2, 3])
+    def test_long_segments_are_split(self, device, most):
+        device.most = (most, 1, 1)
+        slots = np.random.default_rng(0).integers(-1, 3, 1100)
+        values = update_values("float32", 1100, "subtract")
         self.check(device, "float32", "subtract", slots, values, 3)
+
+    @pytest.mark.parametrize("row", [3, 100, 300])
+    def test_rows_are_split(self, device, row):
+        """A part of the grid may begin and end inside a row."""
+        device.most = (1, 1, 1)
+        rng = np.random.default_rng(row)
+        slots = rng.integers(-1, 3, 60) * row
+        values = rng.normal(size=(60, row)).astype("f4")
+        start = rng.normal(size=(3, row)).astype("f4")
+        target = device.array(start)
+        given = (device.array(slots), device.array(values), 60, "float32")
+        kernels.update_segments(
+            device.launch, device.empty, target, *given, "mx_subtract(a, b)", row=row
+        )
+        kept = slots >= 0
+        np.subtract.at(start, slots[kept] // row, values[kept])
+        assert_same_bits(target.array, start.reshape(-1))
 
     def test_negative_slots_lead_nowhere(self, device):
         slots = np.random.default_rng(0).integers(-3, 5, 600)
@@ -528,17 +570,13 @@ class TestMatmul:
         )
         np.testing.assert_array_equal(self.multiply(device, a, b), a @ b)
 
-    def test_long_products_are_divided(self, device, monkeypatch):
-        """No dispatch has more products than the limit, unless one row of tiles does."""
+    @pytest.mark.parametrize("most", [(1, 1, 1), (2, 3, 1), (2, 4, 2)])
+    def test_parts(self, device, most):
+        device.most = most
         rng = np.random.default_rng(0)
         a = rng.integers(-9, 9, (5, 100, 20)).astype("i4")
         b = rng.integers(-9, 9, (5, 20, 33)).astype("i4")
-        of_tile = 32 * 20 * 33
-        for limit, launches in ((1, 20), (3 * of_tile, 10), (9 * of_tile, 3)):
-            monkeypatch.setattr(kernels, "_DISPATCH_PRODUCTS", limit)
-            device.launches = 0
-            self.check(device, a, b)
-            assert device.launches == launches
+        self.check(device, a, b)
 
     def test_half_is_summed_in_float(self, device):
         a, b = np.full((1, 1, 4000), 1, "f2"), np.full((1, 4000, 1), 1, "f2")

@@ -140,11 +140,12 @@ static PyObject *launch(PyObject *module, PyObject *values)
     struct source sources[MX_MAX_OPERANDS];
     struct launch *made;
     size_t grid[3], threads[3];
+    long long work = 0;
     int nout, is_in_threadgroups;
-    if (!PyArg_ParseTuple(values, "SSSO!iO!p(nnn)(nnn)", &prelude, &source, &function,
+    if (!PyArg_ParseTuple(values, "SSSO!iO!p(nnn)(nnn)|L", &prelude, &source, &function,
                           &PyTuple_Type, &arrays, &nout, &PyTuple_Type, &args,
                           &is_in_threadgroups, &grid[0], &grid[1], &grid[2], &threads[0],
-                          &threads[1], &threads[2]))
+                          &threads[1], &threads[2], &work))
         return NULL;
     int n = (int)PyTuple_Size(arrays);
     const char *name = keep_name(function);
@@ -159,6 +160,7 @@ static PyObject *launch(PyObject *module, PyObject *values)
     made->core.is_in_threadgroups = is_in_threadgroups;
     memcpy(made->core.grid, grid, sizeof grid);
     memcpy(made->core.threads, threads, sizeof threads);
+    made->core.work = work;
     int status = check(made);
     if (status == 0)
         status = record(capsule, made, name, sources, n - nout, nout);
@@ -171,6 +173,7 @@ static PyObject *launch(PyObject *module, PyObject *values)
 PyMethodDef launch_methods[] = {
     {"launch", launch, METH_VARARGS,
      "launch(prelude, source, function, arrays, n_outputs, args, in_threadgroups, grid, "
-     "threads)\n--\n\nRecord the launch of a kernel on arrays, the last of which are written."},
+     "threads, work=0)\n--\n\nRecord the launch of a kernel on arrays, the last of which are "
+     "written."},
     {NULL, NULL, 0, NULL},
 };
