@@ -38,7 +38,8 @@ static struct {
 } gpu;
 
 static _Atomic bool
-    is_lost; /* also in a forked process, which cannot use its parent's device */
+    is_lost;             /* also in a forked process, which cannot use its parent's device */
+static const char *loss; /* the driver's text for the error that lost the device */
 
 static struct {
     _Atomic int64_t dispatches, command_buffers, compiled;
@@ -60,15 +61,19 @@ static const char *text_of(int error)
     return text ? text : "an unknown error";
 }
 
-static int fail(int error)
-{
-    is_lost = true;
-    return mx_fail(MX_ERROR_DEVICE, "the CUDA device failed: %s", text_of(error));
-}
-
 static int fail_as_lost(void)
 {
-    return mx_fail(MX_ERROR_DEVICE, "the CUDA device failed: it was lost");
+    return mx_fail(MX_ERROR_DEVICE, "the CUDA device failed: %s",
+                   loss ? loss : "it belongs to the process that forked");
+}
+
+/* The first error explains all that follow. */
+static int fail(int error)
+{
+    if (!loss)
+        loss = text_of(error);
+    is_lost = true;
+    return fail_as_lost();
 }
 
 /* -- Opening ----------------------------------------------------------------------- */

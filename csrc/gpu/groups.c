@@ -73,8 +73,10 @@ static int encode(void)
     int status = mx_pipelines_get(&dispatch.compiled, preludes[kernel.prelude],
                                   kernel.text.characters, "mx_group");
     mx_text_clear(&kernel.text);
+    if (status == MX_ERROR_VALUE)
+        return reject();
     if (status != MX_OK)
-        return status == MX_ERROR_MEMORY ? MX_DECLINED : reject();
+        return status == MX_ERROR_MEMORY ? MX_DECLINED : status;
     if (kernel.device->driver->max_threads(dispatch.compiled) < MX_KERNEL_THREADS)
         return MX_DECLINED;
     memcpy(dispatch.grid, kernel.grid, sizeof dispatch.grid);

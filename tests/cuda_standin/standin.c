@@ -88,6 +88,14 @@ static int enter(const char *name)
             return error_;            \
     } while (0)
 
+/* The compiler does not use the device, which may be lost. */
+#define ENTER_COMPILER                              \
+    do {                                            \
+        int error_ = enter(__func__);               \
+        if (error_ && error_ != state.lost)         \
+            return error_;                          \
+    } while (0)
+
 EXPORT long cuda_standin_count(const char *name)
 {
     pthread_mutex_lock(&state.lock);
@@ -563,7 +571,7 @@ EXPORT int nvrtcCreateProgram(struct program **out, const char *source, const ch
                               const char *const *names)
 {
     (void)name;
-    ENTER;
+    ENTER_COMPILER;
     struct program *program = *out = calloc(1, sizeof *program);
     program->source = strdup(source);
     program->header = strdup(n_headers ? headers[0] : "");
@@ -635,7 +643,7 @@ EXPORT int nvrtcCompileProgram(struct program *program, int n_options,
     char folder[] = "/tmp/cuda_standin.XXXXXX", path[5][128], command[256];
     static const char *const names[] = {"headers", "source.cu", "out.so", "log"};
     (void)n_options, (void)options;
-    ENTER;
+    ENTER_COMPILER;
     if (!mkdtemp(folder))
         return COMPILATION;
     for (int i = 0; i < 4; i++)
