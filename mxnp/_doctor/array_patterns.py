@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mxnp._engine import figures
+from mxnp._engine import core, figures
 from mxnp._profiler.model import ENGINES, Row
 
 from .findings import Finding, Search, summed
@@ -472,7 +472,7 @@ def double_precision(search: Search) -> Iterator[Finding]:
             and row.float64_calls
             and row.elements >= _LEAST_ON_GPU * max(row.calls, 1)
         ]
-    if not rows or not search.has_gpu:
+    if not rows or not search.has_gpu or "float64" in core.gpu().types:
         return
     calls, seconds = summed(row for _, row in rows)
     creations = [

@@ -18,6 +18,8 @@ from mxnp._namespace.recorded_forms import implements
 from . import kernels
 
 _SORTED = core.gpu().types.keys() - {"complex64", "complex128", "bfloat16"}
+_STABLE = {"stable", "mergesort"}
+_KINDS = {None, "quicksort", "heapsort", *_STABLE}
 _MULTIPLIED = {"float16", "float32", "float64", "int32", "uint32"} & {*core.gpu().types}
 
 # Multiplications; NumPy is always faster with fewer. Processors have vector or matrix
@@ -85,6 +87,12 @@ def make_contiguous(a: Any) -> Any:
 # -- Sorting --------------------------------------------------------------------------
 
 
+def _is_kind(kind: Any, stable: Any) -> bool:
+    """Return whether NumPy accepts the kind of a sort, without asking it."""
+    is_known = type(kind) in (str, type(None)) and kind in _KINDS
+    return is_known and (stable is None or (kind is None and type(stable) is bool))
+
+
 def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> Any:
     """Return the result of `kernels.sort` or `kernels.argsort` along an axis."""
     if not is_for_device(a) or order is not None or a.dtype.name not in _SORTED:
@@ -99,7 +107,11 @@ def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> An
 
 
 @_implements(numpy.sort)
-def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+def _sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    if not _is_kind(kind, stable):
+        return NotImplemented
     found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented:
         return found
@@ -109,8 +121,10 @@ def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
 
 
 @_implements(numpy.ndarray.sort)
-def _sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
-    if not a.flags.writeable:
+def _sort_in_place(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    if not a.flags.writeable or not _is_kind(kind, stable):
         return NotImplemented
     found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented:
@@ -127,7 +141,7 @@ def _argsort(
 
     The order of equal elements in NumPy's other sorts cannot be reproduced.
     """
-    if stable is not True and kind not in ("stable", "mergesort"):
+    if not _is_kind(kind, stable) or (stable is not True and kind not in _STABLE):
         return NotImplemented
     found = _sort_along(kernels.argsort, a, axis, order)
     return found if found is NotImplemented else found.copy()

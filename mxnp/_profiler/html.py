@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from mxnp._engine import figures
+from mxnp._engine.devices import GPU
 
 from .model import BACKENDS, Line, Report, Row
 from .text import TITLES, percent, place, shown, summary, used_backends
@@ -17,10 +18,10 @@ _MOST_LINES = 1500  # of a file whose other lines are on the page too, folded
 
 _STYLE = """
 .mxnp { --ink: #1d2327; --soft: #667; --line: #dde2e6; --paper: #fff; --shade: #f4f6f8;
-  --metal: #2a9d5c; --cpu: #2979c8; --numpy: #d98a00; --wait: #b3261e;
+  --gpu: #2a9d5c; --cpu: #2979c8; --numpy: #d98a00; --wait: #b3261e;
   color: var(--ink); background: var(--paper); font: 15px/1.45 system-ui, sans-serif; }
 @media (prefers-color-scheme: dark) { .mxnp.page { --ink: #e4e7ea; --soft: #9aa4ad;
-  --line: #333b42; --paper: #15191c; --shade: #1e2428; --metal: #4fc283; --cpu: #63a9ee;
+  --line: #333b42; --paper: #15191c; --shade: #1e2428; --gpu: #4fc283; --cpu: #63a9ee;
   --numpy: #f0b040; --wait: #ff897d; } }
 .mxnp.page { margin: 0 auto; max-width: 1180px; padding: 16px; }
 .mxnp h1 { font-size: 1.5em; margin: 0 0 .2em; overflow-wrap: anywhere; }
@@ -30,7 +31,7 @@ _STYLE = """
 .mxnp .soft { color: var(--soft); }
 .mxnp .bar { display: flex; height: 14px; border-radius: 4px; overflow: hidden;
   background: var(--line); margin: .6em 0; }
-.mxnp .metal { background: var(--metal); } .mxnp .cpu { background: var(--cpu); }
+.mxnp .gpu { background: var(--gpu); } .mxnp .cpu { background: var(--cpu); }
 .mxnp .numpy { background: var(--numpy); }
 .mxnp .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px;
   margin-right: .3em; }
@@ -143,8 +144,7 @@ def fragment(report: Report, findings: str = "") -> str:
 def _head(report: Report) -> str:
     total = report.total
     keys = "".join(
-        f'<span><i class="key {backend}"></i>{TITLES[backend]} '
-        f"{figures.time(getattr(total, backend))}</span>"
+        f"<span>{_key_of(backend)} {figures.time(total.seconds_on(backend))}</span>"
         for backend in used_backends(report)
     )
     cards = [
@@ -158,18 +158,23 @@ def _head(report: Report) -> str:
     ]
     return (
         f"<p>{escape(summary(report))}</p>"
-        f"{_bar(getattr(total, backend) for backend in BACKENDS)}"
+        f"{_bar(map(total.seconds_on, BACKENDS))}"
         f'<p class="keys">{keys}</p><div class="cards">'
         + "".join(f"<div><b>{text}</b>{name}</div>" for name, text in cards)
         + "</div>"
     )
 
 
+def _style(backend: str) -> str:
+    return "gpu" if backend == GPU else backend
+
+
 def _bar(seconds: Iterable[float], whole: float = 0) -> str:
     parts = list(zip(BACKENDS, seconds, strict=True))
     whole = whole or sum(part for _, part in parts)
     segments = "".join(
-        f'<span class="{backend}" style="width:{100 * part / whole:.2f}%"></span>'
+        f'<span class="{_style(backend)}" '
+        f'style="width:{100 * part / whole:.2f}%"></span>'
         for backend, part in parts
         if part and whole
     )
@@ -213,6 +218,10 @@ def _code(text: str) -> str:
     return f'<span class="code">{escape(text)}</span>'
 
 
+def _key_of(backend: str) -> str:
+    return f'<i class="key {_style(backend)}"></i>{TITLES[backend]}'
+
+
 def _where(file: str, line: int) -> _Cell:
     return escape(place(file, line)), f"{file}:{line:09}"
 
@@ -223,7 +232,7 @@ def _cells(row: Row) -> list[_Cell]:
     return [
         (escape(row.operation), None),
         (_code(row.place.expression), None),
-        (f'<i class="key {row.backend}"></i>{TITLES[row.backend]}', row.backend),
+        (_key_of(row.backend), row.backend),
         (figures.time(row.seconds), row.seconds),
         (f"{row.calls:,}", row.calls),
         (f"{row.elements:,}", row.elements),

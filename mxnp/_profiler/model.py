@@ -73,7 +73,7 @@ class Row:
     operation : str
         NumPy's name: ``add``, ``add.reduce``, ``linalg.svd``; ``getitem`` and
         ``setitem`` for subscripts.
-    backend : {'metal', 'cpu', 'numpy'}
+    backend : {'metal', 'cuda', 'cpu', 'numpy'}
         Where it ran: ``cpu`` is mxnp's own engine on the processor.
     calls, elements : int
         The number of calls, and of elements in all calls.
@@ -91,7 +91,7 @@ class Row:
     numpy_fallbacks : int
         NumPy calls with arrays of a size that mxnp records where it can.
     float64_calls : int
-        Calls that mxnp ran with float64 or complex128, which no GPU supports.
+        Calls that mxnp ran with float64 or complex128, which Metal does not support.
     """
 
     place: Place
@@ -173,8 +173,8 @@ class Total:
     wall : float
         Seconds from the beginning to the end.
     array : float
-        Seconds of array work: `metal`, `cpu` and `numpy` together.
-    metal, cpu, numpy : float
+        Seconds of array work: `gpu`, `cpu` and `numpy` together.
+    gpu, cpu, numpy : float
         Seconds of array work on each backend.
     fused : float
         Seconds of operations that ran in a group with others.
@@ -192,7 +192,7 @@ class Total:
 
     wall: float
     array: float
-    metal: float
+    gpu: float
     cpu: float
     numpy: float
     fused: float
@@ -206,6 +206,10 @@ class Total:
     pool_peak: int
     process_peak: int
 
+    def seconds_on(self, backend: str) -> float:
+        """Return the time of all array work on one backend."""
+        return self.gpu if backend == GPU else float(getattr(self, backend))
+
 
 @dataclass(frozen=True)
 class Event:
@@ -214,7 +218,7 @@ class Event:
 
     Parameters
     ----------
-    category : {'metal', 'cpu', 'numpy', 'wait', 'check'}
+    category : {'metal', 'cuda', 'cpu', 'numpy', 'wait', 'check'}
         The backend as in `Row`, a wait, or a check.
     name : str
         The operation, or why the program waited.

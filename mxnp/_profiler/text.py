@@ -55,7 +55,7 @@ def summary(report: Report) -> str:
         return f"No array work in {figures.time(total.wall)}"
     parts = [f"{percent(total.fused, total.array)} fused"]
     parts += [
-        f"{percent(getattr(total, backend), total.array)} {TITLES[backend]}"
+        f"{percent(total.seconds_on(backend), total.array)} {TITLES[backend]}"
         for backend in used_backends(report)
     ]
     return (

@@ -69,6 +69,44 @@ def test_axis_errors_are_numpys(axis: Any) -> None:
     assert outcome(lambda: mxnp.sort(mxnp.array(x), axis)) == expected
 
 
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kind": "foo"},
+        {"kind": 1},
+        {"kind": ""},
+        {"kind": []},
+        {"kind": "stable", "stable": True},
+        {"kind": "quicksort", "stable": False},
+        {"order": "f"},
+        {"axis": 2},
+        {"axis": 0, "kind": "foo"},
+    ],
+)
+def test_sorts_raise_numpys_errors(name: str, options: dict[str, Any]) -> None:
+    def outcomes(xp: Any) -> list[Any]:
+        x = xp.array(numpy.linspace(1, 0, 3000, dtype="f4"))
+        calls = [lambda: getattr(xp, name)(x, **options)]
+        calls.append(lambda: getattr(x, name)(**options))
+        return [outcome(call) for call in calls]
+
+    assert outcomes(mxnp) == outcomes(numpy)
+
+
+@pytest.mark.parametrize(
+    "options", [{"kind": "heapsort"}, {"kind": "s"}, {"stable": True}, {"stable": 0}]
+)
+def test_sorts_take_numpys_options(options: dict[str, Any]) -> None:
+    x = numpy.linspace(1, 0, 3000, dtype="f4")
+    given = mxnp.array(x)
+    numpy.testing.assert_array_equal(
+        mxnp.sort(given, **options), numpy.sort(x, **options)
+    )
+    given.sort(**options)
+    numpy.testing.assert_array_equal(given, numpy.sort(x))
+
+
 def test_the_order_of_an_unstable_sort_is_numpys() -> None:
     x, before = integers("int32", 5000), dispatches()
     numpy.testing.assert_array_equal(mxnp.argsort(mxnp.array(x)), numpy.argsort(x))

@@ -19,6 +19,7 @@ from support.metal import needs_metal
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
+from mxnp._engine.devices import GPU
 from mxnp._profiler.model import Check, Row, Wait
 
 N = 50_000  # enough to be recorded: 400 kB
@@ -143,10 +144,10 @@ def test_sums_agree_with_the_rows(measured):
     assert total.calls == sum(row.calls for row in rows)
     assert total.elements == sum(row.elements for row in rows)
     assert total.bytes_read == sum(row.bytes_read for row in rows)
-    assert total.array == pytest.approx(total.metal + total.cpu + total.numpy)
-    for backend in ("metal", "cpu", "numpy"):
+    assert total.array == pytest.approx(total.gpu + total.cpu + total.numpy)
+    for backend in (GPU, "cpu", "numpy"):
         seconds = sum(row.seconds for row in rows if row.backend == backend)
-        assert getattr(total, backend) == pytest.approx(seconds)
+        assert total.seconds_on(backend) == pytest.approx(seconds)
     assert 0 < total.array <= total.wall
     assert total.cpu <= total.waiting + 1e-3
     assert rows == sorted(rows, key=lambda row: -row.seconds)
@@ -245,7 +246,7 @@ def test_device_rows_name_metal(measured):
     assert row(profile, 2, "sqrt").backend == "metal"
     assert row(profile, 2, "sqrt").elements == N
     assert row(profile, 4, "add").backend == "cpu"
-    assert profile.total.metal > 0
+    assert profile.total.gpu > 0
 
 
 # -- What NumPy runs --------------------------------------------------------------------
@@ -357,6 +358,20 @@ def test_large_arrays_that_numpy_runs(measured):
     )
     assert row(profile, 2, "interp").numpy_fallbacks == 1
     assert row(profile, 3, "interp").numpy_fallbacks == 0
+
+
+def test_an_element_is_not_a_large_array(measured):
+    before = _bridge.set_threshold(0)
+    try:
+        profile, _ = measured(
+            """
+            x = np.arange(float(N))
+            x[5]
+            """
+        )
+    finally:
+        _bridge.set_threshold(before)
+    assert row(profile, 2, "getitem").numpy_fallbacks == 0
 
 
 def test_lines_are_the_programs(measured):

@@ -275,8 +275,8 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
     if (row && span->is_numpys) {
         row->bytes_read += read;
         row->bytes_written += extent->bytes - read;
-        row->n_large +=
-            span->kind != SPAN_READ && extent->weight / threshold_factor >= queue_threshold;
+        row->n_large += span->kind != SPAN_READ && extent->weight > 0 &&
+                        extent->weight / threshold_factor >= queue_threshold;
         add_event(row, span->begin, total, 0, elements);
     }
     PyErr_Restore(type, value, traceback);
