@@ -302,6 +302,7 @@ inline uint3 mx_origin(long x, long y, long z) { return uint3(uint(x), uint(y), 
 
 #define MX_DIVIDE_BY_ZERO 1u
 #define MX_OVERFLOW       2u
+#define MX_UNDERFLOW      4u
 #define MX_INVALID        8u
 #define MX_FAILED         16u
 
@@ -391,6 +392,11 @@ template <typename T> inline uint mx_met_quotient(T a, T b, T r)
     return mx_truth(b) ? MX_OVERFLOW : MX_DIVIDE_BY_ZERO;
 }
 
+template <typename T> inline uint mx_met_reciprocal(T a, T r)
+{
+    return mx_met_quotient(T(1), a, r);
+}
+
 template <typename T> inline uint mx_met_pole(T a, T r)
 {
     if (mx_isnan(r))
@@ -405,6 +411,20 @@ template <typename T> inline uint mx_met_power(T a, T b, T r)
     if (!mx_isinf(r) || !mx_isfinite(a) || !mx_isfinite(b))
         return 0u;
     return mx_truth(a) ? MX_OVERFLOW : MX_DIVIDE_BY_ZERO;
+}
+
+/* The next number of another one, or the distance to it. */
+template <typename T> inline uint mx_met_step(T a, T r)
+{
+    return mx_isinf(r) && mx_isfinite(a) ? MX_OVERFLOW : 0u;
+}
+template <typename T> inline uint mx_met_step(T a, T, T r)
+{
+    return mx_isinf(r) && mx_isfinite(a) ? MX_OVERFLOW : 0u;
+}
+inline uint mx_met_step(half a, half r) /* of spacing: NumPy subtracts infinities */
+{
+    return mx_isfinite(a) ? (mx_isinf(r) ? MX_OVERFLOW : 0u) : MX_INVALID;
 }
 
 /* For integers.  The quotient of the least number and -1 overflows. */
@@ -435,6 +455,36 @@ template <typename T> inline uint mx_met_extreme(T a, T b, T)
 template <typename T> inline uint mx_met_number(T a, T b, T)
 {
     return mx_isnan(a) && !mx_isnan(b) ? MX_INVALID : 0u;
+}
+
+/* A result underflows if it is below the normal numbers and is rounded.  The operands decide
+ * whether it is: the lowest bits of factors add up to that of the product.  A result that Metal
+ * has made zero is judged as NumPy's. */
+template <typename T> inline uint mx_underflow_product(T a, T b, T r)
+{
+    if (!mx_is_tiny(r) || mx_magnitude_bits(a) == 0 || mx_magnitude_bits(b) == 0)
+        return 0u;
+    return mx_split(a).low + mx_split(b).low < mx_least_exponent(a) ? MX_UNDERFLOW : 0u;
+}
+
+template <typename T> inline uint mx_underflow_quotient(T a, T b, T r)
+{
+    if (!mx_is_tiny(r) || mx_magnitude_bits(a) == 0 || mx_isinf(b))
+        return 0u;
+    const mx_parts dividend = mx_split(a), divisor = mx_split(b);
+    const bool is_exact =
+        dividend.odd % divisor.odd == 0 && dividend.low - divisor.low >= -mx_least_exponent(a);
+    return is_exact ? 0u : MX_UNDERFLOW;
+}
+
+template <typename T> inline uint mx_underflow_reciprocal(T a, T r)
+{
+    return mx_underflow_quotient(T(1), a, r);
+}
+
+template <typename T> inline uint mx_underflow_exponential(T a, T r)
+{
+    return mx_is_tiny(r) && mx_isfinite(a) ? MX_UNDERFLOW : 0u;
 }
 
 /* -- Indices ------------------------------------------------------------------------------- */

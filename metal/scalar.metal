@@ -59,6 +59,43 @@ inline bool mx_isfinite(float2 a) { return mx_isfinite(a.x) && mx_isfinite(a.y);
 
 #define MX_NAN as_type<float>(0x7fc00000u)
 
+/* The significand of a number as an odd integer, or 0, and the place of its lowest bit, counted
+ * from that of the least subnormal number. */
+struct mx_parts {
+    ulong odd;
+    int low;
+};
+
+inline ulong mx_magnitude_bits(float a) { return as_type<uint>(a) & 0x7fffffffu; }
+inline ulong mx_magnitude_bits(half a) { return as_type<ushort>(a) & 0x7fffu; }
+inline ulong mx_exponent_unit(float)
+{
+    return 0x00800000ul;
+} /* the lowest bit of the exponent */
+inline ulong mx_exponent_unit(half) { return 0x0400ul; }
+
+template <typename T> inline mx_parts mx_split(T a)
+{
+    const ulong magnitude = mx_magnitude_bits(a), unit = mx_exponent_unit(a);
+    const ulong exponent = magnitude / unit;
+    const ulong significand = magnitude % unit + (exponent > 0 ? unit : 0ul);
+    const int zeros = significand == 0 ? 0 : 63 - int(clz(significand & (~significand + 1)));
+    mx_parts parts;
+    parts.odd = significand >> zeros;
+    parts.low = zeros + (exponent > 0 ? int(exponent) - 1 : 0);
+    return parts;
+}
+
+/* Whether a number is below the normal numbers. */
+template <typename T> inline bool mx_is_tiny(T a)
+{
+    return mx_magnitude_bits(a) < mx_exponent_unit(a);
+}
+
+/* The exponent of the least subnormal number, negated. */
+inline int mx_least_exponent(float) { return 149; }
+inline int mx_least_exponent(half) { return 24; }
+
 inline float mx_spacing(float a)
 {
     if (!mx_isfinite(a))

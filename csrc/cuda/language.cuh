@@ -541,6 +541,8 @@ inline double mx_copysign(double a, double b)
     return as_type<double>(mx_magnitude_bits(a) |
                            (as_type<ulong>(b) & 0x8000000000000000ul));
 }
+inline ulong mx_exponent_unit(double) { return 0x0010000000000000ul; }
+inline int mx_least_exponent(double) { return 1074; }
 inline long mx_rank(double a)
 {
     const long magnitude = long(mx_magnitude_bits(a));

@@ -37,9 +37,23 @@ bool mx_steps_supports(const struct mx_instruction *in)
 
 /* -- Conditions -------------------------------------------------------------------- */
 
+#define UNDERFLOW 4 /* MX_UNDERFLOW of the kernels' prelude */
+
 /* The rule that derives the floating-point conditions of a row from its operands and its
  * result. The prelude has a function mx_met_... for each. */
-enum conditions { NONE, ARITHMETIC, QUOTIENT, POLE, POWER, DIVMOD, ORDER, EXTREME, NUMBER };
+enum conditions {
+    NONE,
+    ARITHMETIC,
+    QUOTIENT,
+    RECIPROCAL,
+    POLE,
+    POWER,
+    DIVMOD,
+    STEP,
+    ORDER,
+    EXTREME,
+    NUMBER,
+};
 
 static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_add] = ARITHMETIC,
@@ -51,8 +65,9 @@ static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_fmod] = DIVMOD,
     [MX_OP_divmod] = DIVMOD,
     [MX_OP_power] = POWER,
+    [MX_OP_float_power] = POWER,
     [MX_OP_square] = ARITHMETIC,
-    [MX_OP_reciprocal] = POLE,
+    [MX_OP_reciprocal] = RECIPROCAL,
     [MX_OP_absolute] = ARITHMETIC,
     [MX_OP_sqrt] = ARITHMETIC,
     [MX_OP_exp] = ARITHMETIC,
@@ -77,6 +92,16 @@ static const unsigned char conditions[MX_OP_COUNT] = {
     [MX_OP_rad2deg] = ARITHMETIC,
     [MX_OP_degrees] = ARITHMETIC,
     [MX_OP_ldexp] = ARITHMETIC,
+    [MX_OP_nextafter] = STEP,
+    [MX_OP_spacing] = STEP,
+};
+
+/* The calls that find underflow.  That of other rows cannot be derived, or not without their
+ * rounding errors. */
+static const char *const underflows[MX_OP_COUNT] = {
+    [MX_OP_multiply] = "product(a, b, r)", [MX_OP_square] = "product(a, a, r)",
+    [MX_OP_divide] = "quotient(a, b, r)",  [MX_OP_reciprocal] = "reciprocal(a, r)",
+    [MX_OP_exp] = "exponential(a, r)",
 };
 
 /* The loops of ml_dtypes compare floats as C does, which is an invalid operation with NaN. */
@@ -246,17 +271,37 @@ static const char *expression_of(int op)
     }
 }
 
+static const char *underflow_of(const struct mx_instruction *in)
+{
+    int dtype = in->operands[0].dtype;
+    bool is_wanted = in->op < MX_OP_COUNT && in->fpe_mask & UNDERFLOW &&
+                     mx_dtype_get(dtype)->kind == 'f' && dtype != MX_DTYPE_bfloat16;
+    return is_wanted ? underflows[in->op] : NULL;
+}
+
 static void print_conditions(struct mx_kernel *kernel, int step)
 {
-    static const char *const names[] = {"",       "arithmetic", "quotient", "pole",  "power",
-                                        "divmod", "order",      "extreme",  "number"};
+    static const char *const names[] = {
+        [ARITHMETIC] = "arithmetic",
+        [QUOTIENT] = "quotient",
+        [RECIPROCAL] = "reciprocal",
+        [POLE] = "pole",
+        [POWER] = "power",
+        [DIVMOD] = "divmod",
+        [STEP] = "step",
+        [ORDER] = "order",
+        [EXTREME] = "extreme",
+        [NUMBER] = "number",
+    };
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
-    const char *name = names[conditions_of(in)];
+    const char *name = names[conditions_of(in)], *underflow = underflow_of(in);
     mx_text_print(&kernel->text, "        report%d |= mx_met_%s(a%s, r);\n", step, name,
                   in->nin > 1 ? ", b" : "");
     if (in->nout > 1 && in->operands[in->nin + 1].dtype == in->operands[in->nin].dtype)
         mx_text_print(&kernel->text, "        report%d |= mx_met_%s(a%s, c);\n", step, name,
                       in->nin > 1 ? ", b" : "");
+    if (underflow)
+        mx_text_print(&kernel->text, "        report%d |= mx_underflow_%s;\n", step, underflow);
 }
 
 static void print_map(struct mx_kernel *kernel, int step)

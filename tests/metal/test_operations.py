@@ -11,6 +11,7 @@ import functools
 import itertools
 import warnings
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -632,6 +633,43 @@ def test_warnings_are_derived_from_results() -> None:
         numpy.asarray(mxnp.sqrt(x - 2))
     with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
         numpy.asarray((x + 1) * 3e38 * 2)
+
+
+def conditions(xp: Any, name: str, args: Sequence[Any]) -> set[str]:
+    """Return the warnings of a ufunc of arrays that are filled with these numbers."""
+    with numpy.errstate(all="warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(xp, name)(*(xp.array(numpy.full(40, a)) for a in args))
+        mxnp.synchronize()
+    return {str(each.message) for each in caught}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("multiply", "square", "divide", "reciprocal", "exp"),
+        *("nextafter", "spacing", "float_power"),
+    ],
+)
+def test_conditions_are_those_of_numpy(name: str, dtype: str) -> None:
+    float_type = numpy.dtype(dtype) if name != "float_power" else numpy.dtype("f8")
+    if float_type.name not in core.gpu().types:
+        pytest.skip("the device has no such dtype")
+    limits = numpy.finfo(float_type)
+    least, tiny = limits.smallest_subnormal, limits.tiny
+    numbers = [0.0, -0.0, 1.0, -1.0, 1.5, 1 / 3, 4.0, -20.0, numpy.inf, numpy.nan]
+    numbers += [limits.max, -limits.max, tiny, -tiny, tiny * (1 + limits.eps)]
+    numbers += [tiny * 1.5, numpy.sqrt(tiny) * 1.01]
+    has_subnormals = GPU != "metal" or dtype != "float32"
+    if has_subnormals and name != "exp":  # exp: depends on the processor's instructions
+        numbers += [least, least * 3, least * 8]
+    ufunc = getattr(numpy, name)
+    for args in itertools.product(numpy.array(numbers, float_type), repeat=ufunc.nin):
+        expected = conditions(numpy, name, args)
+        if name in ("nextafter", "spacing", "float_power"):
+            expected -= {f"underflow encountered in {name}"}
+        assert conditions(mxnp, name, args) == expected, args
 
 
 COMPARISONS = ["less", "less_equal", "greater", "greater_equal"]

@@ -297,7 +297,6 @@ NAMES_A_GPU = (
     "mxnp/__init__.py",  # exports metal_kernel
     "mxnp/_engine/devices.py",  # the docstrings list the names
     "mxnp/_profiler/model.py",  # a public field has the name
-    "mxnp/_profiler/html.py",  # its colour
     "mxnp/_verify/tolerances.py",  # cites the specification of the language
 )
 
