@@ -134,7 +134,7 @@ static void set_version(MTLCompileOptions *options)
  * the two that follow it in macOS 15: mathMode alone would leave the functions fast. */
 static MTLCompileOptions *exact_options(void)
 {
-    MTLCompileOptions *options = [MTLCompileOptions new];
+    MTLCompileOptions *options = [[MTLCompileOptions alloc] init];
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
     options.fastMathEnabled = NO;
@@ -143,20 +143,23 @@ static MTLCompileOptions *exact_options(void)
     return options;
 }
 
+static NSString *string_of(const char *text)
+{
+    return [NSString stringWithCString:text encoding:NSUTF8StringEncoding];
+}
+
 static int compile_function(void **out, const char *source, const char *function)
 {
     @autoreleasepool {
         NSError *error = nil;
         if (!is_usable())
             return mx_fail(MX_ERROR_DEVICE, "there is no Metal device");
-        id<MTLLibrary> library =
-            [device newLibraryWithSource:[NSString stringWithUTF8String:source]
-                                 options:exact_options()
-                                   error:&error];
+        id<MTLLibrary> library = [device newLibraryWithSource:string_of(source)
+                                                      options:exact_options()
+                                                        error:&error];
         if (!library)
             return fail(MX_ERROR_VALUE, error, "the kernel does not compile");
-        id<MTLFunction> found =
-            [library newFunctionWithName:[NSString stringWithUTF8String:function]];
+        id<MTLFunction> found = [library newFunctionWithName:string_of(function)];
         if (!found)
             return mx_fail(MX_ERROR_VALUE, "there is no kernel '%s' in the text", function);
         id<MTLComputePipelineState> state = [device newComputePipelineStateWithFunction:found

@@ -8,6 +8,7 @@ enum { NSASCIIStringEncoding = 1, NSUTF8StringEncoding = 4 };
 
 @interface NSString : NSObject <NSCopying>
 + (nullable instancetype)stringWithUTF8String:(const char *)nullTerminatedCString;
++ (nullable instancetype)stringWithCString:(const char *)cString encoding:(NSStringEncoding)enc;
 + (instancetype)stringWithFormat:(NSString *)format, ... NS_FORMAT_FUNCTION(1, 2);
 - (nullable instancetype)initWithUTF8String:(const char *)nullTerminatedCString;
 - (nullable instancetype)initWithBytes:(const void *)bytes

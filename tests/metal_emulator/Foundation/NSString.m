@@ -27,6 +27,12 @@
     return [[[self alloc] initWithUTF8String:nullTerminatedCString] autorelease];
 }
 
++ (instancetype)stringWithCString:(const char *)cString encoding:(NSStringEncoding)enc
+{
+    (void)enc;
+    return [self stringWithUTF8String:cString];
+}
+
 /* %@ has to be a string's -UTF8String with %s here. */
 + (instancetype)stringWithFormat:(NSString *)format, ...
 {

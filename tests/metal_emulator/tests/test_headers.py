@@ -15,63 +15,10 @@ from pathlib import Path
 
 import pytest
 from metal_emulator import build
+from support import metal_cpp
+from support.metal_cpp import MetalCpp, Method, canonical, split_top
 from support.paths import EMULATOR, ROOT
 from support.wheels import wheel
-
-# -- Types -------------------------------------------------------------------------------
-
-
-def split_top(text: str, separator: str = ",") -> list[str]:
-    """Split where no bracket is open."""
-    parts, depth, start = [], 0, 0
-    for i, c in enumerate(text):
-        depth += (c in "(<[{") - (c in ")>]}")
-        if c == separator and depth == 0:
-            parts.append(text[start:i])
-            start = i + 1
-    last = text[start:].strip()
-    return [part.strip() for part in parts] + ([last] if last else [])
-
-
-ANNOTATIONS = re.compile(
-    r"\b(_Nonnull|_Nullable|nullable|nonnull|__unsafe_unretained|oneway|class)\b"
-)
-OBJECTS = {"id", "instancetype", "ObjectType", "KeyType", "NSObject*", "_Object*"}
-ALIASES = {
-    "bool": "BOOL",
-    "CFTimeInterval": "double",
-    "NSTimeInterval": "double",
-    "NSErrorDomain": "NSString*",
-    "NSStringEncoding": "NSUInteger",
-    "MTLCommandBufferHandler": "block",
-    "unsigned long": "NSUInteger",
-}
-
-
-def canonical(name: str) -> str:
-    """Return one spelling to the types of Objective-C and of metal-cpp."""
-    name = ANNOTATIONS.sub(" ", name)
-    if "^" in name or "std::function" in name:
-        return "block"
-    name = re.sub(r"\bid\s*<(\w+)>", r"\1*", name)
-    name = re.sub(r"<[^<>]*(<[^<>]*>)?[^<>]*>", "", name)
-    name = re.sub(r"\b(MTL|NS)::", r"\1", name)
-    name = re.sub(r"\[[^]]*\]", "*", name)
-    is_plain = re.search(r"\b(void|char|u?int\d+_t)\b", name)
-    if not is_plain or not re.match(r"\s*const\b", name):
-        name = re.sub(r"\bconst\b", "", name)
-    name = re.sub(r"\s*\*\s*", "*", re.sub(r"\s+", " ", name).strip())
-    name = ALIASES.get(name, name)
-    if name in {f"{o}*" for o in OBJECTS}:
-        return "object*"
-    return "object" if name in OBJECTS else name
-
-
-@dataclass
-class Method:
-    returns: str
-    parameters: list[str]
-
 
 # -- Ours --------------------------------------------------------------------------------
 
@@ -143,75 +90,6 @@ def read_headers(folder: Path) -> Declarations:
 
 
 @dataclass
-class MetalCpp:
-    selectors: set[str] = field(default_factory=set)
-    methods: dict[tuple[str, str], list[Method]] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-
-    def find(self, name: str, selector: str) -> list[Method]:
-        """Return the method of the class or of what it is derived from."""
-        while name:
-            if (name, selector) in self.methods:
-                return self.methods[name, selector]
-            name = self.parents.get(name, "")
-        return []
-
-
-NAMES_OF_NS = (
-    "UInteger Integer String Error ErrorDomain Array Dictionary Object Number Range"
-    " ProcessInfo OperatingSystemVersion"
-    " StringEncoding FastEnumerationState"
-)
-
-
-def canonical_cpp(name: str, space: str) -> str:
-    if space == "NS":
-        pattern = rf"(?<![\w:])({NAMES_OF_NS.replace(' ', '|')})\b"
-        name = re.sub(pattern, r"NS::\1", name)
-    return canonical(name)
-
-
-def read_parameter(text: str, space: str) -> tuple[str, str]:
-    """Return a parameter's name and type."""
-    block = re.search(r"\(\^\s*(\w+)\)", text)
-    if block:
-        return block.group(1), "block"
-    named = re.match(r"(.*\W)(\w+)\s*(\[\])?$", text, re.S)
-    if not named:
-        return "", "?"
-    kind, name, array = named.groups()
-    return name, canonical_cpp(kind + (array or ""), space)
-
-
-DEFINITION = re.compile(
-    r"_(?:MTL|NS)_INLINE [^;{]*?\b(MTL|NS)::(\w+)::\w+\(([^{;]*)\)(?: const)?\s*\{\s*"
-    r"(?:return )?Object::sendMessage(?:Safe)?<(.*?)>\("
-    r"(?:this|_\w+\(\w+\)), _(?:MTL|NS)_PRIVATE_SEL\((\w+)\)(.*?)\);\s*\}",
-    re.S,
-)
-
-
-def read_metal_cpp(texts: list[str]) -> MetalCpp:
-    result, text = MetalCpp(), "\n".join(texts)
-    pattern = r'_(?:MTL|NS)_PRIVATE_DEF_SEL\(\s*(\w+),\s*"([^"]+)"\s*\)'
-    selectors = dict(re.findall(pattern, text))
-    result.selectors = set(selectors.values())
-    pattern = (
-        r"class (\w+) : public NS::(?:Referencing|Copying)<\w+(?:, (?:\w+::)?(\w+))?>"
-    )
-    result.parents = {f"MTL{a}": f"MTL{b}" for a, b in re.findall(pattern, text) if b}
-    for space, name, parameters, returns, accessor, arguments in DEFINITION.findall(
-        text
-    ):
-        types = dict(read_parameter(p, space) for p in split_top(parameters))
-        passed = [types.get(a, "?") for a in split_top(arguments) if a]
-        method = Method(canonical_cpp(returns, space), passed)
-        key = space + name, selectors.get(accessor, accessor)
-        result.methods.setdefault(key, []).append(method)
-    return result
-
-
-@dataclass
 class PyObjC:
     values: dict[str, int]
     methods: dict[str, dict]
@@ -236,18 +114,8 @@ def read_pyobjc(text: str) -> PyObjC:
 # -- Comparing ---------------------------------------------------------------------------
 
 
-# metal-cpp takes the pages as const, Apple's header does not.
-CONST_IN_METAL_CPP = {"newBufferWithBytesNoCopy:length:options:deallocator:"}
-
 # PyObjC has one entry for all classes, and in another one this is an NSInteger.
 OF_ANOTHER_CLASS = {"status"}
-
-
-def agree(ours: str, theirs: str) -> bool:
-    is_pointer = ours.endswith("*") or theirs.endswith("*")
-    if "object" in {ours, theirs} and (is_pointer or ours == theirs):
-        return True
-    return ours == theirs or "?" in theirs
 
 
 def compare_metal_cpp(ours: Declarations, apple: MetalCpp) -> tuple[list[str], int]:
@@ -257,20 +125,10 @@ def compare_metal_cpp(ours: Declarations, apple: MetalCpp) -> tuple[list[str], i
         if name.startswith("MTL") and selector not in apple.selectors:
             wrong.append(f"{name}: no selector {selector}")
         candidates = apple.find(name, selector)
-        if selector in CONST_IN_METAL_CPP:
-            candidates = [
-                Method(c.returns, [p.removeprefix("const ") for p in c.parameters])
-                for c in candidates
-            ]
         if not candidates:
             continue
         compared += 1
-        if not any(
-            len(c.parameters) == len(method.parameters)
-            and all(map(agree, method.parameters, c.parameters))
-            and agree(method.returns, c.returns)
-            for c in candidates
-        ):
+        if not any(map(method.agrees, candidates)):
             wrong.append(f"{name} {selector}: {method} is not {candidates}")
     return wrong, compared
 
@@ -336,12 +194,8 @@ def compare_values(ours: Declarations, apple: PyObjC) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def metal_cpp() -> MetalCpp:
-    with wheel("mlx-metal") as archive:
-        names = [
-            n for n in archive.namelist() if re.search(r"metal_cpp/\w+/\w+\.hpp$", n)
-        ]
-        return read_metal_cpp([archive.read(n).decode() for n in names])
+def apple() -> MetalCpp:
+    return metal_cpp.download()
 
 
 @pytest.fixture(scope="module")
@@ -366,13 +220,13 @@ def test_the_driver_compiles_with_the_sdk_of(sdk, tmp_path):
     build.compile_file(driver, tmp_path / "device.o", flags)
 
 
-def test_selectors_and_types(ours, metal_cpp):
-    wrong, compared = compare_metal_cpp(ours, metal_cpp)
+def test_selectors_and_types(ours, apple):
+    wrong, compared = compare_metal_cpp(ours, apple)
     assert wrong == []
     methods = [name for name, _ in ours.methods if name.startswith("MTL")]
     assert len(methods) > 90
     assert compared > len(methods)  # and of Foundation
-    assert all(metal_cpp.find(*key) for key in ours.methods if key[0].startswith("MTL"))
+    assert all(apple.find(*key) for key in ours.methods if key[0].startswith("MTL"))
 
 
 def test_encodings(ours, pyobjc):
@@ -411,8 +265,8 @@ def altered(tmp_path: Path, name: str, old: str, new: str) -> Declarations:
         ("NSString.h", "NSUInteger length;", "int length;"),
     ],
 )
-def test_wrong_method_is_found(tmp_path, metal_cpp, name, old, new):
-    wrong, _ = compare_metal_cpp(altered(tmp_path, name, old, new), metal_cpp)
+def test_wrong_method_is_found(tmp_path, apple, name, old, new):
+    wrong, _ = compare_metal_cpp(altered(tmp_path, name, old, new), apple)
     assert len(wrong) == 1
 
 
