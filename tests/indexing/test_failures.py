@@ -156,6 +156,20 @@ def test_transposed_indices_are_checked_in_memory_order() -> None:
     assert str(error_of(y.tolist)) == str(caught.value)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("steps", [(-1, -1), (-1, 1), (1, -1), (-2, -3)])
+def test_reversed_indices_are_checked_in_numpys_order(
+    steps: tuple[int, int], order: Any
+) -> None:
+    values = numpy.zeros((100, 200), dtype=int, order=order)
+    values[3, 148], values[71, 1] = 33, 77
+    key = tuple(slice(None, None, step) for step in steps)
+    with pytest.raises(IndexError) as caught:
+        numpy.zeros(5)[values[key]]
+    y = np.zeros(5)[(np.array(values, order="K") + 0)[key]]
+    assert str(error_of(y.tolist)) == str(caught.value)
+
+
 # -- Other arrays ----------------------------------------------------------------------
 
 

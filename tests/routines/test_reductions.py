@@ -747,10 +747,3 @@ def test_copies(expression: str, xp: Library) -> Any:
     m *= 2
     y[:] = 0
     return found, x, m
-
-
-@pytest.mark.parametrize("height", [1025, 1030, 1056, 1057])
-def test_rows_that_wait_on_a_level_are_added(height: int) -> None:
-    """Rows are added in levels of 32, the last of which may hold only one row."""
-    totals = mxnp.add.reduce(mxnp.ones((height, 1000), int), axis=0)
-    assert (totals.__array__() == height).all()

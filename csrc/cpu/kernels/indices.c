@@ -115,8 +115,8 @@ mx_loop_function mx_index_check_loop(int dtype)
 
 static intptr_t magnitude(intptr_t x) { return x < 0 ? -x : x; }
 
-/* Sorts the axes into the order of memory and reverses negative strides, as NumPy's iterator
- * does.  A single axis stays as it is. */
+/* Sorts the axes by the magnitude of their strides, as NumPy's check of indices does.  It does
+ * not reverse negative strides. */
 static int order_of_memory(const struct mx_instruction *in, const char **data, intptr_t *shape,
                            intptr_t *strides)
 {
@@ -125,11 +125,7 @@ static int order_of_memory(const struct mx_instruction *in, const char **data, i
     *data = (operand->buffer ? mx_buffer_address(operand->buffer) : NULL) + operand->at;
     memcpy(shape, in->shape, sizeof in->shape);
     memcpy(strides, operand->strides, sizeof operand->strides);
-    for (int i = 0; i < ndim && ndim > 1; i++) {
-        if (strides[i] < 0) {
-            *data += (shape[i] - 1) * strides[i];
-            strides[i] = -strides[i];
-        }
+    for (int i = 0; i < ndim; i++) {
         for (int j = i; j > 0 && magnitude(strides[j - 1]) < magnitude(strides[j]); j--) {
             intptr_t length = shape[j], stride = strides[j];
             shape[j] = shape[j - 1];

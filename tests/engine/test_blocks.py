@@ -1,0 +1,209 @@
+"""Test the ends of blocks, segments and chunks, and what the operations of a pass share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+from support.lanes import ON_GPU
+
+import mxnp
+
+N = 50_000
+
+
+def both(compute: Callable[[Any], Any]) -> None:
+    """Assert that mxnp and NumPy compute the same elements and issue the same warnings."""
+    results = []
+    for xp in (numpy, mxnp):
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            found = compute(xp)
+            mxnp.synchronize()
+        texts = sorted({str(each.message) for each in issued})
+        results.append((numpy.asarray(found), texts))
+    (expected, numpys), (ours, texts) = results
+    assert ours.dtype == expected.dtype
+    numpy.testing.assert_array_equal(ours, expected)
+    assert texts == numpys
+
+
+def numbers(xp: Any, *shape: int) -> Any:
+    """Return numbers that are in memory, so that no operation is recorded for them."""
+    return xp.array(numpy.random.default_rng(len(shape)).normal(size=shape))
+
+
+# -- Searches and scans ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[:, ::3], lambda x: x[::-1]])
+def test_searches_in_lines_with_gaps(view: Any, axis: int) -> None:
+    both(lambda xp: view(numbers(xp, 700, 900)).argmax(axis=axis))
+
+
+@pytest.mark.parametrize("width", [1023, 1024, 1025, 2500])
+def test_scans_of_wide_rows(width: int) -> None:
+    both(lambda xp: xp.cumsum(xp.ones((40, width), int), axis=0))
+
+
+# -- Reductions ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("height", [1025, 1030, 1056, 1057])
+def test_rows_that_wait_on_a_level_are_added(height: int) -> None:
+    """Rows are added in levels of 32, the last of which may hold only one row."""
+    both(lambda xp: xp.add.reduce(xp.array(numpy.ones((height, 1000), int)), axis=0))
+
+
+@pytest.mark.parametrize("n", [20_000, 33_000, 300_000, 2_000_000])
+def test_products_that_overflow_at_the_end(n: int) -> None:
+    """No part of the array overflows, so the condition is met when parts are joined."""
+
+    def compute(xp: Any) -> Any:
+        x = xp.ones(n)
+        x[0] = x[-1] = 1e200
+        return xp.multiply.reduce(x)
+
+    both(compute)
+
+
+@pytest.mark.parametrize("height", [100, 3000])
+def test_rows_of_products_that_overflow_at_the_end(height: int) -> None:
+    def compute(xp: Any) -> Any:
+        x = xp.ones((height, 700))
+        x[0], x[-1] = 1e200, 1e200
+        return xp.multiply.reduce(x, axis=0)
+
+    both(compute)
+
+
+def test_a_sum_and_a_product_of_rows_in_one_pass() -> None:
+    def compute(xp: Any) -> Any:
+        x = numbers(xp, 2000, 30) * 0.01 + 1
+        return xp.stack([xp.sum(x, axis=0), xp.prod(x, axis=0) * 0.5])
+
+    for ours, expected in zip(compute(mxnp), compute(numpy), strict=True):
+        numpy.testing.assert_allclose(ours, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "prod", "sum"])
+def test_reductions_of_bools_as_numbers(name: str) -> None:
+    both(lambda xp: getattr((numbers(xp, N) > 0).astype(float), name)())
+    both(lambda xp: getattr((numbers(xp, N) > -99).astype(float), name)())
+
+
+@pytest.mark.skipif(ON_GPU, reason="sums of a GPU have other bits")
+@pytest.mark.parametrize("axis", [None, 1])
+def test_sums_of_long_rows_with_gaps(axis: int | None) -> None:
+    both(lambda xp: numbers(xp, 300, 5007)[:, :5000].sum(axis=axis))
+
+
+# -- Operations that share a pass --------------------------------------------------------
+
+
+def test_the_first_operation_of_a_pair_is_used_twice() -> None:
+    def compute(xp: Any) -> Any:
+        a, b, c = (numbers(xp, N) for _ in range(3))
+        product = a * b
+        total, square = product + c, product * product
+        del product
+        return total - square
+
+    both(compute)
+
+
+def test_conditions_before_an_operation_that_clears_them() -> None:
+    def compute(xp: Any) -> Any:
+        x = numbers(xp, N)
+        x[N // 2] = 0
+        y = xp.maximum(1 / x, 2)
+        return xp.less(y, 3)
+
+    both(compute)
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU runs no group twice")
+def test_an_update_that_overflows_runs_once() -> None:
+    def compute(xp: Any) -> Any:
+        x = xp.ones(N)
+        x[5] = 1e308
+        x *= 10
+        return x
+
+    both(compute)
+
+
+# -- Index arrays ----------------------------------------------------------------------
+
+
+def indices(xp: Any, low: int, high: int, n: int = N) -> Any:
+    return xp.array(numpy.random.default_rng(high).integers(low, high, n))
+
+
+def test_gathers_by_two_index_arrays() -> None:
+    both(
+        lambda xp: numbers(xp, 500, 300)[indices(xp, -500, 500), indices(xp, -300, 300)]
+    )
+
+
+def test_values_whose_rows_have_gaps() -> None:
+    def compute(xp: Any) -> Any:
+        a = xp.zeros((1000, 20))
+        a[indices(xp, -1000, 1000, 3000)] = numbers(xp, 3000, 40)[:, ::2]
+        return a
+
+    both(compute)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint16"])
+def test_many_updates_of_few_elements(name: str, dtype: str) -> None:
+    def compute(xp: Any) -> Any:
+        a = xp.array(numpy.full(100, 3, dtype))
+        values = numpy.random.default_rng(0).integers(0, 3, 200_003).astype(dtype)
+        odd = xp.array(2 * values + 1)  # products of odd numbers never wrap to 0
+        getattr(xp, name).at(a, indices(xp, 0, 100, 200_003), odd)
+        return a
+
+    both(compute)
+
+
+@pytest.mark.parametrize("period", [1, 3])
+def test_masks_whose_true_bytes_are_not_1(period: int) -> None:
+    is_true = (numpy.arange(N) % period + (period == 1) * 2).astype("u1").view(bool)
+    both(lambda xp: numbers(xp, N)[xp.array(is_true)])
+    both(lambda xp: xp.array(is_true).astype(float).sum())
+    both(lambda xp: xp.where(xp.array(is_true), numbers(xp, N), 0))
+    both(lambda xp: xp.where(xp.array(is_true), 1.5, numbers(xp, N)))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_searches_for_nan_and_for_values_of_a_table(dtype: str, side: Any) -> None:
+    table = numpy.resize([1, 2, 2, 5, numpy.inf, numpy.nan], 600)
+    values = numpy.resize([0, 1, 2, 3, 5, 9, numpy.inf, numpy.nan], N + 3)
+    if dtype == "int16":
+        table, values = (numpy.nan_to_num(x, posinf=11) for x in (table, values))
+    table = numpy.sort(table).astype(dtype)
+    values = values.astype(dtype)
+    both(lambda xp: xp.searchsorted(xp.array(table), xp.array(values), side=side))
+
+
+# -- Casts -----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU converts such numbers in its own way")
+@pytest.mark.parametrize("to", ["uint32", "int32", "uint64", "uint8"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("step", [1, 2])
+def test_casts_of_floats_that_the_integer_type_lacks(
+    dtype: str, to: str, step: int
+) -> None:
+    values = numpy.resize([-1.0, -2.5, 3e9, 5e9, 1e30, numpy.nan, 7.0], N)
+    with numpy.errstate(over="ignore"):
+        values = values.astype(dtype)
+    both(lambda xp: xp.array(values)[::step].astype(to))
