@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,7 +243,8 @@ static void shrink(int folder, size_t limit)
 
 void mx_cubins_write(struct mx_cubins_key key, const char *code, size_t size)
 {
-    static unsigned n_written;
+    static atomic_uint n_written;
+    unsigned number = atomic_fetch_add(&n_written, 1);
     char name[64], temporary[64];
     struct header header = {.size = size};
     struct mx_cubins_key sum = sum_of(code, size);
@@ -252,7 +254,7 @@ void mx_cubins_write(struct mx_cubins_key key, const char *code, size_t size)
     memcpy(header.magic, MAGIC, sizeof header.magic);
     memcpy(header.sum, sum.words, sizeof header.sum);
     print_name(name, sizeof name, key);
-    snprintf(temporary, sizeof temporary, ".%ld.%u" SUFFIX, (long)getpid(), n_written);
+    snprintf(temporary, sizeof temporary, ".%ld.%u" SUFFIX, (long)getpid(), number);
     int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file >= 0) {
         bool is_written =
@@ -260,7 +262,7 @@ void mx_cubins_write(struct mx_cubins_key key, const char *code, size_t size)
         if (close(file) != 0 || !is_written || renameat(folder, temporary, folder, name) != 0)
             unlinkat(folder, temporary, 0);
     }
-    if (n_written++ % WRITES_AT_ONCE == 0)
+    if (number % WRITES_AT_ONCE == 0)
         shrink(folder, MAX_BYTES);
     close(folder);
 }

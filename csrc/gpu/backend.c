@@ -14,6 +14,7 @@
 /* Memory outside the pool is copied before a group reads it: at most this much for one group.
  */
 #define MAX_COPIED_BYTES ((size_t)64 << 20)
+#define MAX_AHEAD        64 /* groups whose kernels are compiled before they are needed */
 
 static struct {
     bool is_on;
@@ -21,6 +22,9 @@ static struct {
     struct mx_gpu_counts counts;
     int failure;        /* status that the next wait returns */
     char message[4096]; /* of the failure, or of a launch that failed alone */
+    struct mx_plan *plan;
+    struct mx_instruction *instructions;
+    const struct mx_group *group; /* of the plan, which is encoded now */
 } gpu;
 
 /* -- The C API --------------------------------------------------------------------- */
@@ -140,6 +144,39 @@ static int64_t encoded_dispatches(void)
     return counts.dispatches;
 }
 
+/* -- Compiling --------------------------------------------------------------------- */
+
+static void begin(struct mx_plan *plan, struct mx_instruction *instructions)
+{
+    gpu.plan = plan;
+    gpu.instructions = instructions;
+}
+
+static void begin_group(const struct mx_group *group, bool is_guarded)
+{
+    struct mx_status_words words = {.is_guarded = is_guarded};
+    for (int s = 0; s < group->n_steps; s++)
+        words.of_steps[s] = mx_steps_has_status(&gpu.instructions[group->steps[s].instruction]);
+    mx_groups_begin(group, gpu.instructions, &words);
+}
+
+/* Begins to compile the other kernels of this group and those of the next ones.  The plan may
+ * turn out otherwise: then some of them are compiled in vain. */
+static void begin_rest(void)
+{
+    bool is_guarded = mx_batch_has_checks();
+    const struct mx_group *end = gpu.plan->groups + gpu.plan->n_groups;
+    for (const struct mx_group *group = gpu.group; group < end && group < gpu.group + MAX_AHEAD;
+         group++) {
+        const struct mx_instruction *in = &gpu.instructions[group->steps[0].instruction];
+        if (in->kind == MX_KERNEL)
+            mx_launch_begin(in->launch);
+        else if (is_possible(group, gpu.instructions))
+            begin_group(group, is_guarded);
+        is_guarded |= group->has_check;
+    }
+}
+
 /* -- Running ----------------------------------------------------------------------- */
 
 /* If a later pass of the group cannot be encoded, another backend runs the whole group.  The
@@ -150,7 +187,7 @@ static int encode(const struct mx_group *group, struct mx_instruction *instructi
     int n_words = mx_batch_word_count();
     int64_t before = encoded_dispatches();
     mx_batch_assign_words(&words, group, instructions);
-    int status = mx_groups_encode(group, instructions, &words);
+    int status = mx_groups_encode(group, instructions, &words, begin_rest);
     if (status == MX_OK)
         return MX_OK;
     if (encoded_dispatches() > before && mx_device_used()->driver->wait() != MX_OK)
@@ -173,10 +210,11 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     int status = mx_batch_begin();
     if (status != MX_OK)
         return status;
+    gpu.group = group;
     if (is_launch && !mx_device_is_usable())
         return end_launch(in, mx_launch_check(in->launch));
     if (is_launch)
-        status = end_launch(in, mx_launch_run(group, in));
+        status = end_launch(in, mx_launch_run(group, in, begin_rest));
     else
         status = is_possible(group, instructions) ? encode(group, instructions) : MX_DECLINED;
     if (status != MX_OK) {
@@ -216,4 +254,4 @@ static int finish(void)
 }
 
 const struct mx_backend mx_gpu_backend = {
-    .name = "gpu", .suits = suits, .run = run, .finish = finish};
+    .name = "gpu", .suits = suits, .begin = begin, .run = run, .finish = finish};

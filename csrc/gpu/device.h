@@ -72,7 +72,7 @@ struct mx_driver {
     bool (*is_usable)(void);
 
     /* Compiles a function of the source; `release` frees the result.  MX_ERROR_VALUE, with the
-     * compiler's message, if the source is invalid. */
+     * compiler's message, if the source is invalid.  Any thread may call `compile`. */
     int (*compile)(void **out, const char *source, const char *function);
     void (*release)(void *compiled);
     void (*clear_cache)(void);                   /* of compiled kernels on disk; may be NULL */

@@ -17,7 +17,9 @@
 #define MAX_WINNER_BYTES ((size_t)1 << 30)
 
 static const char *preludes[MX_PRELUDE_COUNT];
-static struct mx_kernel kernel;
+static struct mx_kernel encoded, compiled_only;
+static struct mx_kernel *kernel = &encoded; /* the one that is printed now */
+static void (*begin_rest)(void);            /* begins to compile what is needed next */
 static int64_t n_rejected;
 static char rejection[4096];
 
@@ -31,7 +33,7 @@ int64_t mx_groups_rejected(void) { return n_rejected; }
 
 const char *mx_groups_text(void)
 {
-    return kernel.text.characters ? kernel.text.characters : "";
+    return encoded.text.characters ? encoded.text.characters : "";
 }
 
 const char *mx_groups_rejection(void) { return rejection; }
@@ -43,9 +45,9 @@ static void divide_threads(size_t *threads)
 {
     size_t left = MX_KERNEL_THREADS;
     for (int i = 0; i < 3; i++) {
-        threads[i] = kernel.kind == MX_THREADGROUPS ? left
-                     : kernel.grid[i] < left        ? kernel.grid[i]
-                                                    : left;
+        threads[i] = kernel->kind == MX_THREADGROUPS ? left
+                     : kernel->grid[i] < left        ? kernel->grid[i]
+                                                     : left;
         left /= threads[i];
     }
 }
@@ -58,47 +60,54 @@ static int reject(void)
     return MX_DECLINED;
 }
 
-/* Encodes the kernel that was printed, and begins a new text. */
+static bool only_compiles(void) { return kernel == &compiled_only; }
+
+/* Encodes the kernel that was printed, or only begins to compile it.  Begins a new text. */
 static int encode(void)
 {
-    if (kernel.is_full || kernel.text.is_broken)
+    if (kernel->is_full || kernel->text.is_broken)
         return MX_DECLINED;
+    if (only_compiles()) {
+        mx_pipelines_begin(preludes[kernel->prelude], kernel->text.characters, "mx_group");
+        mx_text_clear(&kernel->text);
+        return MX_OK;
+    }
     struct mx_dispatch dispatch = {
-        .args = kernel.args,
-        .args_size = (size_t)(kernel.n_args ? kernel.n_args : 1) * sizeof *kernel.args,
-        .kind = kernel.kind,
-        .work = kernel.work,
-        .origin = kernel.origin,
+        .args = kernel->args,
+        .args_size = (size_t)(kernel->n_args ? kernel->n_args : 1) * sizeof *kernel->args,
+        .kind = kernel->kind,
+        .work = kernel->work,
+        .origin = kernel->origin,
     };
-    int status = mx_pipelines_get(&dispatch.compiled, preludes[kernel.prelude],
-                                  kernel.text.characters, "mx_group");
-    mx_text_clear(&kernel.text);
+    int status = mx_pipelines_get(&dispatch.compiled, preludes[kernel->prelude],
+                                  kernel->text.characters, "mx_group", begin_rest);
+    mx_text_clear(&kernel->text);
     if (status == MX_ERROR_VALUE)
         return reject();
     if (status != MX_OK)
         return status == MX_ERROR_MEMORY ? MX_DECLINED : status;
-    if (kernel.device->driver->max_threads(dispatch.compiled) < MX_KERNEL_THREADS)
+    if (kernel->device->driver->max_threads(dispatch.compiled) < MX_KERNEL_THREADS)
         return MX_DECLINED;
-    memcpy(dispatch.grid, kernel.grid, sizeof dispatch.grid);
+    memcpy(dispatch.grid, kernel->grid, sizeof dispatch.grid);
     divide_threads(dispatch.threads);
-    return mx_dispatch_encode(&dispatch, kernel.bindings, kernel.n_bindings,
-                              kernel.has_status ? mx_batch_buffer() : NULL);
+    return mx_dispatch_encode(&dispatch, kernel->bindings, kernel->n_bindings,
+                              kernel->has_status ? mx_batch_buffer() : NULL);
 }
 
 /* -- Groups ------------------------------------------------------------------------ */
 
 static int run_map(const struct mx_status_words *words)
 {
-    mx_passes_print_map(&kernel, words);
+    mx_passes_print_map(kernel, words);
     return encode();
 }
 
 static int run_scan(const struct mx_status_words *words)
 {
-    bool has_one_element = !kernel.reduced; /* along the axis */
-    if (has_one_element || mx_passes_has_long_scans(&kernel))
+    bool has_one_element = !kernel->reduced; /* along the axis */
+    if (has_one_element || mx_passes_has_long_scans(kernel))
         return MX_DECLINED;
-    mx_passes_print_scan(&kernel, words);
+    mx_passes_print_scan(kernel, words);
     return encode();
 }
 
@@ -107,6 +116,21 @@ static const struct mx_instruction *instruction_of(const struct mx_group *group,
                                                    int step)
 {
     return &instructions[group->steps[step].instruction];
+}
+
+/* Returns memory for a pass of a kernel.  Without a dispatch none is needed, but the pointers
+ * of different buffers differ. */
+static struct mx_buffer *new_buffer(size_t size)
+{
+    static struct mx_buffer none[MX_MAX_STEPS];
+    static int n;
+    return only_compiles() ? &none[n++ % MX_MAX_STEPS] : mx_buffer_new(size);
+}
+
+static void release(struct mx_buffer *buffer)
+{
+    if (!only_compiles())
+        mx_buffer_release(buffer);
 }
 
 /* Allocates memory for the results of the segments of each reduction.  Returns a status. */
@@ -119,7 +143,7 @@ static int allocate_partials(const struct mx_group *group, struct mx_instruction
         if (in->kind != MX_REDUCE)
             continue;
         mx_passes_partial_type(in, &itemsize);
-        partials[n] = mx_buffer_new((size_t)(shape->n_units * shape->segments * itemsize));
+        partials[n] = new_buffer((size_t)(shape->n_units * shape->segments * itemsize));
         if (!partials[n++])
             return MX_ERROR_MEMORY;
     }
@@ -130,26 +154,26 @@ static int run_reduce(const struct mx_status_words *words, const struct mx_group
                       struct mx_instruction *instructions)
 {
     struct mx_buffer *partials[MX_MAX_STEPS] = {NULL};
-    struct mx_reduce_shape shape = mx_passes_reduce_shape(&kernel);
+    struct mx_reduce_shape shape = mx_passes_reduce_shape(kernel);
     bool searches = instruction_of(group, instructions, 0)->kind == MX_ARGREDUCE;
-    if (searches && mx_passes_has_long_searches(&kernel, &shape))
+    if (searches && mx_passes_has_long_searches(kernel, &shape))
         return MX_DECLINED;
-    if (mx_passes_shared_bytes(&kernel, &shape) > kernel.device->limits.threadgroup_bytes)
+    if (mx_passes_shared_bytes(kernel, &shape) > kernel->device->limits.threadgroup_bytes)
         return MX_DECLINED;
     int status = allocate_partials(group, instructions, &shape, partials);
     if (status == MX_OK) {
-        mx_passes_print_reduce(&kernel, words, &shape, partials);
+        mx_passes_print_reduce(kernel, words, &shape, partials);
         status = encode();
     }
     for (int s = 0, n = 0; s < group->n_steps && shape.segments > 1 && status == MX_OK; s++) {
         if (instruction_of(group, instructions, s)->kind != MX_REDUCE)
             continue;
-        mx_kernel_begin(&kernel, group, instructions, true);
-        mx_passes_print_combine(&kernel, words, s, &shape, partials[n++]);
+        mx_kernel_begin(kernel, group, instructions, true);
+        mx_passes_print_combine(kernel, words, s, &shape, partials[n++]);
         status = encode();
     }
     for (int n = 0; n < MX_MAX_STEPS && partials[n]; n++)
-        mx_buffer_release(partials[n]);
+        release(partials[n]);
     return status;
 }
 
@@ -157,8 +181,8 @@ static int run_reduce(const struct mx_status_words *words, const struct mx_group
 static struct mx_buffer *new_winners(const struct mx_view *view)
 {
     size_t size = (size_t)(view->high - view->low) / (size_t)view->itemsize * 4;
-    struct mx_buffer *winners = size <= MAX_WINNER_BYTES ? mx_buffer_new(size) : NULL;
-    if (winners && mx_coherence_clear(winners) != MX_OK) {
+    struct mx_buffer *winners = size <= MAX_WINNER_BYTES ? new_buffer(size) : NULL;
+    if (winners && !only_compiles() && mx_coherence_clear(winners) != MX_OK) {
         mx_buffer_release(winners);
         return NULL;
     }
@@ -170,20 +194,20 @@ static int run_scatter(const struct mx_status_words *words, const struct mx_grou
 {
     const struct mx_instruction *in = instruction_of(group, instructions, 0);
     if (in->op != MX_COPY || in->operands[in->nin - 1].is_value) {
-        mx_passes_print_scatter(&kernel, words, MX_SCATTER_UPDATES, NULL);
+        mx_passes_print_scatter(kernel, words, MX_SCATTER_UPDATES, NULL);
         return encode();
     }
     struct mx_buffer *winners = new_winners(&group->views[group->steps[0].views[in->nin]]);
     if (!winners)
         return MX_DECLINED;
-    mx_passes_print_scatter(&kernel, words, MX_SCATTER_FINDS_LAST, winners);
+    mx_passes_print_scatter(kernel, words, MX_SCATTER_FINDS_LAST, winners);
     int status = encode();
     if (status == MX_OK) {
-        mx_kernel_begin(&kernel, group, instructions, false);
-        mx_passes_print_scatter(&kernel, words, MX_SCATTER_WRITES_LAST, winners);
+        mx_kernel_begin(kernel, group, instructions, false);
+        mx_passes_print_scatter(kernel, words, MX_SCATTER_WRITES_LAST, winners);
         status = encode();
     }
-    mx_buffer_release(winners);
+    release(winners);
     return status;
 }
 
@@ -206,11 +230,23 @@ static int run(const struct mx_status_words *words, const struct mx_group *group
 }
 
 int mx_groups_encode(const struct mx_group *group, struct mx_instruction *instructions,
+                     const struct mx_status_words *words, void (*begin_others)(void))
+{
+    begin_rest = begin_others;
+    bool sorts = !is_in_order(instruction_of(group, instructions, 0));
+    mx_kernel_begin(kernel, group, instructions, sorts);
+    int status = run(words, group, instructions);
+    mx_text_clear(&kernel->text);
+    return status;
+}
+
+void mx_groups_begin(const struct mx_group *group, struct mx_instruction *instructions,
                      const struct mx_status_words *words)
 {
-    bool sorts = !is_in_order(instruction_of(group, instructions, 0));
-    mx_kernel_begin(&kernel, group, instructions, sorts);
-    int status = run(words, group, instructions);
-    mx_text_clear(&kernel.text);
-    return status;
+    struct mx_kernel *before = kernel;
+    void (*begin_others)(void) = begin_rest;
+    kernel = &compiled_only;
+    mx_groups_encode(group, instructions, words, NULL);
+    kernel = before;
+    begin_rest = begin_others;
 }

@@ -22,7 +22,8 @@ static struct mx_binding binding_of(const struct mx_view *view)
     };
 }
 
-int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in)
+int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in,
+                  void (*begin_others)(void))
 {
     const struct mx_launch *launch = in->launch;
     struct mx_binding bindings[MX_MAX_OPERANDS];
@@ -39,13 +40,18 @@ int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in)
         .work = launch->work,
         .origin = launch->work > 0 && launch->n_args >= 3 ? launch->n_args - 3 : -1,
     };
-    int status =
-        mx_pipelines_get(&dispatch.compiled, launch->prelude, launch->source, launch->function);
+    int status = mx_pipelines_get(&dispatch.compiled, launch->prelude, launch->source,
+                                  launch->function, begin_others);
     if (status != MX_OK)
         return status == MX_ERROR_MEMORY ? status : MX_ERROR_DEVICE;
     memcpy(dispatch.grid, launch->grid, sizeof dispatch.grid);
     memcpy(dispatch.threads, launch->threads, sizeof dispatch.threads);
     return mx_dispatch_encode(&dispatch, bindings, n, NULL);
+}
+
+void mx_launch_begin(const struct mx_launch *launch)
+{
+    mx_pipelines_begin(launch->prelude, launch->source, launch->function);
 }
 
 int mx_launch_check(const struct mx_launch *launch)
@@ -56,7 +62,13 @@ int mx_launch_check(const struct mx_launch *launch)
                        "there is no %s device, or it is that of the process that forked",
                        device ? device->row.title : "GPU");
     const void *compiled;
-    int status = mx_pipelines_get(&compiled, launch->prelude, launch->source, launch->function);
+    bool is_ours = launch->prelude[0] != 0;
+    if (is_ours) {
+        mx_launch_begin(launch);
+        return MX_OK;
+    }
+    int status =
+        mx_pipelines_get(&compiled, launch->prelude, launch->source, launch->function, NULL);
     const size_t *threads = launch->threads;
     if (status != MX_OK)
         return status == MX_ERROR_MEMORY ? status : MX_ERROR_VALUE;

@@ -11,6 +11,10 @@ struct mx_backend {
      * shows it.  NULL for the processor, which runs the others. */
     bool (*suits)(const struct mx_instruction *in);
 
+    /* Passes the groups that it may be asked to run.  They stay where they are until the
+     * last of them has run.  May be NULL. */
+    void (*begin)(struct mx_plan *plan, struct mx_instruction *instructions);
+
     /* Runs a group of a plan, or continues one that was interrupted.  A backend with `finish`
      * only starts it.  Returns MX_OK; MX_INTERRUPTED, if the next call has to continue the
      * group; MX_DECLINED, if nothing was done; or a failure of memory or of the device. */

@@ -496,6 +496,8 @@ int mx_stream_run(bool (*interrupted)(void))
     MX_ASSERT(is_holder() && stream.is_prepared);
     int status = MX_OK;
     stream.n_begun = stream.n_run;
+    if (stream.device && stream.device->begin)
+        stream.device->begin(&stream.plan, stream.taken.items);
     while (stream.n_begun < stream.plan.n_groups && status == MX_OK)
         status = run_group(&stream.plan.groups[stream.n_begun], interrupted);
     int finished = finish_begun(), settled = mx_coherence_settle();

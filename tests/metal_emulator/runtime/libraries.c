@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kept.h"
@@ -27,7 +28,7 @@
 
 extern char **environ;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one compiles at a time */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* it is open while one compiles */
 static struct kernel_library *loaded;
 
 static const char *variable_or(const char *name, const char *otherwise)
@@ -183,7 +184,7 @@ struct job {
     const char *source;
     struct language language;
     hash128 key;
-    const char *cache;
+    char cache[PATH_MAX - 64];
     char path[PATH_MAX];
 };
 
@@ -248,9 +249,6 @@ static struct kernel_library *find_loaded(hash128 key)
 /* What is not what was kept is compiled again. */
 static int open_or_compile(struct job *job, char **diagnostics)
 {
-    job->cache = kept_folder(diagnostics);
-    if (!job->cache)
-        return -1;
     snprintf(job->path, sizeof job->path, "%s/%016llx%016llx.so", job->cache,
              (unsigned long long)(job->key >> 64), (unsigned long long)job->key);
     int file = open_kept(job->path, job->key);
@@ -262,16 +260,58 @@ static int open_or_compile(struct job *job, char **diagnostics)
     return file;
 }
 
+#define SECONDS_TOGETHER 30
+
+static struct {
+    pthread_cond_t changed;
+    long now, most; /* that are compiled at the same time */
+} compiling = {.changed = PTHREAD_COND_INITIALIZER};
+
+/* With the setting `together`, waits until so many libraries are compiled at the same time.  The
+ * caller holds the lock. */
+static void begin_compiling(void)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += SECONDS_TOGETHER;
+    if (++compiling.now > compiling.most)
+        compiling.most = compiling.now;
+    pthread_cond_broadcast(&compiling.changed);
+    while (compiling.most < host_settings()->together &&
+           pthread_cond_timedwait(&compiling.changed, &lock, &end) == 0)
+        ;
+}
+
+EXPORT long metal_emulator_most_compiled_together(void)
+{
+    pthread_mutex_lock(&lock);
+    long most = compiling.most;
+    compiling.most = 0;
+    pthread_mutex_unlock(&lock);
+    return most;
+}
+
+/* The caller holds the lock, which is open while the front end runs. */
 static struct kernel_library *load_new(const char *source, struct language language,
                                        hash128 key, char **diagnostics)
 {
     struct job job = {.source = source, .language = language, .key = key};
-    int file = open_or_compile(&job, diagnostics);
-    if (file < 0)
+    const char *cache = kept_folder(diagnostics);
+    if (!cache)
         return NULL;
-    struct kernel_library *library = open_library(file, key, diagnostics);
-    close(file);
-    if (library) {
+    snprintf(job.cache, sizeof job.cache, "%s", cache);
+    begin_compiling();
+    pthread_mutex_unlock(&lock);
+    int file = open_or_compile(&job, diagnostics);
+    pthread_mutex_lock(&lock);
+    compiling.now--;
+    struct kernel_library *library = find_loaded(key); /* by another thread meanwhile */
+    bool is_first = !library && file >= 0;
+    if (is_first)
+        library = open_library(file, key, diagnostics);
+    if (file >= 0)
+        close(file);
+    if (is_first && library) {
         library->next = loaded;
         loaded = library;
     }

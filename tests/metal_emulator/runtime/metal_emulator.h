@@ -26,6 +26,8 @@ const char *metal_emulator_last_report(void); /* valid until the next call of th
  *   pipeline_threads  METAL_EMULATOR_PIPELINE_THREADS  most threads of a threadgroup of kernels
  *                                       without [[max_total_threads_per_threadgroup]] (1024)
  *   macos      METAL_EMULATOR_MACOS     major version of the operating system: 12 to 26 (15)
+ *   together   METAL_EMULATOR_TOGETHER  libraries that wait until so many are compiled at the
+ *                                       same time, or for 30 seconds
  *
  *   fail_next_command_buffer        with this MTLCommandBufferError
  *   fail_next_library               with this MTLLibraryError
@@ -49,6 +51,9 @@ long metal_emulator_dispatch_count(const char *kernel_name);
 /* Returns a count since the last reset: one of the names in engine/cost.h, or -1 if there is none of
  * that name.  Only dispatches that run while the setting `cost` is on are counted. */
 long metal_emulator_cost(const char *counter);
+
+/* The most libraries that were compiled at the same time since the last call. */
+long metal_emulator_most_compiled_together(void);
 void metal_emulator_reset_costs(void);
 
 /* The number of Objective-C objects that are alive. */

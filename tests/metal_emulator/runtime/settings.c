@@ -37,6 +37,7 @@ static const struct {
     {"abort", "METAL_EMULATOR_ABORT", &settings.abort_on_report},
     {"pipeline_threads", "METAL_EMULATOR_PIPELINE_THREADS", &settings.pipeline_threads},
     {"macos", "METAL_EMULATOR_MACOS", &settings.macos},
+    {"together", "METAL_EMULATOR_TOGETHER", &settings.together},
 };
 
 static const struct {

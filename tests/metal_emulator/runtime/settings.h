@@ -8,6 +8,7 @@ struct host_settings {
     long verbose, abort_on_report;
     long pipeline_threads; /* most threads of a kernel without the attribute; 0: 1024 */
     long macos;            /* major version of the operating system */
+    long together;         /* libraries that must be compiled at the same time */
 
     /* Faults to inject. */
     _Atomic long fail_next_command_buffer; /* with this MTLCommandBufferError */
