@@ -105,7 +105,6 @@ def resident_peak() -> int:
 
 def measure(kind: str, n: int, rounds: int, path: Path) -> str:
     a = KINDS[kind](n, path)
-    own = a if kind == "own" else make_own(n, path)
     # NumPy uses the same memory. Once it is exported, mxnp treats it as shared.
     host = numpy.asarray(a)
     own = make_own(n, path)
