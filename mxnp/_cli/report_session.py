@@ -62,9 +62,7 @@ class ReportSession:
     ) -> None:
         if os.getpid() != self._process:
             return
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
+        _wait_for_threads()
         if isinstance(error, SystemExit):
             core.finish()  # prints deferred errors that were not raised
         self._profile._counter.stop(runs_rest=error is None)
@@ -106,6 +104,15 @@ class ReportSession:
         for verdict in failed:
             print(verdict, file=sys.stderr)
         return not failed
+
+
+def _wait_for_threads() -> None:
+    """Wait for the other threads of the program, as the interpreter does at its end.
+
+    Threads may wait for the main thread with `join`, so the main thread is marked as
+    ended first. Only the interpreter's own function does both.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
 
 
 def _opened(file: str) -> TextIO:

@@ -325,6 +325,26 @@ def test_threads_that_go_on_are_waited_for(folder):
 
 
 @pytest.mark.slow
+def test_threads_that_wait_for_the_main_thread_end(folder):
+    program = write(
+        folder,
+        """
+        import threading
+        import numpy as np
+
+        def work():
+            threading.main_thread().join()
+            print((np.ones(20_000) * 3).sum())
+
+        threading.Thread(target=work).start()
+        """,
+    )
+    done = Run(folder, "--report", program)
+    assert done.output == "60000.0\n"
+    assert "multiply" in done.errors
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "stdin"),
     [
