@@ -182,6 +182,7 @@ CASES = [
     pytest.param(op, dtypes, id=f"{op.name}-{'-'.join(dict.fromkeys(dtypes))}")
     for op in core.ops()
     for dtypes in loops(op)
+    if (op.name, dtypes[0]) not in NOT_TAKEN
 ]
 
 
@@ -219,8 +220,6 @@ def assert_near(name: str, dtype: str, ours: Any, theirs: Any) -> None:
 @pytest.mark.parametrize(("op", "dtypes"), CASES)
 def test_rows(op: Any, dtypes: tuple[str, ...]) -> None:
     inputs = operands(op, dtypes)
-    if (op.name, dtypes[0]) in NOT_TAKEN:
-        pytest.skip("it is the processor's")
     with numpy.errstate(all="ignore"), mxnp.errstate(all="ignore"):
         theirs = getattr(numpy, op.name)(*inputs)
         given = [mxnp.array(each) for each in inputs]
