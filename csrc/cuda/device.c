@@ -41,16 +41,7 @@ static _Atomic bool
     is_lost;             /* also in a forked process, which cannot use its parent's device */
 static const char *loss; /* the driver's text for the error that lost the device */
 
-static struct {
-    _Atomic int64_t dispatches, command_buffers, compiled;
-} counts;
-
-static void add_counts(struct mx_gpu_counts *out)
-{
-    out->dispatches += counts.dispatches;
-    out->command_buffers += counts.command_buffers;
-    out->compiled += counts.compiled;
-}
+static struct mx_driver_counts counts;
 
 /* -- Errors ------------------------------------------------------------------------ */
 
@@ -481,5 +472,5 @@ const struct mx_driver mx_cuda_driver = {
     .copy_out = copy_out,
     .clear = clear,
     .memory_left = memory_left,
-    .add_counts = add_counts,
+    .counts = &counts,
 };

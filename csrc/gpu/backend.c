@@ -41,13 +41,20 @@ int mx_gpu_is_used(void) { return gpu.is_on; }
 
 int mx_gpu_is_usable(void) { return mx_device_is_usable(); }
 
+static void add_counts(struct mx_gpu_counts *out, const struct mx_driver_counts *counts)
+{
+    out->dispatches += counts->dispatches;
+    out->command_buffers += counts->command_buffers;
+    out->compiled += counts->compiled;
+}
+
 void mx_gpu_count(struct mx_gpu_counts *out)
 {
     *out = gpu.counts;
     out->rejected = mx_groups_rejected();
     out->work = mx_dispatch_work();
     if (mx_device_used())
-        mx_device_used()->driver->add_counts(out);
+        add_counts(out, mx_device_used()->driver->counts);
     mx_coherence_add_counts(out);
 }
 
@@ -137,12 +144,7 @@ static int end_launch(struct mx_instruction *in, int status)
     return MX_OK;
 }
 
-static int64_t encoded_dispatches(void)
-{
-    struct mx_gpu_counts counts = {0};
-    mx_device_used()->driver->add_counts(&counts);
-    return counts.dispatches;
-}
+static int64_t encoded_dispatches(void) { return mx_device_used()->driver->counts->dispatches; }
 
 /* -- Compiling --------------------------------------------------------------------- */
 

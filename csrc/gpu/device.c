@@ -42,7 +42,7 @@ const char *mx_device_type_name(int device, int dtype)
 {
     const struct mx_device *found = get(device);
     bool is_dtype = dtype >= 0 && dtype < MX_DTYPE_COUNT;
-    const char *name = found && is_dtype ? found->dialect.types[dtype] : NULL;
+    const char *name = found && is_dtype ? found->types[dtype] : NULL;
     return name ? name : "";
 }
 
@@ -106,6 +106,6 @@ int mx_device_atomic_bytes(void) { return used ? used->limits.atomic_bytes : 0; 
 
 bool mx_device_is_usable(void) { return used && used->driver->is_usable(); }
 
-const char *mx_device_type(int dtype) { return used ? used->dialect.types[dtype] : NULL; }
+const char *mx_device_type(int dtype) { return used ? used->types[dtype] : NULL; }
 
 bool mx_device_supports(int dtype) { return mx_device_type(dtype) != NULL; }

@@ -17,13 +17,15 @@ enum mx_grid {
     MX_THREADGROUPS /* threadgroups of MX_KERNEL_THREADS threads */
 };
 
-/* The text of all kernels is in one language, which a driver translates if its GPU has another
- * one.  A device may have more types than the language. */
-struct mx_dialect {
-    const char *types[MX_DTYPE_COUNT]; /* names of the dtypes; NULL: unsupported */
-    const char *memory;                /* what qualifies a pointer to bound memory, or "" */
-    const char *shared;                /* what qualifies a variable that a threadgroup shares */
-};
+/* Names of the dtypes in the language of all kernels, the Metal Shading Language.  A driver
+ * translates the text of kernels if its GPU has another language.  A device may have more types
+ * than these. */
+#define MX_KERNEL_TYPES                                                                        \
+    [MX_DTYPE_bool] = "bool", [MX_DTYPE_int8] = "char", [MX_DTYPE_int16] = "short",            \
+    [MX_DTYPE_int32] = "int", [MX_DTYPE_int64] = "long", [MX_DTYPE_uint8] = "uchar",           \
+    [MX_DTYPE_uint16] = "ushort", [MX_DTYPE_uint32] = "uint", [MX_DTYPE_uint64] = "ulong",     \
+    [MX_DTYPE_float16] = "half", [MX_DTYPE_bfloat16] = "bfloat", [MX_DTYPE_float32] = "float", \
+    [MX_DTYPE_complex64] = "float2"
 
 /* -- Limits ------------------------------------------------------------------------ */
 
@@ -52,6 +54,11 @@ struct mx_dispatch {
     int64_t work;               /* as estimated: see work.h; 0: unknown */
     int origin;   /* number of the first of three arguments: see work.h; -1: it is not cut */
     double share; /* of the work that one dispatch may have */
+};
+
+/* What was encoded and compiled since the start. */
+struct mx_driver_counts {
+    _Atomic int64_t dispatches, command_buffers, compiled;
 };
 
 /* The thread that is inside the stream calls these, except the first four, which any thread may
@@ -106,15 +113,14 @@ struct mx_driver {
     int (*clear)(void *memory, size_t nbytes);
     size_t (*memory_left)(void); /* bytes that `allocate` can still return, about */
 
-    /* Adds what was encoded and compiled since the start. */
-    void (*add_counts)(struct mx_gpu_counts *out);
+    struct mx_driver_counts *counts;
 };
 
 /* -- Devices ----------------------------------------------------------------------- */
 
 struct mx_device {
     struct mx_device_row row;
-    struct mx_dialect dialect;
+    const char *types[MX_DTYPE_COUNT]; /* names of the dtypes; NULL: unsupported */
     struct mx_limits limits;
     const struct mx_driver *driver; /* NULL: this build has none */
 };

@@ -164,7 +164,6 @@ static void declare_partials(struct mx_kernel *kernel, const struct mx_reduce_sh
 {
     const struct mx_group *group = kernel->group;
     const char *index_type = mx_kernel_offset_type(kernel);
-    const char *shared = kernel->device->dialect.shared;
     int n = shared_count(shape);
     for (int s = 0; s < group->n_steps; s++) {
         const struct mx_instruction *in = mx_kernel_instruction(kernel, s);
@@ -173,10 +172,11 @@ static void declare_partials(struct mx_kernel *kernel, const struct mx_reduce_sh
         if (!reduces(in))
             continue;
         if (n > 0)
-            mx_text_print(&kernel->text, "    %s%s shared%d[%d];\n", shared, type, s, n);
+            mx_text_print(&kernel->text, "    threadgroup %s shared%d[%d];\n", type, s, n);
         mx_text_print(&kernel->text, "    %s partial%d = mx_cast<%s>(0);\n", type, s, type);
         if (in->kind == MX_ARGREDUCE && n > 0)
-            mx_text_print(&kernel->text, "    %s%s indices%d[%d];\n", shared, index_type, s, n);
+            mx_text_print(&kernel->text, "    threadgroup %s indices%d[%d];\n", index_type, s,
+                          n);
         if (in->kind == MX_ARGREDUCE)
             mx_text_print(&kernel->text, "    %s index%d = 0;\n", index_type, s);
     }
@@ -564,9 +564,9 @@ void mx_passes_print_scan(struct mx_kernel *kernel, const struct mx_status_words
     print_line(kernel, threads);
     mx_steps_declare(kernel, words);
     if (threads > LANES)
-        mx_text_print(text, "    %s%s shared[%d];\n    %suint finite[%d];\n",
-                      kernel->device->dialect.shared, type, threads / LANES,
-                      kernel->device->dialect.shared, threads / LANES);
+        mx_text_print(text,
+                      "    threadgroup %s shared[%d];\n    threadgroup uint finite[%d];\n",
+                      type, threads / LANES, threads / LANES);
     mx_text_print(text,
                   "    const %s length = args[%d];\n    %s carry = mx_cast<%s>(0);\n"
                   "    bool is_finite = true;\n"
@@ -627,10 +627,9 @@ void mx_passes_print_scatter(struct mx_kernel *kernel, const struct mx_status_wo
             mx_text_print(text, "        order = order * uint(args[%d]) + uint(i%d);\n", i, i);
         mx_text_print(text,
                       "        %s number = (target - %s(args[%d])) / %d;\n"
-                      "        %suchar *last = m%d + number * 4;\n",
+                      "        device uchar *last = m%d + number * 4;\n",
                       mx_kernel_offset_type(kernel), mx_kernel_offset_type(kernel),
-                      mx_kernel_arg(kernel, view->low), output->itemsize,
-                      kernel->device->dialect.memory, numbers);
+                      mx_kernel_arg(kernel, view->low), output->itemsize, numbers);
     }
     if (pass == MX_SCATTER_FINDS_LAST) {
         mx_text_print(text, "        mx_note_last(last, order + 1);\n}\n");

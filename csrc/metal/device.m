@@ -104,16 +104,7 @@ static bool is_usable(void)
 
 /* -- Kernels ----------------------------------------------------------------------- */
 
-static struct {
-    _Atomic int64_t dispatches, command_buffers, compiled;
-} counts;
-
-static void add_counts(struct mx_gpu_counts *out)
-{
-    out->dispatches += counts.dispatches;
-    out->command_buffers += counts.command_buffers;
-    out->compiled += counts.compiled;
-}
+static struct mx_driver_counts counts;
 
 static int fail(int status, NSError *error, const char *what)
 {
@@ -165,7 +156,7 @@ static int compile_function(void **out, const char *source, const char *function
         id<MTLComputePipelineState> state = [device newComputePipelineStateWithFunction:found
                                                                                   error:&error];
         if (!state)
-            return fail(MX_ERROR_VALUE, error, "the kernel makes no pipeline");
+            return fail(MX_ERROR_VALUE, error, "Metal cannot make a pipeline of the kernel");
         if (state.threadExecutionWidth != SIMD_WIDTH)
             return mx_fail(MX_ERROR_VALUE, "SIMD-groups of this GPU have %zu threads, not %d",
                            (size_t)state.threadExecutionWidth, SIMD_WIDTH);
@@ -236,7 +227,7 @@ static struct memory *memory_of(const struct mx_buffer *buffer)
     if (!block->device_memory)
         block->device_memory = new_memory(block, buffer->data);
     if (!block->device_memory)
-        mx_fail(MX_ERROR_MEMORY, "Metal takes no buffer of %zu bytes", buffer->nbytes);
+        mx_fail(MX_ERROR_MEMORY, "Metal cannot use a buffer of %zu bytes", buffer->nbytes);
     return block->device_memory;
 }
 
@@ -348,7 +339,7 @@ static int begin_commands(void)
     if (!encoder) {
         commands = nil;
         mx_free(held);
-        return mx_fail(MX_ERROR_DEVICE, "Metal gives no command buffer");
+        return mx_fail(MX_ERROR_DEVICE, "Metal cannot create a command buffer");
     }
     number++;
     section++;
@@ -505,5 +496,5 @@ const struct mx_driver mx_metal_driver = {
     .encode = encode,
     .wait = wait_for_all,
     .free_memory = free_memory,
-    .add_counts = add_counts,
+    .counts = &counts,
 };

@@ -4,27 +4,7 @@
 
 const struct mx_device mx_device_metal = {
     .row = {.name = "metal", .title = "Metal", .kernels = "metal", .suffix = "metal"},
-    .dialect =
-        {
-            .types =
-                {
-                    [MX_DTYPE_bool] = "bool",
-                    [MX_DTYPE_int8] = "char",
-                    [MX_DTYPE_int16] = "short",
-                    [MX_DTYPE_int32] = "int",
-                    [MX_DTYPE_int64] = "long",
-                    [MX_DTYPE_uint8] = "uchar",
-                    [MX_DTYPE_uint16] = "ushort",
-                    [MX_DTYPE_uint32] = "uint",
-                    [MX_DTYPE_uint64] = "ulong",
-                    [MX_DTYPE_float16] = "half",
-                    [MX_DTYPE_bfloat16] = "bfloat",
-                    [MX_DTYPE_float32] = "float",
-                    [MX_DTYPE_complex64] = "float2",
-                },
-            .memory = "device ",
-            .shared = "threadgroup ",
-        },
+    .types = {MX_KERNEL_TYPES},
     .limits =
         {
             .buffers = 31,

@@ -29,7 +29,7 @@ REPEATS = 4
 MESSAGES = re.compile(
     r"Unable to allocate \S+ \S+ for an array with shape|Unable to allocate \d+ bytes"
     r"|unable to (begin|compile|count|hold|keep|look|plan|record|reduce|search) |"
-    r"Metal takes no buffer|$"
+    r"Metal cannot use a buffer|$"
 )
 
 
