@@ -39,7 +39,13 @@ class Method(Function): ...
 
 class Hook:
     def __new__(
-        cls, original: Callable[..., Any], begin: Callable[..., Any], /
+        cls,
+        original: Callable[..., Any],
+        begin: Callable[..., Any],
+        role: int = ...,
+        reference: Callable[..., Any] | None = ...,
+        is_reflected: bool = ...,
+        /,
     ) -> Any: ...
 
 class Lookup:
@@ -64,6 +70,22 @@ def set_expressions(
     goes_on: Callable[[Any], bool], temporaries: Callable[[Any], int]
 ) -> None: ...
 def clear_recycled() -> None: ...
+def set_checks(
+    kind: str,
+    fraction: float,
+    classify: Callable[[Function], int] | None,
+    settings: Any,
+    quiet: Any,
+    is_plain: Callable[[], bool] | None,
+    filter: Any,
+    /,
+) -> None: ...
+
+FIRST_CALLS: int
+
+def take_counts() -> tuple[int, int, int]: ...
+def is_comparing() -> bool: ...
+def is_selected() -> bool: ...
 def set_intercepted(is_intercepted: bool, /) -> None: ...
 def set_counterparts(counterparts: dict[Any, Any], /) -> None: ...
 def name_like(cls: type, original: type) -> None: ...

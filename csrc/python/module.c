@@ -13,6 +13,7 @@
 #include "python/index/selection.h"
 #include "python/index/update.h"
 #include "python/object/array.h"
+#include "python/object/checks.h"
 #include "python/object/function.h"
 #include "python/object/hooks.h"
 #include "python/object/lookup.h"
@@ -219,7 +220,7 @@ static int add_methods(PyObject *module)
         assignment_methods, call_methods,      caller_methods,     launch_methods,
         queue_methods,      reduction_methods, indexing_methods,   selection_methods,
         update_methods,     boundary_methods,  conversion_methods, function_module_methods,
-        hook_methods,
+        hook_methods,       checks_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)
@@ -233,19 +234,13 @@ static int add_constants(PyObject *module)
         const char *name;
         long value;
     } all[] = {
-        {"FAST", SETTING_FAST},
-        {"DEVICE", SETTING_DEVICE},
-        {"DOUBLES", SETTING_DOUBLES},
-        {"MATMUL", DEVICE_MATMUL},
-        {"SELECT", DEVICE_SELECT},
-        {"UPDATE", DEVICE_UPDATE},
-        {"NARROW", DEVICE_NARROW},
-        {"ASSIGN", MX_COPY},
-        {"IN_BOUNDS", INDEXING_IN_BOUNDS},
-        {"PLAIN", MX_PLAIN},
-        {"CLAMP", MX_CLAMP},
-        {"DROP", MX_DROP},
-        {"NEAREST", MX_NEAREST},
+        {"FAST", SETTING_FAST},     {"FIRST_CALLS", FIRST_CALLS},
+        {"DEVICE", SETTING_DEVICE}, {"DOUBLES", SETTING_DOUBLES},
+        {"MATMUL", DEVICE_MATMUL},  {"SELECT", DEVICE_SELECT},
+        {"UPDATE", DEVICE_UPDATE},  {"NARROW", DEVICE_NARROW},
+        {"ASSIGN", MX_COPY},        {"IN_BOUNDS", INDEXING_IN_BOUNDS},
+        {"PLAIN", MX_PLAIN},        {"CLAMP", MX_CLAMP},
+        {"DROP", MX_DROP},          {"NEAREST", MX_NEAREST},
         {"MODULO", MX_MODULO},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -15,6 +15,7 @@ import numpy
 
 import mxnp
 from mxnp._engine import core
+from mxnp._verify.verify import fraction_of
 
 from . import runner
 from .report_options import ReportOptions
@@ -42,7 +43,7 @@ options:
                       PREFIX that contains a slash is a path. Both options can be
                       repeated
   --mode MODE         strict (the default) or fast: see mxnp.set_mode
-  --verify[=FRACTION] compare each operation, or a fraction of them (0.1), with NumPy,
+  --verify[=FRACTION] compare each operation, or a fraction of them (1%), with NumPy,
                       and stop at the first difference: see mxnp.verify
   --trap-nan[=inf]    stop at the operation that produces the first NaN (or infinity):
                       see mxnp.trap_nan
@@ -207,9 +208,9 @@ def _watcher(option: str, value: str | None) -> mxnp.verify | mxnp.trap_nan:
             _refuse(f"argument {option}: expected inf, not {value!r}")
         return mxnp.trap_nan(inf=value == "inf", everywhere=True)
     try:
-        return mxnp.verify(float(value or "nan") if value is not None else 1.0)
+        return mxnp.verify(fraction_of(value) if value is not None else 1.0)
     except ValueError:
-        _refuse(f"argument {option}: expected a number above 0, at most 1")
+        _refuse(f"argument {option}: expected a number above 0, at most 1, or 1%")
 
 
 def _report_verification(checks: mxnp.verify | None, *error: object) -> None:

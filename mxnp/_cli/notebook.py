@@ -16,7 +16,7 @@ from mxnp._doctor.doctor import doctor
 from mxnp._engine import core, modes
 from mxnp._profiler.report import profile
 from mxnp._verify.trap_nan import trap_nan
-from mxnp._verify.verify import verify
+from mxnp._verify.verify import fraction_of, verify
 
 from . import runner
 
@@ -41,7 +41,7 @@ class Magic(Magics):
     @argument(
         "--verify",
         nargs="?",
-        type=float,
+        type=fraction_of,
         const=1.0,
         metavar="FRACTION",
         help="compare each operation, or a fraction of them, with NumPy",

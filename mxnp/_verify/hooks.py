@@ -9,6 +9,7 @@ with the last watcher, so they cost nothing while there is none.
 
 from __future__ import annotations
 
+import enum
 import functools
 import linecache
 import operator
@@ -20,12 +21,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy
+from numpy._core.umath import _extobj_contextvar, _make_extobj
 
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import ufunc
-from mxnp._bridge import Array, Function, Hook, set_intercepted
+from mxnp._bridge import (
+    Array,
+    Function,
+    Hook,
+    is_comparing,
+    set_checks,
+    set_intercepted,
+)
 
-__all__ = ["Operation", "Watcher", "place"]
+__all__ = ["Operation", "Verdict", "Watcher", "place"]
 
 End = Callable[[Any, BaseException | None], BaseException | None]
 _Make = Callable[[tuple[Any, ...], dict[str, Any]], "Operation"]
@@ -61,6 +70,36 @@ class Operation:
     def verb(self) -> str:
         """The name without its class: "sum" for ndarray.sum and for numpy.sum."""
         return self.name.removeprefix("ndarray.")
+
+
+class Role(enum.IntEnum):
+    """What an operation does with its arguments, as in csrc/python/object/checks.h."""
+
+    FUNCTION = 0
+    OPERATOR = 1
+    IN_PLACE = 2
+    GET_ITEM = 3
+    SET_ITEM = 4
+    OTHER = 5
+
+
+class Verdict(enum.IntEnum):
+    """
+    What is done about the calls of a function, as in csrc/python/object/checks.h.
+
+    Attributes
+    ----------
+    ASK
+        The watcher is called.
+    SKIP
+        Nothing is checked.
+    CHECK
+        The call is checked in C, and the watcher is called if something is wrong.
+    """
+
+    ASK = 0
+    SKIP = 1
+    CHECK = 2
 
 
 # -- Operators -------------------------------------------------------------------------
@@ -126,11 +165,21 @@ def _slots() -> dict[str, tuple[str, Any, numpy.ufunc | None]]:
 _SLOTS = _slots()
 
 
+def _role_of_slot(slot: str) -> Role:
+    roles = {"__getitem__": Role.GET_ITEM, "__setitem__": Role.SET_ITEM}
+    is_in_place = _SLOTS[slot][0].startswith("in-place")
+    return roles.get(slot, Role.IN_PLACE if is_in_place else Role.OPERATOR)
+
+
+def _is_reflected(slot: str) -> bool:
+    return slot[2:3] == "r" and slot[:2] + slot[3:] in _SLOTS
+
+
 def _of_slot(slot: str, args: tuple[Any, ...], _: dict[str, Any]) -> Operation:
     name, reference, op = _SLOTS[slot]
     if type(args[0]) is not ndarray:
         raise TypeError
-    if slot[2:3] == "r" and slot[:2] + slot[3:] in _SLOTS:
+    if _is_reflected(slot):
         args = (args[1], args[0], *args[2:])  # the order in the program
     return Operation(name, reference, args, {}, op)
 
@@ -199,6 +248,9 @@ class Watcher:
         block is watched.
     """
 
+    kind = ""  # of the checks in C: "numpy", "nan", "finite" or "" for none
+    fraction = 1.0
+
     def __init__(self, everywhere: bool) -> None:
         self._everywhere = everywhere
         self._tokens: list[Token[tuple[Watcher, ...]] | None] = []
@@ -206,6 +258,13 @@ class Watcher:
     def begin(self, operation: Operation) -> End | None:
         """Return a function to call at the end of an operation, or None."""
         raise NotImplementedError
+
+    def classify(self, operation: Operation) -> Verdict:
+        """Return what is done about the calls of a function in C."""
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """Count what has been checked in C, before the checks change."""
 
     def __enter__(self) -> Any:
         global _global_watchers  # noqa: PLW0603
@@ -215,9 +274,7 @@ class Watcher:
                 self._tokens.append(None)
             else:
                 self._tokens.append(_local_watchers.set((*_local_watchers.get(), self)))
-            _active.append(self)
-            if len(_active) == 1:
-                _install()
+            _change(self, True)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -230,9 +287,27 @@ class Watcher:
                 )
             else:
                 _local_watchers.reset(token)
-            _active.remove(self)
-            if not _active:
-                _uninstall()
+            _change(self, False)
+
+
+def _change(watcher: Watcher, is_added: bool) -> None:
+    """Add or remove a watcher. The only one that is active has checks in C."""
+    if len(_active) == 1:
+        _active[0].settle()
+    if is_added:
+        _active.append(watcher)
+        if len(_active) == 1:
+            _install()
+    else:
+        _active.remove(watcher)
+        if not _active:
+            _uninstall()
+    _set_checks(_active[0] if len(_active) == 1 else None)
+
+
+def only_watcher() -> Watcher | None:
+    """Return the watcher whose checks are made in C, if there is one."""
+    return _active[0] if len(_active) == 1 else None
 
 
 _lock = threading.Lock()
@@ -268,19 +343,61 @@ def _end(
     return next((failure for failure in failures if failure is not None), None)
 
 
-def _hook(cls: type, name: str, original: Any, make: _Make) -> None:
-    setattr(cls, name, Hook(original, functools.partial(_begin, make)))
+def _hook(cls: type, name: str, original: Any, make: _Make, *rest: Any) -> None:
+    """Replace a method. `rest` describes the operation for the checks in C."""
+    setattr(cls, name, Hook(original, functools.partial(_begin, make), *rest))
 
 
 def _install() -> None:
     """Replace the methods of the classes by hooks."""
-    _hook(Function, "__call__", _call, _of_function)
+    _hook(Function, "__call__", _call, _of_function, Role.FUNCTION)
     set_intercepted(True)
-    for slot in _SLOTS:
+    for slot, (_, reference, _) in _SLOTS.items():
         make: _Make = functools.partial(_of_slot, slot)
-        _hook(ndarray, slot, vars(Array)[slot], make)
+        role, original = _role_of_slot(slot), vars(Array)[slot]
+        _hook(ndarray, slot, original, make, role, reference, _is_reflected(slot))
     for name, make in _PROTOCOLS.items():
         _hook(ndarray, name, vars(Array)[name], make)
+
+
+class _HiddenWarnings:
+    """The pattern of a warnings filter for what NumPy issues in a comparison."""
+
+    @staticmethod
+    def match(text: str) -> bool:
+        return is_comparing()
+
+
+_FILTER = ("ignore", _HiddenWarnings(), Warning, None, 0)
+
+
+def _are_settings_plain() -> bool:
+    """Check whether NumPy's settings of errors neither raise, call nor log."""
+    return {*numpy.geterr().values()} <= {"warn", "ignore"}
+
+
+def _set_checks(watcher: Watcher | None) -> None:
+    """Set what is checked in C, without calling a watcher."""
+    if watcher is None or not watcher.kind:
+        set_checks("", 1.0, None, None, None, None, None)
+        return
+
+    def classify(function: Function) -> Verdict:
+        try:
+            operation = _of_function((function,), {})
+        except (TypeError, ValueError, IndexError, AttributeError):
+            return Verdict.ASK  # its name depends on its arguments
+        return watcher.classify(operation)
+
+    set_checks(
+        watcher.kind,
+        watcher.fraction,
+        classify,
+        _extobj_contextvar,
+        _make_extobj(all="ignore"),
+        _are_settings_plain,
+        _FILTER,
+    )
 
 
 def _uninstall() -> None:

@@ -11,7 +11,7 @@ from mxnp._array.ndarray import ndarray
 from mxnp._bridge import peek
 from mxnp._engine.core import synchronize
 
-from .hooks import End, Operation, Watcher, place
+from .hooks import End, Operation, Verdict, Watcher, place
 
 __all__ = ["NaNError", "trap_nan"]
 
@@ -77,6 +77,11 @@ class trap_nan(Watcher):  # noqa: N801
     def __init__(self, *, inf: bool = False, everywhere: bool = False) -> None:
         super().__init__(everywhere)
         self._inf = inf
+        self.kind = "finite" if inf else "nan"
+
+    def classify(self, operation: Operation) -> Verdict:
+        """Return what is done about the calls of a function."""
+        return Verdict.SKIP if _computes_nothing(operation) else Verdict.CHECK
 
     def __enter__(self) -> trap_nan:
         synchronize()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.ndarray import ndarray
-from mxnp._bridge import peek
+from mxnp._bridge import FIRST_CALLS, is_selected, peek, take_counts
 from mxnp._engine import core
 from mxnp._engine.core import synchronize
 from mxnp._engine.devices import GPU, devices, get_device, get_float64_policy
@@ -21,10 +21,10 @@ from mxnp._engine.modes import get_mode
 
 from . import tolerances
 from .differences import EXACT, Rule, differences
-from .hooks import End, Operation, Watcher, place
+from .hooks import End, Operation, Verdict, Watcher, only_watcher, place
 from .snapshots import NotComparable, Snapshot, is_writeable
 
-__all__ = ["VerificationError", "verify"]
+__all__ = ["VerificationError", "fraction_of", "verify"]
 
 
 class VerificationError(AssertionError):
@@ -37,6 +37,15 @@ class VerificationError(AssertionError):
     """
 
     __module__ = "mxnp"
+
+
+def fraction_of(text: str) -> float:
+    """Read a fraction of calls: a number above 0 and at most 1, or a percentage."""
+    is_percentage = text.endswith("%")
+    fraction = float(text.removesuffix("%")) / (100 if is_percentage else 1)
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction must be above 0 and at most 1, not {text}")
+    return fraction
 
 
 class verify(Watcher):  # noqa: N801
@@ -52,8 +61,9 @@ class verify(Watcher):  # noqa: N801
     Parameters
     ----------
     fraction : float, optional
-        The fraction of the operations to compare, above 0 and at most 1, the default.
-        Each run selects the same operations.
+        The fraction of the calls to compare, above 0 and at most 1, the default. The
+        first 10 calls of each operation are compared in any case. Each run selects the
+        same calls.
 
     Attributes
     ----------
@@ -90,17 +100,49 @@ class verify(Watcher):  # noqa: N801
     """
 
     __module__ = "mxnp"
+    kind = "numpy"
 
     def __init__(self, fraction: float = 1.0) -> None:
         if not 0 < fraction <= 1:
             raise ValueError(f"fraction must be above 0 and at most 1, not {fraction}")
         super().__init__(everywhere=True)
-        self._fraction = fraction
+        self.fraction = fraction
         self._random = random.Random(0)
         self._lock = threading.Lock()
-        self.verified = 0
-        self.skipped: Counter[str] = Counter()
+        self._verified = 0
+        self._skipped: Counter[str] = Counter()
+        self._operations = 0  # that were called, of those that are checked in C
         self.failure: VerificationError | None = None
+
+    @property
+    def verified(self) -> int:
+        """The number of operations that were compared."""
+        self._settle()
+        return self._verified
+
+    @property
+    def skipped(self) -> Counter[str]:
+        """The number of operations that were not compared, by reason."""
+        self._settle()
+        return self._skipped
+
+    def _settle(self) -> None:
+        if only_watcher() is self:
+            self.settle()
+
+    def settle(self) -> None:
+        """Add what was compared in C to the counts."""
+        with self._lock:
+            verified, left_out, self._operations = take_counts()
+            self._verified += verified
+            if left_out:
+                self._skipped[_LEFT_OUT] += left_out
+
+    def classify(self, operation: Operation) -> Verdict:
+        """Return what is done about the calls of a function."""
+        resizes = operation.verb in _RESIZING or " " in operation.name
+        is_plain = not resizes and not _reason_to_skip(operation)
+        return Verdict.CHECK if is_plain else Verdict.ASK
 
     def __enter__(self) -> verify:
         synchronize()
@@ -113,13 +155,22 @@ class verify(Watcher):  # noqa: N801
         if self.skipped:
             reasons = (f"{why}: {n}" for why, n in self.skipped.most_common())
             parts.append(f"{self.skipped.total()} not ({', '.join(reasons)})")
-        return ", ".join(parts)
+        text = ", ".join(parts)
+        return f"{text}; {self._coverage()}" if self.fraction < 1 else text
+
+    def _coverage(self) -> str:
+        """Return which operations a fraction of the calls has covered."""
+        noun = "operation" if self._operations == 1 else "operations"
+        return (
+            f"each of the {self._operations} {noun} was verified in its first "
+            f"{FIRST_CALLS} calls and in {self.fraction:.3g} of the others"
+        )
 
     def begin(self, operation: Operation) -> End | None:
         """Copy the arguments of a call; return the comparison of its results."""
         reason = _reason_to_skip(operation)
-        if not reason and self._random.random() >= self._fraction:
-            reason = "not in the fraction"
+        if not reason and not self._selects():
+            reason = _LEFT_OUT
         try:
             if not reason:
                 return _Comparison(self, operation)
@@ -128,14 +179,24 @@ class verify(Watcher):  # noqa: N801
         self._count(reason)
         return None
 
+    def _selects(self) -> bool:
+        """Check whether a call is in the fraction, unless that was decided in C."""
+        is_decided = only_watcher() is self and is_selected()
+        return is_decided or self._random.random() < self.fraction
+
     def _count(self, reason: str = "") -> None:
         """Count an operation as verified, or as skipped for a reason."""
         with self._lock:
             if reason:
-                self.skipped[reason] += 1
+                self._skipped[reason] += 1
             else:
-                self.verified += 1
+                self._verified += 1
 
+
+_LEFT_OUT = "not in the fraction"
+
+# Operations that change the shape or the dtype of an array itself.
+_RESIZING = {"resize", "setfield", "byteswap"}
 
 # -- Operations that are not verified --------------------------------------------------
 

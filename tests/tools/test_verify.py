@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 import os
 import re
 import subprocess
@@ -617,6 +618,146 @@ def test_str_counts_operations() -> None:
     assert str(checks) == "2 operations verified, 1 not (random numbers: 1)"
 
 
+# -- Checks without the watchers -------------------------------------------------------
+
+WRONG = {
+    "__add__": ("x + 1", lambda a, b: a + b + 1),
+    "__radd__": ("1 + x", lambda a, b: a + b * 2),
+    "__rsub__": ("1 - x", lambda a, b: b - a),
+    "__iadd__": ("x.__iadd__(1)", lambda a, b: operator.iadd(a, b + 1)),
+    "__imul__": ("y[:, ::2].__imul__(3)", lambda a, b: operator.imul(a, -b)),
+    "__neg__": ("-x", lambda a: +a),
+    "__lt__": ("x < 3", lambda a, b: a <= b),
+    "__float__": ("float(x[3:4].reshape(()))", lambda a: float(a) + 1),
+    "__bool__": ("bool(x[3:4])", lambda a: False),
+    "__getitem__": ("x[2]", lambda a, key: a[key + 1]),
+    "__setitem__": ("y.__setitem__((1, slice(None, None, 2)), 5.0)", lambda a, key, value: None),
+    "__matmul__": ("x @ x", lambda a, b: a @ b + 1),
+    "__contains__": ("3.0 in x", lambda a, b: b not in a),
+}  # fmt: skip
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the operations for which the watcher is called."""
+    names: list[str] = []
+    begin = mxnp.verify.begin
+
+    def counted(self: Any, operation: Any) -> Any:
+        names.append(operation.name)
+        return begin(self, operation)
+
+    monkeypatch.setattr(mxnp.verify, "begin", counted)
+    return names
+
+
+@pytest.mark.parametrize("slot", WRONG)
+def test_operators_are_compared(
+    slot: str, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mxnp._verify import hooks
+
+    text, wrong = WRONG[slot]
+    name = hooks._SLOTS[slot][0]
+
+    def evaluate() -> Any:
+        y = mxnp.arange(24.0).reshape(4, 6)
+        names = {"x": mxnp.arange(8.0), "y": y}
+        with mxnp.verify():
+            return eval(text, names), y.tolist()
+
+    evaluate()
+    assert asked == []
+    monkeypatch.setitem(hooks._SLOTS, slot, (name, wrong, None))
+    if slot not in (
+        "__getitem__",
+        "__setitem__",
+    ):  # for which the watcher compares views
+        with pytest.raises(VerificationError, match="differs from NumPy"):
+            evaluate()
+    else:
+        evaluate()
+    assert set(asked) == {name}
+
+
+SMALL = """
+for k in range(5):
+    x = np.sqrt(x * x + 1) - 0.5 * x
+    x += y[1]
+    y[:, ::2] *= 1.5
+    y[::-1, 1] = x[:4]
+    y[0, 1] = 0.5 * (y[1, 0] + y[2, 2])
+    y[k % 4] = np.maximum(y[k % 4], x)[::-1]
+    total = y.sum(axis=0) + np.dot(x, x) + y.mean() + x[2] + float(x[1])
+    order = np.argsort(y, axis=1)
+    y.sort(axis=0)
+    z = np.where(y > 1, y, -y).T.reshape(3, 8)[:, [1, 2]]
+    stacked = np.concatenate([x, z.ravel()]).astype("f4") / np.float32(3)
+    x = np.clip(x, 0, 1) + stacked[:6]
+"""
+
+
+def test_small_arrays_do_not_need_the_watchers(asked: list[str]) -> None:
+    """A call of a watcher takes 0.1 ms, a hundred times as long as an operation."""
+
+    def outcome(np: Any) -> Any:
+        names = {"np": np, "x": np.arange(6.0), "y": np.arange(24.0).reshape(4, 6)}
+        exec(SMALL, names)
+        return [
+            numpy.asarray(names[key]) for key in ("x", "y", "z", "total", "stacked")
+        ]
+
+    with mxnp.verify() as checks:
+        found = outcome(mxnp)
+    assert checks.failure is None
+    assert checks.verified > 150
+    assert asked == []
+    for ours, theirs in zip(found, outcome(numpy), strict=True):
+        assert numpy.array_equal(ours, theirs)
+
+
+def test_calls_that_differ_in_the_last_bits_leave_the_program_as_it_is() -> None:
+    """They are computed by NumPy three times, in the arrays of the program themselves."""
+    x = mxnp.linspace(0.1, 2, 20_000)
+    y = x[::2]
+    with mxnp.verify() as checks:
+        for _ in range(3):
+            mxnp.sin(y, out=y)
+            y -= mxnp.cos(y) * x[1::2]
+    assert checks.failure is None
+    z = mxnp.linspace(0.1, 2, 20_000)
+    w = z[::2]
+    for _ in range(3):
+        mxnp.sin(w, out=w)
+        w -= mxnp.cos(w) * z[1::2]
+    assert numpy.asarray(x).tobytes() == numpy.asarray(z).tobytes()
+
+
+def test_the_first_calls_of_each_operation_are_in_every_fraction() -> None:
+    x = mxnp.arange(10.0)
+    with mxnp.verify(0.01) as checks:
+        for _ in range(500):
+            x * 2
+        mxnp.sqrt(x)
+    assert 11 <= checks.verified < 40
+    assert checks.verified + checks.skipped["not in the fraction"] == 501
+    assert str(checks).endswith(
+        "; each of the 2 operations was verified in its first 10 calls and in 0.01 of the others"
+    )
+
+
+@pytest.mark.slow
+def test_a_fraction_in_per_cent() -> None:
+    done = run(
+        "--verify=1%",
+        "-c",
+        "import numpy as np\nfor i in range(2000): np.arange(3) + 1",
+    )
+    assert done.returncode == 0
+    assert "operations verified, " in done.stderr
+    assert "in its first 10 calls and in 0.01 of the others" in done.stderr
+
+
 # -- The command line ------------------------------------------------------------------
 
 
@@ -663,7 +804,9 @@ def test_a_program_that_differs_fails(tmp_path: Path, caught: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("option", ["--verify=", "--verify=2", "--verify=x"])
+@pytest.mark.parametrize(
+    "option", ["--verify=", "--verify=2", "--verify=x", "--verify=0%"]
+)
 def test_wrong_options_are_refused(option: str) -> None:
     done = run(option, "-c", "pass")
     assert done.returncode == 2

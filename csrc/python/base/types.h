@@ -49,6 +49,8 @@ struct function {
     bool is_member;           /* a method or attribute of its first argument */
     bool is_standard;         /* results are arrays, never NumPy scalars */
     int depth;                /* levels of tuples and lists that are unwrapped */
+    unsigned check_epoch;     /* when the two fields below were set: see object/checks.h */
+    unsigned char verdict, n_checked;
     PyObject *dict;
     PyObject *weakrefs;
 };

@@ -6,6 +6,7 @@
 #include "python/convert/convert.h"
 #include "python/direct/elementwise.h"
 #include "python/direct/functions.h"
+#include "python/object/hooks.h"
 #include "python/packages/layout.h"
 #include "python/profile/profile.h"
 #include "python/record/call.h"
@@ -25,6 +26,9 @@ static void restore_vectorcall(PyTypeObject *type)
         ((struct type_struct *)type)->flags |= HAS_VECTORCALL;
     PyType_Modified(type);
 }
+
+/* Check whether calls in this thread have to go through the hook. */
+static inline bool is_reported(void) { return is_intercepted && !hooks_are_inside; }
 
 static PyObject *set_intercepted(PyObject *module, PyObject *flag)
 {
@@ -184,7 +188,7 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
 static int compute_eagerly(const struct function *f, PyObject *const *inputs, int nin,
                            PyObject *out, PyObject **result)
 {
-    if (!queue_is_idle() || profile_is_on || is_intercepted || f->choose)
+    if (!queue_is_idle() || profile_is_on || is_reported() || f->choose)
         return 0;
     if (!out)
         return elementwise_call(f->operation, inputs, nin, result);
@@ -344,7 +348,7 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 /* Check whether nothing is asked of a call that only function_call does. */
 static inline bool is_usual(const struct function *f)
 {
-    return !(profile_is_on | is_intercepted | f->is_standard) &&
+    return !(profile_is_on | is_reported() | f->is_standard) &&
            !(f->is_maker && settings_narrow_doubles());
 }
 
@@ -480,11 +484,23 @@ call_indirect(PyObject *self, PyObject *const *values, size_t n, PyObject *names
         return NULL;
     }
     ternaryfunc call =
-        is_intercepted ? (ternaryfunc)PyType_GetSlot(Py_TYPE(self), Py_tp_call) : function_call;
+        is_reported() ? (ternaryfunc)PyType_GetSlot(Py_TYPE(self), Py_tp_call) : function_call;
     result = call(self, args, kwargs);
     Py_XDECREF(kwargs);
     Py_DECREF(args);
     return result;
+}
+
+/* Call a function through the hook, without a tuple of its arguments. */
+static PyObject *call_reported(PyObject *self, PyObject *const *values, size_t n,
+                               PyObject *names)
+{
+    PyObject *all[MAX_PLAIN + 1] = {self};
+    size_t m = n + (names ? (size_t)PyTuple_Size(names) : 0);
+    if (m > MAX_PLAIN)
+        return call_indirect(self, values, n, names);
+    memcpy(all + 1, values, m * sizeof *values);
+    return hooks_call_function(all, n + 1, names);
 }
 
 static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, size_t flags,
@@ -492,6 +508,8 @@ static PyObject *function_vectorcall(PyObject *self, PyObject *const *values, si
 {
     PyObject *result;
     size_t n = flags & ~ARGUMENTS_OFFSET;
+    if (is_reported())
+        return call_reported(self, values, n, names);
     if (((struct function *)self)->direct == functions_asarray && n == 1 && !names &&
         is_array(values[0]) && !as_array(values[0])->is_standard &&
         is_usual((struct function *)self))
