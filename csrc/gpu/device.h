@@ -17,9 +17,8 @@ enum mx_grid {
     MX_THREADGROUPS /* threadgroups of MX_KERNEL_THREADS threads */
 };
 
-/* Names of the dtypes in the language of all kernels, the Metal Shading Language.  A driver
- * translates the text of kernels if its GPU has another language.  A device may have more types
- * than these. */
+/* Names of the dtypes in the language of all kernels.  A driver translates the text of kernels
+ * if its GPU has another language.  A device may have more types than these. */
 #define MX_KERNEL_TYPES                                                                        \
     [MX_DTYPE_bool] = "bool", [MX_DTYPE_int8] = "char", [MX_DTYPE_int16] = "short",            \
     [MX_DTYPE_int32] = "int", [MX_DTYPE_int64] = "long", [MX_DTYPE_uint8] = "uchar",           \
