@@ -35,7 +35,7 @@ def page(report: Result) -> str:
     lines += [f"{line}" for line in _introduction(report)]
     for name, result in report.items():
         is_hidden = name == "crossovers" and report["is emulated"]
-        if isinstance(result, dict) and name != "counts" and not is_hidden:
+        if isinstance(result, dict) and not is_hidden:
             lines += ["", f"## {name.capitalize()}", "", *_table(name, result)]
     return "\n".join(lines) + "\n"
 
@@ -45,6 +45,8 @@ def _introduction(report: Result) -> list[str]:
         "`python -m mxnp --check-gpu docs/metal-measured.md` wrote this page, in "
         f"{report['seconds']} s.",
     ]
+    if report["wrong"]:
+        lines += ["", "**These values are wrong:** " + "; ".join(report["wrong"]) + "."]
     if report["is emulated"]:
         lines += [
             "",

@@ -41,7 +41,10 @@ def test_report(tmp_path: Path) -> None:
     assert report["products"]["largest error, of the bound k * 2**-24"] < 1
     assert all(each["ulp"] <= each["bound"] for each in report["precision"].values())
     assert report["long kernels"]["operations afterwards are right"]
-    assert len(lines) == len(check._PARTS)
+    assert report["lifetimes"]["rounds"] > 0
+    assert report["kernels"]["rejected"] == 0
+    assert report["wrong"] == []
+    assert len(lines) == len(check._PARTS) + 2  # the kernels, and the verdict
 
 
 def test_a_part_that_fails_does_not_end_the_check(
@@ -56,6 +59,32 @@ def test_a_part_that_fails_does_not_end_the_check(
     assert report["one"] == {"error": "ValueError: no such thing"}
     assert report["two"] == {"x": 1}
     assert "ValueError: no such thing" in lines[0]
+    assert report["wrong"] == ["one: error"]
+
+
+@pytest.mark.parametrize(
+    ("part", "result"),
+    [
+        ("sorts", {"sort is NumPy's": False}),
+        ("reductions", {"reductions": 68, "wrong": 1}),
+        ("kernels", {"rejected": 1}),
+        ("precision", {"sin": {"ulp": 7.0, "bound": 6}}),
+        ("language", {"300, -1, 70000 as uint8": [255, 0, 255]}),
+    ],
+)
+def test_what_is_wrong_is_named(part: str, result: Any) -> None:
+    assert check._wrong({part: result}) == [f"{part}: {[*result][-1]}"]
+
+
+def test_a_gpu_that_cannot_run_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_gpu = core.gpu()._replace(models=("a GPU",))
+    monkeypatch.setattr(core, "gpu", lambda: with_gpu)
+    monkeypatch.setattr(core, "device_problem", lambda _: "it has its own memory")
+    lines: list[str] = []
+    assert not check.main(str(tmp_path / "none.json"), lines.append)
+    assert lines == ["the GPU cannot run kernels: it has its own memory\n"]
 
 
 def test_crossover() -> None:
@@ -66,14 +95,16 @@ def test_crossover() -> None:
 
 
 def test_page() -> None:
-    report = {
+    report: dict[str, Any] = {
         "precision": {"sin": {"ulp": 7.0, "bound": 6}},
         "crossovers": {"sort": {"crossover": None, "seconds": {8: {"cpu": 1e-6}}}},
+        "wrong": ["precision: sin"],
         "seconds": 3,
         "is emulated": False,
     }
     page = check_page.page(report)
     assert "| sin | 7.0 | 6 |" in page
+    assert "wrong:** precision: sin." in page
     assert "| sort | 8 | 1 |" in page
     assert "ABOVE THE BOUND" in check_page.text("precision", report["precision"])
 
