@@ -252,3 +252,12 @@ def test_array_api_extra_takes_it() -> None:
     same(extra.at(x)[1].set(9.0, copy=True), numpy.array([0.0, 9, 2, 3]))
     same(extra.at(x)[x > 1].add(1.0, copy=True), numpy.array([0.0, 1, 3, 4]))
     same(x, numpy.arange(4.0))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_quotients_of_complex_numbers_are_those_of_ufunc_at(dtype: str) -> None:
+    numbers = numpy.random.default_rng(0).normal(size=(2, 500))
+    a = (numbers[0] + 1j * numbers[1]).astype(dtype)
+    expected = a.copy()
+    numpy.divide.at(expected, slice(None), 3.3)
+    same(np.array(a).at[:].divide(3.3), expected)

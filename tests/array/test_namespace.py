@@ -189,3 +189,15 @@ def test_versions():
 
     assert mxnp.__version__ == numpy.__version__
     assert mxnp.mxnp_version == version("mxnp")
+
+
+@pytest.mark.parametrize("module", ["", ".linalg", ".fft", ".random", ".ma"])
+def test_other_names_of_a_function_are_the_same_object(module: str) -> None:
+    numpys, ours = (importlib.import_module(top + module) for top in ("numpy", "mxnp"))
+    names: dict[int, list[str]] = {}
+    for name, value in vars(numpys).items():
+        if callable(value) and name[0] != "_":
+            names.setdefault(id(value), []).append(name)
+    for first, *others in names.values():
+        for other in others:
+            assert getattr(ours, other) is getattr(ours, first), other

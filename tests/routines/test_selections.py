@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy
@@ -139,3 +140,42 @@ def test_dtypes_of_their_own() -> None:
     kind = type("Kind", (mxnp.ndarray,), {})
     own = mxnp.array(numbers(5000, "i")).view(kind)
     assert type(own[mxnp.array(mask(5000, "half"))]) is kind
+
+
+LARGE = {
+    "nonzero": lambda xp, x: xp.stack(xp.nonzero(x > 0)),
+    "argwhere": lambda xp, x: xp.argwhere(x > 1),
+    "method nonzero": lambda xp, x: xp.stack((x > 0).nonzero()),
+    "nonzero of three axes": lambda xp, x: xp.stack(
+        xp.nonzero(x.reshape(30, 10, -1) > 0)
+    ),
+    "place": lambda xp, x: (xp.place(x, x > 0, xp.arange(7.0)), x),
+    "place with enough values": lambda xp, x: (xp.place(x, x > 0, xp.arange(1e6)), x),
+    "putmask": lambda xp, x: (xp.putmask(x, x > 0, xp.ones(x.shape, "i4") * 3), x),
+    "choose": lambda xp, x: xp.choose((x > 0).astype(int) + (x > 1), [x, x * 2, x * 3]),
+    "choose out of bounds": lambda xp, x: xp.choose((x > 0) * 3, [x, x * 2, x * 3]),
+    "nanmax of NaN": lambda xp, x: xp.nanmax(xp.where(x > -9, xp.nan, x), axis=0),
+    "nanargmin of NaN": lambda xp, x: xp.nanargmin(xp.where(x > -9, xp.nan, x), axis=0),
+    "nansum": lambda xp, x: xp.nansum(xp.where(x > 3, xp.nan, 1.0), axis=0),
+}
+
+
+@pytest.mark.parametrize("call", LARGE.values(), ids=LARGE)
+def test_large_arrays(call: Any) -> None:
+    x = numpy.random.default_rng(0).normal(size=(300, 800))
+    results = []
+    for xp in (numpy, mxnp):
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            try:
+                found = call(xp, xp.array(x))
+                mxnp.synchronize()
+            except ValueError as error:
+                found = (str(error),)
+        found = found if isinstance(found, tuple) else (found,)
+        found = [numpy.asarray(each) for each in found if each is not None]
+        results.append((found, {str(each.message) for each in issued}))
+    (expected, numpys), (ours, texts) = results
+    for mine, theirs in zip(ours, expected, strict=True):
+        numpy.testing.assert_array_equal(mine, theirs)
+    assert texts == numpys
