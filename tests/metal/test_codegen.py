@@ -37,27 +37,34 @@ def matrix() -> Any:
     return owned(numpy.arange(12, dtype="f4").reshape(3, 4))
 
 
-TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
-    "chain": (
-        lambda: mxnp.sqrt(matrix() * 2 + 1),
-        """\
+def packed(result: str) -> str:
+    """Return how a kernel begins that computes four elements of a dtype in each thread."""
+    return f"""\
 [[max_total_threads_per_threadgroup(256)]] kernel void mx_group(\
 device const uchar *m0 [[buffer(0)]], device uchar *m1 [[buffer(1)]], \
 constant long *args [[buffer(2)]],
     uint3 at [[thread_position_in_grid]])
-{
+{{
     int i0 = at.x;
     i0 *= 4;
     const int start = i0;
     const uint count = uint(mx_lesser(int(args[0]) - start, int(4)));
     mx_pack<float, 4u> p0 = mx_load_pack<float, 4u>(m0 + (int(args[1]) + i0 * 4), count);
-    mx_pack<float, 4u> p3;
+    mx_pack<{result}, 4u> p3;
     MX_UNROLL
-    for (uint w = 0; w < 4u; w++) {
+    for (uint w = 0; w < 4u; w++) {{
     if (w >= count)
         break;
     const int i0 = start + int(w);
     float v0 = p0.item[w];
+"""
+
+
+TEXTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "chain": (
+        lambda: mxnp.sqrt(matrix() * 2 + 1),
+        packed("float")
+        + """\
     float v1;
     float v2;
     float v3;
@@ -86,24 +93,8 @@ constant long *args [[buffer(2)]],
     ),
     "bfloat16": (
         lambda: mxnp.exp(matrix().astype("bfloat16")) + 2,
-        """\
-[[max_total_threads_per_threadgroup(256)]] kernel void mx_group(\
-device const uchar *m0 [[buffer(0)]], device uchar *m1 [[buffer(1)]], \
-constant long *args [[buffer(2)]],
-    uint3 at [[thread_position_in_grid]])
-{
-    int i0 = at.x;
-    i0 *= 4;
-    const int start = i0;
-    const uint count = uint(mx_lesser(int(args[0]) - start, int(4)));
-    mx_pack<float, 4u> p0 = mx_load_pack<float, 4u>(m0 + (int(args[1]) + i0 * 4), count);
-    mx_pack<bfloat, 4u> p3;
-    MX_UNROLL
-    for (uint w = 0; w < 4u; w++) {
-    if (w >= count)
-        break;
-    const int i0 = start + int(w);
-    float v0 = p0.item[w];
+        packed("bfloat")
+        + """\
     bfloat v1;
     bfloat v2;
     bfloat v3;
