@@ -611,6 +611,15 @@ def test_threads_are_watched() -> None:
     assert checks.failure is None
 
 
+def test_calls_of_other_blocks_are_not_counted() -> None:
+    x = mxnp.arange(3)
+    with mxnp.trap_nan():
+        x + 1
+    with mxnp.verify() as checks:
+        x + 1
+    assert checks.verified == 1
+
+
 def test_str_counts_operations() -> None:
     with mxnp.verify() as checks:
         mxnp.arange(3) + 1

@@ -752,7 +752,7 @@ static PyObject *set_checks(PyObject *module, PyObject *args)
                                          : NO_CHECK;
     limit = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551616.0);
     state_of_random = 0x9e3779b97f4a7c15;
-    n_operations = 0;
+    n_checked = n_left_out = n_operations = 0;
     checks_epoch++;
     Py_RETURN_NONE;
 }
