@@ -310,18 +310,18 @@ inline uint3 mx_origin(long x, long y, long z) { return uint3(uint(x), uint(y), 
  * have ended can have written the word. */
 inline bool mx_is_stopped(device const atomic_uint *status, uint group)
 {
-    return *(device const uint *)status < group;
+    return ~*(device const uint *)status < group;
 }
 
-/* Adds a report to a word.  The first word is the least number of a group with a failed check.
- */
+/* Adds a report to a word.  The first word is the complement of the least number of a group
+ * with a failed check, or 0. */
 inline void mx_report(device atomic_uint *status, uint word, uint group, uint report)
 {
     if (report == 0)
         return;
     atomic_fetch_or_explicit(&status[word], report, memory_order_relaxed);
     if (report & MX_FAILED)
-        atomic_fetch_min_explicit(&status[0], group, memory_order_relaxed);
+        atomic_fetch_max_explicit(&status[0], ~group, memory_order_relaxed);
 }
 
 /* -- Conditions ---------------------------------------------------------------------------- *

@@ -6,12 +6,13 @@
 #include "gpu/steps.h"
 #include "memory/coherence.h"
 
-#define MAX_WORDS      4096
-#define NOTHING_FAILED UINT32_MAX
-#define FAILED         16 /* MX_FAILED of the kernels' prelude */
+#define MAX_WORDS 4096
+#define FAILED    16 /* MX_FAILED of the kernels' prelude */
 
 static struct {
     struct mx_buffer *buffer;                    /* reused by the next batch */
+    bool is_zero;                                /* all of it, before the batch */
+    bool is_prepared;                            /* kernels of the batch may write it */
     int n_words;                                 /* 0: no batch has begun */
     struct mx_instruction *reporting[MAX_WORDS]; /* the instruction of each word */
     int64_t n_groups;                            /* that have begun */
@@ -26,12 +27,6 @@ int mx_batch_begin(void)
         batch.buffer = mx_buffer_new(MAX_WORDS * sizeof(uint32_t));
     if (!batch.buffer)
         return MX_ERROR_MEMORY;
-    char *data;
-    int status = mx_coherence_write(batch.buffer, false, &data);
-    if (status != MX_OK)
-        return status;
-    memset(data, 0, MAX_WORDS * sizeof(uint32_t));
-    *(uint32_t *)(void *)data = NOTHING_FAILED;
     batch.n_words = 1;
     batch.n_groups = 0;
     batch.has_checks = false;
@@ -44,7 +39,16 @@ bool mx_batch_has_checks(void) { return batch.n_words > 0 && batch.has_checks; }
 
 bool mx_batch_has_room(int n_steps) { return batch.n_words + n_steps < MAX_WORDS; }
 
-struct mx_buffer *mx_batch_buffer(void) { return batch.buffer; }
+int mx_batch_prepare_words(struct mx_buffer **buffer)
+{
+    int status = MX_OK;
+    if (!batch.is_prepared && !batch.is_zero)
+        status = mx_coherence_clear(batch.buffer);
+    batch.is_prepared |= status == MX_OK;
+    batch.is_zero &= !batch.is_prepared;
+    *buffer = batch.buffer;
+    return status;
+}
 
 void mx_batch_assign_words(struct mx_status_words *out, const struct mx_group *group,
                            struct mx_instruction *instructions)
@@ -67,7 +71,8 @@ void mx_batch_return_words(int n_words)
     char *data;
     size_t used = (size_t)n_words * sizeof(uint32_t);
     /* If the device fails here, the wait reports it. */
-    if (batch.n_words > n_words && mx_coherence_write(batch.buffer, true, &data) == MX_OK)
+    if (batch.n_words > n_words && batch.is_prepared &&
+        mx_coherence_write(batch.buffer, true, &data) == MX_OK)
         memset(data + used, 0, (size_t)batch.n_words * sizeof(uint32_t) - used);
     batch.n_words = n_words;
 }
@@ -80,19 +85,29 @@ void mx_batch_add(const struct mx_group *group)
 
 int mx_batch_read(void)
 {
-    char *data;
-    int status = batch.n_words > 1 ? mx_coherence_read(batch.buffer, &data) : MX_OK;
+    static int words[MAX_WORDS];
+    bool is_zero = true;
+    if (!batch.is_prepared)
+        return MX_OK;
+    size_t size = batch.n_words > 1 ? (size_t)batch.n_words * sizeof *words : 0;
+    int status = size ? mx_coherence_peek(batch.buffer, words, size) : MX_OK;
     if (status != MX_OK)
         return status;
     for (int w = 1; w < batch.n_words; w++) {
         struct mx_instruction *in = batch.reporting[w];
-        int reported = ((const int *)(const void *)data)[w];
+        int reported = words[w];
+        is_zero &= reported == 0;
         if (reported & FAILED)
             atomic_store(&in->is_failed, true);
         if (reported & in->fpe_mask)
             atomic_fetch_or(&in->fpe_flags, reported & in->fpe_mask);
     }
+    batch.is_zero = is_zero;
     return MX_OK;
 }
 
-void mx_batch_end(void) { batch.n_words = 0; }
+void mx_batch_end(void)
+{
+    batch.n_words = 0;
+    batch.is_prepared = false;
+}

@@ -4,8 +4,9 @@
  *
  * Kernels report in 32-bit words of one buffer, which the host reads when it waits.  A step
  * that may have something to report has one word: it contains the floating-point conditions
- * that the step met, and whether a check failed.  The first word is the least number of a group
- * with a check that failed.  The kernels of later groups read it and do not run.
+ * that the step met, and whether a check failed.  The first word is the complement of the least
+ * number of a group with a check that failed, or 0.  The kernels of later groups read it and do
+ * not run.  All words are 0 before a batch, so they are cleared only after a report.
  */
 #include "gpu/kernel.h"
 
@@ -13,7 +14,10 @@ int mx_batch_begin(void); /* unless one has begun; returns a status */
 bool mx_batch_is_begun(void);
 bool mx_batch_has_checks(void);
 bool mx_batch_has_room(int n_steps);
-struct mx_buffer *mx_batch_buffer(void); /* of the status words; borrowed */
+
+/* Returns the buffer of the status words, for a kernel; the reference is borrowed.  Returns a
+ * status. */
+int mx_batch_prepare_words(struct mx_buffer **buffer);
 
 /* Assigns status words to the steps of a group that may be the next of the batch. */
 void mx_batch_assign_words(struct mx_status_words *out, const struct mx_group *group,

@@ -79,6 +79,7 @@ static int encode(void)
         .work = kernel->work,
         .origin = kernel->origin,
     };
+    struct mx_buffer *words = NULL;
     int status = mx_pipelines_get(&dispatch.compiled, preludes[kernel->prelude],
                                   kernel->text.characters, "mx_group", begin_rest);
     mx_text_clear(&kernel->text);
@@ -90,8 +91,11 @@ static int encode(void)
         return MX_DECLINED;
     memcpy(dispatch.grid, kernel->grid, sizeof dispatch.grid);
     divide_threads(dispatch.threads);
-    return mx_dispatch_encode(&dispatch, kernel->bindings, kernel->n_bindings,
-                              kernel->has_status ? mx_batch_buffer() : NULL);
+    if (kernel->has_status)
+        status = mx_batch_prepare_words(&words);
+    return status == MX_OK
+               ? mx_dispatch_encode(&dispatch, kernel->bindings, kernel->n_bindings, words)
+               : status;
 }
 
 /* -- Groups ------------------------------------------------------------------------ */

@@ -150,11 +150,16 @@ size_t mx_coherence_count(void) { return atomic_load(&memory.count); }
 
 /* -- On the processor -------------------------------------------------------------- */
 
+static int fail_as_forked(void)
+{
+    return mx_fail(MX_ERROR_DEVICE,
+                   "the contents are on the device of the process that forked");
+}
+
 static int copy_out(struct mx_buffer *buffer, struct mx_remote *remote)
 {
     if (memory.is_lost)
-        return mx_fail(MX_ERROR_DEVICE, "the contents are on the device of the process that "
-                                        "forked");
+        return fail_as_forked();
     int status = memory.device->copy_out(buffer->data, remote->memory, buffer->nbytes);
     if (status != MX_OK)
         return status;
@@ -193,6 +198,20 @@ int mx_coherence_write(struct mx_buffer *buffer, bool keeps, char **data)
         drop(buffer);
         note_change(buffer);
     }
+    return status;
+}
+
+int mx_coherence_peek(const struct mx_buffer *buffer, void *bytes, size_t nbytes)
+{
+    const struct mx_remote *remote = atomic_load(&buffer->remote);
+    if (!remote || !atomic_load(&remote->is_only)) {
+        memcpy(bytes, buffer->data, nbytes);
+        return MX_OK;
+    }
+    if (memory.is_lost)
+        return fail_as_forked();
+    int status = memory.device->copy_out(bytes, remote->memory, nbytes);
+    memory.bytes_out += status == MX_OK ? (int64_t)nbytes : 0;
     return status;
 }
 

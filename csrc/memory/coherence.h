@@ -40,6 +40,9 @@ bool mx_coherence_is_on(void);
 int mx_coherence_read(struct mx_buffer *buffer, char **data);
 int mx_coherence_write(struct mx_buffer *buffer, bool keeps, char **data);
 
+/* Copies the first bytes of a buffer that has contents, and leaves the buffer where it is. */
+int mx_coherence_peek(const struct mx_buffer *buffer, void *bytes, size_t nbytes);
+
 /* -- On the device ----------------------------------------------------------------- */
 
 void mx_coherence_begin_kernel(void); /* what is bound from here on stays on the device */

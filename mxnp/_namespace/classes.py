@@ -14,9 +14,10 @@ import numpy
 from mxnp._array.methods import flatiter
 from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import ufunc
-from mxnp._bridge import Function, Method, name_like
+from mxnp._bridge import Function, Method, name_like, pin
 
 from .mirror import replace, wrap_function
+from .recorded_forms import implements
 
 
 class vectorize(numpy.vectorize):  # noqa: N801
@@ -42,6 +43,16 @@ class IteratorType(type):
         return inspect.signature(cls._original)
 
 
+def _pin_operands(op: Any) -> None:
+    """Note that other code may know where the operands of an iterator are.
+
+    The values of an iterator refer to it and not to its operands, which it releases
+    when it is closed.
+    """
+    for operand in op if isinstance(op, tuple | list) else (op,):
+        pin(operand)
+
+
 class nditer(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.nditer.__doc__
     _original = numpy.nditer
@@ -55,6 +66,7 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         op = args[0] if args else kwargs["op"]
         arguments = op if isinstance(op, tuple | list) else (op,)
         object.__setattr__(self, "_arguments", arguments)
+        _pin_operands(op)
 
     @property
     def operands(self) -> tuple[Any, ...]:
@@ -105,6 +117,12 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         object.__setattr__(copy, "_iterator", self._iterator.copy())
         object.__setattr__(copy, "_arguments", [*self._arguments])
         return copy
+
+
+@implements(numpy.nested_iters, size_rule="any")
+def _nested_iters(op: Any, *args: Any, **kwargs: Any) -> Any:
+    _pin_operands(op)
+    return NotImplemented
 
 
 name_like(nditer, numpy.nditer)

@@ -86,6 +86,29 @@ def by_address(np: Any, values: numpy.ndarray, path: Path) -> Shared:
     return a, numpy.ctypeslib.as_array(address, values.shape)
 
 
+def iterated(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(values)
+    with np.nditer(a, ["external_loop"], [["readwrite"]]) as iterator:
+        found = [numpy.asarray(value) for value in iterator]
+    return a, found[0]
+
+
+def iterated_in_rows(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(values)
+    rows, columns = np.nested_iters(
+        a.reshape(1, -1), [[0], [1]], ["external_loop"], [["readwrite"]]
+    )
+    found = [numpy.asarray(value) for _ in rows for value in columns]
+    rows.close()
+    columns.close()
+    return a, found[0]
+
+
+def constructed(np: Any, values: numpy.ndarray, path: Path) -> Shared:
+    a = np.array(values)
+    return a, numpy.ndarray(values.shape, values.dtype, a)
+
+
 class Tensor:
     """An object of another package that exports its memory, like torch.Tensor."""
 
@@ -117,7 +140,20 @@ def mapped(np: Any, values: numpy.ndarray, path: Path) -> Shared:
 WAYS = [
     as_array, exported, view_of_exported, view_exported, buffer_of_array, from_buffer,
     from_ctypes, by_address, from_interface, from_dlpack, mapped,
+    iterated, iterated_in_rows, constructed,
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("share", WAYS)
+def test_other_code_sees_later_writes(share: Any, xp: Any, tmp_path: Path) -> Any:
+    a, outside = share(xp, numpy.arange(float(SIZE)), tmp_path)
+    before = outside[7].copy()
+    if a.flags.writeable:
+        a += 1.0
+        a *= 2.0
+        assert outside[7] == (before + 1.0) * 2.0
+    outside[7] = 50.0
+    return (a * 2.0)[7]
 
 
 # -- Code outside mxnp -----------------------------------------------------------------

@@ -796,6 +796,9 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     view->obj = a;
     root_of(a)->n_exports++;
     root_of(a)->version++;
+    /* The constructor of numpy.ndarray keeps the address after it has released the buffer. */
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !(flags & PyBUF_FORMAT))
+        root_of(a)->is_pinned = true;
     return 0;
 }
 
