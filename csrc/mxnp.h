@@ -156,10 +156,15 @@ void mx_device_set_folders(const char *folders);
 /* The preludes, with which kernels begin: a kernel compiles only what its kind uses. */
 enum mx_prelude { MX_PRELUDE_MAP, MX_PRELUDE_REDUCE, MX_PRELUDE_SCATTER, MX_PRELUDE_COUNT };
 
-/* Lets groups of at least this many elements run on the device's default GPU.  `preludes` has
- * MX_PRELUDE_COUNT texts, which must not be freed; NULL: no group runs there.  A process uses
- * one device only: the other functions below concern that one. */
-void mx_gpu_use(int device, const char *const *preludes, int64_t threshold);
+/* Operations that have a size of their own from which the GPU is faster.  Searches such as
+ * argmax count as reductions. */
+enum mx_size { MX_SIZE_ELEMENTWISE, MX_SIZE_REDUCTION, MX_SIZE_SCAN, MX_SIZE_COUNT };
+
+/* Lets operations on at least so many elements run on the device's default GPU.  `sizes` has
+ * MX_SIZE_COUNT numbers.  `preludes` has MX_PRELUDE_COUNT texts, which must not be freed; NULL:
+ * no group runs there.  A process uses one device only: the other functions below concern that
+ * one. */
+void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes);
 
 int mx_gpu_is_used(void);   /* whether groups may run on a GPU */
 int mx_gpu_is_usable(void); /* false in the child of a fork */

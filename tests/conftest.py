@@ -29,6 +29,9 @@ VERIFY = bool(os.environ.get("MXNP_VERIFY"))
 pytest.register_assert_rewrite("support.driver", "support.msl")
 pytest_plugins = ["support.selection"]
 
+# Tests that clear the caches leave the user's file as it is.
+os.environ["MXNP_AUTO_SIZES"] = ""
+
 # Whether an operation is recorded must not depend on the tests before it.
 if hasattr(_bridge, "set_eager"):
     _bridge.set_eager(False)

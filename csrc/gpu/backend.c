@@ -2,6 +2,7 @@
 #include "gpu/backend.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "gpu/batch.h"
@@ -18,7 +19,7 @@
 
 static struct {
     bool is_on;
-    int64_t threshold; /* elements of the smallest group that runs on the GPU by itself */
+    int64_t sizes[MX_SIZE_COUNT]; /* elements from which "auto" runs operations here */
     struct mx_gpu_counts counts;
     int failure;        /* status that the next wait returns */
     char message[4096]; /* of the failure, or of a launch that failed alone */
@@ -29,11 +30,11 @@ static struct {
 
 /* -- The C API --------------------------------------------------------------------- */
 
-void mx_gpu_use(int device, const char *const *preludes, int64_t threshold)
+void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes)
 {
     mx_device_use(device);
     gpu.is_on = preludes != NULL && mx_device_used() && mx_device_used()->driver->count() > 0;
-    gpu.threshold = threshold;
+    memcpy(gpu.sizes, sizes, sizeof gpu.sizes);
     mx_groups_use(preludes);
 }
 
@@ -96,13 +97,20 @@ static bool is_worth(const struct mx_instruction *in)
     return mx_coherence_is_worth(inputs, n);
 }
 
+static enum mx_size size_of(const struct mx_instruction *in)
+{
+    return in->kind == MX_SCAN                                 ? MX_SIZE_SCAN
+           : in->kind == MX_REDUCE || in->kind == MX_ARGREDUCE ? MX_SIZE_REDUCTION
+                                                               : MX_SIZE_ELEMENTWISE;
+}
+
 static bool suits(const struct mx_instruction *in)
 {
     if (in->kind == MX_KERNEL)
         return true;
     int64_t n = mx_element_count(in);
     bool is_wanted =
-        in->device == MX_DEVICE || (in->device == MX_ANYWHERE && n >= gpu.threshold);
+        in->device == MX_DEVICE || (in->device == MX_ANYWHERE && n >= gpu.sizes[size_of(in)]);
     return gpu.is_on && is_wanted && n < UINT32_MAX && mx_steps_supports(in) &&
            mx_device_is_usable() && (in->device == MX_DEVICE || is_worth(in));
 }

@@ -15,6 +15,7 @@ import numpy
 
 import mxnp
 from mxnp._engine import core
+from mxnp._engine.devices import describe_auto
 from mxnp._verify.verify import fraction_of
 
 from . import runner
@@ -261,6 +262,8 @@ def _info() -> Iterator[tuple[str, str]]:
     yield "threads", f"{core.usable_threads()} usable, of {os.cpu_count()} processors"
     yield "BLAS", _blas()
     yield from _gpus()
+    if core.gpu().models:
+        yield "auto", describe_auto()
     names = sorted(name for name in os.environ if name.startswith("MXNP_"))
     settings = " ".join(f"{name}={os.environ[name]}" for name in names)
     yield "settings", settings or "none"

@@ -3,6 +3,7 @@
 import atexit
 import os
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from os import path
@@ -209,16 +210,21 @@ def set_memory_limit(nbytes: int) -> int:
 
 def clear_cache() -> None:
     """
-    Return the cached memory to the system, and delete kernels that are kept on disk.
+    Return the cached memory to the system, and delete what is kept on disk.
+
+    These are compiled kernels, and the sizes that ``--check-gpu`` has measured.
 
     See Also
     --------
     memory_info : Return how much memory is cached.
     set_memory_limit : Limit the cache.
     """
+    from . import auto_sizes
+
     _bridge.clear_recycled()
     lib.mx_memory_trim(0)
     lib.mx_gpu_clear_cache()
+    auto_sizes.remove()
 
 
 def refuse_memory(after: int, count: int) -> int:
@@ -498,11 +504,11 @@ def kernel_prelude(kind: str = "reduce") -> bytes:
 _used_by_core: list[Any] = []  # memory that must not be freed
 
 
-def use_gpu(threshold: int) -> None:
-    """Let groups of at least `threshold` elements run on the GPU."""
+def use_gpu(sizes: Sequence[int]) -> None:
+    """Let operations from these numbers of elements on run on the GPU: see Sizes."""
     texts = [ffi.new("char[]", kernel_prelude(kind)) for kind in _PRELUDES]
     _used_by_core.extend(texts)
-    lib.mx_gpu_use(gpu().number, ffi.new("const char *[]", texts), threshold)
+    lib.mx_gpu_use(gpu().number, ffi.new("const char *[]", texts), list(sizes))
 
 
 def is_gpu_usable() -> bool:

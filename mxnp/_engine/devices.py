@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mxnp._bridge import DEVICE, DOUBLES
 
-from . import core
+from . import auto_sizes, core
 from .settings import Block, Setting
 
 
@@ -46,10 +46,21 @@ _device = Setting(DEVICE, "device", ("auto", "cpu", GPU, *_others), _check)
 _device.read_environment("MXNP_DEVICE")
 _float64 = Setting(DOUBLES, "float64 policy", ("cpu", "error", "float32"))
 
-_AUTO_THRESHOLD = 2**17  # elements from which a kernel is expected to be faster
+_measured = (
+    auto_sizes.read(core.gpu().models[0], core.core_version())
+    if core.gpu().models
+    else None
+)
 
 if core.gpu().models:
-    core.use_gpu(_AUTO_THRESHOLD)
+    core.use_gpu(_measured or auto_sizes.GUESSED)
+
+
+def describe_auto() -> str:
+    """Return from which sizes on device "auto" uses the GPU, and how they are known."""
+    if not _measured:
+        return f"{auto_sizes.describe(auto_sizes.GUESSED)} (guessed)"
+    return f"{auto_sizes.describe(_measured)} (measured: {auto_sizes.file()})"
 
 
 def get_device() -> str:

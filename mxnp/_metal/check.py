@@ -21,7 +21,7 @@ import numpy
 
 import mxnp
 from mxnp import _bridge
-from mxnp._engine import core
+from mxnp._engine import auto_sizes, core
 from mxnp._engine.devices import device as device_block
 from mxnp._verify import tolerances
 
@@ -413,6 +413,29 @@ def _mlx_seconds(mlx: Any, call: Callable[[], Any]) -> float:
     return best
 
 
+def _sizes(crossovers: Result) -> auto_sizes.Sizes | None:
+    """Return from which sizes the GPU is faster, or None if some were not measured."""
+    kinds = (("elementwise",), ("total", "rows"), ("running sum",))
+    measured = [crossovers.get(name, {}) for kind in kinds for name in kind]
+    if not all(each.get("seconds") for each in measured):
+        return None
+    found = (
+        max(crossovers[name]["crossover"] or auto_sizes.NEVER for name in kind)
+        for kind in kinds
+    )
+    return auto_sizes.Sizes(*found)
+
+
+def _keep_sizes(report: Result, write: Callable[[str], object]) -> None:
+    """Keep the measured sizes for device "auto", unless an emulator stood in."""
+    sizes = _sizes(report["crossovers"])
+    if sizes is None or report["is emulated"]:
+        return
+    name = auto_sizes.write(core.gpu().models[0], core.core_version(), sizes)
+    if name:
+        write(f'device "auto" uses these sizes from now on: {name}\n')
+
+
 # -- The command -----------------------------------------------------------------------
 
 _PARTS: dict[str, Callable[[_Check], Result]] = {
@@ -515,6 +538,7 @@ def main(file: str, write: Callable[[str], object]) -> bool:
         return False
     report = run(write)
     write("".join(f"WRONG: {each}\n" for each in report["wrong"]) or "all is right\n")
+    _keep_sizes(report, write)
     is_page = file.endswith(".md")
     text = check_page.page(report) if is_page else json.dumps(report, indent=1) + "\n"
     Path(file).write_text(text, encoding="utf-8")

@@ -189,7 +189,7 @@ def test_a_wrong_kernel_is_found() -> None:
         right = _lib.kernel_prelude
         wrong = b"\\n#define mx_sqrt(x) ((x) * 1.5f)\\n"
         _lib.use_gpu.__globals__["kernel_prelude"] = lambda kind: right(kind) + wrong
-        _lib.use_gpu(0)
+        _lib.use_gpu((0, 0, 0))
         x = mxnp.linspace(1, 2, 1000, dtype="f4")
         with mxnp.verify():
             y = x + x
