@@ -1,5 +1,9 @@
 """Compile Metal programs to shared libraries for the processor.
 
+A program is compiled with address spaces that C++ converts to no other. If that fails, it may
+have objects of classes in these address spaces, which it copies or whose member functions it
+calls: then it is compiled as `OBJECTS` describes.
+
 Parts that many compilations share are compiled once, into a cache folder: the headers,
 the runtime, and the beginning of a program up to the line ``/* -- end of prelude -- */``.
 """
@@ -55,25 +59,30 @@ VERSIONS = (240, 300, 310, 320, 400)
 INSTRUMENTED = [
     "-fsanitize-coverage=edge,trace-pc-guard,trace-loads,trace-stores,trace-div",
 ]
+# Clang converts an object in an address space of SYCL to the default one, so that copies and
+# member functions take objects in any address space. It also converts pointers, which
+# `spaces.py` rejects. Clang compiles only functions that an external function uses.
+OBJECTS = [
+    *("-Xclang", "-fsycl-is-device"),
+    *("-Xclang", "-aux-triple", "-Xclang", "x86_64-unknown-linux-gnu"),
+    "-D__MSL_OBJECTS",
+]
+SYCL_SPACES = {
+    "__global_device": "device",
+    "__global_host": "constant",
+    "__local": "threadgroup",
+}
 LINKED = ["-shared", "-Bsymbolic", "--build-id=none", "-z", "notext"]
 
 # Patterns for diagnostics. They are compiled when needed, as most programs are correct.
 HEADLINE = r"[^:]+:(?:\d+:\d+:)? (?:fatal )?(?:error|warning): "
 INCLUSION = r"In file included from |\d+ (?:error|warning)s? generated"
+INCLUSION_OF_METAL = re.compile(
+    r"^[ \t]*#[ \t]*(?:include|import)[ \t]*<(?:metal_\w+|simd/simd\.h)>.*",
+    re.MULTILINE,
+)
+CONDITION = r"^[ \t]*#[ \t]*if"
 CAUSE_IN_PROGRAM = rf"(?P<where>{SOURCE_NAME}:\d+:\d+): note: "
-
-# Notes for errors in code that Metal accepts, but C++ with address spaces rejects.
-UNSUPPORTED = {
-    r"no matching constructor for initialization of|no viable overloaded '='|"
-    r"no viable conversion from '.*(?:device|constant|threadgroup)": (
-        "if this is a structure: the Metal emulator copies none as a whole from or to "
-        "device, constant and threadgroup memory; copy its members"
-    ),
-    r"'this' argument to member function|cannot initialize object parameter": (
-        "the Metal emulator calls no member functions of objects in device, constant and "
-        "threadgroup memory: use a function of their members"
-    ),
-}
 
 
 class CompileError(Exception):
@@ -94,6 +103,8 @@ class Compiler:
         The version of the language, one of `VERSIONS`: ``__METAL_VERSION__``.
     instrumented : bool, optional
         Whether programs report each access and branch to the engine.
+    has_objects : bool, optional
+        Whether to compile as `OBJECTS` describes, without a check by `spaces.py`.
     extra_flags : tuple of str, optional
         More flags for the compiler.
 
@@ -110,9 +121,19 @@ class Compiler:
         fast_functions: bool = False,
         version: int = 310,
         instrumented: bool = True,
+        has_objects: bool = False,
         extra_flags: tuple[str, ...] = (),
     ) -> None:
         self.tools = toolchain.find()
+        self.options = {
+            "fast_math": fast_math,
+            "fast_functions": fast_functions,
+            "version": version,
+            "instrumented": instrumented,
+            "extra_flags": extra_flags,
+        }
+        self.has_objects = has_objects
+        self.version = version
         if version not in VERSIONS:
             raise CompileError(f"the Metal emulator has no version {version} of MSL")
         standard = "c++14" if version < 400 else "c++17"
@@ -122,22 +143,78 @@ class Compiler:
         instruments = INSTRUMENTED if instrumented else []
         chosen = [*language, *math, *functions, *instruments, *extra_flags]
         self.flags = [*LANGUAGE, *chosen]
-        identity = [self.tools.identity(), repr(self.flags), *_own_files()]
+        self.spaces = OBJECTS if has_objects else []
+        identity = [
+            self.tools.identity(),
+            repr(self.flags + self.spaces),
+            *_own_files(),
+        ]
         name = hashlib.sha1("\0".join(identity).encode()).hexdigest()[:20]
         self.cache = os.path.join(toolchain.cache_folder(), name)
         os.makedirs(self.cache, mode=0o700, exist_ok=True)
 
     # -- Programs
 
-    def compile(self, text: str, out: str) -> None:
-        """Compile a program to the shared library `out`, or raise `CompileError`."""
-        precompiled, code, program = self._prepare(text)
+    def compile(
+        self, text: str, out: str, constants: dict[int, str] | None = None
+    ) -> None:
+        """
+        Compile a program to the shared library `out`, or raise `CompileError`.
+
+        `constants` are the values of the program's function constants, as MSL.
+        """
+        try:
+            self._compile(text, out, constants or {})
+        except CompileError:
+            if self.has_objects or not _has_classes(text):
+                raise
+            with_objects = Compiler(**self.options, has_objects=True)
+            with_objects._check_spaces(text)
+            with_objects._compile(text, out, constants or {})
+
+    def check(self, text: str) -> list[Kernel]:
+        """Check a program and return its kernels, or raise `CompileError`."""
+        program = self._read(text)
+        try:
+            self._look_at(_cxx(program))
+        except CompileError:
+            if self.has_objects or not _has_classes(text):
+                raise
+            Compiler(**self.options, has_objects=True)._check_spaces(text)
+        _demand_whole(program)
+        return program.kernels
+
+    def syntax_tree(self, text: str) -> tuple[str, str]:
+        """Return a program as C++, and its syntax tree as JSON."""
+        code = _cxx(self._read(text), with_table=False)
+        tree = _own(os.path.join(self.cache, "tree.json"))
+        try:
+            self._look_at(code, ["-w", "-Xclang", "-ast-dump=json"], tree)
+            with open(tree, encoding="utf-8") as file:
+                return code, file.read()
+        finally:
+            _remove(tree)
+
+    def checked_syntax_tree(self, text: str) -> tuple[str, str]:
+        """Return a program as C++ and its syntax tree after the checks of `check`."""
+        try:
+            return self.syntax_tree(text)
+        except CompileError:
+            if self.has_objects or not _has_classes(text):
+                raise
+            with_objects = Compiler(**self.options, has_objects=True)
+            with_objects._check_spaces(text)
+            return with_objects.syntax_tree(text)
+
+    def _compile(self, text: str, out: str, constants: dict[int, str]) -> None:
+        """Compile a program without another attempt."""
+        precompiled, code, program = self._prepare(text, constants)
         source, compiled, library = _own(f"{out}.cpp"), _own(f"{out}.o"), _own(out)
         runtime = self._runtime()
         try:
             _write(source, code)
             options = ["-include-pch", precompiled, "-g1", "-x", "c++"]
-            self._clang([*options, "-c", source, "-o", compiled])
+            self._clang([*self.spaces, *options, "-c", source, "-o", compiled])
             _demand_whole(program)
             linked = ["-o", library, compiled, runtime]
             _run([*self.tools.linker, *LINKED, *linked], library)
@@ -146,23 +223,51 @@ class Compiler:
             for path in (source, compiled, library):
                 _remove(path)
 
-    def check(self, text: str) -> list[Kernel]:
-        """Check a program and return its kernels, or raise `CompileError`."""
-        program = _read(text)
-        self._look_at(_cxx(program))
-        _demand_whole(program)
-        return program.kernels
+    def _check_spaces(self, text: str) -> None:
+        """Check a program, and reject conversions between address spaces."""
+        from . import spaces  # Its modules are slow to import, and rarely needed.
 
-    def syntax_tree(self, text: str) -> tuple[str, str]:
-        """Return a program as C++, and its syntax tree as JSON."""
-        code = _cxx(_read(text), with_table=False)
-        tree = _own(os.path.join(self.cache, "tree.json"))
+        self._look_at(_cxx(self._read(text)))
+        code, tree = self.syntax_tree(text)  # repeats no warnings
+        found = spaces.find_conversions(code, tree)
+        if found:
+            errors = (f"{SOURCE_NAME}:{line}:1: error: {what}" for line, what in found)
+            raise CompileError("\n".join(errors))
+
+    def _read(self, text: str, first_line: int = 1) -> Program:
+        """Read a program, or raise `CompileError`."""
+        program = Program(text, first_line)
+        is_wrong_in_part = program.problems and re.search(CONDITION, text, re.MULTILINE)
+        if program.has_kernels_in_macros or is_wrong_in_part:
+            program = self._read_preprocessed(text, first_line) or program
+        if program.problems:
+            raise CompileError("\n".join(str(problem) for problem in program.problems))
+        return program
+
+    def _read_preprocessed(self, text: str, first_line: int) -> Program | None:
+        """Read a program with its own macros expanded, or return None if that fails."""
         try:
-            self._look_at(code, ["-Xclang", "-ast-dump=json"], tree)
-            with open(tree, encoding="utf-8") as file:
-                return code, file.read()
+            expanded = self._preprocessed(text)
+        except CompileError:
+            return None
+        program = Program(expanded, first_line, preprocessed=True)
+        program.has_kernels_in_macros = True
+        return program
+
+    def _preprocessed(self, text: str) -> str:
+        """Return a program without includes of Metal, with its own macros expanded."""
+        source = _own(os.path.join(self.cache, "macros.cpp"))
+        expanded = _own(os.path.join(self.cache, "macros.ii"))
+        try:
+            lines = f'#line 1 "{SOURCE_NAME}"\n'
+            _write(source, lines + INCLUSION_OF_METAL.sub("", text))
+            defined = ["-D__METAL__=1", "-D__METAL_EMULATOR__=1"]
+            self._clang([*defined, "-E", "-x", "c++", source, "-o", expanded])
+            with open(expanded, encoding="utf-8") as file:
+                return file.read()
         finally:
-            _remove(tree)
+            _remove(source)
+            _remove(expanded)
 
     def _look_at(
         self, code: str, options: list[str] | None = None, out: str | None = None
@@ -172,11 +277,13 @@ class Compiler:
         shared = ["-include-pch", self._library(), "-x", "c++", "-fsyntax-only"]
         try:
             _write(source, code)
-            self._clang([*(options or []), *shared, source], out)
+            self._clang([*self.spaces, *(options or []), *shared, source], out)
         finally:
             _remove(source)
 
-    def _prepare(self, text: str) -> tuple[str, str, Program]:
+    def _prepare(
+        self, text: str, constants: dict[int, str]
+    ) -> tuple[str, str, Program]:
         """Return the precompiled header, the C++ code and the `Program`."""
         precompiled = self._library()
         first_line = 1
@@ -186,8 +293,11 @@ class Compiler:
             if prelude:
                 precompiled, text = prelude, rest
                 first_line += (head + marker).count("\n")
-        program = _read(text, first_line)
-        return precompiled, _cxx(program), program
+        program = self._read(text, first_line)
+        for index, name in program.constants.items():
+            if index not in constants:
+                raise CompileError(f"function constant {index}, {name!r}, has no value")
+        return precompiled, _cxx(program, constants), program
 
     # -- Parts that are compiled once
 
@@ -203,12 +313,11 @@ class Compiler:
         name = hashlib.sha1(text.encode()).hexdigest()[:20]
         path = os.path.join(self.cache, f"prelude-{name}.pch")
         if not os.path.exists(path):
-            program = _read(text)
-            if program.kernels or program.unfinished:
+            program = self._read(text)
+            if program.kernels or program.unfinished or program.has_kernels_in_macros:
                 return None
-            self._precompile(
-                _cxx(program, with_table=False), path, ["-include-pch", self._library()]
-            )
+            code = _cxx(program, with_table=False)
+            self._precompile(code, path, ["-include-pch", self._library()])
         return path
 
     def _precompile(self, code: str, path: str, options: list[str]) -> None:
@@ -219,7 +328,7 @@ class Compiler:
         _publish(_own(source), source)
         stable = ["-Xclang", "-fno-pch-timestamp", "-g1", "-Wno-c++17-extensions"]
         header = ["-x", "c++-header", source, "-o", temporary]
-        self._clang([*options, *stable, *header])
+        self._clang([*self.spaces, *options, *stable, *header])
         _publish(temporary, path)
 
     def _runtime(self) -> str:
@@ -241,23 +350,30 @@ class Compiler:
         _run(command, arguments[-1], out)
 
 
-def _read(text: str, first_line: int = 1) -> Program:
-    """Read a program, or raise `CompileError`."""
-    program = Program(text, first_line)
-    if program.problems:
-        raise CompileError("\n".join(str(problem) for problem in program.problems))
-    return program
-
-
 def _demand_whole(program: Program) -> None:
     """Reject a program that the compiler accepts, but that was not read to its end."""
     if program.unfinished:
         raise CompileError(str(program.unfinished))
 
 
-def _cxx(program: Program, *, with_table: bool = True) -> str:
-    """Return a program as C++."""
-    lines = [f'#line {program.first_line} "{SOURCE_NAME}"', program.cxx()]
+def _has_classes(text: str) -> bool:
+    """Return whether a program may have objects of classes."""
+    return re.search(r"\b(?:struct|class|union)\b", text) is not None
+
+
+def _cxx(
+    program: Program,
+    constants: dict[int, str] | None = None,
+    *,
+    with_table: bool = True,
+) -> str:
+    """Return a program as C++. Its function constants are zero if they have no value."""
+    values = constants or {}
+    lines = [
+        f"#define __msl_constant_{index} {values.get(index, '{}')}"
+        for index in program.constants
+    ]
+    lines += [f'#line {program.first_line} "{SOURCE_NAME}"', program.cxx()]
     if with_table:
         lines += _table(program.kernels)
     return "\n".join(lines)
@@ -267,7 +383,8 @@ def _own_files() -> list[str]:
     """Return paths, sizes and times of the files that determine kernel libraries."""
     names = [os.path.join(HEADERS, name) for name in sorted(os.listdir(HEADERS))]
     names += [os.path.join(HERE, "kernel_abi.h"), os.path.join(HERE, "runtime.cpp")]
-    names += [os.path.join(HERE, "compiler.py"), os.path.join(HERE, "rewrite.py")]
+    modules = ("compiler.py", "rewrite.py", "spaces.py")
+    names += [os.path.join(HERE, name) for name in modules]
     parts = []
     for name in names:
         status = os.stat(name)
@@ -329,6 +446,8 @@ def _explained(text: str) -> str:
     """Return diagnostics in terms of Metal and at lines of the program."""
     for number, space in enumerate(("device", "constant", "threadgroup"), 1):
         text = text.replace(f"__attribute__((address_space({number})))", space)
+    for name, space in SYCL_SPACES.items():
+        text = re.sub(rf"\b{name}\b", space, text)
     blocks = [_at_users_line(block) for block in _blocks(text)]
     own = [block for block in blocks if not _is_of_table(block)]
     # After other errors, those of the table of kernels are rarely useful.
@@ -361,8 +480,7 @@ def _at_users_line(block: list[str]) -> list[str]:
             block = [f"{place} error: {message}", *block[1:]]
     elif "static assertion failed" in message and "__msl::" in message:
         return [f"{place} error: {message.rpartition(': ')[2]}"]
-    notes = [note for what, note in UNSUPPORTED.items() if re.search(what, message)]
-    return [block[0], *(f"{place} note: {note}" for note in notes), *block[1:]]
+    return block
 
 
 def _is_of_table(block: list[str]) -> bool:
@@ -396,7 +514,10 @@ def _table(kernels: list[Kernel]) -> list[str]:
         f"{exported} msl_kernel metal_emulator_kernels[];",
         f"{exported} const uint32_t metal_emulator_kernel_count;",
         f"msl_kernel metal_emulator_kernels[] = {{{names}}};",
-        f"const uint32_t metal_emulator_kernel_count = {len(kernels)};\n",
+        f"const uint32_t metal_emulator_kernel_count = {len(kernels)};",
+        # With SYCL, clang emits what an external function uses.
+        "__MSL_EXTERNAL const void *metal_emulator_exports(bool is_count) { return is_count"
+        " ? (const void *)&metal_emulator_kernel_count : metal_emulator_kernels; }\n",
     ]
     return lines
 

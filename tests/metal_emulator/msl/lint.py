@@ -22,8 +22,10 @@ Message = tuple[int, str]
 FLAGS = ("-D__MSL_LINT", "-Wno-everything")
 
 LINE_DIRECTIVE = re.compile(rf'#line (\d+) "{SOURCE_NAME}"')
-ADDRESS_SPACE = re.compile(r"address_space\(\d\)|\b(?:device|constant|threadgroup)\b")
-CONSTANT_SPACE = re.compile(r"address_space\(2\)|\bconstant\b")
+ADDRESS_SPACE = re.compile(
+    r"address_space\(\d\)|\b(?:device|constant|threadgroup|__global_\w+|__local)\b"
+)
+CONSTANT_SPACE = re.compile(r"address_space\(2\)|\b(?:constant|__global_host)\b")
 VECTOR_TYPE = re.compile(
     r"ext_vector_type|\b(?:u?(?:char|short|int|long)|b?half|bfloat|float)[234]$"
 )
@@ -69,7 +71,8 @@ def lint(path: str) -> list[Message]:
 
 def lint_text(text: str) -> list[Message]:
     """Find code that only Metal rejects in the text of a program; see `lint`."""
-    code, tree = Compiler(instrumented=False, extra_flags=FLAGS).syntax_tree(text)
+    compiler = Compiler(instrumented=False, extra_flags=FLAGS)
+    code, tree = compiler.checked_syntax_tree(text)
     return Lint(code, json.loads(tree)).messages()
 
 
@@ -86,7 +89,7 @@ class Lint:
     """
 
     def __init__(self, code: str, tree: Node) -> None:
-        self._lines = _Lines(code)
+        self._lines = Lines(code)
         self._code = code
         self._found: set[Message] = set()
         self._calls: dict[str, set[str]] = {}
@@ -103,7 +106,7 @@ class Lint:
     def _report(self, node: Node, message: str) -> None:
         """Record a finding at a node, or at the nearest node around it with a line."""
         for candidate in [node, *reversed(self._path)]:
-            offset = _offset(candidate)
+            offset = offset_of(candidate)
             if offset is not None:
                 self._found.add((self._lines.line(offset), message))
                 return
@@ -136,7 +139,7 @@ class Lint:
     def _enter_function(self, node: Node) -> None:
         """Record a function, and check the type that it returns."""
         self._function = node["id"]
-        offset = _offset(node)
+        offset = offset_of(node)
         line = self._lines.line(offset) if offset is not None else 0
         self._functions[node["id"]] = node.get("name", ""), line
         self._calls.setdefault(node["id"], set())
@@ -232,7 +235,7 @@ class Lint:
         """Report implicit conversions of bfloat, except to float and of operands."""
         if node.get("castKind") not in CONVERSIONS or node.get("isPartOfExplicitCast"):
             return
-        inner = next(_children(node), {})
+        inner = next(children(node), {})
         types = [_canonical(node), _canonical(inner)]
         if types.count("__bf16") != 1 or types[0] == "float" or self._is_operand():
             return
@@ -270,7 +273,7 @@ class Lint:
             return
 
 
-class _Lines:
+class Lines:
     """A map from offsets in C++ code to lines of the program."""
 
     def __init__(self, code: str) -> None:
@@ -295,7 +298,7 @@ def _place(location: Node) -> int | None:
     return None if "includedFrom" in location else location.get("offset")
 
 
-def _offset(node: Node) -> int | None:
+def offset_of(node: Node) -> int | None:
     """Return the offset of a node, or None."""
     place = _place(node.get("loc", {}))
     return _place(node.get("range", {}).get("begin", {})) if place is None else place
@@ -319,9 +322,9 @@ def _is_unqualified(declared: str) -> bool:
 
 def _is_marked(node: Node) -> bool:
     """Return whether a declaration contains ``thread``."""
-    return any(child.get("kind") == "AnnotateAttr" for child in _children(node))
+    return any(child.get("kind") == "AnnotateAttr" for child in children(node))
 
 
-def _children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> Iterator[Node]:
     """Return the nodes directly below a node."""
     return (child for child in node.get("inner", ()) if child)

@@ -1,10 +1,11 @@
 """Rewrite a Metal program as C++ with the same lines and columns.
 
 This module does not parse. It finds the parts that C++ would misread (attributes,
-``host_name``, threadgroup variables), replaces them in place, lists the kernels, and
-rejects keywords of C++ that Metal lacks. The compiler handles all other code. Macros and
-``#if`` are not expanded: a kernel in a macro is rejected, and the compiler does not find
-a kernel in an ``#if 0``.
+``host_name``, threadgroup variables, address spaces of member functions), replaces them in
+place, lists the kernels, and rejects keywords of C++ that Metal lacks. The compiler handles
+all other code. Macros and ``#if`` are not expanded, so the compiler does not find a kernel
+in an ``#if 0``. A program with kernels in macros is preprocessed first, see
+`Program.has_kernels_in_macros`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,18 @@ INDICES = {
     "simdgroup_index_in_threadgroup": "MSL_SIMDGROUP_INDEX_IN_THREADGROUP",
     "threads_per_simdgroup": "MSL_THREADS_PER_SIMDGROUP",
     "simdgroups_per_threadgroup": "MSL_SIMDGROUPS_PER_THREADGROUP",
+    "thread_index_in_quadgroup": "MSL_THREAD_INDEX_IN_QUADGROUP",
+    "quadgroup_index_in_threadgroup": "MSL_QUADGROUP_INDEX_IN_THREADGROUP",
+    "quadgroups_per_threadgroup": "MSL_QUADGROUPS_PER_THREADGROUP",
 }
+OF_PARAMETERS = {*INDEXED, *POSITIONS, *INDICES}
+SPACES = {"thread", "device", "constant", "threadgroup"}
+NOT_OF_METAL_STRINGS = {"static_assert", "_Pragma", "host_name"}
+VECTOR = re.compile(
+    r"(?:vec|(?:bool|b?half|bfloat|float|u?(?:char|short|int|long))[234])$"
+)
+BEFORE_PARAMETER = {"(", ",", ";", "{", "}", "="}
+ACCESS = {"public", "private", "protected"}
 OTHER_ATTRIBUTES = {"kernel", "host_name", "max_total_threads_per_threadgroup"}
 
 NOT_IN_METAL = {
@@ -52,7 +64,6 @@ NOT_IN_METAL = {
     "malloc",
     "mutable",
     "new",
-    "noexcept",
     "printf",
     "register",
     "std",
@@ -63,20 +74,12 @@ NOT_IN_METAL = {
     "virtual",
     "wchar_t",
 }
-# Names with two underscores that Metal defines.
-RESERVED = {
-    "__METAL__",
-    "__METAL_VERSION__",
-    "__METAL_EMULATOR__",
-    "__FAST_MATH__",
-    "__FILE__",
-    "__LINE__",
-    "__COUNTER__",
-    "__VA_ARGS__",
-    "__VA_OPT__",
-    "__func__",
-    "__builtin_ctz",  # MLX uses it
-}
+# Names of the compiler or of the emulator. Programs may use other names with two underscores.
+OF_COMPILER = re.compile(
+    r"__(?:msl_|MSL_|type_of_|builtin_|attribute|declspec|asm|typeof|int128|bf16|fp16|float"
+    r"|restrict|extension|sanitizer)|__msl$"
+)
+BUILTINS = {"__builtin_clz", "__builtin_ctz", "__builtin_popcount"}  # MLX uses one
 
 TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
@@ -92,6 +95,7 @@ WORD_IN_DIRECTIVE = re.compile(
     re.DOTALL,
 )
 DEFINITION = re.compile(r"\s*#\s*define\b")
+LINE_MARKER = re.compile(rf'# (?P<line>\d+) "{SOURCE_NAME}".*\n')
 INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*(?P<name>[^\s]*)")
 PRAGMA = re.compile(r"\s*#\s*pragma\s+METAL\s+(?P<what>.*)", re.DOTALL)
 CONTRACTION = re.compile(r"fp\s+contract\s*\(\s*(?P<value>off|on|fast)\s*\)\s*$")
@@ -153,6 +157,17 @@ class Parameter:
         self.column = column
 
 
+class Method:
+    """A member function with address spaces: the last words of each of its declarations."""
+
+    __slots__ = ("end", "spaces", "start")
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start  # of the first declaration's address space
+        self.end = end
+        self.spaces: list[str] = []
+
+
 class Kernel:
     """A kernel: its host name, and the C++ function."""
 
@@ -198,6 +213,8 @@ class Program:
         The program, or the rest of it after a prelude.
     first_line : int, optional
         The number of the first line of `text` in the whole program.
+    preprocessed : bool, optional
+        Whether `text` is the preprocessor's output, with its line markers.
 
     Attributes
     ----------
@@ -207,11 +224,20 @@ class Program:
         The errors in the program.
     unfinished : Problem or None
         The reason why the text was not read to its end, if it was not.
+    constants : dict of int to str
+        The names of the function constants by index.
+    has_kernels_in_macros : bool
+        Whether a macro contains the word ``kernel``. The list of kernels is whole only if
+        the text was preprocessed.
     """
 
-    def __init__(self, text: str, first_line: int = 1) -> None:
+    def __init__(
+        self, text: str, first_line: int = 1, *, preprocessed: bool = False
+    ) -> None:
         self.text = text
         self.first_line = first_line
+        self.has_kernels_in_macros = False
+        self.constants: dict[int, str] = {}
         self.kernels: list[Kernel] = []
         self.problems: list[Problem] = []
         self.unfinished: Problem | None = None
@@ -219,33 +245,55 @@ class Program:
         self._templates: dict[str, tuple[list[Parameter], int]] = {}
         self._max_threads = 0  # of the kernel whose attributes were read last
         self._lines = [0, *(m.end() for m in re.finditer("\n", text))]
+        self._numbers = self._line_numbers(preprocessed)
         self._edits: list[tuple[int, int, str]] = []
         self._tokens: list[Token] = []
-        self._includes_metal = first_line > 1
+        self._end_of_kernel = 0  # the index of the brace
+        self._vectors: set[str] = set()  # the program's names for vectors
+        self._type_parameters: set[str] = set()  # of templates
+        self._has_bfloat = "bfloat" in text
+        self._scopes: list[int] = []  # the indices of open braces
+        self._methods: dict[tuple[int | str, ...], Method] = {}
+        self._includes_metal = first_line > 1 or preprocessed
         self._read_tokens()
         self._read_declarations()
+        self._mark_methods()
         self.problems.sort(key=lambda problem: (problem.line, problem.column))
 
     def cxx(self) -> str:
         """Return the program as C++."""
         parts, at = [], 0
         for start, end, replacement in sorted(self._edits):
-            parts += self.text[at:start], replacement
-            at = end
+            if start >= at:  # and not within a declaration that was replaced as a whole
+                parts += self.text[at:start], replacement
+                at = end
         return "".join([*parts, self.text[at:]])
 
     # -- Places and changes
 
     def place(self, start: int) -> tuple[int, int]:
         """Return the line and the column of an offset. Both begin at one."""
-        row = bisect_right(self._lines, start) - 1
-        return row + self.first_line, start - self._lines[row] + 1
+        row = self._row(start)
+        return self._numbers[row], start - self._lines[row] + 1
+
+    def _row(self, start: int) -> int:
+        """Return the index of the line that contains an offset."""
+        return bisect_right(self._lines, start) - 1
+
+    def _line_numbers(self, preprocessed: bool) -> list[int]:
+        """Return the number in the program of each line of the text."""
+        numbers = []
+        number = self.first_line
+        for line in self.text.splitlines(keepends=True) if preprocessed else ():
+            numbers.append(number)
+            marker = LINE_MARKER.match(line)
+            number = int(marker["line"]) if marker else number + 1
+        return [*numbers, *range(number, number + len(self._lines) - len(numbers))]
 
     def _problem(self, start: int, message: str) -> Problem:
         """Return a problem at an offset."""
         line, column = self.place(start)
-        row = self._lines[line - self.first_line]
-        source = self.text[row:].split("\n", 1)[0]
+        source = self.text[self._lines[self._row(start)] :].split("\n", 1)[0]
         return Problem(line, column, message, source)
 
     def _refuse(self, start: int, message: str) -> None:
@@ -279,10 +327,8 @@ class Program:
             self._refuse(start, "'long long' is not supported in Metal")
         elif word in NOT_IN_METAL:
             self._refuse(start, f"'{word}' is not supported in Metal")
-        elif "__" in word and word not in RESERVED:
-            self._refuse(
-                start, f"'{word}': names with two underscores are the compiler's"
-            )
+        elif OF_COMPILER.match(word) and word not in BUILTINS:
+            self._refuse(start, f"'{word}': this name is the compiler's")
         elif word == "metal" and not self._includes_metal:
             self._refuse(start, "there is no #include <metal_stdlib> above")
             self._includes_metal = True
@@ -320,19 +366,12 @@ class Program:
         if pragma:
             self._read_pragma(pragma["what"], directive, start)
             return
-        in_definition = DEFINITION.match(directive)
+        in_definition = DEFINITION.match(directive) is not None
         for match in WORD_IN_DIRECTIVE.finditer(directive):
             word = match["word"]
-            if not word:
-                continue
-            at = start + match.start("word")
-            self._check_word(word, at)
-            if word == "kernel" and in_definition:
-                self._refuse(
-                    at,
-                    "the Metal emulator sees no kernels in macros: make it a template, "
-                    "with an instantiation for each host_name",
-                )
+            if word:
+                self._check_word(word, start + match.start("word"))
+                self.has_kernels_in_macros |= word == "kernel" and in_definition
 
     def _read_pragma(self, what: str, directive: str, start: int) -> None:
         """Rewrite a pragma about contraction for clang, and reject other pragmas."""
@@ -367,11 +406,29 @@ class Program:
             names = self._attribute_names(i)
             if OTHER_ATTRIBUTES.intersection(names):
                 return self._read_kernel(i)
+            if names == ["function_constant"]:
+                self._read_function_constant(i)
+            elif OF_PARAMETERS.issuperset(names):  # of a function that is no kernel
+                self._blank_attribute(i)
             return self._attribute_end(i)
         if token.text == "kernel":
             return self._read_kernel(i)
+        is_in_kernel = i < self._end_of_kernel
         if token.text == "threadgroup" and self._begins_statement(i):
-            self._read_threadgroup_variables(i, None)
+            if not is_in_kernel:
+                self._read_threadgroup_variables(i, None)
+        elif token.text == "{":
+            self._scopes.append(i)
+        elif token.text == "}" and self._scopes:
+            self._scopes.pop()
+        elif token.text == ")":
+            return self._read_method(i)
+        elif token.text == "]":
+            self._read_array_parameter(i)
+        elif token.kind == "word":
+            self._read_conversion(i)
+        elif token.kind == "string":
+            self._read_literal(i)
         return i + 1
 
     def _begins_statement(self, i: int) -> bool:
@@ -439,6 +496,207 @@ class Program:
         end = self._tokens[self._attribute_end(i) - 1].end
         self._blank(self._tokens[i].start, end)
 
+    def _read_function_constant(self, i: int) -> None:
+        """Read ``[[function_constant(n)]]`` of a variable; its value is a macro."""
+        attribute = self._attributes(i)[0]
+        number = attribute[2].text if len(attribute) == 4 else ""
+        if not number.isdigit() or int(number) > 65535:
+            raise MetalError(attribute[0].start, "'function_constant' takes an index")
+        self.constants[int(number)] = self._tokens[i - 1].text
+        end = self._tokens[self._attribute_end(i) - 1].end
+        value = f"= __msl_constant_{number}"
+        self._edits.append((self._tokens[i].start, end, value))
+
+    def _read_array_parameter(self, i: int) -> None:
+        """
+        Rewrite a parameter that is an array of one dimension in an address space.
+
+        The compiler rejects such a parameter, and accepts the pointer that it means.
+        """
+        is_last = self._is(i + 1, ",") or self._is(i + 1, ")")
+        if not is_last or self._opening(i) < 0:
+            return
+        name = i
+        while name > 0 and not self._is(name, "["):
+            name -= 1
+        name -= 1
+        first = name
+        while first > 0 and self._tokens[first - 1].text not in BEFORE_PARAMETER:
+            first -= 1
+        texts = {token.text for token in self._tokens[first:name]}
+        if texts & SPACES - {"thread"} and not texts & {"*", "&"}:
+            start, end = self._tokens[name].start, self._tokens[i].end
+            self._edits.append((start, end, f"*{self._tokens[name].text}"))
+
+    # -- Conversions and literals
+
+    def _read_conversion(self, i: int) -> None:
+        """Rewrite a conversion to a vector, or to bfloat, that C++ lacks."""
+        before = self._tokens[i - 1].text if i else ""
+        text = self._tokens[i].text
+        if text in {"using", "typedef"}:
+            self._read_alias(i)
+        elif before in {"operator", "using", "~", "."}:
+            return
+        elif text == "vec" and self._is(i + 1, "<"):
+            end = self._after_angles(i + 1)
+            if self._is(end, "("):
+                first = i - 2 if before == "::" and self._is(i - 2, "metal") else i
+                self._wrap(first, end - 1, "construct")
+        elif text in {"typename", "class"}:
+            self._type_parameters.add(self._tokens[i + 1].text)
+        elif self._is_named_conversion(i, before):
+            self._wrap(i, i, "converted")
+        elif VECTOR.match(text) or text in self._vectors:
+            self._read_vector_variable(i)
+        elif text == "static_cast" and self._has_bfloat:
+            is_name = self._is(i + 1, "<") and self._is(i + 3, ">")
+            if is_name and self._tokens[i + 2].kind == "word":
+                start, end = self._tokens[i].start, self._tokens[i].end
+                self._edits.append((start, end, "__msl::cast"))
+
+    def _is_named_conversion(self, i: int, before: str) -> bool:
+        """Return whether a program's name converts to what may be a vector."""
+        text = self._tokens[i].text
+        if not self._is(i + 1, "("):
+            return False
+        is_parameter = text in self._type_parameters and before != "<"
+        return text in self._vectors or (is_parameter and self._has_comma(i + 1))
+
+    def _has_comma(self, opening: int) -> bool:
+        """Return whether a comma separates what is between two parentheses."""
+        i, closing = opening + 1, self._matching(opening)
+        while i < closing and not self._is(i, ","):
+            i = self._matching(i) + 1 if self._tokens[i].text in OPENING else i + 1
+        return i < closing
+
+    def _read_vector_variable(self, i: int) -> None:
+        """Rewrite a local variable ``float2 name(x, y)`` with a conversion to its type."""
+        is_name = i + 1 < len(self._tokens) and self._tokens[i + 1].kind == "word"
+        if not (is_name and self._is(i + 2, "(") and self._is_in_code()):
+            return
+        if self._is(self._matching(i + 2) + 1, ";"):
+            at, text = self._tokens[i + 2].start, self._tokens[i].text
+            self._edits.append((at, at, f" = ::__msl::converted<{text}>"))
+
+    def _is_in_code(self) -> bool:
+        """Return whether the innermost braces are those of a statement or function."""
+        if not self._scopes:
+            return False
+        head = self._scopes[-1] - 1
+        while head > 0 and self._tokens[head].text not in {";", "{", "}"}:
+            if self._tokens[head].text in {"struct", "class", "union", "namespace"}:
+                return self._is(self._scopes[-1] - 1, ")")
+            head -= 1
+        return True
+
+    def _read_alias(self, i: int) -> None:
+        """Record a name that the program gives to a vector type."""
+        end = i
+        while end < len(self._tokens) and not self._is(end, ";"):
+            end += 1
+        texts = [token.text for token in self._tokens[i + 1 : end]]
+        if any(VECTOR.match(text) for text in texts):
+            self._vectors.add(texts[0] if self._is(i, "using") else texts[-1])
+
+    def _wrap(self, first: int, last: int, function: str) -> None:
+        """Make a type the template argument of a function of the library."""
+        start, end = self._tokens[first].start, self._tokens[last].end
+        self._edits.append((start, start, f"::__msl::{function}<"))
+        self._edits.append((end, end, ">"))
+
+    def _read_literal(self, i: int) -> None:
+        """Rewrite an argument that is a string, which is in constant memory."""
+        if self._tokens[i].text[0] != '"' or self._tokens[i - 1].kind == "string":
+            return
+        end = i
+        while end + 1 < len(self._tokens) and self._tokens[end + 1].kind == "string":
+            end += 1
+        opening = self._opening(i)
+        before = self._tokens[opening - 1].text if opening > 0 else ""
+        if opening >= 0 and before not in NOT_OF_METAL_STRINGS:
+            start = self._tokens[i].start
+            self._edits.append((start, start, "__msl_text("))
+            end = self._tokens[end].end
+            self._edits.append((end, end, ")"))
+
+    def _opening(self, i: int) -> int:
+        """Return the index of the parenthesis around a token of a statement, or -1."""
+        depth = 0
+        while i > 0 and self._tokens[i - 1].text not in {";", "{", "}"}:
+            i -= 1
+            depth += (self._tokens[i].text == ")") - (self._tokens[i].text == "(")
+            if depth < 0:
+                return i
+        return -1
+
+    # -- Member functions
+
+    def _read_method(self, i: int) -> int:
+        """
+        Read the address space after the parameters that end at i; return the index after it.
+
+        In C++, one member function is for all address spaces. The first of those that
+        differ in nothing else is kept, with marks for the spaces of all.
+        """
+        end = i + 1
+        while self._is(end, "const") or self._is(end, "volatile"):
+            end += 1
+        if end >= len(self._tokens) or self._tokens[end].text not in SPACES:
+            return i + 1
+        space = self._tokens[end]
+        end += 1
+        while self._is(end, "const") or self._is(end, "noexcept"):
+            end += 1
+        if not any(self._is(end, text) for text in ("{", ";", ":", "=")):
+            return i + 1
+        start = self._member_start(i)
+        key = (
+            self._scopes[-1] if self._scopes else -1,
+            *(t.text for t in self._tokens[start:end] if t is not space),
+        )
+        method = self._methods.get(key)
+        if method is None:
+            method = self._methods[key] = Method(space.start, space.end)
+            method.spaces.append(space.text)
+            return end
+        method.spaces.append(space.text)
+        after = self._member_end(end)
+        self._blank(self._tokens[start].start, self._tokens[after - 1].end)
+        return after
+
+    def _member_start(self, i: int) -> int:
+        """Return the index where the declaration begins whose parameters end at i."""
+        while i > 0:
+            before = self._tokens[i - 1].text
+            is_label = before == ":" and self._tokens[i - 2].text in ACCESS
+            if before in {";", "{", "}"} or is_label:
+                break
+            i -= 1
+        return i
+
+    def _member_end(self, i: int) -> int:
+        """Return the index after the body, or the ``;``, of a member function."""
+        is_in_initialisers = self._is(i, ":")
+        while i < len(self._tokens):
+            text = self._tokens[i].text
+            if text == ";":
+                return i + 1
+            if text in OPENING:
+                is_body = text == "{" and not is_in_initialisers
+                i = self._matching(i)
+                if is_body:
+                    return i + 1
+                is_in_initialisers = self._is(i + 1, ",")
+            i += 1
+        return i
+
+    def _mark_methods(self) -> None:
+        """Replace the address spaces of member functions by marks."""
+        for method in self._methods.values():
+            marks = " ".join(f"__msl_on_{space}" for space in method.spaces)
+            self._edits.append((method.start, method.end, marks))
+
     # -- Kernels
 
     def _read_kernel(self, i: int) -> int:
@@ -466,7 +724,12 @@ class Program:
             if not self._is(i, "("):
                 raise MetalError(start, f"no parameters of kernel '{name}'")
             closing = self._matching(i)
+            if self._is(closing + 1, ";"):  # The definition follows.
+                return i
             parameters = self._read_parameters(name, i, closing)
+            for bracket in range(i, closing):
+                if self._is(bracket, "]"):
+                    self._read_array_parameter(bracket)
             i = self._after_attributes(closing + 1)
         if before == ">":  # The kernels are the instantiations of this template.
             self._templates[name] = parameters, self._max_threads
@@ -500,9 +763,8 @@ class Program:
                 text = attribute[2].text if len(attribute) > 2 else ""
                 self._max_threads = int(text) if text.isdigit() else 0
             if word == "host_name":
-                host_name = next(
-                    (t.text[1:-1] for t in attribute if t.kind == "string"), None
-                )
+                texts = [t.text[1:-1] for t in attribute if t.kind == "string"]
+                host_name = "".join(texts)
                 if not host_name:
                     raise MetalError(attribute[0].start, "host_name takes a string")
         start, end = self._tokens[i].start, self._tokens[self._attribute_end(i) - 1].end
@@ -606,7 +868,11 @@ class Program:
             raise MetalError(tokens[0].start, f"unknown attribute '{word}'")
         kind, limit = INDEXED[word]
         texts = [token.text for token in tokens[1:]]
-        if texts[:1] != ["("] or texts[2:] != [")", "]", "]"] or not texts[1].isdigit():
+        rest = texts[3:]
+        is_optional = rest[:3] == [",", "function_constant", "("] and rest[4:5] == [")"]
+        rest = rest[5:] if is_optional else rest
+        is_number = texts[:1] == ["("] and texts[1].isdigit() and texts[2:3] == [")"]
+        if not is_number or rest != ["]", "]"]:
             raise MetalError(tokens[0].start, f"'{word}' takes a number")
         index = int(texts[1])
         if index >= limit:
@@ -618,13 +884,13 @@ class Program:
     # -- Threadgroup variables
 
     def _read_body(self, opening: int) -> int:
-        """Read the body of a kernel; return the index after it."""
-        closing = self._matching(opening)
+        """Read the threadgroup variables in the body of a kernel; return its index."""
+        closing = self._end_of_kernel = self._matching(opening)
         count = 0
         for i in range(opening + 1, closing):
             if self._is(i, "threadgroup") and self._begins_statement(i):
                 count = self._read_threadgroup_variables(i, count)
-        return closing + 1
+        return opening
 
     def _read_threadgroup_variables(self, i: int, number: int | None) -> int:
         """
@@ -688,7 +954,7 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
 def _is_pointer(part: list[Token]) -> bool:
     """Return whether a parameter is a pointer or reference to device memory."""
     texts = {token.text for token in part}
-    return bool(texts & {"*", "&"}) and bool(texts & {"device", "constant"})
+    return bool(texts & {"*", "&", "["}) and bool(texts & {"device", "constant"})
 
 
 def _outside_brackets(tokens: list[Token]) -> list[Token]:
@@ -696,7 +962,7 @@ def _outside_brackets(tokens: list[Token]) -> list[Token]:
     outside = []
     depth = 0
     for token in tokens:
-        if token.text == "=":
+        if token.text == "=" and depth == 0:
             break
         if token.kind == "sign":
             depth += (token.text in "([{<") - (token.text in ")]}>")
@@ -710,7 +976,7 @@ def _declared_name(part: list[Token]) -> Token:
     name = None
     depth = 0
     for token in part:
-        if token.text == "=" or (token.text == "{" and depth == 0):
+        if token.text in {"=", "{"} and depth == 0:
             named = name.text if name else ""
             raise MetalError(
                 token.start, f"threadgroup variable '{named}' cannot be initialised"

@@ -72,6 +72,30 @@ ACCEPTED = {
         "void f(const device float *p, volatile device float *q) { q[0] = p[0]; }",
         "f(b, b);",
     ),
+    "whole struct from constant": ("", "S t = s; b[0] = t.a;"),
+    "whole struct within device": ("", "device S *d = (device S *)b; d[0] = d[1];"),
+    "whole struct in threadgroup": ("", "threadgroup S t; t = s; S u = t; b[0] = u.a;"),
+    "names with two underscores": (
+        "struct __Add { int __a; };\n#define __TWICE__(__x) ((__x) + (__x))",
+        "__Add a = {1}; b[0] = __TWICE__(a.__a);",
+    ),
+    "kernel declared before its definition": (
+        "template <typename T> kernel void q(device T *b, uint i);\n"
+        "template <typename T> kernel void q(device T *b [[buffer(0)]],"
+        " uint i [[thread_position_in_grid]]) { b[i] = 1; }\n"
+        'template [[host_name("q")]] kernel void q<int>(device int *, uint);',
+        "",
+    ),
+    "vectors of a template parameter": (
+        "template <typename T> T f(float x, float y) { return T(x, y); }",
+        "b[0] = f<float2>(b[1], b[2]).y;",
+    ),
+    "noexcept": ("int f() noexcept { return 1; }", "b[0] = f();"),
+    "kernel in a macro": (
+        "#define K(n) kernel void n(device float *b [[buffer(0)]]) {}\nK(q) K(r)",
+        "",
+    ),
+    "half to bfloat": ("", "b[0] = float(static_cast<bfloat>(half(b[1])));"),
     "struct of a struct": (
         "struct T { S s; float2 v; };",
         "T t = {{1, 2}, {3, 4}}; T u = t; b[0] = u.s.b + u.v.y;",

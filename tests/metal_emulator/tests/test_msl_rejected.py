@@ -12,7 +12,11 @@ pytestmark = [needs_compiler, pytest.mark.slow]
 REJECTED = {
     "double variable": ("", "double d = 1; b[0] = d;", "'double' is not supported"),
     "long double literal": ("", "b[0] = 1.0L;", "'long double' is not supported"),
-    "device to unqualified pointer": ("", "float *p = b; b[0] = p[0];", "cannot init"),
+    "device to unqualified pointer": (
+        "",
+        "float *p = b; b[0] = p[0];",
+        "'device float *' does not convert to 'float *'",
+    ),
     "unqualified pointer to a local": (
         "",
         "float z = 1; float *p = &z; b[0] = *p;",
@@ -57,7 +61,7 @@ REJECTED = {
     "reinterpret_cast to another space": (
         "",
         "thread float *p = reinterpret_cast<thread float *>(b); p[0] = 1;",
-        "reinterpret_cast",
+        "'device float *' does not convert to 'float *'",
     ),
     "assignment to an atomic": ("", "at[0] = 3;", "no viable overloaded '='"),
     "plain read of an atomic": (
@@ -157,17 +161,17 @@ REJECTED = {
     "builtin": (
         "",
         "b[0] = __builtin_sqrtf(2.0f);",
-        "'__builtin_sqrtf': names with two underscores",
+        "'__builtin_sqrtf': this name is the compiler's",
     ),
     "builtin in a macro": (
         "#define ROOT(x) __builtin_sqrtf(x)  // here",
         "b[0] = ROOT(2);",
-        "'__builtin_sqrtf': names with two underscores",
+        "'__builtin_sqrtf': this name is the compiler's",
     ),
     "attribute of the compiler": (
         "__attribute__((noinline)) void f() {}  // here",
         "",
-        "'__attribute__': names with two underscores",
+        "'__attribute__': this name is the compiler's",
     ),
     "address space by number": (
         "",
@@ -367,11 +371,6 @@ REJECTED = {
         "",
         "two kernels named 'q'",
     ),
-    "kernel in a macro": (
-        "#define K(n) kernel void n(device float *b [[buffer(0)]]) {}  // here\nK(q)",
-        "",
-        "no kernels in macros",
-    ),
     "instantiation of nothing": (
         'template [[host_name("x")]] kernel void q<int>(device int *);  // here',
         "",
@@ -389,17 +388,31 @@ REJECTED = {
         "simdgroup_matrix<float, 4, 4> m; b[0] = 1;",
         "8 x 8 only",
     ),
-    "whole struct from constant": (
+    "method of a constant object": (
         "",
-        "S t = s; b[0] = t.a;",
-        "copies none as a whole",
+        "b[0] = s.get();",
+        "'get' takes no object in constant memory",
     ),
-    "whole struct within device": (
+    "method of device objects of a thread object": (
+        "struct T { float a; float get() const device { return a; } };",
+        "T t = {1}; b[0] = t.get();",
+        "'get' takes no object in thread memory",
+    ),
+    "method of thread objects of a device object": (
+        "struct T { float a; float get() const thread { return a; } };",
+        "device T *t = (device T *)b; b[0] = t->get();",
+        "'get' takes no object in device memory",
+    ),
+    "reference to a device object": (
         "",
-        "device S *d = (device S *)b; d[0] = d[1];",
-        "copies none as a whole",
+        "device S *d = (device S *)b; thread const S &r = d[1]; b[0] = r.a;",
+        "'device S' does not convert to 'const S'",
     ),
-    "method of a constant object": ("", "b[0] = s.get();", "calls no member functions"),
+    "device pointer among objects in device": (
+        "",
+        "device S *d = (device S *)b; d[0] = d[1];  thread float *p = b; b[0] = *p;",
+        "'device float *' does not convert to 'float *'",
+    ),
     "missing semicolon": ("", "b[0] = 1", "expected ';'"),
     "unbalanced parenthesis": ("", "b[0] = (1;", "expected ')'"),
     "min of short and int": ("", "b[0] = min(short(gid), 1);", "ambiguous"),

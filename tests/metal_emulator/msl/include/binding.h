@@ -129,8 +129,17 @@ __MSL_FUNCTION P argument(const msl_thread *self)
         return P(self->simdgroup_index);
     else if constexpr (kind == MSL_THREADS_PER_SIMDGROUP)
         return P(self->threads_per_simdgroup);
-    else
+    else if constexpr (kind == MSL_SIMDGROUPS_PER_THREADGROUP)
         return P(self->simdgroups_per_threadgroup);
+    else if constexpr (kind == MSL_THREAD_INDEX_IN_QUADGROUP)
+        return P(self->index_in_threadgroup % 4);
+    else if constexpr (kind == MSL_QUADGROUP_INDEX_IN_THREADGROUP)
+        return P(self->index_in_threadgroup / 4);
+    else
+        return P((self->threads_per_threadgroup[0] * self->threads_per_threadgroup[1] *
+                      self->threads_per_threadgroup[2] +
+                  3) /
+                 4);
 }
 
 template <typename F, F function, typename Parameters, typename... Attributes> struct entry;
@@ -151,8 +160,13 @@ __MSL_FUNCTION msl_kernel describe(const char *name, uint max_threads)
 {
     using Parameters = decltype(parameters_of(function));
     using Entry = entry<F, function, Parameters, Attributes...>;
-    return {name, &Entry::run, Entry::arguments, Parameters::count,
-            max_threads, 0, (const void *)(uintptr_t)function};
+    return {name,
+            &Entry::run,
+            Entry::arguments,
+            Parameters::count,
+            max_threads,
+            0,
+            (const void *)(uintptr_t)function};
 }
 
 // Storage of a threadgroup variable: automatic variables have no address space.  The section
