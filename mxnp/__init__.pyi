@@ -2,9 +2,9 @@
 
 from builtins import bool as _bool
 from collections import Counter as _Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType as _TracebackType
-from typing import TextIO
+from typing import Any as _Any, TextIO
 
 from numpy import *
 from numpy import (
@@ -29,6 +29,7 @@ from numpy import (
     typing as typing,
 )
 
+from . import array_namespace as array_namespace
 from ._doctor.doctor import doctor as doctor
 from ._profiler.report import profile as profile
 
@@ -76,6 +77,31 @@ class trap_nan:  # noqa: N801
         traceback: _TracebackType | None,
     ) -> None: ...
 
+def devices() -> tuple[str, ...]: ...
+def get_device() -> str: ...
+def set_device(name: str) -> str: ...
+
+class device:  # noqa: N801
+    def __init__(self, name: str) -> None: ...
+    def __enter__(self) -> device: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: _TracebackType | None,
+    ) -> None: ...
+
+def get_float64_policy() -> str: ...
+def set_float64_policy(policy: str) -> str: ...
+def metal_kernel(
+    name: str,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    source: str,
+    header: str = "",
+    ensure_row_contiguous: _bool = True,
+    atomic_outputs: _bool = False,
+) -> Callable[..., list[_Any]]: ...
 def load_ipython_extension(shell: object) -> None: ...
 def synchronize() -> None: ...
 def explain(file: TextIO | None = None) -> None: ...

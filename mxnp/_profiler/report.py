@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 import numpy
 
@@ -109,7 +109,7 @@ class profile:  # noqa: N801
         self._counter = Counter(N_EVENTS if trace else 0)
         self._program = ""
 
-    def __enter__(self) -> profile:
+    def __enter__(self) -> Self:
         self._counter.start()
         return self
 

@@ -1,12 +1,17 @@
 """Test that a type checker sees NumPy's types in mxnp."""
 
+import ast
+import doctest
+import json
 import subprocess
 import sys
 
+import code_blocks
+import numpy
 import pytest
 from support.paths import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mypy")]
+import mxnp
 
 PROGRAM = """
 import mxnp
@@ -31,6 +36,31 @@ np.zeros("three", dtypo=1)
 """
 
 
+SIGNATURES = """
+import mxnp as np
+import mxnp.typing as npt
+
+def scale(x: npt.NDArray[np.float64], by: float) -> npt.NDArray[np.float64]:
+    return x * by
+
+def first(x: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
+    return int(x[0])
+
+scale(np.ones(3), 2.0)
+first(np.arange(3))
+with np.device("cpu"):
+    previous: str = np.set_device(np.devices()[0])
+policy: str = np.set_float64_policy(np.get_float64_policy())
+device: str = np.get_device()
+kernel = np.metal_kernel("twice", ["x"], ["y"], "y[i] = 2 * x[i];")
+with np.verify(0.5) as checks, np.trap_nan(inf=True):
+    count: int = checks.verified
+with np.doctor() as d:
+    d.findings
+mode: str = np.get_mode()
+"""
+
+
 @pytest.fixture(scope="module")
 def output(tmp_path_factory):
     folder = tmp_path_factory.mktemp("typing")
@@ -47,6 +77,8 @@ def output(tmp_path_factory):
     ).stdout
 
 
+@pytest.mark.slow
+@pytest.mark.needs("mypy")
 def test_types_are_numpys(output):
     revealed = [line for line in output.splitlines() if "Revealed type" in line]
     for each, line in zip(
@@ -58,6 +90,8 @@ def test_types_are_numpys(output):
     assert len(revealed) == 5
 
 
+@pytest.mark.slow
+@pytest.mark.needs("mypy")
 def test_mistakes_are_found_and_nothing_else(output):
     lines = PROGRAM.splitlines()
     wrong = {
@@ -65,3 +99,100 @@ def test_mistakes_are_found_and_nothing_else(output):
     }
     errors = [line for line in output.splitlines() if ": error:" in line]
     assert {int(line.split(":")[1]) for line in errors} == wrong, output
+
+
+def test_every_own_name_has_a_type():
+    names = set()
+    for node in ast.parse((ROOT / "mxnp" / "__init__.pyi").read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            names |= {each.asname for each in node.names}
+        elif isinstance(node, ast.AnnAssign):
+            names.add(node.target.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+    own = {name for name in dir(mxnp) if name[0] != "_" and not hasattr(numpy, name)}
+    assert own <= names
+
+
+# -- The documentation -----------------------------------------------------------------
+
+# The type of arrays is NumPy's, which has no `at`.
+AT = ('has no attribute "at"', 'Cannot access attribute "at"')
+UNTYPED = {"scaling.md": "functions of dask have no types"}
+
+
+def source_of(page):
+    """Return the Python code of a page, where `np` is mxnp."""
+    parts = ["import mxnp as np\n"]
+    for block in code_blocks.blocks(page):
+        if block.word == "python" and not block.mark.startswith("file:"):
+            code = block.code
+            if ">>>" in code:
+                examples = doctest.DocTestParser().get_examples(code)
+                code = "".join(each.source for each in examples)
+            parts.append(code)
+    return "".join(parts) if len(parts) > 1 else ""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """Return a folder with a program for each page, and the stubs."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "mxnp").symlink_to(ROOT / "mxnp")
+    (folder / "signatures.py").write_text(SIGNATURES)
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        source = source_of(page)
+        if source and page.name not in UNTYPED:
+            (folder / f"{page.stem.replace('-', '_')}.py").write_text(source)
+    return folder
+
+
+def files_of(folder):
+    return [str(path) for path in sorted(folder.glob("*.py"))]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mypy")
+def test_pages_pass_mypy(programs):
+    """Functions of the examples have no annotations, which --strict would require."""
+    options = ["--strict", "--allow-untyped-defs", "--allow-untyped-calls"]
+    command = [sys.executable, "-m", "mypy", *options, "--ignore-missing-imports"]
+    done = subprocess.run(
+        [*command, "--cache-dir", str(programs / "cache"), *files_of(programs)],
+        cwd=programs,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    errors = [line for line in lines if ": error:" in line and AT[0] not in line]
+    assert not errors, "\n".join(errors)
+    assert lines[-1].startswith("Found"), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.needs("pyright")
+def test_pages_pass_pyright(programs):
+    settings = {
+        "include": [path.rpartition("/")[2] for path in files_of(programs)],
+        "reportPossiblyUnbound": False,
+        "reportPossiblyUnboundVariable": False,
+        "reportUnusedExpression": False,
+    }
+    (programs / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--outputjson"]
+    done = subprocess.run(
+        [*command, "--pythonpath", sys.executable, "-p", str(programs)],
+        cwd=programs,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = json.loads(done.stdout)
+    errors = [
+        f"{each['file']}:{each['range']['start']['line'] + 1}: {each['message']}"
+        for each in report["generalDiagnostics"]
+        if each["severity"] == "error" and AT[1] not in each["message"]
+    ]
+    assert report["summary"]["filesAnalyzed"] == len(files_of(programs))
+    assert not errors, "\n".join(errors)
