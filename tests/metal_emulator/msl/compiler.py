@@ -19,7 +19,8 @@ import sys
 from _thread import get_ident
 
 from .. import toolchain  # noqa: TID252 - see compile.py
-from .rewrite import BUFFER, POSITIONS, SOURCE_NAME, THREADGROUP_MEMORY, Kernel, Program
+from .rewrite import BUFFER, POSITIONS, THREADGROUP_MEMORY, Kernel, Program
+from .source import SOURCE_NAME
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEADERS = os.path.join(HERE, "include")
@@ -383,7 +384,7 @@ def _own_files() -> list[str]:
     """Return paths, sizes and times of the files that determine kernel libraries."""
     names = [os.path.join(HEADERS, name) for name in sorted(os.listdir(HEADERS))]
     names += [os.path.join(HERE, "kernel_abi.h"), os.path.join(HERE, "runtime.cpp")]
-    modules = ("compiler.py", "rewrite.py", "spaces.py")
+    modules = ("compiler.py", "dialect.py", "rewrite.py", "source.py", "spaces.py")
     names += [os.path.join(HERE, name) for name in modules]
     parts = []
     for name in names:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .compiler import Compiler
-from .rewrite import SOURCE_NAME
+from .source import SOURCE_NAME
 
 Node = dict[str, Any]
 Message = tuple[int, str]
