@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
 import subprocess
 import tarfile
 import zipfile
@@ -78,3 +79,11 @@ def test_unwanted_files_are_reported(find_faults):
 def test_wrong_versions_are_reported(find_faults, contents):
     line = f"its metadata lacks 'Version: {contents.version_of_build()}'"
     assert find_faults(about="Version: 99\n") == [f"s.tar.gz: {line}", f"w.whl: {line}"]
+
+
+@pytest.mark.parametrize("name", ["CITATION.cff", ".ci/conda/meta.yaml"])
+def test_files_of_a_release_have_the_version(name, contents):
+    text = (ROOT / name).read_text()
+    found = re.search(r'^(?:version: |\{% set version = ")([\d.]+)', text, re.MULTILINE)
+    assert found
+    assert found[1] == contents.version_of_build()
