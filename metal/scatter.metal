@@ -109,6 +109,30 @@ inline void mx_update(device uchar *memory, long offset, V value)
     }
 }
 
+/* Updates that the device makes in one atomic operation, without an exchange. */
+template <typename T> struct mx_atomic_of;
+template <> struct mx_atomic_of<int> {
+    typedef atomic_int type;
+};
+template <> struct mx_atomic_of<uint> {
+    typedef atomic_uint type;
+};
+
+#define MX_UPDATE_BY(name)                                                      \
+    template <typename T>                                                       \
+    inline void mx_update_by_##name(device uchar *memory, long offset, T value) \
+    {                                                                           \
+        device typename mx_atomic_of<T>::type *at =                             \
+            (device typename mx_atomic_of<T>::type *)(memory + offset);         \
+        atomic_fetch_##name##_explicit(at, value, memory_order_relaxed);        \
+    }
+MX_UPDATE_BY(add)
+MX_UPDATE_BY(max)
+MX_UPDATE_BY(min)
+MX_UPDATE_BY(and)
+MX_UPDATE_BY(or)
+MX_UPDATE_BY(xor)
+
 /* Notes the greatest of the numbers of the values for an element, which is the last value. */
 inline void mx_note_last(device uchar *last, uint order)
 {

@@ -371,6 +371,18 @@ MX_ATOMIC(fetch_and, atomicAnd)
 MX_ATOMIC(fetch_or, atomicOr)
 MX_ATOMIC(fetch_xor, atomicXor)
 
+/* The type of an element that is updated in one operation: scatter.metal has others. */
+template <typename T> struct mx_atomic_of;
+template <> struct mx_atomic_of<long> {
+    typedef atomic_long type;
+};
+template <> struct mx_atomic_of<ulong> {
+    typedef atomic_ulong type;
+};
+template <> struct mx_atomic_of<double> {
+    typedef atomic_double type;
+};
+
 /* -- SIMD-groups, which are warps --------------------------------------------------------- *
  * All lanes of a warp that have not returned must call a shuffle together.  In the other
  * functions, the lanes that take part are those that are active at the call. */

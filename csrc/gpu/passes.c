@@ -596,6 +596,25 @@ static bool nan_stays(int op)
            op == MX_OP_divide || op == MX_OP_maximum || op == MX_OP_minimum;
 }
 
+/* Returns the name of the atomic operation that makes an update with NumPy's bits, or NULL.
+ * float32 has none: additions in the memory of a GPU may make subnormal numbers zero. */
+static const char *atomic_of(const struct mx_instruction *in)
+{
+    static const char *const names[MX_OP_COUNT] = {
+        [MX_OP_add] = "add",         [MX_OP_maximum] = "max",   [MX_OP_minimum] = "min",
+        [MX_OP_bitwise_and] = "and", [MX_OP_bitwise_or] = "or", [MX_OP_bitwise_xor] = "xor",
+    };
+    const struct mx_operand *output = &in->operands[in->nin];
+    int dtype = output->dtype;
+    bool is_integer = dtype == MX_DTYPE_int32 || dtype == MX_DTYPE_uint32 ||
+                      dtype == MX_DTYPE_int64 || dtype == MX_DTYPE_uint64;
+    bool has_operation = is_integer || (dtype == MX_DTYPE_float64 && in->op == MX_OP_add);
+    if (in->op >= MX_OP_COUNT || !has_operation || in->operands[in->nin - 1].dtype != dtype ||
+        output->itemsize > mx_device_atomic_bytes())
+        return NULL;
+    return names[in->op];
+}
+
 void mx_passes_print_scatter(struct mx_kernel *kernel, const struct mx_status_words *words,
                              enum mx_scatter_pass pass, struct mx_buffer *winners)
 {
@@ -609,7 +628,8 @@ void mx_passes_print_scatter(struct mx_kernel *kernel, const struct mx_status_wo
     const struct mx_view *view = &kernel->group->views[step->views[in->nin]];
     struct mx_text *text = &kernel->text;
     bool sets = in->op == MX_COPY;
-    if (!sets)
+    const char *atomic = atomic_of(in);
+    if (!sets && !atomic)
         mx_steps_print_operation(kernel, in->op, "op0", type, value_type);
     kernel->prelude = MX_PRELUDE_SCATTER;
     int64_t of_target = pass == MX_SCATTER_FINDS_LAST ? MX_WORK_ATOMIC
@@ -641,6 +661,8 @@ void mx_passes_print_scatter(struct mx_kernel *kernel, const struct mx_status_wo
     int to = kernel->buffers[step->views[in->nin]];
     if (sets)
         mx_text_print(text, "        mx_store(m%d + target, mx_cast<%s>(", to, type);
+    else if (atomic)
+        mx_text_print(text, "        mx_update_by_%s<%s>(m%d, target, ", atomic, type, to);
     else
         mx_text_print(text, "        mx_update<op0, %s, %s>(m%d, target, ", type,
                       nan_stays(in->op) ? "true" : "false", to);

@@ -671,6 +671,27 @@ def test_conditions_are_those_of_numpy(name: str, dtype: str) -> None:
         assert conditions(mxnp, name, args) == expected, args
 
 
+ATOMICS = ["add", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("name", ATOMICS)
+def test_updates_of_integers_are_one_operation(name: str, dtype: str) -> None:
+    chance = numpy.random.default_rng(7)
+    least, most = numpy.iinfo(dtype).min, numpy.iinfo(dtype).max
+    for size in (1, 5, 300):
+        a = chance.integers(least, most, size, dtype, endpoint=True)
+        values = chance.integers(least, most, 2000, dtype, endpoint=True)
+        at = chance.integers(-size, size, 2000)
+        ours = mxnp.array(a)
+        getattr(mxnp, name).at(ours, mxnp.array(at), mxnp.array(values))
+        mxnp.synchronize()
+        if GPU == "cuda" or numpy.dtype(dtype).itemsize == 4:
+            assert "mx_update_by_" in core.gpu_text()
+        getattr(numpy, name).at(a, at, values)
+        assert numpy.asarray(ours).tobytes() == a.tobytes()
+
+
 COMPARISONS = ["less", "less_equal", "greater", "greater_equal"]
 EXTREMES_OF_TWO = ["maximum", "minimum", "fmax", "fmin"]
 
