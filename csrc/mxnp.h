@@ -113,11 +113,30 @@ struct mx_group_row {
     size_t bytes_read;
     size_t bytes_written;
     int n_threads;
+    int n_compiled; /* operations that compiled kernels computed */
     int64_t nanoseconds;
 };
 
 /* Copies a group of the last flush.  Returns 1, or 0 if there is no group with this number. */
 int mx_flush_stats_get(int number, struct mx_group_row *out);
+
+/* What the compiler of hot groups has done: see cpu/compiled/compiled.h. */
+struct mx_compiled_stats {
+    int64_t n_keys;      /* structures of groups that were compiled */
+    int64_t n_kernels;   /* for their runs of operations */
+    int64_t n_failures;  /* structures for which the compiler failed */
+    int64_t nanoseconds; /* spent in the compiler */
+};
+
+void mx_compiled_stats(struct mx_compiled_stats *out);
+void mx_compiled_wait(void); /* until all that was requested is compiled */
+
+/* Code of compiled kernels on disk, by a key of any bytes.  mx_compiled_free frees what
+ * mx_compiled_read returns, which is NULL if there is no code for the key. */
+char *mx_compiled_read(const char *key, size_t key_size, size_t *size);
+void mx_compiled_free(char *code);
+void mx_compiled_write(const char *key, size_t key_size, const char *code, size_t size);
+void mx_compiled_clear(void); /* deletes all */
 
 int mx_thread_count(void); /* threads that run groups, including the calling thread */
 void mx_set_thread_count(int count);

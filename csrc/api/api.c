@@ -32,10 +32,12 @@ static void before_fork(void)
     mx_stream_before_fork();
     mx_pool_before_fork();
     mx_coherence_before_fork();
+    mx_compiled_before_fork();
 }
 
 static void after_fork_in_parent(void)
 {
+    mx_compiled_after_fork(false);
     mx_coherence_after_fork(false);
     mx_pool_after_fork(false);
     mx_thread_pool_after_fork(false);
@@ -44,6 +46,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+    mx_compiled_after_fork(true);
     mx_coherence_after_fork(true);
     mx_pool_after_fork(true);
     mx_thread_pool_after_fork(true);
@@ -144,6 +147,10 @@ static const struct mx_recorder recorder = {
     .compact_count = mx_compact_count,
     .compact_write = mx_compact_write,
     .compact_free = mx_compact_free,
+    .compiled_start = mx_compiled_start,
+    .compiled_stop = mx_compiled_stop,
+    .compiled_pause = mx_compiled_pause,
+    .compiled_resume = mx_compiled_resume,
     .gpu_is_used = mx_gpu_is_used,
     .gpu_name = mx_device_name,
     .gpu_atomic_bytes = mx_device_atomic_bytes,

@@ -4,6 +4,7 @@
  * The bridge and the core are separate extension modules, so the bridge calls the core through
  * this table.  Each field has the name of its function without the prefix mx_, or mx_stream_.
  */
+#include "cpu/compiled/compiled.h"
 #include "cpu/kernels/compact.h"
 #include "memory/coherence.h"
 #include "scheduler/stream.h"
@@ -62,6 +63,10 @@ struct mx_recorder {
     void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
                           char *to);
     void (*compact_free)(struct mx_compaction *c);
+    void (*compiled_start)(mx_compiler *compiler, bool is_immediate);
+    void (*compiled_stop)(void);
+    void (*compiled_pause)(void);
+    void (*compiled_resume)(void);
     int (*gpu_is_used)(void);
     const char *(*gpu_name)(void);
     int (*gpu_atomic_bytes)(void);

@@ -67,6 +67,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     if (status != MX_OK)
         return status;
     group->program = program;
+    group->n_compiled = program->n_compiled;
     status = reserve_scratch(program->scratch_size, threads);
     if (status != MX_OK)
         return status;

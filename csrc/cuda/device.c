@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/code_cache.h"
 #include "base/error.h"
 #include "cuda/api.h"
 #include "cuda/compile.h"
-#include "cuda/cubins.h"
 #include "cuda/translate.h"
 
 #define STAGING_BYTES ((size_t)1 << 20)
@@ -214,20 +214,27 @@ static int load(struct kernel *kernel, const char *code, const char *function)
     return leave(error);
 }
 
+static const struct mx_code_cache cubins = {"cuda", "MXNP_CUDA_CACHE"};
+
+static void clear_cubins(void) { mx_code_cache_clear(&cubins); }
+
 /* Finds the code on disk, or compiles it. */
 static int compile_or_read(char **code, const char *source)
 {
     size_t size;
-    struct mx_cubins_key key = mx_cubins_key(source, mx_compile_language, gpu.arch,
-                                             mx_api_driver_version(), mx_api_nvrtc_version());
-    *code = mx_cubins_read(key, &size);
+    int numbers[] = {gpu.arch, mx_api_driver_version(), mx_api_nvrtc_version()};
+    struct mx_code_key key =
+        mx_code_cache_add((struct mx_code_key){{0}}, numbers, sizeof numbers);
+    key = mx_code_cache_add(key, mx_compile_language, strlen(mx_compile_language));
+    key = mx_code_cache_add(key, source, strlen(source));
+    *code = mx_code_cache_read(&cubins, key, &size);
     if (*code)
         return MX_OK;
     int status = mx_compile_source(code, &size, source, gpu.arch);
     if (status != MX_OK)
         return status;
     counts.compiled++;
-    mx_cubins_write(key, *code, size);
+    mx_code_cache_write(&cubins, key, *code, size);
     return MX_OK;
 }
 
@@ -462,7 +469,7 @@ const struct mx_driver mx_cuda_driver = {
     .is_usable = is_usable,
     .compile = compile_function,
     .release = release,
-    .clear_cache = mx_cubins_clear,
+    .clear_cache = clear_cubins,
     .max_threads = max_threads,
     .encode = encode,
     .wait = wait_for_all,

@@ -27,6 +27,7 @@
 #include "python/record/assignment.h"
 #include "python/record/call.h"
 #include "python/record/caller.h"
+#include "python/record/compiler.h"
 #include "python/record/elide.h"
 #include "python/record/failure.h"
 #include "python/record/launch.h"
@@ -216,11 +217,11 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,      settings_methods,  device_methods,     profile_methods,
-        assignment_methods, call_methods,      caller_methods,     launch_methods,
-        queue_methods,      reduction_methods, indexing_methods,   selection_methods,
-        update_methods,     boundary_methods,  conversion_methods, function_module_methods,
-        hook_methods,       checks_methods,
+        types_methods,           settings_methods, device_methods,    profile_methods,
+        assignment_methods,      call_methods,     caller_methods,    launch_methods,
+        compiler_methods,        queue_methods,    reduction_methods, indexing_methods,
+        selection_methods,       update_methods,   boundary_methods,  conversion_methods,
+        function_module_methods, hook_methods,     checks_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -42,6 +42,7 @@ void mx_flush_stats_add(const struct mx_group *group, const struct mx_instructio
         *row = (struct mx_group_row){.n_operations = group->n_steps,
                                      .ndim = group->ndim,
                                      .n_threads = group->threads,
+                                     .n_compiled = group->n_compiled,
                                      .nanoseconds = nanoseconds};
         memcpy(row->shape, group->shape, (size_t)group->ndim * sizeof *row->shape);
         _Static_assert(sizeof row->names / sizeof *row->names == MX_MAX_STEPS,

@@ -52,6 +52,7 @@ struct mx_group {
     int n_steps, n_views, step_capacity, view_capacity;
     void *program;       /* private to the backend while the group is interrupted, or NULL */
     int threads;         /* threads that it ran on */
+    int n_compiled;      /* steps that compiled kernels computed */
     bool is_measured;    /* costs are written onto its instructions */
     int64_t nanoseconds; /* that it ran before it was interrupted */
 };

@@ -225,6 +225,7 @@ def clear_cache() -> None:
     lib.mx_memory_trim(0)
     lib.mx_gpu_clear_cache()
     auto_sizes.remove()
+    lib.mx_compiled_clear()
 
 
 def refuse_memory(after: int, count: int) -> int:
@@ -303,6 +304,48 @@ def synchronize() -> None:
     _bridge.flush()
 
 
+# -- The compiler of hot groups --------------------------------------------------------
+
+
+class CompiledStats(NamedTuple):
+    """What the compiler of hot groups has done in this process."""
+
+    groups: int
+    kernels: int
+    failures: int  # groups for which the compiler failed
+    seconds: float
+
+
+def compiled_stats() -> CompiledStats:
+    """Return what the compiler of hot groups has done."""
+    stats = ffi.new("struct mx_compiled_stats *")
+    lib.mx_compiled_stats(stats)
+    return CompiledStats(
+        stats.n_keys, stats.n_kernels, stats.n_failures, stats.nanoseconds / 1e9
+    )
+
+
+def wait_for_compiler() -> None:
+    """Wait until all groups that were hot are compiled."""
+    lib.mx_compiled_wait()
+
+
+def read_code(key: bytes) -> bytes | None:
+    """Return compiled code from the disk, or None if there is none for this key."""
+    size = ffi.new("size_t *")
+    code = lib.mx_compiled_read(key, len(key), size)
+    if code == ffi.NULL:
+        return None
+    copy: bytes = ffi.buffer(code, size[0])[:]
+    lib.mx_compiled_free(code)
+    return copy
+
+
+def write_code(key: bytes, code: bytes) -> None:
+    """Keep compiled code on disk, if the user has a folder for it."""
+    lib.mx_compiled_write(key, len(key), code, len(code))
+
+
 # -- Groups of the last flush ----------------------------------------------------------
 
 
@@ -315,6 +358,7 @@ class Group(NamedTuple):
     bytes_read: int
     bytes_written: int
     threads: int
+    compiled: int  # operations that compiled kernels computed
     seconds: float
 
 
@@ -347,6 +391,7 @@ def last_flush() -> list[Group]:
                 row.bytes_read,
                 row.bytes_written,
                 row.n_threads,
+                row.n_compiled,
                 row.nanoseconds / 1e9,
             )
         )

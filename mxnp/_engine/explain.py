@@ -19,8 +19,8 @@ def explain(file: TextIO | None = None) -> None:
     Operations on large arrays are recorded. A flush runs them in groups, and each group
     is one pass over memory, in blocks that stay in the cache. The report lists for each
     group its operations in the order in which they ran, its shape, the number of
-    results that were never in memory, the bytes read and written, the threads and the
-    time.
+    results that were never in memory, the bytes read and written, the threads, the
+    number of operations that compiled kernels computed, and the time.
 
     Parameters
     ----------
@@ -77,6 +77,8 @@ def _describe(number: int, group: Group) -> list[str]:
         count(group.threads, "thread"),
         time(group.seconds),
     ]
+    if group.compiled:
+        parts.insert(-1, f"{group.compiled} compiled")
     if group.temporaries:
         parts.insert(1, f"{count(group.temporaries, 'result')} never in memory")
     head = f"{number:3}. "

@@ -83,7 +83,7 @@ def test_figures_have_three_digits(
     nbytes: int, seconds: float, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mxnp.synchronize()
-    group = core.Group(("add",), (2, 3), 0, nbytes, nbytes, 2, seconds)
+    group = core.Group(("add",), (2, 3), 0, nbytes, nbytes, 2, 0, seconds)
     monkeypatch.setattr(explain, "last_flush", lambda: [group])
     assert explained() == (
         f"Last flush: 1 operation in 1 group, {expected}\n"

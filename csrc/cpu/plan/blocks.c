@@ -15,6 +15,7 @@
 #define MIN_PIECE   4096  /* elements of a wide row; fewer if many operations compute it */
 #define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
 #define CHUNK_ELEMENTS 16384
+#define VECTORS        64 /* elements: compiled kernels compute this many without a rest */
 
 /* -- Axes -------------------------------------------------------------------------- */
 
@@ -88,7 +89,8 @@ static intptr_t block_size(const struct mx_program *program)
     intptr_t bytes = 1;
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];
-        if (access->kind == MX_SCRATCH || access->strides[program->ndim - 1] != 0)
+        if (!access->is_in_registers &&
+            (access->kind == MX_SCRATCH || access->strides[program->ndim - 1] != 0))
             bytes += access->itemsize;
     }
     intptr_t size = CACHE_BYTES / bytes / MX_CACHE_LINE * MX_CACHE_LINE;
@@ -147,6 +149,23 @@ static intptr_t share_row(const struct mx_program *program, intptr_t n)
     return length > least ? length : least;
 }
 
+/* Cuts the split axis into pieces of about the same length, which is at most `length` and, if
+ * it is the length of several pieces, a multiple of `step`. */
+static void cut_pieces(struct mx_program *program, intptr_t length, intptr_t step)
+{
+    intptr_t n = program->shape[program->split];
+    program->n_pieces = (n + length - 1) / length;
+    program->length = (n + program->n_pieces - 1) / program->n_pieces;
+    if (program->n_pieces > 1)
+        program->length = (program->length + step - 1) / step * step;
+    program->n_pieces = (n + program->length - 1) / program->length;
+    MX_ASSERT(program->length > 0 && (program->n_pieces - 1) * program->length < n &&
+              n <= program->n_pieces * program->length);
+    program->n_blocks = program->n_pieces;
+    for (int i = 0; i < program->split; i++)
+        program->n_blocks *= program->shape[i];
+}
+
 static void cut_into_blocks(struct mx_program *program)
 {
     bool reduces = program->n_reductions > 0;
@@ -173,15 +192,7 @@ static void cut_into_blocks(struct mx_program *program)
         intptr_t piece = share_row(program, n);
         length = piece < length ? piece : length;
     }
-    length = length > 0 ? length : 1;
-    program->n_pieces = (n + length - 1) / length;
-    program->length = (n + program->n_pieces - 1) / program->n_pieces;
-    program->n_pieces = (n + program->length - 1) / program->length;
-    MX_ASSERT(program->length > 0 && (program->n_pieces - 1) * program->length < n &&
-              n <= program->n_pieces * program->length);
-    program->n_blocks = program->n_pieces;
-    for (int i = 0; i < program->split; i++)
-        program->n_blocks *= program->shape[i];
+    cut_pieces(program, length > 0 ? length : 1, 1);
 }
 
 /* Sets the stride of an access.  Returns whether it leads through all elements of a block. */
@@ -236,6 +247,15 @@ static void distribute_blocks(struct mx_program *program)
     program->blocks_per_chunk = n > 0 ? n : 1;
     program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
                                  program->blocks_per_chunk);
+}
+
+void mx_blocks_enlarge(struct mx_program *program)
+{
+    intptr_t length = block_size(program) / program->inner;
+    if (program->n_reductions > 0 || length < program->length)
+        return;
+    cut_pieces(program, length, program->inner == 1 ? VECTORS : 1);
+    distribute_blocks(program);
 }
 
 void mx_blocks_plan(struct mx_program *program)

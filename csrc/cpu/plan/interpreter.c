@@ -73,15 +73,54 @@ static void note_conditions(struct mx_program *program)
         atomic_fetch_or(&program->met, met);
 }
 
-/* Runs call number c on the n elements of a block, and the next call with it if one kernel
- * computes both.  Returns the number of the last call that ran. */
+/* Copies the elements of a block that a run overwrites, or brings them back. */
+static void copy_saved(const struct mx_program *program, char *const *data, char *scratch,
+                       intptr_t n, bool is_restored)
+{
+    for (int a = 0; a < program->n_accesses; a++) {
+        const struct mx_access *access = &program->accesses[a];
+        intptr_t stride = access->itemsize;
+        char *copy = scratch + access->saved;
+        if (!access->is_saved)
+            continue;
+        if (is_restored)
+            mx_copy_block(data[a], &access->stride, copy, &stride, &n, 1, access->itemsize);
+        else
+            mx_copy_block(copy, &stride, data[a], &access->stride, &n, 1, access->itemsize);
+    }
+}
+
+/* Computes a run of calls.  Returns false, and changes nothing, if the calls have to report a
+ * condition that it met: the kernel cannot say which call met it. */
+static bool run_compiled(const struct mx_program *program, const struct mx_compiled_run *run,
+                         char **data, char *scratch, intptr_t n, bool is_watched)
+{
+    if (!is_watched) {
+        run->kernel(data, program->strides, n);
+        return true;
+    }
+    copy_saved(program, data, scratch, n, false);
+    run->kernel(data, program->strides, n);
+    int met = mx_conditions_met();
+    if (met)
+        mx_conditions_clear();
+    if ((met & program->fpe_mask) == 0)
+        return true;
+    copy_saved(program, data, scratch, n, true);
+    return false;
+}
+
+/* Runs call number c on the n elements of a block, and the next calls with it if one kernel
+ * computes them all.  Returns the number of the last call that ran. */
 static int run_call(struct mx_program *program, int c, char **data,
-                    const struct mx_position *at, intptr_t n, struct mx_partial *partials,
-                    bool is_watched)
+                    const struct mx_position *at, intptr_t n, char *scratch,
+                    struct mx_partial *partials, bool is_watched)
 {
     struct mx_call *call = &program->calls[c];
     struct mx_instruction *in = call->instruction;
     char *args[MX_MAX_OPERANDS];
+    if (call->run && run_compiled(program, call->run, data, scratch, n, is_watched))
+        return c + call->run->n_calls - 1;
     if (call->pair && !is_watched) {
         const int *from = call->pair_accesses;
         call->pair(data[from[0]], data[from[1]], data[from[2]], data[call[1].accesses[2]], n);
@@ -122,8 +161,8 @@ void mx_interpreter_run_block(struct mx_program *program, const struct mx_positi
     intptr_t n = at->length * program->inner;
     int64_t begin = at->is_timed ? mx_now() : 0;
     for (int c = 0; c < program->n_calls; c++) {
-        c = run_call(program, c, data, at, n, partials, is_watched);
-        if (at->is_timed) /* the second call of a pair has the time of both for now */
+        c = run_call(program, c, data, at, n, scratch, partials, is_watched);
+        if (at->is_timed) /* the last call of a run has the time of all for now */
             begin = add_time(&program->calls[c], begin);
     }
     for (int a = 0; a < program->n_accesses; a++) {

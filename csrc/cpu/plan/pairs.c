@@ -107,6 +107,12 @@ void mx_pairs_find(struct mx_program *program)
 {
     for (int c = 0; c + 1 < program->n_calls; c++) {
         struct mx_call *call = &program->calls[c];
+        if (call->run) { /* a compiled kernel computes them */
+            c += call->run->n_calls - 1;
+            continue;
+        }
+        if (call[1].run)
+            continue;
         pair_with_next(program, call);
         count_for_next(program, call);
         c += call->pair || call->count;

@@ -10,9 +10,11 @@
  *
  * The files of this folder build on each other in this order: program.c uses the files that
  * plan and run one kind of group (reduce, scan, argreduce, gather, scatter) and those that
- * prepare blocks (blocks, scratch, pairs).  It also uses interpreter.c, which runs the calls of
- * one block. The interpreter and reduce.c share partial.c.  Gather and scatter share points.c.
+ * prepare blocks (blocks, scratch, runs, pairs).  It also uses interpreter.c, which runs the
+ * calls of one block. The interpreter and reduce.c share partial.c.  Gather and scatter share
+ * points.c.
  */
+#include "cpu/compiled/compiled.h"
 #include "cpu/kernels/pair_kernels.h"
 #include "scheduler/fuse.h"
 
@@ -30,9 +32,12 @@ struct mx_access {
     int itemsize;
     bool is_loaded, is_stored; /* if packed: copied before the calls, and after them */
     bool is_ordered;           /* the input of a sum that keeps NumPy's order */
+    bool is_saved;             /* before a compiled run that overwrites its input */
+    bool is_in_registers;      /* a temporary of a compiled run */
     char *data;                /* the first element, in the order of the program's axes */
     intptr_t stride;           /* bytes from element to element of a block */
     size_t offset;             /* in scratch memory */
+    size_t saved;              /* offset of the copy, if it is saved */
     intptr_t strides[MX_MAX_NDIM];
 };
 
@@ -48,7 +53,8 @@ enum mx_order {
 
 struct mx_call {
     struct mx_instruction *instruction;
-    mx_pair_kernel *pair;   /* computes this call and the next, or NULL */
+    const struct mx_compiled_run *run; /* computes this call and those after it, or NULL */
+    mx_pair_kernel *pair;              /* computes this call and the next, or NULL */
     mx_count_kernel *count; /* reduces a block to one number for the next call, or NULL */
     int pair_accesses[3];
     int accesses[MX_MAX_OPERANDS];
@@ -84,9 +90,11 @@ struct mx_program {
     intptr_t n_blocks;
 
     int n_calls, n_accesses, n_reductions;
+    int n_compiled; /* calls that compiled kernels compute */
     enum mx_order order;
     struct mx_call *calls;
     struct mx_access *accesses;
+    intptr_t *strides;   /* of the accesses, within a block, for compiled runs */
     size_t scratch_size; /* bytes that each thread needs */
 
     bool is_measured;       /* calls are timed in the first block of each chunk */

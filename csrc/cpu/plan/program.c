@@ -12,6 +12,7 @@
 #include "cpu/plan/interpreter.h"
 #include "cpu/plan/pairs.h"
 #include "cpu/plan/reduce.h"
+#include "cpu/plan/runs.h"
 #include "cpu/plan/scan.h"
 #include "cpu/plan/scatter.h"
 #include "cpu/plan/scratch.h"
@@ -93,6 +94,11 @@ static int plan_blocks(struct mx_program *program)
     mx_blocks_plan(program);
     mx_scratch_plan(program);
     set_strides(program);
+    if (mx_runs_find(program)) {
+        mx_blocks_enlarge(program);
+        mx_scratch_plan(program);
+        mx_runs_reserve_copies(program);
+    }
     mx_pairs_find(program);
     return program->n_reductions > 0 ? mx_reduce_plan(program) : MX_OK;
 }
@@ -126,7 +132,8 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
     size_t n_accesses = (size_t)(group->n_views + group->n_steps * MX_MAX_OPERANDS);
     size_t calls_size = (size_t)group->n_steps * sizeof(struct mx_call);
     struct mx_program *program =
-        mx_alloc(sizeof *program + n_accesses * sizeof(struct mx_access) + calls_size);
+        mx_alloc(sizeof *program + n_accesses * (sizeof(struct mx_access) + sizeof(intptr_t)) +
+                 calls_size);
     if (!program)
         return mx_fail(MX_ERROR_MEMORY, "unable to plan %d operations", group->n_steps);
     *program = (struct mx_program){
@@ -137,6 +144,7 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
         .is_repeatable = true,
     };
     program->calls = (struct mx_call *)(program->accesses + n_accesses);
+    program->strides = (intptr_t *)(program->calls + group->n_steps);
     memcpy(program->shape, group->shape, sizeof program->shape);
     add_views(program, group);
     add_calls(program, group, instructions);
@@ -236,19 +244,22 @@ void mx_program_run_chunk(struct mx_program *program, size_t chunk, char *scratc
  * that lost its core during a sample measured something else. */
 #define LONGEST 4
 
+/* Calls that ran together have no samples, except for the last of them.  Its time is divided
+ * equally among them. */
 static void write_samples(struct mx_program *program)
 {
-    for (int c = 0; c < program->n_calls; c++) {
+    for (int c = 0, first = 0; c < program->n_calls; c++) {
         const struct mx_call *call = &program->calls[c];
-        int64_t most = LONGEST * atomic_load(&call->shortest) * atomic_load(&call->n_samples);
+        int64_t n_samples = atomic_load(&call->n_samples);
+        int64_t most = LONGEST * atomic_load(&call->shortest) * n_samples;
         int64_t taken = atomic_load(&call->nanoseconds);
+        call->instruction->cost.nanoseconds = 0;
+        if (n_samples == 0)
+            continue;
         taken = taken < most ? taken : most;
-        struct mx_cost *cost = &call->instruction->cost, *before = NULL;
-        if (c > 0 && (call[-1].pair || call[-1].count) && atomic_load(&call[-1].n_samples) == 0)
-            before = &call[-1].instruction->cost; /* the time of both is divided equally */
-        cost->nanoseconds = before ? taken - taken / 2 : taken;
-        if (before)
-            before->nanoseconds = taken / 2;
+        for (int k = first; k <= c; k++)
+            program->calls[k].instruction->cost.nanoseconds = taken / (c + 1 - first);
+        first = c + 1;
     }
 }
 

@@ -5,14 +5,15 @@ struct slots {
     size_t size; /* of all slots so far */
     struct {
         size_t offset, size;
+        int itemsize; /* compiled runs rely on equal positions of element i */
     } unused[MX_MAX_STEPS * 2];
     int n_unused;
 };
 
-static size_t take_slot(struct slots *slots, size_t size)
+static size_t take_slot(struct slots *slots, size_t size, int itemsize)
 {
     for (int i = slots->n_unused - 1; i >= 0; i--) {
-        if (slots->unused[i].size != size)
+        if (slots->unused[i].size != size || slots->unused[i].itemsize != itemsize)
             continue;
         size_t offset = slots->unused[i].offset;
         slots->unused[i] = slots->unused[--slots->n_unused];
@@ -23,17 +24,18 @@ static size_t take_slot(struct slots *slots, size_t size)
     return offset;
 }
 
-static void give_slot(struct slots *slots, size_t offset, size_t size)
+static void give_slot(struct slots *slots, size_t offset, size_t size, int itemsize)
 {
     if (slots->n_unused < MX_MAX_STEPS * 2) {
         slots->unused[slots->n_unused].offset = offset;
+        slots->unused[slots->n_unused].itemsize = itemsize;
         slots->unused[slots->n_unused++].size = size;
     }
 }
 
-/* Returns the size of a slot for one block.  One more cache line keeps the slots of different
- * operands from mapping to the same lines of the cache. */
-static size_t slot_size(const struct mx_program *program, const struct mx_access *access)
+/* One more cache line keeps the slots of different operands from mapping to the same lines of
+ * the cache. */
+size_t mx_scratch_slot_size(const struct mx_program *program, const struct mx_access *access)
 {
     size_t n = (size_t)(program->length * program->inner);
     return (n * (size_t)access->itemsize + MX_CACHE_LINE - 1) / MX_CACHE_LINE * MX_CACHE_LINE +
@@ -68,7 +70,8 @@ void mx_scratch_plan(struct mx_program *program)
     for (int a = 0; a < program->n_accesses; a++) {
         struct mx_access *access = &program->accesses[a];
         if (access->kind == MX_PACKED)
-            access->offset = take_slot(&slots, slot_size(program, access));
+            access->offset =
+                take_slot(&slots, mx_scratch_slot_size(program, access), access->itemsize);
         if (access->kind != MX_DIRECT)
             access->stride = access->itemsize;
     }
@@ -87,18 +90,21 @@ void mx_scratch_plan(struct mx_program *program)
                                 access->itemsize == in->operands[in->nin].itemsize;
                 if (access->kind == MX_SCRATCH && !is_seen && in_place == (pass == 0) &&
                     last_use(program, accesses[k]) == c)
-                    give_slot(&slots, access->offset, slot_size(program, access));
+                    give_slot(&slots, access->offset, mx_scratch_slot_size(program, access),
+                              access->itemsize);
             }
             for (int k = in->nin; k < mx_operand_count(in) && pass == 0; k++) {
                 struct mx_access *access = &program->accesses[accesses[k]];
                 if (access->kind == MX_SCRATCH && is_first_use(program, c, accesses[k]))
-                    access->offset = take_slot(&slots, slot_size(program, access));
+                    access->offset = take_slot(&slots, mx_scratch_slot_size(program, access),
+                                               access->itemsize);
             }
         }
     }
     program->scratch_size = slots.size;
     for (int a = 0; a < program->n_accesses; a++)
         MX_ASSERT(program->accesses[a].kind == MX_DIRECT ||
-                  program->accesses[a].offset + slot_size(program, &program->accesses[a]) <=
+                  program->accesses[a].offset +
+                          mx_scratch_slot_size(program, &program->accesses[a]) <=
                       slots.size);
 }

@@ -509,11 +509,14 @@ static PyObject *set_look_every(PyObject *module, PyObject *nanoseconds)
     return PyLong_FromLongLong(before);
 }
 
-/* No other thread is inside the stream during os.fork.  The GIL is released while it waits. */
+/* No other thread is inside the stream or the compiler during os.fork.  The GIL is released
+ * while it waits. */
 static PyObject *before_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    while (forks == 0 && !core->try_enter()) {
+    Py_BEGIN_ALLOW_THREADS core->compiled_pause();
+    Py_END_ALLOW_THREADS while (forks == 0 && !core->try_enter())
+    {
         PyThreadState *saved = PyEval_SaveThread();
         core->enter();
         core->leave();
@@ -530,6 +533,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     forks--;
     queue_leave();
+    core->compiled_resume();
     Py_RETURN_NONE;
 }
 

@@ -1,5 +1,5 @@
-/* cubins.c -- compiled kernels on disk. */
-#include "cuda/cubins.h"
+/* code_cache.c -- compiled kernels on disk. */
+#include "base/code_cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 #define MAX_BYTES      ((size_t)256 << 20)
 #define MAX_PATH       4096
-#define SUFFIX         ".cubin"
-#define MAGIC          "mxnp cubin 1\n\n\n"
+#define SUFFIX         ".code"
+#define MAGIC          "mxnp code 1\n\n\n\n"
 #define WRITES_AT_ONCE 64 /* between two looks at the size of the folder */
 
 /* The beginning of a file. */
@@ -47,19 +47,18 @@ static hash128 add(hash128 hash, const void *bytes, size_t size)
     return hash ^ hash >> 61;
 }
 
-static struct mx_cubins_key key_of(hash128 hash)
+static struct mx_code_key key_of(hash128 hash)
 {
-    return (struct mx_cubins_key){{(unsigned long long)(hash >> 64), (unsigned long long)hash}};
+    return (struct mx_code_key){{(unsigned long long)(hash >> 64), (unsigned long long)hash}};
 }
 
-struct mx_cubins_key mx_cubins_key(const char *source, const char *language, int arch,
-                                   int driver_version, int nvrtc_version)
+/* The size of a part is added too, so that no two lists of parts have the same bytes. */
+struct mx_code_key mx_code_cache_add(struct mx_code_key key, const void *part, size_t size)
 {
-    int numbers[] = {arch, driver_version, nvrtc_version};
-    hash128 hash =
-        add(((hash128)0x6c62272e07bb0142 << 64) + 0x62b821756295c58d, numbers, sizeof numbers);
-    hash = add(hash, language, strlen(language) + 1);
-    return key_of(add(hash, source, strlen(source) + 1));
+    hash128 hash = ((hash128)0x6c62272e07bb0142 << 64) + 0x62b821756295c58d;
+    hash = add(hash, key.words, sizeof key.words);
+    hash = add(hash, &size, sizeof size);
+    return key_of(add(hash, part, size));
 }
 
 /* -- The folder -------------------------------------------------------------------- */
@@ -76,20 +75,20 @@ static void make_folders(char *path)
 }
 
 /* Opens the folder, or returns -1 if there is none that only this user may write to. */
-static int open_folder(void)
+static int open_folder(const struct mx_code_cache *cache)
 {
-    const char *chosen = getenv("MXNP_CUDA_CACHE"), *cache = getenv("XDG_CACHE_HOME");
+    const char *chosen = getenv(cache->variable), *caches = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
     char path[MAX_PATH];
     struct stat status;
-    if (chosen ? !*chosen : !(cache && *cache) && !(home && *home))
+    if (chosen ? !*chosen : !(caches && *caches) && !(home && *home))
         return -1;
     if (chosen)
         snprintf(path, sizeof path, "%s", chosen);
-    else if (cache && *cache)
-        snprintf(path, sizeof path, "%s/mxnp/cuda", cache);
+    else if (caches && *caches)
+        snprintf(path, sizeof path, "%s/mxnp/%s", caches, cache->folder);
     else
-        snprintf(path, sizeof path, "%s/.cache/mxnp/cuda", home);
+        snprintf(path, sizeof path, "%s/.cache/mxnp/%s", home, cache->folder);
     make_folders(path);
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
@@ -100,7 +99,7 @@ static int open_folder(void)
     return -1;
 }
 
-static void print_name(char *name, size_t size, struct mx_cubins_key key)
+static void print_name(char *name, size_t size, struct mx_code_key key)
 {
     snprintf(name, size, "%016llx%016llx" SUFFIX, key.words[0], key.words[1]);
 }
@@ -131,7 +130,7 @@ static bool write_whole(int file, const void *from, size_t size)
     return true;
 }
 
-static struct mx_cubins_key sum_of(const char *code, size_t size)
+static struct mx_code_key sum_of(const char *code, size_t size)
 {
     return key_of(add(1, code, size));
 }
@@ -150,7 +149,7 @@ static char *read_code(int file, size_t *size)
     *size = header.size;
     code[header.size] = 0;
     if (read_whole(file, code, header.size)) {
-        struct mx_cubins_key sum = sum_of(code, header.size);
+        struct mx_code_key sum = sum_of(code, header.size);
         if (memcmp(sum.words, header.sum, sizeof sum.words) == 0)
             return code;
     }
@@ -158,10 +157,11 @@ static char *read_code(int file, size_t *size)
     return NULL;
 }
 
-char *mx_cubins_read(struct mx_cubins_key key, size_t *size)
+char *mx_code_cache_read(const struct mx_code_cache *cache, struct mx_code_key key,
+                         size_t *size)
 {
     char name[64];
-    int folder = open_folder();
+    int folder = open_folder(cache);
     if (folder < 0)
         return NULL;
     print_name(name, sizeof name, key);
@@ -241,14 +241,15 @@ static void shrink(int folder, size_t limit)
     mx_free(list);
 }
 
-void mx_cubins_write(struct mx_cubins_key key, const char *code, size_t size)
+void mx_code_cache_write(const struct mx_code_cache *cache, struct mx_code_key key,
+                         const char *code, size_t size)
 {
     static atomic_uint n_written;
     unsigned number = atomic_fetch_add(&n_written, 1);
     char name[64], temporary[64];
     struct header header = {.size = size};
-    struct mx_cubins_key sum = sum_of(code, size);
-    int folder = open_folder();
+    struct mx_code_key sum = sum_of(code, size);
+    int folder = open_folder(cache);
     if (folder < 0)
         return;
     memcpy(header.magic, MAGIC, sizeof header.magic);
@@ -267,9 +268,9 @@ void mx_cubins_write(struct mx_cubins_key key, const char *code, size_t size)
     close(folder);
 }
 
-void mx_cubins_clear(void)
+void mx_code_cache_clear(const struct mx_code_cache *cache)
 {
-    int folder = open_folder();
+    int folder = open_folder(cache);
     if (folder < 0)
         return;
     shrink(folder, 0);
