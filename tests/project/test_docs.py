@@ -187,7 +187,8 @@ def found():
 
 def test_every_recorded_function_has_a_sample():
     of_metal = {"argsort", "dot", "matmul", "sort"}
-    assert coverage.recorded() | of_metal == coverage.FUNCTIONS.keys()
+    exports = {"nested_iters"}  # its form only exports the operands
+    assert coverage.recorded() - exports | of_metal == coverage.FUNCTIONS.keys()
     methods = coverage.recorded(numpy.ndarray)
     assert methods | of_metal - {"matmul"} == coverage.METHODS.keys()
     assert coverage.recorded(numpy.ufunc) == coverage.UFUNC_METHODS.keys()
