@@ -249,6 +249,20 @@ def test_a_condition_of_an_operation_in_place(xp):
     return a, sorted(str(warning.message) for warning in caught)
 
 
+def test_the_longest_group():
+    """A group has 40 operations at most, and one kernel computes them all."""
+    a = mxnp.arange(1000.0)
+    mxnp.synchronize()
+    before = count_kernels()
+    y = a
+    for _ in range(20):
+        y = y * 0.5 + a
+    mxnp.synchronize()
+    (group,) = core.last_flush()
+    assert group.compiled == len(group.operations) == 40
+    assert count_kernels() == before + 1
+
+
 def test_no_kernels_for_one_operation():
     a = mxnp.arange(1000.0)
     mxnp.synchronize()

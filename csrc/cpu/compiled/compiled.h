@@ -12,7 +12,7 @@
  */
 #include "base/base.h"
 
-#define MX_MAX_KEY           1024 /* numbers */
+#define MX_MAX_KEY           2048 /* numbers */
 #define MX_MAX_COMPILED_RUNS 40
 
 /* Calls that one kernel computes. */
