@@ -137,6 +137,61 @@ def test_an_update_that_overflows_runs_once() -> None:
     both(compute)
 
 
+# -- Views that share memory -----------------------------------------------------------
+
+
+def test_views_that_overlap_by_half_an_element() -> None:
+    def compute(xp: Any) -> Any:
+        x = numbers(xp, 2 * N + 1)
+        a, b = x[:-1].view("c16"), x[1:].view("c16")
+        y = a * 2
+        b += 1
+        z = a * 3
+        b *= 2
+        return xp.stack([y, z, a, b])
+
+    both(compute)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_views_that_overlap_by_one_element(dtype: str) -> None:
+    def compute(xp: Any) -> Any:
+        n = 4 * N
+        x = xp.array(numpy.arange(2 * n + 1).astype(dtype))
+        a, b = x[: n + 1], x[n:]
+        y = a * 2
+        b += 1
+        z = a * 3
+        a += 5
+        return xp.stack([y, z, a, b])
+
+    both(compute)
+
+
+def test_a_write_does_not_move_in_front_of_reads_of_a_reversed_view() -> None:
+    def compute(xp: Any) -> Any:
+        x, v = numbers(xp, 2 * N), xp.array(numpy.arange(float(N)))
+        u = v + 1
+        y = x[::-1] * 2
+        x[:N] = v
+        mxnp.synchronize()
+        return xp.concatenate([u, y, x])
+
+    both(compute)
+
+
+def test_memory_of_results_is_returned() -> None:
+    x = mxnp.array(numpy.ones(10 * N))
+    mxnp.synchronize()
+    before = mxnp.memory_info()["in_use"]
+    for _ in range(3):
+        y = x * 2
+        mxnp.synchronize()
+        assert mxnp.memory_info()["in_use"] > before
+        del y
+        assert mxnp.memory_info()["in_use"] == before
+
+
 # -- Index arrays ----------------------------------------------------------------------
 
 

@@ -130,6 +130,15 @@ def test_operands_of_a_lent_result_may_change(change: Any, kept: Any) -> None:
     assert call(None) == pytest.approx(expected.sum())
 
 
+def test_operands_of_a_lent_result_may_change_in_its_pass() -> None:
+    x, values = numbers()
+    call = functools.partial(mxnp.sum, x * 5)
+    x += 1
+    assert call(None) == pytest.approx((values * 5).sum())
+    numpy.testing.assert_array_equal(call.args[0], values * 5)
+    numpy.testing.assert_array_equal(x, values + 1)
+
+
 @pytest.mark.slow
 def test_operands_of_a_lent_result_may_be_deleted(kept: Any) -> None:
     call, _, expected = kept
@@ -174,6 +183,18 @@ def test_nothing_is_held_when_it_goes(kept: Any) -> None:
     del call
     assert _bridge.pending() == 0
     assert core.memory_info()["in_use"] == before
+
+
+@needs_fusion
+def test_operands_are_returned_when_it_goes() -> None:
+    x = numbers()[0] + 1
+    mxnp.synchronize()
+    call = functools.partial(mxnp.sum, x * 5)
+    call(None)
+    before = core.memory_info()["in_use"]
+    del call, x
+    mxnp.synchronize()
+    assert core.memory_info()["in_use"] <= before - NBYTES
 
 
 def test_conditions_are_reported_once() -> None:
