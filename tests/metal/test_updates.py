@@ -171,6 +171,25 @@ def test_modes(mode: str, deterministic: bool, is_waiting: bool) -> None:
     numpy.testing.assert_array_equal(ours, expected)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("name", ["add", "set"])
+def test_modes_of_elements_with_atomic_operations(
+    mode: str, dtype: str, name: str
+) -> None:
+    i = numpy.resize(numpy.arange(-65, 66), N)
+    ours = getattr(mxnp.zeros(30, dtype).at[mxnp.array(i)], name)(1, mode=mode)
+    expected = numpy.zeros(30, dtype)
+    kept = (i >= -30) & (i < 30) if mode in ("drop", "fill") else i > -999
+    moved = numpy.where(i < 0, i + 30, i).clip(0, 29) if mode == "clip" else i
+    places = (moved % 30 if mode == "wrap" else moved)[kept]
+    if name == "add":
+        numpy.add.at(expected, places, 1)
+    else:
+        expected[places] = 1
+    numpy.testing.assert_array_equal(ours, expected)
+
+
 @pytest.mark.parametrize("is_waiting", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_fast_mode_leaves_out(is_waiting: bool, axis: int) -> None:
