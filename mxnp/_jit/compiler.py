@@ -18,6 +18,8 @@ class _Compiler:
         import llvmlite
         from llvmlite import binding as llvm
 
+        if llvm.llvm_version_info[0] < 20:  # it has no constants of equal elements
+            raise ImportError("compiled kernels need llvmlite 0.45 or later")
         self._llvm = llvm
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -94,7 +96,7 @@ def compile_program(key: bytes, least: int) -> list[tuple[int, int, int]] | None
     -------
     list of tuple of int, or None
         For each run the number of its first call, the number of its calls, and the
-        address of its kernel. None if llvmlite is not installed.
+        address of its kernel. None if llvmlite is not installed, or is too old.
     """
     compiler = _compiler()
     if compiler is None:

@@ -316,8 +316,15 @@ def test_nothing_is_compiled_if_it_is_off(tmp_path):
     assert printed == "0 0\n"
 
 
-def test_programs_run_without_llvmlite(tmp_path):
-    program = "import sys; sys.modules['llvmlite'] = None\n" + PROGRAM + COUNT
+@pytest.mark.parametrize(
+    "without",
+    [
+        "import sys; sys.modules['llvmlite'] = None\n",
+        "from llvmlite import binding; binding.llvm_version_info = (15, 0, 7)\n",
+    ],
+)
+def test_programs_run_without_llvmlite_or_with_an_old_one(without, tmp_path):
+    program = without + PROGRAM + COUNT
     printed = run_program(program, MXNP_JIT="1", MXNP_JIT_CACHE=str(tmp_path))
     assert printed == "0 0\n"
 
