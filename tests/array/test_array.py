@@ -1195,6 +1195,15 @@ def test_refused_memoryviews_hold_nothing() -> None:
     assert (sys.getrefcount(inside), sys.getrefcount(a)) == before
 
 
+def test_numpy_keeps_aligned_records() -> None:
+    """A memoryview does not say that records are aligned."""
+    dtype = numpy.dtype([("a", "i1"), ("b", "f8")], align=True)
+    a = mxnp.zeros(3, dtype)
+    assert numpy.asarray(a).dtype.isalignedstruct
+    with pytest.raises(BufferError):
+        memoryview(a)
+
+
 def test_memory_written_through_a_memoryview(xp: Library) -> Any:
     a = make(xp, "u1", (6,))
     memoryview(a)[1:3] = b"ab"
