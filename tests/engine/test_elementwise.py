@@ -281,7 +281,7 @@ def near_parts(ours: Any, theirs: Any) -> numpy.ndarray:
 
 
 def in_other_loops(function: Callable[..., Any], *inputs: Any) -> Iterator[Any]:
-    """Compute with the same numbers in C order, reversed, strided and one by one."""
+    """Compute in C order, reversed, strided, in a longer array, and one by one."""
     flat = [
         each.astype(each.dtype.newbyteorder("="), order="C").reshape(-1)
         for each in numpy.broadcast_arrays(*inputs)
@@ -290,6 +290,8 @@ def in_other_loops(function: Callable[..., Any], *inputs: Any) -> Iterator[Any]:
     turned = parts(function(*(each[::-1].copy()[::-1] for each in flat)))
     yield tuple(each.copy() for each in turned)
     yield function(*(numpy.repeat(each, 3)[::3] for each in flat))
+    longer = parts(function(*(numpy.resize(each, each.size + 64) for each in flat)))
+    yield tuple(each[: flat[0].size] for each in longer)
     single = zip(*(numpy.split(each, each.size) for each in flat))
     columns = zip(*(parts(function(*each)) for each in single))
     yield tuple(map(numpy.concatenate, columns))
