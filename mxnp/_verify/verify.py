@@ -67,10 +67,6 @@ class verify(Watcher):  # noqa: N801
 
     Attributes
     ----------
-    verified : int
-        The number of operations that were compared.
-    skipped : collections.Counter
-        The number of operations that were not compared, by reason.
     failure : VerificationError or None
         The first difference.
 
@@ -89,6 +85,9 @@ class verify(Watcher):  # noqa: N801
     -----
     In the block, operations run one at a time and are not fused. docs/verify.md lists
     the operations that are not compared.
+
+    The property ``verified`` is the number of operations that were compared, and
+    ``skipped`` counts those that were not, by reason.
 
     Examples
     --------
