@@ -5,11 +5,14 @@ import doctest
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import code_blocks
 import numpy
 import pytest
 from support.paths import ROOT
+
+import mxnp
 
 PROGRAM = """
 import mxnp
@@ -101,7 +104,7 @@ def test_mistakes_are_found_and_nothing_else(output):
 
 def test_every_own_name_has_a_type():
     names = set()
-    for node in ast.parse((ROOT / "mxnp" / "__init__.pyi").read_text()).body:
+    for node in ast.parse(Path(mxnp.__file__).with_suffix(".pyi").read_text()).body:
         if isinstance(node, ast.ImportFrom):
             names |= {each.asname for each in node.names}
         elif isinstance(node, ast.AnnAssign):
