@@ -7,12 +7,12 @@
 #include "gpu/pipelines.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "gpu/device.h"
 
 #define DEFAULT_LIMIT 4096
@@ -166,24 +166,14 @@ static void prepare_threads(void)
     pthread_atfork(NULL, NULL, forget_threads);
 }
 
-/* Starts one more thread, on which no signal is delivered.  If that fails, the thread that
+/* Starts one more thread.  If that fails, the thread that
  * needs the kernel compiles it. */
 static void start_thread(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
     pthread_once(&once, prepare_threads);
-    if (queue.n_threads == MAX_THREADS || pthread_attr_init(&attributes) != 0)
-        return;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    queue.n_threads += pthread_create(&thread, &attributes, run_thread, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    if (queue.n_threads < MAX_THREADS)
+        queue.n_threads += mx_thread_start(run_thread, NULL, STACK_SIZE);
 }
 
 static void append(struct pipeline *pipeline)

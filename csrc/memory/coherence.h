@@ -4,8 +4,8 @@
  *
  * A device that shares the processor's memory needs none of this, and neither does the
  * processor alone: the functions then only allocate.  For other devices a buffer may have
- * memory here and there.  The functions copy what is not current where it is used, once, and
- * only they do.  A buffer that only kernels use is never copied.
+ * memory on both.  Only these functions copy: once, when the memory that is used is not
+ * current.  A buffer that only kernels use is never copied.
  *
  * The device's memory is cached like that of the pool.  Kernels run in order, so memory that
  * was released is reused by later kernels without waiting.  When the device is full, the

@@ -107,8 +107,6 @@ class _Body:
         """Write the value of an operand to memory."""
         block, value = self.block, self._values[access]
         memory, layout = _memory_type(value.dtype), self._accesses[access].layout
-        if layout is Layout.ONE_VALUE:
-            raise UnsupportedError("an output of one value")
         if value.dtype == "bool":
             of = "i8" if block.lanes == 1 else f"<{block.lanes} x i8>"
             name = block.append(f"zext {block.type('bool')} {value.name} to {of}")

@@ -1,12 +1,13 @@
 /* test_thread_pool.c -- each chunk runs once, even if workers are late, missing or interrupted.
  *
- * It includes the tested file to see which threads sleep, and it replaces pthread_create. */
+ * It includes the tested files to see which threads sleep, and to replace pthread_create. */
 #include <pthread.h>
 
 static int start_or_refuse(pthread_t *thread, const pthread_attr_t *attributes,
                            void *(*function)(void *), void *argument);
 
 #define pthread_create start_or_refuse
+#include "../../csrc/base/thread.c"
 #include "../../csrc/cpu/threads/thread_pool.c"
 #undef pthread_create
 

@@ -2,12 +2,12 @@
 #include "cpu/compiled/compiled.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/code_cache.h"
+#include "base/thread.h"
 
 #define MAX_ENTRIES 2048
 #define N_SLOTS     4096 /* of the table: a power of two, greater than MAX_ENTRIES */
@@ -27,7 +27,7 @@ struct entry {
 };
 
 static struct {
-    pthread_mutex_t lock;     /* of all fields but `compiling` */
+    pthread_mutex_t lock;     /* of all fields */
     pthread_cond_t requested; /* the list is not empty, or the thread has to end */
     pthread_cond_t is_idle;   /* nothing is being compiled */
     mx_compiler *compiler;    /* NULL: nothing is compiled */
@@ -134,28 +134,12 @@ static void *compile_requested(void *unused)
     return NULL;
 }
 
-/* Starts the thread, with all signals blocked: those of the program are for its own threads. */
-static bool start_thread(void)
-{
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = pthread_create(&thread, &attributes, compile_requested, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return is_started;
-}
-
 /* A thread that cannot be started is tried again with the next request. */
 static void request(struct entry *entry)
 {
-    if (table.is_stopped || (!table.has_thread && !(table.has_thread = start_thread())))
+    if (!table.has_thread && !table.is_stopped)
+        table.has_thread = mx_thread_start(compile_requested, NULL, STACK_SIZE);
+    if (!table.has_thread || table.is_stopped)
         return;
     entry->state = REQUESTED;
     entry->next = NULL;

@@ -16,11 +16,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "cpu/threads/cores.h"
 
 #define CACHE_LINE 128 /* two lines of 64 bytes are fetched together, and Apple's have 128 */
@@ -187,35 +187,6 @@ static void *work(void *start)
     return NULL;
 }
 
-/* Signals are handled by the threads of the program, except those that a fault raises in the
- * thread itself. */
-static void block_signals(sigset_t *before)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, before);
-}
-
-static int start_thread(void *start)
-{
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t before;
-    int error = pthread_attr_init(&attributes);
-    if (error)
-        return error;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    block_signals(&before); /* the new thread inherits the mask */
-    error = pthread_create(&thread, &attributes, work, start);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 static void init_sleeper(int thread)
 {
     pthread_mutex_init(&pool.sleepers[thread].lock, NULL);
@@ -231,7 +202,7 @@ static bool start_worker(void)
     init_sleeper(*start);
     if (pool.n_workers == 0)
         init_sleeper(0);
-    if (start_thread(start) != 0) {
+    if (!mx_thread_start(work, start, STACK_SIZE)) {
         mx_free(start);
         return false;
     }
