@@ -83,28 +83,54 @@ class Block:
         return Value(self.append(instruction), dtype)
 
     def call(
-        self, dtype: str, function: str, *arguments: Value, suffix: str = ""
+        self,
+        dtype: str,
+        function: str,
+        *arguments: Value,
+        metadata: tuple[str, ...] = (),
     ) -> Value:
-        """Call an intrinsic function that is overloaded on its first argument."""
-        of = arguments[0].dtype
-        kind = f"f{BITS[of]}" if is_float(of) else f"i{BITS[of]}"
-        name = (
-            f"@llvm.{function}.{kind}"
-            if self.lanes == 1
-            else f"@llvm.{function}.v{self.lanes}{kind}"
+        """Call an intrinsic function that is overloaded on its dtypes."""
+        types = [self.type(value.dtype) for value in arguments]
+        kinds = [arguments[0].dtype]
+        if function.endswith("fptrunc"):
+            kinds.insert(0, dtype)
+        lanes = "" if self.lanes == 1 else f"v{self.lanes}"
+        suffix = ".".join(
+            f"{lanes}{'f' if is_float(kind) else 'i'}{BITS[kind]}" for kind in kinds
         )
-        types = ", ".join(self.type(value.dtype) for value in arguments)
-        metadata = suffix.count("metadata") * ", metadata"
-        self.declarations.add(f"declare {self.type(dtype)} {name}({types}{metadata})")
-        passed = ", ".join(
-            f"{self.type(value.dtype)} {value.name}" for value in arguments
-        )
-        return self.emit(dtype, f"call {self.type(dtype)} {name}({passed}{suffix})")
+        name = f"@llvm.{function}.{suffix}"
+        declared = ", ".join([*types, *["metadata"] * len(metadata)])
+        self.declarations.add(f"declare {self.type(dtype)} {name}({declared})")
+        passed = [f"{self.type(value.dtype)} {value.name}" for value in arguments]
+        passed += [f'metadata !"{each}"' for each in metadata]
+        return self.emit(dtype, f"call {self.type(dtype)} {name}({', '.join(passed)})")
 
     def binary(self, instruction: str, a: Value, b: Value) -> Value:
         """Append an instruction on two values whose dtype is that of the result."""
         return self.emit(
             a.dtype, f"{instruction} {self.type(a.dtype)} {a.name}, {b.name}"
+        )
+
+    def constrained(
+        self, dtype: str, function: str, *arguments: Value, argument: str
+    ) -> Value:
+        """
+        Call a floating-point operation whose conditions count, even if nothing uses it.
+
+        LLVM may remove a plain instruction, since it ignores the processor's sticky
+        flags. `argument` is a rounding mode, or the condition of a comparison.
+        """
+        return self.call(
+            dtype,
+            f"experimental.constrained.{function}",
+            *arguments,
+            metadata=(argument, "fpexcept.strict"),
+        )
+
+    def arithmetic(self, function: str, *arguments: Value) -> Value:
+        """Append an operation on floats that can overflow, underflow or be invalid."""
+        return self.constrained(
+            arguments[0].dtype, function, *arguments, argument="round.tonearest"
         )
 
     def compare(self, condition: str, a: Value, b: Value) -> Value:
@@ -115,13 +141,7 @@ class Block:
         operation, as in NumPy's loops.
         """
         if is_float(a.dtype) and condition not in ("oeq", "une", "uno", "ord"):
-            return self.call(
-                "bool",
-                "experimental.constrained.fcmp",
-                a,
-                b,
-                suffix=f', metadata !"{condition}", metadata !"fpexcept.strict"',
-            )
+            return self.constrained("bool", "fcmp", a, b, argument=condition)
         instruction = "fcmp" if is_float(a.dtype) else "icmp"
         return self.emit(
             "bool", f"{instruction} {condition} {self.type(a.dtype)} {a.name}, {b.name}"

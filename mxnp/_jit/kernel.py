@@ -206,7 +206,7 @@ def _print_function(
     rest = _print_body(program, run, 1, "r")
     lines = [
         f"define void @{name}(ptr %data, ptr %strides, i64 %n)",
-        '"prefer-vector-width"="512" {',
+        'strictfp "prefer-vector-width"="512" {',
         "entry:",
         *_print_entry(main),
         f"  %end = sub i64 %n, {lanes}",

@@ -32,14 +32,9 @@ def _not(block: Block, a: Value) -> Value:
 def _arithmetic(of_floats: str, of_integers: str, of_bools: str) -> Function:
     def compute(block: Block, a: Value, b: Value) -> Value:
         dtype = _same_dtype(a, b)
-        instruction = (
-            of_floats
-            if is_float(dtype)
-            else of_bools
-            if dtype == "bool"
-            else of_integers
-        )
-        return block.binary(instruction, a, b)
+        if is_float(dtype):
+            return block.arithmetic(of_floats, a, b)
+        return block.binary(of_bools if dtype == "bool" else of_integers, a, b)
 
     return compute
 
@@ -47,7 +42,7 @@ def _arithmetic(of_floats: str, of_integers: str, of_bools: str) -> Function:
 def _divide(block: Block, a: Value, b: Value) -> Value:
     if not is_float(_same_dtype(a, b)):
         raise UnsupportedError("division of integers")
-    return block.binary("fdiv", a, b)
+    return block.arithmetic("fdiv", a, b)
 
 
 def _reciprocal(block: Block, a: Value) -> Value:
@@ -175,7 +170,7 @@ def _rounding(name: str) -> Function:
 
 
 def _sqrt(block: Block, a: Value) -> Value:
-    return block.call(a.dtype, "sqrt", a)
+    return block.arithmetic("sqrt", a)
 
 
 def _copysign(block: Block, a: Value, b: Value) -> Value:
@@ -224,8 +219,9 @@ def _cast(block: Block, a: Value, dtype: str) -> Value:
     if is_float(a.dtype):
         if not is_float(dtype):
             raise UnsupportedError("float as an integer")
-        wider = BITS[dtype] > BITS[a.dtype]
-        return block.convert("fpext" if wider else "fptrunc", a, dtype)
+        if BITS[dtype] > BITS[a.dtype]:
+            return block.convert("fpext", a, dtype)
+        return block.constrained(dtype, "fptrunc", a, argument="round.tonearest")
     if is_float(dtype):
         return block.convert("sitofp" if is_signed(a.dtype) else "uitofp", a, dtype)
     if BITS[dtype] == BITS[a.dtype]:

@@ -239,6 +239,32 @@ def test_conditions_name_the_operation(xp):
     return z, sorted(str(warning.message) for warning in caught)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, a: (a - 1) / 0,
+        lambda xp, a: a * a * 1e308,
+        lambda xp, a: xp.sqrt(-a),
+        lambda xp, a: a * 1e308 > -xp.inf,
+        lambda xp, a: xp.sqrt(-a) < 0,
+        lambda xp, a: xp.abs(a - xp.inf * a) < 0,
+        lambda xp, a: xp.signbit(xp.copysign(a * 1e308, 1)),
+        lambda xp, a: (a * 1e300).astype("float32"),
+    ],
+)
+@pytest.mark.parametrize("is_held", [False, True])
+def test_conditions_of_values_that_nothing_uses(xp, function, is_held):
+    """LLVM could prove that the result does not depend on the value."""
+    a = xp.arange(100.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(xp, a)
+        if not is_held:
+            del result
+        mxnp.synchronize()
+    return sorted(str(warning.message) for warning in caught), caught != []
+
+
 def test_a_condition_of_an_operation_in_place(xp):
     a = xp.asarray([2.0] * 700 + [0.0, 1e300] + [3.0] * 700)
     with warnings.catch_warnings(record=True) as caught:
@@ -262,6 +288,29 @@ def test_the_longest_group():
     mxnp.synchronize()
     (group,) = core.last_flush()
     assert group.compiled == len(group.operations) == 40
+
+
+def test_signals_while_a_group_is_compiled():
+    """An exception of a handler is not lost in the compiler."""
+    program = """
+import signal, time, mxnp as np
+def handle(number, frame):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, handle)
+a = np.ones(60)
+for n in range(1, 30):
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+    try:
+        y = a
+        for _ in range(n):
+            y = y * 2 + 1
+        y.tolist()
+        time.sleep(60)  # which the exception ends
+        raise SystemExit("the exception was lost")
+    except TimeoutError:
+        pass
+"""
+    run_program(program, MXNP_JIT="always")
 
 
 # -- The thread that compiles ----------------------------------------------------------

@@ -25,13 +25,9 @@ static int read_runs(PyObject *list, struct mx_compiled_run *runs)
     return (int)n;
 }
 
-/* A mx_compiler.  It is called by a thread of the core, or by a thread that flushes, with or
- * without the GIL. */
-static int compile(const short *key, int n, struct mx_compiled_run *runs)
+/* Calls the compiler with the GIL. */
+static int call_compiler(const short *key, int n, struct mx_compiled_run *runs)
 {
-    PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *raised = NULL, *type, *traceback;
-    PyErr_Fetch(&type, &raised, &traceback);
     PyObject *function = Py_NewRef(compiler);
     PyObject *bytes =
         PyBytes_FromStringAndSize((const char *)key, (Py_ssize_t)((size_t)n * sizeof *key));
@@ -45,9 +41,48 @@ static int compile(const short *key, int n, struct mx_compiled_run *runs)
     Py_XDECREF(list);
     Py_XDECREF(bytes);
     Py_DECREF(function);
-    PyErr_Restore(type, raised, traceback);
+    return n_runs;
+}
+
+/* A mx_compiler for a thread of the core. */
+static int compile(const short *key, int n, struct mx_compiled_run *runs)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    int n_runs = call_compiler(key, n, runs);
     PyGILState_Release(state);
     return n_runs;
+}
+
+struct request {
+    const short *key;
+    struct mx_compiled_run *runs;
+    int n, n_runs;
+    PyThread_type_lock is_compiled;
+};
+
+static void compile_request(void *argument)
+{
+    struct request *request = argument;
+    request->n_runs = compile(request->key, request->n, request->runs);
+    PyThread_release_lock(request->is_compiled);
+}
+
+/* A mx_compiler for a thread that flushes, with or without the GIL.  A thread of its own calls
+ * the compiler: a signal's handler in the calling thread would raise its exception there, where
+ * it is lost. */
+static int compile_and_wait(const short *key, int n, struct mx_compiled_run *runs)
+{
+    struct request request = {key, runs, n, MX_COMPILER_FAILED, PyThread_allocate_lock()};
+    if (!request.is_compiled)
+        return MX_COMPILER_FAILED;
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(request.is_compiled, WAIT_LOCK);
+    if (PyThread_start_new_thread(compile_request, &request) != (unsigned long)-1)
+        PyThread_acquire_lock(request.is_compiled, WAIT_LOCK);
+    PyThread_release_lock(request.is_compiled);
+    Py_END_ALLOW_THREADS PyGILState_Release(state);
+    PyThread_free_lock(request.is_compiled);
+    return request.n_runs;
 }
 
 static PyObject *set_compiler(PyObject *module, PyObject *args)
@@ -60,7 +95,10 @@ static PyObject *set_compiler(PyObject *module, PyObject *args)
     Py_XDECREF(compiler);
     compiler = Py_NewRef(function);
     prints_errors = is_immediate;
-    core->compiled_start(function == Py_None ? NULL : compile, is_immediate);
+    core->compiled_start(function == Py_None ? NULL
+                         : is_immediate      ? compile_and_wait
+                                             : compile,
+                         is_immediate);
     Py_RETURN_NONE;
 }
 
