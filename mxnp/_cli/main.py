@@ -118,7 +118,7 @@ def main() -> None:
             stack.enter_context(watcher)
         stack.push(partial(_report_verification, watchers.get("--verify")))
         _run(args)
-        mxnp.synchronize()
+        runner.run_rest()
 
 
 def _check_gpu(file: str) -> NoReturn:

@@ -29,7 +29,7 @@ from weakref import WeakKeyDictionary
 
 import numpy
 
-from mxnp._bridge import set_package_test
+from mxnp import _bridge
 from mxnp._interop.adapters import when_imported
 from mxnp._interop.program_files import (
     is_in_folder,
@@ -37,6 +37,8 @@ from mxnp._interop.program_files import (
     is_in_standard_library,
 )
 from mxnp._namespace import mirror
+
+from .recorded_traceback import traceback_of
 
 __all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninstall"]
 
@@ -136,7 +138,7 @@ def is_from_package(cls: type, method: str) -> bool:
     return answers[method]
 
 
-set_package_test(is_from_package)
+_bridge.set_package_test(is_from_package)
 
 
 # -- The result of an import -----------------------------------------------------------
@@ -426,6 +428,15 @@ def _set_first_path(folder: str) -> None:
         sys.path[0] = folder
 
 
+def run_rest() -> None:
+    """
+    Run the operations that the program recorded and did not wait for.
+
+    The traceback of their error names the line that recorded the operation.
+    """
+    _run(partial(_bridge.flush, "exit"))
+
+
 def _run(program: Callable[[], Any]) -> None:
     """Run a program. The traceback of its exception begins at its own first frame."""
     try:
@@ -439,6 +450,7 @@ def _run(program: Callable[[], Any]) -> None:
         traceback = failure.__traceback__
         while traceback is not None and _is_ours(traceback.tb_frame):
             traceback = traceback.tb_next
+        traceback = traceback or traceback_of(failure)
         _add_note(failure)
         # Python prints the traceback of an exit only under -i.
         if not isinstance(failure, SystemExit) or sys.flags.inspect:

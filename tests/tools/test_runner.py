@@ -445,6 +445,28 @@ def test_script_is_the_same(tmp_path, name):
     assert plain != (0, "", "") or name in ("empty", "exit with None")
 
 
+@pytest.mark.slow
+def test_an_error_at_the_end_has_the_traceback_of_the_program(tmp_path):
+    text = """
+        import numpy as np
+        class Model:
+            def step(self):
+                i = (np.arange(100_000) * 2).astype(np.int32)
+                y = np.zeros(100_000)[i]
+        Model().step()
+        """
+    write(tmp_path, {"main.py": text})
+    status, out, errors = run(RUNNER, ["main.py"], tmp_path)
+    assert (status, out) == (1, "")
+    assert errors.splitlines() == [
+        "Traceback (most recent call last):",
+        f'  File "{tmp_path}/main.py", line 6, in step',
+        "    y = np.zeros(100_000)[i]",
+        "IndexError: index 100000 is out of bounds for axis 0 with size 100000",
+        f"recorded at {tmp_path}/main.py:6",
+    ]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("programs")
