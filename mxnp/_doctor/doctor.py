@@ -11,7 +11,7 @@ from mxnp._interop.program_files import is_in_program
 from mxnp._profiler.model import Report
 from mxnp._profiler.report import profile
 
-from . import array_patterns, element_patterns, rendering
+from . import array_patterns, element_patterns, numpy_patterns, rendering
 from .findings import Finding, Search
 from .syntax import Facts, Source
 
@@ -25,7 +25,10 @@ PATTERNS: tuple[Callable[[Search], Iterable[Finding]], ...] = (
     array_patterns.kept_results,
     array_patterns.repeated_waits,
     array_patterns.double_precision,
+    element_patterns.element_waits,
     element_patterns.scalar_reads,
+    numpy_patterns.small_calls,
+    numpy_patterns.mostly_numpys,
 )
 
 _SHARE = 0.02  # of the array work: smaller findings are left out

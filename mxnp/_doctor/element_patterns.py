@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mxnp._profiler.model import Row
+from mxnp._profiler.model import Row, Wait
 
+from .bindings import integer
 from .findings import Finding, Search, summed
 from .syntax import COMPREHENSIONS, LOOPS, PURE, assigned, dotted_name, is_stored
 from .vectorization import (
@@ -163,6 +164,93 @@ def comprehensions(search: Search) -> Iterator[Finding]:
             "computes all elements in one pass.",
             Rewrite([new], rewrite.conditions),
         )
+
+
+_LEAST_WAITS = 100
+
+
+def element_waits(search: Search) -> Iterator[Finding]:
+    """Find assignments of single elements that wait for single elements."""
+    source = search.source
+    places: dict[ast.AST | None, list[Wait]] = {}
+    for node, waits in search.facts.waits.items():
+        statement = source.statement(node)
+        if node not in search.claimed and _is_element_assignment(search, statement):
+            found = places.setdefault(source.parent(statement), [])
+            found += [wait for wait in waits if wait.kind == "element"]
+    for above, waits in places.items():
+        count = sum(wait.count for wait in waits)
+        if above is None or count < _LEAST_WAITS:
+            continue
+        statements = [
+            part
+            for part in ast.iter_child_nodes(above)
+            if isinstance(part, ast.stmt) and _is_element_assignment(search, part)
+        ]
+        for statement in statements:
+            search.claim(statement)
+        if search.has_gpu:
+            advice = "Slices of one element are arrays, for which nothing waits."
+            rewrite = _as_slices(search, statements)
+        else:
+            advice = "If only the last values are needed, set the elements once."
+            rewrite = _once(search, statements)
+        yield search.finding(
+            "element waits",
+            statements[0],
+            (count, "waits", sum(wait.seconds for wait in waits)),
+            "An element is a NumPy scalar, so each read runs everything recorded, "
+            "and operations before and after it are never fused. The time includes "
+            f"these operations. {advice}",
+            rewrite,
+        )
+
+
+def _is_element_assignment(search: Search, statement: ast.stmt) -> bool:
+    """Check whether a statement sets a single element to a value of other elements."""
+    is_plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    return is_plain and bool(
+        search.facts.elements(statement.targets[0], "setitem")  # type: ignore[attr-defined]
+        and any(
+            search.facts.elements(part, "getitem")
+            for part in ast.walk(statement.value)  # type: ignore[attr-defined]
+        )
+    )
+
+
+def _once(search: Search, statements: list[ast.stmt]) -> Rewrite:
+    """Rewrite assignments of elements as assignments after the loop."""
+    targets = [search.source.text(each.targets[0]) for each in statements]  # type: ignore[attr-defined]
+    names = ", ".join(f"`{target}`" for target in dict.fromkeys(targets))
+    lines = [f"{search.source.text(each)}  # after the loop" for each in statements]
+    return Rewrite(lines, [f"nothing reads {names} before the loop ends"])
+
+
+def _as_slices(search: Search, statements: list[ast.stmt]) -> Rewrite:
+    """Rewrite elements as slices of one element."""
+    source = search.source
+    conditions: dict[str, None] = {}
+
+    def replace(node: ast.AST) -> str | None:
+        if not (isinstance(node, ast.Subscript) and search.facts.elements(node)):
+            return None
+        entries = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return f"{source.text(node.value)}[{', '.join(map(one, entries))}]"
+
+    def one(entry: ast.expr) -> str:
+        number = integer(entry)
+        text = source.text(entry)
+        if number is None:
+            text = parenthesized(entry, text)
+            conditions[f"`{text}` is not negative"] = None
+            return f"{text}:{text} + 1"
+        stop = "" if number == -1 else str(number + 1)
+        return f"{number or ''}:{stop}"
+
+    for part in (part for each in statements for part in ast.walk(each)):
+        if isinstance(part, ast.Call) and not source.function(part.func):
+            conditions[f"`{source.text(part.func)}` accepts arrays"] = None
+    return Rewrite([source.text(each, replace) for each in statements], [*conditions])
 
 
 def scalar_reads(search: Search) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ PYTHON = {
     "_metal": "__init__ _engine _verify",
     "_interop": "__init__ _engine _array _namespace",
     "_profiler": "_engine",
-    "_doctor": "_engine _interop _profiler",
+    "_doctor": "_engine _namespace _interop _profiler",
     "_verify": "_engine _array",
     "_cli": "__init__ _engine _metal _doctor _interop _namespace _profiler _verify",
     "random": "_array _engine _gpu _namespace",

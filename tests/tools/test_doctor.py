@@ -14,6 +14,9 @@ from support.lanes import needs_fusion
 
 import mxnp as np
 from mxnp import _bridge
+from mxnp._doctor import doctor as _doctor
+from mxnp._doctor import numpy_patterns
+from mxnp._profiler.model import Wait
 
 SETUP = """
 import math
@@ -709,8 +712,6 @@ def test_waits_that_are_needed(written, tmp_path, monkeypatch):
 
 
 def test_float64_is_reported_if_there_is_a_gpu(tmp_path, monkeypatch):
-    from mxnp._doctor import doctor as _doctor
-
     text = "import mxnp as np\nx = np.linspace(0, 1, 100_000)\ny = np.zeros(100_000)\ny += x * 2\nnp.synchronize()\n"
     assert Run(tmp_path, text).findings == []
     monkeypatch.setattr(_doctor, "_has_gpu", lambda: True)
@@ -720,6 +721,86 @@ def test_float64_is_reported_if_there_is_a_gpu(tmp_path, monkeypatch):
         "y = np.zeros(100_000, dtype=np.float32)  # in line 3",
     )
     assert Run(tmp_path, text.replace("00)", "00, dtype='f4')")).findings == []
+
+
+CORNERS = """
+import mxnp as np
+x = np.asarray(np.random.default_rng(0).random((200, 200)))
+i, y = 3, 0 * x
+for k in range(200):
+    x[1:-1, 1:-1] = 0.5 * (x[:-2, 1:-1] + x[2:, 1:-1])
+    x[0, 0] = 0.5 * (x[1, 0] + x[0, 1])
+    y[i, -1] = 0.5 * (x[i, -1] + x[0, i + 1])
+"""
+
+
+def with_waits_for_elements(report):
+    """Return a report in which each expression of an element has waited."""
+    reads = [row for row in report.rows if row.operation == "getitem"]
+    what = ("element", "getitem", "a[i] reads elements")
+    waits = [Wait(row.place, *what, row.calls, row.calls, 0.5) for row in reads]
+    return replace(report, waits=waits)
+
+
+def test_waits_for_elements_are_reported(tmp_path):
+    report = with_waits_for_elements(Run(tmp_path, CORNERS).doctor.report)
+    (found,) = _doctor.diagnose(report)
+    assert (found.pattern, found.line, found.count) == ("element waits", 7, 800)
+    assert found.rewrite == (
+        "x[0, 0] = 0.5 * (x[1, 0] + x[0, 1])  # after the loop",
+        "y[i, -1] = 0.5 * (x[i, -1] + x[0, i + 1])  # after the loop",
+    )
+    assert found.conditions == (
+        "nothing reads `x[0, 0]`, `y[i, -1]` before the loop ends",
+    )
+    small = replace(report, waits=[replace(each, count=9) for each in report.waits])
+    assert "element waits" not in [each.pattern for each in _doctor.diagnose(small)]
+
+
+def test_elements_are_slices_on_a_gpu(tmp_path, monkeypatch):
+    program = Run(tmp_path, CORNERS)
+    monkeypatch.setattr(_doctor, "_has_gpu", lambda: True)
+    findings = _doctor.diagnose(with_waits_for_elements(program.doctor.report))
+    (found,) = [each for each in findings if each.pattern == "element waits"]
+    assert found.rewrite == (
+        "x[:1, :1] = 0.5 * (x[1:2, :1] + x[:1, 1:2])",
+        "y[i:i + 1, -1:] = 0.5 * (x[i:i + 1, -1:] + x[:1, (i + 1):(i + 1) + 1])",
+    )
+    assert found.conditions == ("`i` is not negative", "`(i + 1)` is not negative")
+    lines = CORNERS.splitlines(keepends=True)
+    new = "".join([*lines[:-2], *(f"    {line}\n" for line in found.rewrite)])
+    same(program, Run(tmp_path, new, "rewritten"))
+
+
+def test_function_that_runs_in_numpy_at_this_size(tmp_path):
+    text = "import mxnp as np\nx = np.asarray(np.ones((200, 200)))\nfor k in range(20):\n    y = np.pad(x, 1)\n"
+    found = Run(tmp_path, text).only("NumPy at this size")
+    assert (found.line, found.count) == (4, 20)
+    assert "pad is recorded from 65,536 elements on" in found.reason
+    assert found.rewrite == ("MXNP_THRESHOLD=10201 python -m mxnp ...",)
+    assert Run(tmp_path, text.replace("200", "100")).findings == []
+    assert Run(tmp_path, text.replace("200", "400")).findings == []
+
+
+@pytest.mark.parametrize(
+    ("call", "rewrite", "condition"),
+    [
+        ("np.linalg.eig(m)", "np.linalg.eigh(a)", "`a` is symmetric or Hermitian"),
+        ("np.linalg.qr(m)", "x = x.astype(np.float32)", "seven digits are enough"),
+        ("np.sort(x)", "np.partition(x, k)", "only the first `k` elements are needed"),
+    ],
+)
+def test_function_of_numpy_that_takes_most_of_the_time(
+    call, rewrite, condition, tmp_path, monkeypatch
+):
+    text = f"import mxnp as np\nm = np.eye(100)\nx = np.sin(np.arange(100_000))\nprint(x[0])\ny = {call}\n"
+    monkeypatch.setattr(numpy_patterns, "_MOST", 0.0)
+    found = Run(tmp_path, text).only("NumPy's function")
+    assert found.line == 5
+    assert (found.rewrite, found.conditions) == ((rewrite,), (condition,))
+    assert found.is_example
+    monkeypatch.setattr(numpy_patterns, "_MOST", 1.0)
+    assert Run(tmp_path, text).findings == []
 
 
 # -- Output ----------------------------------------------------------------------------

@@ -1,0 +1,120 @@
+"""Patterns of work that NumPy computes, at some sizes or for most of the time."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from mxnp import _bridge
+from mxnp._namespace.recorded_forms import forms
+from mxnp._profiler.model import Row
+
+from .findings import Finding, Search, summed
+from .vectorization import Rewrite
+
+# -- Functions that are recorded from a larger size on ---------------------------------
+
+_LEAST_CALLS = 10
+
+
+def small_calls(search: Search) -> Iterator[Finding]:
+    """Find calls that run in NumPy, of arrays that other functions record."""
+    threshold = _bridge.get_threshold()
+    factors = {
+        original.__name__: form.threshold_factor
+        for original, form in forms.items()
+        if form.size_rule == "arrays"
+    }
+    found: dict[str, list[tuple[ast.AST, Row]]] = defaultdict(list)
+    for node, rows in search.facts.rows.items():
+        for row in rows if isinstance(node, ast.Call) else []:
+            most = threshold * row.calls * factors.get(row.operation, 0)
+            is_small = threshold * row.calls <= row.elements < most
+            if row.backend == "numpy" and is_small and not row.numpy_fallbacks:
+                found[row.operation].append((node, row))
+    for name, places in found.items():
+        calls, seconds = summed(row for _, row in places)
+        if calls < _LEAST_CALLS:
+            continue
+        slowest = max(places, key=lambda each: each[1].seconds)[0]
+        size = min(row.elements // row.calls for _, row in places)
+        lower = size // factors[name]
+        yield search.finding(
+            "NumPy at this size",
+            slowest,
+            (calls, "calls in NumPy", seconds),
+            f"{name} is recorded from {threshold * factors[name]:,} elements on. "
+            f"These calls, of {size:,} elements and more on average, run in NumPy, "
+            "each in a pass of its own. A lower threshold records them.",
+            Rewrite(
+                [f"MXNP_THRESHOLD={lower} python -m mxnp ..."],
+                ["both settings were timed"],
+            ),
+            is_example=True,
+        )
+
+
+# -- Functions that take most of the time ----------------------------------------------
+
+_MOST = 0.5  # of the array work
+
+# Functions that NumPy computes: what can replace them, and the condition.
+_CURES: dict[str, tuple[str, str]] = {
+    "fft.fft": ("fft.rfft(x)", "`x` is real, and only frequencies >= 0 are used"),
+    "fft.ifft": ("fft.irfft(y, n)", "the result is real, and `y` is that of rfft"),
+    "fft.fft2": ("fft.rfft2(x)", "`x` is real, and only frequencies >= 0 are used"),
+    "fft.ifft2": ("fft.irfft2(y, s)", "the result is real, and `y` is that of rfft2"),
+    "fft.fftn": ("fft.rfftn(x)", "`x` is real, and only frequencies >= 0 are used"),
+    "fft.ifftn": ("fft.irfftn(y, s)", "the result is real, and `y` is that of rfftn"),
+    "linalg.inv": ("linalg.solve(a, b)", "the inverse is only multiplied by `b`"),
+    "linalg.pinv": ("linalg.lstsq(a, b)", "the inverse is only multiplied by `b`"),
+    "linalg.eig": ("linalg.eigh(a)", "`a` is symmetric or Hermitian"),
+    "linalg.eigvals": ("linalg.eigvalsh(a)", "`a` is symmetric or Hermitian"),
+    "linalg.svd": ("linalg.svd(a, full_matrices=False)", "`a` is not square"),
+    "sort": ("partition(x, k)", "only the first `k` elements are needed"),
+    "argsort": ("argpartition(x, k)", "only the first `k` elements are needed"),
+    "einsum": ("einsum(..., optimize=True)", "three arrays or more are multiplied"),
+}
+_OTHERS = {
+    *("convolve", "correlate", "matmul", "dot", "tensordot", "kron", "interp"),
+    *("unique", "median", "percentile", "quantile", "histogram", "lexsort"),
+}
+_FASTER = "x = x.astype(np.float32)"
+
+
+def _family(row: Row) -> str:
+    """Return what functions are counted together: a module, or a function itself."""
+    module, dot, _ = row.operation.partition(".")
+    if dot and module in ("fft", "linalg"):
+        return module
+    is_known = row.operation in _CURES or row.operation in _OTHERS
+    return row.operation if is_known else ""
+
+
+def mostly_numpys(search: Search) -> Iterator[Finding]:
+    """Find functions of NumPy that take most of the time of the array work."""
+    families: dict[str, list[tuple[ast.AST, Row]]] = defaultdict(list)
+    for node, rows in search.facts.rows.items():
+        for row in rows:
+            if row.backend == "numpy" and _family(row):
+                families[_family(row)].append((node, row))
+    for family, found in families.items():
+        calls, seconds = summed(row for _, row in found)
+        if seconds < _MOST * search.facts.total.array or calls == 0:
+            continue
+        node, row = max(found, key=lambda each: each[1].seconds)
+        text, condition = _CURES.get(row.operation, ("", "seven digits are enough"))
+        np = search.source.numpy
+        yield search.finding(
+            "NumPy's function",
+            node,
+            (calls, f"calls of {family}", seconds),
+            f"NumPy computes {row.operation}, with the libraries that it was built "
+            "with. mxnp can only avoid work around it, so the function itself decides "
+            "how long the program takes.",
+            Rewrite(
+                [f"{np}.{text}" if text else _FASTER.replace("np", np)], [condition]
+            ),
+            is_example=True,
+        )
