@@ -233,6 +233,12 @@ def _ufunc_reduce(
 # -- Searches --------------------------------------------------------------------------
 
 
+def _has_rows(a: Any) -> bool:
+    """Return whether the processor searches along any axis by comparing rows."""
+    has_kernel = a.dtype.kind in "iuf" and a.dtype != numpy.float16
+    return has_kernel and a.itemsize in a.strides and not may_use_gpu()
+
+
 def _search(is_least: bool) -> Callable[..., Any]:
     """Make a function with the parameters of numpy.argmin."""
 
@@ -252,7 +258,7 @@ def _search(is_least: bool) -> Callable[..., Any]:
         axis = find_axis(axis, a.ndim)
         if axis < 0:
             return NotImplemented
-        if axis == a.ndim - 1 or a.strides[axis] == a.itemsize:
+        if axis == a.ndim - 1 or a.strides[axis] == a.itemsize or _has_rows(a):
             found = _bridge.find(is_least, a, axis, keeps_dims)
             return finish(found, keepdims=keeps_dims)
         # As in NumPy, elements along the axis are first made adjacent in memory.

@@ -45,6 +45,64 @@ def test_searches_in_lines_with_gaps(view: Any, axis: int) -> None:
     both(lambda xp: view(numbers(xp, 700, 900)).argmax(axis=axis))
 
 
+ROWS = [(40_001, 1), (13_001, 3), (10_000, 4), (1201, 31), (1200, 32), (1199, 33)]
+ROWS += [(40, 900), (19, 2050), (2, 20_000), (1, 40_000)]
+SEARCHED = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", "D"]
+
+
+@pytest.mark.parametrize("dtype", SEARCHED)
+@pytest.mark.parametrize("shape", ROWS)
+def test_searches_of_rows_with_ties(shape: tuple[int, int], dtype: str) -> None:
+    """The first of equal elements is found, in whichever piece of the rows it is."""
+    few = numpy.random.default_rng(1).integers(0, 3, shape).astype(dtype)
+    many = numpy.random.default_rng(2).integers(0, 120, shape).astype(dtype)
+    for made in (few, many):
+        both(lambda xp, a=made: (xp.array(a) + 0 * a[:1]).argmax(axis=0))
+        both(lambda xp, a=made: (xp.array(a) + 0 * a[:1]).argmin(axis=0))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", ROWS)
+def test_searches_of_rows_with_nan(shape: tuple[int, int], dtype: str) -> None:
+    """The first NaN is found.  Zeros of both signs are equal."""
+    random = numpy.random.default_rng(3)
+    made = random.choice([0.0, -0.0, 1.5, -numpy.inf, numpy.inf], shape).astype(dtype)
+    sparse = numpy.where(random.random(shape) < 2 / shape[0], numpy.nan, made)
+    for a in (made, numpy.where(made == 0, numpy.nan, made), sparse.astype(dtype)):
+        both(lambda xp, a=a: (xp.array(a) * 1).argmax(axis=0))
+        both(lambda xp, a=a: (xp.array(a) * 1).argmin(axis=0))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_searches_of_rows_of_views(axis: int) -> None:
+    views: list[Callable[[Any], Any]] = [
+        lambda x: x,
+        lambda x: x[::-1],
+        lambda x: x[:, ::-1, 3:],
+        lambda x: x[::2, 1::3],
+        lambda x: x[:, :, ::2],
+        lambda x: x[:, :, :20],
+        lambda x: x.T,
+        lambda x: x.swapaxes(0, 1),
+        lambda x: x[:, :1],
+    ]
+    for view in views:
+        both(lambda xp, view=view: view(numbers(xp, 40, 30, 35) * 1).argmin(axis))
+        both(lambda xp, view=view: view(xp.round(numbers(xp, 3, 9001, 5))).argmax(axis))
+    both(lambda xp: numbers(xp, 80, 70, 60).argmin(axis=axis, keepdims=True))
+    both(lambda xp: xp.broadcast_to(numbers(xp, 80, 1, 60), (80, 70, 60)).argmax(axis))
+
+
+def test_searches_of_rows_with_no_conditions() -> None:
+    """A comparison with NaN is not reported, as NumPy ignores conditions here."""
+
+    def compute(xp: Any) -> Any:
+        with numpy.errstate(all="raise"):
+            return xp.full((700, 900), xp.nan).argmax(axis=0)
+
+    both(compute)
+
+
 @pytest.mark.parametrize("width", [1023, 1024, 1025, 2500])
 def test_scans_of_wide_rows(width: int) -> None:
     both(lambda xp: xp.cumsum(xp.ones((40, width), int), axis=0))

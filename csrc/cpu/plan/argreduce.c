@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cpu/kernels/copies.h"
+#include "cpu/plan/argrows.h"
 
 #define PACKED_BYTES   32768 /* of a line with gaps, copied together */
 #define CHUNK_ELEMENTS 16384
@@ -25,6 +26,8 @@ int mx_argreduce_plan(struct mx_program *program)
 {
     int axis = axis_of(program), itemsize = program->accesses[0].itemsize;
     intptr_t n = program->shape[axis], n_units = 1;
+    if (mx_argrows_suit(program))
+        return mx_argrows_plan(program);
     intptr_t most = is_packed(program) ? PACKED_BYTES / itemsize : CHUNK_ELEMENTS;
     for (int i = 0; i < program->ndim; i++)
         n_units *= i == axis ? 1 : program->shape[i];
@@ -112,6 +115,10 @@ void mx_argreduce_run_chunk(const struct mx_program *program, size_t chunk, char
 {
     intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
     intptr_t end = begin + program->blocks_per_chunk;
+    if (mx_argrows_suit(program)) {
+        mx_argrows_run_chunk(program, chunk, scratch);
+        return;
+    }
     for (intptr_t block = begin; block < end && block < program->n_blocks; block++)
         run_block(program, block, scratch);
 }
@@ -119,6 +126,10 @@ void mx_argreduce_run_chunk(const struct mx_program *program, size_t chunk, char
 void mx_argreduce_finish(const struct mx_program *program)
 {
     intptr_t n = program->n_pieces;
+    if (mx_argrows_suit(program)) {
+        mx_argrows_finish(program);
+        return;
+    }
     for (intptr_t block = 0; n > 1 && block < program->n_blocks; block += n) {
         char *data[2];
         find_unit(program, block / n, data);
