@@ -1,4 +1,4 @@
-"""Compare native loops with mpmath and, for float16, with NumPy bit for bit."""
+"""Compare native loops with mpmath, and those of quotients and float16 with NumPy's bits."""
 
 from __future__ import annotations
 
@@ -50,6 +50,23 @@ def result(
     """Return mxnp's result for arrays in a layout as a numpy.ndarray."""
     arrays = [mxnp.asarray(layout(x)) for x in inputs]
     return getattr(mxnp, name)(*arrays).__array__()
+
+
+def with_warnings(action: Any) -> tuple[Any, set[str]]:
+    """Return a result and its warnings, without the operation's name."""
+    with numpy.errstate(all="warn"), warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        value = action()
+    return value, {str(w.message).split(" encountered")[0] for w in found}
+
+
+def assert_same_bits(ours: numpy.ndarray, theirs: numpy.ndarray) -> None:
+    """Compare bits; all NaN are equal."""
+    if theirs.dtype.kind == "f":
+        assert (numpy.isnan(ours) == numpy.isnan(theirs)).all()
+        number, bits = ~numpy.isnan(theirs), f"u{theirs.itemsize}"
+        ours, theirs = ours[number].view(bits), theirs[number].view(bits)
+    numpy.testing.assert_array_equal(ours, theirs)
 
 
 # -- Sine and cosine of float64 --------------------------------------------------------
@@ -119,6 +136,78 @@ def test_circular_functions_of_special_numbers(name: str, value: float) -> None:
     assert [str(w.message) for w in ours] == [str(w.message) for w in theirs]
 
 
+# -- Quotients of float32 and float64 --------------------------------------------------
+
+QUOTIENTS = ["floor_divide", "remainder", "fmod"]
+
+
+def dividends_and_divisors(dtype: str) -> Any:
+    """Generate pairs of arrays whose quotients are ordinary, whole, large, and special."""
+    chance, limits = numpy.random.default_rng(9), numpy.finfo(dtype)
+
+    def numbers(spread: int) -> numpy.ndarray:
+        exponents = chance.integers(-spread, spread, SIZE)
+        return (chance.uniform(-1, 1, SIZE) * numpy.exp2(exponents)).astype(dtype)
+
+    whole = chance.integers(-(2**20), 2**20, SIZE).astype(dtype)
+    with numpy.errstate(all="ignore"):
+        yield numbers(10), numbers(3)
+        yield numbers(10), numpy.full(SIZE, -0.7, dtype)
+        yield numbers(60), numbers(60)
+        yield numbers(600), numbers(600)
+        yield numbers(3) * whole, numbers(3)
+        divisors = numbers(3)
+        yield divisors * whole, divisors
+        yield numpy.nextafter(divisors * whole, numbers(3)), divisors
+        edges = [0, 1, 3, 0.1, limits.max, limits.tiny, limits.smallest_subnormal]
+        edges += [
+            numpy.inf,
+            numpy.nan,
+            2.0**51,
+            2.0**52 + 1,
+            limits.eps,
+            1 - limits.epsneg,
+        ]
+        signed = numpy.array([*edges, *(-edge for edge in edges)], dtype)
+        yield chance.choice(signed, SIZE), chance.choice(signed, SIZE)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_have_numpys_bits_and_warnings(name: str, dtype: str) -> None:
+    for x, y in dividends_and_divisors(dtype):
+        for n in (SIZE, 3):
+            ours = with_warnings(lambda x=x[:n], y=y[:n]: result(name, x, y))
+            theirs = with_warnings(lambda x=x[:n], y=y[:n]: getattr(numpy, name)(x, y))
+            assert_same_bits(ours[0], theirs[0])
+            assert ours[1] == theirs[1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_conditions_of_single_quotients(name: str, dtype: str) -> None:
+    *_, (edges, _) = dividends_and_divisors(dtype)
+    for x, y in itertools.product(numpy.unique(edges), repeat=2):
+        a, b = numpy.ones((2, 600), dtype)
+        a[300], b[300] = x, y
+        ours = with_warnings(lambda a=a, b=b: result(name, a, b))
+        theirs = with_warnings(lambda a=a, b=b: getattr(numpy, name)(a, b))
+        assert_same_bits(ours[0], theirs[0])
+        assert ours[1] == theirs[1], (x, y)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_in_any_layout(name: str, layout: str) -> None:
+    x, y = next(dividends_and_divisors("float64"))
+    found = result(name, x, y, layout=LAYOUTS[layout])
+    assert_same_bits(found, LAYOUTS[layout](getattr(numpy, name)(x, y)))
+    for out in (0, 1):
+        arrays = [mxnp.array(x), mxnp.array(y)]
+        getattr(mxnp, name)(*arrays, out=arrays[out])
+        assert_same_bits(arrays[out].__array__(), getattr(numpy, name)(x, y))
+
+
 # -- float16 ---------------------------------------------------------------------------
 
 UNARY = [
@@ -126,7 +215,6 @@ UNARY = [
     *("deg2rad", "radians", "rad2deg", "degrees", "negative", "fabs", "sign"),
     *("logical_not", "isnan", "isinf", "isfinite", "signbit"),
 ]
-QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 ARITHMETIC = ["add", "subtract", "multiply", "divide", *QUOTIENTS]
 BINARY = [
     *ARITHMETIC,
@@ -138,23 +226,6 @@ BINARY = [
 
 def halves() -> numpy.ndarray:
     return numpy.arange(65536).astype("u2").view("f2")
-
-
-def with_warnings(action: Any) -> tuple[Any, set[str]]:
-    """Return a result and its warnings, without the operation's name."""
-    with numpy.errstate(all="warn"), warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        value = action()
-    return value, {str(w.message).split(" encountered")[0] for w in found}
-
-
-def assert_same_bits(ours: numpy.ndarray, theirs: numpy.ndarray) -> None:
-    """Compare bits; in float16, all NaN are equal."""
-    if theirs.dtype == "f2":
-        assert (numpy.isnan(ours) == numpy.isnan(theirs)).all()
-        number = ~numpy.isnan(theirs)
-        ours, theirs = ours[number].view("u2"), theirs[number].view("u2")
-    numpy.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("name", UNARY)

@@ -19,20 +19,7 @@
 
 static intptr_t smaller(intptr_t x, intptr_t y) { return x < y ? x : y; }
 
-/* -- Sine and cosine of float64 ---------------------------------------------------------- */
-
-#if defined(__FMA__) || defined(__aarch64__)
-
-/* Magnitudes of numbers, as their bits, because comparing the bits of NaN raises no condition.
- * Above LARGEST, 1e5, the quotient by pi/2 takes more bits than the reduction below keeps.
- * Below TINY, 2**-27, sin(x) is x and cos(x) is 1.  NEAR, 2**-36, is the least that
- * cancellation may leave of x. */
-#define LARGEST 0x40f86a0000000000
-#define TINY    0x3e40000000000000
-#define NEAR    0x3db0000000000000
-#define NORMAL  0x0010000000000000
-
-static inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
+/* -- Bits of float64 -------------------------------------------------------------------- */
 
 static inline int64_t bits_of(double x)
 {
@@ -50,17 +37,32 @@ static inline double of_bits(int64_t bits)
 
 static inline int64_t size_of(double x) { return bits_of(x) & INT64_MAX; }
 
-/* Returns a negative number for all magnitudes but those from TINY to LARGEST. */
-static inline int64_t margin_of(double x)
-{
-    return (size_of(x) - TINY) | (LARGEST - size_of(x));
-}
-
 /* Returns x if the mask has all bits set, and y if it has none.  From `?:` compilers would make
  * branches around the computation of x and y, and would then not vectorize it. */
 static inline double choose(int64_t mask, double x, double y)
 {
     return of_bits((bits_of(x) & mask) | (bits_of(y) & ~mask));
+}
+
+/* -- Sine and cosine of float64 ---------------------------------------------------------- */
+
+#if defined(__FMA__) || defined(__aarch64__)
+
+static inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+/* Magnitudes of numbers, as their bits, because comparing the bits of NaN raises no condition.
+ * Above LARGEST, 1e5, the quotient by pi/2 takes more bits than the reduction below keeps.
+ * Below TINY, 2**-27, sin(x) is x and cos(x) is 1.  NEAR, 2**-36, is the least that
+ * cancellation may leave of x. */
+#define LARGEST 0x40f86a0000000000
+#define TINY    0x3e40000000000000
+#define NEAR    0x3db0000000000000
+#define NORMAL  0x0010000000000000
+
+/* Returns a negative number for all magnitudes but those from TINY to LARGEST. */
+static inline int64_t margin_of(double x)
+{
+    return (size_of(x) - TINY) | (LARGEST - size_of(x));
 }
 
 /* A number x as q pi/2 + r + low with |r| <= pi/4; sum holds the last bits of q. */
@@ -269,38 +271,81 @@ HALVES(trunc, 1, truncf(a[i]))
 #define ROUNDED
 #endif
 
-/* -- Quotients of float16 ---------------------------------------------------------------- */
+/* -- Quotients ----------------------------------------------------------------------------- */
 
-static inline bool is_below_zero(float x) { return __builtin_isless(x, 0.0f); }
+/* Returns the nearest integer of a number of at most 2**51.  Loops of floor() have no vectors.
+ */
+static inline double nearest(double x) { return x + 0x1.8p52 - 0x1.8p52; }
 
-/* The result is exact: float16 numbers are multiples of 2**-24 with at most 40 bits.  x is
+static inline double floor_of(double x)
+{
+    double whole = nearest(x);
+    return whole - choose(-(int64_t)__builtin_isgreater(whole, x), 1, 0);
+}
+
+/* Returns a zero with the sign of x / y. */
+static inline double zero_of(double x, double y)
+{
+    return of_bits((bits_of(x) ^ bits_of(y)) & INT64_MIN);
+}
+
+/* Returns all bits set if a rest is not zero and its sign is not that of the divisor y. */
+static inline int64_t is_moved(double y, double rest)
+{
+    return (bits_of(y) ^ bits_of(rest)) >> 63 & -(int64_t)(size_of(rest) != 0);
+}
+
+/* From the rest that has the sign of the dividend, these functions compute the remainder, which
+ * has the sign of the divisor, and the quotient before and after it is rounded down.  As in
+ * NumPy, each result is rounded to the type.  The divisor is not zero. */
+#define DIVISION(type)                                                            \
+    static inline double type##_remainder(double y, double rest)                  \
+    {                                                                             \
+        double moved = (type)(rest + choose(is_moved(y, rest), y, 0));            \
+        return choose(-(int64_t)(size_of(rest) == 0), copysign(0, y), moved);     \
+    }                                                                             \
+                                                                                  \
+    static inline double type##_quotient(double x, double y, double rest)         \
+    {                                                                             \
+        type quotient = (type)((type)(x - rest) / y);                             \
+        return (type)(quotient - choose(is_moved(y, rest), 1, 0));                \
+    }                                                                             \
+                                                                                  \
+    static inline double type##_whole(double quotient, double floor, double zero) \
+    {                                                                             \
+        bool is_above = __builtin_isgreater((type)(quotient - floor), 0.5);       \
+        double whole = (type)(floor + choose(-(int64_t)is_above, 1, 0));          \
+        return choose(-(int64_t)(size_of(quotient) == 0), zero, whole);           \
+    }
+
+/* The quotient x / y may underflow, so NumPy computes it only for the sign of a zero. */
+#define FLOOR_DIVIDE(type, x, y, rest)                                            \
+    type##_whole(type##_quotient(x, y, rest), floor(type##_quotient(x, y, rest)), \
+                 type##_quotient(x, y, rest) == 0 ? copysign(0, (type)((x) / (y))) : 0)
+
+/* The same for numbers of which no operation raises a condition. */
+#define FAST_FLOOR_DIVIDE(type, x, y, rest)                                          \
+    type##_whole(type##_quotient(x, y, rest), floor_of(type##_quotient(x, y, rest)), \
+                 zero_of(x, y))
+
+DIVISION(float)
+
+/* Adds a divisor to a rest that is negative because the nearest integer was one too large. */
+static inline double positive(double rest, double y)
+{
+    return rest + choose(-(int64_t)(bits_of(rest) < 0), y, 0);
+}
+
+/* No step has an error: float16 numbers are multiples of 2**-24 with at most 40 bits.  x is
  * finite, and y is neither zero nor NaN. */
 static inline float half_fmod(float x, float y)
 {
-    double quotient = trunc((double)x / (double)y);
-    return copysignf((float)((double)x - quotient * (double)y), x);
-}
-
-/* Returns the remainder with the sign of the divisor from the one with the sign of the
- * dividend, rounded as in NumPy. */
-static inline float half_remainder(float y, float rest)
-{
-    float moved = is_below_zero(y) != is_below_zero(rest) ? rest + y : rest;
-    return rest == 0 ? copysignf(0, y) : moved;
-}
-
-static inline float half_floor_divide(float x, float y, float rest)
-{
-    float quotient = (x - rest) / y;
-    bool is_moved = rest != 0 && is_below_zero(y) != is_below_zero(rest);
-    quotient = is_moved ? quotient - 1 : quotient;
-    float whole = floorf(quotient);
-    whole = __builtin_isgreater(quotient - whole, 0.5f) ? whole + 1 : whole;
-    return quotient == 0 ? copysignf(0, x / y) : whole;
+    double a = fabs((double)x), b = fabs((double)y), rest = a - nearest(a / b) * b;
+    return copysignf((float)positive(rest, b), x);
 }
 
 /* A block with operands that may raise conditions is computed through the C library. */
-#define QUOTIENTS(name, value, value_of_zero)                                             \
+#define HALF_QUOTIENTS(name, value, special_value, value_of_zero)                         \
     static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
     {                                                                                     \
         float a[BLOCK], b[BLOCK];                                                         \
@@ -317,7 +362,7 @@ static inline float half_floor_divide(float x, float y, float rest)
             if (special) {                                                                \
                 for (intptr_t i = 0; i < count; i++) {                                    \
                     float rest = fmodf(a[i], b[i]);                                       \
-                    a[i] = b[i] == 0 ? (value_of_zero) : (value);                         \
+                    a[i] = b[i] == 0 ? (value_of_zero) : (special_value);                 \
                 }                                                                         \
             } else {                                                                      \
                 INDEPENDENT                                                               \
@@ -330,9 +375,104 @@ static inline float half_floor_divide(float x, float y, float rest)
         }                                                                                 \
     }
 
-QUOTIENTS(fmod, rest, rest)
-QUOTIENTS(remainder, half_remainder(b[i], rest), rest)
-QUOTIENTS(floor_divide, half_floor_divide(a[i], b[i], rest), a[i] / b[i])
+HALF_QUOTIENTS(fmod, rest, rest, rest)
+HALF_QUOTIENTS(remainder, (float)float_remainder(b[i], rest),
+               (float)float_remainder(b[i], rest), rest)
+HALF_QUOTIENTS(floor_divide, (float)FAST_FLOOR_DIVIDE(float, a[i], b[i], rest),
+               (float)FLOOR_DIVIDE(float, a[i], b[i], rest), a[i] / b[i])
+
+#if defined(__FMA__) || defined(__aarch64__)
+
+DIVISION(double)
+
+/* Magnitudes as bits.  Between SMALL and LARGE, 2**-500 and 2**500, no quotient of two numbers
+ * overflows or underflows.  MANY is 2**51, and FEW is 2**-100. */
+#define SMALL 0x20b0000000000000
+#define LARGE 0x5f30000000000000
+#define MANY  0x4320000000000000
+#define FEW   0x39b0000000000000
+
+/* Returns the rest of x / y for positive numbers with a rounded quotient of at most 2**51.  The
+ * nearest integer is the number of multiples, or one more, which makes the difference negative.
+ * The difference and the sum have no error: they are multiples of the unit in the last place of
+ * the smaller number, and at most y. */
+static inline double rest_of(double x, double y, double quotient)
+{
+    return positive(fused(-nearest(quotient), y, x), y);
+}
+
+/* These return a negative number if a condition may be raised: for NaN, infinities and zero
+ * divisors, for example. */
+static inline int64_t double_margin(double x, double y)
+{
+    int64_t a = size_of(x), b = size_of(y);
+    return ((a - SMALL) & -(int64_t)(a != 0)) | (LARGE - a) | (b - SMALL) | (LARGE - b);
+}
+
+static inline int64_t float_margin(float x, float y)
+{
+    int32_t a, b;
+    memcpy(&a, &x, sizeof a);
+    memcpy(&b, &y, sizeof b);
+    a &= INT32_MAX, b &= INT32_MAX;
+    return (0x7f7fffff - a) | (0x7f7fffff - b) | (b - 1);
+}
+
+/* These return a negative number if a quotient is too large, or, for float32, if it may
+ * underflow when it is rounded to float32. */
+static inline int64_t double_range(double quotient) { return MANY - size_of(quotient); }
+
+static inline int64_t float_range(double quotient)
+{
+    int64_t size = size_of(quotient);
+    return ((size - FEW) & -(int64_t)(size != 0)) | (MANY - size);
+}
+
+/* The C library computes the elements of a block that has special operands. */
+#define QUOTIENTS(kernel, type, fmod, copysign, value, special_value, value_of_zero)         \
+    static void kernel(const void *from, const void *other, void *to, intptr_t n)            \
+    {                                                                                        \
+        type block[BLOCK];                                                                   \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                         \
+            const type *x = (const type *)from + at, *y = (const type *)other + at;          \
+            const intptr_t count = smaller(n - at, BLOCK);                                   \
+            int64_t special = 0;                                                             \
+            for (intptr_t i = 0; i < count; i++)                                             \
+                special |= type##_margin(x[i], y[i]);                                        \
+            const intptr_t n_regular = special < 0 ? 0 : count;                              \
+            for (intptr_t i = 0; i < n_regular; i++) {                                       \
+                double a = fabs((double)x[i]), b = fabs((double)y[i]), quotient = a / b;     \
+                int64_t range = type##_range(quotient);                                      \
+                double rest_of_magnitudes = rest_of(a, b, choose(range >> 63, 0, quotient)); \
+                type rest = copysign((type)rest_of_magnitudes, x[i]);                        \
+                special |= range;                                                            \
+                block[i] = value;                                                            \
+            }                                                                                \
+            for (intptr_t i = 0; i < count && special < 0; i++) {                            \
+                type rest = fmod(x[i], y[i]);                                                \
+                block[i] = y[i] == 0 ? (value_of_zero) : (special_value);                    \
+            }                                                                                \
+            memcpy((type *)to + at, block, (size_t)count * sizeof *block);                   \
+        }                                                                                    \
+    }
+
+#define QUOTIENTS_OF(name, type, fmod, copysign)                                          \
+    QUOTIENTS(name##_fmod, type, fmod, copysign, rest, rest, rest)                        \
+    QUOTIENTS(name##_remainder, type, fmod, copysign, (type)type##_remainder(y[i], rest), \
+              (type)type##_remainder(y[i], rest), rest)                                   \
+    QUOTIENTS(name##_floor_divide, type, fmod, copysign,                                  \
+              (type)FAST_FLOOR_DIVIDE(type, x[i], y[i], rest),                            \
+              (type)FLOOR_DIVIDE(type, x[i], y[i], rest), x[i] / y[i])
+
+QUOTIENTS_OF(float32, float, fmodf, copysignf)
+QUOTIENTS_OF(float64, double, fmod, copysign)
+
+#define QUOTIENT_RUNS(type)                                           \
+    [MX_OP_fmod] = type##_fmod, [MX_OP_remainder] = type##_remainder, \
+    [MX_OP_floor_divide] = type##_floor_divide,
+#else
+#define QUOTIENT_RUNS(type)
+#endif
 
 /* -- float16, by its bits ------------------------------------------------------------------ */
 
@@ -441,6 +581,6 @@ const struct mx_native_kernels MX_ISA_NAME(mx_native_kernels) = {
     .bfloat16 = {BFLOAT16(add), BFLOAT16(subtract), BFLOAT16(multiply), BFLOAT16(divide),
                  BFLOAT16(reciprocal), BFLOAT16(sqrt), BFLOAT16(less), BFLOAT16(less_equal),
                  BFLOAT16(greater), BFLOAT16(greater_equal)},
-    .float32 = {[0] = NULL, ROOT(float32)},
-    .float64 = {[0] = NULL, ROOT(float64) CIRCULAR_RUNS},
+    .float32 = {[0] = NULL, ROOT(float32) QUOTIENT_RUNS(float32)},
+    .float64 = {[0] = NULL, ROOT(float64) QUOTIENT_RUNS(float64) CIRCULAR_RUNS},
 };
