@@ -15,6 +15,7 @@ class Value(NamedTuple):
 
     name: str
     dtype: str
+    is_single: bool = False  # whether the operand is one value for all elements
 
 
 # In memory a bool takes a byte.
@@ -92,7 +93,7 @@ class Block:
         """Call an intrinsic function that is overloaded on its dtypes."""
         types = [self.type(value.dtype) for value in arguments]
         kinds = [arguments[0].dtype]
-        if function.endswith("fptrunc"):
+        if function.endswith(("fptrunc", "fptosi")):
             kinds.insert(0, dtype)
         lanes = "" if self.lanes == 1 else f"v{self.lanes}"
         suffix = ".".join(
@@ -112,25 +113,25 @@ class Block:
         )
 
     def constrained(
-        self, dtype: str, function: str, *arguments: Value, argument: str
+        self, dtype: str, function: str, *arguments: Value, metadata: str = ""
     ) -> Value:
         """
         Call a floating-point operation whose conditions count, even if nothing uses it.
 
         LLVM may remove a plain instruction, since it ignores the processor's sticky
-        flags. `argument` is a rounding mode, or the condition of a comparison.
+        flags. `metadata` is a rounding mode, or the condition of a comparison.
         """
         return self.call(
             dtype,
             f"experimental.constrained.{function}",
             *arguments,
-            metadata=(argument, "fpexcept.strict"),
+            metadata=(*filter(None, [metadata]), "fpexcept.strict"),
         )
 
     def arithmetic(self, function: str, *arguments: Value) -> Value:
         """Append an operation on floats that can overflow, underflow or be invalid."""
         return self.constrained(
-            arguments[0].dtype, function, *arguments, argument="round.tonearest"
+            arguments[0].dtype, function, *arguments, metadata="round.tonearest"
         )
 
     def compare(self, condition: str, a: Value, b: Value) -> Value:
@@ -141,7 +142,7 @@ class Block:
         operation, as in NumPy's loops.
         """
         if is_float(a.dtype) and condition not in ("oeq", "une", "uno", "ord"):
-            return self.constrained("bool", "fcmp", a, b, argument=condition)
+            return self.constrained("bool", "fcmp", a, b, metadata=condition)
         instruction = "fcmp" if is_float(a.dtype) else "icmp"
         return self.emit(
             "bool", f"{instruction} {condition} {self.type(a.dtype)} {a.name}, {b.name}"
@@ -162,7 +163,7 @@ class Block:
     def reinterpret(self, value: Value, dtype: str) -> Value:
         """Return the same bits as a value of another dtype."""
         if TYPES[value.dtype] == TYPES[dtype]:
-            return Value(value.name, dtype)
+            return value._replace(dtype=dtype)
         if "bool" in (value.dtype, dtype) or BITS[value.dtype] != BITS[dtype]:
             raise UnsupportedError(f"bits of {value.dtype} as {dtype}")
         return self.convert("bitcast", value, dtype)

@@ -70,9 +70,8 @@ class _Body:
             if self.single.setdefault(access, dtype) != dtype:
                 raise UnsupportedError("one value of two dtypes")
             self.pointers.add(access)
-            return Value(
-                f"%one{access}" if block.lanes == 1 else f"%all{access}", dtype
-            )
+            name = f"%one{access}" if block.lanes == 1 else f"%all{access}"
+            return Value(name, dtype, is_single=True)
         align = _itemsize(dtype)
         if block.lanes == 1 or layout is Layout.ADJACENT:
             of = memory if block.lanes == 1 else f"<{block.lanes} x {memory}>"

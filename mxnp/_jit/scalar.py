@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable
 from functools import cache
 
+import numpy
+
 from .ir import BITS, Block, UnsupportedError, Value, is_float, is_signed
 
 Function = Callable[..., Value]
@@ -126,7 +128,16 @@ def _clip(block: Block, a: Value, low: Value, high: Value) -> Value:
     if not is_float(dtype):
         raised = block.select(_less(block, a, low), low, a)
         return block.select(_less(block, high, raised), high, raised)
-    raise UnsupportedError("clip of floats")
+    # NumPy's loop for limits of one value keeps the sign of a zero that equals a limit.
+    if low.is_single and high.is_single:
+        raised = block.select(_less(block, a, low), low, a)
+        clipped = block.select(_less(block, high, raised), high, raised)
+        limit = block.select(_isnan(block, low), low, high)
+        return block.select(block.compare("uno", low, high), limit, clipped)
+    raised = block.select(_less(block, low, a), a, low)
+    raised = block.select(_isnan(block, a), a, raised)
+    clipped = block.select(_less(block, raised, high), raised, high)
+    return block.select(_isnan(block, raised), raised, clipped)
 
 
 # -- Bits ------------------------------------------------------------------------------
@@ -208,7 +219,31 @@ def _signbit(block: Block, a: Value) -> Value:
     return block.compare("slt", bits, block.constant(bits.dtype, 0))
 
 
+def _scaled(of: float, divided_by: float) -> Function:
+    """Return a function that multiplies by a quotient, rounded to the dtype."""
+
+    def compute(block: Block, a: Value) -> Value:
+        number = numpy.dtype(a.dtype).type
+        factor = block.constant(a.dtype, float(number(of) / number(divided_by)))
+        return block.arithmetic("fmul", a, factor)
+
+    return compute
+
+
 # -- Casts -----------------------------------------------------------------------------
+
+
+def _whole(block: Block, a: Value, dtype: str) -> Value:
+    """
+    Return a float as an integer.
+
+    A number beyond the range of the instruction raises the invalid condition, and the
+    loop of the cast computes it again.
+    """
+    if dtype == "uint64":
+        raise UnsupportedError("float as uint64")
+    through = "int64" if dtype in ("int64", "uint32") else "int32"
+    return _cast(block, block.constrained(through, "fptosi", a), dtype)
 
 
 def _cast(block: Block, a: Value, dtype: str) -> Value:
@@ -218,10 +253,10 @@ def _cast(block: Block, a: Value, dtype: str) -> Value:
         return _truth(block, a)
     if is_float(a.dtype):
         if not is_float(dtype):
-            raise UnsupportedError("float as an integer")
+            return _whole(block, a, dtype)
         if BITS[dtype] > BITS[a.dtype]:
             return block.convert("fpext", a, dtype)
-        return block.constrained(dtype, "fptrunc", a, argument="round.tonearest")
+        return block.constrained(dtype, "fptrunc", a, metadata="round.tonearest")
     if is_float(dtype):
         return block.convert("sitofp" if is_signed(a.dtype) else "uitofp", a, dtype)
     if BITS[dtype] == BITS[a.dtype]:
@@ -269,6 +304,8 @@ _FUNCTIONS: dict[str, Function] = {
     "mx_isfinite": _isfinite,
     "mx_signbit": _signbit,
     "mx_copysign": _copysign,
+    "mx_deg2rad": _scaled(numpy.pi, 180),
+    "mx_rad2deg": _scaled(180, numpy.pi),
     "mx_select": _select,
     "mx_clip": _clip,
 }

@@ -117,6 +117,17 @@ OF_FLOATS = {
     "signbit": lambda xp, a, b: xp.signbit(a) | xp.signbit(b),
     "fabs": lambda xp, a, b: xp.fabs(a) - xp.fabs(b),
     "as float32": lambda xp, a, b: (a + b).astype("float32") * numpy.float32(2),
+    "as int8": lambda xp, a, b: (a + b).astype("int8") * numpy.int8(3),
+    "as int32": lambda xp, a, b: (a + b).astype("int32") * numpy.int32(3),
+    "as int64": lambda xp, a, b: (a + b).astype("int64") * numpy.int64(3),
+    "as uint16": lambda xp, a, b: (a + b).astype("uint16") * numpy.uint16(3),
+    "as uint32": lambda xp, a, b: (a + b).astype("uint32") * numpy.uint32(3),
+    "clip": lambda xp, a, b: xp.copysign(1, xp.clip(a, -b, b)) + xp.clip(a, -b, b),
+    "clip to 0": lambda xp, a, b: xp.copysign(1, xp.clip(a, 0, 3)) + xp.clip(b, -3, 0),
+    "clip to NaN": lambda xp, a, b: (
+        xp.clip(a, numpy.nan, 3) + xp.clip(b, -3, numpy.nan)
+    ),
+    "degrees": lambda xp, a, b: xp.deg2rad(a) - xp.rad2deg(b),
     "exp between": lambda xp, a, b: xp.exp(-(a * a)) * b + a,
 }
 OF_INTEGERS = {
