@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import sys
 import time
 
@@ -11,6 +12,8 @@ from mxnp import _bridge
 from .grammar import write
 from .programs import Program, is_complete, run, script
 from .shrinking import shrink
+
+PROGRAM_SECONDS = 300  # after which a program counts as hanging
 
 
 def fails(program: Program) -> bool:
@@ -27,14 +30,17 @@ def main() -> int:
     parser.add_argument("--print", action="store_true", help="print the programs")
     chosen = parser.parse_args()
     _bridge.set_threshold(chosen.threshold)
+    faulthandler.enable()
     begin, seed, found = time.monotonic(), chosen.seed, 0
     last = chosen.seed + chosen.programs
     while seed < last and time.monotonic() < begin + chosen.seconds:
+        faulthandler.dump_traceback_later(PROGRAM_SECONDS, exit=True)
         program = write(seed)
         if chosen.print:
             print(f"# seed {seed}\n{script(program)}\n", flush=True)
         difference = run(program)
         if difference:
+            faulthandler.cancel_dump_traceback_later()
             found += 1
             program = shrink(program[: difference.step + 1], fails, is_complete)
             difference = run(program) or difference

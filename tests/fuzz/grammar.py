@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
 
-from .programs import Program, Step, namespace, run_step
+from .foreign import Statements
+from .programs import Program, Step, attempt, namespace, quiet
 
 DTYPES = [*"?bBhHiIqQefdFD"]
 SHAPES = [
@@ -34,7 +36,9 @@ NEAR_REDUCTIONS = ["sum", "prod", "mean", "var", "std", "nansum", "nanmax", "ptp
 UPDATES = ["add", "subtract", "multiply", "maximum", "minimum", "logical_or"]
 
 
-def write(seed: int, n_steps: int | None = None) -> Program:
+def write(
+    seed: int, n_steps: int | None = None, *, has_process: bool = True
+) -> Program:
     """
     Write a program.
 
@@ -44,25 +48,28 @@ def write(seed: int, n_steps: int | None = None) -> Program:
         The seed of the random numbers, which determines the program.
     n_steps : int, optional
         The number of statements, by default 8 to 39.
+    has_process : bool
+        Whether the program may fork, start threads and set signal handlers.
 
     Returns
     -------
     list of Step
     """
-    return _Writer(seed).write(n_steps)
+    with quiet():
+        return Writer(seed, has_process).write(n_steps)
 
 
-class _Writer:
+class Writer:
     """The state while a program is written: NumPy's arrays after each statement."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, has_process: bool) -> None:
         self.random = numpy.random.default_rng(seed)
         self.names = namespace(numpy)
         self.count = 0
         self.is_exact = True
         self.shapes = [*SHAPES, *(LARGE if seed % 7 == 0 else [])]
         self.checks = (0.0, 0.1, 1.0)[int(self.random.integers(3))]
-        self.owners: dict[str, str] = {}  # for each NumPy array: whose memory it shares
+        self.foreign = Statements(self, has_process)
 
     def write(self, n_steps: int | None) -> Program:
         steps = []
@@ -70,11 +77,17 @@ class _Writer:
             self.is_exact = True
             text = self.creation() if number < 3 else self.statement()
             step = Step(text, self.is_exact, bool(self.random.random() < self.checks))
-            run_step(step, self.names)
+            attempt(step, self.names)
             steps.append(step)
         return steps
 
     # -- Choices ----------------------------------------------------------------------
+
+    def weighted(self, kinds: Mapping[Callable[[], str], float]) -> str:
+        """Call one of several functions, chosen by their weights."""
+        weights = numpy.array([*kinds.values()], float)
+        at = self.random.choice(len(weights), p=weights / weights.sum())
+        return [*kinds][at]()
 
     def one(self, choices: Any) -> Any:
         return choices[int(self.random.integers(len(choices)))]
@@ -245,15 +258,13 @@ class _Writer:
             self.rearrangement: 4,
             self.cast: 3,
             self.near: 2,
-            self.outside: 5,
+            self.foreign.statement: 12,
             self.reading: 3,
             self.deletion: 2,
             self.loop: 1,
             self.copying: 2,
         }
-        weights = numpy.array([*kinds.values()], float)
-        at = self.random.choice(len(weights), p=weights / weights.sum())
-        return str([*kinds][at]())
+        return self.weighted(kinds)
 
     def creation(self) -> str:
         name, shape, dtype = self.new(), self.one(self.shapes), self.one(DTYPES)
@@ -486,38 +497,6 @@ class _Writer:
         self.is_exact = False
         name = self.array(lambda v: v.dtype.kind in "fiub")
         return f"{self.new()} = np.{self.one(NEAR)}({name})"
-
-    def outside(self) -> str:
-        """Export an array's memory, or write to memory that was exported."""
-        there = self.arrays(lambda v: v.flags.writeable, letters="n")
-        if there and self.chance(0.7):
-            return self.outside_write(self.one(there))
-        name = self.array()
-        text = self.one(
-            [
-                f"numpy.asarray({name})",
-                f"numpy.asarray({name})",
-                f"numpy.asarray(memoryview({name}))",
-                f"numpy.from_dlpack({name})",
-            ]
-        )
-        new = self.new("n")
-        self.owners[new] = name
-        return f"{new} = {text}"
-
-    def outside_write(self, name: str) -> str:
-        """Write to exported memory, often right after an operation that reads it."""
-        write = self.one(
-            [f"{name}[...] = 1", f"{name}[:1] = 0", f"{name}.fill(2)", f"{name}.sort()"]
-        )
-        if self.chance(0.2):
-            return f"del {name}"
-        owner = self.owners[name]
-        if owner not in self.names or not self.chance(0.7):
-            return str(write)
-        return (
-            f"{self.new()} = {owner}{self.one(['[...]', '.T', '[::-1]'])} + 1; {write}"
-        )
 
     def reading(self) -> str:
         name, new = self.array(), self.new("s")

@@ -31,7 +31,15 @@ import mxnp
 from mxnp import _bridge
 
 from .grammar import write
-from .programs import Difference, Program, Step, compare, namespace
+from .programs import (
+    Difference,
+    Program,
+    Step,
+    attempt,
+    compare,
+    compare_errors,
+    namespace,
+)
 
 # The work has several chunks, so that an interrupt can occur between two of them.
 WORK = Step(
@@ -112,29 +120,11 @@ def target(step: Step) -> str | None:
     return None
 
 
-def attempt(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
-    """Run a statement like `run_step`, but without its blocks, which wait at the end."""
-    try:
-        exec(step.text, names)
-    except Exception as error:
-        return type(error), str(error)
-    return None
-
-
-def compare_errors(step: Step, error: Any, theirs: dict[str, Any]) -> str:
-    """Run a statement with NumPy, too; return how the errors differ, if they do."""
-    expected = attempt(step, theirs)
-    if error is None and expected and expected[0] is IndexError:
-        # If the indices are lazy, the error is raised when the result is needed.
-        error = attempt(Step("np.synchronize()"), {"np": mxnp})
-    return "" if error == expected else f"{error} was raised, not {expected}"
-
-
 class Run:
     """A program that is interrupted, and the same program with NumPy."""
 
     def __init__(self, seed: int, alarm: Alarm, tally: Counter[str]) -> None:
-        self.steps = list(simple_steps(write(seed)))
+        self.steps = list(simple_steps(write(seed, has_process=False)))
         self.random = random.Random(seed)
         self.alarm, self.tally = alarm, tally
         self.theirs, self.ours = namespace(numpy), namespace(mxnp)

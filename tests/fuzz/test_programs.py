@@ -7,11 +7,14 @@ some time, and shortens and prints the first one that differs.
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 import numpy
 import pytest
+from fuzz import foreign
 from fuzz.grammar import write
+from fuzz.lanes import LANES, batches
 from fuzz.programs import Step, is_complete, run, script
 from fuzz.shrinking import shrink
 
@@ -57,7 +60,18 @@ def test_programs_make_sense() -> None:
         program = write(seed)
         assert is_complete(program)
         texts += [step.text for step in program]
-    for word in ("out=", "where=", ".at(", "+=", "del ", "astype", "axis", "n", "fill"):
+    for word in (
+        "out=",
+        "where=",
+        ".at(",
+        "+=",
+        "del ",
+        "astype",
+        "axis",
+        "n",
+        "fill",
+        "foreign",
+    ):
         assert any(word in text for text in texts), word
 
 
@@ -123,3 +137,113 @@ def test_nearly_equal_results_pass_only_if_inexact() -> None:
     assert run([Step(near, is_exact=False), Step("a2 = a1 + 1")]) is None
     far = near.replace("2**-50", "2**-40")
     assert run([Step(far, is_exact=False)]) is not None
+
+
+# -- Other owners of the memory -------------------------------------------------------
+
+
+def test_operations_wait_between_statements() -> None:
+    pending = "np is numpy or __import__('mxnp')._bridge.pending() == 1"
+    program = ["a1 = make(3, (50,), 'd')", "a2 = a1 + 1", f"s1 = {pending}"]
+    assert run([Step(text) for text in program]) is None
+
+
+@pytest.mark.parametrize("way", foreign.WAYS)
+def test_others_share_the_memory(way: str) -> None:
+    program = [
+        "a1 = make(3, (50,), 'd')[::-2]",
+        "a2 = a1 * 2",
+        f"foreign.{way}(a1)[::3] = 7",
+        "a3 = a1 + 1",
+        f"n4 = foreign.{way}(a3)",
+        "a3 *= 2",
+        "n4 += 1",
+        "a5 = a3 - a2",
+        f"s6 = np.shares_memory(foreign.{way}(a1), foreign.by_asarray(a1))",
+    ]
+    difference = run([Step(text) for text in program])
+    assert difference is None, difference
+
+
+@pytest.fixture
+def stale_dlpack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let DLPack export a copy, as if it did not wait for later writes."""
+    right = foreign.by_dlpack
+
+    def by_dlpack(a: Any) -> Any:
+        return right(a.copy() if type(a) is mxnp.ndarray else a)
+
+    monkeypatch.setattr(foreign, "by_dlpack", by_dlpack)
+
+
+@pytest.mark.usefixtures("stale_dlpack")
+def test_an_error_of_others_is_found_and_its_program_is_shortened() -> None:
+    texts = [
+        "a1 = make(3, (5,), 'd')",
+        "a2 = make(4, (5,), 'i')",
+        "n3 = foreign.by_memoryview(a1)",
+        "a4, n5 = foreign.beside(lambda: a1 + a2, lambda: foreign.by_address(a2) + 1)",
+        "a6 = foreign.interrupted(1e-5, lambda: a4 * 2)",
+        "foreign.collect()",
+        "a7 = a1 + 1; foreign.by_dlpack(a1)[...] = 1",
+        "n3.sort()",
+    ]
+    program = [Step(text) for text in texts]
+    difference = run(program)
+    assert difference is not None
+    shortest = shrink(program[: difference.step + 1], fails, is_complete)
+    assert [step.text for step in shortest] == [texts[0], texts[6]]
+
+
+class Error(Exception):
+    """An error of a computation."""
+
+
+def refuse() -> Any:
+    raise Error
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda compute: foreign.beside(lambda: 1, compute),
+        lambda compute: foreign.beside(compute, lambda: 1),
+        lambda compute: foreign.alarmed(1e-5, lambda: 1, compute),
+        lambda compute: foreign.interrupted(10.0, compute),
+        lambda compute: foreign.in_child(compute),
+    ],
+)
+def test_errors_of_others_are_raised(call: Any) -> None:
+    with pytest.raises(Error):
+        call(refuse)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")
+def test_a_computation_that_is_interrupted_is_repeated() -> None:
+    calls = []
+
+    def compute() -> int:
+        calls.append(1)
+        while len(calls) == 1:
+            pass
+        return len(calls)
+
+    assert foreign.interrupted(1e-3, compute) == 2
+
+
+# -- Lanes ----------------------------------------------------------------------------
+
+
+def test_each_night_runs_other_programs() -> None:
+    nights = [list(batches([*LANES], seed, 5000)) for seed in (0, 5000)]
+    seeds = [
+        batch.seed + i
+        for night in nights
+        for batch in night
+        for i in range(batch.programs)
+    ]
+    assert seeds == [*range(10_000)]
+    assert {batch.lane for batch in nights[0]} == {*LANES}
+    assert list(batches(["cuda"], 0, 5000)) == [
+        b for b in nights[0] if b.lane == "cuda"
+    ]

@@ -30,8 +30,8 @@ import mxnp
 from mxnp import _bridge
 
 from .grammar import write
-from .interrupts import attempt, compare_errors, simple_steps
-from .programs import compare, namespace, run
+from .interrupts import simple_steps
+from .programs import attempt, compare, compare_errors, namespace, run
 
 SIZE = 30_000
 NUMBERS = numpy.linspace(0.5, 1.5, SIZE)
@@ -66,7 +66,7 @@ class Fuzz:
         try:
             while (seed := self.take_seed()) is not None:
                 message = self.run(seed, random.Random(seed))
-                if message and run(write(seed)) is not None:
+                if message and run(write(seed, has_process=False)) is not None:
                     self.alone.append(seed)
                 elif message:
                     self.faults.append(f"seed {seed}: {message}")
@@ -77,7 +77,7 @@ class Fuzz:
     def run(self, seed: int, choose: random.Random) -> str:
         """Run a program and return a description of the first error, if any."""
         theirs, ours = namespace(numpy), namespace(mxnp)
-        program = list(simple_steps(write(seed)))
+        program = list(simple_steps(write(seed, has_process=False)))
         for number, step in enumerate(program):
             if choose.random() < 0.2:
                 message = self.disturb(choose)
