@@ -21,6 +21,7 @@
 #include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
 #include "python/packages/layout.h"
+#include "python/packages/operators.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
 #include "python/profile/profile.h"
@@ -217,11 +218,13 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,           settings_methods, device_methods,    profile_methods,
-        assignment_methods,      call_methods,     caller_methods,    launch_methods,
-        compiler_methods,        queue_methods,    reduction_methods, indexing_methods,
-        selection_methods,       update_methods,   boundary_methods,  conversion_methods,
-        function_module_methods, hook_methods,     checks_methods,
+        types_methods,     settings_methods,   device_methods,
+        profile_methods,   assignment_methods, call_methods,
+        caller_methods,    launch_methods,     compiler_methods,
+        queue_methods,     reduction_methods,  indexing_methods,
+        selection_methods, update_methods,     boundary_methods,
+        operators_methods, conversion_methods, function_module_methods,
+        hook_methods,      checks_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

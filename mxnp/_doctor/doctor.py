@@ -28,6 +28,7 @@ PATTERNS: tuple[Callable[[Search], Iterable[Finding]], ...] = (
     element_patterns.element_waits,
     element_patterns.scalar_reads,
     numpy_patterns.small_calls,
+    numpy_patterns.plain_arrays,
     numpy_patterns.mostly_numpys,
 )
 

@@ -118,3 +118,72 @@ def mostly_numpys(search: Search) -> Iterator[Finding]:
             ),
             is_example=True,
         )
+
+
+# -- NumPy's own arrays ----------------------------------------------------------------
+
+_LEAST_PLAIN = 1 << 14  # elements on average; smaller arrays gain little
+_CONVERSIONS = {"array", "asarray", "asanyarray", "ascontiguousarray", "copy"}
+
+
+def plain_arrays(search: Search) -> Iterator[Finding]:
+    """Find operations on large NumPy arrays, such as those that packages return."""
+    source = search.source
+    scopes: dict[ast.AST, list[tuple[ast.AST, Row]]] = defaultdict(list)
+    for node, rows in search.facts.rows.items():
+        for row in rows:
+            is_large = row.elements >= _LEAST_PLAIN * max(row.plain_calls, 1)
+            if row.plain_calls == row.calls > 0 and is_large and not _converts(row):
+                scopes[source.scope(node)].append((node, row))
+    for scope, found in scopes.items():
+        calls, seconds = summed(row for _, row in found)
+        slowest = max(found, key=lambda each: each[1].seconds)[0]
+        origins = _origins(search, scope, [node for node, _ in found])
+        new = f"{source.numpy}.asarray"
+        yield search.finding(
+            "NumPy array",
+            slowest,
+            (calls, "operations on NumPy arrays", seconds),
+            "A package returned these arrays, which are NumPy's own. Operators on them "
+            "are NumPy's, too: they are never fused and use one thread. asarray shares "
+            "the memory and returns an mxnp array.",
+            Rewrite(
+                [
+                    f"{name} = {new}({source.text(value)})  # in line {value.lineno}"
+                    for name, value in origins.items()
+                ]
+                or [f"x = {new}(x)"]
+            ),
+            is_example=not origins,
+        )
+
+
+def _converts(row: Row) -> bool:
+    return row.operation in _CONVERSIONS
+
+
+def _origins(
+    search: Search, scope: ast.AST, nodes: list[ast.AST]
+) -> dict[str, ast.expr]:
+    """Return the expressions that the names in nodes are bound to, by name.
+
+    An expression that computes is left out, because its operands are the origin.
+    """
+    used = {
+        part.id
+        for node in nodes
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name)
+    }
+    origins: dict[str, ast.expr] = {}
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        name = node.targets[0]
+        if isinstance(name, ast.Name) and name.id in used:
+            computes = any(search.facts.within(node.value))
+            if not computes and isinstance(
+                node.value, (ast.Attribute, ast.Subscript, ast.Call)
+            ):
+                origins[name.id] = node.value
+    return origins

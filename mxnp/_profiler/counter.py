@@ -15,6 +15,7 @@ from typing import Any
 from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._engine.devices import GPU
+from mxnp._interop.program_files import is_in_program
 
 from .model import ENGINES, Check, Event, Place, Report, Row, Total, Wait
 
@@ -158,6 +159,8 @@ def _counted(counts: Iterable[tuple[Any, ...]], places: _Places) -> tuple[Any, .
                 check[at] += value
         if where not in (*ENGINES, "numpy", "check") or _is_attribute(name):
             continue
+        if rest[-1] == calls > 0 and not is_in_program(place.file):
+            continue  # a package computes with NumPy's arrays
         label = _name(name)
         if where in ENGINES:
             label = core.operation_name(label, kind)
@@ -268,6 +271,7 @@ class Counter:
         """Begin counting. Operations recorded before run first and are not counted."""
         _bridge.flush("report")
         _bridge.profile_start(self._n_events)
+        _bridge.operators_count()
         self._report = None
         self._rows = _bridge.profile_rows()
         self._events, self._dropped = _bridge.profile_event_count()
@@ -288,6 +292,7 @@ class Counter:
         finally:
             self._report = self.read()
             self._rows = []
+            _bridge.operators_leave()
             _bridge.profile_stop()
         return self._report
 

@@ -92,6 +92,8 @@ class Row:
         NumPy calls with arrays of a size that mxnp records where it can.
     float64_calls : int
         Calls that mxnp ran with float64 or complex128, which Metal does not support.
+    plain_calls : int
+        NumPy calls whose arrays are all NumPy's own, as packages return them.
     """
 
     place: Place
@@ -107,6 +109,7 @@ class Row:
     elided: int
     numpy_fallbacks: int
     float64_calls: int
+    plain_calls: int
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ PYTHON = {
     "_jit": "_engine",
     "_metal": "__init__ _engine _verify",
     "_interop": "__init__ _engine _array _namespace",
-    "_profiler": "_engine",
+    "_profiler": "_engine _interop",
     "_doctor": "_engine _namespace _interop _profiler",
     "_verify": "_engine _array",
     "_cli": "__init__ _engine _metal _doctor _interop _namespace _profiler _verify",
@@ -57,7 +57,7 @@ C = {
     "python/direct": "base ir python/base python/record",
     "python/convert": "python/base python/profile python/record",
     "python/index": "ir python/base python/profile python/record python/convert",
-    "python/packages": "python/base python/convert",
+    "python/packages": "python/base python/convert python/profile",
     "python/object": "ir python/base python/profile python/record python/direct "
     "python/convert python/index python/packages",
     "python": "python/base python/profile python/record python/direct python/convert "

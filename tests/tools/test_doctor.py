@@ -803,6 +803,30 @@ def test_function_of_numpy_that_takes_most_of_the_time(
     assert Run(tmp_path, text).findings == []
 
 
+PLAIN = """
+import mxnp as np
+import numpy
+v = numpy.ones(40_000)
+u = v * 2 + 1
+u -= v ** 2
+s = -u
+"""
+
+
+def test_arrays_of_numpy_are_reported(tmp_path):
+    program = Run(tmp_path, PLAIN)
+    found = program.only("NumPy array")
+    assert found.count == 5
+    assert found.rewrite == ("v = np.asarray(numpy.ones(40_000))  # in line 4",)
+    assert found.conditions == ()
+    lines = PLAIN.splitlines()
+    lines[3] = found.rewrite[0]
+    rewritten = Run(tmp_path, "\n".join(lines), "rewritten")
+    assert "NumPy array" not in [each.pattern for each in rewritten.findings]
+    same(program, rewritten)
+    assert Run(tmp_path, PLAIN.replace("40_000", "4_000")).findings == []
+
+
 # -- Output ----------------------------------------------------------------------------
 
 

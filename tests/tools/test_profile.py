@@ -37,11 +37,14 @@ def threshold():
 def measured(tmp_path: Path) -> Callable[..., Any]:
     """Return a function that profiles a program and returns profile and names."""
 
-    def run(text: str, **options: Any) -> tuple[mxnp.profile, dict[str, Any]]:
+    def run(
+        text: str, package: dict[str, Any] | None = None, **options: Any
+    ) -> tuple[mxnp.profile, dict[str, Any]]:
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(text).lstrip())
         linecache.checkcache()
         names: dict[str, Any] = {"np": mxnp, "numpy": numpy, "N": N}
+        names |= package or {}
         code = compile(path.read_text(), str(path), "exec")
         with mxnp.profile(**options) as profile:
             exec(code, names)
@@ -621,3 +624,58 @@ def test_many_rows():
     assert len(rows) == 3000
     assert {row.calls for row in rows} == {1}
     assert len(profile.lines()) == 3001
+
+
+# -- NumPy's own arrays ----------------------------------------------------------------
+
+OPERATORS = """
+    v = numpy.arange(N)
+    w = v * 2 - 1
+    w += v ** 2
+    b = ~(v & 3) | -v
+    d = (v / 7) % 3 // 2
+    c = v[:4] @ v[:4]
+    a = abs(-v)
+    s = np.sqrt(v)
+    t = np.ones(N) + v
+"""
+
+
+def test_operators_of_numpys_arrays_are_counted(measured: Callable[..., Any]) -> None:
+    profile, names = measured(OPERATORS)
+    for line, operation in [
+        *[(2, "multiply"), (2, "subtract"), (3, "add"), (3, "power")],
+        *[(4, "bitwise_and"), (4, "bitwise_or"), (4, "invert"), (4, "negative")],
+        *[(5, "divide"), (5, "remainder"), (5, "floor_divide"), (6, "matmul")],
+        *[(7, "absolute"), (7, "negative"), (8, "sqrt")],
+    ]:
+        found = row(profile, line, operation)
+        assert (found.backend, found.calls, found.plain_calls) == ("numpy", 1, 1)
+        assert found.elements == (4 if operation == "matmul" else N)
+    assert row(profile, 9, "add").plain_calls == 0
+    plain: dict[str, Any] = {"np": numpy, "numpy": numpy, "N": N}
+    exec(textwrap.dedent(OPERATORS), plain)
+    for name in "wbdcast":
+        numpy.testing.assert_array_equal(names[name], plain[name])
+
+
+def test_operators_that_others_compute_are_not_counted(
+    measured: Callable[..., Any], tmp_path: Path
+) -> None:
+    text = """
+        class Other:
+            __array_ufunc__ = None
+            def __radd__(self, x): return "other"
+        v = numpy.arange(N)
+        o = v + Other()
+        m = v[:4] + numpy.ma.array([1, 2, 3, 4])
+        u = double(v)
+    """
+    file = tmp_path / "site-packages" / "package.py"
+    package: dict[str, Any] = {}
+    exec(compile("def double(v): return v * 2", str(file), "exec"), package)
+    profile, names = measured(text, package=package)
+    assert names["o"] == "other"
+    assert type(names["m"]) is numpy.ma.MaskedArray
+    assert not [one for one in profile.rows if one.place.line in (5, 7)]
+    assert not [one for one in profile.rows if "package" in one.place.file]

@@ -43,6 +43,7 @@ struct row {
     int64_t n_elided;                   /* results that were never in memory */
     int64_t n_large;                    /* calls of NumPy with arrays above the threshold */
     int64_t n_doubles;                  /* calls with operands that a GPU may not support */
+    int64_t n_plain;                    /* calls of NumPy with arrays of NumPy only */
 };
 
 struct event {
@@ -231,6 +232,7 @@ void profile_pop(struct span *span)
 struct extent {
     Py_ssize_t elements, weight;
     int64_t bytes;
+    bool has_own; /* an array of mxnp */
 };
 
 static void measure(PyObject *x, int depth, struct extent *extent)
@@ -243,6 +245,7 @@ static void measure(PyObject *x, int depth, struct extent *extent)
         extent->elements = size > extent->elements ? size : extent->elements;
         extent->weight = weight > extent->weight ? weight : extent->weight;
         extent->bytes += PyArray_NBYTES(np_array);
+        extent->has_own |= is_array(x);
     } else if (x && depth > 0 && (PyTuple_Check(x) || PyList_CheckExact(x))) {
         bool is_list = PyList_CheckExact(x);
         Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x);
@@ -266,6 +269,7 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
     PyErr_Fetch(&type, &value, &traceback);
     struct key key = {.lane = span->is_numpys ? LANE_NUMPY : LANE_RECORD, .name = span->name};
     int64_t read = extent->bytes;
+    bool is_plain = extent->elements > 0 && !extent->has_own;
     measure(result, 1, extent);
     find_site(&key);
     int64_t elements = span->elements                             ? span->elements
@@ -275,6 +279,7 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
     if (row && span->is_numpys) {
         row->bytes_read += read;
         row->bytes_written += extent->bytes - read;
+        row->n_plain += is_plain;
         row->n_large += span->kind != SPAN_READ && extent->weight > 0 &&
                         extent->weight / threshold_factor >= queue_threshold;
         add_event(row, span->begin, total, 0, elements);
@@ -460,13 +465,13 @@ static PyObject *row_object(const struct row *row)
         Py_XDECREF(kind);
         return NULL;
     }
-    return Py_BuildValue("(OisNNLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
-                         key->lane == LANE_GPU ? core->gpu_name() : lane_names[key->lane], kind,
-                         name, (long long)row->calls, (long long)row->elements,
-                         (long long)row->nanoseconds, (long long)row->bytes_read,
-                         (long long)row->bytes_written, (long long)row->n_fused,
-                         (long long)row->fused_nanoseconds, (long long)row->n_elided,
-                         (long long)row->n_large, (long long)row->n_doubles);
+    return Py_BuildValue(
+        "(OisNNLLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
+        key->lane == LANE_GPU ? core->gpu_name() : lane_names[key->lane], kind, name,
+        (long long)row->calls, (long long)row->elements, (long long)row->nanoseconds,
+        (long long)row->bytes_read, (long long)row->bytes_written, (long long)row->n_fused,
+        (long long)row->fused_nanoseconds, (long long)row->n_elided, (long long)row->n_large,
+        (long long)row->n_doubles, (long long)row->n_plain);
 }
 
 static PyObject *profile_rows(PyObject *module, PyObject *unused)
