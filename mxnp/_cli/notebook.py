@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
+import sys
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +16,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from mxnp._doctor.doctor import doctor
-from mxnp._engine import core, modes
+from mxnp._engine import core, modes, places
 from mxnp._profiler.report import profile
 from mxnp._verify.trap_nan import trap_nan
 from mxnp._verify.verify import fraction_of, verify
@@ -90,7 +93,7 @@ class Magic(Magics):
                 stack.enter_context(verification)
             if options.trap_nan:
                 stack.enter_context(trap_nan(inf=options.trap_nan == "inf"))
-            shell.run_cell(cell, store_history=False)
+            _run(shell, line, cell)
             core.synchronize()
         for kind in ("html", "json", "trace"):
             if getattr(options, kind):
@@ -99,6 +102,37 @@ class Magic(Magics):
             _show(shell, measured, options.report)
         if verification:
             print(verification)
+
+
+def _run(shell: Any, line: str, cell: str) -> None:
+    """Run the rest of a cell. Its places have the number and the lines of the cell.
+
+    IPython gives the code that a cell runs the number of the next cell.
+    """
+    if not cell.lstrip().startswith("%%"):  # a magic must be the first line
+        cell = f"# %%mxnp {line}\n{cell}"
+    number, cache = _number(shell), shell.compile.cache
+
+    def cache_as_cell(code: str, _: int = 0, **kwargs: Any) -> Any:
+        return cache(code, number, **kwargs)
+
+    shell.compile.cache = cache_as_cell
+    try:
+        shell.run_cell(cell, store_history=False)
+    finally:
+        del shell.compile.cache
+
+
+def _number(shell: Any) -> int:
+    """Return the number of the cell whose magic is running."""
+    frame: types.FrameType | None = sys._getframe()
+    while frame:
+        name = places.cell_name(frame.f_code.co_filename)
+        number = re.search(r"\d+", name or "")
+        if number:
+            return int(number[0])
+        frame = frame.f_back
+    return int(shell.execution_count)
 
 
 def _show(shell: Any, measured: profile, with_tables: bool) -> None:

@@ -16,10 +16,15 @@ from .text import TITLES, percent, place, shown, summary, used_backends
 _CONTEXT = 4  # lines shown before and after a line that did array work
 _MOST_LINES = 1500  # of a file whose other lines are on the page too, folded
 
+# A notebook has its own colours and its own style of tables. There, the text takes the
+# colour of the notebook. The rules for tables are more specific than JupyterLab's.
 _STYLE = """
-.mxnp { --ink: #1d2327; --soft: #667; --line: #dde2e6; --paper: #fff; --shade: #f4f6f8;
-  --gpu: #2a9d5c; --cpu: #2979c8; --numpy: #d98a00; --wait: #b3261e;
+.mxnp { --ink: currentcolor; --line: rgb(128 128 128 / .4); --paper: transparent;
+  --shade: rgb(128 128 128 / .14); --gpu: #2a9d5c; --cpu: #2979c8; --numpy: #d98a00;
+  --wait: #d1453b;
   color: var(--ink); background: var(--paper); font: 15px/1.45 system-ui, sans-serif; }
+.mxnp.page { --ink: #1d2327; --soft: #667; --line: #dde2e6; --paper: #fff;
+  --shade: #f4f6f8; --wait: #b3261e; }
 @media (prefers-color-scheme: dark) { .mxnp.page { --ink: #e4e7ea; --soft: #9aa4ad;
   --line: #333b42; --paper: #15191c; --shade: #1e2428; --gpu: #4fc283; --cpu: #63a9ee;
   --numpy: #f0b040; --wait: #ff897d; } }
@@ -35,21 +40,25 @@ _STYLE = """
 .mxnp .numpy { background: var(--numpy); }
 .mxnp .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px;
   margin-right: .3em; }
-.mxnp .keys span { margin-right: 1.2em; white-space: nowrap; }
+.mxnp .keys > span { margin-right: 1.2em; white-space: nowrap; }
+.mxnp .backend { white-space: nowrap; }
 .mxnp .cards { display: flex; flex-wrap: wrap; gap: 8px; margin: .8em 0; }
 .mxnp .cards div { background: var(--shade); border-radius: 6px; padding: 8px 12px; }
 .mxnp .cards b { display: block; font-size: 1.15em; }
 .mxnp .wide { overflow-x: auto; }
-.mxnp table { border-collapse: collapse; width: 100%; font-size: 14px; }
-.mxnp th, .mxnp td { text-align: left; padding: 4px 8px; vertical-align: top;
-  border-bottom: 1px solid var(--line); background: none; color: inherit; }
-.mxnp th { white-space: nowrap; }
+.mxnp .wide table { border-collapse: collapse; width: 100%; font-size: 14px;
+  margin: 0 0 1em; table-layout: auto; }
+.mxnp .wide tr { background: none; }
+.mxnp .wide th, .mxnp .wide td { text-align: left; padding: 4px 8px; max-width: none;
+  vertical-align: top; border-bottom: 1px solid var(--line); background: none;
+  color: inherit; white-space: normal; }
+.mxnp .wide th { white-space: nowrap; }
 .mxnp th button { font: inherit; font-weight: 600; color: inherit; background: none;
   border: 0; padding: 0; cursor: pointer; }
 .mxnp th button::after { content: " \\2195"; color: var(--soft); }
 .mxnp th[aria-sort=ascending] button::after { content: " \\2191"; }
 .mxnp th[aria-sort=descending] button::after { content: " \\2193"; }
-.mxnp td.n, .mxnp th.n { text-align: right; white-space: nowrap; }
+.mxnp .wide td.n, .mxnp .wide th.n { text-align: right; white-space: nowrap; }
 .mxnp td .code { overflow-wrap: anywhere; }
 .mxnp .file { border: 1px solid var(--line); border-radius: 6px; overflow-x: auto; }
 .mxnp .lines { min-width: max-content; padding: 4px 0; }
@@ -64,7 +73,8 @@ _STYLE = """
 .mxnp .inside { padding: 4px 8px 10px 13em; max-width: 900px; }
 .mxnp .finding { border-left: 3px solid var(--wait); padding: 2px 12px;
   margin: 0 0 1em; }
-.mxnp .finding pre { background: var(--shade); padding: 6px 10px; overflow-x: auto; }
+.mxnp .finding pre { background: var(--shade); color: inherit; margin: .3em 0;
+  padding: 6px 10px; overflow-x: auto; }
 .mxnp .skip > summary { padding: 0 8px; color: var(--soft); cursor: pointer; }
 @media (max-width: 600px) {
   .mxnp.page { padding: 10px; }
@@ -219,11 +229,13 @@ def _code(text: str) -> str:
 
 
 def _key_of(backend: str) -> str:
-    return f'<i class="key {_style(backend)}"></i>{TITLES[backend]}'
+    key = f'<i class="key {_style(backend)}"></i>'
+    return f'<span class="backend">{key}{TITLES[backend]}</span>'
 
 
 def _where(file: str, line: int) -> _Cell:
-    return escape(place(file, line)), f"{file}:{line:09}"
+    where = escape(place(file, line)).replace(" ", "&nbsp;")
+    return where, f"{file}:{line:09}"
 
 
 def _cells(row: Row) -> list[_Cell]:

@@ -33,6 +33,7 @@ from mxnp._bridge import (
     set_checks,
     set_intercepted,
 )
+from mxnp._engine import places
 
 __all__ = ["Operation", "Verdict", "Watcher", "place"]
 
@@ -429,4 +430,5 @@ def place() -> str:
         frame = frame.f_back
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line, frame.f_globals).strip()
-    return f"{file}:{line}: {text}" if text else f"{file}:{line}"
+    where = places.describe(file, line)
+    return f"{where}: {text}" if text else where

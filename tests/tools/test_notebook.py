@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import types
 
@@ -54,7 +55,7 @@ def test_a_report_of_a_cell(shell, capsys, tmp_path):
     assert "made = np.ones(3) + 1" in out
     assert "in array work" in out
     rows = json.loads((tmp_path / "r.json").read_text())["rows"]
-    assert {row["operation"]: row["line"] for row in rows} == {"ones": 2, "add": 2}
+    assert {row["operation"]: row["line"] for row in rows} == {"ones": 3, "add": 3}
     assert "made = np.ones(3) + 1" in (tmp_path / "r.html").read_text()
     names = [
         e["name"] for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
@@ -97,6 +98,24 @@ def test_an_error_in_a_cell_is_shown_and_leaves_nothing_on(shell, capsys):
     assert "ValueError" in capsys.readouterr().out
     assert not mxnp._cli.runner.is_installed()
     assert _bridge.profile_rows() == []
+
+
+def _without_colours(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_places_have_the_number_and_the_lines_of_the_cell(shell, capsys):
+    count = shell.execution_count
+    code = "import numpy as np\nwith np.errstate(all='ignore'):\n    np.zeros(3) / 0"
+    shell.run_cell(f"%%mxnp --trap-nan\n{code}", store_history=True)
+    assert (
+        f"\n  at Cell In[{count}], line 4: np.zeros(3) / 0" in capsys.readouterr().out
+    )
+    shell.run_cell("%%mxnp --mode fast\n%%time\nmade = 1", store_history=True)
+    assert "Wall time" in capsys.readouterr().out  # a magic in the cell
+    shell.run_cell("1 / 0", store_history=True)
+    assert shell.execution_count == count + 3
+    assert f"Cell In[{count + 2}], line 1" in _without_colours(capsys.readouterr().out)
 
 
 DEFECT = """\
@@ -171,3 +190,66 @@ def test_places_in_cells_have_the_names_of_ipython(shell, capsys):
     out = capsys.readouterr().out
     assert "IndexError" in out
     assert "recorded at Cell In[" in out
+
+
+CELLS = [
+    "import mxnp as np\n%load_ext mxnp",
+    f"%%mxnp --doctor\n{DEFECT}",
+    "%%mxnp --verify\nimport numpy as np\ny = np.ones(20_000) + 1",
+    "%%mxnp timeit\nnp.exp(y)",
+    "with np.doctor() as d:\n    for i in range(10_000):\n        t = y[i] + 1\nd",
+    "i = np.arange(100_000) * 2\nz = np.arange(100_000)",
+    "w = z[i]",
+    "w.sum()",
+    "%%mxnp --trap-nan\nimport numpy as np\ny = np.zeros(3) * np.inf",
+    "%mxnp --report",
+    "%%mxnp --report\nimport numpy as np\n(np.ones(20_000) + 1).max()",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("ipykernel", "nbclient")
+@pytest.mark.filterwarnings("default")  # of Jupyter's packages
+def test_a_notebook(tmp_path, monkeypatch):
+    """Run a notebook in a kernel, as Jupyter does."""
+    from nbclient import NotebookClient
+    from nbformat import v4
+
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in CELLS])
+    client = NotebookClient(
+        notebook, timeout=240, kernel_name="python3", allow_errors=True
+    )
+    client.execute(cwd=str(tmp_path))
+    outputs = [cell.outputs for cell in notebook.cells]
+    errors = {
+        number: _without_colours("\n".join(output.traceback))
+        for number, each in enumerate(outputs, 1)
+        for output in each
+        if output.output_type == "error"
+    }
+
+    def page(number):
+        (output,) = (o for o in outputs[number - 1] if "text/html" in o.get("data", ()))
+        return output.data["text/html"]
+
+    def text(number):
+        return "".join(o.get("text", "") for o in outputs[number - 1])
+
+    assert "Doctor: 1 finding" in page(2)
+    assert "<b>Cell In[2], line 5</b>" in page(2)
+    assert "2 operations verified" in text(3)
+    assert "per loop" in text(4)
+    assert "Doctor: 1 finding" in page(5)
+    assert "<b>Cell In[5], line 2</b>" in page(5)
+    assert "Cell&nbsp;In[5],&nbsp;line&nbsp;3" in page(5)
+    assert {*errors} == {8, 9}
+    assert errors[8].rstrip().endswith("recorded at Cell In[7], line 1")
+    assert "at Cell In[9], line 3: y = np.zeros(3) * np.inf" in errors[9]
+    assert "UsageError: --report measures a cell" in text(10)
+    assert "Cell&nbsp;In[11],&nbsp;line&nbsp;3" in page(11)
+    results = [o for o in outputs[10] if o.output_type == "execute_result"]
+    assert [(o.execution_count, o.data["text/plain"]) for o in results] == [
+        (11, "np.float64(2.0)")
+    ]

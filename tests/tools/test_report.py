@@ -559,6 +559,25 @@ def test_forms_of_a_profile(tmp_path, capsys):
     assert repr(profile) == f"<mxnp.profile: {_table.summary(profile.report)}>"
 
 
+def test_a_profile_in_a_notebook_has_the_colours_of_the_notebook():
+    """A dark theme has light text, and styles of its own for tables."""
+    with mxnp.profile() as profile:
+        mxnp.ones(3) + 1
+    shown = profile._repr_html_()
+    style = shown[shown.index("<style>") : shown.index("</style>")]
+    rules = re.sub(r"@media.*?\} \}|\.page[^}]*\}", "", style, flags=re.DOTALL)
+    variables = dict(re.findall(r"(--\w+): ([^;]*);", rules))
+    assert variables["--ink"] == "currentcolor"
+    assert variables["--paper"] == "transparent"
+    assert "/" in variables["--shade"]  # an opacity
+    assert "/" in variables["--line"]
+    tables = re.findall(r"^([^{}]*\b(?:table|tr|td|th)\b[^{}]*)\{", rules, re.MULTILINE)
+    names = [name for rule in tables for name in rule.split(",")]
+    assert len(names) > 4
+    for name in names:  # JupyterLab's rules have one class and one type
+        assert re.search(r"\.wide |button|\[|\.code", name), name
+
+
 def test_rich_shows_a_profile():
     from rich import console
 
