@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 import numpy.testing as _testing
 
+from ._array.deferred_warnings import flush_around as _flush_around
 from ._array.ndarray import unwrap as _unwrap
 from ._namespace import mirror as _mirror
 
@@ -38,6 +39,9 @@ def assert_equal(actual: _Any, desired: _Any, *args: _Any, **kwargs: _Any) -> No
         _unwrap_nested(actual), _unwrap_nested(desired), *args, **kwargs
     )
 
+
+if hasattr(_testing, "suppress_warnings"):  # deprecated since NumPy 2.4
+    _flush_around(_testing.suppress_warnings)
 
 assert_equal.__module__ = __name__
 _mirror.replace(_testing.assert_equal, assert_equal)

@@ -11,7 +11,7 @@ from mxnp import _bridge
 
 def _after_flush(method: Callable[..., Any]) -> Callable[..., Any]:
     """
-    Make a method of catch_warnings flush the queue first.
+    Make a method of `catch_warnings` or its like flush the queue first.
 
     The operations recorded before the block then warn under the filters from before it.
     Those recorded in the block warn under the filters of the block.
@@ -27,6 +27,10 @@ def _after_flush(method: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-for _name in ("__enter__", "__exit__"):
-    _method = getattr(warnings.catch_warnings, _name)
-    setattr(warnings.catch_warnings, _name, _after_flush(_method))
+def flush_around(cls: type) -> None:
+    """Make a context manager that catches warnings flush the queue at both ends."""
+    for name in ("__enter__", "__exit__"):
+        setattr(cls, name, _after_flush(getattr(cls, name)))
+
+
+flush_around(warnings.catch_warnings)
