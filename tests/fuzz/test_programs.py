@@ -203,6 +203,8 @@ def refuse() -> Any:
     raise Error
 
 
+# Python 3.12 and later warn of forks while there are threads.
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize(
     "call",
     [
