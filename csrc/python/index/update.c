@@ -270,12 +270,14 @@ static bool read_update(int op, const struct source *target, const struct source
 
 /* -- Keys -------------------------------------------------------------------------- */
 
-/* Check whether the key is a mask that shares memory with the array.  The assignment changes
- * the mask, so the result depends on NumPy's order. */
-static bool is_own_mask(PyObject *a, PyObject *key)
+/* Check whether the key is a mask, and the mask or the value shares memory with the array.  The
+ * assignment changes them, so the result depends on NumPy's order. */
+static bool is_own_mask(PyObject *a, PyObject *key, PyObject *value)
 {
+    if (PyTuple_CheckExact(key) && PyTuple_Size(key) == 1)
+        key = PyTuple_GetItem(key, 0);
     return is_array(key) && PyArray_TYPE(np_array_of(key)) == NPY_BOOL &&
-           root_of(key) == root_of(a);
+           (root_of(key) == root_of(a) || (is_array(value) && root_of(value) == root_of(a)));
 }
 
 int update_assign(PyObject *a, PyObject *key, PyObject *value)
@@ -283,7 +285,7 @@ int update_assign(PyObject *a, PyObject *key, PyObject *value)
     struct source from;
     struct update update;
     int row = dtype_row(PyArray_TYPE(np_array_of(a)));
-    if (row < 0 || is_own_mask(a, key) || !source_read(value, &from) ||
+    if (row < 0 || is_own_mask(a, key, value) || !source_read(value, &from) ||
         !read_assignment(&from, row, &update))
         return 0;
     update.fpe_mask = errstate_mask();
