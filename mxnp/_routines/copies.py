@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from .arguments import NO_VALUE, find_axis, is_core_dtype, is_number, is_row_maj
 # NumPy has moved a smaller array before a recorded operation could start.
 _FACTOR = 4
 _COPY_FACTOR = 16  # of single copies, which are as fast without a record
+_INTEGERS = (int, numpy.integer)
+_MOST_AXES = 3  # that a recorded roll shifts: each doubles the number of copies
 
 
 def _find_dtype(dtype: Any) -> numpy.dtype[Any] | None:
@@ -370,29 +373,67 @@ def _tile(a: Any, reps: Any) -> Any:
     return wide.reshape(tuple(map(operator.mul, counts, shape)))
 
 
-@implements(numpy.roll, threshold_factor=_FACTOR)
+def _find_shifts(
+    shift: Any, axis: Any, shape: tuple[int, ...]
+) -> dict[int, int] | None:
+    """Return the shift of each axis that moves, or None if NumPy must handle them."""
+    shifts = shift if type(shift) in (tuple, list) else (shift,)
+    axes = axis if type(axis) is tuple else (axis,)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        return None
+    pairs = max(len(shifts), len(axes))
+    if pairs == 0 or not all(isinstance(each, _INTEGERS) for each in shifts):
+        return None
+    totals: dict[int, int] = {}
+    for i in range(pairs):
+        each = find_axis(axes[i % len(axes)], len(shape))
+        if each < 0:
+            return None
+        totals[each] = totals.get(each, 0) + int(shifts[i % len(shifts)])
+    return {each: n % shape[each] for each, n in totals.items() if n % shape[each]}
+
+
+@implements(numpy.roll)
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    if type(shift) is not int or not is_row_major(a):
-        return NotImplemented
-    if not is_core_dtype(a.dtype) or a.size == 0:
+    if type(a) is not ndarray or not is_core_dtype(a.dtype) or a.size == 0:
         return NotImplemented
     if axis is None:
-        rolled = _roll_axis(a.reshape(-1), shift, 0)
+        if not is_row_major(a):
+            return NotImplemented
+        rolled = _roll(a.reshape(-1), shift, 0)
         return rolled if rolled is NotImplemented else rolled.reshape(a.shape)
-    axis = find_axis(axis, a.ndim)
-    return NotImplemented if axis < 0 else _roll_axis(a, shift, axis)
+    shifts = _find_shifts(shift, axis, a.shape)
+    if shifts is None or len(shifts) > _MOST_AXES:
+        return NotImplemented
+    if _is_in_order(a.shape, a.strides):
+        return _roll_axes(a, shifts)
+    if not _is_in_order(a.shape[::-1], a.strides[::-1]):
+        return NotImplemented
+    rolled = _roll_axes(a.T, {a.ndim - 1 - each: n for each, n in shifts.items()})
+    return rolled if rolled is NotImplemented else rolled.T
 
 
-def _roll_axis(a: Any, shift: int, axis: int) -> Any:
+def _is_in_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether NumPy gives a copy with the layout of the array C order."""
+    if 1 in shape:
+        return False
+    return strides[-1] > 0 and all(map(operator.gt, strides, strides[1:]))
+
+
+def _roll_axes(a: Any, shifts: dict[int, int]) -> Any:
     result = _bridge.empty(a.shape, a.dtype.num)
     if result is NotImplemented:
         return NotImplemented
-    n = a.shape[axis]
-    shift %= n
-    every = (slice(None),) * axis
-    result[(*every, slice(shift, None))] = a[(*every, slice(None, n - shift))]
-    if shift:
-        result[(*every, slice(None, shift))] = a[(*every, slice(n - shift, None))]
+    # An axis has two parts that move, or is copied as it is.
+    parts = [
+        ((slice(n, None), slice(None, -n)), (slice(None, n), slice(-n, None)))
+        if (n := shifts.get(each))
+        else ((slice(None), slice(None)),)
+        for each in range(a.ndim)
+    ]
+    for moves in itertools.product(*parts):
+        to, start = zip(*moves, strict=True)
+        result[to] = a[start]
     return result
 
 
