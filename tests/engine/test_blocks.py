@@ -117,6 +117,62 @@ def test_rows_that_wait_on_a_level_are_added(height: int) -> None:
     both(lambda xp: xp.add.reduce(xp.array(numpy.ones((height, 1000), int)), axis=0))
 
 
+WIDTHS = [63, 64, 65, 128, 129, 500, 1023, 1024, 1025]
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "i4", "i8", "u8", "f2", "f4", "f8", "D"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_that_share_a_block(width: int, dtype: str) -> None:
+    """Rows of up to 1,024 elements are reduced several at a time, each to one result."""
+    made = numpy.random.default_rng(4).integers(0, 3, (20_000 // width, width))
+    made[1::5] = 0
+    made[2::5] = 1
+    a = made.astype(dtype)
+    views: list[Callable[[Any], Any]] = [lambda x: x, lambda x: x[::-1, 1:]]
+    views += [lambda x: x[:, ::-1], lambda x: x.T.copy().T, lambda x: x[::3]]
+    names = ["any", "all", "max", "min", "count_nonzero", "prod", "sum"]
+
+    def compute(xp: Any, view: Callable[[Any], Any], name: str) -> Any:
+        x = view(xp.array(a)) * 1
+        return getattr(xp, name)(x, axis=1)
+
+    for view in views:
+        for name in names:
+            if name == "prod" and a.dtype.kind in "fc":
+                continue  # such products may be computed in another order
+            both(lambda xp, v=view, f=name: compute(xp, v, f))
+        both(lambda xp, v=view: xp.count_nonzero(v(xp.array(a)) == 1, axis=-1))
+        both(lambda xp, v=view: (v(xp.array(a)) == 1).any(axis=-1, keepdims=True))
+
+
+def test_rows_that_share_a_block_keep_nan_and_conditions() -> None:
+    def compute(name: str, xp: Any) -> Any:
+        x = xp.ones((200, 100))
+        x[7, 3] = x[8, 99] = xp.nan
+        x[9, 5] = x[9, 6] = 1e200
+        x[10] = -0.0
+        with numpy.errstate(all="warn"):
+            return getattr(xp, name)(x * 1, axis=1)
+
+    for name in ("max", "min", "prod", "any", "all"):
+        both(lambda xp, f=name: compute(f, xp))
+
+
+def test_counts_and_other_reductions_share_rows() -> None:
+    def compute(xp: Any) -> Any:
+        x = numbers(xp, 300, 200)
+        y = x * 2 > 0.5
+        found = [
+            y.sum(axis=1),
+            xp.count_nonzero(x < 0, axis=1),
+            y.any(axis=1),
+            x.max(axis=1),
+        ]
+        return xp.stack([*found, y.mean(axis=1)])
+
+    both(compute)
+
+
 @pytest.mark.parametrize("n", [20_000, 33_000, 300_000, 2_000_000])
 def test_products_that_overflow_at_the_end(n: int) -> None:
     """No part of the array overflows, so the condition is met when parts are joined."""

@@ -126,6 +126,10 @@ static int run_call(struct mx_program *program, int c, char **data,
         call->pair(data[from[0]], data[from[1]], data[from[2]], data[call[1].accesses[2]], n);
         return c + 1;
     }
+    if (call->count && mx_has_rows(program)) {
+        mx_partial_count_rows(program, call, data[call->accesses[0]], at, &partials[c + 1]);
+        return c + 1;
+    }
     if (call->count) {
         char *number = data[call->accesses[1]];
         call->count(data[call->accesses[0]], number, n);

@@ -8,7 +8,8 @@
 #define NUMPYS_BUFFER 8192 /* elements */
 #define NUMPYS_LEAF   128  /* elements that NumPy adds up in lanes, at most */
 
-#define LEAST_BLOCK 256 /* elements; with fewer NumPy is faster */
+#define MEDIUM_ROW  1024 /* elements: longer rows are blocks of their own */
+#define LEAST_BLOCK 256  /* elements; with fewer NumPy is faster */
 
 /* -- Axes -------------------------------------------------------------------------- */
 
@@ -59,6 +60,11 @@ enum mx_order mx_order_of(const struct mx_program *program)
         if (!mx_is_reduced(program, i) && program->shape[i] > longest_kept)
             longest_kept = program->shape[i];
     }
+    bool reduces_rows = n_reduced == 1 && mx_is_reduced(program, last) && last > 0 &&
+                        program->shape[last] * program->shape[last - 1] >= LEAST_BLOCK;
+    if (!has_sums && reduces_rows && program->shape[last] >= MX_LONG_ROW &&
+        program->shape[last] <= MEDIUM_ROW)
+        return MX_SHORT_ROWS;
     if (!has_sums)
         return MX_ANY_ORDER;
     if (!mx_is_reduced(program, last))
@@ -69,9 +75,7 @@ enum mx_order mx_order_of(const struct mx_program *program)
         program->shape[last] <= NUMPYS_BUFFER / 2)
         return MX_ANY_ORDER;
     intptr_t longest = NUMPYS_LEAF / (mx_order_is_complex(program) ? 2 : 1);
-    bool fills_block =
-        last > 0 && program->shape[last] * program->shape[last - 1] >= LEAST_BLOCK;
-    if (n_reduced == 1 && program->shape[last] <= longest && fills_block)
+    if (reduces_rows && program->shape[last] <= longest)
         return MX_SHORT_ROWS;
     bool is_long = program->shape[last] >= MX_LONG_ROW || longest_kept <= program->shape[last];
     return is_long ? MX_PAIRWISE : MX_ANY_ORDER;

@@ -94,7 +94,7 @@ static void count_for_next(struct mx_program *program, struct mx_call *call)
     bool is_row_kept = !mx_is_reduced(program, program->ndim - 1);
     int dtype = cast->operands[1].dtype, between = call->accesses[1];
     if (cast->op != MX_COPY || cast->operands[0].dtype != MX_DTYPE_bool ||
-        sum->kind != MX_REDUCE || sum->op != MX_OP_add || is_row_kept || mx_has_rows(program) ||
+        sum->kind != MX_REDUCE || sum->op != MX_OP_add || is_row_kept ||
         next->accesses[0] != between || program->accesses[between].kind != MX_SCRATCH ||
         count_uses(program, between) != 2 || !is_contiguous(call, 0))
         return;

@@ -291,6 +291,16 @@ void mx_partial_add_block(const struct mx_program *program, const struct mx_call
         push(loop, partial, 0, value, itemsize);
 }
 
+void mx_partial_count_rows(const struct mx_program *program, const struct mx_call *call,
+                           const char *data, const struct mx_position *at,
+                           const struct mx_partial *partial)
+{
+    MX_ASSERT(program->order == MX_SHORT_ROWS);
+    for (intptr_t r = 0; r < at->length; r++)
+        call->count(data + r * program->inner, partial->target + r * partial->stride,
+                    program->inner);
+}
+
 void mx_partial_finish(const struct mx_program *program, const struct mx_call *call,
                        struct mx_partial *partial, const struct mx_position *at)
 {

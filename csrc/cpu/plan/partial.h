@@ -32,6 +32,11 @@ void mx_partial_add_block(const struct mx_program *program, const struct mx_call
                           char *data, intptr_t stride, const struct mx_position *at, intptr_t n,
                           struct mx_partial *partial);
 
+/* Counts the true elements of each row of a block, which is contiguous. */
+void mx_partial_count_rows(const struct mx_program *program, const struct mx_call *call,
+                           const char *data, const struct mx_position *at,
+                           const struct mx_partial *partial);
+
 /* Reduces what waits on the levels to the result of a unit. */
 void mx_partial_finish(const struct mx_program *program, const struct mx_call *call,
                        struct mx_partial *partial, const struct mx_position *at);
