@@ -813,6 +813,13 @@ def test_resize_with_another_reference(xp: Library, refcheck: bool) -> Any:
     return results, a, alias is c, c.shape, b.shape
 
 
+@pytest.mark.parametrize("size", [30_000, 45_000])
+def test_a_computed_array_changes_its_size(xp: Library, size: int) -> Any:
+    a = xp.arange(40_000.0) * 2
+    a.resize(size, refcheck=False)
+    return a
+
+
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
 @pytest.mark.parametrize("source", ["f8", "i4", "D", "M8[D]", "S3", "O", ">f8"])
 def test_astype(xp: Library, source: str, casting: str) -> Any:

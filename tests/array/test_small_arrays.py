@@ -4,6 +4,7 @@ import gc
 import operator
 import os
 import random
+import sys
 import warnings
 import weakref
 
@@ -384,6 +385,57 @@ def test_recycled_memory_is_never_shared():
             assert (numpy.asarray(array) == expected).all()
     for array, expected in held:
         assert (numpy.asarray(array) == expected).all()
+
+
+def test_recycled_arrays_get_their_shape():
+    for shape in [(2, 3), (3, 2), (6, 1), (1, 6), (2, 3)]:
+        y = mxnp.ones(shape) + 1.0
+        expected = numpy.ones(shape) + 1.0
+        assert (y.shape, y.strides) == (expected.shape, expected.strides)
+        assert y.flags.f_contiguous == expected.flags.f_contiguous
+        del y
+
+
+def test_recycled_arrays_hold_no_dtype():
+    dtype, x = numpy.dtype("float64"), mxnp.ones(10)
+    before = sys.getrefcount(dtype)
+    for _ in range(1000):
+        y = x + 1.0
+        del y
+    assert abs(sys.getrefcount(dtype) - before) < 500
+
+
+def test_views_that_are_recycled_release_their_base():
+    memory = numpy.arange(10.0)
+    x = mxnp.asarray(memory)
+    x[1:]  # it stays for the next view
+    references = sys.getrefcount(memory)
+    for _ in range(100):
+        y = x[1:]
+        del y
+    assert sys.getrefcount(memory) == references
+
+
+@pytest.mark.parametrize("index", [-6, 5, 2**40, -(2**40)])
+def test_small_index_arrays_are_checked(index):
+    x = mxnp.arange(5.0)
+    for key in (index, [0, index], mxnp.array([index, 1]), (slice(None), index)):
+        y = mxnp.ones((2, 5)) if isinstance(key, tuple) else x
+        with pytest.raises(IndexError):
+            y[key]
+        with pytest.raises(IndexError):
+            y[key] = 1.0
+
+
+def test_products_of_vectors_and_matrices(xp):
+    matrix, short, long = xp.arange(6.0).reshape(2, 3), xp.ones(2), xp.arange(3.0)
+    products = matrix @ long, short @ matrix, long @ long, matrix @ matrix.T
+    raised = []
+    for a, b in [(matrix, short), (long, matrix), (short, long), (long, short)]:
+        with pytest.raises(ValueError, match="mismatch") as caught:
+            a @ b
+        raised.append(str(caught.value))
+    return products, raised
 
 
 def test_writeable_flag_of_a_recycled_array():

@@ -94,6 +94,11 @@ REAL = {
     "minimum": lambda xp, a, b: xp.minimum(a, b) + a,
     "fmax": lambda xp, a, b: xp.fmax(a, b) + a,
     "fmin": lambda xp, a, b: xp.fmin(a, b) + a,
+    "maximum of NaN": lambda xp, a, b: xp.maximum(-a, b),
+    "minimum of NaN": lambda xp, a, b: xp.minimum(-a, b),
+    "negative zero": lambda xp, a, b: (
+        -xp.copysign(a, b) if a.dtype.kind == "f" else -a * b
+    ),
     "extremes alone": lambda xp, a, b: xp.maximum(xp.minimum(a, b), -a),
     "equal": lambda xp, a, b: (a == b) ^ (a != b),
     "less": lambda xp, a, b: (a < b) | (a >= b),
@@ -137,6 +142,7 @@ OF_INTEGERS = {
     "right_shift": lambda xp, a, b: (a >> b) - a,
     "bitwise_count": lambda xp, a, b: xp.bitwise_count(a) + xp.bitwise_count(b),
     "clip": lambda xp, a, b: xp.clip(a + b, 1, 63) * a,
+    "clip to the upper limit": lambda xp, a, b: xp.clip(a + b, 63, 1) * a,
     "as int8": lambda xp, a, b: (a + b).astype("int8") * numpy.int8(3),
     "as uint64": lambda xp, a, b: (a + b).astype("uint64") * numpy.uint64(3),
     "as float32": lambda xp, a, b: (a - b).astype("float32") * numpy.float32(3),
@@ -169,17 +175,20 @@ def function_of(name: str, dtype: str) -> Any:
 def test_bits_and_warnings_are_numpys(name, dtype):
     function = function_of(name, dtype)
     a, b = all_pairs(dtype)
-    ours, our_warnings = run(function, mxnp, mxnp.array(a), mxnp.array(b))
-    assert count_compiled() > 0
-    expected, warned = run(function, numpy, a, b)
-    assert ours.dtype == expected.dtype
-    # NaN has many bits, of which NumPy promises none.
-    same = numpy.asarray(ours).view("uint8") == expected.view("uint8")
-    same = same.reshape(len(expected), -1).all(axis=1)
-    if expected.dtype.kind == "f":
-        same |= numpy.isnan(numpy.asarray(ours)) & numpy.isnan(expected)
-    assert same.all(), (a[~same][:5], b[~same][:5])
-    assert our_warnings == warned
+    # If a condition is reported, the operations are computed again by their own loops.
+    for conditions in ("warn", "ignore"):
+        with numpy.errstate(all=conditions):
+            ours, our_warnings = run(function, mxnp, mxnp.array(a), mxnp.array(b))
+            assert count_compiled() > 0
+            expected, warned = run(function, numpy, a, b)
+        assert ours.dtype == expected.dtype
+        # NaN has many bits, of which NumPy promises none.
+        same = numpy.asarray(ours).view("uint8") == expected.view("uint8")
+        same = same.reshape(len(expected), -1).all(axis=1)
+        if expected.dtype.kind == "f":
+            same |= numpy.isnan(numpy.asarray(ours)) & numpy.isnan(expected)
+        assert same.all(), (conditions, a[~same][:5], b[~same][:5])
+        assert our_warnings == warned
 
 
 # -- Memory ----------------------------------------------------------------------------
@@ -190,6 +199,16 @@ def test_bits_and_warnings_are_numpys(name, dtype):
 def test_lengths(xp, length, dtype):
     a = xp.asarray(numpy.arange(length) % 5).astype(dtype)
     return (a | a) ^ a if dtype == "bool" else (a + a) * a - a
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bool"])
+def test_nothing_is_written_after_the_end(xp, dtype):
+    """All vectors have a power of two of elements, and the last one would lack one."""
+    a = xp.asarray(numpy.arange(255) % 3).astype(dtype)
+    out = xp.full(256, 1).astype(dtype)
+    mxnp.synchronize()
+    out[:-1] = (a ^ a) | a if dtype == "bool" else (a - 1) * a
+    return out
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, -1, -2])

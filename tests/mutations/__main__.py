@@ -4,8 +4,8 @@ Plant faults in a copy of the sources, and check that a test fails for each.
     python -m tests.mutations [--sample N --seed TEXT] [AREA...]
 
 An area is a file `tests/mutations/AREA.txt`, which `tables.py` describes. The copy is built
-once, with the Metal emulator, so the package `ziglang` and the build tools are needed. Then
-the runner applies one fault at a time, builds what has changed, and runs only the test that
+once, with the Metal emulator if a fault needs it. Faults whose tests cannot run here, for want
+of a compiler or a package, are counted with the reason and left out. Then the runner applies one fault at a time, builds what has changed, and runs only the test that
 the table names. The fault is caught if this test fails, crashes, or does not end in time.
 The exit status is 1 if a fault is not caught, does not apply or does not compile, or if a
 test fails without a fault.
@@ -19,7 +19,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
+
+from tests.metal_emulator import toolchain
 
 from .copies import BuildError, Copy
 from .tables import AREAS, Fault, TableError, read
@@ -40,8 +43,27 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
+def _reason_to_leave_out(fault: Fault) -> str:
+    """Return why the tests of a fault cannot run here, or an empty string."""
+    missing = [name for name in fault.packages if not find_spec(name)]
+    if missing:
+        return f"{', '.join(missing)} must be installed"
+    if fault.lane == "cuda" and sys.platform != "linux":
+        return "the stand-in for CUDA's driver needs Linux"
+    if fault.lane != "cpu":
+        try:
+            toolchain.find()
+        except toolchain.MissingToolchainError as error:
+            return str(error)
+    return ""
+
+
 def _select(arguments: argparse.Namespace) -> list[Fault]:
     faults = [fault for area in arguments.areas or AREAS for fault in read(area)]
+    reasons = {fault.place: _reason_to_leave_out(fault) for fault in faults}
+    for reason, count in Counter(filter(None, reasons.values())).items():
+        print(f"{count} faults are left out: {reason}", flush=True)
+    faults = [fault for fault in faults if not reasons[fault.place]]
     if arguments.sample is not None and arguments.sample < len(faults):
         chosen = random.Random(arguments.seed).sample(
             range(len(faults)), arguments.sample

@@ -52,7 +52,9 @@ class Copy:
         self._environment["PYTHONPATH"] = str(self.root)
         kernels = os.environ.get("METAL_EMULATOR_CACHE", str(folder / "kernels"))
         self._environment["METAL_EMULATOR_CACHE"] = kernels
-        self._run(["meson", "setup", "build", "-Dmetal=emulator"])
+        is_emulated = any(fault.lane == "metal" for fault in faults)
+        options = ["-Dmetal=emulator"] if is_emulated else []
+        self._run(["meson", "setup", "build", *options])
         self._build()
         for module in MODULES:
             (built,) = (self.root / "build").glob(f"{module}.*so")

@@ -4,6 +4,7 @@ The tables of faults, `AREA.txt`.
 A line begins with a word, or with `-` or `+`:
 
     lane metal                        on what the tests of the faults below run: cpu, metal, cuda
+    needs llvmlite                    the packages that they need. Without them none is planted
     file csrc/cpu/kernels/indices.c   the file of the faults below
     fault the last block is skipped   what the fault does
     - at < n;                         a part of the file, which occurs there once;
@@ -37,6 +38,7 @@ class Fault:
     place: str
     path: str
     lane: str
+    packages: list[str]
     title: str
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
@@ -75,6 +77,7 @@ def _set_test(fault: Fault, rest: str) -> None:
 def read(area: str) -> list[Fault]:
     """Read the table of an area, and check that each fault applies."""
     faults: list[Fault] = []
+    packages: list[str] = []
     lane = path = ""
     for number, line in enumerate((FOLDER / f"{area}.txt").read_text().splitlines(), 1):
         place = f"tests/mutations/{area}.txt:{number}"
@@ -83,10 +86,12 @@ def read(area: str) -> list[Fault]:
             continue
         if word == "lane" and rest in LANES:
             lane = rest
+        elif word == "needs":
+            packages = rest.split()
         elif word == "file" and (ROOT / rest).is_file():
             path = rest
         elif word == "fault" and lane and path:
-            faults.append(Fault(place, path, lane, rest))
+            faults.append(Fault(place, path, lane, packages, rest))
         elif word == "-" and faults:
             faults[-1].before.append(rest)
         elif word == "+" and faults:
