@@ -289,3 +289,17 @@ def test_doubles_are_numpys() -> None:
     a, before = numpy.ones((60, 60)), dispatches()
     numpy.testing.assert_array_equal(mxnp.array(a) @ mxnp.array(a), a @ a)
     assert dispatches() == before
+
+
+def test_nan_with_a_sign_is_last() -> None:
+    x = numpy.array([1, -numpy.inf, -numpy.nan, numpy.inf, numpy.nan, -2] * 3000, "f4")
+    x[2::6] = numpy.copysign(x[2::6], -1)
+    ours = numpy.asarray(mxnp.sort(mxnp.array(x)))
+    numpy.testing.assert_array_equal(ours, numpy.sort(x))
+
+
+def test_true_elements_that_are_not_1() -> None:
+    numbers = numpy.arange(20_000, dtype="uint8") % 3
+    x = numpy.arange(20_000, dtype="float32")
+    ours = mxnp.array(x)[mxnp.array(numbers.view(bool))]
+    numpy.testing.assert_array_equal(numpy.asarray(ours), x[numbers != 0])

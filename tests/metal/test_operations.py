@@ -712,6 +712,34 @@ def test_comparisons_of_bfloat16_with_nan(name: str) -> None:
         assert texts[0] == texts[1], (a, b)
 
 
+@pytest.mark.parametrize(
+    "name", ["maximum", "minimum", "fmax", "fmin", "less", "less_equal"]
+)
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_pairs_of_special_values(name: str, dtype: str) -> None:
+    parts = [numpy.nan, numpy.inf, -numpy.inf, 0, 1, -2]
+    values = parts if dtype == "float32" else [complex(1, y) for y in parts] + [0j, 2]
+    if dtype == "complex64" and name not in COMPARISONS:
+        values = [value for value in values if not numpy.isnan(value)]
+    pairs = numpy.array(list(itertools.product(values, repeat=2)), dtype)
+    a, b = pairs[:, 0].copy(), pairs[:, 1].copy()
+    with numpy.errstate(all="ignore"):
+        ours = numpy.asarray(getattr(mxnp, name)(mxnp.array(a), mxnp.array(b)))
+        numpy.testing.assert_array_equal(ours, getattr(numpy, name)(a, b))
+
+
+@pytest.mark.parametrize("name", ["left_shift", "right_shift"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint16"])
+def test_shifts_by_the_width(name: str, dtype: str) -> None:
+    width = 8 * numpy.dtype(dtype).itemsize
+    by = [0, 1, width - 1, width, width + 1, *([-1] if dtype[0] == "i" else [])]
+    numbers = [1, 100, *([-1, -100] if dtype[0] == "i" else [])]
+    pairs = numpy.array(list(itertools.product(numbers, by)), dtype)
+    a, b = pairs[:, 0].copy(), pairs[:, 1].copy()
+    ours = numpy.asarray(getattr(mxnp, name)(mxnp.array(a), mxnp.array(b)))
+    numpy.testing.assert_array_equal(ours, getattr(numpy, name)(a, b))
+
+
 def test_a_failed_check_stops_later_operations() -> None:
     kept, n = mxnp.zeros(100, "f4"), mxnp.arange(200)
     mxnp.synchronize()
@@ -721,6 +749,16 @@ def test_a_failed_check_stops_later_operations() -> None:
         mxnp.synchronize()
     assert (numpy.asarray(kept) == 0).all()
     assert (mxnp.zeros(100, "f4") + 1).sum() == 100
+
+
+@pytest.mark.parametrize("index", [100, -101])
+def test_an_index_that_is_just_out_of_bounds(index: int) -> None:
+    kept, n = mxnp.zeros(100, "f4"), mxnp.array([0, index] * 50)
+    mxnp.synchronize()
+    kept[n + 0] = 2
+    with pytest.raises(IndexError, match=f"index {index} is out of bounds"):
+        mxnp.synchronize()
+    assert (numpy.asarray(kept) == 0).all()
 
 
 def test_no_segment_of_a_reduction_is_empty() -> None:

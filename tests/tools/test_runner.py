@@ -895,6 +895,17 @@ def test_install_and_uninstall():
     assert (builtins.__import__, importlib.import_module, sys.meta_path) == before
 
 
+def test_a_second_install_adds_names():
+    mxnp.install(["pandas"], ["own"])
+    try:
+        mxnp.install(["scipy"], ["other"])
+        rules = runner._rules
+    finally:
+        mxnp.uninstall()
+    assert {"pandas", "scipy"} <= set(rules.include)
+    assert {"own", "other"} <= set(rules.exclude)
+
+
 def test_uninstall_restores_the_spawners():
     from multiprocessing import spawn
 
@@ -982,12 +993,16 @@ def test_a_notebooks_cell(installed):
         ({}, "<string>", True),
         ({"__name__": "a.b", "__file__": "/no/a/b.py"}, "b.py", False),
         ({"__name__": "ab", "__file__": "/no/ab.py"}, "ab.py", True),
+        ({"__name__": "a.bc", "__file__": "/no/a/bc.py"}, "bc.py", True),
+        ({"__name__": "pandas.y", "__file__": "/x/site-packages/y.py"}, "y.py", False),
         ({"__name__": "c", "__file__": "/lab/src/c.py"}, "c.py", False),
         ({"__name__": "pandas.x", "__file__": "/x/site-packages/x.py"}, "x.py", True),
     ],
 )
 def test_whose_import_it_is(names, source, expected):
-    rules = runner.ImportFilter(include=("pandas",), exclude=("a.b", "/lab/src"))
+    rules = runner.ImportFilter(
+        include=("pandas",), exclude=("a.b", "pandas.y", "/lab/src")
+    )
     assert runner._is_program(names, source, rules) is expected
 
 
