@@ -237,12 +237,13 @@ def _whole(block: Block, a: Value, dtype: str) -> Value:
     """
     Return a float as an integer.
 
-    A number beyond the range of the instruction raises the invalid condition, and the
-    loop of the cast computes it again.
+    A number beyond the range of the instruction raises the invalid condition. If that
+    is reported, the loop of the cast computes it again. Otherwise the result must be
+    that of the loop, too, which it is not for uint32 and uint64.
     """
-    if dtype == "uint64":
-        raise UnsupportedError("float as uint64")
-    through = "int64" if dtype in ("int64", "uint32") else "int32"
+    if dtype in ("uint32", "uint64"):
+        raise UnsupportedError(f"float as {dtype}")
+    through = "int64" if dtype == "int64" else "int32"
     return _cast(block, block.constrained(through, "fptosi", a), dtype)
 
 

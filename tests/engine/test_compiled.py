@@ -126,7 +126,7 @@ OF_FLOATS = {
     "as int32": lambda xp, a, b: (a + b).astype("int32") * numpy.int32(3),
     "as int64": lambda xp, a, b: (a + b).astype("int64") * numpy.int64(3),
     "as uint16": lambda xp, a, b: (a + b).astype("uint16") * numpy.uint16(3),
-    "as uint32": lambda xp, a, b: (a + b).astype("uint32") * numpy.uint32(3),
+    "as uint32": lambda xp, a, b: ((a + b) * b).astype("uint32") * numpy.uint32(3),
     "clip": lambda xp, a, b: xp.copysign(1, xp.clip(a, -b, b)) + xp.clip(a, -b, b),
     "clip to 0": lambda xp, a, b: xp.copysign(1, xp.clip(a, 0, 3)) + xp.clip(b, -3, 0),
     "clip to NaN": lambda xp, a, b: (
