@@ -158,6 +158,14 @@ def test_rows_that_share_a_block_keep_nan_and_conditions() -> None:
         both(lambda xp, f=name: compute(f, xp))
 
 
+@pytest.mark.parametrize("dtype", ["F", "D"])
+def test_counts_of_complex_expressions(dtype: str) -> None:
+    a = numpy.random.default_rng(5).integers(-1, 2, (300, 200)).astype(dtype)
+    a[4, 5], a[4, 6] = complex(0, numpy.nan), complex(0, -1)
+    both(lambda xp: xp.count_nonzero(xp.array(a) + 0))
+    both(lambda xp: xp.count_nonzero(xp.array(a) * 2, axis=1))
+
+
 def test_counts_and_other_reductions_share_rows() -> None:
     def compute(xp: Any) -> Any:
         x = numbers(xp, 300, 200)
