@@ -15,7 +15,6 @@ from .arguments import NO_VALUE, find_axes, is_omitted
 from .reductions import FACTOR, can_hold, finish, is_bfloat16, reduce_by
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
-_not_equal = named(numpy.not_equal)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
 _logical_or = named(numpy.logical_or)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
@@ -179,10 +178,5 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
-    is_true: Any
-    # NumPy casts complex numbers, and would read an argument that is lent.
-    if a.dtype.kind == "c":
-        is_true = _not_equal(a, 0)
-    else:
-        is_true = a if a.dtype.kind == "b" else a.astype(bool)
+    is_true = a if a.dtype.kind == "b" else a.astype(bool)
     return finish(reduce_by(_add, is_true, axis, numpy.intp, keepdims=keepdims))

@@ -289,7 +289,7 @@ static PyObject *index_range(PyObject *module, PyObject *a)
         Py_RETURN_NOTIMPLEMENTED;
     struct span span;
     span_begin(&span, SPAN_RANGE, NULL);
-    int status = queue_materialize(a);
+    int status = queue_before_read(a);
     span_pop(&span);
     if (status < 0)
         return NULL;

@@ -61,9 +61,9 @@ static int wait_for(const struct source *mask, const struct source *from)
 {
     struct span span;
     span_begin(&span, SPAN_MASK, NULL);
-    int status = queue_materialize(mask->array);
+    int status = queue_before_read(mask->array);
     if (status == 0 && from)
-        status = queue_materialize(from->array);
+        status = queue_before_read(from->array);
     span_pop(&span);
     return status;
 }
@@ -138,7 +138,7 @@ PyObject *selection_nonzero(PyObject *mask)
 {
     PyObject *positions = NULL;
     int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_positions(mask, &positions) : 0;
-    if (status < 0 || (status == 0 && queue_materialize(mask) < 0))
+    if (status < 0 || (status == 0 && queue_before_read(mask) < 0))
         return NULL;
     if (status == 0) {
         struct call_args call_args = {0};

@@ -380,13 +380,15 @@ static int bring_all(struct mx_buffer *unused)
     return core->coherence_fetch_all(false);
 }
 
-/* Other threads may record and run operations on the array whenever this one waits. */
+/* Other threads may record and run operations on the array whenever this one waits.  An array
+ * that is lent is lent no longer, because its elements are needed. */
 static int wait_for(PyObject *a, bool writes)
 {
     struct array *root = root_of(a);
     int64_t *mark = writes ? &root->used : &root->written;
     if (root->failure)
         return failure_raise(a);
+    memory_end_elision(memory_of(root->np_array));
     do {
         bool is_reread = writes && queue_rematerializable > 0 && queue_may_reread(a);
         if (*mark != QUEUE_AWAY_DONE || is_reread) {
@@ -411,12 +413,6 @@ int queue_flush_and_bring(void)
 {
     int status = queue_flush();
     return status == 0 && queue_away > 0 ? call_inside(bring_all, NULL) : status;
-}
-
-int queue_materialize(PyObject *a)
-{
-    memory_end_elision(memory_of(root_of(a)->np_array));
-    return queue_before_read(a);
 }
 
 bool queue_may_reread(PyObject *a)

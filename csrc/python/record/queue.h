@@ -52,10 +52,6 @@ static inline int queue_before_write(PyObject *a)
     return queue_uses(a) ? queue_wait_to_write(a) : 0;
 }
 
-/* Compute the elements of an array that a function of mxnp needs, although it may be lent.
- * Return 0, or -1 with an exception set. */
-int queue_materialize(PyObject *a);
-
 /* Let go of the operations that are kept for an array that is gone. */
 void queue_drop_rematerializable(void);
 
