@@ -307,6 +307,18 @@ def test_a_condition_of_an_operation_in_place(xp):
     return a, sorted(str(warning.message) for warning in caught)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "complex64"])
+def test_a_condition_after_a_cast_of_what_is_overwritten(xp, dtype):
+    """The result of a run may take the scratch memory of its input."""
+    a = (xp.arange(3000) % 50).astype(dtype)
+    b = xp.asarray([1.5] * 1400 + [xp.inf, -xp.inf, 3e38] + [2.5] * 1597, dtype="float32")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        a[...] = ((a.real.astype("float32") - b) * b + b).astype(dtype)
+        numpy.asarray(a)
+    return a, sorted(str(warning.message) for warning in caught)
+
+
 @needs_fusion
 def test_the_longest_group():
     """A group has 40 operations at most, and one kernel computes them all."""

@@ -52,14 +52,23 @@ static bool describe(const struct mx_program *program, struct mx_compiled_key *k
     return true;
 }
 
+/* Returns whether a kernel that writes one access overwrites the other: temporaries share slots
+ * of scratch memory. */
+static bool shares_memory(const struct mx_access *a, const struct mx_access *b)
+{
+    bool are_temporaries = a->kind == MX_SCRATCH && b->kind == MX_SCRATCH;
+    return a == b || (are_temporaries && a->offset == b->offset);
+}
+
 /* Marks the accesses that a run reads and then overwrites.  If a condition is met, the run is
  * computed again call by call, from a copy of their elements. */
-static void mark_saved(struct mx_program *program, const struct mx_compiled_run *run)
+static void mark_saved(struct mx_program *program, int first, int n_calls)
 {
-    bool is_read[program->n_accesses], is_written[program->n_accesses];
-    for (int a = 0; a < program->n_accesses; a++)
+    int n = program->n_accesses;
+    bool is_read[n], is_written[n];
+    for (int a = 0; a < n; a++)
         is_read[a] = is_written[a] = false;
-    for (int c = run->first; c < run->first + run->n_calls; c++) {
+    for (int c = first; c < first + n_calls; c++) {
         const struct mx_call *call = &program->calls[c];
         const struct mx_instruction *in = call->instruction;
         for (int k = 0; k < in->nin; k++)
@@ -67,8 +76,11 @@ static void mark_saved(struct mx_program *program, const struct mx_compiled_run 
         for (int k = in->nin; k < mx_operand_count(in); k++)
             is_written[call->accesses[k]] = true;
     }
-    for (int a = 0; a < program->n_accesses; a++)
-        program->accesses[a].is_saved |= is_read[a] && is_written[a];
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n && is_read[a]; b++)
+            program->accesses[a].is_saved |=
+                is_written[b] && !program->accesses[b].is_in_registers &&
+                shares_memory(&program->accesses[a], &program->accesses[b]);
 }
 
 /* Marks the temporaries that only one run uses. */
@@ -96,6 +108,9 @@ static void mark_registers(struct mx_program *program)
 
 void mx_runs_reserve_copies(struct mx_program *program)
 {
+    for (int c = 0; c < program->n_calls; c++)
+        if (program->calls[c].run)
+            mark_saved(program, c, program->calls[c].run->n_calls);
     for (int a = 0; a < program->n_accesses; a++) {
         struct mx_access *access = &program->accesses[a];
         if (!access->is_saved)
@@ -118,7 +133,6 @@ bool mx_runs_find(struct mx_program *program)
         MX_ASSERT(run->first >= 0 && run->first + run->n_calls <= program->n_calls);
         program->calls[run->first].run = run;
         program->n_compiled += run->n_calls;
-        mark_saved(program, run);
     }
     for (int a = 0; a < program->n_accesses; a++)
         program->strides[a] = program->accesses[a].stride;
