@@ -311,7 +311,9 @@ def test_a_condition_of_an_operation_in_place(xp):
 def test_a_condition_after_a_cast_of_what_is_overwritten(xp, dtype):
     """The result of a run may take the scratch memory of its input."""
     a = (xp.arange(3000) % 50).astype(dtype)
-    b = xp.asarray([1.5] * 1400 + [xp.inf, -xp.inf, 3e38] + [2.5] * 1597, dtype="float32")
+    b = xp.asarray(
+        [1.5] * 1400 + [xp.inf, -xp.inf, 3e38] + [2.5] * 1597, dtype="float32"
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         a[...] = ((a.real.astype("float32") - b) * b + b).astype(dtype)
