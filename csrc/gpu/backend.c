@@ -200,8 +200,13 @@ static int encode(const struct mx_group *group, struct mx_instruction *instructi
     int status = mx_groups_encode(group, instructions, &words, begin_rest);
     if (status == MX_OK)
         return MX_OK;
-    if (encoded_dispatches() > before && mx_device_used()->driver->wait() != MX_OK)
+    bool has_begun = encoded_dispatches() > before;
+    if (has_begun && mx_device_used()->driver->wait() != MX_OK)
         defer_failure();
+    if (has_begun && status == MX_ERROR_DEVICE && !mx_coherence_is_on()) {
+        defer_failure(); /* elements may have been updated */
+        return MX_OK;
+    }
     mx_batch_return_words(n_words);
     bool is_full = status == MX_ERROR_MEMORY, is_lost = status == MX_ERROR_DEVICE;
     return mx_coherence_is_on() && (is_full || is_lost) ? MX_DECLINED : status;

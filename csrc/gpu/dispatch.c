@@ -50,6 +50,8 @@ static int bind(struct bound *bound, struct mx_buffer *buffer, const struct mx_b
     return mx_coherence_bind(buffer, !binding->is_overwritten, &bound->memories[b]);
 }
 
+#define MAX_TRIES 8 /* to encode a part without memory */
+
 static int64_t total_work;
 
 int64_t mx_dispatch_work(void) { return total_work; }
@@ -76,16 +78,34 @@ static int encode_part(const struct mx_dispatch *whole, const size_t *origin,
     return mx_device_used()->driver->encode(&part);
 }
 
+/* Encodes a part after others of its grid.  The kernel cannot start over, because it would
+ * update elements twice, so without memory the part waits until the others have ended. */
+static int encode_next_part(const struct mx_dispatch *whole, const size_t *origin,
+                            const size_t *most)
+{
+    int status = encode_part(whole, origin, most);
+    for (int tries = 0; status == MX_ERROR_MEMORY && tries < MAX_TRIES; tries++) {
+        status = mx_device_used()->driver->wait();
+        if (status == MX_OK)
+            status = encode_part(whole, origin, most);
+    }
+    return status == MX_OK ? MX_OK : MX_ERROR_DEVICE;
+}
+
 static int encode_parts(const struct mx_dispatch *dispatch)
 {
     size_t part[3], at[3];
     int status = MX_OK;
+    bool is_first = true;
     total_work += dispatch->work;
     mx_work_cut(dispatch, part);
     for (at[2] = 0; at[2] < dispatch->grid[2]; at[2] += part[2])
         for (at[1] = 0; at[1] < dispatch->grid[1]; at[1] += part[1])
-            for (at[0] = 0; at[0] < dispatch->grid[0] && status == MX_OK; at[0] += part[0])
-                status = encode_part(dispatch, at, part);
+            for (at[0] = 0; at[0] < dispatch->grid[0] && status == MX_OK; at[0] += part[0]) {
+                status = is_first ? encode_part(dispatch, at, part)
+                                  : encode_next_part(dispatch, at, part);
+                is_first = false;
+            }
     return status;
 }
 
