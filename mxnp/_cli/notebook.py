@@ -107,7 +107,7 @@ class Magic(Magics):
 def _run(shell: Any, line: str, cell: str) -> None:
     """Run the rest of a cell. Its places have the number and the lines of the cell.
 
-    IPython gives the code that a cell runs the number of the next cell.
+    IPython would use the number of the next cell.
     """
     if not cell.lstrip().startswith("%%"):  # a magic must be the first line
         cell = f"# %%mxnp {line}\n{cell}"

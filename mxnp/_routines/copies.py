@@ -414,7 +414,7 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _is_in_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether NumPy gives a copy with the layout of the array C order."""
+    """Return whether NumPy copies an array with these strides in C order."""
     if 1 in shape:
         return False
     return strides[-1] > 0 and all(map(operator.gt, strides, strides[1:]))

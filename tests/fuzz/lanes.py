@@ -112,7 +112,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     chosen = parser.parse_args()
     if unknown := {*chosen.lanes} - {*LANES}:
-        parser.error(f"there is no lane {', '.join(sorted(unknown))}")
+        parser.error(f"unknown lanes: {', '.join(sorted(unknown))}")
     seed = (chosen.night * SHARDS + chosen.shard) * chosen.programs
     work = list(batches(chosen.lanes or [*LANES], seed, chosen.programs))
     failed = []

@@ -75,7 +75,7 @@ static PyObject *counted_power(PyObject *a, PyObject *b, PyObject *modulus)
     return end(&span, a, b, numpy_power(a, b, modulus));
 }
 
-/* Replace one function of numpy.ndarray by another. */
+/* Replace one function of numpy.ndarray, unless it is NULL, by another. */
 static void replace(void *from, void *to)
 {
     void **slots = ((struct type_struct *)np_array_type)->as_number;
@@ -86,13 +86,12 @@ static void replace(void *from, void *to)
         }
 }
 
-#define COUNT_BINARY(slot, name)                                            \
-    numpy_##slot = (binaryfunc)PyType_GetSlot(np_array_type, Py_nb_##slot); \
-    replace((void *)numpy_##slot, numpy_##slot ? (void *)counted_##slot : NULL);
-#define COUNT_UNARY(slot, name)                                            \
-    numpy_##slot = (unaryfunc)PyType_GetSlot(np_array_type, Py_nb_##slot); \
-    replace((void *)numpy_##slot, numpy_##slot ? (void *)counted_##slot : NULL);
-#define RESTORE(slot, name) replace((void *)counted_##slot, (void *)numpy_##slot);
+#define COUNT(slot, type)                                             \
+    numpy_##slot = (type)PyType_GetSlot(np_array_type, Py_nb_##slot); \
+    replace((void *)numpy_##slot, (void *)counted_##slot);
+#define COUNT_BINARY(slot, name) COUNT(slot, binaryfunc)
+#define COUNT_UNARY(slot, name)  COUNT(slot, unaryfunc)
+#define RESTORE(slot, name)      replace((void *)counted_##slot, (void *)numpy_##slot);
 
 static PyObject *operators_count(PyObject *module, PyObject *unused)
 {
@@ -100,8 +99,7 @@ static PyObject *operators_count(PyObject *module, PyObject *unused)
     if (n_users++ == 0 && layout_is_known()) {
         BINARY_SLOTS(COUNT_BINARY)
         UNARY_SLOTS(COUNT_UNARY)
-        numpy_power = (ternaryfunc)PyType_GetSlot(np_array_type, Py_nb_power);
-        replace((void *)numpy_power, (void *)counted_power);
+        COUNT(power, ternaryfunc)
     }
     Py_RETURN_NONE;
 }

@@ -25,9 +25,10 @@ static int read_runs(PyObject *list, struct mx_compiled_run *runs)
     return (int)n;
 }
 
-/* Calls the compiler with the GIL. */
-static int call_compiler(const short *key, int n, struct mx_compiled_run *runs)
+/* A mx_compiler for a thread of the core. */
+static int compile(const short *key, int n, struct mx_compiled_run *runs)
 {
+    PyGILState_STATE state = PyGILState_Ensure();
     PyObject *function = Py_NewRef(compiler);
     PyObject *bytes =
         PyBytes_FromStringAndSize((const char *)key, (Py_ssize_t)((size_t)n * sizeof *key));
@@ -41,14 +42,6 @@ static int call_compiler(const short *key, int n, struct mx_compiled_run *runs)
     Py_XDECREF(list);
     Py_XDECREF(bytes);
     Py_DECREF(function);
-    return n_runs;
-}
-
-/* A mx_compiler for a thread of the core. */
-static int compile(const short *key, int n, struct mx_compiled_run *runs)
-{
-    PyGILState_STATE state = PyGILState_Ensure();
-    int n_runs = call_compiler(key, n, runs);
     PyGILState_Release(state);
     return n_runs;
 }
