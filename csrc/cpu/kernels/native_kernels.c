@@ -338,48 +338,70 @@ static inline double positive(double rest, double y)
 
 /* No step has an error: float16 numbers are multiples of 2**-24 with at most 40 bits.  x is
  * finite, and y is neither zero nor NaN. */
-static inline float half_fmod(float x, float y)
+static inline float half_fmod(float x, float y, int64_t *special)
 {
+    (void)special;
     double a = fabs((double)x), b = fabs((double)y), rest = a - nearest(a / b) * b;
     return copysignf((float)positive(rest, b), x);
 }
 
-/* A block with operands that may raise conditions is computed through the C library. */
-#define HALF_QUOTIENTS(name, value, special_value, value_of_zero)                         \
-    static void float16_##name(const void *from, const void *other, void *to, intptr_t n) \
-    {                                                                                     \
-        float a[BLOCK], b[BLOCK];                                                         \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
-            intptr_t count = smaller(n - at, BLOCK);                                      \
-            const uint16_t *x = (const uint16_t *)from + at;                              \
-            const uint16_t *y = (const uint16_t *)other + at;                             \
-            int special = 0;                                                              \
-            for (intptr_t i = 0; i < count; i++)                                          \
-                special |= ((x[i] & 0x7fff) >= 0x7c00) | ((y[i] & 0x7fff) >= 0x7c00) |    \
-                           ((y[i] & 0x7fff) == 0);                                        \
-            mx_half_to_float(x, a, count);                                                \
-            mx_half_to_float(y, b, count);                                                \
-            if (special) {                                                                \
-                for (intptr_t i = 0; i < count; i++) {                                    \
-                    float rest = fmodf(a[i], b[i]);                                       \
-                    a[i] = b[i] == 0 ? (value_of_zero) : (special_value);                 \
-                }                                                                         \
-            } else {                                                                      \
-                INDEPENDENT                                                               \
-                for (intptr_t i = 0; i < count; i++) {                                    \
-                    float rest = half_fmod(a[i], b[i]);                                   \
-                    a[i] = value;                                                         \
-                }                                                                         \
-            }                                                                             \
-            mx_half_of_float(a, (uint16_t *)to + at, count);                              \
-        }                                                                                 \
+/* Returns a negative number if a quotient may raise a condition: for NaN, infinities and zero
+ * divisors. */
+static inline int64_t float_margin(float x, float y)
+{
+    int32_t a, b;
+    memcpy(&a, &x, sizeof a);
+    memcpy(&b, &y, sizeof b);
+    a &= INT32_MAX, b &= INT32_MAX;
+    return (0x7f7fffff - a) | (0x7f7fffff - b) | (b - 1);
+}
+
+/* Computes the quotients of a block.  The C library computes them if one may raise a condition:
+ * REST makes `special` negative if it finds that out itself. */
+#define QUOTIENTS(name, type, REST, fmod, value, special_value, value_of_zero)          \
+    static void name##_block(const type *x, const type *y, type *block, intptr_t count) \
+    {                                                                                   \
+        int64_t special = 0;                                                            \
+        for (intptr_t i = 0; i < count; i++)                                            \
+            special |= type##_margin(x[i], y[i]);                                       \
+        const intptr_t n_regular = special < 0 ? 0 : count;                             \
+        INDEPENDENT                                                                     \
+        for (intptr_t i = 0; i < n_regular; i++) {                                      \
+            type rest = REST(x[i], y[i], &special);                                     \
+            block[i] = value;                                                           \
+        }                                                                               \
+        for (intptr_t i = 0; i < count && special < 0; i++) {                           \
+            type rest = fmod(x[i], y[i]);                                               \
+            block[i] = y[i] == 0 ? (value_of_zero) : (special_value);                   \
+        }                                                                               \
     }
 
-HALF_QUOTIENTS(fmod, rest, rest, rest)
-HALF_QUOTIENTS(remainder, (float)float_remainder(b[i], rest),
-               (float)float_remainder(b[i], rest), rest)
-HALF_QUOTIENTS(floor_divide, (float)FAST_FLOOR_DIVIDE(float, a[i], b[i], rest),
-               (float)FLOOR_DIVIDE(float, a[i], b[i], rest), a[i] / b[i])
+/* The block kernels of fmod, remainder and floor_divide of a dtype. */
+#define QUOTIENTS_OF(name, type, REST, fmod)                                          \
+    QUOTIENTS(name##_fmod, type, REST, fmod, rest, rest, rest)                        \
+    QUOTIENTS(name##_remainder, type, REST, fmod, (type)type##_remainder(y[i], rest), \
+              (type)type##_remainder(y[i], rest), rest)                               \
+    QUOTIENTS(name##_floor_divide, type, REST, fmod,                                  \
+              (type)FAST_FLOOR_DIVIDE(type, x[i], y[i], rest),                        \
+              (type)FLOOR_DIVIDE(type, x[i], y[i], rest), x[i] / y[i])
+
+#define HALF_BLOCKS(name)                                                       \
+    static void name(const void *from, const void *other, void *to, intptr_t n) \
+    {                                                                           \
+        float a[BLOCK], b[BLOCK], block[BLOCK];                                 \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                            \
+            intptr_t count = smaller(n - at, BLOCK);                            \
+            mx_half_to_float((const uint16_t *)from + at, a, count);            \
+            mx_half_to_float((const uint16_t *)other + at, b, count);           \
+            name##_block(a, b, block, count);                                   \
+            mx_half_of_float(block, (uint16_t *)to + at, count);                \
+        }                                                                       \
+    }
+
+QUOTIENTS_OF(float16, float, half_fmod, fmodf)
+HALF_BLOCKS(float16_fmod)
+HALF_BLOCKS(float16_remainder)
+HALF_BLOCKS(float16_floor_divide)
 
 #if defined(__FMA__) || defined(__aarch64__)
 
@@ -401,21 +423,11 @@ static inline double rest_of(double x, double y, double quotient)
     return positive(fused(-nearest(quotient), y, x), y);
 }
 
-/* These return a negative number if a condition may be raised: for NaN, infinities and zero
- * divisors, for example. */
+/* The same as float_margin. */
 static inline int64_t double_margin(double x, double y)
 {
     int64_t a = size_of(x), b = size_of(y);
     return ((a - SMALL) & -(int64_t)(a != 0)) | (LARGE - a) | (b - SMALL) | (LARGE - b);
-}
-
-static inline int64_t float_margin(float x, float y)
-{
-    int32_t a, b;
-    memcpy(&a, &x, sizeof a);
-    memcpy(&b, &y, sizeof b);
-    a &= INT32_MAX, b &= INT32_MAX;
-    return (0x7f7fffff - a) | (0x7f7fffff - b) | (b - 1);
 }
 
 /* These return a negative number if a quotient is too large, or, for float32, if it may
@@ -428,44 +440,40 @@ static inline int64_t float_range(double quotient)
     return ((size - FEW) & -(int64_t)(size != 0)) | (MANY - size);
 }
 
-/* The C library computes the elements of a block that has special operands. */
-#define QUOTIENTS(kernel, type, fmod, copysign, value, special_value, value_of_zero)         \
-    static void kernel(const void *from, const void *other, void *to, intptr_t n)            \
-    {                                                                                        \
-        type block[BLOCK];                                                                   \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                                         \
-            const type *x = (const type *)from + at, *y = (const type *)other + at;          \
-            const intptr_t count = smaller(n - at, BLOCK);                                   \
-            int64_t special = 0;                                                             \
-            for (intptr_t i = 0; i < count; i++)                                             \
-                special |= type##_margin(x[i], y[i]);                                        \
-            const intptr_t n_regular = special < 0 ? 0 : count;                              \
-            for (intptr_t i = 0; i < n_regular; i++) {                                       \
-                double a = fabs((double)x[i]), b = fabs((double)y[i]), quotient = a / b;     \
-                int64_t range = type##_range(quotient);                                      \
-                double rest_of_magnitudes = rest_of(a, b, choose(range >> 63, 0, quotient)); \
-                type rest = copysign((type)rest_of_magnitudes, x[i]);                        \
-                special |= range;                                                            \
-                block[i] = value;                                                            \
-            }                                                                                \
-            for (intptr_t i = 0; i < count && special < 0; i++) {                            \
-                type rest = fmod(x[i], y[i]);                                                \
-                block[i] = y[i] == 0 ? (value_of_zero) : (special_value);                    \
-            }                                                                                \
-            memcpy((type *)to + at, block, (size_t)count * sizeof *block);                   \
-        }                                                                                    \
+/* Returns the rest of x / y, with the sign of x. */
+#define REST(type, copysign)                                                       \
+    static inline type type##_fmod(type x, type y, int64_t *special)               \
+    {                                                                              \
+        double a = fabs((double)x), b = fabs((double)y), quotient = a / b;         \
+        int64_t range = type##_range(quotient);                                    \
+        *special |= range;                                                         \
+        return copysign((type)rest_of(a, b, choose(range >> 63, 0, quotient)), x); \
     }
 
-#define QUOTIENTS_OF(name, type, fmod, copysign)                                          \
-    QUOTIENTS(name##_fmod, type, fmod, copysign, rest, rest, rest)                        \
-    QUOTIENTS(name##_remainder, type, fmod, copysign, (type)type##_remainder(y[i], rest), \
-              (type)type##_remainder(y[i], rest), rest)                                   \
-    QUOTIENTS(name##_floor_divide, type, fmod, copysign,                                  \
-              (type)FAST_FLOOR_DIVIDE(type, x[i], y[i], rest),                            \
-              (type)FLOOR_DIVIDE(type, x[i], y[i], rest), x[i] / y[i])
+REST(float, copysignf)
+REST(double, copysign)
 
-QUOTIENTS_OF(float32, float, fmodf, copysignf)
-QUOTIENTS_OF(float64, double, fmod, copysign)
+/* The output may be one of the inputs, so a block is copied when all of it is computed. */
+#define BLOCKS(name, type)                                                                 \
+    static void name(const void *from, const void *other, void *to, intptr_t n)            \
+    {                                                                                      \
+        type block[BLOCK];                                                                 \
+        for (intptr_t at = 0; at < n; at += BLOCK) {                                       \
+            intptr_t count = smaller(n - at, BLOCK);                                       \
+            name##_block((const type *)from + at, (const type *)other + at, block, count); \
+            memcpy((type *)to + at, block, (size_t)count * sizeof *block);                 \
+        }                                                                                  \
+    }
+
+#define ALL_BLOCKS(name, type)     \
+    BLOCKS(name##_fmod, type)      \
+    BLOCKS(name##_remainder, type) \
+    BLOCKS(name##_floor_divide, type)
+
+QUOTIENTS_OF(float32, float, float_fmod, fmodf)
+QUOTIENTS_OF(float64, double, double_fmod, fmod)
+ALL_BLOCKS(float32, float)
+ALL_BLOCKS(float64, double)
 
 #define QUOTIENT_RUNS(type)                                           \
     [MX_OP_fmod] = type##_fmod, [MX_OP_remainder] = type##_remainder, \

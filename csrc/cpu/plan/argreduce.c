@@ -26,7 +26,8 @@ int mx_argreduce_plan(struct mx_program *program)
 {
     int axis = axis_of(program), itemsize = program->accesses[0].itemsize;
     intptr_t n = program->shape[axis], n_units = 1;
-    if (mx_argrows_suit(program))
+    program->searches_rows = mx_argrows_suit(program);
+    if (program->searches_rows)
         return mx_argrows_plan(program);
     intptr_t most = is_packed(program) ? PACKED_BYTES / itemsize : CHUNK_ELEMENTS;
     for (int i = 0; i < program->ndim; i++)
@@ -115,18 +116,17 @@ void mx_argreduce_run_chunk(const struct mx_program *program, size_t chunk, char
 {
     intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
     intptr_t end = begin + program->blocks_per_chunk;
-    if (mx_argrows_suit(program)) {
-        mx_argrows_run_chunk(program, chunk, scratch);
-        return;
-    }
     for (intptr_t block = begin; block < end && block < program->n_blocks; block++)
-        run_block(program, block, scratch);
+        if (program->searches_rows)
+            mx_argrows_run_block(program, block, scratch);
+        else
+            run_block(program, block, scratch);
 }
 
 void mx_argreduce_finish(const struct mx_program *program)
 {
     intptr_t n = program->n_pieces;
-    if (mx_argrows_suit(program)) {
+    if (program->searches_rows) {
         mx_argrows_finish(program);
         return;
     }

@@ -20,8 +20,9 @@ struct rows {
     mx_arg_rows *find;
     int axis, columns;      /* the axis searched along, and the one with adjacent elements */
     intptr_t n_rows, count; /* of all pieces, and of one */
-    intptr_t n_units;       /* indices along all other axes */
-    char results[];         /* of the pieces of rows: numbers of rows, then elements */
+    intptr_t n_row_pieces;
+    intptr_t n_units; /* indices along all other axes */
+    char results[];   /* of the pieces of rows: numbers of rows, then elements */
 };
 
 static const struct rows *rows_of(const struct mx_program *program)
@@ -88,13 +89,14 @@ int mx_argrows_plan(struct mx_program *program)
     program->length = (n_columns + program->n_pieces - 1) / program->n_pieces;
     program->n_pieces = (n_columns + program->length - 1) / program->length;
     plan.count = choose_rows(program, &plan);
-    intptr_t n_row_pieces = (plan.n_rows + plan.count - 1) / plan.count;
-    program->n_blocks = plan.n_units * program->n_pieces * n_row_pieces;
+    plan.n_row_pieces = (plan.n_rows + plan.count - 1) / plan.count;
+    program->n_blocks = plan.n_units * program->n_pieces * plan.n_row_pieces;
     program->blocks_per_chunk = 1 + PIECE_ELEMENTS / (program->length * plan.count);
     program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
                                  program->blocks_per_chunk);
     program->scratch_size = (size_t)program->length * (sizeof(int64_t) + itemsize);
-    size_t n_results = n_row_pieces > 1 ? (size_t)(plan.n_units * n_columns * n_row_pieces) : 0;
+    size_t n_results =
+        plan.n_row_pieces > 1 ? (size_t)(plan.n_units * n_columns * plan.n_row_pieces) : 0;
     program->state = mx_alloc(sizeof plan + n_results * (sizeof(int64_t) + itemsize));
     if (!program->state)
         return mx_fail(MX_ERROR_MEMORY, "unable to search in %td pieces",
@@ -104,11 +106,6 @@ int mx_argrows_plan(struct mx_program *program)
 }
 
 /* -- Pieces ------------------------------------------------------------------------ */
-
-static intptr_t count_row_pieces(const struct rows *plan)
-{
-    return (plan->n_rows + plan->count - 1) / plan->count;
-}
 
 /* The numbers of rows that win in the pieces: [piece of rows][unit][column]. */
 static int64_t *winners_of(const struct mx_program *program)
@@ -125,7 +122,7 @@ static intptr_t count_results(const struct mx_program *program)
 /* The elements that win in the pieces, in the same order. */
 static char *values_of(const struct mx_program *program)
 {
-    intptr_t n = count_results(program) * count_row_pieces(rows_of(program));
+    intptr_t n = count_results(program) * rows_of(program)->n_row_pieces;
     return (char *)(winners_of(program) + n);
 }
 
@@ -209,12 +206,12 @@ static void search_rows(mx_arg_rows *find, const char *rows, intptr_t step, intp
     find(rows + done * step, step, n_rows - done, n, first + done, best, winners);
 }
 
-static void run_block(const struct mx_program *program, intptr_t block, char *scratch)
+void mx_argrows_run_block(const struct mx_program *program, intptr_t block, char *scratch)
 {
     const struct rows *plan = rows_of(program);
     const struct mx_access *from = &program->accesses[0];
     intptr_t itemsize = from->itemsize, step = from->strides[plan->axis];
-    intptr_t n_row_pieces = count_row_pieces(plan), row_piece = block % n_row_pieces;
+    intptr_t n_row_pieces = plan->n_row_pieces, row_piece = block % n_row_pieces;
     intptr_t column = block / n_row_pieces % program->n_pieces * program->length;
     intptr_t unit = block / n_row_pieces / program->n_pieces;
     intptr_t n_columns = program->shape[plan->columns], n = n_columns - column;
@@ -235,20 +232,12 @@ static void run_block(const struct mx_program *program, intptr_t block, char *sc
         write_results(program, unit, column, winners, n);
 }
 
-void mx_argrows_run_chunk(const struct mx_program *program, size_t chunk, char *scratch)
-{
-    intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
-    intptr_t end = begin + program->blocks_per_chunk;
-    for (intptr_t block = begin; block < end && block < program->n_blocks; block++)
-        run_block(program, block, scratch);
-}
-
 /* The winners of the pieces are the rows of another search, of the columns one by one. */
 void mx_argrows_finish(const struct mx_program *program)
 {
     const struct rows *plan = rows_of(program);
     intptr_t itemsize = program->accesses[0].itemsize, n = count_results(program);
-    intptr_t n_columns = program->shape[plan->columns], n_pieces = count_row_pieces(plan);
+    intptr_t n_columns = program->shape[plan->columns], n_pieces = plan->n_row_pieces;
     for (intptr_t i = 0; i < n && n_pieces > 1; i++) {
         char *best = values_of(program) + i * itemsize;
         int64_t piece = 0;

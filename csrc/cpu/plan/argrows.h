@@ -14,7 +14,7 @@ bool mx_argrows_suit(const struct mx_program *program);
 /* Plans the chunks of such a program.  Returns a status. */
 int mx_argrows_plan(struct mx_program *program);
 
-void mx_argrows_run_chunk(const struct mx_program *program, size_t chunk, char *scratch);
+void mx_argrows_run_block(const struct mx_program *program, intptr_t block, char *scratch);
 
-/* Compares the winners of the pieces, after the last chunk. */
+/* Compares the winners of the pieces, after the last block. */
 void mx_argrows_finish(const struct mx_program *program);

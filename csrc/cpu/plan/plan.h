@@ -107,6 +107,7 @@ struct mx_program {
     size_t n_chunks, next_chunk;
     intptr_t blocks_per_chunk;
     struct mx_reduce_plan *reduce; /* NULL without reductions */
+    bool searches_rows;            /* an argmax or argmin that argrows.h plans */
     char *state;                   /* private data of a kind that runs alone */
 };
 
