@@ -30,7 +30,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->elision_owner = buffer->owner = NULL;
     buffer->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
-    buffer->is_whole = false;
+    buffer->is_whole = buffer->is_blank = false;
     atomic_init(&buffer->is_shared, false);
     atomic_init(&buffer->remote, NULL);
     buffer->is_changed = buffer->is_unsettled = buffer->is_expected = false;

@@ -194,6 +194,7 @@ int mx_coherence_read(struct mx_buffer *buffer, char **data)
 int mx_coherence_write(struct mx_buffer *buffer, bool keeps, char **data)
 {
     int status = make_local(buffer, keeps, data);
+    buffer->is_blank = false;
     if (status == MX_OK && atomic_load(&buffer->remote)) {
         drop(buffer);
         note_change(buffer);
@@ -363,7 +364,7 @@ static int make_remote(struct mx_buffer *buffer, bool keeps)
     int status = take(buffer->nbytes, &remote);
     if (status != MX_OK)
         return status;
-    if (keeps && buffer->data) {
+    if (keeps && buffer->data && !buffer->is_blank) {
         status = memory.device->copy_in(remote->memory, buffer->data, buffer->nbytes);
         memory.bytes_in += status == MX_OK ? (int64_t)buffer->nbytes : 0;
     }
@@ -391,6 +392,7 @@ int mx_coherence_bind(struct mx_buffer *buffer, bool keeps, void **address)
 
 void mx_coherence_note_written(struct mx_buffer *buffer)
 {
+    buffer->is_blank = false;
     struct mx_remote *remote = atomic_load(&buffer->remote);
     if (!remote)
         return;

@@ -86,7 +86,7 @@ def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None)
     wanted = _find_dtype(dtype)
     if like is not None or order != "C" or wanted is None:
         return NotImplemented
-    return _bridge.empty(_as_tuple(shape), wanted.num)
+    return _bridge.empty(_as_tuple(shape), wanted.num, False)
 
 
 def _like_filled_with(value: Any) -> Callable[..., Any]:

@@ -205,6 +205,24 @@ static void test_stays_on_the_device(void)
     CHECK(mx_coherence_count() == 0);
 }
 
+/* Memory that nothing has written is not copied, until the processor writes it. */
+static void test_blank_memory(void)
+{
+    begin(SIZE_MAX);
+    struct mx_buffer *buffer = mx_buffer_new_allocated(SIZE);
+    buffer->is_blank = true;
+    CHECK(run_kernel(buffer, true, 1.0) == MX_OK && device.copies_in == 0);
+    CHECK(!buffer->is_blank && run_kernel(buffer, false, 4.0) == MX_OK);
+    CHECK(look(buffer, false) == 4.0);
+    mx_buffer_release(buffer);
+    buffer = mx_buffer_new_allocated(SIZE);
+    buffer->is_blank = true;
+    set(buffer, 2.0);
+    CHECK(!buffer->is_blank && run_kernel(buffer, true, 1.0) == MX_OK);
+    CHECK(device.copies_in == 1 && look(buffer, false) == 3.0);
+    mx_buffer_release(buffer);
+}
+
 static void test_copy_of_other_memory(void)
 {
     begin(SIZE_MAX);
@@ -612,6 +630,7 @@ int main(void)
     mx_coherence_use(&functions);
     test_copies();
     test_stays_on_the_device();
+    test_blank_memory();
     test_copy_of_other_memory();
     test_cache();
     test_eviction();

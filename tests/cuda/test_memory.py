@@ -62,6 +62,41 @@ def test_a_program_that_stays_on_the_device_copies_nothing() -> None:
     assert abs(float(x[0]) - 5.5) < 1
 
 
+NEW_ARRAYS = {
+    "sort": np.sort,
+    "mask": lambda x: x[x > 1.0],
+    "roll": lambda x: np.roll(x, 5),
+    "roll of two axes": lambda x: np.roll(x.reshape(100, -1), (3, 4), (0, 1)),
+    "concatenate": lambda x: np.concatenate([x, x]),
+    "stack": lambda x: np.stack([x, x], axis=1),
+    "repeat": lambda x: np.repeat(x, 3),
+    "tile": lambda x: np.tile(x, 3),
+    "pad": lambda x: np.pad(x, 10),
+    "product of matrices": lambda x: x.reshape(200, -1) @ x.reshape(-1, 200),
+}
+
+
+@pytest.mark.parametrize("name", NEW_ARRAYS)
+def test_memory_of_new_arrays_is_not_copied(name: str) -> None:
+    x = np.sin(np.arange(N) * 1.0) + 1.0
+    np.synchronize()
+    before = copied()[0]
+    y = NEW_ARRAYS[name](x)
+    np.synchronize()
+    assert copied()[0] == before
+    expected = NEW_ARRAYS[name](numpy.asarray(x))
+    numpy.testing.assert_allclose(numpy.asarray(y), expected, rtol=1e-12)
+
+
+def test_elements_of_an_empty_array_that_the_program_writes_are_copied() -> None:
+    x = np.empty(N)
+    memory = numpy.asarray(x)
+    memory[:] = 3.0
+    del memory
+    x[: N // 2] = np.ones(N // 2) + 1.0
+    assert float(x.sum()) == 2.0 * (N // 2) + 3.0 * (N - N // 2)
+
+
 def test_without_reports_no_status_words_are_copied() -> None:
     x = np.arange(N, dtype=np.int64) + 1
     np.synchronize()

@@ -92,13 +92,15 @@ static PyObject *empty(PyObject *module, PyObject *args)
     (void)module;
     struct shape shape = {0};
     PyObject *dims;
-    int type_number;
-    if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &dims, &type_number))
+    int type_number, is_blank = true;
+    if (!PyArg_ParseTuple(args, "O!i|p", &PyTuple_Type, &dims, &type_number, &is_blank))
         return NULL;
     int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
+    if (out)
+        memory_of(as_array(out)->np_array)->is_blank = is_blank;
     if (out && core->buffer_publish(memory_of(as_array(out)->np_array)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
@@ -203,8 +205,9 @@ static PyObject *takes(PyObject *module, PyObject *a)
 
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
-     "empty(shape, type_number)\n--\n\nReturn an array over memory that is not written, or "
-     "NotImplemented if such an array is not recorded."},
+     "empty(shape, type_number, is_blank=True)\n--\n\nReturn an array over memory that is "
+     "not written, or NotImplemented if such an array is not recorded. If it is blank, a "
+     "recorded operation writes it before any other code can."},
     {"fill", fill, METH_VARARGS,
      "fill(shape, type_number, value)\n--\n\nRecord an array of one value, or return "
      "NotImplemented."},

@@ -178,8 +178,10 @@ PyObject *record_new(int row, const struct shape *shape, const int *order)
     PyObject *np_array =
         memory_new_array(dtype_type_number(row), shape->ndim, shape->dims, strides);
     PyObject *out = np_array ? wrapper_new(np_array) : NULL;
-    if (out)
-        memory_own(out);
+    if (!out)
+        return NULL;
+    memory_own(out);
+    memory_of(np_array)->is_blank = true; /* only recorded operations can write it first */
     return out;
 }
 
