@@ -73,6 +73,7 @@ struct outcome {
     size_t count;
     int64_t done;
     PyObject *owner; /* the array that lent its memory, with a reference, or NULL */
+    int64_t reread;  /* operations that count as users of the owner; 0: no other than before */
     struct outcome *next;
 };
 
@@ -89,8 +90,7 @@ static void take_outcome(struct outcome *out)
     out->done = core->done();
     out->owner = elision_owner;
     elision_owner = NULL;
-    if (out->owner && core->rematerializable() > 0)
-        as_array(out->owner)->used = as_array(out->owner)->written = core->recorded();
+    out->reread = core->rematerializable() > 0 ? core->recorded() : 0;
     out->next = atomic_load(&outcomes);
     while (!atomic_compare_exchange_weak(&outcomes, &out->next, out))
         ;
@@ -107,6 +107,17 @@ static struct outcome *in_order(struct outcome *last)
         last = earlier;
     }
     return first;
+}
+
+/* Mark the array that lent its memory as used by what may compute temporaries again.  Other
+ * threads may have recorded operations on it since. */
+static void mark_owner(const struct outcome *out)
+{
+    struct array *owner = out->owner ? as_array(out->owner) : NULL;
+    if (owner && owner->used < out->reread)
+        owner->used = out->reread;
+    if (owner && owner->written < out->reread)
+        owner->written = out->reread;
 }
 
 static void report_failures(const struct outcome *out)
@@ -239,6 +250,7 @@ static int report_outcomes(void)
     *end = in_order(atomic_exchange(&outcomes, NULL));
     int64_t done = queue_done;
     for (struct outcome *out = *end; out; out = out->next) {
+        mark_owner(out);
         report_failures(out);
         count_costs(out);
         done = out->done > done ? out->done : done;
