@@ -201,6 +201,20 @@ def test_lengths(xp, length, dtype):
     return (a | a) ^ a if dtype == "bool" else (a + a) * a - a
 
 
+def test_operations_read_the_results_of_their_run():
+    """mxnp computes first, so that no memory has the results of NumPy's operations."""
+    a, b = numpy.random.default_rng(5).normal(size=(2, 40_001))
+
+    def compute(xp: Any) -> Any:
+        x, y = xp.array(a), xp.array(b)
+        return (x + y) * x - (x - y) * y
+
+    ours = numpy.asarray(compute(mxnp))
+    if FUSES:
+        assert count_compiled() == 5
+    numpy.testing.assert_array_equal(ours, compute(numpy))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "int8", "bool"])
 def test_nothing_is_written_after_the_end(xp, dtype):
     """All vectors have a power of two of elements, and the last one would lack one."""
