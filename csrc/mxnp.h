@@ -151,6 +151,7 @@ struct mx_device_row {
     const char *title;   /* in messages */
     const char *kernels; /* folder of the kernel sources */
     const char *suffix;  /* of the kernel sources */
+    int argument_bytes;  /* of one kernel: its numbers, without its buffers */
 };
 
 int mx_device_count(void);

@@ -71,7 +71,8 @@ _later = {
     "install": "mxnp._cli.runner",
     "uninstall": "mxnp._cli.runner",
     "explain": "mxnp._engine.explain",
-    "metal_kernel": "mxnp._metal.custom",
+    "gpu_kernel": "mxnp._metal.custom",
+    "metal_kernel": "mxnp._metal.custom",  # the same function
     "doctor": "mxnp._doctor.doctor",
     "profile": "mxnp._profiler.report",
     "trap_nan": "mxnp._verify.trap_nan",

@@ -6,13 +6,16 @@
 #include "cuda/translate.h"
 
 const struct mx_device mx_device_cuda = {
-    .row = {.name = "cuda", .title = "CUDA", .kernels = "metal", .suffix = "metal"},
+    .row = {.name = "cuda",
+            .title = "CUDA",
+            .kernels = "metal",
+            .suffix = "metal",
+            .argument_bytes = MX_TRANSLATE_ARGS * sizeof(int64_t)},
     .types = {MX_KERNEL_TYPES, [MX_DTYPE_float64] = "double",
               [MX_DTYPE_complex128] = "double2"},
     .limits =
         {
             .buffers = 31,
-            .argument_bytes = MX_TRANSLATE_ARGS * sizeof(int64_t),
             .threadgroup_bytes = 48 << 10,
             .atomic_bytes = 8,
             .work = (int64_t)1 << 38,

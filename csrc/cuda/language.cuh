@@ -295,6 +295,116 @@ template <typename T> inline T ctz(T a)
 inline ulong mulhi(ulong a, ulong b) { return __umul64hi(a, b); }
 inline uint mulhi(uint a, uint b) { return __umulhi(a, b); }
 
+/* -- Functions that only kernels of the program use --------------------------------------- */
+
+inline float fract(float a)
+{
+    const float part = a - floor(a);
+    return part < 1.0f ? part : 0x1.fffffep-1f; /* rounded, that of -1e-9 is 1 */
+}
+inline float saturate(float a) { return fmin(fmax(a, 0.0f), 1.0f); }
+inline float sign(float a) { return a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a == 0.0f ? a : 0.0f; }
+inline float step(float edge, float a) { return a < edge ? 0.0f : 1.0f; }
+inline float mix(float a, float b, float t) { return a + (b - a) * t; }
+inline float smoothstep(float low, float high, float a)
+{
+    const float t = saturate((a - low) / (high - low));
+    return t * t * (3.0f - 2.0f * t);
+}
+inline float powr(float a, float b) { return pow(a, b); }
+
+template <typename F, typename T> inline auto mx_each(F f, mx_vector2<T> a)
+{
+    return mx_vector2<decltype(f(a.x))>(f(a.x), f(a.y));
+}
+template <typename F, typename T> inline auto mx_each(F f, mx_vector3<T> a)
+{
+    return mx_vector3<decltype(f(a.x))>(f(a.x), f(a.y), f(a.z));
+}
+template <typename F, typename T> inline auto mx_each(F f, mx_vector4<T> a)
+{
+    return mx_vector4<decltype(f(a.x))>(f(a.x), f(a.y), f(a.z), f(a.w));
+}
+template <typename F, typename T> inline auto mx_each(F f, mx_vector2<T> a, mx_vector2<T> b)
+{
+    return mx_vector2<decltype(f(a.x, b.x))>(f(a.x, b.x), f(a.y, b.y));
+}
+template <typename F, typename T> inline auto mx_each(F f, mx_vector3<T> a, mx_vector3<T> b)
+{
+    return mx_vector3<decltype(f(a.x, b.x))>(f(a.x, b.x), f(a.y, b.y), f(a.z, b.z));
+}
+template <typename F, typename T> inline auto mx_each(F f, mx_vector4<T> a, mx_vector4<T> b)
+{
+    return mx_vector4<decltype(f(a.x, b.x))>(f(a.x, b.x), f(a.y, b.y), f(a.z, b.z),
+                                             f(a.w, b.w));
+}
+
+#define MX_EACH1(V, name)                                    \
+    template <typename T> inline V<T> name(V<T> a)           \
+    {                                                        \
+        return mx_each([](T p) { return T(name(p)); }, a);   \
+    }
+#define MX_EACH2(V, name)                                               \
+    template <typename T> inline V<T> name(V<T> a, V<T> b)              \
+    {                                                                   \
+        return mx_each([](T p, T q) { return T(name(p, q)); }, a, b);   \
+    }
+#define MX_COMPARISON(V, sign)                                                            \
+    template <typename T> inline V<bool> operator sign(V<T> a, V<T> b)                    \
+    {                                                                                     \
+        return mx_each([](T p, T q) { return bool(p sign q); }, a, b);                    \
+    }                                                                                     \
+    template <typename T>                                                                 \
+    inline V<bool> operator sign(V<T> a, typename mx_same<T>::type b)                     \
+    {                                                                                     \
+        return a sign V<T>(b);                                                            \
+    }
+#define MX_VECTOR_FUNCTIONS(V)                                                            \
+    MX_EACH1(V, exp) MX_EACH1(V, exp2) MX_EACH1(V, log) MX_EACH1(V, log2) MX_EACH1(V, log10) \
+    MX_EACH1(V, sin) MX_EACH1(V, cos) MX_EACH1(V, tan) MX_EACH1(V, tanh)                  \
+    MX_EACH1(V, sqrt) MX_EACH1(V, rsqrt) MX_EACH1(V, floor) MX_EACH1(V, ceil)             \
+    MX_EACH1(V, trunc) MX_EACH1(V, round) MX_EACH1(V, abs) MX_EACH1(V, fabs)              \
+    MX_EACH1(V, fract) MX_EACH1(V, saturate) MX_EACH1(V, sign)                            \
+    MX_EACH2(V, pow) MX_EACH2(V, powr) MX_EACH2(V, fmod) MX_EACH2(V, atan2)               \
+    MX_EACH2(V, fmin) MX_EACH2(V, fmax) MX_EACH2(V, min) MX_EACH2(V, max)                 \
+    MX_EACH2(V, step)                                                                     \
+    MX_COMPARISON(V, ==) MX_COMPARISON(V, !=) MX_COMPARISON(V, <) MX_COMPARISON(V, <=)    \
+    MX_COMPARISON(V, >) MX_COMPARISON(V, >=)                                              \
+    MX_VECTOR_OPERATORS(V, %) MX_VECTOR_OPERATORS(V, &) MX_VECTOR_OPERATORS(V, |)         \
+    MX_VECTOR_OPERATORS(V, ^) MX_VECTOR_OPERATORS(V, <<) MX_VECTOR_OPERATORS(V, >>)       \
+    template <typename T> inline V<T> clamp(V<T> a, V<T> low, V<T> high)                  \
+    {                                                                                     \
+        return min(max(a, low), high);                                                    \
+    }                                                                                     \
+    template <typename T> inline V<T> mix(V<T> a, V<T> b, V<T> t) { return a + (b - a) * t; } \
+    template <typename T> inline T dot(V<T> a, V<T> b) { return mx_sum(a * b); }          \
+    template <typename T> inline T length_squared(V<T> a) { return dot(a, a); }           \
+    template <typename T> inline T length(V<T> a) { return sqrt(dot(a, a)); }             \
+    template <typename T> inline T distance(V<T> a, V<T> b) { return length(a - b); }     \
+    template <typename T> inline V<T> normalize(V<T> a) { return a * rsqrt(dot(a, a)); }
+
+template <typename T> inline T mx_sum(mx_vector2<T> a) { return a.x + a.y; }
+template <typename T> inline T mx_sum(mx_vector3<T> a) { return a.x + a.y + a.z; }
+template <typename T> inline T mx_sum(mx_vector4<T> a) { return a.x + a.y + a.z + a.w; }
+MX_VECTOR_FUNCTIONS(mx_vector2)
+MX_VECTOR_FUNCTIONS(mx_vector3)
+MX_VECTOR_FUNCTIONS(mx_vector4)
+
+inline bool all(mx_vector2<bool> a) { return a.x && a.y; }
+inline bool all(mx_vector3<bool> a) { return a.x && a.y && a.z; }
+inline bool all(mx_vector4<bool> a) { return a.x && a.y && a.z && a.w; }
+inline bool any(mx_vector2<bool> a) { return a.x || a.y; }
+inline bool any(mx_vector3<bool> a) { return a.x || a.y || a.z; }
+inline bool any(mx_vector4<bool> a) { return a.x || a.y || a.z || a.w; }
+template <typename T> inline mx_vector3<T> operator-(mx_vector3<T> a)
+{
+    return mx_vector3<T>(-a.x, -a.y, -a.z);
+}
+template <typename T> inline mx_vector3<T> cross(mx_vector3<T> a, mx_vector3<T> b)
+{
+    return mx_vector3<T>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+
 /* -- Barriers ----------------------------------------------------------------------------- */
 
 namespace mem_flags

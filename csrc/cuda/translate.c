@@ -28,9 +28,10 @@ struct token {
 struct translation {
     struct mx_text *out;
     const char *at, *end;
-    const char *copied; /* text before it is in `out` */
-    struct token last;  /* token before the current one, without comments */
-    int depth;          /* of braces */
+    const char *copied;            /* text before it is in `out` */
+    struct token last;             /* token before the current one, without comments */
+    struct token before_directive; /* token before the line of the preprocessor; or empty */
+    int depth;                     /* of braces */
     bool is_double;
     int n_args; /* of all kernels */
 };
@@ -422,6 +423,16 @@ static bool is_float(struct token token)
            !starts(token.at, token.at + token.length, "0x");
 }
 
+/* A line of the preprocessor, such as #line, is not part of what comes after it. */
+static void skip_space(struct translation *t)
+{
+    if (t->before_directive.length && *t->at == '\n' && t->at[-1] != '\\') {
+        t->last = t->before_directive;
+        t->before_directive.length = 0;
+    }
+    t->at++;
+}
+
 static void translate(struct translation *t)
 {
     const char *section = NULL;
@@ -437,9 +448,11 @@ static void translate(struct translation *t)
             continue;
         }
         if (isspace((unsigned char)*t->at)) {
-            t->at++;
+            skip_space(t);
             continue;
         }
+        if (*t->at == '#' && !t->before_directive.length)
+            t->before_directive = t->last;
         struct token token = token_at(t->at, t->end);
         const char *after = token.at + token.length;
         const char *by = is_word((unsigned char)*token.at) ? replacement(t, token) : NULL;

@@ -30,7 +30,6 @@ enum mx_grid {
 
 struct mx_limits {
     int buffers;              /* of one kernel; the arguments count as one */
-    size_t argument_bytes;    /* of one kernel */
     size_t threadgroup_bytes; /* of the variables that a threadgroup shares */
     int atomic_bytes;         /* of the largest element that is exchanged atomically */
     int64_t work;             /* most work of one dispatch: see work.h */

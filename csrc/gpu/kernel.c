@@ -19,7 +19,7 @@ const char *mx_kernel_offset_type(const struct mx_kernel *kernel)
 int mx_kernel_arg(struct mx_kernel *kernel, int64_t value)
 {
     size_t size = (size_t)(kernel->n_args + 1) * sizeof value;
-    if (kernel->n_args == MX_KERNEL_ARGS || size > kernel->device->limits.argument_bytes) {
+    if (kernel->n_args == MX_KERNEL_ARGS || size > (size_t)kernel->device->row.argument_bytes) {
         kernel->is_full = true;
         return 0;
     }

@@ -3,12 +3,15 @@
 #include "metal/metal.h"
 
 const struct mx_device mx_device_metal = {
-    .row = {.name = "metal", .title = "Metal", .kernels = "metal", .suffix = "metal"},
+    .row = {.name = "metal",
+            .title = "Metal",
+            .kernels = "metal",
+            .suffix = "metal",
+            .argument_bytes = 4096}, /* of setBytes */
     .types = {MX_KERNEL_TYPES},
     .limits =
         {
             .buffers = 31,
-            .argument_bytes = 4096, /* of setBytes */
             .threadgroup_bytes = 32768,
             .atomic_bytes = 4,
             .work = (int64_t)1 << 35, /* about 1/30 s of the first M1 */

@@ -466,6 +466,7 @@ class Device(NamedTuple):
     title: str  # in messages
     kernels: str  # folder of its kernel sources
     suffix: str  # of its kernel sources
+    argument_bytes: int  # of the numbers of a kernel
     types: dict[str, str]  # dtypes that it supports: their names in its language
     models: tuple[str, ...]  # GPUs of this kind; empty if this build cannot use them
 
@@ -490,6 +491,7 @@ def _device(number: int) -> Device:
         _text(row.title),
         _text(row.kernels),
         _text(row.suffix),
+        row.argument_bytes,
         {name: text for name, text in types.items() if text},
         tuple(_text(lib.mx_device_gpu_name(number, gpu)) for gpu in range(count)),
     )

@@ -1,1 +1,1 @@
-"""What only Metal has: kernels in the Metal Shading Language."""
+"""The program's kernels, in the Metal Shading Language, and the check of a Mac."""

@@ -26,7 +26,7 @@ from mxnp._engine.devices import device as device_block
 from mxnp._verify import tolerances
 
 from . import check_page
-from .custom import metal_kernel
+from .custom import gpu_kernel
 
 Result = dict[str, Any]
 
@@ -103,7 +103,7 @@ _CLAIMS = """
 
 def _language(check: _Check) -> Result:
     """Return values of a kernel and of operations that options can change."""
-    kernel = metal_kernel("mx_claims", ["x"], ["numbers", "words"], _CLAIMS)
+    kernel = gpu_kernel("mx_claims", ["x"], ["numbers", "words"], _CLAIMS)
     given = [1000, 1 + 2**-12, -(1 + 2**-11), 0.3, 1e-40, 300]
     numbers, words = kernel(
         inputs=[mxnp.array(given, "f4")],
@@ -306,7 +306,7 @@ _SPIN = """
 
 def _long_kernels(check: _Check) -> Result:
     """Run longer and longer kernels of one thread, and one after a failure."""
-    kernel = metal_kernel("mx_spin", ["x", "n"], ["y"], _SPIN)
+    kernel = gpu_kernel("mx_spin", ["x", "n"], ["y"], _SPIN)
     result: Result = {"longest that ran, in seconds": 0.0, "failure": ""}
     n = 2**14
     try:

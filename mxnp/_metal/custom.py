@@ -1,4 +1,4 @@
-"""metal_kernel: kernels that a program writes in the Metal Shading Language."""
+"""gpu_kernel: kernels that a program writes in the Metal Shading Language."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ _ATTRIBUTES = {
 
 _FEW = 8  # elements; smaller inputs are in the constant address space
 
-_MAX_ARGUMENTS = 4096  # bytes of all shapes and strides
-
 _HEAD = """\
 #include <metal_stdlib>
 using namespace metal;
@@ -48,13 +46,14 @@ inline long elem_to_loc(uint elem, constant const int *shape,
 """
 
 _NO_DEVICE = (
-    "metal_kernel needs a Metal device, which macOS on Apple silicon has; on Linux, "
-    "the Metal emulator of mxnp's tests runs kernels, slowly: install mxnp from its "
-    "sources with `pip install . -Csetup-args=-Dmetal=emulator`"
+    "kernels need a GPU: Metal on macOS, or one of NVIDIA on Linux, for which "
+    "`python -m mxnp --info` shows what is missing; the Metal emulator of mxnp's tests "
+    "runs kernels slowly: install mxnp from its sources with "
+    "`pip install . -Csetup-args=-Dmetal=emulator`"
 )
 
 
-def metal_kernel(
+def gpu_kernel(
     name: str,
     input_names: Sequence[str],
     output_names: Sequence[str],
@@ -69,7 +68,8 @@ def metal_kernel(
     `source` is the body of the kernel. Its head is generated from the arrays of each
     call. In the body, an input or output ``x`` is a pointer to its elements. If the
     body uses them, ``x_shape``, ``x_strides`` (in elements), ``x_ndim`` and every
-    attribute of Metal, such as ``thread_position_in_grid``, are defined.
+    attribute of Metal, such as ``thread_position_in_grid``, are defined. On CUDA the
+    text is translated to CUDA C++. ``metal_kernel`` is the same function.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def metal_kernel(
         list of outputs:
 
         inputs : sequence of array_like
-            The inputs, of any dtypes that Metal has. Python numbers are converted to 32
-            bits. A 0-d input is a reference. An input of fewer than 8 elements is in
+            The inputs, of any dtypes that the GPU has. Python numbers are converted to
+            32 bits. A 0-d input is a reference. An input of fewer than 8 elements is in
             the constant address space.
         grid, threadgroup : tuple of three ints
             Numbers of threads along each axis, of the grid and of a threadgroup.
@@ -122,10 +122,9 @@ def metal_kernel(
         arguments do not match the names. The message of a compilation error has the
         lines of `source`.
     TypeError
-        If Metal lacks the dtype of an array.
+        If the GPU lacks the dtype of an array.
     RuntimeError
-        If there is no Metal device. If the device fails, the next wait raises the
-        error.
+        If there is no GPU. If it fails, the next wait raises the error.
 
     Notes
     -----
@@ -138,7 +137,7 @@ def metal_kernel(
     Examples
     --------
     >>> import mxnp as np
-    >>> exp = np.metal_kernel(
+    >>> exp = np.gpu_kernel(
     ...     name="my_exp",
     ...     input_names=["x"],
     ...     output_names=["out"],
@@ -168,7 +167,7 @@ def metal_kernel(
         stream: None = None,
     ) -> list[Any]:
         del stream
-        if core.gpu().name != "metal" or not core.gpu().models:
+        if not core.gpu().models:
             raise RuntimeError(_NO_DEVICE)
         _check_number("inputs", inputs, input_names)
         _check_number("output_shapes", output_shapes, output_names)
@@ -208,7 +207,7 @@ def metal_kernel(
         return outputs
 
     kernel.__name__ = kernel.__qualname__ = name
-    kernel.__doc__ = f"Run the kernel {name!r}: see `mxnp.metal_kernel`."
+    kernel.__doc__ = f"Run the kernel {name!r}: see `mxnp.gpu_kernel`."
     return kernel
 
 
@@ -233,7 +232,7 @@ def _array(x: Any, contiguous: bool) -> Any:
     if not isinstance(x, _bridge.Array):
         x = _bridge.wrap(numpy.asarray(x, _number_dtype(x)))
     dtype = x.dtype
-    wanted = _core_dtype(dtype) if _has_msl_type(dtype) else dtype
+    wanted = _core_dtype(dtype) if _has_kernel_type(dtype) else dtype
     if dtype.num != wanted.num or not (dtype.isnative and x.flags.aligned):
         return _bridge.wrap(numpy.array(x, wanted))
     # Offsets in the constant address space need a larger alignment than an element's.
@@ -256,7 +255,7 @@ def _number_dtype(x: Any) -> Any:
 def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
     """Return a new output, filled with the value if it is not None."""
     dims = tuple(int(n) for n in shape)
-    _msl_type(dtype)
+    _kernel_type(dtype)
     kind = _core_dtype(numpy.dtype(dtype))
     out = (
         _bridge.empty(dims, kind.num)
@@ -274,16 +273,16 @@ def _new_output(shape: Sequence[int], dtype: Any, init_value: Any) -> Any:
 # -- Text -----------------------------------------------------------------------------
 
 
-def _has_msl_type(dtype: Any) -> bool:
+def _has_kernel_type(dtype: Any) -> bool:
     return numpy.dtype(dtype).name in core.gpu().types
 
 
-def _msl_type(dtype: Any) -> str:
-    """Return the MSL type of a dtype, or raise a TypeError."""
+def _kernel_type(dtype: Any) -> str:
+    """Return the type of a dtype in kernels, or raise a TypeError."""
     kind = numpy.dtype(dtype)
-    if not _has_msl_type(kind) or not kind.isnative:
+    if not _has_kernel_type(kind) or not kind.isnative:
         name = kind.name if kind.isnative else kind.str
-        raise TypeError(f"{name} is not available on device 'metal'")
+        raise TypeError(f"{name} is not available on device '{core.gpu().name}'")
     return core.gpu().types[kind.name]
 
 
@@ -324,7 +323,7 @@ def _pairs(numbers: Sequence[int]) -> list[int]:
 
 def _input(name: str, array: Any, index: int) -> str:
     """Return the declaration of an input."""
-    kind = _msl_type(array.dtype)
+    kind = _kernel_type(array.dtype)
     if array.ndim == 0:
         return f"constant const {kind} &{name} [[buffer({index})]]"
     space = "constant" if array.size < _FEW else "device"
@@ -333,7 +332,7 @@ def _input(name: str, array: Any, index: int) -> str:
 
 def _output(name: str, array: Any, index: int, atomic: bool) -> str:
     """Return the declaration of an output."""
-    kind = _msl_type(array.dtype)
+    kind = _kernel_type(array.dtype)
     if atomic and array.itemsize != 4:
         raise TypeError(f"an atomic output must have 32 bits, not be {array.dtype}")
     if atomic:
@@ -348,7 +347,7 @@ def _define(name: str, value: Any) -> str:
     if isinstance(value, int | numpy.integer):
         kind = "int" if -(2**31) < value < 2**31 else "long"
         return f"constant constexpr {kind} {name} = {value};\n"
-    return f"using {name} = {_msl_type(value)};\n"
+    return f"using {name} = {_kernel_type(value)};\n"
 
 
 def _write(
@@ -364,10 +363,11 @@ def _write(
     arguments = _Arguments()
     for each, array in [*inputs, *outputs]:
         arguments.describe(each, array, source)
-    if 8 * len(arguments.numbers) > _MAX_ARGUMENTS:
+    most = core.gpu().argument_bytes
+    if 8 * len(arguments.numbers) > most:
         raise ValueError(
             f"shapes and strides of kernel {name!r} must have at most "
-            f"{_MAX_ARGUMENTS} bytes, but have {8 * len(arguments.numbers)}"
+            f"{most} bytes, but have {8 * len(arguments.numbers)}"
         )
     parameters = [_input(each, a, i) for i, (each, a) in enumerate(inputs)]
     parameters += [
@@ -389,3 +389,6 @@ def _write(
     )
     text += "".join(arguments.lines)
     return f'{text}#line 1 "{name}"\n{source}\n}}\n', tuple(arguments.numbers)
+
+
+metal_kernel = gpu_kernel  # the name of MLX's function

@@ -109,6 +109,8 @@ def test_every_own_name_has_a_type():
             names |= {each.asname for each in node.names}
         elif isinstance(node, ast.AnnAssign):
             names.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets}
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
     program = "import mxnp; print(*dir(mxnp))"  # other tests import mxnp.bench

@@ -115,6 +115,8 @@ STANDIN unsigned long long __umul64hi(unsigned long long a, unsigned long long b
 }
 STANDIN int abs(int a) { return a < 0 ? -a : a; }
 STANDIN long abs(long a) { return a < 0 ? -a : a; }
+STANDIN float abs(float a) { return __builtin_fabsf(a); }
+STANDIN double abs(double a) { return __builtin_fabs(a); }
 
 /* -- Numbers ------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-"""Compare kernels of `metal_kernel` with NumPy."""
+"""Compare kernels of `gpu_kernel` with NumPy."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from typing import Any
 
 import numpy
 import pytest
-from support.metal import HOST, in_threads, needs_host, needs_metal, no_reports
+from support.metal import (
+    HOST,
+    in_threads,
+    lacks_float64,
+    needs_gpu,
+    needs_host,
+    no_reports,
+)
 
 import mxnp as np
 from mxnp import _bridge
 from mxnp._engine import core
 
-pytestmark = needs_metal
+pytestmark = needs_gpu
 
-# All dtypes that Metal has.
-DTYPES = [
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "complex64"),
-]
+GPU = core.gpu().name
+# All dtypes that the GPU has, and NumPy.
+DTYPES = [name for name in core.gpu().types if name != "bfloat16"]
 
 EXP = """
     uint i = thread_position_in_grid.x;
@@ -50,7 +55,7 @@ def threshold(request: pytest.FixtureRequest) -> Any:
 def kernel(
     source: str, name: str = "test", x: Any = ("x",), out: Any = ("out",), **more
 ):
-    return np.metal_kernel(name, list(x), list(out), source, **more)
+    return np.gpu_kernel(name, list(x), list(out), source, **more)
 
 
 def launch(made, inputs, size=None, shape=None, dtype=None, threads=64, **more) -> Any:
@@ -75,7 +80,7 @@ def launch(made, inputs, size=None, shape=None, dtype=None, threads=64, **more) 
 def values(dtype: str, n: int) -> numpy.ndarray:
     """Return numbers whose doubles do not overflow the dtype."""
     numbers = numpy.arange(n) % 50
-    if dtype == "complex64":
+    if dtype.startswith("complex"):
         return (numbers - 1j * numbers[::-1]).astype(dtype)
     return (numbers - 25 if dtype[0] in "fi" else numbers).astype(dtype)
 
@@ -93,7 +98,7 @@ def test_elementwise_exp() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_dtype_that_metal_has(dtype: str) -> None:
+def test_every_dtype_that_the_gpu_has(dtype: str) -> None:
     x = values(dtype, 333)
     out = launch(kernel(DOUBLE), [np.array(x)])
     assert out.dtype == x.dtype
@@ -555,6 +560,65 @@ def test_attributes() -> None:
     assert (out == 5).all()
 
 
+def test_vectors() -> None:
+    source = """
+        uint i = thread_position_in_grid.x;
+        float3 a = float3(x[i], x[i] * 2, -1.5f), b = float3(0.5f);
+        float2 c = clamp(float2(a.x, a.y), float2(0.25f), float2(0.75f));
+        int4 n = int4(7, -8, 9, int(i)) % 5;
+        out[16 * i] = dot(a, b);
+        out[16 * i + 1] = length(cross(a, b));
+        out[16 * i + 2] = distance(a, b) + length_squared(c);
+        out[16 * i + 3] = normalize(a).y;
+        out[16 * i + 4] = all(a < b) + 2 * any(a < b) + 4 * all(a != 0.5f);
+        out[16 * i + 5] = max(min(a, b), -b).z + floor(a).z + (-a).z;
+        out[16 * i + 6] = mix(a, b, float3(0.25f)).x + fract(x[i] + 3);
+        out[16 * i + 7] = saturate(x[i] * 2) + sign(x[i] - 0.5f) + step(0.5f, x[i]);
+        out[16 * i + 8] = smoothstep(0.0f, 1.0f, x[i]) + powr(x[i], 2.0f);
+        out[16 * i + 9] = n.x + 10 * n.y + 100 * n.z + 1000 * n.w;
+        out[16 * i + 10] = (n & 1).x + (n | 4).w + (n << 1).z + abs(n).y;
+        out[16 * i + 11] = sqrt(c).x + exp(c).y;
+    """
+    x = numpy.linspace(0, 1, 40, dtype="f4")
+    out = launch(kernel(source), [np.array(x)], size=40, shape=(40, 16))
+    ours = numpy.asarray(out).astype("f8")
+    x = x.astype("f8")
+    a = numpy.stack([x, x * 2, numpy.full(40, -1.5)], axis=1)
+    b = numpy.full(3, 0.5)
+    c = a[:, :2].clip(0.25, 0.75)
+    i = numpy.arange(40)
+    less = a < b
+    expected = [
+        a @ b,
+        numpy.linalg.norm(numpy.cross(a, b), axis=1),
+        numpy.linalg.norm(a - b, axis=1) + (c * c).sum(1),
+        a[:, 1] / numpy.linalg.norm(a, axis=1),
+        less.all(1) + 2 * less.any(1) + 4 * (a != 0.5).all(1),
+        numpy.full(40, -0.5 - 2 + 1.5),
+        x * 0.75 + 0.125 + (x + 3) % 1,
+        (x * 2).clip(0, 1) + numpy.sign(x - 0.5) + (x >= 0.5),
+        x * x * (3 - 2 * x) + x**2,
+        2 - 30 + 400 + 1000 * (i % 5),
+        (i % 5 | 4) + 8 + 3,
+        numpy.sqrt(c[:, 0]) + numpy.exp(c[:, 1]),
+    ]
+    for k, column in enumerate(expected):
+        numpy.testing.assert_allclose(ours[:, k], column, rtol=2e-6, atol=2e-6)
+
+
+def test_a_macro_in_the_header() -> None:
+    source = """
+        threadgroup float shared[32];
+        uint i = thread_index_in_threadgroup;
+        shared[i] = x[i];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        out[i] = shared[TURN(i)];
+    """
+    made = kernel(source, header="#define TURN(i) (31 - (i))")
+    out = launch(made, [np.arange(32, dtype="f4")], threads=32)
+    assert out.tolist() == list(range(31, -1, -1))
+
+
 # -- Source code and pipelines ---------------------------------------------------------
 
 
@@ -731,7 +795,7 @@ def test_the_processors_operations_between() -> None:
     numpy.testing.assert_array_equal(x, expected)
 
 
-@pytest.mark.parametrize("device", ["cpu", "auto", "metal"])
+@pytest.mark.parametrize("device", ["cpu", "auto", GPU])
 def test_a_kernel_runs_whatever_the_device(device: str) -> None:
     before = core.gpu_counts()["dispatches"]
     with np.device(device):
@@ -829,9 +893,10 @@ def test_wrong_arguments_raise(changed: dict[str, Any], message: str) -> None:
     assert call(kernel(DOUBLE))[0].tolist() == [2] * 10
 
 
+@lacks_float64
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_unsupported_dtypes_raise(dtype: str) -> None:
-    message = f"{dtype} is not available on device 'metal'"
+    message = f"{dtype} is not available on device '{GPU}'"
     with pytest.raises(TypeError, match=message):
         call(kernel(DOUBLE), inputs=[np.ones(10, dtype)])
     with pytest.raises(TypeError, match=message):
@@ -840,9 +905,15 @@ def test_unsupported_dtypes_raise(dtype: str) -> None:
         call(kernel(DOUBLE), template=[("T", dtype)])
 
 
-@pytest.mark.parametrize("x", [["a"], [None], numpy.zeros(10, "M8[s]"), [1.5]])
+@lacks_float64
+def test_a_list_of_floats_is_float64() -> None:
+    with pytest.raises(TypeError, match="float64 is not available on device"):
+        call(kernel(DOUBLE), inputs=[[1.5]])
+
+
+@pytest.mark.parametrize("x", [["a"], [None], numpy.zeros(10, "M8[s]")])
 def test_inputs_that_are_not_numbers_raise(x: Any) -> None:
-    with pytest.raises(TypeError, match="is not available on device 'metal'"):
+    with pytest.raises(TypeError, match=f"not available on device '{GPU}'"):
         call(kernel(DOUBLE), inputs=[x])
 
 
@@ -923,11 +994,10 @@ def test_an_input_that_failed() -> None:
     assert call(kernel(DOUBLE))[0].tolist() == [2] * 10
 
 
-@needs_metal
 def test_bfloat16() -> None:
     from ml_dtypes import bfloat16
 
-    kernel = np.metal_kernel(
+    kernel = np.gpu_kernel(
         "halve",
         ["x", "k"],
         ["out", "count"],
@@ -1008,3 +1078,7 @@ def test_kernels_of_one_hash_are_distinguished(capsys: Any) -> None:
     tripled, _ = run(changed.decode())
     numpy.testing.assert_array_equal(doubled, x.__array__() * 2)
     numpy.testing.assert_array_equal(tripled, x.__array__() * 3)
+
+
+def test_two_names() -> None:
+    assert np.metal_kernel is np.gpu_kernel

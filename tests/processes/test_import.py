@@ -58,6 +58,7 @@ def test_only_needed_modules_are_imported() -> None:
         ("install", "mxnp._cli.runner"),
         ("uninstall", "mxnp._cli.runner"),
         ("explain", "mxnp._engine.explain"),
+        ("gpu_kernel", "mxnp._metal.custom"),
         ("metal_kernel", "mxnp._metal.custom"),
     ],
 )

@@ -8,15 +8,15 @@ import sys
 
 import mxnp as np
 
-if "metal" not in np.devices():
-    print("this example needs a Metal device, and there is none")
+if np.devices() == ("cpu",):
+    print("this example needs a GPU, and there is none")
     sys.exit()
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--size", type=int, default=96, help="pixels of a side")
 size = parser.parse_args().size
 
-kernel = np.metal_kernel(
+kernel = np.gpu_kernel(
     name="grid_sample",
     input_names=["x", "points"],
     output_names=["out"],

@@ -8,15 +8,15 @@ import sys
 
 import mxnp as np
 
-if "metal" not in np.devices():
-    print("this example needs a Metal device, and there is none")
+if np.devices() == ("cpu",):
+    print("this example needs a GPU, and there is none")
     sys.exit()
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("-n", type=int, default=200_000, help="numbers")
 n = parser.parse_args().n
 
-kernel = np.metal_kernel(
+kernel = np.gpu_kernel(
     name="histogram",
     input_names=["x", "weights", "limits"],
     output_names=["sums"],
