@@ -18,7 +18,12 @@ typedef struct mx_cuda_pool *mx_cuda_pool;       /* CUmemoryPool */
 typedef struct mx_cuda_program *mx_cuda_program; /* nvrtcProgram */
 
 /* CUresult */
-enum { MX_CUDA_SUCCESS = 0, MX_CUDA_OUT_OF_MEMORY = 2, MX_CUDA_NO_DEVICE = 100 };
+enum {
+    MX_CUDA_SUCCESS = 0,
+    MX_CUDA_OUT_OF_MEMORY = 2,
+    MX_CUDA_NO_DEVICE = 100,
+    MX_CUDA_OUT_OF_RESOURCES = 701, /* of a launch */
+};
 
 /* CUdevice_attribute, CUfunction_attribute, CUmemPool_attribute, CUstream_flags */
 enum {

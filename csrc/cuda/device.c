@@ -312,10 +312,14 @@ static int launch(const struct mx_dispatch *dispatch, void **parameters,
     if (status != MX_OK)
         return status;
     const size_t *threads = dispatch->threads;
-    counts.dispatches++;
-    return leave(mx_api.cuLaunchKernel(kernel->function, grid[0], grid[1], grid[2],
-                                       (unsigned)threads[0], (unsigned)threads[1],
-                                       (unsigned)threads[2], 0, gpu.stream, parameters, NULL));
+    int error = mx_api.cuLaunchKernel(kernel->function, grid[0], grid[1], grid[2],
+                                      (unsigned)threads[0], (unsigned)threads[1],
+                                      (unsigned)threads[2], 0, gpu.stream, parameters, NULL);
+    bool is_refused = error == MX_CUDA_OUT_OF_MEMORY || error == MX_CUDA_OUT_OF_RESOURCES;
+    counts.dispatches += !error;
+    status = leave(is_refused ? 0 : error);
+    return is_refused ? mx_fail(MX_ERROR_MEMORY, "a kernel was refused: %s", text_of(error))
+                      : status;
 }
 
 static int encode(const struct mx_dispatch *dispatch)

@@ -189,27 +189,54 @@ static void begin_rest(void)
 
 /* -- Running ----------------------------------------------------------------------- */
 
-/* If a later pass of the group cannot be encoded, another backend runs the whole group.  The
- * passes that were encoded must have ended by then, and their reports are dropped. */
+/* Takes back what kernels after that of a number wrote.  Returns whether the group can start
+ * over: what it updates is as before. */
+static bool undo(const struct mx_group *group, uint64_t kernel)
+{
+    bool can_start_over = true;
+    for (int v = 0; v < group->n_views && can_start_over; v++) {
+        const struct mx_view *view = &group->views[v];
+        if (view->buffer && view->is_written && !mx_fuse_overwrites(group, view))
+            can_start_over = mx_coherence_undo(view->buffer, kernel);
+    }
+    return can_start_over;
+}
+
+/* What the group has updated is lost. */
+static void fail_group(const struct mx_group *group, struct mx_instruction *instructions)
+{
+    keep_message();
+    for (int s = 0; s < group->n_steps; s++)
+        atomic_store(&instructions[group->steps[s].instruction].is_failed, true);
+}
+
+/* If a later part or pass of the group cannot be encoded, another backend runs the whole group.
+ * Those that were encoded must have ended by then, and their reports are dropped.  Elements
+ * that they have updated are not updated again: then the group fails. */
 static int encode(const struct mx_group *group, struct mx_instruction *instructions)
 {
     struct mx_status_words words;
     int n_words = mx_batch_word_count();
     int64_t before = encoded_dispatches();
+    uint64_t kernel = mx_coherence_last_kernel();
     mx_batch_assign_words(&words, group, instructions);
     int status = mx_groups_encode(group, instructions, &words, begin_rest);
     if (status == MX_OK)
         return MX_OK;
     bool has_begun = encoded_dispatches() > before;
+    char message[sizeof gpu.message];
+    snprintf(message, sizeof message, "%s", mx_error_message());
     if (has_begun && mx_device_used()->driver->wait() != MX_OK)
         defer_failure();
-    if (has_begun && status == MX_ERROR_DEVICE && !mx_coherence_is_on()) {
-        defer_failure(); /* elements may have been updated */
+    if (has_begun && !undo(group, kernel)) {
+        mx_fail(MX_ERROR_DEVICE, "%s", message);
+        fail_group(group, instructions);
         return MX_OK;
     }
     mx_batch_return_words(n_words);
     bool is_full = status == MX_ERROR_MEMORY, is_lost = status == MX_ERROR_DEVICE;
-    return mx_coherence_is_on() && (is_full || is_lost) ? MX_DECLINED : status;
+    bool is_left_to_others = mx_coherence_is_on() || has_begun;
+    return is_left_to_others && (is_full || is_lost) ? MX_DECLINED : status;
 }
 
 static int run(struct mx_group *group, struct mx_instruction *instructions,

@@ -92,19 +92,20 @@ static int encode_next_part(const struct mx_dispatch *whole, const size_t *origi
     return status == MX_OK ? MX_OK : MX_ERROR_DEVICE;
 }
 
-static int encode_parts(const struct mx_dispatch *dispatch)
+/* Sets whether a part was encoded, also if a later one was not. */
+static int encode_parts(const struct mx_dispatch *dispatch, bool *has_begun)
 {
     size_t part[3], at[3];
     int status = MX_OK;
-    bool is_first = true;
+    *has_begun = false;
     total_work += dispatch->work;
     mx_work_cut(dispatch, part);
     for (at[2] = 0; at[2] < dispatch->grid[2]; at[2] += part[2])
         for (at[1] = 0; at[1] < dispatch->grid[1]; at[1] += part[1])
             for (at[0] = 0; at[0] < dispatch->grid[0] && status == MX_OK; at[0] += part[0]) {
-                status = is_first ? encode_part(dispatch, at, part)
-                                  : encode_next_part(dispatch, at, part);
-                is_first = false;
+                status = *has_begun ? encode_next_part(dispatch, at, part)
+                                    : encode_part(dispatch, at, part);
+                *has_begun |= status == MX_OK;
             }
     return status;
 }
@@ -116,8 +117,9 @@ static int encode(struct mx_dispatch *dispatch, const struct bound *bound)
     dispatch->is_written = bound->is_written;
     dispatch->offsets = bound->offsets;
     dispatch->n_buffers = bound->n;
-    int status = encode_parts(dispatch);
-    for (int b = 0; b < bound->n && status == MX_OK; b++)
+    bool has_begun;
+    int status = encode_parts(dispatch, &has_begun);
+    for (int b = 0; b < bound->n && has_begun; b++)
         if (bound->is_written[b])
             mx_coherence_note_written(bound->buffers[b]);
     return status;

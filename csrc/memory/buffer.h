@@ -34,7 +34,8 @@ struct mx_buffer {
     struct mx_buffer *changed, *unsettled; /* the next ones of two lists */
     bool is_changed, is_unsettled;         /* it is in these lists, with a reference */
     bool is_expected;                      /* a kernel of the plan writes it */
-    int n_missed; /* uses on the processor that kernels could have made */
+    int n_missed;        /* uses on the processor that kernels could have made */
+    uint64_t written_by; /* number of the last kernel that wrote it, or 0 */
 };
 
 /* Both return a buffer with one reference, without and with memory, or NULL after mx_fail. */

@@ -15,6 +15,7 @@ struct mx_remote {
     struct mx_buffer *buffer;        /* NULL: it is cached */
     struct mx_remote *newer, *older; /* in the order of use; cached: `older` is the next one */
     uint64_t kernel;                 /* number of the last kernel that it was bound to */
+    uint64_t only_since;             /* of the kernel whose results only the device has */
     atomic_bool is_only;             /* the processor's memory is not current */
 };
 
@@ -327,7 +328,9 @@ static int take(size_t nbytes, struct mx_remote **out)
 
 /* -- On the device ----------------------------------------------------------------- */
 
-void mx_coherence_begin_kernel(void) { memory.kernel++; }
+uint64_t mx_coherence_begin_kernel(void) { return ++memory.kernel; }
+
+uint64_t mx_coherence_last_kernel(void) { return memory.kernel; }
 
 static void attach(struct mx_buffer *buffer, struct mx_remote *remote)
 {
@@ -394,10 +397,26 @@ void mx_coherence_note_written(struct mx_buffer *buffer)
 {
     buffer->is_blank = false;
     struct mx_remote *remote = atomic_load(&buffer->remote);
+    buffer->written_by = memory.kernel;
     if (!remote)
         return;
+    if (!atomic_load(&remote->is_only))
+        remote->only_since = memory.kernel;
     atomic_store(&remote->is_only, true);
     note_change(buffer);
+}
+
+bool mx_coherence_undo(struct mx_buffer *buffer, uint64_t kernel)
+{
+    const struct mx_remote *remote = atomic_load(&buffer->remote);
+    if (buffer->written_by <= kernel)
+        return true;
+    if (!remote || !atomic_load(&remote->is_only) || remote->only_since <= kernel)
+        return false;
+    buffer->written_by = kernel;
+    drop(buffer);
+    note_change(buffer);
+    return true;
 }
 
 int mx_coherence_clear(struct mx_buffer *buffer)

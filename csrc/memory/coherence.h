@@ -45,7 +45,10 @@ int mx_coherence_peek(const struct mx_buffer *buffer, void *bytes, size_t nbytes
 
 /* -- On the device ----------------------------------------------------------------- */
 
-void mx_coherence_begin_kernel(void); /* what is bound from here on stays on the device */
+/* Begins the next kernel, whose number is returned: what is bound from here on stays on the
+ * device. */
+uint64_t mx_coherence_begin_kernel(void);
+uint64_t mx_coherence_last_kernel(void);
 
 /* Does the same on the device, for a kernel that comes next.  If the device shares memory, the
  * buffer is only allocated, and *memory is NULL. */
@@ -53,6 +56,11 @@ int mx_coherence_bind(struct mx_buffer *buffer, bool keeps, void **memory);
 
 /* Notes that the kernel writes a bound buffer: only the device has the contents. */
 void mx_coherence_note_written(struct mx_buffer *buffer);
+
+/* Takes back what kernels after that of a number wrote to a buffer.  They have ended.  Returns
+ * whether the contents are those of before, on the processor: no other kernel wrote them, or
+ * the processor still has them.  Otherwise the buffer stays as it is. */
+bool mx_coherence_undo(struct mx_buffer *buffer, uint64_t kernel);
 
 /* Makes all of a buffer zero where a kernel uses it next. */
 int mx_coherence_clear(struct mx_buffer *buffer);

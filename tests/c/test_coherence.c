@@ -399,6 +399,31 @@ static void test_failures(void)
     }
 }
 
+/* What kernels wrote is taken back while the processor has the contents of before. */
+static void test_undo(void)
+{
+    begin(SIZE_MAX);
+    struct mx_buffer *both = new_set(1.0), *away = new_set(2.0), *unused = new_set(3.0);
+    CHECK(run_kernel(away, true, 1.0) == MX_OK && run_kernel(unused, true, 1.0) == MX_OK);
+    uint64_t last = mx_coherence_last_kernel();
+    for (int i = 0; i < 2; i++) {
+        void *memory;
+        mx_coherence_begin_kernel();
+        CHECK(mx_coherence_bind(both, true, &memory) == MX_OK);
+        *(double *)(void *)reveal(memory) = 7.0;
+        mx_coherence_note_written(both);
+    }
+    CHECK(run_kernel(away, true, 1.0) == MX_OK);
+    CHECK(mx_coherence_undo(both, last) && mx_coherence_undo(both, last));
+    CHECK(look(both, false) == 1.0 && mx_coherence_place(both) == MX_HERE);
+    CHECK(mx_coherence_undo(unused, last) && look(unused, false) == 4.0);
+    CHECK(!mx_coherence_undo(away, last) && look(away, false) == 4.0);
+    CHECK(run_kernel(both, true, 1.0) == MX_OK && look(both, false) == 2.0);
+    mx_buffer_release(both);
+    mx_buffer_release(away);
+    mx_buffer_release(unused);
+}
+
 /* -- The stream -------------------------------------------------------------------- */
 
 static bool suits(const struct mx_instruction *in) { return in->device == MX_DEVICE; }
@@ -637,6 +662,7 @@ int main(void)
     test_worth();
     test_random_uses();
     test_failures();
+    test_undo();
     test_stream();
     test_changes_are_noted_after_them();
     test_lost_device();

@@ -48,6 +48,7 @@ static struct {
     struct {
         const char *name;
         long calls, fails_after; /* fails_after: calls until it fails; -1: it does not */
+        long failures;           /* calls that fail then, one after the other */
         int error;
     } functions[MAX_NAMES];
     int n_functions;
@@ -75,8 +76,12 @@ static int enter(const char *name)
     pthread_mutex_lock(&state.lock);
     int i = function_number(name), error = state.lost;
     state.functions[i].calls++;
-    if (!error && state.functions[i].fails_after >= 0 && state.functions[i].fails_after-- == 0)
+    if (!error && state.functions[i].fails_after > 0) {
+        state.functions[i].fails_after--;
+    } else if (!error && state.functions[i].fails_after == 0) {
         error = state.functions[i].error;
+        state.functions[i].fails_after = --state.functions[i].failures > 0 ? 0 : -1;
+    }
     pthread_mutex_unlock(&state.lock);
     return error;
 }
@@ -104,14 +109,20 @@ EXPORT long cuda_standin_count(const char *name)
     return calls;
 }
 
-/* Lets one call of a function fail, after `after` calls that do not. */
-EXPORT void cuda_standin_fail(const char *name, long after, int error)
+/* Lets some calls of a function fail, after `after` calls that do not. */
+EXPORT void cuda_standin_refuse(const char *name, long after, long failures, int error)
 {
     pthread_mutex_lock(&state.lock);
     int i = function_number(name);
     state.functions[i].fails_after = after;
+    state.functions[i].failures = failures;
     state.functions[i].error = error;
     pthread_mutex_unlock(&state.lock);
+}
+
+EXPORT void cuda_standin_fail(const char *name, long after, int error)
+{
+    cuda_standin_refuse(name, after, 1, error);
 }
 
 EXPORT void cuda_standin_lose(int error) { state.lost = error; }
