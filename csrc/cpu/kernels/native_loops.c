@@ -82,12 +82,13 @@ bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes)
         if (dtypes[k] != dtypes[0])
             return false;
     struct native_loop *native = &loops[dtypes[0]][op];
-    *native = (struct native_loop){
-        .run = kernel_of(op, dtypes[0]),
-        .nin = row->nin,
-        .itemsize = mx_dtype_get(dtypes[0])->itemsize,
-        .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
-    };
+    if (!native->run) /* otherwise threads of the pool may be reading it */
+        *native = (struct native_loop){
+            .run = kernel_of(op, dtypes[0]),
+            .nin = row->nin,
+            .itemsize = mx_dtype_get(dtypes[0])->itemsize,
+            .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
+        };
     *out = (struct mx_loop){.function = run_loop, .data = native};
     return true;
 }
