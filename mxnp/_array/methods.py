@@ -6,6 +6,7 @@ import operator
 import os
 import pickle
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -100,18 +101,21 @@ def dump(self: ndarray, /, file: str | os.PathLike[str] | BinaryIO) -> None:
 @member
 def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     # NumPy counts the references to the NumPy array inside, which are all mxnp's. So
-    # the program's references to this array are counted here.
+    # the program's references to this array are counted here. NumPy refuses to resize
+    # an array that has a weak reference.
+    inside = self._np_array
+    _weak = weakref.ref(inside) if weakref.getweakrefcount(self) else None
     if operator.index(kwargs.get("refcheck", True)):
         others = sys.getrefcount(self) - _OWN_REFERENCES
-        if others > 0 and self._np_array.flags.owndata:
+        if others > 0 and inside.flags.owndata:
             # NumPy raises its error for a similar array with as many references. The
             # call below holds a reference too, which Python 3.14 and later borrow.
-            like = numpy.empty_like(self._np_array)
+            like = numpy.empty_like(inside)
             _references = [like] * (others - (sys.version_info >= (3, 14)))
             like.resize(*unwrap(new_shape), **kwargs)
         if kwargs.keys() <= {"refcheck"}:
             kwargs["refcheck"] = False
-    self._np_array.resize(*unwrap(new_shape), **kwargs)
+    inside.resize(*unwrap(new_shape), **kwargs)
 
 
 def _count_own_references() -> int:

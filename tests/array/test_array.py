@@ -813,6 +813,20 @@ def test_resize_with_another_reference(xp: Library, refcheck: bool) -> Any:
     return results, a, alias is c, c.shape, b.shape
 
 
+@pytest.mark.parametrize("refcheck", [True, False])
+@pytest.mark.parametrize("shape", [(2, 9), (12,)])
+def test_resize_with_a_weak_reference(
+    xp: Library, shape: tuple[int, ...], refcheck: bool
+) -> Any:
+    a = make(xp)
+    reference = weakref.ref(a)
+    with_reference = outcome(lambda: a.resize(shape, refcheck=refcheck))
+    kept = a.copy()
+    del reference
+    without = outcome(lambda: a.resize(shape, refcheck=False))
+    return with_reference, kept, without, a
+
+
 @pytest.mark.parametrize("size", [30_000, 45_000])
 def test_a_computed_array_changes_its_size(xp: Library, size: int) -> Any:
     a = xp.arange(40_000.0) * 2
