@@ -306,3 +306,29 @@ def test_operations_are_recorded_after_it() -> None:
         print(failed > 0, pending())
     """
     assert end_of("-c", textwrap.dedent(program)) == End(0, "True 1\n", "")
+
+
+@pytest.mark.skipif(
+    (3, 12) <= sys.version_info < (3, 14), reason="Python's limit is beyond the C stack"
+)
+@pytest.mark.parametrize("operation", ["a + a", "-a", "a.sum()", "operator.iadd(a, a)"])
+def test_an_object_array_in_itself(operation: str) -> None:
+    """NumPy exceeds the C stack here, and the process crashes."""
+    program = f"""
+        import operator
+        import mxnp as np
+
+        a = np.empty(3, dtype=object)
+        for i in range(3):
+            a[i] = a
+        try:
+            {operation}
+        except RecursionError as error:
+            print(error)
+        print((np.arange(3.0) + 1).tolist())
+    """
+    end = end_of("-c", textwrap.dedent(program))
+    assert (end.status, end.err) == (0, "")
+    first, second = end.out.splitlines()
+    assert first == "maximum recursion depth exceeded in an operator of an array"
+    assert second == "[1.0, 2.0, 3.0]"

@@ -161,10 +161,15 @@ struct operation {
     const char *reflected;
 };
 
+/* Objects in an array may call its operators again without Python code between. */
+#define RECURSION_TEXT " in an operator of an array"
+
 /* Call the slot after prepare(). */
 static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
     struct call_args call_args;
+    if (Py_EnterRecursiveCall(RECURSION_TEXT))
+        return NULL;
     call_args_begin(&call_args);
     if (!is_harmless(a) || !is_harmless(b))
         call_args_add(&call_args, is_array(a) ? a : b);
@@ -172,6 +177,7 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     if (is_left_to_package(&result, a, b, how->reflected))
         result = convert_adopt(how->call(as_array(a)->np_array, b), &call_args, 0);
     convert_mark_exported(&call_args);
+    Py_LeaveRecursiveCall();
     return result;
 }
 
@@ -242,7 +248,11 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
         return NULL;
     if (elementwise_call(op, &a, 1, &result) != 0)
         return result;
-    return adopt_fresh(slot(as_array(a)->np_array));
+    if (Py_EnterRecursiveCall(RECURSION_TEXT))
+        return NULL;
+    result = slot(as_array(a)->np_array);
+    Py_LeaveRecursiveCall();
+    return adopt_fresh(result);
 }
 
 static const char *name_of(int op)
