@@ -340,6 +340,38 @@ def test_small_arrays_are_not_recorded(idle):
         _bridge.set_threshold(threshold)
 
 
+OUTER_OPERATIONS = {
+    "operator": lambda x: x[:, None] + x,
+    "comparison": lambda x: x[:, None] < x,
+    "function of mxnp": lambda x: mxnp.hypot(x[:, None], x),
+    "function": lambda x: numpy.hypot(x[:, None], x),
+    "three axes": lambda x: x[:30, None] - x[:30, None, None],
+}
+
+
+@pytest.mark.parametrize("name", OUTER_OPERATIONS)
+def test_large_results_of_small_arrays_are_recorded(idle, name):
+    threshold = _bridge.set_threshold(101)
+    try:
+        x, plain = mxnp.arange(100.0) / 64, numpy.arange(100.0) / 64
+        y = OUTER_OPERATIONS[name](x)
+        assert _bridge.pending() == 1
+        numpy.testing.assert_array_equal(
+            numpy.asarray(y), OUTER_OPERATIONS[name](plain)
+        )
+        assert _bridge.pending() == 0
+        assert (x[:15, None] + x[:15]).shape == (15, 15)
+        assert _bridge.pending() == 0
+    finally:
+        _bridge.set_threshold(threshold)
+
+
+def test_arrays_that_cannot_be_broadcast_raise_numpys_error(idle):
+    x = mxnp.ones((300, 2)), mxnp.ones((300, 3))
+    with pytest.raises(ValueError, match=r"shapes \(300,2\) \(300,3\)"):
+        x[0] + x[1]
+
+
 @pytest.mark.slow
 def test_operands_live_until_they_are_used(pool):
     before = pool.memory_info()["in_use"]

@@ -102,10 +102,9 @@ static inline bool has_large(PyObject *a, PyObject *b)
     return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
 }
 
-/* Check whether an operator is recorded, because an operand is large or unwritten. */
 static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 {
-    return op != MX_NO_OP && has_large(a, b);
+    return op != MX_NO_OP && queue_takes_both(a, b);
 }
 
 /* Wait before NumPy's slot receives the NumPy arrays.  Return 0, or -1 with an exception set.
@@ -851,6 +850,7 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
         inputs[i] = PyTuple_GetItem(operands, i);
         is_large |= is_array(inputs[i]) && queue_takes(inputs[i]);
     }
+    is_large |= n == 2 && queue_takes_result(inputs[0], inputs[1]);
     int op = is_large ? signature_op(ufunc) : MX_NO_OP;
     if (op == MX_NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
         return 0;

@@ -105,6 +105,13 @@ static bool is_costly(int op, PyObject *x)
            PyArray_SIZE(np_array_of(x)) >= queue_threshold / 32;
 }
 
+/* Check whether the function is a ufunc, and the result of two small arrays is large. */
+static bool has_large_result(const struct function *f, PyObject *args)
+{
+    return f->operation >= 0 && PyTuple_Size(args) == 2 &&
+           queue_takes_result(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
+}
+
 /* Check whether the first argument is the shape of a large array. */
 static bool has_large_shape(PyObject *args)
 {
@@ -259,7 +266,7 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *result = NULL;
     if (f->operation >= 0 &&
-        (has_large(args, 0, 1) ||
+        (has_large(args, 0, 1) || has_large_result(f, args) ||
          (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0))))) {
         if (record(f, args, kwargs, &result) != 0)
             return result;
@@ -391,7 +398,8 @@ __attribute__((noinline)) static int call_ufunc_direct(const struct function *f,
                                                        PyObject *names, PyObject **result)
 {
     const struct mx_op_row *row = core->op_get(f->operation);
-    if (row->nout != 1 || n != (size_t)row->nin || is_costly(f->operation, args[0]))
+    if (row->nout != 1 || n != (size_t)row->nin || is_costly(f->operation, args[0]) ||
+        (n == 2 && queue_takes_result(args[0], args[1])))
         return 0;
     if (!names)
         return elementwise_call(f->operation, args, (int)n, result);
@@ -438,7 +446,8 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
     bool may_record = f->implementation && f->implementation != Py_None && f->size_rule != 'a';
     if (all > MAX_PLAIN || may_record || f->choose || !queue_is_idle() || !is_usual(f) ||
-        !are_small(args, all, least_large(f)) || !layout_is_known())
+        !are_small(args, all, least_large(f)) || !layout_is_known() ||
+        (f->operation >= 0 && n == 2 && queue_takes_result(args[0], args[1])))
         return 0;
     vector_call *call = layout_vectorcall(f->wrapped);
     if (!call || !*call)

@@ -10,6 +10,10 @@
 /* Nanoseconds between checks for signals; more if other threads use the GIL. */
 static int64_t signal_interval = 20000000;
 
+/* A result of this many thresholds is large.  NumPy repeats smaller operands faster than an
+ * operation is recorded. */
+#define RESULT_FACTOR 4
+
 /* The array that lends its memory to the running operations, until it is known whether the
  * operation that computes it is kept. */
 static PyObject *elision_owner;
@@ -446,6 +450,18 @@ void queue_drop_rematerializable(void)
     for (size_t i = 0; i < count; i++)
         call_site_free(items[i].call_site);
     core->free(items);
+}
+
+bool queue_has_large_result(const PyArrayObject *a, const PyArrayObject *b)
+{
+    double size = 1;
+    for (int i = 1; i <= PyArray_NDIM(a) || i <= PyArray_NDIM(b); i++) {
+        npy_intp m = i <= PyArray_NDIM(a) ? PyArray_DIM(a, PyArray_NDIM(a) - i) : 1;
+        npy_intp n = i <= PyArray_NDIM(b) ? PyArray_DIM(b, PyArray_NDIM(b) - i) : 1;
+        size *= (double)(n == 1 ? m : n);
+    }
+    bool is_narrow = PyArray_ITEMSIZE(a) == 1 && PyArray_ITEMSIZE(b) == 1;
+    return size / (is_narrow ? 8 : 1) >= RESULT_FACTOR * (double)queue_threshold;
 }
 
 int queue_before_view(PyObject *a)

@@ -85,6 +85,29 @@ static inline bool queue_takes(PyObject *a)
            queue_writes(a);
 }
 
+/* Check whether the result of two arrays is large.  Each may be repeated along axes of the
+ * other. */
+bool queue_has_large_result(const PyArrayObject *a, const PyArrayObject *b);
+
+/* Check whether the result of two small operands is large. */
+static inline bool queue_takes_result(PyObject *a, PyObject *b)
+{
+    if (!is_array(a) || !is_array(b))
+        return false;
+    const PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    return (PyArray_NDIM(x) > 1 || PyArray_NDIM(y) > 1) &&
+           (double)array_size(x) * (double)array_size(y) >= (double)queue_threshold &&
+           queue_has_large_result(x, y);
+}
+
+/* Check whether an operation on two operands is recorded, because an array is large or
+ * unwritten, or because the result is large. */
+static inline bool queue_takes_both(PyObject *a, PyObject *b)
+{
+    return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)) ||
+           queue_takes_result(a, b);
+}
+
 /* Check whether a cheap operation should not be recorded, because its result is expected to be
  * needed immediately: the last flushes ran one operation each.  Then nothing can be fused, and
  * recording `size` elements and running the queue takes longer than it saves.  Some operations
