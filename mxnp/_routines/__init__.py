@@ -2,6 +2,7 @@
 
 from . import copies as copies
 from . import expressions as expressions
+from . import grids as grids
 from . import indexing as indexing
 from . import nanfunctions as nanfunctions
 from . import reductions as reductions
