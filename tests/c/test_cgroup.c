@@ -63,6 +63,11 @@ static void test_v2(void)
     CHECK(mx_cgroup_memory(root) == 4096 && mx_cgroup_cpus(root) == 2);
     write_file("sys/fs/cgroup/a/b/cpu.max", "5000 100000\n");
     CHECK(mx_cgroup_cpus(root) == 1);
+
+    /* The least limit counts, wherever it is. */
+    write_file("sys/fs/cgroup/a/b/memory.max", "17179869184\n");
+    write_file("sys/fs/cgroup/a/b/cpu.max", "700000 100000\n");
+    CHECK(mx_cgroup_memory(root) == (uint64_t)8 << 30 && mx_cgroup_cpus(root) == 4);
     remove_tree();
 }
 
@@ -90,6 +95,8 @@ static void test_v1(void)
     write_file("sys/fs/cgroup/cpu/docker/x/cpu.cfs_period_us", "100000\n");
     write_file("sys/fs/cgroup/cpuset/other/cpu.cfs_quota_us", "100\n"); /* not the controller */
     write_file("sys/fs/cgroup/cpuset/other/cpu.cfs_period_us", "100\n");
+    write_file("sys/fs/cgroup/cpu/other/cpu.cfs_quota_us", "100\n"); /* nor this group */
+    write_file("sys/fs/cgroup/cpu/other/cpu.cfs_period_us", "100\n");
     CHECK(mx_cgroup_cpus(root) == MX_NO_LIMIT && mx_cgroup_memory(root) == MX_NO_LIMIT);
 
     write_file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "150000\n");

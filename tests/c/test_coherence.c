@@ -233,6 +233,40 @@ static void test_copy_of_other_memory(void)
     CHECK(run_kernel(buffer, true, 1.0) == MX_OK && device.copies_in == 1);
     CHECK(look(buffer, false) == 5.0);
     mx_buffer_release(buffer);
+
+    /* Bytes before the copy are not written. */
+    char *data;
+    buffer = mx_coherence_new_copy((const char *)numbers, 8, 16);
+    CHECK(buffer && buffer->nbytes == 24 && mx_coherence_read(buffer, &data) == MX_OK);
+    CHECK((unsigned char)data[15] == STALE && memcmp(data + 16, numbers, 8) == 0);
+    mx_buffer_release(buffer);
+    device.fail_after = 0;
+    CHECK(!mx_coherence_new_copy((const char *)numbers, SIZE, 0));
+    CHECK(mx_coherence_count() == 0);
+}
+
+/* Some bytes are read where they are current, and nothing moves. */
+static void test_peek(void)
+{
+    begin(SIZE_MAX);
+    double first;
+    struct mx_gpu_counts counts = {.bytes_out = 0};
+    struct mx_buffer *buffer = new_set(1.0);
+    CHECK(mx_coherence_peek(buffer, &first, sizeof first) == MX_OK && first == 1.0);
+    CHECK(run_kernel(buffer, true, 1.0) == MX_OK);
+    CHECK(mx_coherence_peek(buffer, &first, sizeof first) == MX_OK && first == 2.0);
+    CHECK(mx_coherence_place(buffer) == MX_AWAY && device.copies_out == 1);
+    CHECK(look(buffer, false) == 2.0);
+    CHECK(mx_coherence_peek(buffer, &first, sizeof first) == MX_OK && first == 2.0);
+    CHECK(device.copies_out == 2);
+    mx_coherence_add_counts(&counts);
+    int64_t before = counts.bytes_out;
+    CHECK(run_kernel(buffer, true, 1.0) == MX_OK);
+    CHECK(mx_coherence_peek(buffer, &first, sizeof first) == MX_OK);
+    counts.bytes_out = 0;
+    mx_coherence_add_counts(&counts);
+    CHECK(counts.bytes_out == before + 8);
+    mx_buffer_release(buffer);
 }
 
 /* Memory of freed buffers is reused, and returned when the device needs it. */
@@ -314,6 +348,7 @@ static void test_worth(void)
     mx_coherence_expect(other, true);
     CHECK(mx_coherence_is_worth(both, 2));
     CHECK(run_kernel(other, false, 1.0) == MX_OK && mx_coherence_is_worth(both, 2));
+    CHECK(look(other, false) == 1.0 && mx_coherence_is_worth(&other, 1)); /* on both */
     set(other, 1.0);
     CHECK(!mx_coherence_is_worth(&other, 1));
     mx_buffer_release(here);
@@ -511,7 +546,7 @@ static void test_stream(void)
     CHECK(mx_coherence_fetch_all(true) == MX_OK);
     mx_stream_leave();
     collect();
-    CHECK(first_of(&c) == 5.0);
+    CHECK(first_of(&c) == 5.0 && mx_coherence_place(c.buffer) == MX_ON_BOTH);
 
     /* A group that the device declines gets its memory on the processor. */
     device.fail_after = 0;
@@ -524,10 +559,13 @@ static void test_stream(void)
 
     /* Memory that other code uses is the processor's after each flush. */
     atomic_store(&a.buffer->is_shared, true);
+    atomic_store(&b.buffer->is_shared, true);
     record_add(&a, 1.0, &a, MX_DEVICE);
+    record_add(&b, 1.0, &b, MX_DEVICE);
     CHECK(flush() == MX_OK);
     collect();
     CHECK(mx_coherence_place(a.buffer) == MX_HERE && first_of(&a) == 2.0);
+    CHECK(mx_coherence_place(b.buffer) == MX_HERE && first_of(&b) == 4.0);
     mx_stream_set_fuse(true);
     array_drop(&a);
     array_drop(&b);
@@ -622,6 +660,20 @@ static void test_threads(void)
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* A process may use the device if the one that forked had not used it. */
+static void test_fork_before_use(void)
+{
+    begin(SIZE_MAX);
+    pid_t child = fork();
+    if (child == 0) {
+        struct mx_buffer *buffer = new_set(1.0);
+        CHECK(run_kernel(buffer, true, 1.0) == MX_OK && look(buffer, false) == 2.0);
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 static void test_fork(void)
 {
     begin(SIZE_MAX);
@@ -632,12 +684,14 @@ static void test_fork(void)
     if (child == 0) {
         char *data;
         long calls = device.calls;
+        size_t in_use = device.in_use;
         CHECK(look(both, true) == 2.0);
         CHECK(mx_coherence_read(away, &data) == MX_ERROR_DEVICE);
         mx_buffer_release(both);
         mx_buffer_release(away);
         mx_coherence_trim();
         CHECK(device.calls == calls && mx_coherence_count() == 0);
+        CHECK(device.in_use == in_use); /* it is the parent's */
         _exit(0);
     }
     int status;
@@ -653,10 +707,12 @@ int main(void)
     mx_stream_set_backends(&backend, &mx_cpu_backend);
     CHECK(!mx_coherence_is_on());
     mx_coherence_use(&functions);
+    test_fork_before_use();
     test_copies();
     test_stays_on_the_device();
     test_blank_memory();
     test_copy_of_other_memory();
+    test_peek();
     test_cache();
     test_eviction();
     test_worth();

@@ -25,6 +25,7 @@ static const char *source =
 static void (*fail)(const char *name, long after, int error);
 static long (*count)(const char *name);
 static void (*limit)(long bytes);
+static long (*contexts)(void);
 
 static void open_stand_in(const char *path)
 {
@@ -33,6 +34,7 @@ static void open_stand_in(const char *path)
     *(void **)&fail = dlsym(library, "cuda_standin_fail");
     *(void **)&count = dlsym(library, "cuda_standin_count");
     *(void **)&limit = dlsym(library, "cuda_standin_limit");
+    *(void **)&contexts = dlsym(library, "cuda_standin_contexts");
 }
 
 static int add(const void *kernel, void *a, void *b, int64_t factor)
@@ -82,11 +84,31 @@ static void test_sums(void)
     driver->release(kernel);
 }
 
+/* Copies from memory that the driver has locked run later than the call. */
+static void test_many_small_copies(void)
+{
+    enum { COUNT = 40, SIZE = 64 << 10 };
+    static char bytes[SIZE];
+    void *pieces[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(driver->allocate(&pieces[i], SIZE) == MX_OK);
+        memset(bytes, i + 1, SIZE);
+        CHECK(driver->copy_in(pieces[i], bytes, SIZE) == MX_OK);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(driver->copy_out(bytes, pieces[i], SIZE) == MX_OK);
+        CHECK(bytes[0] == i + 1 && bytes[SIZE - 1] == i + 1);
+        driver->release_memory(pieces[i]);
+    }
+    CHECK(contexts() == 0); /* those of other users of CUDA are current again */
+}
+
 static void test_invalid_texts_are_refused(void)
 {
     void *kernel;
     CHECK(driver->compile(&kernel, "kernel void k(", "k") == MX_ERROR_VALUE);
     CHECK(strstr(mx_error_message(), "does not compile"));
+    CHECK(strstr(mx_error_message(), "error:")); /* the compiler's message */
     CHECK(driver->compile(&kernel, source, "subtract") == MX_ERROR_VALUE);
     CHECK(strstr(mx_error_message(), "there is no kernel 'subtract'"));
 }
@@ -145,9 +167,11 @@ int main(void)
     CHECK(count("cuInit") == 0); /* until it is needed */
     CHECK(driver->is_usable());
     test_sums();
+    test_many_small_copies();
     test_invalid_texts_are_refused();
     test_kernels_are_kept_on_disk();
     test_full_device();
     test_lost_device();
+    CHECK(contexts() == 0);
     return 0;
 }

@@ -2,8 +2,9 @@
  *
  * It has the functions that csrc/cuda/api.h declares.  Its memory is not where its addresses
  * are, so that the processor cannot use it, and each copy must be within one allocation.
- * Everything runs at the call, in order.  The tests count calls, let them fail, limit the
- * memory, and lose the device, by the functions cuda_standin_...
+ * Everything runs at the call, in order, except that copies from locked memory of the processor
+ * run before the next call that is not such a copy.  The tests count calls, let them fail,
+ * limit the memory, and lose the device, by the functions cuda_standin_...
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,11 +95,11 @@ static int enter(const char *name)
     } while (0)
 
 /* The compiler does not use the device, which may be lost. */
-#define ENTER_COMPILER                              \
-    do {                                            \
-        int error_ = enter(__func__);               \
-        if (error_ && error_ != state.lost)         \
-            return error_;                          \
+#define ENTER_COMPILER                      \
+    do {                                    \
+        int error_ = enter(__func__);       \
+        if (error_ && error_ != state.lost) \
+            return error_;                  \
     } while (0)
 
 EXPORT long cuda_standin_count(const char *name)
@@ -176,6 +177,43 @@ static uint8_t *find(uint64_t address, size_t size, struct engine_range *range)
     return found;
 }
 
+/* Copies from memory of cuMemAllocHost that did not run yet. */
+static struct {
+    pthread_mutex_t lock;
+    const uint8_t *locked;
+    size_t locked_size;
+    struct {
+        uint8_t *to;
+        const uint8_t *from;
+        size_t size;
+    } copies[256];
+    int n;
+} pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void run_pending(void)
+{
+    pthread_mutex_lock(&pending.lock);
+    for (int i = 0; i < pending.n; i++)
+        memcpy(pending.copies[i].to, pending.copies[i].from, pending.copies[i].size);
+    pending.n = 0;
+    pthread_mutex_unlock(&pending.lock);
+}
+
+/* Returns whether a copy was postponed. */
+static bool postpone(uint8_t *to, const uint8_t *from, size_t size)
+{
+    pthread_mutex_lock(&pending.lock);
+    bool is_postponed = pending.locked && pending.n < 256 && from >= pending.locked &&
+                        from + size <= pending.locked + pending.locked_size;
+    if (is_postponed) {
+        pending.copies[pending.n].to = to;
+        pending.copies[pending.n].from = from;
+        pending.copies[pending.n++].size = size;
+    }
+    pthread_mutex_unlock(&pending.lock);
+    return is_postponed;
+}
+
 EXPORT int cuMemAllocAsync(uint64_t *address, size_t size, void *stream)
 {
     (void)stream;
@@ -204,6 +242,7 @@ EXPORT int cuMemFreeAsync(uint64_t address, void *stream)
 {
     (void)stream;
     ENTER;
+    run_pending();
     pthread_mutex_lock(&state.lock);
     struct allocation **link = &allocations, *found;
     while (*link && (uintptr_t)(*link)->memory.start != address + DISTANCE)
@@ -228,6 +267,9 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void
     uint8_t *at = find(to, size, NULL);
     if (!at)
         return INVALID_VALUE;
+    if (postpone(at, from, size))
+        return SUCCESS;
+    run_pending();
     memcpy(at, from, size);
     return SUCCESS;
 }
@@ -236,6 +278,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stre
 {
     (void)stream;
     ENTER;
+    run_pending();
     uint8_t *at = find(from, size, NULL);
     if (!at)
         return INVALID_VALUE;
@@ -247,6 +290,7 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *s
 {
     (void)stream;
     ENTER;
+    run_pending();
     uint8_t *target = find(to, size, NULL), *source = find(from, size, NULL);
     if (!target || !source)
         return INVALID_VALUE;
@@ -258,6 +302,7 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *
 {
     (void)stream;
     ENTER;
+    run_pending();
     uint8_t *at = find(to, size, NULL);
     if (!at)
         return INVALID_VALUE;
@@ -269,6 +314,8 @@ EXPORT int cuMemAllocHost_v2(void **memory, size_t size)
 {
     ENTER;
     *memory = malloc(size);
+    pending.locked = *memory;
+    pending.locked_size = *memory ? size : 0;
     return *memory ? SUCCESS : OUT_OF_MEMORY;
 }
 
@@ -369,6 +416,8 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 
 static _Thread_local int depth; /* of the stack of contexts */
 
+EXPORT long cuda_standin_contexts(void) { return depth; }
+
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     (void)device;
@@ -407,6 +456,7 @@ EXPORT int cuStreamSynchronize(void *stream)
 {
     (void)stream;
     ENTER;
+    run_pending();
     return depth ? SUCCESS : INVALID_CONTEXT;
 }
 
@@ -535,6 +585,7 @@ EXPORT int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsign
     };
     void *pointers[ENGINE_BINDINGS];
     ENTER;
+    run_pending();
     if (!depth || grid_y > 65535 || grid_z > 65535 || !grid_x || !grid_y || !grid_z ||
         block_x * block_y * block_z > ENGINE_THREADS || block_z > 64)
         return depth ? INVALID_VALUE : INVALID_CONTEXT;
