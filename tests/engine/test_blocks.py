@@ -40,6 +40,86 @@ def numbers(xp: Any, *shape: int) -> Any:
     return xp.array(numpy.random.default_rng(len(shape)).normal(size=shape))
 
 
+# -- Any and all -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [0, 1, 17_000, 300_000, 599_999, None])
+@pytest.mark.parametrize("dtype", ["?", "i8", "f8"])
+@pytest.mark.parametrize("shape", [(600_000,), (3, 200_000), (600, 1000)])
+def test_any_and_all_that_one_element_decides(
+    shape: tuple[int, ...], dtype: str, place: int | None
+) -> None:
+    made = numpy.zeros(shape, dtype)
+    if place is not None:
+        made.flat[place] = 1
+    for axis in (None, -1, 0):
+        both(lambda xp, i=axis: (xp.array(made) > 0).any(axis=i))
+        both(lambda xp, i=axis: (xp.array(made) == 0).all(axis=i))
+        both(lambda xp, i=axis: xp.array(made).any(axis=i))
+        both(lambda xp, i=axis: xp.logical_not(xp.array(made)).all(axis=i))
+
+
+def test_any_and_all_of_a_mask_that_is_used_again() -> None:
+    x = numpy.arange(600_000.0)
+
+    def compute(xp: Any) -> Any:
+        mask = xp.array(x) < 500_000
+        return [mask.any(), mask.all(), mask.sum(), mask[::1000].any(), *mask[-3:]]
+
+    both(lambda xp: xp.array([int(each) for each in compute(xp)]))
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("place", [0, 300_000, 599_999])
+def test_warnings_behind_the_element_that_decides(place: int) -> None:
+    """NumPy computes all elements before it looks for one that is true."""
+    made = numpy.ones(600_000)
+    made[place] = 0
+    made[-2] = -1
+    signalling = numpy.ones(600_000)
+    signalling.view("u8")[place] = 0x7FF4000000000000
+    both(lambda xp: (1 / xp.array(made) < 2).any())
+    both(lambda xp: (xp.sqrt(xp.array(made)) < 2).any())
+    both(lambda xp: (xp.array(made).astype("i8") // xp.array(made).astype("i8")).any())
+    both(lambda xp: xp.array(signalling).astype(bool).any())
+    both(lambda xp: (xp.array(signalling) > 0).any())
+
+
+# -- Rows that are kept ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["?", *"bhilBHILfd"])
+@pytest.mark.parametrize(
+    "shape", [(9000, 16), (7001, 63), (3001, 131), (601, 1000), (200, 2048), (40, 5000)]
+)
+def test_reductions_along_outer_axes(shape: tuple[int, int], dtype: str) -> None:
+    made = numpy.random.default_rng(0).integers(-120, 120, shape).astype(dtype)
+    for name in ("max", "min", "any", "all", "sum"):
+        if name != "sum" or dtype not in "fd":
+            both(
+                lambda xp, of=name: (
+                    getattr(xp.array(made) ^ True, of)(0)
+                    if dtype == "?"
+                    else getattr(xp.array(made) + made[:1], of)(axis=0)
+                )
+            )
+            both(lambda xp, of=name: getattr(xp.array(made)[::-1, ::2], of)(axis=0))
+    both(lambda xp: (xp.array(made) > made[3]).any(axis=0))
+    both(lambda xp: xp.array(made.reshape(-1, 1, shape[1])).max(axis=(0, 1)))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_extremes_of_rows_with_nan(dtype: str) -> None:
+    """NaN wins, without a warning."""
+    made = numpy.random.default_rng(0).normal(size=(9001, 67)).astype(dtype)
+    made[4000, 3] = made[-1, 40] = numpy.nan
+    made[0, 5] = -numpy.inf
+    both(lambda xp: xp.array(made).max(axis=0))
+    both(lambda xp: (xp.array(made) * 2).min(axis=0))
+    both(lambda xp: xp.array(made).max(axis=1))
+    both(lambda xp: (1 / (xp.array(made) - made[:1])).max(axis=0))
+
+
 # -- Searches and scans ----------------------------------------------------------------
 
 
@@ -117,8 +197,8 @@ def test_scans_of_wide_rows(width: int) -> None:
 
 @pytest.mark.parametrize("height", [1025, 1030, 1056, 1057])
 def test_rows_that_wait_on_a_level_are_added(height: int) -> None:
-    """Rows are added in levels of 32, the last of which may hold only one row."""
-    both(lambda xp: xp.add.reduce(xp.array(numpy.ones((height, 1000), int)), axis=0))
+    """Rows are multiplied in levels of 32, the last of which may hold only one row."""
+    both(lambda xp: xp.array(numpy.full((height, 1000), -1)).prod(axis=0))
 
 
 WIDTHS = [63, 64, 65, 128, 129, 500, 1023, 1024, 1025]

@@ -1,48 +1,64 @@
-/* row_kernels.c -- adds short rows to a row of sums; compiled for each instruction set: see
- * isa.h. */
+/* row_kernels.c -- reduces short rows; compiled for each instruction set: see isa.h. */
 #include "cpu/kernels/row_kernels.h"
 
-/* Adds the columns that begin at c, as long as at least `width` are left.  Returns the first
+#define ADD(a, b)           ((a) + (b))
+#define MAXIMUM(a, b)       ((a) > (b) ? (a) : (b))
+#define MINIMUM(a, b)       ((a) < (b) ? (a) : (b))
+#define FLOAT_MAXIMUM(a, b) (((a) >= (b)) | ((a) != (a)) ? (a) : (b))
+#define FLOAT_MINIMUM(a, b) (((a) <= (b)) | ((a) != (a)) ? (a) : (b))
+#define OR(a, b)            (((a) | (b)) != 0)
+#define AND(a, b)           (((a) != 0) & ((b) != 0))
+
+/* -- Columns ----------------------------------------------------------------------- */
+
+/* Reduces the columns that begin at c, as long as at least `width` are left.  Returns the first
  * column that is left. */
-#define COLUMNS(type, width)                                                           \
-    static intptr_t type##_##width(type *sums, const char *rows, intptr_t row_stride,  \
-                                   intptr_t n_rows, intptr_t c, intptr_t n)            \
-    {                                                                                  \
-        for (; c + width <= n; c += width) {                                           \
-            type sum[width];                                                           \
-            for (int k = 0; k < width; k++)                                            \
-                sum[k] = sums[c + k];                                                  \
-            for (intptr_t r = 0; r < n_rows; r++) {                                    \
-                const type *row = (const type *)(const void *)(rows + r * row_stride); \
-                for (int k = 0; k < width; k++)                                        \
-                    sum[k] += row[c + k];                                              \
-            }                                                                          \
-            for (int k = 0; k < width; k++)                                            \
-                sums[c + k] = sum[k];                                                  \
-        }                                                                              \
-        return c;                                                                      \
+#define COLUMNS(name, type, OPERATION, width)                                            \
+    static intptr_t name##_##width(type *results, const char *rows, intptr_t row_stride, \
+                                   intptr_t n_rows, intptr_t c, intptr_t n)              \
+    {                                                                                    \
+        for (; c + width <= n; c += width) {                                             \
+            type value[width];                                                           \
+            for (int k = 0; k < width; k++)                                              \
+                value[k] = results[c + k];                                               \
+            for (intptr_t r = 0; r < n_rows; r++) {                                      \
+                const type *row = (const type *)(const void *)(rows + r * row_stride);   \
+                for (int k = 0; k < width; k++)                                          \
+                    value[k] = (type)OPERATION(value[k], row[c + k]);                    \
+            }                                                                            \
+            for (int k = 0; k < width; k++)                                              \
+                results[c + k] = value[k];                                               \
+        }                                                                                \
+        return c;                                                                        \
     }
 
-#define ADD_ROWS(type)                                                                         \
-    COLUMNS(type, 32)                                                                          \
-    COLUMNS(type, 8)                                                                           \
-    COLUMNS(type, 4)                                                                           \
-    COLUMNS(type, 2)                                                                           \
-    COLUMNS(type, 1)                                                                           \
-    static void type##_add(void *sums, const char *rows, intptr_t row_stride, intptr_t n_rows, \
-                           intptr_t n)                                                         \
-    {                                                                                          \
-        intptr_t c = type##_32(sums, rows, row_stride, n_rows, 0, n);                          \
-        c = type##_8(sums, rows, row_stride, n_rows, c, n);                                    \
-        c = type##_4(sums, rows, row_stride, n_rows, c, n);                                    \
-        c = type##_2(sums, rows, row_stride, n_rows, c, n);                                    \
-        type##_1(sums, rows, row_stride, n_rows, c, n);                                        \
-    }                                                                                          \
-    static void type##_add_pairs(void *sums, const char *rows, intptr_t row_stride,            \
-                                 intptr_t n_rows, intptr_t n)                                  \
-    {                                                                                          \
-        type##_add(sums, rows, row_stride, n_rows, 2 * n);                                     \
+/* Memory is read best if few rows are read at the same time. */
+#define NEAR_ROWS 16
+
+#define ADD_ROWS(name, type, OPERATION)                                                     \
+    COLUMNS(name, type, OPERATION, 128)                                                     \
+    COLUMNS(name, type, OPERATION, 32)                                                      \
+    COLUMNS(name, type, OPERATION, 8)                                                       \
+    COLUMNS(name, type, OPERATION, 4)                                                       \
+    COLUMNS(name, type, OPERATION, 2)                                                       \
+    COLUMNS(name, type, OPERATION, 1)                                                       \
+    static void name##_add(void *results, const char *rows, intptr_t row_stride,            \
+                           intptr_t n_rows, intptr_t n)                                     \
+    {                                                                                       \
+        const intptr_t most = n * (intptr_t)sizeof(type) > 256 ? NEAR_ROWS : n_rows;        \
+        for (; n_rows > 0; n_rows -= most, rows += most * row_stride) {                     \
+            const intptr_t count = n_rows < most ? n_rows : most;                           \
+            intptr_t c =                                                                    \
+                sizeof(type) == 1 ? name##_128(results, rows, row_stride, count, 0, n) : 0; \
+            c = name##_32(results, rows, row_stride, count, c, n);                          \
+            c = name##_8(results, rows, row_stride, count, c, n);                           \
+            c = name##_4(results, rows, row_stride, count, c, n);                           \
+            c = name##_2(results, rows, row_stride, count, c, n);                           \
+            name##_1(results, rows, row_stride, count, c, n);                               \
+        }                                                                                   \
     }
+
+/* -- Sums of floats ---------------------------------------------------------------- */
 
 /* Adds a[0], a[width], a[2 * width] ... to sum[0], those after them to sum[1], and so on: the
  * numbers of a row, or the parts of complex numbers, in 8 lanes if there are as many. */
@@ -84,18 +100,94 @@
         }                                                                                      \
     }
 
-#define KERNELS(type)            \
-    ADD_ROWS(type)               \
-    ADD_UP(type)                 \
-    REDUCE_ROWS(type, reduce, 1) \
-    REDUCE_ROWS(type, reduce_pairs, 2)
+#define SUMS(type)                                                                  \
+    ADD_ROWS(type##_sum, type, ADD)                                                 \
+    ADD_UP(type)                                                                    \
+    REDUCE_ROWS(type, reduce, 1)                                                    \
+    REDUCE_ROWS(type, reduce_pairs, 2)                                              \
+    static void type##_add_pairs(void *sums, const char *rows, intptr_t row_stride, \
+                                 intptr_t n_rows, intptr_t n)                       \
+    {                                                                               \
+        type##_sum_add(sums, rows, row_stride, n_rows, 2 * n);                      \
+    }
 
-KERNELS(float)
-KERNELS(double)
+SUMS(float)
+SUMS(double)
+
+/* -- Reductions in any order ------------------------------------------------------- */
+
+/* Compilers vectorize this for integers. */
+#define REDUCE_EACH(name, type, OPERATION, OF)                                                 \
+    static void name##_reduce(const char *rows, intptr_t row_stride, intptr_t n_rows,          \
+                              intptr_t n, const void *initial, char *results, intptr_t stride) \
+    {                                                                                          \
+        (void)initial;                                                                         \
+        for (intptr_t r = 0; r < n_rows; r++) {                                                \
+            const type *row = (const type *)(const void *)(rows + r * row_stride);             \
+            type value = OF(row[0]);                                                           \
+            for (intptr_t i = 1; i < n; i++)                                                   \
+                value = (type)OPERATION(value, OF(row[i]));                                    \
+            *(type *)(void *)(results + r * stride) = value;                                   \
+        }                                                                                      \
+    }
+
+#define SAME(x)       (x)
+#define TRUTH(x)      ((x) != 0)
+#define BIT_OR(a, b)  ((a) | (b))
+#define BIT_AND(a, b) ((a) & (b))
+
+/* Sums of integers wrap around, which C allows for unsigned integers only. */
+#define UNSIGNED(X, name, OPERATION)     \
+    X(name, OPERATION, int8, uint8_t)    \
+    X(name, OPERATION, int16, uint16_t)  \
+    X(name, OPERATION, int32, uint32_t)  \
+    X(name, OPERATION, int64, uint64_t)  \
+    X(name, OPERATION, uint8, uint8_t)   \
+    X(name, OPERATION, uint16, uint16_t) \
+    X(name, OPERATION, uint32, uint32_t) \
+    X(name, OPERATION, uint64, uint64_t)
+#define INTEGERS(X, name, OPERATION)     \
+    X(name, OPERATION, int8, int8_t)     \
+    X(name, OPERATION, int16, int16_t)   \
+    X(name, OPERATION, int32, int32_t)   \
+    X(name, OPERATION, int64, int64_t)   \
+    X(name, OPERATION, uint8, uint8_t)   \
+    X(name, OPERATION, uint16, uint16_t) \
+    X(name, OPERATION, uint32, uint32_t) \
+    X(name, OPERATION, uint64, uint64_t)
+
+#define INTEGER_KERNELS(X)        \
+    UNSIGNED(X, add, ADD)         \
+    INTEGERS(X, maximum, MAXIMUM) \
+    INTEGERS(X, minimum, MINIMUM)
+#define FLOAT_KERNELS(X)                       \
+    X(maximum, FLOAT_MAXIMUM, float32, float)  \
+    X(maximum, FLOAT_MAXIMUM, float64, double) \
+    X(minimum, FLOAT_MINIMUM, float32, float)  \
+    X(minimum, FLOAT_MINIMUM, float64, double)
+
+#define COLUMNS_OF(name, OPERATION, dtype, type) ADD_ROWS(name##_##dtype, type, OPERATION)
+#define ROWS_OF(name, OPERATION, dtype, type) REDUCE_EACH(name##_##dtype, type, OPERATION, SAME)
+
+INTEGER_KERNELS(COLUMNS_OF)
+INTEGER_KERNELS(ROWS_OF)
+FLOAT_KERNELS(COLUMNS_OF)
+ADD_ROWS(any, uint8_t, OR)
+ADD_ROWS(all, uint8_t, AND)
+REDUCE_EACH(any, uint8_t, BIT_OR, TRUTH)
+REDUCE_EACH(all, uint8_t, BIT_AND, TRUTH)
+
+#define BOTH(name, OPERATION, dtype, type) \
+    .of[MX_ROWS_##name][MX_DTYPE_##dtype] = {name##_##dtype##_add, name##_##dtype##_reduce},
+/* NumPy's loop is faster along rows of floats. */
+#define COLUMNS_ONLY(name, OPERATION, dtype, type) \
+    .of[MX_ROWS_##name][MX_DTYPE_##dtype] = {name##_##dtype##_add, NULL},
 
 const struct mx_row_kernel_table MX_ISA_NAME(mx_row_kernels) = {
-    .float32 = {float_add, float_reduce},
-    .float64 = {double_add, double_reduce},
-    .complex64 = {float_add_pairs, float_reduce_pairs},
-    .complex128 = {double_add_pairs, double_reduce_pairs},
-};
+    .of[MX_ROWS_add][MX_DTYPE_float32] = {float_sum_add, float_reduce},
+    .of[MX_ROWS_add][MX_DTYPE_float64] = {double_sum_add, double_reduce},
+    .of[MX_ROWS_add][MX_DTYPE_complex64] = {float_add_pairs, float_reduce_pairs},
+    .of[MX_ROWS_add][MX_DTYPE_complex128] = {double_add_pairs, double_reduce_pairs},
+    .of[MX_ROWS_logical_or][MX_DTYPE_bool] = {any_add, any_reduce},
+    .of[MX_ROWS_logical_and][MX_DTYPE_bool] = {all_add, all_reduce},
+    INTEGER_KERNELS(BOTH) FLOAT_KERNELS(COLUMNS_ONLY)};

@@ -1,28 +1,40 @@
 #pragma once
-/* row_kernels.h -- kernels that add up short rows of floats or complex numbers.
+/* row_kernels.h -- kernels that reduce short rows.
  *
- * NumPy's loop is called for each row, which takes longer than the sum of a few numbers.  These
- * kernels take many rows at once.  Each sum is added in the order of NumPy's loop: see
- * cpu/plan/order.h.  The tables mx_row_kernels_base, _v3 and _v4 are defined in row_kernels.c.
+ * NumPy's loop is called for each row, which takes longer than a row of a few numbers.  These
+ * kernels take many rows at once.  Each sum of floats is added in the order of NumPy's loop:
+ * see cpu/plan/order.h.  The tables mx_row_kernels_base, _v3 and _v4 are defined in
+ * row_kernels.c.
  */
 #include "cpu/kernels/isa.h"
+#include "ir/dtypes.h"
 
-/* Adds n_rows rows, of n contiguous numbers each, to the n numbers at sums. */
-typedef void mx_add_rows(void *sums, const char *rows, intptr_t row_stride, intptr_t n_rows,
+/* Reduces n_rows rows, of n contiguous elements each, to the n elements at results, which are
+ * those of the rows before. */
+typedef void mx_add_rows(void *results, const char *rows, intptr_t row_stride, intptr_t n_rows,
                          intptr_t n);
 
-/* Adds up each of n_rows rows, of n contiguous numbers each, n <= 128.  The sum of a row is
- * added to the initial value. */
+/* Reduces each of n_rows rows, of n contiguous elements each.  n <= 128 for sums of floats,
+ * which are added to the initial value; others have none. */
 typedef void mx_reduce_rows(const char *rows, intptr_t row_stride, intptr_t n_rows, intptr_t n,
                             const void *initial, char *results, intptr_t stride);
 
 struct mx_row_kernels {
     mx_add_rows *add;
-    mx_reduce_rows *reduce;
+    mx_reduce_rows *reduce; /* or NULL */
+};
+
+enum mx_row_operation {
+    MX_ROWS_add,
+    MX_ROWS_maximum,
+    MX_ROWS_minimum,
+    MX_ROWS_logical_or,
+    MX_ROWS_logical_and,
+    MX_ROWS_COUNT
 };
 
 struct mx_row_kernel_table {
-    struct mx_row_kernels float32, float64, complex64, complex128;
+    struct mx_row_kernels of[MX_ROWS_COUNT][MX_DTYPE_COUNT]; /* NULL: none */
 };
 
 #define TABLE(isa) extern const struct mx_row_kernel_table mx_row_kernels_##isa;

@@ -12,6 +12,8 @@
 #define ROW_BYTES   32768 /* of a row of results, to which a reduction returns for each strip */
 #define WIDE_ROW    2048  /* elements of a row that is reduced with few others in a block */
 #define NARROW_ROW  1024  /* the same, if other operations compute the row */
+#define LEAST_ROWS  8     /* of a block, which adds each row to the results in memory */
+#define FEW_CALLS   4     /* of a program: their operands fit the second-level cache then */
 #define MIN_PIECE   4096  /* elements of a wide row; fewer if many operations compute it */
 #define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
 #define CHUNK_ELEMENTS 16384
@@ -132,7 +134,7 @@ static bool only_reduces(const struct mx_program *program)
 static bool takes_rows(const struct mx_program *program)
 {
     int last = program->ndim - 1;
-    if (program->order != MX_ROW_BY_ROW)
+    if (program->order != MX_ROW_BY_ROW && program->order != MX_FOLDED_ROWS)
         return program->order == MX_SHORT_ROWS;
     return last > 0 && mx_is_reduced(program, last - 1) &&
            program->shape[last] <= (only_reduces(program) ? WIDE_ROW : NARROW_ROW);
@@ -166,11 +168,22 @@ static void cut_pieces(struct mx_program *program, intptr_t length, intptr_t ste
         program->n_blocks *= program->shape[i];
 }
 
+/* Returns whether a program reduces bools that it computes with one call, as any(x > y) does.
+ */
+static bool reduces_bools(const struct mx_program *program)
+{
+    const struct mx_call *last = &program->calls[program->n_calls - 1];
+    return program->n_calls == 2 && last->instruction->kind == MX_REDUCE &&
+           program->n_reductions == 1 && program->accesses[last->accesses[0]].itemsize == 1;
+}
+
 static void cut_into_blocks(struct mx_program *program)
 {
     bool reduces = program->n_reductions > 0;
     program->order = mx_order_of(program);
     bool has_rows = takes_rows(program);
+    if (program->order == MX_FOLDED_ROWS && !has_rows)
+        program->order = MX_ANY_ORDER; /* rows are so long that NumPy's loop reduces them */
     if (reduces && !has_rows)
         choose_reduced_row(program);
     program->split = program->ndim - 1;
@@ -187,7 +200,12 @@ static void cut_into_blocks(struct mx_program *program)
                largest_itemsize(program); /* long rows, so that memory is read sequentially */
     else if (program->n_calls == 1 && (program->inner == 1 || has_rows))
         size = CHUNK_ELEMENTS; /* a single loop uses no element twice */
+    else if (reduces_bools(program))
+        size = CHUNK_ELEMENTS; /* only bools are used twice */
     intptr_t length = size / program->inner, n = program->shape[program->split];
+    if (has_rows && program->order != MX_SHORT_ROWS && program->n_calls <= FEW_CALLS &&
+        length < LEAST_ROWS)
+        length = LEAST_ROWS;
     if (program->order == MX_ROW_BY_ROW && !has_rows) {
         intptr_t piece = share_row(program, n);
         length = piece < length ? piece : length;

@@ -138,7 +138,7 @@ static int run_call(struct mx_program *program, int c, char **data,
     }
     for (int k = 0; k < mx_operand_count(in); k++)
         args[k] = data[call->accesses[k]];
-    if (in->loop.clears && !is_watched)
+    if (in->loop.clears && !is_watched && !program->is_silent)
         note_conditions(program);
     if (in->kind == MX_REDUCE)
         mx_partial_add_block(program, call, args[0], call->strides[0], at, n, &partials[c]);

@@ -3,11 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cpu/kernels/rows.h"
 #include "ir/dtypes.h"
 
 #define NUMPYS_BUFFER 8192 /* elements */
 #define NUMPYS_LEAF   128  /* elements that NumPy adds up in lanes, at most */
 
+#define NARROW_ROW  16   /* elements: of shorter rows a kernel reduces too few at once */
 #define MEDIUM_ROW  1024 /* elements: longer rows are blocks of their own */
 #define LEAST_BLOCK 256  /* elements; with fewer NumPy is faster */
 
@@ -44,10 +46,12 @@ static bool is_numpys_order(const struct mx_program *program, const struct mx_ac
 enum mx_order mx_order_of(const struct mx_program *program)
 {
     int last = program->ndim - 1, n_reduced = 0;
-    bool has_sums = false;
+    bool has_sums = false, have_kernels = true;
     intptr_t longest_kept = 0;
     for (int c = 0; c < program->n_calls; c++) {
         const struct mx_call *call = &program->calls[c];
+        if (call->instruction->kind == MX_REDUCE)
+            have_kernels &= mx_rows_kernels(call->instruction) != NULL;
         if (!call->instruction->keeps_order)
             continue;
         has_sums = true;
@@ -65,8 +69,10 @@ enum mx_order mx_order_of(const struct mx_program *program)
     if (!has_sums && reduces_rows && program->shape[last] >= MX_LONG_ROW &&
         program->shape[last] <= MEDIUM_ROW)
         return MX_SHORT_ROWS;
+    bool keeps_rows = last > 0 && !mx_is_reduced(program, last) &&
+                      mx_is_reduced(program, last - 1) && program->shape[last] >= NARROW_ROW;
     if (!has_sums)
-        return MX_ANY_ORDER;
+        return keeps_rows && have_kernels ? MX_FOLDED_ROWS : MX_ANY_ORDER;
     if (!mx_is_reduced(program, last))
         return MX_ROW_BY_ROW;
     /* NumPy copies short rows with gaps between them into a buffer, and adds them as one row.

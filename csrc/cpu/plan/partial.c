@@ -3,10 +3,14 @@
 
 #include <string.h>
 
+#include "base/conditions.h"
 #include "cpu/kernels/copies.h"
-#include "cpu/kernels/row_kernels.h"
+#include "cpu/kernels/rows.h"
 #include "cpu/plan/order.h"
 #include "ir/dtypes.h"
+#include "ir/ops.h"
+
+#define SHORT_ROW 2048 /* bytes: NumPy's loop is faster along longer ones */
 
 static const _Alignas(16) char zero[16];
 
@@ -163,27 +167,6 @@ static void finish_rows(const struct mx_program *program, const struct mx_instru
                      itemsize);
 }
 
-/* Returns the kernels for sums of a dtype. */
-static const struct mx_row_kernels *row_kernels(int dtype)
-{
-    static const struct mx_row_kernel_table *const tables[] = {
-#define ISA(name) &mx_row_kernels_##name,
-        MX_ISAS(ISA)
-#undef ISA
-    };
-    const struct mx_row_kernel_table *table = tables[mx_isa()];
-    switch (dtype) {
-    case MX_DTYPE_float32:
-        return &table->float32;
-    case MX_DTYPE_float64:
-        return &table->float64;
-    case MX_DTYPE_complex64:
-        return &table->complex64;
-    default:
-        return &table->complex128;
-    }
-}
-
 /* The rows of a block. */
 struct rows {
     char *data;
@@ -206,11 +189,18 @@ static struct rows rows_of(const struct mx_program *program, const struct mx_cal
     };
 }
 
+/* Clears the conditions that a kernel met, if NumPy's loop does. */
+static void clear_conditions(const struct mx_instruction *in)
+{
+    if (in->loop.clears)
+        mx_conditions_clear();
+}
+
 /* Adds the rows of a block to the row of results so far. */
 static void push_rows(const struct mx_instruction *in, struct mx_partial *partial,
                       struct rows rows, bool is_first)
 {
-    int dtype = in->operands[in->nin].dtype;
+    const struct mx_row_kernels *kernels = mx_rows_kernels(in);
     intptr_t itemsize = in->operands[in->nin].itemsize;
     intptr_t strides[] = {itemsize, rows.step, itemsize}, none = 0;
     const void *initial = initial_value(in);
@@ -221,8 +211,9 @@ static void push_rows(const struct mx_instruction *in, struct mx_partial *partia
         rows.data += rows.stride;
         rows.n--;
     }
-    if (in->keeps_order && rows.step == itemsize) {
-        row_kernels(dtype)->add(partial->levels, rows.data, rows.stride, rows.n, rows.length);
+    if (kernels && rows.step == itemsize) {
+        kernels->add(partial->levels, rows.data, rows.stride, rows.n, rows.length);
+        clear_conditions(in);
         return;
     }
     for (intptr_t r = 0; r < rows.n; r++) {
@@ -235,12 +226,14 @@ static void push_rows(const struct mx_instruction *in, struct mx_partial *partia
 static void reduce_rows(const struct mx_instruction *in, const struct mx_partial *partial,
                         struct rows rows)
 {
-    int dtype = in->operands[in->nin].dtype;
+    const struct mx_row_kernels *kernels = mx_rows_kernels(in);
     int itemsize = in->operands[in->nin].itemsize;
     const void *initial = initial_value(in);
-    if (in->keeps_order && rows.step == itemsize) {
-        row_kernels(dtype)->reduce(rows.data, rows.stride, rows.n, rows.length, initial,
-                                   partial->target, partial->stride);
+    if (kernels && kernels->reduce && rows.step == itemsize &&
+        rows.length * itemsize <= SHORT_ROW) {
+        kernels->reduce(rows.data, rows.stride, rows.n, rows.length, initial, partial->target,
+                        partial->stride);
+        clear_conditions(in);
         return;
     }
     for (intptr_t r = 0; r < rows.n; r++) {
@@ -251,6 +244,18 @@ static void reduce_rows(const struct mx_instruction *in, const struct mx_partial
                         initial ? rows.length : rows.length - 1);
         memcpy(partial->target + r * partial->stride, value, (size_t)itemsize);
     }
+}
+
+/* -- Any and all ------------------------------------------------------------------- */
+
+static bool is_any(const struct mx_call *call)
+{
+    return call->instruction->op == MX_OP_logical_or;
+}
+
+void mx_partial_decide(const struct mx_call *call, struct mx_partial *partial)
+{
+    partial->target[0] = is_any(call);
 }
 
 /* -- Blocks ------------------------------------------------------------------------ */
@@ -269,7 +274,7 @@ void mx_partial_add_block(const struct mx_program *program, const struct mx_call
         return;
     }
     if (mx_has_rows(program)) {
-        push_rows(in, partial, rows_of(program, call, data, at), at->strip == 0);
+        push_rows(in, partial, rows_of(program, call, data, at), partial->counts[0]++ == 0);
         return;
     }
     if (plan->is_row_kept) {
@@ -281,6 +286,7 @@ void mx_partial_add_block(const struct mx_program *program, const struct mx_call
     if (!in->begins_with_zero)
         memcpy(value, initial ? initial : data, (size_t)itemsize);
     mx_partial_fold(loop, value, initial ? data : data + stride, stride, initial ? n : n - 1);
+    partial->is_decided = (value[0] != 0) == is_any(call);
     if (plan->n_strips == 1)
         memcpy(partial->target, value, (size_t)itemsize);
     else if (program->order == MX_PAIRWISE && plan->n_segments > 1)

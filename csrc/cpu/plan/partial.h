@@ -20,7 +20,8 @@ struct mx_partial {
     intptr_t stride; /* of a row of results */
     char *levels; /* results that wait to be reduced: MX_FAN values, or a row, on each level */
     int counts[MX_LEVELS];
-    int depth; /* of the stack of sums that begins at levels */
+    int depth;       /* of the stack of sums that begins at levels */
+    bool is_decided; /* no other block can change the result of any or all */
 };
 
 /* Bytes that the levels of a reduction take in scratch memory. */
@@ -44,6 +45,9 @@ void mx_partial_finish(const struct mx_program *program, const struct mx_call *c
 /* Joins the sums of all leaves of a unit to its result. */
 void mx_partial_join_leaves(const struct mx_program *program, const struct mx_call *call,
                             const char *sums, char *result);
+
+/* Writes the result of any or all that one block decided. */
+void mx_partial_decide(const struct mx_call *call, struct mx_partial *partial);
 
 /* Computes *value = loop(*value, x) for each of n elements x. */
 void mx_partial_fold(const struct mx_loop *loop, char *value, char *data, intptr_t stride,

@@ -44,9 +44,10 @@ struct mx_access {
 /* The order in which a program adds up: see order.h. */
 enum mx_order {
     MX_ANY_ORDER,
-    MX_PAIRWISE,   /* pairs of parts of a row */
-    MX_ROW_BY_ROW, /* the innermost axis is kept */
-    MX_SHORT_ROWS, /* a block has several rows, each of which is reduced to one result */
+    MX_PAIRWISE,    /* pairs of parts of a row */
+    MX_ROW_BY_ROW,  /* the innermost axis is kept */
+    MX_SHORT_ROWS,  /* a block has several rows, each of which is reduced to one result */
+    MX_FOLDED_ROWS, /* the innermost axis is kept, and rows are reduced in any order */
 };
 
 #define MX_LONG_ROW 64 /* elements: the innermost axis is at least this long, if possible */
@@ -68,12 +69,14 @@ struct mx_call {
 struct mx_reduce_plan {
     bool is_row_kept; /* the innermost axis is kept: results come in rows */
     intptr_t n_units, units_per_chunk, n_strips, n_segments;
-    void *memory;           /* holds the partials, or NULL */
-    char *partials;         /* [segment][reduction][unit][element of row], on a cache line */
-    size_t segment_size;    /* bytes of the results of one segment */
-    size_t levels;          /* offset in scratch memory of the results that wait on levels */
-    int n_row_levels;       /* levels of rows there, without the row of results itself */
-    struct mx_leaf *leaves; /* of a row that is added pairwise, or NULL */
+    bool stops_early;         /* a unit is any or all, and ends when its result is known */
+    _Atomic uint64_t decided; /* units that one of several segments decided, one bit each */
+    void *memory;             /* holds the partials, or NULL */
+    char *partials;           /* [segment][reduction][unit][element of row], on a cache line */
+    size_t segment_size;      /* bytes of the results of one segment */
+    size_t levels;            /* offset in scratch memory of the results that wait on levels */
+    int n_row_levels;         /* levels of rows there, without the row of results itself */
+    struct mx_leaf *leaves;   /* of a row that is added pairwise, or NULL */
     intptr_t n_leaves;
 };
 
@@ -99,6 +102,7 @@ struct mx_program {
 
     bool is_measured;       /* calls are timed in the first block of each chunk */
     bool is_repeatable;     /* a chunk may run again: it overwrites nothing that it reads */
+    bool is_silent;         /* no call can report a condition */
     int fpe_mask;           /* floating-point conditions that some call has to report */
     atomic_int met;         /* conditions met so far, noted before calls that clear them */
     atomic_bool is_watched; /* some were met: chunks now check for them after each call */
@@ -123,7 +127,7 @@ struct mx_position {
  * them to a row of results, or reduce each of them. */
 static inline bool mx_has_rows(const struct mx_program *program)
 {
-    return program->order == MX_SHORT_ROWS ||
+    return program->order == MX_SHORT_ROWS || program->order == MX_FOLDED_ROWS ||
            (program->order == MX_ROW_BY_ROW && program->split < program->ndim - 1);
 }
 

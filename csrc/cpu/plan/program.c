@@ -16,6 +16,7 @@
 #include "cpu/plan/scan.h"
 #include "cpu/plan/scatter.h"
 #include "cpu/plan/scratch.h"
+#include "ir/dtypes.h"
 #include "memory/coherence.h"
 
 /* -- Planning ---------------------------------------------------------------------- */
@@ -56,6 +57,24 @@ static void add_views(struct mx_program *program, const struct mx_group *group)
     }
 }
 
+static bool is_exact(int dtype)
+{
+    char kind = mx_dtype_get(dtype)->kind;
+    return kind == 'b' || kind == 'i' || kind == 'u';
+}
+
+/* Returns whether an instruction cannot report a condition: comparisons of floats clear them,
+ * and comparisons and logical operations on integers and bools meet none. */
+static bool is_silent(const struct mx_instruction *in)
+{
+    bool are_exact = true;
+    for (int k = 0; k < mx_operand_count(in); k++)
+        are_exact &= is_exact(in->operands[k].dtype);
+    bool is_elementwise = in->kind == MX_MAP || in->kind == MX_REDUCE;
+    return is_elementwise && in->operands[in->nin].dtype == MX_DTYPE_bool &&
+           (are_exact || in->loop.clears);
+}
+
 static void add_calls(struct mx_program *program, const struct mx_group *group,
                       struct mx_instruction *instructions)
 {
@@ -64,6 +83,7 @@ static void add_calls(struct mx_program *program, const struct mx_group *group,
         struct mx_instruction *in = &instructions[group->steps[s].instruction];
         *call = (struct mx_call){.instruction = in};
         program->fpe_mask |= in->fpe_mask;
+        program->is_silent &= is_silent(in);
         program->n_reductions += in->kind == MX_REDUCE;
         if (in->keeps_order && group->steps[s].views[0] >= 0)
             program->accesses[group->steps[s].views[0]].is_ordered = true;
@@ -142,6 +162,7 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
         .accesses = (struct mx_access *)(program + 1),
         .is_measured = group->is_measured,
         .is_repeatable = true,
+        .is_silent = true,
     };
     program->calls = (struct mx_call *)(program->accesses + n_accesses);
     program->strides = (intptr_t *)(program->calls + group->n_steps);

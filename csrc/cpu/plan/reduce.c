@@ -10,6 +10,8 @@
 #include "cpu/plan/interpreter.h"
 #include "cpu/plan/order.h"
 #include "cpu/plan/partial.h"
+#include "ir/dtypes.h"
+#include "ir/ops.h"
 
 #define MANY_CHUNKS      64    /* enough for any number of threads */
 #define SEGMENT_ELEMENTS 32768 /* at least */
@@ -76,7 +78,7 @@ static intptr_t choose_segments(const struct mx_program *program)
     const struct mx_reduce_plan *plan = program->reduce;
     if (program->order == MX_ROW_BY_ROW || program->order == MX_SHORT_ROWS)
         return 1;
-    intptr_t most = plan->n_strips * program->length / SEGMENT_ELEMENTS;
+    intptr_t most = plan->n_strips * program->length * program->inner / SEGMENT_ELEMENTS;
     if (plan->is_row_kept && most > plan->n_strips / SEGMENT_ROWS)
         most = plan->n_strips / SEGMENT_ROWS;
     most = at_least_one(most);
@@ -95,6 +97,27 @@ static int choose_row_levels(const struct mx_program *program)
          n > MX_ROWS && n_levels < MX_LEVELS - 1; n /= MX_ROWS)
         n_levels++;
     return n_levels;
+}
+
+static bool is_any_or_all(const struct mx_call *call)
+{
+    const struct mx_instruction *in = call->instruction;
+    return in->kind == MX_REDUCE && in->operands[0].dtype == MX_DTYPE_bool &&
+           (in->op == MX_OP_logical_or || in->op == MX_OP_logical_and);
+}
+
+/* Returns whether units may end when their results are known: a program computes nothing else,
+ * and the blocks that it leaves out cannot report conditions. */
+static bool stops_early(const struct mx_program *program)
+{
+    const struct mx_call *last = &program->calls[program->n_calls - 1];
+    if (!program->is_silent || program->n_reductions != 1 || !is_any_or_all(last) ||
+        program->reduce->is_row_kept || mx_has_rows(program))
+        return false;
+    for (int a = 0; a < program->n_accesses; a++)
+        if (program->accesses[a].is_stored && program->accesses[a].kind != MX_SCRATCH)
+            return false;
+    return true;
 }
 
 /* Allocates the results of the segments. */
@@ -124,6 +147,7 @@ int mx_reduce_plan(struct mx_program *program)
     }
     count_units(program);
     plan->n_segments = choose_segments(program);
+    plan->stops_early = stops_early(program);
     intptr_t unit = plan->n_strips / plan->n_segments * program->length * program->inner;
     plan->units_per_chunk = at_least_one(CHUNK_ELEMENTS / at_least_one(unit));
     MX_ASSERT(plan->n_segments >= 1 && plan->n_segments <= plan->n_strips);
@@ -232,6 +256,22 @@ static void begin_partials(const struct mx_program *program, intptr_t unit, intp
     }
 }
 
+/* Returns whether another segment has decided the result of a unit.  There are few units if
+ * they have segments. */
+static bool is_decided(const struct mx_program *program, intptr_t unit)
+{
+    return program->reduce->n_segments > 1 &&
+           (atomic_load_explicit(&program->reduce->decided, memory_order_relaxed) >> unit & 1);
+}
+
+static void set_decided(const struct mx_program *program, intptr_t unit)
+{
+    MX_ASSERT(program->reduce->n_segments == 1 || program->reduce->n_units <= MANY_CHUNKS);
+    if (program->reduce->n_segments > 1)
+        atomic_fetch_or_explicit(&program->reduce->decided, (uint64_t)1 << unit,
+                                 memory_order_relaxed);
+}
+
 static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment, char *scratch,
                      bool is_watched, bool is_timed)
 {
@@ -240,14 +280,23 @@ static void run_unit(struct mx_program *program, intptr_t unit, intptr_t segment
     struct mx_position at = {.length = 1};
     set_axes(program, false, unit, &at);
     begin_partials(program, unit, segment, &at, scratch, partials);
+    if (plan->stops_early && is_decided(program, unit)) {
+        mx_partial_decide(&program->calls[program->n_calls - 1],
+                          &partials[program->n_calls - 1]);
+        return;
+    }
     intptr_t begin = segment * plan->n_strips / plan->n_segments;
     intptr_t end = (segment + 1) * plan->n_strips / plan->n_segments;
-    for (intptr_t strip = begin; strip < end; strip++) {
+    bool is_known = false;
+    for (intptr_t strip = begin; strip < end && !is_known; strip++) {
         set_axes(program, true, strip, &at);
         at.strip = strip;
         at.is_timed = is_timed && strip == begin;
         mx_interpreter_run_block(program, &at, scratch, partials, is_watched);
+        is_known = plan->stops_early && partials[program->n_calls - 1].is_decided;
     }
+    if (is_known)
+        set_decided(program, unit);
     for (int c = 0; c < program->n_calls; c++) {
         struct mx_call *call = &program->calls[c];
         if (call->instruction->kind != MX_REDUCE)
@@ -286,16 +335,17 @@ static void join_segments(const struct mx_program *program, int c, intptr_t unit
         mx_partial_join_leaves(program, call, first, out);
         return;
     }
-    if (!plan->is_row_kept) {
+    if (!plan->is_row_kept && !mx_has_rows(program)) {
         mx_partial_fold(loop, first, first + step, step, plan->n_segments - 1);
         memcpy(out, first, (size_t)itemsize);
         return;
     }
-    mx_copy_block(out, &stride, first, &(intptr_t){itemsize}, &at.length, 1, itemsize);
+    intptr_t n = plan->is_row_kept ? at.length : program->inner;
+    mx_copy_block(out, &stride, first, &(intptr_t){itemsize}, &n, 1, itemsize);
     for (intptr_t s = 1; s < plan->n_segments; s++) {
         char *args[] = {out, first + s * step, out};
         intptr_t strides[] = {stride, itemsize, stride};
-        loop->function(args, &at.length, strides, loop->data);
+        loop->function(args, &n, strides, loop->data);
     }
 }
 

@@ -318,6 +318,17 @@ static const struct signature *reduction_of(int op, int row)
     return is_closed ? signature : NULL;
 }
 
+/* Fill the results with the value with which a reduction begins.  Return false for operations
+ * that begin with the first element.  NumPy's loops for bool stop at the first element that
+ * decides the result, but not at the value they begin with. */
+static bool fill_identity(int op, char *results, size_t size)
+{
+    bool has_identity = op == MX_OP_add || op == MX_OP_logical_or || op == MX_OP_logical_and;
+    if (has_identity)
+        memset(results, op == MX_OP_logical_and, size);
+    return has_identity;
+}
+
 /* Reduce a contiguous array with the inner loop of a ufunc, as NumPy does: sums begin with
  * zero, others with the first element.  Return 1 with the value, 0 or -1. */
 static int reduce(int op, PyObject *a, int *row, char *value)
@@ -332,13 +343,12 @@ static int reduce(int op, PyObject *a, int *row, char *value)
     const struct signature *signature = reduction_of(op, *row);
     if (!signature)
         return PyErr_Occurred() ? -1 : 0;
-    bool is_sum = op == MX_OP_add;
+    bool has_identity = fill_identity(op, value, 16);
     char *data = PyArray_BYTES(np_array);
-    intptr_t n = is_sum ? size : size - 1, itemsize = dtype_itemsizes[*row];
-    memset(value, 0, 16);
-    if (!is_sum)
+    intptr_t n = has_identity ? size : size - 1, itemsize = dtype_itemsizes[*row];
+    if (!has_identity)
         memcpy(value, data, (size_t)itemsize);
-    char *args[] = {value, data + (is_sum ? 0 : itemsize), value};
+    char *args[] = {value, data + (has_identity ? 0 : itemsize), value};
     intptr_t strides[] = {0, itemsize, 0};
     mx_conditions_clear();
     if (n > 0)
@@ -394,20 +404,18 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
     PyObject *out = recycle_new(row, 1, &kept);
     if (!out)
         return -1;
-    bool is_sum = op == MX_OP_add;
     char *to = PyArray_DATA((PyArrayObject *)out), *data = PyArray_BYTES(np_array);
-    intptr_t n = axis == 0 ? columns : columns - !is_sum;
+    bool has_identity = fill_identity(op, to, (size_t)(kept * itemsize));
+    intptr_t n = axis == 0 ? columns : columns - !has_identity;
     intptr_t strides[] = {axis == 0 ? itemsize : 0, itemsize, axis == 0 ? itemsize : 0};
-    if (is_sum)
-        memset(to, 0, (size_t)(kept * itemsize));
     mx_conditions_clear();
     for (npy_intp i = 0; i < rows; i++, data += columns * itemsize) {
         char *target = to + (axis == 0 ? 0 : i * itemsize);
-        if (!is_sum && (axis == 1 || i == 0))
+        if (!has_identity && (axis == 1 || i == 0))
             memcpy(target, data, (size_t)(axis == 0 ? kept * itemsize : itemsize));
-        if (!is_sum && axis == 0 && i == 0)
+        if (!has_identity && axis == 0 && i == 0)
             continue;
-        char *args[] = {target, data + (axis == 1 && !is_sum ? itemsize : 0), target};
+        char *args[] = {target, data + (axis == 1 && !has_identity ? itemsize : 0), target};
         if (n > 0)
             signature->numpys.function(args, &n, strides, signature->numpys.data);
     }

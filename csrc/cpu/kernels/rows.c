@@ -1,0 +1,39 @@
+/* rows.c -- finds the kernels that reduce short rows. */
+#include "cpu/kernels/rows.h"
+
+#include "ir/ops.h"
+
+static enum mx_row_operation operation_of(int op)
+{
+    switch (op) {
+    case MX_OP_add:
+        return MX_ROWS_add;
+    case MX_OP_maximum:
+        return MX_ROWS_maximum;
+    case MX_OP_minimum:
+        return MX_ROWS_minimum;
+    case MX_OP_logical_or:
+        return MX_ROWS_logical_or;
+    case MX_OP_logical_and:
+        return MX_ROWS_logical_and;
+    default:
+        return MX_ROWS_COUNT;
+    }
+}
+
+const struct mx_row_kernels *mx_rows_kernels(const struct mx_instruction *reduction)
+{
+    static const struct mx_row_kernel_table *const tables[] = {
+#define ISA(name) &mx_row_kernels_##name,
+        MX_ISAS(ISA)
+#undef ISA
+    };
+    int dtype = reduction->operands[reduction->nin].dtype;
+    char kind = mx_dtype_get(dtype)->kind;
+    enum mx_row_operation operation = operation_of(reduction->op);
+    bool is_float_sum = operation == MX_ROWS_add && (kind == 'f' || kind == 'c');
+    if (operation == MX_ROWS_COUNT || (is_float_sum && !reduction->keeps_order))
+        return NULL;
+    const struct mx_row_kernels *kernels = &tables[mx_isa()]->of[operation][dtype];
+    return kernels->add ? kernels : NULL;
+}
