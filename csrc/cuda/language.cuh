@@ -377,15 +377,15 @@ template <typename F, typename T> inline auto mx_each(F f, mx_vector4<T> a, mx_v
         return min(max(a, low), high);                                                    \
     }                                                                                     \
     template <typename T> inline V<T> mix(V<T> a, V<T> b, V<T> t) { return a + (b - a) * t; } \
-    template <typename T> inline T dot(V<T> a, V<T> b) { return mx_sum(a * b); }          \
+    template <typename T> inline T dot(V<T> a, V<T> b) { return mx_add_parts(a * b); }          \
     template <typename T> inline T length_squared(V<T> a) { return dot(a, a); }           \
     template <typename T> inline T length(V<T> a) { return sqrt(dot(a, a)); }             \
     template <typename T> inline T distance(V<T> a, V<T> b) { return length(a - b); }     \
     template <typename T> inline V<T> normalize(V<T> a) { return a * rsqrt(dot(a, a)); }
 
-template <typename T> inline T mx_sum(mx_vector2<T> a) { return a.x + a.y; }
-template <typename T> inline T mx_sum(mx_vector3<T> a) { return a.x + a.y + a.z; }
-template <typename T> inline T mx_sum(mx_vector4<T> a) { return a.x + a.y + a.z + a.w; }
+template <typename T> inline T mx_add_parts(mx_vector2<T> a) { return a.x + a.y; }
+template <typename T> inline T mx_add_parts(mx_vector3<T> a) { return a.x + a.y + a.z; }
+template <typename T> inline T mx_add_parts(mx_vector4<T> a) { return a.x + a.y + a.z + a.w; }
 MX_VECTOR_FUNCTIONS(mx_vector2)
 MX_VECTOR_FUNCTIONS(mx_vector3)
 MX_VECTOR_FUNCTIONS(mx_vector4)

@@ -840,7 +840,7 @@ def test_a_compile_error_names_the_line_of_the_source() -> None:
         "uint i = thread_position_in_grid.x;\nfloat y = x[i];\nout[i] = no_such(y);\n"
     )
     made = kernel(source, name="wrong", header="// one\n// two\n// three")
-    with pytest.raises(ValueError, match=r"wrong:3:.*no_such") as caught:
+    with pytest.raises(ValueError, match=r"wrong[:(]3[\s\S]*no_such") as caught:
         launch(made, [np.ones(10, "f4")])
     assert "does not compile" in str(caught.value)
     numpy.testing.assert_array_equal(
@@ -850,7 +850,7 @@ def test_a_compile_error_names_the_line_of_the_source() -> None:
 
 def test_an_error_of_one_dtype_alone() -> None:
     made = kernel("uint i = thread_position_in_grid.x; out[i] = x[i] % 3;")
-    with pytest.raises(ValueError, match="test:1:"):
+    with pytest.raises(ValueError, match=r"test[:(]1"):
         launch(made, [np.ones(10, "f4")])
     assert launch(made, [np.full(4, 5, "i4")]).tolist() == [2] * 4
 
