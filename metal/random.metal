@@ -1,8 +1,12 @@
-/* random.metal -- Philox4x64-10, with NumPy's stream of bits.
+/* random.metal -- Philox4x64-10 and PCG64, with NumPy's streams of bits.
  *
- * Each value of a 256-bit counter is encrypted to four 64-bit words, so any part of the stream
- * can be computed alone.  Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As Easy as 1,
- * 2, 3, SC'11.
+ * Philox: each value of a 256-bit counter is encrypted to four 64-bit words, so any part of the
+ * stream can be computed alone.  Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As
+ * Easy as 1, 2, 3, SC'11.
+ *
+ * PCG64: each word is a hash of a 128-bit number.  The next number is a multiple of it plus a
+ * constant, and so is the number after any count of steps.  O'Neill, PCG: A Family of Simple
+ * Fast Space-Efficient Statistically Good Algorithms for Random Number Generation, 2014.
  */
 
 /* The upper half of a product, which not every version of Metal provides for 64 bits. */
@@ -170,4 +174,123 @@ kernel void mx_random_singles(device float *to [[buffer(0)]], constant long *arg
                               uint thread_index [[thread_index_in_threadgroup]])
 {
     mx_fill_from_halves<mx_single>(to, args, mx_find_group(group, args), thread_index);
+}
+
+/* -- PCG64 ------------------------------------------------------------------------------ *
+ * The two words of the state; those of the constant; the number of threads; the number of
+ * halves that earlier draws left, 0 or 1; the number of elements; the least integer; the number
+ * of bits to shift out; the factor and the constant of as many steps as there are threads; the
+ * half that is left; and the origin of the grid.  Numbers of 128 bits have the lower word
+ * first. */
+
+#define MX_PCG_THREADS 4
+#define MX_PCG_LEFT    5
+#define MX_PCG_FACTOR  9
+#define MX_PCG_PLUS    11
+#define MX_PCG_HALF    13
+#define MX_PCG_ORIGIN  14
+
+inline ulong2 mx_multiply_wide(ulong2 a, ulong2 b)
+{
+    return ulong2(a.x * b.x, mx_multiply_high(a.x, b.x) + a.x * b.y + a.y * b.x);
+}
+
+inline ulong2 mx_add_wide(ulong2 a, ulong2 b)
+{
+    const ulong low = a.x + b.x;
+    return ulong2(low, a.y + b.y + ulong(low < a.x));
+}
+
+inline ulong2 mx_step_wide(ulong2 state, ulong2 factor, ulong2 plus)
+{
+    return mx_add_wide(mx_multiply_wide(factor, state), plus);
+}
+
+inline ulong2 mx_read_wide(constant long *args, int first)
+{
+    return ulong2(ulong(args[first]), ulong(args[first + 1]));
+}
+
+/* The state after a number of steps.  Each round doubles the steps that factor and plus make.
+ */
+inline ulong2 mx_advance_pcg(ulong2 state, ulong2 plus, ulong steps)
+{
+    ulong2 factor = ulong2(0x4385df649fccf645ul, 0x2360ed051fc65da4ul);
+    for (; steps > 0; steps >>= 1) {
+        if (steps & 1)
+            state = mx_step_wide(state, factor, plus);
+        plus = mx_step_wide(plus, factor, plus);
+        factor = mx_multiply_wide(factor, factor);
+    }
+    return state;
+}
+
+inline ulong mx_hash_pcg(ulong2 state)
+{
+    const ulong bits = state.x ^ state.y, shift = state.y >> 58;
+    return bits >> shift | bits << ((64 - shift) & 63);
+}
+
+/* Each thread makes the elements of every word whose number is its own plus a multiple of the
+ * number of threads, so that adjacent threads write adjacent elements. */
+template <typename Element, typename T, int halves>
+inline void mx_fill_from_pcg(device T *to, constant long *args, uint group, uint thread_index)
+{
+    const long left = args[MX_PCG_LEFT], threads = args[MX_PCG_THREADS];
+    const long first = long(group + uint(args[MX_PCG_ORIGIN])) * MX_THREADS + thread_index;
+    const ulong2 factor = mx_read_wide(args, MX_PCG_FACTOR),
+                 plus = mx_read_wide(args, MX_PCG_PLUS);
+    if (first == 0 && left > 0)
+        to[0] = T(Element::apply(ulong(args[MX_PCG_HALF]), args));
+    ulong2 state =
+        mx_advance_pcg(mx_read_wide(args, 0), mx_read_wide(args, 2), ulong(first) + 1);
+    for (long i = left + first * halves; i < args[MX_N]; i += threads * halves) {
+        const ulong bits = mx_hash_pcg(state);
+        to[i] = T(Element::apply(halves == 1 ? bits : bits & 0xffffffffu, args));
+        if (halves == 2 && i + 1 < args[MX_N])
+            to[i + 1] = T(Element::apply(bits >> 32, args));
+        state = mx_step_wide(state, factor, plus);
+    }
+}
+
+[[max_total_threads_per_threadgroup(256)]]
+kernel void mx_pcg64_word_integers(device ulong *to [[buffer(0)]],
+                                   constant long *args [[buffer(1)]],
+                                   uint3 group [[threadgroup_position_in_grid]],
+                                   uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_pcg<mx_integer, ulong, 1>(to, args, group.x, thread_index);
+}
+
+[[max_total_threads_per_threadgroup(256)]]
+kernel void mx_pcg64_doubles(device ulong *to [[buffer(0)]], constant long *args [[buffer(1)]],
+                             uint3 group [[threadgroup_position_in_grid]],
+                             uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_pcg<mx_double, ulong, 1>(to, args, group.x, thread_index);
+}
+
+[[max_total_threads_per_threadgroup(256)]]
+kernel void mx_pcg64_long_integers(device ulong *to [[buffer(0)]],
+                                   constant long *args [[buffer(1)]],
+                                   uint3 group [[threadgroup_position_in_grid]],
+                                   uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_pcg<mx_integer, ulong, 2>(to, args, group.x, thread_index);
+}
+
+[[max_total_threads_per_threadgroup(256)]]
+kernel void mx_pcg64_integers(device uint *to [[buffer(0)]], constant long *args [[buffer(1)]],
+                              uint3 group [[threadgroup_position_in_grid]],
+                              uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_pcg<mx_integer, uint, 2>(to, args, group.x, thread_index);
+}
+
+[[max_total_threads_per_threadgroup(256)]]
+kernel void mx_pcg64_singles(device float *to [[buffer(0)]], constant long *args [[buffer(1)]],
+                             uint3 group [[threadgroup_position_in_grid]],
+                             uint thread_index [[thread_index_in_threadgroup]])
+{
+    mx_fill_from_pcg<mx_single, float, 2>(to, args, group.x, thread_index);
 }

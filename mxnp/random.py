@@ -46,7 +46,7 @@ class _WrappedMethod:
         function = _Function(getattr(instance._original, name))
         function.is_maker = True
         bit_generator = getattr(instance, "bit_generator", None)
-        if isinstance(bit_generator, _random.Philox):
+        if isinstance(bit_generator, (_random.PCG64, _random.Philox)):
             _recorded_forms.attach(function, self.member, bit_generator)
         vars(instance)[name] = function  # later lookups find it first
         return function
@@ -176,7 +176,7 @@ def _accept_array_seeds(original: type) -> type:
     body = {"__init__": __init__, "__doc__": original.__doc__, "__module__": __name__}
     if issubclass(original, _random.BitGenerator):
         body["random_raw"] = raw = _Method(original.random_raw)
-        if original is _random.Philox:
+        if original in (_random.PCG64, _random.Philox):
             _recorded_forms.attach(raw, original.random_raw)
     derived = _DerivedType(original.__name__, (original,), body)
     _name_like(derived, original)

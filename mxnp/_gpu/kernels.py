@@ -340,6 +340,61 @@ def philox(
     launch(source, draw.function, [(to, True)], numbers, grid, _GROUP, True, work)
 
 
+_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # of a step of PCG64
+_WORDS = 16  # that a thread computes
+_WIDE = 2**128
+
+
+def pcg64_jump(increment: int, steps: int) -> tuple[int, int]:
+    """Return the factor and the constant that make so many steps of PCG64 at once."""
+    factor, plus = 1, 0
+    step_factor, step_plus = _FACTOR, increment
+    while steps:
+        if steps & 1:
+            factor, plus = factor * step_factor, plus * step_factor + step_plus
+        step_plus = (step_factor + 1) * step_plus % _WIDE
+        step_factor = step_factor * step_factor % _WIDE
+        steps >>= 1
+    return factor % _WIDE, plus % _WIDE
+
+
+def pcg64(
+    launch: Launch,
+    to: Array,
+    n: int,
+    draw: Draw,
+    state: int,
+    increment: int,
+    left: Sequence[int] = (),
+) -> None:
+    """Fill n elements from the half word that an earlier draw left, then from a state.
+
+    State and increment are those of the state of numpy.random.PCG64. Draws of whole
+    words have no `left`.
+    """
+    words = _ceil_divide(n - len(left), 2 if draw.halves else 1)
+    threads = _THREADS * _ceil_divide(words, _WORDS * _THREADS)
+    jump = pcg64_jump(increment, threads)
+    split = [
+        word for wide in (state, increment, *jump) for word in divmod(wide, 2**64)[::-1]
+    ]
+    least = draw.least % 2**64
+    args = [
+        *split[:4],
+        threads,
+        len(left),
+        n,
+        least,
+        draw.shift,
+        *split[4:],
+        *(left or [0]),
+    ]
+    numbers = [*map(_signed, args)]
+    grid, work = _groups(threads, _THREADS), (_RANDOM + 32 * _BYTE) * words
+    function = draw.function.replace("random", "pcg64")
+    launch(_source("random"), function, [(to, True)], numbers, grid, _GROUP, True, work)
+
+
 # -- Products of matrices -------------------------------------------------------------
 
 _MATMUL_THREADS = 128  # MX_MATMUL_THREADS of matmul

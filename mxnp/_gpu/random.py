@@ -1,4 +1,4 @@
-"""Recorded forms of draws from NumPy's Philox generator, on a GPU.
+"""Recorded forms of draws from NumPy's Philox and PCG64 generators, on a GPU.
 
 Each element is a function of its own part of the stream, so a kernel computes all
 elements in parallel. The generator is left in the state in which NumPy leaves it.
@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy
-from numpy.random import BitGenerator, Generator, Philox
+from numpy.random import PCG64, BitGenerator, Generator, Philox
 
 from mxnp import _bridge
 from mxnp._namespace.recorded_forms import implements
@@ -29,7 +29,8 @@ _BITS = {"float64": numpy.uint64, "int32": numpy.uint32, "int64": numpy.uint64}
 
 def _left(state: dict[str, Any], draw: Draw) -> list[int]:
     """Return the words or halves that earlier draws left, in order of use."""
-    words = [int(word) for word in state["buffer"][state["buffer_pos"] :]]
+    buffer = state.get("buffer", [])  # PCG64 has none
+    words = [int(word) for word in buffer[state.get("buffer_pos", 0) :]]
     if not draw.halves:
         return words
     first = [int(state["uinteger"])] if state["has_uint32"] else []
@@ -40,7 +41,22 @@ def _number(words: Any) -> int:
     return sum(int(word) << 64 * i for i, word in enumerate(words))
 
 
-def _advance(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
+def _advance_pcg64(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
+    """Advance a state without a left half by n draws of halves or words."""
+    words = -(-n // 2) if is_in_halves else n
+    inner = state["state"]
+    factor, plus = kernels.pcg64_jump(inner["inc"], words)
+    inner["state"] = (factor * inner["state"] + plus) % 2**128
+    if is_in_halves:
+        last: Any = PCG64(0)
+        factor, plus = kernels.pcg64_jump(inner["inc"], 2**128 - 1)  # one step back
+        before = (factor * inner["state"] + plus) % 2**128
+        last.state = state | {"state": inner | {"state": before}}
+        state["has_uint32"] = n % 2
+        state["uinteger"] = int(last.random_raw()) >> 32
+
+
+def _advance_philox(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
     """Advance a state without left words by n draws of halves or words."""
     words = -(-n // 2) if is_in_halves else n
     blocks = -(-words // _BLOCK)
@@ -70,10 +86,14 @@ def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any
         if out is NotImplemented:
             return out
         inner = state["state"]
-        key, counter = ([int(word) for word in inner[k]] for k in ("key", "counter"))
         bits = out.view(_BITS.get(dtype, dtype))
-        kernels.philox(launch, bits, n, draw, key, counter, left)
-        _advance(state, n - len(left), draw.halves)
+        if isinstance(generator, PCG64):
+            kernels.pcg64(launch, bits, n, draw, inner["state"], inner["inc"], left)
+            _advance_pcg64(state, n - len(left), draw.halves)
+        else:
+            key, counter = ([*map(int, inner[name])] for name in ("key", "counter"))
+            kernels.philox(launch, bits, n, draw, key, counter, left)
+            _advance_philox(state, n - len(left), draw.halves)
         generator.state = state
     return out
 

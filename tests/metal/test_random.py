@@ -27,9 +27,11 @@ def bits(x: Any) -> Any:
 class Pair:
     """A generator of NumPy and one of mxnp with the same seed."""
 
-    def __init__(self, seed: Any = 7, **more: Any) -> None:
-        self.theirs = numpy.random.Generator(numpy.random.Philox(seed, **more))
-        self.ours = mxnp.random.Generator(mxnp.random.Philox(seed, **more))
+    def __init__(self, seed: Any = 7, kind: str = "Philox", **more: Any) -> None:
+        self.theirs, self.ours = (
+            np.random.Generator(getattr(np.random, kind)(seed, **more))
+            for np in (numpy, mxnp)
+        )
 
     def check(
         self, name: str, *args: Any, kernels: int | None = None, **kw: Any
@@ -54,6 +56,9 @@ class Pair:
     def check_state(self) -> None:
         ours, theirs = (g.bit_generator.state for g in (self.ours, self.theirs))
         assert ours.keys() == theirs.keys()
+        if "buffer" not in theirs:
+            numpy.testing.assert_equal(ours, theirs)
+            return
         for key in "buffer_pos", "has_uint32", "uinteger", "bit_generator":
             assert ours[key] == theirs[key], key
         numpy.testing.assert_array_equal(ours["buffer"], theirs["buffer"])
@@ -77,28 +82,35 @@ DRAWS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
 }
 
 
+KINDS = ["Philox", "PCG64"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("draw", DRAWS)
-@pytest.mark.parametrize("size", [1, 2, 8, 9, 1000, (3, 5, 7), (4111,)])
-def test_draws(draw: str, size: Any) -> None:
+@pytest.mark.parametrize("size", [1, 2, 8, 9, 1000, (3, 5, 7), (4111,), (20_001,)])
+def test_draws(draw: str, size: Any, kind: str) -> None:
     name, args, keywords = DRAWS[draw]
-    Pair().check(name, *args, kernels=1, size=size, **keywords)
+    Pair(kind=kind).check(name, *args, kernels=1, size=size, **keywords)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 4000])
-def test_raw_integers(n: int) -> None:
-    Pair().check_raw(n, kernels=1)
-    Pair().check_raw((n, 2), kernels=1)
+def test_raw_integers(n: int, kind: str) -> None:
+    Pair(kind=kind).check_raw(n, kernels=1)
+    Pair(kind=kind).check_raw((n, 2), kernels=1)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 4, 5, 1000, 4001])
-def test_bytes(n: int) -> None:
-    Pair().check("bytes", n, kernels=1)
+def test_bytes(n: int, kind: str) -> None:
+    Pair(kind=kind).check("bytes", n, kernels=1)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(8))
-def test_mixed_draws(seed: int) -> None:
+def test_mixed_draws(seed: int, kind: str) -> None:
     """Mix draws of all kinds and sizes, including those that run in NumPy."""
-    rng, pair = numpy.random.default_rng(seed), Pair(seed)
+    rng, pair = numpy.random.default_rng(seed), Pair(seed, kind)
     total = 0
     for _ in range(60):
         size = int(rng.choice([1, 2, 3, 5, 8, 13, 40, 700]))
@@ -142,8 +154,33 @@ def test_states_that_were_set(counter: int, pos: int, has_uint32: int) -> None:
         pair.check("random", 3)
 
 
-def test_draws_that_are_numpys() -> None:
-    pair = Pair()
+@pytest.mark.parametrize("number", [0, 1, M, 2**127, 2**128 - 1])
+@pytest.mark.parametrize("increment", [1, 2**64 + 1, 2**128 - 1])
+@pytest.mark.parametrize("has_uint32", [0, 1])
+def test_states_of_pcg64_that_were_set(
+    number: int, increment: int, has_uint32: int
+) -> None:
+    for draw in ["float32", "float64", "uint32", "int64 of 10 bits", "uint64"]:
+        pair = Pair(kind="PCG64")
+        for generator in pair.ours, pair.theirs:
+            state = generator.bit_generator.state
+            state["state"] = {"state": number, "inc": increment}
+            state["has_uint32"], state["uinteger"] = has_uint32, 2**32 - 7
+            generator.bit_generator.state = state
+        name, args, keywords = DRAWS[draw]
+        pair.check(name, *args, size=50, kernels=1, **keywords)
+        pair.check("random", 3)
+
+
+def test_default_generator() -> None:
+    ours, count = launches(lambda: mxnp.random.default_rng(3).random(5000))
+    assert count == 1
+    numpy.testing.assert_array_equal(ours, numpy.random.default_rng(3).random(5000))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_that_are_numpys(kind: str) -> None:
+    pair = Pair(kind=kind)
     pair.check("random", kernels=0)
     pair.check("random", 0, kernels=0)
     pair.check("random", numpy.int64(100), kernels=0)
@@ -162,11 +199,8 @@ def test_draws_that_are_numpys() -> None:
 
 
 def test_other_generators_and_devices_are_numpys() -> None:
-    ours = mxnp.random.Generator(mxnp.random.PCG64(3))
-    drawn, count = launches(lambda: ours.random(3000, "f4"))
-    expected = numpy.random.Generator(numpy.random.PCG64(3)).random(3000, "f4")
-    numpy.testing.assert_array_equal(drawn, expected)
-    assert count == 0
+    for kind in ("PCG64DXSM", "SFC64"):
+        Pair(3, kind).check("random", 3000, kernels=0, dtype="f4")
     for device in ("cpu", "auto"):
         with mxnp.device(device):
             Pair().check("random", 3000, kernels=0, dtype="f4")
