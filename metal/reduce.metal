@@ -53,6 +53,51 @@ template <typename T> inline T mx_from_lane(T a, uint lane)
     return mx_words<T>::unpack(mx_word_of(mx_words<T>::pack(a), lane));
 }
 
+/* -- Batches ------------------------------------------------------------------------------- *
+ * A thread has loaded n values, which are `stride` apart. */
+
+/* Adds to a running result.  A compensated sum (Kahan, Further remarks on reducing truncation
+ * errors, 1965) keeps in `rest` what the last addition rounded off. */
+template <bool compensates> struct mx_running {
+    template <typename Op, typename T> static T apply(T before, T value, thread T *)
+    {
+        return Op::apply(before, value);
+    }
+};
+template <> struct mx_running<true> {
+    template <typename Op, typename T> static T apply(T before, T value, thread T *rest)
+    {
+        const T wanted = mx_subtract(value, *rest), sum = Op::apply(before, wanted);
+        const T missing = mx_subtract(mx_subtract(sum, before), wanted);
+        *rest = mx_isfinite(sum) ? missing : T(0);
+        return sum;
+    }
+};
+
+/* Combines them as a tree, and changes the thread's result once.  A sum or product that is
+ * finite at the end was finite all along, so the conditions are only looked for otherwise. */
+template <typename Op, uint n, uint stride, bool reports, bool compensates, typename T>
+inline void mx_fold(thread T *mine, thread T *rest, thread const T *batch, bool is_first,
+                    thread uint *met)
+{
+    T tree[2 * n];
+    MX_UNROLL
+    for (uint k = 0; k < n; k++)
+        tree[k] = batch[k * stride];
+    MX_UNROLL
+    for (uint k = 0; k + 1 < n; k++)
+        tree[n + k] = Op::apply(tree[2 * k], tree[2 * k + 1]);
+    const T before = *mine, all = tree[2 * n - 2];
+    *mine = is_first ? all : mx_running<compensates>::template apply<Op>(before, all, rest);
+    if (!reports || mx_isfinite(*mine))
+        return;
+    MX_UNROLL
+    for (uint k = 0; k + 1 < n; k++)
+        *met |= mx_met_arithmetic(tree[2 * k], tree[2 * k + 1], tree[n + k]);
+    if (!is_first)
+        *met |= mx_met_arithmetic(before, all, *mine);
+}
+
 /* -- One result ---------------------------------------------------------------------------- *
  * The threads of a result are numbered from 0, and the first n of them have a value.  The first
  * one gets the result.  All threads must call these functions. */
@@ -155,44 +200,70 @@ inline void mx_join_index_lanes(thread T *mine, thread I *index, uint y, uint n)
 }
 
 template <bool is_most, typename T, typename I>
-inline I mx_join_indices(threadgroup T *shared, threadgroup I *indices, T mine, I index,
-                         uint thread_index, uint n)
+inline void mx_join_indices(threadgroup T *shared, threadgroup I *indices, thread T *mine,
+                            thread I *index, uint thread_index, uint n)
 {
     const uint lane = thread_index % MX_LANES, simdgroup = thread_index / MX_LANES;
-    mx_join_index_lanes<is_most, MX_LANES>(&mine, &index, lane, mx_lanes_of(n, simdgroup));
+    mx_join_index_lanes<is_most, MX_LANES>(mine, index, lane, mx_lanes_of(n, simdgroup));
     if (lane == 0) {
-        shared[simdgroup] = mine;
-        indices[simdgroup] = index;
+        shared[simdgroup] = *mine;
+        indices[simdgroup] = *index;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (simdgroup == 0) {
-        mine = shared[lane % MX_SIMDGROUPS];
-        index = indices[lane % MX_SIMDGROUPS];
-        mx_join_index_lanes<is_most, MX_SIMDGROUPS>(&mine, &index, lane,
+        *mine = shared[lane % MX_SIMDGROUPS];
+        *index = indices[lane % MX_SIMDGROUPS];
+        mx_join_index_lanes<is_most, MX_SIMDGROUPS>(mine, index, lane,
                                                     (n + MX_LANES - 1) / MX_LANES);
     }
-    return index;
 }
 
 template <bool is_most, typename T, typename I>
-inline I mx_join_index_columns(threadgroup T *shared, threadgroup I *indices, T mine, I index,
-                               uint thread_index, uint y, uint width, uint height, uint n)
+inline void mx_join_index_columns(threadgroup T *shared, threadgroup I *indices, thread T *mine,
+                                  thread I *index, uint thread_index, uint y, uint width,
+                                  uint height, uint n)
 {
-    shared[thread_index] = mine;
-    indices[thread_index] = index;
+    shared[thread_index] = *mine;
+    indices[thread_index] = *index;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint step = height / 2; step > 0; step /= 2) {
         if (y < step && y + step < n) {
             T other = shared[thread_index + step * width];
             I other_index = indices[thread_index + step * width];
-            if (mx_replaces<is_most>(other, other_index, mine, index)) {
-                shared[thread_index] = mine = other;
-                indices[thread_index] = index = other_index;
+            if (mx_replaces<is_most>(other, other_index, *mine, *index)) {
+                shared[thread_index] = *mine = other;
+                indices[thread_index] = *index = other_index;
             }
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    return index;
+}
+
+/* Searches a batch of n values, which are `stride` apart.  Returns the number of the first
+ * extreme if the thread's value is replaced by it, and otherwise n. */
+template <bool is_most, uint n, uint stride, typename T>
+inline uint mx_fold_index(thread T *mine, thread const T *batch, bool is_first)
+{
+    T tree[2 * n];
+    MX_UNROLL
+    for (uint k = 0; k < n; k++)
+        tree[k] = batch[k * stride];
+    MX_UNROLL
+    for (uint k = 0; k + 1 < n; k++) {
+        const T a = tree[2 * k], b = tree[2 * k + 1];
+        tree[n + k] = (is_most ? mx_is_above(b, a) : mx_is_below(b, a)) ? b : a;
+    }
+    const T best = tree[2 * n - 2];
+    if (!is_first && !(is_most ? mx_is_above(best, *mine) : mx_is_below(best, *mine)))
+        return n;
+    *mine = best;
+    uint found = n - 1;
+    MX_UNROLL
+    for (uint k = 1; k < n; k++) {
+        const T a = tree[n - 1 - k];
+        found = (is_most ? mx_is_above(best, a) : mx_is_below(best, a)) ? found : n - 1 - k;
+    }
+    return found;
 }
 
 /* -- Running results -------------------------------------------------------------------------

@@ -33,6 +33,8 @@ struct mx_limits {
     size_t threadgroup_bytes; /* of the variables that a threadgroup shares */
     int atomic_bytes;         /* of the largest element that is exchanged atomically */
     int64_t work;             /* most work of one dispatch: see work.h */
+    int threadgroups;         /* that keep a GPU busy */
+    int bytes_in_flight;      /* that a thread of a reduction loads before it uses them */
     bool shares_memory;       /* kernels use the processor's memory: nothing is copied */
 };
 

@@ -11,6 +11,7 @@
 #include "gpu/dispatch.h"
 #include "gpu/passes.h"
 #include "gpu/pipelines.h"
+#include "gpu/reductions.h"
 #include "memory/coherence.h"
 #include "scheduler/backend.h"
 
@@ -137,47 +138,58 @@ static void release(struct mx_buffer *buffer)
         mx_buffer_release(buffer);
 }
 
-/* Allocates memory for the results of the segments of each reduction.  Returns a status. */
+/* Allocates memory for what the segments of each reduction found: results, and the indices of
+ * those of a search.  Returns a status. */
 static int allocate_partials(const struct mx_group *group, struct mx_instruction *instructions,
-                             const struct mx_reduce_shape *shape, struct mx_buffer **partials)
+                             const struct mx_reduce_shape *shape, struct mx_partials *partials)
 {
-    int n = 0, itemsize;
+    size_t n = (size_t)(shape->n_units * shape->segments);
+    int itemsize;
     for (int s = 0; s < group->n_steps && shape->segments > 1; s++) {
         const struct mx_instruction *in = instruction_of(group, instructions, s);
-        if (in->kind != MX_REDUCE)
+        bool searches = in->kind == MX_ARGREDUCE;
+        if (in->kind != MX_REDUCE && !searches)
             continue;
         mx_passes_partial_type(in, &itemsize);
-        partials[n] = new_buffer((size_t)(shape->n_units * shape->segments * itemsize));
-        if (!partials[n++])
+        partials[s].results = new_buffer(n * (size_t)itemsize);
+        if (searches)
+            partials[s].indices = new_buffer(n * sizeof(int64_t));
+        if (!partials[s].results || (searches && !partials[s].indices))
             return MX_ERROR_MEMORY;
     }
     return MX_OK;
 }
 
+static void release_partials(struct mx_partials *partials)
+{
+    for (int s = 0; s < MX_MAX_STEPS; s++) {
+        if (partials[s].results)
+            release(partials[s].results);
+        if (partials[s].indices)
+            release(partials[s].indices);
+    }
+}
+
 static int run_reduce(const struct mx_status_words *words, const struct mx_group *group,
                       struct mx_instruction *instructions)
 {
-    struct mx_buffer *partials[MX_MAX_STEPS] = {NULL};
-    struct mx_reduce_shape shape = mx_passes_reduce_shape(kernel);
-    bool searches = instruction_of(group, instructions, 0)->kind == MX_ARGREDUCE;
-    if (searches && mx_passes_has_long_searches(kernel, &shape))
-        return MX_DECLINED;
-    if (mx_passes_shared_bytes(kernel, &shape) > kernel->device->limits.threadgroup_bytes)
+    struct mx_partials partials[MX_MAX_STEPS] = {{NULL, NULL}};
+    struct mx_reduce_shape shape = mx_reductions_shape(kernel);
+    if (mx_reductions_shared_bytes(kernel, &shape) > kernel->device->limits.threadgroup_bytes)
         return MX_DECLINED;
     int status = allocate_partials(group, instructions, &shape, partials);
     if (status == MX_OK) {
-        mx_passes_print_reduce(kernel, words, &shape, partials);
+        mx_reductions_print(kernel, words, &shape, partials);
         status = encode();
     }
-    for (int s = 0, n = 0; s < group->n_steps && shape.segments > 1 && status == MX_OK; s++) {
-        if (instruction_of(group, instructions, s)->kind != MX_REDUCE)
+    for (int s = 0; s < group->n_steps && status == MX_OK; s++) {
+        if (!partials[s].results)
             continue;
         mx_kernel_begin(kernel, group, instructions, true);
-        mx_passes_print_combine(kernel, words, s, &shape, partials[n++]);
+        mx_reductions_print_combine(kernel, words, s, &shape, &partials[s]);
         status = encode();
     }
-    for (int n = 0; n < MX_MAX_STEPS && partials[n]; n++)
-        release(partials[n]);
+    release_partials(partials);
     return status;
 }
 

@@ -455,10 +455,13 @@ void mx_steps_print_packs(struct mx_kernel *kernel, const char *end,
 {
     const char *type = mx_kernel_offset_type(kernel);
     int last = kernel->ndim - 1;
-    mx_text_print(&kernel->text,
-                  "    const %s start = i%d;\n"
-                  "    const uint count = uint(mx_lesser(%s - start, %s(%d)));\n",
-                  type, last, end, type, kernel->pack);
+    mx_text_print(&kernel->text, "    const %s start = i%d;\n", type, last);
+    if (end)
+        mx_text_print(&kernel->text,
+                      "    const uint count = uint(mx_lesser(%s - start, %s(%d)));\n", end,
+                      type, kernel->pack);
+    else
+        mx_text_print(&kernel->text, "    const uint count = %du;\n", kernel->pack);
     load_packs(kernel);
     mx_text_print(&kernel->text,
                   "    MX_UNROLL\n    for (uint w = 0; w < %du; w++) {\n"

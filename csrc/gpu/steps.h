@@ -21,7 +21,7 @@ void mx_steps_print(struct mx_kernel *kernel,
                     void (*print_reduction)(struct mx_kernel *kernel, int step));
 
 /* The same for a pack of elements, which begins at the position along the last axis.  `end` is
- * the position after the last element, of the type of offsets. */
+ * the position after the last element, of the type of offsets.  NULL: the pack is whole. */
 void mx_steps_print_packs(struct mx_kernel *kernel, const char *end,
                           void (*print_reduction)(struct mx_kernel *kernel, int step));
 

@@ -15,6 +15,8 @@ const struct mx_device mx_device_metal = {
             .threadgroup_bytes = 32768,
             .atomic_bytes = 4,
             .work = (int64_t)1 << 35, /* about 1/30 s of the first M1 */
+            .threadgroups = 256,
+            .bytes_in_flight = 16,
             .shares_memory = true,
         },
 #ifdef MX_METAL

@@ -193,6 +193,11 @@ def may_use_gpu() -> bool:
     return get_device() != "cpu" and bool(devices()[1:]) and core.is_gpu_usable()
 
 
+def prefers_gpu() -> bool:
+    """Return whether operations recorded now run on a GPU that has their dtypes."""
+    return get_device() != "auto" and may_use_gpu()
+
+
 def check_device(name: str) -> None:
     """Raise a ValueError if this machine lacks the device."""
     if name not in devices():

@@ -10,7 +10,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
-from mxnp._engine.devices import may_use_gpu
+from mxnp._engine.devices import may_use_gpu, prefers_gpu
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import implements
 
@@ -258,7 +258,8 @@ def _search(is_least: bool) -> Callable[..., Any]:
         axis = find_axis(axis, a.ndim)
         if axis < 0:
             return NotImplemented
-        if axis == a.ndim - 1 or a.strides[axis] == a.itemsize or _has_rows(a):
+        is_adjacent = axis == a.ndim - 1 or a.strides[axis] == a.itemsize
+        if is_adjacent or _has_rows(a) or prefers_gpu():
             found = _bridge.find(is_least, a, axis, keeps_dims)
             return finish(found, keepdims=keeps_dims)
         # As in NumPy, elements along the axis are first made adjacent in memory.

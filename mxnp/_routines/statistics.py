@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy
 
+from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named
+from mxnp._engine import core
+from mxnp._engine.devices import prefers_gpu
 from mxnp._namespace.recorded_forms import implements
 
 from .arguments import NO_VALUE, find_axes, is_omitted
@@ -18,6 +21,8 @@ _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
 _logical_or = named(numpy.logical_or)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
+
+SAMPLE = 1024  # elements whose mean is near that of all, which is a power of two
 
 
 def _mean_dtype(dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
@@ -91,7 +96,67 @@ def _mean(
     return finish(result, out) if can_hold(out, result) else NotImplemented
 
 
-def _variance(
+def _sums_in_float64(a: Any) -> bool:
+    """Return whether a whole array can be reduced on a GPU that has float64."""
+    return (
+        type(a) is ndarray
+        and prefers_gpu()
+        and not _bridge.get_setting(_bridge.FAST)
+        and "float64" in core.gpu().types
+        and a.dtype in (numpy.float32, numpy.float64)
+        and a.flags.c_contiguous
+    )
+
+
+def _sum_with_squares(a: Any) -> tuple[Any, Any, float]:
+    """
+    Return sums of differences from a shift and of their squares, from one pass.
+
+    The shift of float64 is the mean of a sample. The differences are multiplied by the
+    size of the sample, a power of two, so that they are rounded once. The third result
+    is that factor.
+    """
+    if a.dtype == numpy.float32:
+        terms, scale = a.astype(numpy.float64), 1.0
+    else:
+        flat, scale = a.reshape(-1), float(SAMPLE)
+        sample = flat[:: a.size // SAMPLE][:SAMPLE]
+        shift = reduce_by(_add, sample, None, keepdims=True)
+        if shift is NotImplemented:
+            return NotImplemented, NotImplemented, scale
+        terms = flat * scale - shift
+    return reduce_by(_add, terms, None), reduce_by(_add, terms * terms, None), scale
+
+
+def _variance_in_one_pass(a: Any, ddof: float) -> Any:
+    """
+    Return the variance of all elements from one pass over memory, or NotImplemented.
+
+    It is (squares - sum**2 / n) / n, of differences from a shift. The subtraction loses
+    bits if the mean is far from the shift. Sums of float32 in float64 have 29 bits to
+    lose, and their squares are exact, so the shift is 0. Sums of float64 may lose two
+    bits. Other results, also those that are not finite, are left to a second pass over
+    the deviations from the mean.
+    """
+    count = a.size
+    if type(ddof) not in (int, float) or count <= ddof or count < SAMPLE:
+        return NotImplemented
+    with numpy.errstate(all="ignore"):
+        *parts, scale = _sum_with_squares(a)
+        if any(part is NotImplemented for part in parts):
+            return NotImplemented
+        total, squares = (numpy.float64(part) for part in parts)
+        deviations = squares - total * total / count
+        lost = 2.0**20 if a.dtype == numpy.float32 else 4.0
+        is_exact = deviations * lost >= squares
+        deviations /= scale * scale
+        is_in_range = deviations < numpy.finfo(a.dtype).max / 2
+    if not (is_exact and is_in_range):
+        return NotImplemented
+    return numpy.array(deviations / (count - ddof), a.dtype)
+
+
+def _variance_in_two_passes(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -133,6 +198,15 @@ def _variance(
     if result is NotImplemented:
         return NotImplemented
     return result if can_hold(out, result) else NotImplemented
+
+
+def _variance(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the variance as an array, or NotImplemented."""
+    if not args and kwargs.keys() <= {"ddof"} and _sums_in_float64(a):
+        result = _variance_in_one_pass(a, kwargs.get("ddof", 0))
+        if result is not NotImplemented:
+            return result
+    return _variance_in_two_passes(a, *args, **kwargs)
 
 
 def finish_variance(variance: Callable[..., Any]) -> Callable[..., Any]:

@@ -388,6 +388,77 @@ def test_searches(name: str, dtype: str, shape: tuple[int, ...]) -> None:
     assert getattr(mxnp, name)(mxnp.array(ties)) == getattr(numpy, name)(ties)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_searches_in_segments(dtype: str) -> None:
+    """Threadgroups search parts of an array, and the first of equal elements wins."""
+    x = numpy.zeros(70_003, dtype)
+    for first in (60_001, 30_000, 17):
+        x[first] = 5
+        given = mxnp.array(x)
+        mxnp.synchronize()
+        before = core.gpu_counts()
+        assert given.argmax() == (-given).argmin() == first
+        assert ran(before) >= 1
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_searches_prefer_the_first_nan(axis: int) -> None:
+    x = numpy.tile(numpy.arange(300, dtype="f4"), (300, 1))
+    x[7::9, 5::11] = numpy.nan
+    for name in ("argmax", "argmin"):
+        theirs = getattr(numpy, name)(x, axis)
+        numpy.testing.assert_array_equal(getattr(mxnp.array(x), name)(axis), theirs)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((50_000,), None), ((500, 100), None), ((500, 100), 0), ((100, 500), 1)],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("special", "expected"),
+    [
+        ({7: 3e38, 40_007: 3e38}, "overflow"),
+        ({8: 3e38, 9: 3e38}, "overflow"),
+        ({100: numpy.inf, 40_100: -numpy.inf}, "invalid"),
+        ({49_998: numpy.inf, 49_999: -numpy.inf}, "invalid"),
+        ({100: numpy.inf, 200: numpy.inf}, ""),
+        ({100: numpy.nan, 300: numpy.inf}, ""),
+        ({49_999: 3e38}, ""),
+    ],
+)
+def test_conditions_of_sums(
+    shape: tuple[int, ...], axis: int | None, special: dict[int, float], expected: str
+) -> None:
+    x = numpy.ones(50_000, "f4")
+    for at, value in special.items():
+        x[at] = value
+    found = []
+    for xp in (numpy, mxnp):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            numpy.asarray(xp.array(x.reshape(shape)).sum(axis))
+            mxnp.synchronize()
+        found.append({str(w.message).split()[0] for w in caught})
+    assert found[0] == found[1]
+    if axis is None:
+        assert found[1] == ({expected} if expected else set())
+
+
+@pytest.mark.parametrize(
+    "shape", [(5, 64), (700, 12), (3001, 16), (9, 4, 32), (64, 520)]
+)
+def test_columns_in_packs(shape: tuple[int, ...]) -> None:
+    """A thread has several adjacent columns, of which each has its own result."""
+    for dtype in sorted({"uint8", "int16", "float32"} | {"float64"} & set(DTYPES)):
+        x = numbers("int16", int(numpy.prod(shape))).astype(dtype).reshape(shape) % 50
+        for axis in range(len(shape) - 1):
+            for name in ("sum", "max", "argmin"):
+                theirs = getattr(x, name)(axis)
+                ours = getattr(mxnp.array(x), name)(axis)
+                numpy.testing.assert_array_equal(ours, theirs)
+
+
 def test_a_search_for_nan() -> None:
     x = numpy.ones(1000, "f4")
     x[[300, 700]] = numpy.nan
