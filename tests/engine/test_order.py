@@ -1134,7 +1134,7 @@ def test_operations_on_new_arrays_of_numpy_are_recorded(expression: str) -> None
 
 
 def test_temporarily_shared_arrays() -> None:
-    x = mxnp.linspace(0, 1, 50000)
+    x = mxnp.linspace(0, 1, 50000)[:]
     outside = x.__array__()
     y = x + 1
     assert _bridge.pending() == 0

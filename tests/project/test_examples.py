@@ -116,5 +116,5 @@ def test_kernel_is_right_or_names_its_requirement(kernel):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    without = "this example needs a Metal device, and there is none\n"
+    without = "this example needs a GPU, and there is none\n"
     assert (done.stdout == without) == ("metal" not in mxnp.devices())
