@@ -102,6 +102,9 @@ enum mx_kind {
                   that the kernel may use before its address and from there on */
 };
 
+/* What a kernel computes, if a library of the device may compute it instead. */
+enum mx_library_call { MX_NO_CALL, MX_MULTIPLY, MX_TRANSFORM };
+
 /* A group of the last flush: instructions that ran as one pass over memory. */
 struct mx_group_row {
     int n_operations;
@@ -169,6 +172,10 @@ const char *mx_device_gpu_name(int device, int gpu); /* NULL if out of range */
  */
 const char *mx_device_problem(int device);
 
+/* Returns the names and versions of libraries that the device computes with, and what is
+ * missing, in one line, or "". */
+const char *mx_device_libraries(int device);
+
 /* Sets the folders, separated by colons, in which packages are installed.  A driver may need
  * libraries of packages.  Call this before the functions above. */
 void mx_device_set_folders(const char *folders);
@@ -188,6 +195,13 @@ void mx_gpu_use(int device, const char *const *preludes, const int64_t *sizes);
 
 int mx_gpu_is_used(void);   /* whether groups may run on a GPU */
 int mx_gpu_is_usable(void); /* false in the child of a fork */
+
+int mx_gpu_has_own_memory(void); /* whether contents are copied to it */
+
+/* Prepares a Fourier transform of the device's library: see struct mx_transform of
+ * gpu/device.h, whose numbers these are.  Returns the bytes of scratch memory that it needs, or
+ * -1 if no library of the device can compute it. */
+int64_t mx_gpu_prepare_transform(const int64_t *numbers, int n);
 
 struct mx_gpu_counts {
     int64_t groups;          /* groups that ran on the GPU */

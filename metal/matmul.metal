@@ -2,7 +2,9 @@
  *
  * These definitions precede it: mx_item, the type of the elements; mx_sum, the type in which
  * products are summed, which is float for half, and unsigned for integers, which wrap; MX_SIDE,
- * the side of a tile of the result, 32 or 64; and MX_IS_FLOAT, whether mx_sum is float.
+ * the side of a tile of the result, 32 or 64; MX_IS_FLOAT and MX_IS_COMPLEX, whether mx_sum is
+ * float or complex; and MX_A_IS_TRANSPOSED and MX_B_IS_TRANSPOSED, whether memory has the
+ * transposed matrix.
  */
 
 /* SIMD-groups multiply matrices of 8 x 8 floats or halves together. */
@@ -26,12 +28,23 @@ typedef mx_sum mx_tile_item;
 #endif
 
 /* Copies a tile of `height` rows and `width` columns.  `from` points to its first element, in a
- * matrix with rows of `stride` elements.  Outside the `rows` and `columns` that the matrix has
- * from there on, the tile has zeros, which do not change the sums. */
-template <uint height, uint width>
+ * matrix with rows of `stride` elements, or if it is transposed, with columns of as many.
+ * Outside the `rows` and `columns` that the matrix has from there on, the tile has zeros, which
+ * do not change the sums. */
+template <uint height, uint width, bool is_transposed>
 inline void mx_load_tile(threadgroup mx_tile_item *tile, device const mx_item *from,
                          uint stride, uint rows, uint columns, uint thread_index)
 {
+    if (is_transposed) {
+        const uint row = thread_index % height, first = thread_index / height;
+        for (uint column = first; column < width; column += MX_MATMUL_THREADS / height) {
+            mx_tile_item item = mx_tile_item(0);
+            if (row < rows && column < columns)
+                item = mx_tile_item(from[column * stride + row]);
+            tile[row * (width + MX_PADDING) + column] = item;
+        }
+        return;
+    }
     const uint column = thread_index % width, first = thread_index / width;
     if (rows >= height && columns >= width) {
         for (uint row = first; row < height; row += MX_MATMUL_THREADS / width)
@@ -136,6 +149,15 @@ inline void mx_clear_sums(thread mx_sums &sums)
     }
 }
 
+inline mx_sum mx_product(mx_sum a, mx_sum b)
+{
+#if MX_IS_COMPLEX
+    return mx_sum(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+#else
+    return a * b;
+#endif
+}
+
 inline void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item *a,
                             threadgroup const mx_tile_item *b, uint thread_index)
 {
@@ -152,7 +174,7 @@ inline void mx_add_products(thread mx_sums &sums, threadgroup const mx_tile_item
             const mx_sum left = a[r * 8 * MX_A_ROW + k];
             MX_UNROLL
             for (uint s = 0; s < MX_ACROSS; s++)
-                sums.of[r][s] += left * right[s];
+                sums.of[r][s] += mx_product(left, right[s]);
         }
     }
 }
@@ -175,10 +197,10 @@ inline void mx_store_sums(thread mx_sums &sums, threadgroup mx_tile_item *, devi
 
 /* -- The kernel ------------------------------------------------------------------------- */
 
-/* c[...] = a[...] @ b[...].  args: m, k and n of (m, k) @ (k, n); the distances in elements
- * between the matrices of a and of b, 0 for a single matrix; the origin of the grid.  The grid
- * of threadgroups counts tiles of a row, tiles of a column, and matrices.  Offsets within a
- * tile have 32 bits: the driver sees to it that MX_SIDE rows have fewer elements. */
+/* c[...] = a[...] @ b[...].  args: struct mx_product of csrc/gpu/device.h, and the origin of
+ * the grid.  The grid of threadgroups counts tiles of a row, tiles of a column, and matrices.
+ * Offsets within a tile have 32 bits: the driver sees to it that MX_SIDE rows have fewer
+ * elements. */
 [[max_total_threads_per_threadgroup(128)]]
 kernel void mx_matmul(device const mx_item *a [[buffer(0)]],
                       device const mx_item *b [[buffer(1)]], device mx_item *c [[buffer(2)]],
@@ -188,24 +210,27 @@ kernel void mx_matmul(device const mx_item *a [[buffer(0)]],
 {
     threadgroup mx_tile_item a_tile[MX_SIDE * MX_A_ROW + MX_DEPTH * MX_B_ROW];
     threadgroup mx_tile_item *b_tile = a_tile + MX_SIDE * MX_A_ROW;
-    group += mx_origin(args[5], args[6], args[7]);
+    group += mx_origin(args[10], args[11], args[12]);
     const long matrix = group.z;
     const long row = long(group.y) * MX_SIDE, column = long(group.x) * MX_SIDE;
     const uint depth = uint(args[1]), n = uint(args[2]);
+    const uint a_stride = uint(args[5]), b_stride = uint(args[6]);
     const uint rows = uint(mx_lesser(args[0] - row, long(MX_SIDE)));
     const uint columns = uint(mx_lesser(args[2] - column, long(MX_SIDE)));
-    a += matrix * args[3] + row * args[1];
-    b += matrix * args[4] + column;
+    a += matrix * args[3] + row * (MX_A_IS_TRANSPOSED ? 1 : args[5]);
+    b += matrix * args[4] + column * (MX_B_IS_TRANSPOSED ? args[6] : 1);
     mx_sums sums;
     mx_clear_sums(sums);
     for (uint k = 0; k < depth; k += MX_DEPTH) {
-        mx_load_tile<MX_SIDE, MX_DEPTH>(a_tile, a, depth, rows, depth - k, thread_index);
-        mx_load_tile<MX_DEPTH, MX_SIDE>(b_tile, b, n, depth - k, columns, thread_index);
+        mx_load_tile<MX_SIDE, MX_DEPTH, MX_A_IS_TRANSPOSED>(a_tile, a, a_stride, rows,
+                                                            depth - k, thread_index);
+        mx_load_tile<MX_DEPTH, MX_SIDE, MX_B_IS_TRANSPOSED>(b_tile, b, b_stride, depth - k,
+                                                            columns, thread_index);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         mx_add_products(sums, a_tile, b_tile, thread_index);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        a += MX_DEPTH;
-        b += long(MX_DEPTH) * n;
+        a += MX_A_IS_TRANSPOSED ? long(MX_DEPTH) * a_stride : long(MX_DEPTH);
+        b += MX_B_IS_TRANSPOSED ? long(MX_DEPTH) : long(MX_DEPTH) * b_stride;
     }
     mx_store_sums(sums, a_tile, c + (matrix * args[0] + row) * args[2] + column, n, rows,
                   columns, thread_index);

@@ -152,6 +152,7 @@ def launch(
     grid: tuple[int, int, int],
     threads: tuple[int, int, int],
     work: int = 0,
+    call: int = 0,
     /,
 ) -> None: ...
 def set_device_function(name: int, function: Callable[..., Any], /) -> None: ...

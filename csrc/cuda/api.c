@@ -1,4 +1,4 @@
-/* api.c -- finds and opens the libraries of the CUDA driver and of NVRTC. */
+/* api.c -- finds and opens the driver of CUDA, NVRTC, cuBLAS and cuFFT. */
 #include "cuda/api.h"
 
 #include <dlfcn.h>
@@ -35,6 +35,8 @@ struct entry {
 #define ENTRY(result, name, parameters) {#name, offsetof(struct mx_api, name)},
 static const struct entry driver_entries[] = {MX_CUDA_FUNCTIONS(ENTRY)};
 static const struct entry nvrtc_entries[] = {MX_NVRTC_FUNCTIONS(ENTRY)};
+static const struct entry blas_entries[] = {MX_CUBLAS_FUNCTIONS(ENTRY)};
+static const struct entry fft_entries[] = {MX_CUFFT_FUNCTIONS(ENTRY)};
 #undef ENTRY
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -51,7 +53,7 @@ static const char *load(void *library, const struct entry *entries, size_t n)
     return NULL;
 }
 
-/* The tests name a library that stands in for both. */
+/* The tests name a library that stands in for all of them. */
 static const char *stand_in(void)
 {
     const char *path = getenv("MXNP_CUDA_STAND_IN");
@@ -79,41 +81,56 @@ static void *open_driver(void)
     return library;
 }
 
-/* Opens the first file that a pattern finds.  NVRTC opens its library of built-in functions by
- * its name alone, so that one is opened before. */
-static void *open_matching(const char *folder, const char *pattern, int major)
+/* Opens the first file that a pattern finds. */
+static void *open_first(const char *pattern, int flags)
 {
-    char path[4096];
     glob_t found;
     void *library = NULL;
-    snprintf(path, sizeof path, "%s/%s/libnvrtc-builtins.so.%d*", folder, pattern, major);
-    if (glob(path, 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL);
-    globfree(&found);
-    snprintf(path, sizeof path, "%s/%s/libnvrtc.so.%d*", folder, pattern, major);
-    if (glob(path, 0, NULL, &found) == 0)
+    if (glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc && !library; i++)
-            library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+            library = dlopen(found.gl_pathv[i], flags);
     globfree(&found);
     return library;
 }
 
-/* Looks for NVRTC of one major version: in the packages, then in the system. */
+/* A library, and another one that it opens by its name alone, which is opened before. */
+struct library {
+    const char *name, *needed;
+};
+
+static void *open_matching(const char *folder, const char *pattern,
+                           const struct library *library, int major)
+{
+    char path[4096];
+    if (library->needed) {
+        snprintf(path, sizeof path, "%s/%s/lib%s.so.%d*", folder, pattern, library->needed,
+                 major);
+        open_first(path, RTLD_NOW | RTLD_GLOBAL);
+    }
+    snprintf(path, sizeof path, "%s/%s/lib%s.so.%d*", folder, pattern, library->name, major);
+    return open_first(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Looks for one major version of a library: in the packages, then in the system. */
+static void *open_version(const struct library *library, int major)
+{
+    char list[sizeof folders], name[64], *rest = NULL;
+    void *found = NULL;
+    snprintf(list, sizeof list, "%s", folders);
+    for (char *folder = strtok_r(list, ":", &rest); folder && !found;
+         folder = strtok_r(NULL, ":", &rest))
+        found = open_matching(folder, "nvidia/*/lib", library, major);
+    snprintf(name, sizeof name, "lib%s.so.%d", library->name, major);
+    if (!found)
+        found = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!found)
+        found = open_matching("/usr/local", "cuda*/lib64", library, major);
+    return found;
+}
+
 static void *open_nvrtc(int major)
 {
-    char list[sizeof folders], name[32], *rest = NULL;
-    void *library = NULL;
-    snprintf(list, sizeof list, "%s", folders);
-    for (char *folder = strtok_r(list, ":", &rest); folder && !library;
-         folder = strtok_r(NULL, ":", &rest))
-        library = open_matching(folder, "nvidia/*/lib", major);
-    snprintf(name, sizeof name, "libnvrtc.so.%d", major);
-    if (!library)
-        library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        library = open_matching("/usr/local", "cuda*/lib64", major);
-    return library;
+    return open_version(&(struct library){"nvrtc", "nvrtc-builtins"}, major);
 }
 
 /* A driver loads machine code of its own major version and of older ones. */
@@ -177,4 +194,76 @@ const char *mx_api_problem(void)
 {
     mx_api_open();
     return problem;
+}
+
+/* -- Libraries that compute -------------------------------------------------------- */
+
+/* Opens a library of the driver's major version or of an older one.  `behind` is how much lower
+ * its own major version is. */
+static bool open_library(const struct library *library, int behind, const struct entry *entries,
+                         size_t n)
+{
+    if (!mx_api_open())
+        return false;
+    void *found = stand_in() ? open_driver() : NULL;
+    for (int version = driver_version / 1000; version >= 12 && !found; version--)
+        found = open_version(library, version - behind);
+    return found && !load(found, entries, n);
+}
+
+static bool has_blas, has_fft;
+
+static void open_blas(void)
+{
+    static const struct library library = {"cublas", "cublasLt"};
+    has_blas = open_library(&library, 0, blas_entries, COUNT(blas_entries)) &&
+               mx_api.cublasGetProperty(0, &(int){0}) == 0;
+}
+
+static void open_fft(void)
+{
+    static const struct library library = {"cufft", NULL};
+    has_fft = open_library(&library, 1, fft_entries, COUNT(fft_entries)) &&
+              mx_api.cufftGetProperty(0, &(int){0}) == 0;
+}
+
+bool mx_api_open_blas(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_blas);
+    return has_blas;
+}
+
+bool mx_api_open_fft(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_fft);
+    return has_fft;
+}
+
+/* Appends the name of a library and its version, or that there is none. */
+static void describe(char *text, size_t size, const char *name, bool is_there,
+                     int (*get)(int property, int *value))
+{
+    int major = 0, minor = 0;
+    size_t used = strlen(text);
+    if (is_there) {
+        get(0, &major);
+        get(1, &minor);
+        snprintf(text + used, size - used, "%s%s %d.%d", used ? ", " : "", name, major, minor);
+    } else {
+        snprintf(text + used, size - used, "%sno %s (" CURE ")", used ? ", " : "", name);
+    }
+}
+
+const char *mx_api_libraries(void)
+{
+    static _Thread_local char text[256];
+    text[0] = 0;
+    if (!mx_api_open())
+        return text;
+    bool with_blas = mx_api_open_blas(), with_fft = mx_api_open_fft();
+    describe(text, sizeof text, "cuBLAS", with_blas, mx_api.cublasGetProperty);
+    describe(text, sizeof text, "cuFFT", with_fft, mx_api.cufftGetProperty);
+    return text;
 }

@@ -1,8 +1,8 @@
 #pragma once
-/* api.h -- the parts of the CUDA driver API and of NVRTC that mxnp calls.
+/* api.h -- the parts of the CUDA driver API, NVRTC, cuBLAS and cuFFT that mxnp calls.
  *
- * Both libraries are opened at run time, so a build needs neither.  The declarations follow
- * their documentation: NVIDIA, CUDA Driver API, and NVRTC User Guide.
+ * The libraries are opened at run time, so a build needs none of them.  The declarations follow
+ * their documentation: NVIDIA, CUDA Driver API, NVRTC User Guide, cuBLAS and cuFFT.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +16,7 @@ typedef struct mx_cuda_module *mx_cuda_module;
 typedef struct mx_cuda_function *mx_cuda_function;
 typedef struct mx_cuda_pool *mx_cuda_pool;       /* CUmemoryPool */
 typedef struct mx_cuda_program *mx_cuda_program; /* nvrtcProgram */
+typedef struct mx_cublas *mx_cublas_handle;      /* cublasHandle_t */
 
 /* CUresult */
 enum {
@@ -92,22 +93,76 @@ enum {
     X(int, nvrtcGetProgramLogSize, (mx_cuda_program program, size_t *size))            \
     X(int, nvrtcGetProgramLog, (mx_cuda_program program, char *log))
 
+/* cublasOperation_t, cudaDataType_t, cublasComputeType_t */
+enum {
+    MX_CUBLAS_PLAIN = 0,
+    MX_CUBLAS_TRANSPOSED = 1,
+    MX_CUDA_R_32F = 0,
+    MX_CUDA_R_64F = 1,
+    MX_CUDA_C_32F = 4,
+    MX_CUDA_C_64F = 5,
+    MX_CUBLAS_COMPUTE_32F = 68, /* without TF32 */
+    MX_CUBLAS_COMPUTE_64F = 70,
+};
+
+/* cufftType, and directions */
+enum {
+    MX_CUFFT_C2C = 0x29,
+    MX_CUFFT_R2C = 0x2a,
+    MX_CUFFT_C2R = 0x2c,
+    MX_CUFFT_Z2Z = 0x69,
+    MX_CUFFT_D2Z = 0x6a,
+    MX_CUFFT_Z2D = 0x6c,
+    MX_CUFFT_FORWARD = -1,
+    MX_CUFFT_INVERSE = 1,
+};
+
+#define MX_CUBLAS_FUNCTIONS(X)                                                                 \
+    X(int, cublasGetProperty, (int property, int *value))                                      \
+    X(int, cublasCreate_v2, (mx_cublas_handle * handle))                                       \
+    X(int, cublasSetStream_v2, (mx_cublas_handle handle, mx_cuda_stream stream))               \
+    X(int, cublasGemmStridedBatchedEx_64,                                                      \
+      (mx_cublas_handle handle, int operation_a, int operation_b, int64_t m, int64_t n,        \
+       int64_t k, const void *alpha, const void *a, int type_a, int64_t row_a, int64_t step_a, \
+       const void *b, int type_b, int64_t row_b, int64_t step_b, const void *beta, void *c,    \
+       int type_c, int64_t row_c, int64_t step_c, int64_t count, int compute, int algorithm))
+
+#define MX_CUFFT_FUNCTIONS(X)                                                             \
+    X(int, cufftGetProperty, (int property, int *value))                                  \
+    X(int, cufftCreate, (int *plan))                                                      \
+    X(int, cufftDestroy, (int plan))                                                      \
+    X(int, cufftSetAutoAllocation, (int plan, int is_automatic))                          \
+    X(int, cufftSetStream, (int plan, mx_cuda_stream stream))                             \
+    X(int, cufftSetWorkArea, (int plan, void *memory))                                    \
+    X(int, cufftMakePlanMany64,                                                           \
+      (int plan, int rank, long long *n, long long *in_embed, long long in_stride,        \
+       long long in_step, long long *out_embed, long long out_stride, long long out_step, \
+       int type, long long count, size_t *work_size))                                     \
+    X(int, cufftXtExec, (int plan, void *input, void *output, int direction))
+
 #define MX_DECLARE(result, name, parameters) result(*name) parameters;
 struct mx_api {
     MX_CUDA_FUNCTIONS(MX_DECLARE)
     MX_NVRTC_FUNCTIONS(MX_DECLARE)
+    MX_CUBLAS_FUNCTIONS(MX_DECLARE)
+    MX_CUFFT_FUNCTIONS(MX_DECLARE)
 };
 #undef MX_DECLARE
 
 extern struct mx_api mx_api;
 
-/* Sets the folders of packages, separated by colons, in which NVRTC is looked for. */
+/* Sets the folders of packages, separated by colons, in which libraries are looked for. */
 void mx_api_set_folders(const char *folders);
 
-/* Opens both libraries, at the first call, and returns whether they can be used.  Neither is
- * initialized.  Without a GPU it opens nothing. */
+/* Opens the driver and NVRTC, at the first call, and returns whether they can be used.  Neither
+ * is initialized.  Without a GPU it opens nothing. */
 bool mx_api_open(void);
 const char *mx_api_problem(void); /* what is missing, and what to do; "" if nothing is */
+
+/* Open cuBLAS and cuFFT, at the first call, and return whether they can be used. */
+bool mx_api_open_blas(void);
+bool mx_api_open_fft(void);
+const char *mx_api_libraries(void); /* which of the two there are, in one line */
 
 /* Versions as 1000 * major + 10 * minor. */
 int mx_api_driver_version(void);

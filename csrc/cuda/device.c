@@ -18,7 +18,9 @@
 #include "base/code_cache.h"
 #include "base/error.h"
 #include "cuda/api.h"
+#include "cuda/blas.h"
 #include "cuda/compile.h"
+#include "cuda/fft.h"
 #include "cuda/translate.h"
 
 #define STAGING_BYTES ((size_t)1 << 20)
@@ -465,6 +467,41 @@ static size_t memory_left(void)
     return left + (size_t)(reserved - used);
 }
 
+/* -- Libraries --------------------------------------------------------------------- */
+
+/* A failure of a library does not lose the device, unlike those of the driver. */
+static int multiply(const struct mx_product *product, int dtype, void *const *memories)
+{
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    status = mx_blas_multiply(product, dtype, memories, gpu.stream);
+    counts.dispatches += status == MX_OK;
+    leave(0);
+    return status;
+}
+
+static int transform(const struct mx_transform *transform, void *const *memories)
+{
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    status = mx_fft_run(transform, memories, gpu.stream);
+    counts.dispatches += status == MX_OK;
+    leave(0);
+    return status;
+}
+
+static int prepare_transform(const struct mx_transform *transform, size_t *scratch)
+{
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    status = mx_fft_prepare(transform, scratch, gpu.stream);
+    leave(0);
+    return status;
+}
+
 const struct mx_driver mx_cuda_driver = {
     .count = device_count,
     .gpu_name = device_name,
@@ -483,5 +520,9 @@ const struct mx_driver mx_cuda_driver = {
     .copy_out = copy_out,
     .clear = clear,
     .memory_left = memory_left,
+    .multiply = multiply,
+    .transform = transform,
+    .prepare_transform = prepare_transform,
+    .libraries = mx_api_libraries,
     .counts = &counts,
 };

@@ -42,6 +42,21 @@ int mx_gpu_is_used(void) { return gpu.is_on; }
 
 int mx_gpu_is_usable(void) { return mx_device_is_usable(); }
 
+int mx_gpu_has_own_memory(void) { return mx_coherence_is_on(); }
+
+int64_t mx_gpu_prepare_transform(const int64_t *numbers, int n)
+{
+    struct mx_transform transform;
+    size_t scratch = 0;
+    const struct mx_device *device = mx_device_used();
+    if (!device || !device->driver->prepare_transform ||
+        (size_t)n * sizeof *numbers != sizeof transform)
+        return -1;
+    memcpy(&transform, numbers, sizeof transform);
+    int status = device->driver->prepare_transform(&transform, &scratch);
+    return status == MX_OK ? (int64_t)scratch : -1;
+}
+
 static void add_counts(struct mx_gpu_counts *out, const struct mx_driver_counts *counts)
 {
     out->dispatches += counts->dispatches;

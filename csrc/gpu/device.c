@@ -64,6 +64,12 @@ const char *mx_device_problem(int device)
     return driver && driver->problem ? driver->problem() : "";
 }
 
+const char *mx_device_libraries(int device)
+{
+    const struct mx_driver *driver = driver_of(device);
+    return driver && driver->libraries ? driver->libraries() : "";
+}
+
 void mx_device_set_folders(const char *folders)
 {
     for (int device = 0; device < N_DEVICES; device++)

@@ -56,6 +56,31 @@ struct mx_dispatch {
     double share; /* of the work that one dispatch may have */
 };
 
+/* What a library of the driver can compute in place of a kernel.  The arguments of such a
+ * kernel begin with these numbers. */
+
+/* Products of matrices.  The buffers are a, b and c, and c has contiguous matrices. */
+struct mx_product {
+    int64_t m, k, n;          /* (m, k) @ (k, n) */
+    int64_t steps[2];         /* elements between the matrices of a and of b, or 0 */
+    int64_t rows[2];          /* elements between the rows of a and of b in memory */
+    int64_t is_transposed[2]; /* what memory holds is the transposed matrix */
+    int64_t count;            /* of products */
+};
+
+enum mx_transform_kind { MX_FORWARD, MX_INVERSE, MX_FROM_REAL, MX_TO_REAL };
+
+/* Fourier transforms along one axis, which are not scaled.  The buffers are the input, which
+ * may be overwritten by MX_TO_REAL, the scratch memory and the output. */
+struct mx_transform {
+    int64_t kind;
+    int64_t is_double;
+    int64_t n;        /* of the complex or the real elements of one transform */
+    int64_t stride;   /* elements between those of one transform, in both arrays */
+    int64_t steps[2]; /* elements between two transforms of the input and of the output */
+    int64_t count;    /* of transforms */
+};
+
 /* What was encoded and compiled since the start. */
 struct mx_driver_counts {
     _Atomic int64_t dispatches, command_buffers, compiled;
@@ -112,6 +137,15 @@ struct mx_driver {
     int (*copy_out)(void *host, const void *memory, size_t nbytes);
     int (*clear)(void *memory, size_t nbytes);
     size_t (*memory_left)(void); /* bytes that `allocate` can still return, about */
+
+    /* Compute with libraries, in the order of the kernels.  MX_ERROR_VALUE if there is no
+     * library, or it cannot: then nothing was done.  The addresses are those of the buffers.
+     * All may be NULL.  `prepare_transform` sets the bytes of scratch memory, and any thread
+     * may call it; `libraries` returns their names, and what is missing. */
+    int (*multiply)(const struct mx_product *product, int dtype, void *const *memories);
+    int (*transform)(const struct mx_transform *transform, void *const *memories);
+    int (*prepare_transform)(const struct mx_transform *transform, size_t *scratch);
+    const char *(*libraries)(void);
 
     struct mx_driver_counts *counts;
 };

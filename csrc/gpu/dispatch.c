@@ -125,22 +125,58 @@ static int encode(struct mx_dispatch *dispatch, const struct bound *bound)
     return status;
 }
 
+/* Binds the memory of a kernel, and a copy of what is outside the pool.  Returns a status. */
+static int bind_all(struct bound *bound, const struct mx_binding *bindings, int n)
+{
+    int status = MX_OK;
+    mx_coherence_begin_kernel();
+    for (int b = 0; b < n && status == MX_OK; b++)
+        status = bind(bound, bindings[b].buffer ? bindings[b].buffer : copy(&bindings[b]),
+                      &bindings[b]);
+    return status;
+}
+
+static void release_copies(const struct bound *bound, const struct mx_binding *bindings, int n)
+{
+    for (int b = 0; b < n && b < bound->n; b++)
+        if (!bindings[b].buffer)
+            mx_buffer_release(bound->buffers[b]); /* the driver has retained it */
+}
+
 int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bindings, int n,
                        struct mx_buffer *words)
 {
     struct bound bound = {.n = 0};
-    int status = MX_OK;
-    mx_coherence_begin_kernel();
-    for (int b = 0; b < n && status == MX_OK; b++)
-        status = bind(&bound, bindings[b].buffer ? bindings[b].buffer : copy(&bindings[b]),
-                      &bindings[b]);
-    int n_bound = bound.n;
+    int status = bind_all(&bound, bindings, n);
     if (status == MX_OK && words)
         status = bind(&bound, words, &(struct mx_binding){.is_written = true});
     if (status == MX_OK)
         status = encode(dispatch, &bound);
-    for (int b = 0; b < n_bound; b++)
-        if (!bindings[b].buffer)
-            mx_buffer_release(bound.buffers[b]); /* the driver has retained it */
+    release_copies(&bound, bindings, n);
+    return status;
+}
+
+static int call(const struct mx_launch *launch, int dtype, void *const *memories)
+{
+    const struct mx_driver *driver = mx_device_used()->driver;
+    const void *numbers = launch->args;
+    return launch->call == MX_MULTIPLY ? driver->multiply(numbers, dtype, memories)
+                                       : driver->transform(numbers, memories);
+}
+
+int mx_dispatch_call(const struct mx_launch *launch, int dtype,
+                     const struct mx_binding *bindings, int n)
+{
+    struct bound bound = {.n = 0};
+    void *memories[MX_KERNEL_BUFFERS + 1];
+    int status = bind_all(&bound, bindings, n);
+    for (int b = 0; b < n && status == MX_OK; b++)
+        memories[b] = (char *)bound.memories[b] + bound.offsets[b];
+    if (status == MX_OK)
+        status = call(launch, dtype, memories);
+    for (int b = 0; b < n && status == MX_OK; b++)
+        if (bound.is_written[b])
+            mx_coherence_note_written(bound.buffers[b]);
+    release_copies(&bound, bindings, n);
     return status;
 }

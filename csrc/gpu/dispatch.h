@@ -13,3 +13,8 @@ int64_t mx_dispatch_work(void); /* of all dispatches since the start, as estimat
 
 int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bindings, int n,
                        struct mx_buffer *words);
+
+/* Lets a library of the driver compute what a launch asks for, with elements of a dtype.
+ * MX_ERROR_VALUE if there is none, or it cannot: nothing was done then. */
+int mx_dispatch_call(const struct mx_launch *launch, int dtype,
+                     const struct mx_binding *bindings, int n);

@@ -1,5 +1,5 @@
-/* launch.c -- kernels whose text the program provides.  Their pointers point to the first
- * element of each operand. */
+/* launch.c -- kernels whose text the program provides, or in their place a function of the
+ * driver.  Their pointers point to the first element of each operand. */
 #include "gpu/launch.h"
 
 #include <string.h>
@@ -22,17 +22,17 @@ static struct mx_binding binding_of(const struct mx_view *view)
     };
 }
 
-int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in,
-                  void (*begin_others)(void))
+/* Whether the driver has a function for what a launch computes. */
+static bool is_called(const struct mx_launch *launch)
 {
-    const struct mx_launch *launch = in->launch;
-    struct mx_binding bindings[MX_MAX_OPERANDS];
-    int n = mx_operand_count(in);
-    if (!mx_dispatch_can_bind(group, SIZE_MAX))
-        return mx_fail(MX_ERROR_DEVICE, "memory that kernel '%s' writes is not the pool's",
-                       launch->function);
-    for (int k = 0; k < n; k++)
-        bindings[k] = binding_of(&group->views[group->steps[0].views[k]]);
+    const struct mx_driver *driver = mx_device_used()->driver;
+    return (launch->call == MX_MULTIPLY && driver->multiply) ||
+           (launch->call == MX_TRANSFORM && driver->transform);
+}
+
+static int run_kernel(const struct mx_launch *launch, const struct mx_binding *bindings, int n,
+                      void (*begin_others)(void))
+{
     struct mx_dispatch dispatch = {
         .args = launch->args,
         .args_size = (size_t)launch->n_args * sizeof *launch->args,
@@ -49,9 +49,29 @@ int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in,
     return mx_dispatch_encode(&dispatch, bindings, n, NULL);
 }
 
+int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in,
+                  void (*begin_others)(void))
+{
+    const struct mx_launch *launch = in->launch;
+    struct mx_binding bindings[MX_MAX_OPERANDS];
+    int n = mx_operand_count(in);
+    if (!mx_dispatch_can_bind(group, SIZE_MAX))
+        return mx_fail(MX_ERROR_DEVICE, "memory that kernel '%s' writes is not the pool's",
+                       launch->function);
+    for (int k = 0; k < n; k++)
+        bindings[k] = binding_of(&group->views[group->steps[0].views[k]]);
+    if (is_called(launch)) {
+        int status = mx_dispatch_call(launch, in->operands[0].dtype, bindings, n);
+        if (status != MX_ERROR_VALUE)
+            return status;
+    }
+    return launch->source[0] ? run_kernel(launch, bindings, n, begin_others) : MX_ERROR_DEVICE;
+}
+
 void mx_launch_begin(const struct mx_launch *launch)
 {
-    mx_pipelines_begin(launch->prelude, launch->source, launch->function);
+    if (!is_called(launch)) /* otherwise the kernel is needed only if the library fails */
+        mx_pipelines_begin(launch->prelude, launch->source, launch->function);
 }
 
 int mx_launch_check(const struct mx_launch *launch)

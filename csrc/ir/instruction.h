@@ -72,6 +72,8 @@ struct mx_launch {
     bool is_in_threadgroups; /* the grid counts threadgroups, otherwise threads */
     size_t grid[3], threads[3];
     int64_t work; /* as estimated; if it is positive, the launch may be cut: see gpu/work.h */
+    enum mx_library_call call; /* the arguments then are those of gpu/device.h; without a
+                          kernel, the source is empty */
 };
 
 /* What an instruction cost, if costs are measured: its share of the cost of its group. */

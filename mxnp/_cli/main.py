@@ -282,3 +282,5 @@ def _gpus() -> Iterator[tuple[str, str]]:
         problem = core.device_problem(device)
         models = ", ".join(device.models) or "none"
         yield device.title, f"{models} ({problem})" if problem else models
+        if libraries := core.device_libraries(device):
+            yield "libraries", libraries

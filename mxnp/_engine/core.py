@@ -502,6 +502,11 @@ def device_problem(device: Device) -> str:
     return _text(lib.mx_device_problem(device.number))
 
 
+def device_libraries(device: Device) -> str:
+    """Return which libraries a device computes with, and which are missing, or ""."""
+    return _text(lib.mx_device_libraries(device.number))
+
+
 @cache
 def gpu() -> Device:
     """
@@ -561,6 +566,33 @@ def use_gpu(sizes: Sequence[int]) -> None:
 def is_gpu_usable() -> bool:
     """Return whether kernels can run, which a forked process cannot do."""
     return bool(lib.mx_gpu_is_usable())
+
+
+# What a library of the device may compute in place of a kernel: enum mx_library_call.
+NO_CALL, MULTIPLY, TRANSFORM = lib.MX_NO_CALL, lib.MX_MULTIPLY, lib.MX_TRANSFORM
+
+
+def gpu_has_own_memory() -> bool:
+    """Return whether arrays are copied to the GPU, which has its own memory."""
+    return bool(lib.mx_gpu_has_own_memory())
+
+
+@cache
+def gpu_has_transforms() -> bool:
+    """Return whether a library of the device computes Fourier transforms."""
+    n = 16
+    return prepare_transform([0, 0, n, 1, n, n, 1]) is not None
+
+
+def prepare_transform(numbers: Sequence[int]) -> int | None:
+    """
+    Return the scratch memory that a Fourier transform of the device's library needs.
+
+    The numbers are those of struct mx_transform in csrc/gpu/device.h. None: no library
+    of the device can compute it.
+    """
+    scratch = lib.mx_gpu_prepare_transform(list(numbers), len(numbers))
+    return None if scratch < 0 else scratch
 
 
 def gpu_counts() -> dict[str, int]:

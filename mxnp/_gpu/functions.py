@@ -1,10 +1,9 @@
-"""Recorded forms of sorts and matrix products, and selection, on a GPU."""
+"""Launches of kernels, and recorded forms of sorts and selection, on a GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 from numpy._core import _exceptions
@@ -19,15 +18,23 @@ from . import kernels
 
 _SORTED = core.gpu().types.keys() - {"complex64", "complex128", "bfloat16"}
 _STABLE = {"stable", "mergesort"}
+# Kernels that a library of the device may compute instead.
+_CALLS = {"mx_matmul": core.MULTIPLY, "mx_transform": core.TRANSFORM}
+_Implementation = TypeVar("_Implementation", bound=Callable[..., Any])
 _KINDS = {None, "quicksort", "heapsort", *_STABLE}
-_MULTIPLIED = {"float16", "float32", "float64", "int32", "uint32"} & {*core.gpu().types}
 
-# Multiplications; NumPy is always faster with fewer. Processors have vector or matrix
-# units for float32, so NumPy is faster for much larger matrices of that dtype.
-_FEW_PRODUCTS = {"float32": 2**21, "float64": 2**21}
-_FEW_OTHER_PRODUCTS = 2**15
 
-_implements = partial(implements, needs_gpu=True)
+def implements_on_gpu(
+    *originals: Any, needs_own_memory: bool = False
+) -> Callable[[_Implementation], _Implementation]:
+    """
+    Declare the recorded form of functions, on machines with a GPU.
+
+    With `needs_own_memory`, there is one only if arrays are copied to the GPU.
+    """
+    if needs_own_memory and not core.gpu_has_own_memory():
+        return lambda implementation: implementation
+    return implements(*originals, needs_gpu=True)
 
 
 def launch(
@@ -59,6 +66,7 @@ def launch(
         grid,
         threads,
         min(work, 2**62),
+        _CALLS.get(function, core.NO_CALL),
     )
 
 
@@ -106,7 +114,7 @@ def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> An
     return flat.reshape(lines.shape).transpose([axes.index(i) for i in range(a.ndim)])
 
 
-@_implements(numpy.sort)
+@implements_on_gpu(numpy.sort)
 def _sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -120,7 +128,7 @@ def _sort(
     return out
 
 
-@_implements(numpy.ndarray.sort)
+@implements_on_gpu(numpy.ndarray.sort)
 def _sort_in_place(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -133,7 +141,7 @@ def _sort_in_place(
     return None
 
 
-@_implements(numpy.argsort, numpy.ndarray.argsort)
+@implements_on_gpu(numpy.argsort, numpy.ndarray.argsort)
 def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -167,43 +175,5 @@ def _select(mask: Any, items: Any) -> Any:
     return kernels.select_items(launch, empty, mask, n, items, dtype, counts, total)
 
 
-# -- Products -------------------------------------------------------------------------
-
-
-@_implements(numpy.matmul)
-def _matmul(a: Any, b: Any, /) -> Any:
-    if not is_for_device(a, b) or a.dtype != b.dtype or a.ndim < 2 or b.ndim < 2:
-        return NotImplemented
-    (m, k), (other, n), dtype = a.shape[-2:], b.shape[-2:], a.dtype.name
-    batch = max(a.shape[:-2], b.shape[:-2], key=len)
-    if k != other or dtype not in _MULTIPLIED or max(k, n) >= kernels.ROW_LIMIT:
-        return NotImplemented
-    for stack in (a.shape[:-2], b.shape[:-2]):
-        if stack not in ((), batch):
-            return NotImplemented
-    count = int(numpy.prod(batch, dtype=int))
-    if count * m * n * k < _FEW_PRODUCTS.get(dtype, _FEW_OTHER_PRODUCTS):
-        return NotImplemented
-    flat = kernels.matmul(
-        launch,
-        empty,
-        make_contiguous(a),
-        make_contiguous(b),
-        count,
-        (m, k, n),
-        dtype,
-        is_one_a=a.ndim == 2,
-        is_one_b=b.ndim == 2,
-    )
-    return flat.reshape((*batch, m, n))
-
-
-@_implements(numpy.dot, numpy.ndarray.dot)
-def _dot(a: Any, b: Any) -> Any:
-    is_matrix = getattr(a, "ndim", 0) == 2 and getattr(b, "ndim", 0) == 2
-    return _matmul(a, b) if is_matrix else NotImplemented
-
-
 if GPU in devices():
-    _bridge.set_device_function(_bridge.MATMUL, _matmul)
     _bridge.set_device_function(_bridge.SELECT, _select)

@@ -406,15 +406,29 @@ def _sum_type(dtype: str) -> str:
     """Return the type in which products are summed."""
     if dtype in ("float16", "float32"):
         return "float"
-    if dtype == "float64":
+    if dtype in ("float64", "complex64", "complex128"):
         return _TYPES[dtype]
     return "ulong" if dtype in ("int64", "uint64") else "uint"
 
 
-def _matmul_source(dtype: str, side: int) -> str:
+class Layout(NamedTuple):
+    """Where the matrices of an operand of `matmul` are in memory, in elements."""
+
+    step: int  # from one matrix to the next; 0: there is one
+    row: int  # from one row of a matrix in memory to the next
+    is_transposed: bool  # memory has the transposed matrix
+
+
+def _matmul_source(dtype: str, side: int, a: Layout, b: Layout) -> str:
     """Return the text of the kernel for tiles of side 32 or 64."""
-    is_float = dtype in ("float16", "float32")
-    defines = f"#define MX_SIDE {side}u\n#define MX_IS_FLOAT {int(is_float)}\n"
+    values = {
+        "MX_SIDE": side,
+        "MX_IS_FLOAT": dtype in ("float16", "float32"),
+        "MX_IS_COMPLEX": dtype in ("complex64", "complex128"),
+        "MX_A_IS_TRANSPOSED": a.is_transposed,
+        "MX_B_IS_TRANSPOSED": b.is_transposed,
+    }
+    defines = "".join(f"#define {name} {int(n)}u\n" for name, n in values.items())
     return _source("matmul", defines, mx_item=_TYPES[dtype], mx_sum=_sum_type(dtype))
 
 
@@ -426,16 +440,16 @@ def matmul(
     batch: int,
     shape: tuple[int, int, int],
     dtype: str,
-    is_one_a: bool = False,
-    is_one_b: bool = False,
+    layouts: tuple[Layout, Layout] | None = None,
 ) -> Array:
     """Return the products of matrices a (batch, m, k) and b (batch, k, n).
 
-    The shape is (m, k, n). With `is_one_a` or `is_one_b`, one matrix is used for the
-    whole batch. k and n must be less than 2**26.
+    The shape is (m, k, n). By default both have contiguous matrices. m, k, n and the
+    lengths of rows must be less than 2**26.
     """
     m, k, n = shape
-    assert max(k, n) < ROW_LIMIT, shape
+    of_a, of_b = layouts or (Layout(m * k, k, False), Layout(k * n, n, False))
+    assert max(m, k, n, of_a.row, of_b.row) < ROW_LIMIT, shape
     result = empty(batch * m * n, dtype)
     if batch * m * n > 0:
         if k == 0:  # all sums are empty; the kernel needs memory to bind
@@ -443,13 +457,13 @@ def matmul(
         has_large_tiles = (
             batch * _ceil_divide(m, 64) * _ceil_divide(n, 64) >= _MANY_TILES
         )
-        side = 64 if has_large_tiles else 32
-        source = _matmul_source(dtype, side)
+        side = 64 if has_large_tiles and dtype != "complex128" else 32
+        source = _matmul_source(dtype, side, of_a, of_b)
         tiles, across = _ceil_divide(m, side), _ceil_divide(n, side)
-        steps = [0 if is_one_a else m * k, 0 if is_one_b else k * n]
         buffers = [(a, False), (b, False), (result, True)]
         grid, threads = (across, tiles, batch), (_MATMUL_THREADS, 1, 1)
         work = batch * m * n * max(1, k)
-        args = [m, k, n, *steps]
+        args = [m, k, n, of_a.step, of_b.step, of_a.row, of_b.row]
+        args += [int(of_a.is_transposed), int(of_b.is_transposed), batch]
         launch(source, "mx_matmul", buffers, args, grid, threads, True, work)
     return result

@@ -17,7 +17,8 @@ import numpy
 import numpy.fft
 
 from mxnp._array.ndarray import ndarray
-from mxnp._engine.core import get_num_threads
+from mxnp._engine.core import get_num_threads, gpu_has_transforms
+from mxnp._engine.devices import GPU, get_device
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -88,7 +89,8 @@ def _numpys_functions() -> types.ModuleType:
 def is_large(args: Any, kwargs: Any) -> bool:
     """Return whether a call has rows to divide among several threads.
 
-    A call with `out` could not be repeated if the output is the input.
+    A call with `out` could not be repeated if the output is the input. The GPU has its
+    own transforms, if there is a library for them.
     """
     return (
         0 < len(args) < 5
@@ -97,6 +99,7 @@ def is_large(args: Any, kwargs: Any) -> bool:
         and args[0].ndim > 1
         and args[0].size >= 2 * _PIECE
         and get_num_threads() > 1
+        and not (get_device() == GPU and gpu_has_transforms())
     )
 
 

@@ -223,9 +223,13 @@ def _is_near_on_device(ours: Any, theirs: Any, name: str) -> Any:
     dtype = theirs.dtype
     if dtype.char not in tolerances.INEXACT:
         return numpy.zeros(theirs.shape, bool)
+    limits = numpy.finfo(dtype)
+    if name in tolerances.TRANSFORMS:
+        sizes = abs(theirs).astype("f8")
+        sizes += numpy.sqrt(numpy.mean(sizes**2))
+        return abs(ours - theirs) <= tolerances.TRANSFORM * limits.eps * sizes
     if name not in tolerances.GPU and name not in tolerances.CANCELLING:
         return tolerances.near(ours, theirs)
-    limits = numpy.finfo(dtype)
     if dtype.kind == "c":
         bound = tolerances.COMPLEX * limits.eps * abs(theirs)
     elif dtype.char == "e":

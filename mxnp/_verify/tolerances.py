@@ -48,6 +48,14 @@ COMPLEX = 32
 # The bound of functions on a device that consist of several operations, in eps.
 OTHERS = 64
 
+# Fourier transforms on a device, and their bound in eps times the element and the root
+# mean square of the result, because all elements of the input contribute.
+TRANSFORMS = {
+    *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
+    *("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"),
+}
+TRANSFORM = 32
+
 # A sum of n numbers is within (log2 n + this) eps times the sum of their absolute
 # values, or it is as near to the exact sum as NumPy's. The processor adds 64 partial
 # sums one after the other, and a thread of a device adds up to 256.

@@ -1,5 +1,5 @@
 """
-Build the stand-in for NVIDIA's driver and NVRTC into a shared library.
+Build the stand-in for NVIDIA's driver and libraries into a shared library.
 
     python tests/cuda_standin/build.py OUT.so
 
@@ -27,9 +27,10 @@ def build(library: str | Path) -> None:
         "-DENGINE_KEEPS_SUBNORMALS",
         "-DENGINE_THREADGROUP_BYTES=49152",
     ]
-    sources = [HERE / "standin.c", *sorted((METAL / "engine").glob("*.c"))]
+    own = [HERE / "standin.c", HERE / "libraries.c"]
+    sources = [*own, *sorted((METAL / "engine").glob("*.c"))]
     # By default, zig first builds a C++ library or support code of its compiler.
-    libraries = "-nostdlib -lc" if metal.is_zig() else "-lpthread -ldl -lm"
+    libraries = "-nostdlib -lc -lm" if metal.is_zig() else "-lpthread -ldl -lm"
     command = [*metal.compiler(), "-shared", *metal.COMMON, *metal.C, *defines]
     metal.run([*command, "-I", METAL, "-o", library, *sources, *libraries.split()])
 

@@ -1,7 +1,8 @@
 /* standin.c -- NVIDIA's driver and NVRTC for the tests: kernels run on the processor.
  *
- * It has the functions that csrc/cuda/api.h declares.  Its memory is not where its addresses
- * are, so that the processor cannot use it, and each copy must be within one allocation.
+ * With libraries.c, which has cuBLAS and cuFFT, it has the functions that csrc/cuda/api.h
+ * declares.  Its memory is not where its addresses are, so that the processor cannot use it,
+ * and each copy must be within one allocation.
  * Everything runs at the call, in order, except that copies from locked memory of the processor
  * run before the next call that is not such a copy.  The tests count calls, let them fail,
  * limit the memory, and lose the device, by the functions cuda_standin_...
@@ -21,16 +22,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "standin.h"
+
 #include "engine/engine.h"
 #include "engine/memory.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 extern char **environ;
 
 /* CUresult */
 enum {
-    SUCCESS = 0,
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
     INVALID_IMAGE = 200,
@@ -72,7 +72,7 @@ static int function_number(const char *name)
 }
 
 /* Counts a call, and returns the error that it must return. */
-static int enter(const char *name)
+int standin_enter(const char *name)
 {
     pthread_mutex_lock(&state.lock);
     int i = function_number(name), error = state.lost;
@@ -87,19 +87,12 @@ static int enter(const char *name)
     return error;
 }
 
-#define ENTER                         \
-    do {                              \
-        int error_ = enter(__func__); \
-        if (error_)                   \
-            return error_;            \
-    } while (0)
-
 /* The compiler does not use the device, which may be lost. */
-#define ENTER_COMPILER                      \
-    do {                                    \
-        int error_ = enter(__func__);       \
-        if (error_ && error_ != state.lost) \
-            return error_;                  \
+#define ENTER_COMPILER                        \
+    do {                                      \
+        int error_ = standin_enter(__func__); \
+        if (error_ && error_ != state.lost)   \
+            return error_;                    \
     } while (0)
 
 EXPORT long cuda_standin_count(const char *name)
@@ -212,6 +205,12 @@ static bool postpone(uint8_t *to, const uint8_t *from, size_t size)
     }
     pthread_mutex_unlock(&pending.lock);
     return is_postponed;
+}
+
+void *standin_memory(const void *address, size_t size)
+{
+    run_pending();
+    return find((uintptr_t)address, size, NULL);
 }
 
 EXPORT int cuMemAllocAsync(uint64_t *address, size_t size, void *stream)

@@ -547,8 +547,36 @@ class TestMatmul:
         a, b = (
             sample("any", 3 * 35 * 35, "int32", s).reshape(3, 35, 35) for s in (0, 1)
         )
-        self.check(device, a[:1], b, is_one_a=True)
-        self.check(device, a, b[:1], is_one_b=True)
+        layouts = [kernels.Layout(x[0].size, x.shape[2], False) for x in (a, b)]
+        one_a, one_b = (each._replace(step=0) for each in layouts)
+        self.check(device, a[:1], b, layouts=(one_a, layouts[1]))
+        self.check(device, a, b[:1], layouts=(layouts[0], one_b))
+
+    @pytest.mark.parametrize("dtype", ["float32", "float16", "complex64"])
+    @pytest.mark.parametrize("turned", [(True, False), (False, True), (True, True)])
+    @pytest.mark.parametrize("shape", [(70, 300, 90), (5, 3, 40), (300, 30, 500)])
+    def test_transposed_matrices(self, device, dtype, turned, shape):
+        m, k, n = shape
+        values = np.arange(2 * m * k) % 5, np.arange(2 * k * n) % 7
+        a, b = (
+            x.reshape(2, *sides).astype(dtype)
+            for x, sides in zip(values, ((m, k), (k, n)), strict=True)
+        )
+        if dtype == "complex64":
+            a, b = a + 1j * a[:, ::-1], b - 2j
+        memory, layouts = [], []
+        for x, is_turned in zip((a, b), turned, strict=True):
+            row = x.shape[1] if is_turned else x.shape[2]
+            layouts.append(kernels.Layout(x[0].size, row, is_turned))
+            memory.append(
+                np.ascontiguousarray(x.swapaxes(1, 2) if is_turned else x).reshape(-1)
+            )
+        given = [device.array(x) for x in memory]
+        more = {"layouts": tuple(layouts)}
+        got = kernels.matmul(
+            device.launch, device.empty, *given, 2, shape, str(a.dtype), **more
+        )
+        np.testing.assert_array_equal(got.array.reshape(2, m, n), a @ b)
 
     @pytest.mark.parametrize("dtype", ["float32", "float16"])
     def test_special_values(self, device, dtype):

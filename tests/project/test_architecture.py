@@ -49,7 +49,7 @@ C = {
     "cpu": "base scheduler cpu/threads cpu/plan",
     "gpu": "base ir memory scheduler",
     "metal": "base memory gpu",
-    "cuda": "base gpu",
+    "cuda": "base ir gpu",
     "api": "base ir memory scheduler cpu cpu/threads cpu/kernels cpu/compiled cpu/plan gpu",
     "python/base": "ir api",
     "python/profile": "ir python/base",

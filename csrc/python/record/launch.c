@@ -141,11 +141,11 @@ static PyObject *launch(PyObject *module, PyObject *values)
     struct launch *made;
     size_t grid[3], threads[3];
     long long work = 0;
-    int nout, is_in_threadgroups;
-    if (!PyArg_ParseTuple(values, "SSSO!iO!p(nnn)(nnn)|L", &prelude, &source, &function,
+    int nout, is_in_threadgroups, call = MX_NO_CALL;
+    if (!PyArg_ParseTuple(values, "SSSO!iO!p(nnn)(nnn)|Li", &prelude, &source, &function,
                           &PyTuple_Type, &arrays, &nout, &PyTuple_Type, &args,
                           &is_in_threadgroups, &grid[0], &grid[1], &grid[2], &threads[0],
-                          &threads[1], &threads[2], &work))
+                          &threads[1], &threads[2], &work, &call))
         return NULL;
     int n = (int)PyTuple_Size(arrays);
     const char *name = keep_name(function);
@@ -161,6 +161,7 @@ static PyObject *launch(PyObject *module, PyObject *values)
     memcpy(made->core.grid, grid, sizeof grid);
     memcpy(made->core.threads, threads, sizeof threads);
     made->core.work = work;
+    made->core.call = (enum mx_library_call)call;
     int status = check(made);
     if (status == 0)
         status = record(capsule, made, name, sources, n - nout, nout);
@@ -173,7 +174,8 @@ static PyObject *launch(PyObject *module, PyObject *values)
 PyMethodDef launch_methods[] = {
     {"launch", launch, METH_VARARGS,
      "launch(prelude, source, function, arrays, n_outputs, args, in_threadgroups, grid, "
-     "threads, work=0)\n--\n\nRecord the launch of a kernel on arrays, the last of which are "
+     "threads, work=0, call=0)\n--\n\nRecord the launch of a kernel on arrays, the last of "
+     "which are "
      "written."},
     {NULL, NULL, 0, NULL},
 };
