@@ -4,9 +4,11 @@
  * The definition of mx_item, the type of the items, precedes it.
  */
 
-#define MX_MASK_SHARE 16u                          /* elements of a thread */
-#define MX_MASK_BLOCK (MX_THREADS * MX_MASK_SHARE) /* also in mxnp/_gpu/kernels.py */
-#define MX_MASK_PART  (MX_LANES * MX_MASK_SHARE)   /* elements of a SIMD-group */
+#define MX_MASK_SHARE 16u                        /* elements that a thread has at a time */
+#define MX_MASK_STEP  (MX_LANES * MX_MASK_SHARE) /* those of a SIMD-group */
+#define MX_MASK_STEPS 4u
+#define MX_MASK_PART  (MX_MASK_STEP * MX_MASK_STEPS) /* all elements of a SIMD-group */
+#define MX_MASK_BLOCK (MX_SIMDGROUPS * MX_MASK_PART) /* also in mxnp/_gpu/kernels.py */
 
 struct mx_count {
     template <typename T> static T apply(T a, T b) { return a + b; }
@@ -36,6 +38,15 @@ inline uint mx_read_mask(device const uchar *mask, long n, long begin, uint lane
     return count;
 }
 
+/* Counts the true elements of the part that begins at `begin`.  All lanes must call it. */
+inline uint mx_count_part(device const uchar *mask, long n, long begin, uint lane)
+{
+    uint count = 0, bits[MX_MASK_SHARE];
+    for (uint step = 0; step < MX_MASK_STEPS; step++)
+        count += mx_read_mask(mask, n, begin + step * MX_MASK_STEP, lane, bits);
+    return count;
+}
+
 /* Shares the counts of the SIMD-groups, and returns the sum of those before `end`.  All threads
  * must call it. */
 inline uint mx_sum_parts(threadgroup uint *shared, uint count, uint thread_index, uint end)
@@ -58,10 +69,9 @@ mx_count_blocks(device const uchar *mask [[buffer(0)]], device long *counts [[bu
                 uint thread_index [[thread_index_in_threadgroup]])
 {
     threadgroup uint shared[MX_SIMDGROUPS];
-    uint bits[MX_MASK_SHARE];
     group += mx_origin(args[1], args[2], args[3]);
-    uint count = mx_read_mask(mask, args[0], mx_find_part(group.x, thread_index),
-                              thread_index % MX_LANES, bits);
+    uint count = mx_count_part(mask, args[0], mx_find_part(group.x, thread_index),
+                               thread_index % MX_LANES);
     count = mx_sum_parts(shared, count, thread_index, thread_index == 0 ? MX_SIMDGROUPS : 0u);
     if (thread_index == 0)
         counts[group.x] = long(count);
@@ -70,42 +80,34 @@ mx_count_blocks(device const uchar *mask [[buffer(0)]], device long *counts [[bu
 /* -- Counts ----------------------------------------------------------------------------------
  */
 
-/* The part of n counts that one thread processes. */
-struct mx_mask_share {
-    long begin, end;
-};
-inline mx_mask_share mx_find_mask_share(long n, uint group, uint thread_index)
-{
-    mx_mask_share share;
-    share.begin = mx_lesser(long(group) * MX_MASK_BLOCK + thread_index * MX_MASK_SHARE, n);
-    share.end = mx_lesser(share.begin + MX_MASK_SHARE, n);
-    return share;
-}
-
-/* Replaces each count by the sum of those before it, and appends the sum of all.
+/* Replaces each count by the sum of those before it, and stores the sum of all.
  * args: the number of counts.  There is one threadgroup. */
 [[max_total_threads_per_threadgroup(256)]]
-kernel void mx_sum_counts(device long *counts [[buffer(0)]], constant long *args [[buffer(1)]],
+kernel void mx_sum_counts(device long *counts [[buffer(0)]], device long *total [[buffer(1)]],
+                          constant long *args [[buffer(2)]],
                           uint thread_index [[thread_index_in_threadgroup]])
 {
     threadgroup long shared[MX_SIMDGROUPS];
-    long total = 0;
-    for (uint group = 0; long(group) * MX_MASK_BLOCK < args[0]; group++) {
-        mx_mask_share share = mx_find_mask_share(args[0], group, thread_index);
-        long own = 0;
-        for (long i = share.begin; i < share.end; i++)
-            own += counts[i];
-        long all, before = mx_scan<mx_count>(shared, own, thread_index, &all);
-        before = thread_index == 0 ? total : total + before;
-        for (long i = share.begin; i < share.end; i++) {
-            long count = counts[i];
-            counts[i] = before;
-            before += count;
+    const long n = args[0];
+    long sum = 0;
+    for (long begin = 0; begin < n; begin += MX_THREADS * MX_MASK_SHARE) {
+        const long own = begin + thread_index * MX_MASK_SHARE;
+        long sums[MX_MASK_SHARE], all, last = 0;
+        MX_UNROLL
+        for (uint k = 0; k < MX_MASK_SHARE; k++) {
+            sums[k] = last;
+            last += own + k < n ? counts[own + k] : 0;
         }
-        total += all;
+        long before = mx_scan<mx_count>(shared, last, thread_index, &all);
+        before = thread_index == 0 ? sum : sum + before;
+        MX_UNROLL
+        for (uint k = 0; k < MX_MASK_SHARE; k++)
+            if (own + k < n)
+                counts[own + k] = before + sums[k];
+        sum += all;
     }
     if (thread_index == 0)
-        counts[args[0]] = total;
+        *total = sum;
 }
 
 /* -- Outputs ---------------------------------------------------------------------------------
@@ -113,11 +115,10 @@ kernel void mx_sum_counts(device long *counts [[buffer(0)]], constant long *args
 
 /* Returns the position of the first output of a SIMD-group.  All threads must call it. */
 inline long mx_find_output(device const uchar *mask, device const long *offsets,
-                           threadgroup uint *shared, long n, uint group, uint thread_index,
-                           thread uint *bits)
+                           threadgroup uint *shared, long n, uint group, uint thread_index)
 {
     const uint count =
-        mx_read_mask(mask, n, mx_find_part(group, thread_index), thread_index % MX_LANES, bits);
+        mx_count_part(mask, n, mx_find_part(group, thread_index), thread_index % MX_LANES);
     return offsets[group] + mx_sum_parts(shared, count, thread_index, thread_index / MX_LANES);
 }
 
@@ -139,13 +140,16 @@ kernel void mx_write_positions(device const uchar *mask [[buffer(0)]],
     uint bits[MX_MASK_SHARE];
     group += mx_origin(args[1], args[2], args[3]);
     const uint lane = thread_index % MX_LANES;
-    const long begin = mx_find_part(group.x, thread_index) + lane;
-    long at = mx_find_output(mask, offsets, shared, args[0], group.x, thread_index, bits);
-    MX_UNROLL
-    for (uint k = 0; k < MX_MASK_SHARE; k++) {
-        if (mx_is_selected(bits[k], lane))
-            positions[at + mx_count_below(bits[k], lane)] = begin + k * MX_LANES;
-        at += popcount(bits[k]);
+    long begin = mx_find_part(group.x, thread_index);
+    long at = mx_find_output(mask, offsets, shared, args[0], group.x, thread_index);
+    for (uint step = 0; step < MX_MASK_STEPS; step++, begin += MX_MASK_STEP) {
+        mx_read_mask(mask, args[0], begin, lane, bits);
+        MX_UNROLL
+        for (uint k = 0; k < MX_MASK_SHARE; k++) {
+            if (mx_is_selected(bits[k], lane))
+                positions[at + mx_count_below(bits[k], lane)] = begin + k * MX_LANES + lane;
+            at += popcount(bits[k]);
+        }
     }
 }
 
@@ -162,13 +166,16 @@ mx_write_items(device const uchar *mask [[buffer(0)]], device const long *offset
     group += mx_origin(args[1], args[2], args[3]);
     const uint lane = thread_index % MX_LANES;
     const long size = long(sizeof(mx_item));
-    const long begin = mx_find_part(group.x, thread_index) + lane;
-    long at = mx_find_output(mask, offsets, shared, args[0], group.x, thread_index, bits);
-    MX_UNROLL
-    for (uint k = 0; k < MX_MASK_SHARE; k++) {
-        if (mx_is_selected(bits[k], lane))
-            mx_store(to + (at + mx_count_below(bits[k], lane)) * size,
-                     mx_load<mx_item>(items + (begin + k * MX_LANES) * size));
-        at += popcount(bits[k]);
+    long begin = mx_find_part(group.x, thread_index);
+    long at = mx_find_output(mask, offsets, shared, args[0], group.x, thread_index);
+    for (uint step = 0; step < MX_MASK_STEPS; step++, begin += MX_MASK_STEP) {
+        mx_read_mask(mask, args[0], begin, lane, bits);
+        MX_UNROLL
+        for (uint k = 0; k < MX_MASK_SHARE; k++) {
+            if (mx_is_selected(bits[k], lane))
+                mx_store(to + (at + mx_count_below(bits[k], lane)) * size,
+                         mx_load<mx_item>(items + (begin + k * MX_LANES + lane) * size));
+            at += popcount(bits[k]);
+        }
     }
 }

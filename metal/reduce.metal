@@ -304,9 +304,5 @@ inline T mx_scan(threadgroup T *shared, T mine, uint thread_index, thread T *all
     return before;
 }
 
-/* The condition of a scan whose last result is `sum`: overflow if all its elements were finite.
- */
-template <typename T> inline uint mx_met_sum(T sum, bool is_finite)
-{
-    return is_finite && !mx_isfinite(sum) ? MX_OVERFLOW : 0u;
-}
+/* The condition of a scan, by two bits: whether all elements are finite, and all results. */
+inline uint mx_met_scan(uint bits) { return bits == 1 ? MX_OVERFLOW : 0u; }

@@ -12,6 +12,7 @@
 #include "gpu/passes.h"
 #include "gpu/pipelines.h"
 #include "gpu/reductions.h"
+#include "gpu/scans.h"
 #include "memory/coherence.h"
 #include "scheduler/backend.h"
 
@@ -107,15 +108,6 @@ static int run_map(const struct mx_status_words *words)
     return encode();
 }
 
-static int run_scan(const struct mx_status_words *words)
-{
-    bool has_one_element = !kernel->reduced; /* along the axis */
-    if (has_one_element || mx_passes_has_long_scans(kernel))
-        return MX_DECLINED;
-    mx_passes_print_scan(kernel, words);
-    return encode();
-}
-
 static const struct mx_instruction *instruction_of(const struct mx_group *group,
                                                    const struct mx_instruction *instructions,
                                                    int step)
@@ -136,6 +128,29 @@ static void release(struct mx_buffer *buffer)
 {
     if (!only_compiles())
         mx_buffer_release(buffer);
+}
+
+static int run_scan(const struct mx_status_words *words, const struct mx_group *group,
+                    struct mx_instruction *instructions)
+{
+    struct mx_buffer *totals = NULL;
+    bool has_one_element = !kernel->reduced; /* along the axis */
+    if (has_one_element)
+        return MX_DECLINED;
+    struct mx_scan_shape shape = mx_scans_shape(kernel);
+    if (shape.segments > 1 && !(totals = new_buffer(mx_scans_total_bytes(kernel, &shape))))
+        return MX_ERROR_MEMORY;
+    int status = MX_OK;
+    for (int pass = totals ? MX_SCAN_TOTALS : MX_SCAN_RESULTS;
+         pass <= MX_SCAN_RESULTS && status == MX_OK; pass++) {
+        mx_kernel_begin(kernel, group, instructions, false);
+        shape = mx_scans_shape(kernel);
+        mx_scans_print(kernel, words, &shape, pass, totals);
+        status = encode();
+    }
+    if (totals)
+        release(totals);
+    return status;
 }
 
 /* Allocates memory for what the segments of each reduction found: results, and the indices of
@@ -237,7 +252,7 @@ static int run(const struct mx_status_words *words, const struct mx_group *group
 {
     const struct mx_instruction *in = instruction_of(group, instructions, 0);
     if (in->kind == MX_SCAN)
-        return run_scan(words);
+        return run_scan(words, group, instructions);
     if (in->kind == MX_SCATTER)
         return run_scatter(words, group, instructions);
     if (group->has_reductions || in->kind == MX_ARGREDUCE)

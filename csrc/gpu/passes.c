@@ -1,4 +1,4 @@
-/* passes.c -- the kernels: passes over elements, scans and scatters. */
+/* passes.c -- the kernels: passes over elements and scatters. */
 #include "gpu/passes.h"
 
 #include <stdio.h>
@@ -7,14 +7,10 @@
 #include "gpu/steps.h"
 #include "gpu/work.h"
 
-#define LONG_LINE    ((int64_t)1 << 18)
-#define FEW_LINES    16
-#define LANES        32   /* of a SIMD-group */
-#define MIN_SHARE    4    /* elements of a line that a thread has */
-#define MANY_LINES   2048 /* that keep a GPU busy if each has a SIMD-group */
-#define MANY_COLUMNS 1024 /* that keep a GPU busy if each has a thread */
-#define SHORT_LINE   1024
-#define LONG_SHARE   ((int64_t)1 << 18) /* elements that one thread goes along */
+#define LANES      32   /* of a SIMD-group */
+#define MIN_SHARE  4    /* elements of a line that a thread has */
+#define MANY_LINES 2048 /* that keep a GPU busy if each has a SIMD-group */
+#define SHORT_LINE 1024
 
 static void print_end(struct mx_kernel *kernel, const struct mx_status_words *words)
 {
@@ -79,148 +75,6 @@ const char *mx_passes_partial_type(const struct mx_instruction *in, int *itemsiz
     bool is_half_sum = is_half && in->op == MX_OP_add;
     *itemsize = is_half_sum ? 4 : in->operands[0].itemsize;
     return is_half_sum ? "float" : mx_device_type(dtype);
-}
-
-/* -- Scans ------------------------------------------------------------------------- */
-
-/* Prints how a thread of the scan finds its line and its place in it, and sets the grid.  The
- * threads of a line go along it, and each takes `share` elements at a time. */
-static void print_line(struct mx_kernel *kernel, int threads)
-{
-    const char *type = mx_kernel_offset_type(kernel);
-    int width = MX_KERNEL_THREADS / threads;
-    int64_t lines = mx_passes_product(kernel, mx_passes_kept_axes(kernel));
-    kernel->grid[0] = (size_t)((lines + width - 1) / width);
-    kernel->grid[1] = kernel->grid[2] = 1;
-    mx_text_print(&kernel->text,
-                  "    const %s line = %s(group.x) * %d + thread_index / %du;\n"
-                  "    const uint y = thread_index %% %du;\n"
-                  "    const bool is_here = line < %s(args[%d]);\n",
-                  type, type, width, threads, threads, type, mx_kernel_arg(kernel, lines));
-    mx_kernel_print_axes(kernel, mx_passes_kept_axes(kernel), "line");
-}
-
-/* Prints how a thread loads its elements into `sums`, and adds them up. */
-static void print_own_sums(struct mx_kernel *kernel, int axis, int share, const char *type)
-{
-    const char *offset = mx_kernel_offset_type(kernel);
-    const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
-    mx_text_print(&kernel->text,
-                  "        const %s own = begin + %s(y) * %d;\n        %s sums[%d];\n"
-                  "        MX_UNROLL\n        for (uint w = 0; w < %du; w++) {\n"
-                  "            const %s i%d = own + %s(w);\n"
-                  "            sums[w] = mx_cast<%s>(0);\n"
-                  "            if (!is_here || i%d >= length)\n                continue;\n"
-                  "            sums[w] = mx_cast<%s>(mx_load<%s>(",
-                  offset, offset, share, type, share, share, offset, axis, offset, type, axis,
-                  type, mx_device_type(in->operands[1].dtype));
-    mx_kernel_print_address(kernel, kernel->group->steps[0].views[0]);
-    mx_text_print(&kernel->text,
-                  "));\n            is_finite = is_finite && mx_isfinite(sums[w]);\n"
-                  "            if (w > 0)\n"
-                  "                sums[w] = op0::apply(sums[w - 1], sums[w]);\n        }\n");
-}
-
-/* Prints how a thread adds what comes before its elements, and stores the results. */
-static void print_results_of_line(struct mx_kernel *kernel, int axis, int share)
-{
-    const char *offset = mx_kernel_offset_type(kernel);
-    const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
-    mx_text_print(&kernel->text,
-                  "        if (begin > 0)\n"
-                  "            before = y == 0 ? carry : op0::apply(carry, before);\n"
-                  "        carry = begin > 0 ? op0::apply(carry, all) : all;\n"
-                  "        MX_UNROLL\n        for (uint w = 0; w < %du; w++) {\n"
-                  "            const %s i%d = own + %s(w);\n"
-                  "            if (is_here && i%d < length)\n                mx_store(",
-                  share, offset, axis, offset, axis);
-    mx_kernel_print_address(kernel, kernel->group->steps[0].views[1]);
-    mx_text_print(&kernel->text,
-                  ", mx_cast<%s>(i%d < %d ? sums[w] : op0::apply(before, sums[w])));\n"
-                  "        }\n",
-                  mx_device_type(in->operands[1].dtype), axis, share);
-}
-
-/* The first thread of a line reports an overflow if all elements were finite. */
-static void print_condition_of_line(struct mx_kernel *kernel, int threads)
-{
-    struct mx_text *text = &kernel->text;
-    mx_text_print(text, "    uint met = 0, all_are_finite = ");
-    if (threads > LANES)
-        mx_text_print(text,
-                      "mx_join<mx_both>(finite, uint(is_finite), thread_index, %du, &met);\n",
-                      threads);
-    else
-        mx_text_print(text, "mx_join_lanes<mx_both, %du>(uint(is_finite), y, %du, &met);\n",
-                      threads, threads);
-    mx_text_print(text, "    if (is_here && y == 0)\n"
-                        "        report0 = mx_met_sum(carry, all_are_finite != 0);\n");
-}
-
-/* One thread goes along each line if adjacent lines are adjacent in memory, so that the threads
- * of a SIMD-group load adjacent elements, and there are enough lines. */
-static int threads_of_scan(const struct mx_kernel *kernel, int axis)
-{
-    int64_t lines = mx_passes_product(kernel, mx_passes_kept_axes(kernel));
-    const intptr_t *strides = kernel->strides[kernel->group->steps[0].views[0]];
-    bool has_adjacent_lines = labs(strides[kernel->ndim - 1]) < labs(strides[axis]);
-    return has_adjacent_lines && lines >= MANY_COLUMNS
-               ? 1
-               : mx_passes_threads_of_line(lines, kernel->shape[axis], kernel->pack);
-}
-
-static int scanned_axis(const struct mx_kernel *kernel)
-{
-    int axis = 0;
-    while (!(kernel->reduced >> axis & 1))
-        axis++;
-    return axis;
-}
-
-bool mx_passes_has_long_scans(const struct mx_kernel *kernel)
-{
-    int64_t length = mx_passes_product(kernel, kernel->reduced);
-    return length / threads_of_scan(kernel, scanned_axis(kernel)) > LONG_SHARE ||
-           (length > LONG_LINE &&
-            mx_passes_product(kernel, mx_passes_kept_axes(kernel)) < FEW_LINES);
-}
-
-void mx_passes_print_scan(struct mx_kernel *kernel, const struct mx_status_words *words)
-{
-    const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
-    int itemsize, axis = scanned_axis(kernel), share = MIN_SHARE;
-    const char *type = mx_passes_partial_type(in, &itemsize);
-    const char *offset = mx_kernel_offset_type(kernel);
-    struct mx_text *text = &kernel->text;
-    int threads = threads_of_scan(kernel, axis);
-    mx_steps_print_operation(kernel, in->op, "op0", type, type);
-    kernel->prelude = MX_PRELUDE_REDUCE;
-    mx_work_estimate(kernel, mx_work_of_element(kernel));
-    mx_kernel_print_head(kernel, MX_THREADGROUPS, words);
-    print_line(kernel, threads);
-    mx_steps_declare(kernel, words);
-    if (threads > LANES)
-        mx_text_print(text,
-                      "    threadgroup %s shared[%d];\n    threadgroup uint finite[%d];\n",
-                      type, threads / LANES, threads / LANES);
-    mx_text_print(text,
-                  "    const %s length = args[%d];\n    %s carry = mx_cast<%s>(0);\n"
-                  "    bool is_finite = true;\n"
-                  "    for (%s begin = 0; begin < length; begin += %d) {\n",
-                  offset, axis, type, type, offset, threads * share);
-    print_own_sums(kernel, axis, share, type);
-    mx_text_print(text, "        %s all, before = ", type);
-    if (threads > LANES)
-        mx_text_print(text, "mx_scan<op0>(shared, sums[%d], thread_index, &all);\n", share - 1);
-    else
-        mx_text_print(text,
-                      "mx_scan_lanes<op0, %du>(sums[%d], y, thread_index %% MX_LANES, &all);\n",
-                      threads, share - 1);
-    print_results_of_line(kernel, axis, share);
-    mx_text_print(text, "    }\n");
-    if (words->of_steps[0])
-        print_condition_of_line(kernel, threads);
-    print_end(kernel, words);
 }
 
 /* -- Scatters ---------------------------------------------------------------------- */

@@ -1,14 +1,8 @@
 #pragma once
-/* passes.h -- the kernels: passes over elements, scans and scatters. */
+/* passes.h -- the kernels: passes over elements and scatters. */
 #include "gpu/kernel.h"
 
 void mx_passes_print_map(struct mx_kernel *kernel, const struct mx_status_words *words);
-
-/* Whether a scan has so few and so long lines that the processor is faster, or threads that
- * would run too long: a line has one threadgroup or less, and cannot be cut. */
-bool mx_passes_has_long_scans(const struct mx_kernel *kernel);
-
-void mx_passes_print_scan(struct mx_kernel *kernel, const struct mx_status_words *words);
 
 /* The pass of a scatter.  If several values may go to one element, there are two passes, and
  * `winners` has a number for each element, zero at first.  The first pass stores which value is

@@ -164,8 +164,8 @@ def _select(mask: Any, items: Any) -> Any:
     if not is_for_device(mask) or dtype not in core.gpu().types:
         return NotImplemented
     mask, n = make_contiguous(mask), mask.size
-    counts = kernels.count_true(launch, empty, mask, n)
-    total = int(counts[-1])
+    counts, count = kernels.count_true(launch, empty, mask, n)
+    total = int(count[0])
     if total == 0:
         is_empty = _bridge.wrap(numpy.empty(0, dtype))
         return NotImplemented if items is None else is_empty

@@ -177,7 +177,7 @@ def argsort(
 
 # -- Selecting ------------------------------------------------------------------------
 
-_MASK_BLOCK = _THREADS * 16  # elements: MX_MASK_BLOCK of compact
+_MASK_BLOCK = _THREADS * 16 * 4  # elements: MX_MASK_BLOCK of compact
 
 
 def _compact_source(dtype: str = "bool") -> str:
@@ -185,17 +185,20 @@ def _compact_source(dtype: str = "bool") -> str:
     return _source("compact", mx_item=_TYPES[dtype])
 
 
-def count_true(launch: Launch, empty: Empty, mask: Array, n: int) -> Array:
-    """Return the number of true elements before each block of a mask, then in all."""
+def count_true(
+    launch: Launch, empty: Empty, mask: Array, n: int
+) -> tuple[Array, Array]:
+    """Return the numbers of true elements before each block of a mask, and in all."""
     blocks = _ceil_divide(n, _MASK_BLOCK)
-    counts = empty(blocks + 1, "int64")
+    counts, total = empty(max(1, blocks), "int64"), empty(1, "int64")
     source, buffers = _compact_source(), [(mask, False), (counts, True)]
     if n > 0:
         grid = _groups(n, _MASK_BLOCK)
         work = _BYTE * n
         launch(source, "mx_count_blocks", buffers, [n], grid, _GROUP, True, work)
-    launch(source, "mx_sum_counts", [(counts, True)], [blocks], (1, 1, 1), _GROUP, True)
-    return counts
+    buffers = [(counts, True), (total, True)]
+    launch(source, "mx_sum_counts", buffers, [blocks], (1, 1, 1), _GROUP, True)
+    return counts, total
 
 
 def nonzero_positions(

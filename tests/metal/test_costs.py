@@ -151,11 +151,11 @@ def test_scans_of_columns() -> None:
 
 
 def test_mask() -> None:
-    """Adjacent lanes read adjacent elements of a mask, twice in all."""
+    """Adjacent lanes read adjacent elements of a mask, three times in all."""
     n = 4096 * 8
     mask, a = values("uint8", n) > 20, values("float32", n)
     selected = int(mask.sum())
     costs = costs_of(lambda: a[mask])
-    assert costs["loads"] <= 2 * n + selected + 256 * 8 + 100
+    assert costs["loads"] <= 3 * n + selected + 1000
     assert costs["barriers"] <= 2 * 8 + 4
     assert costs["threadgroup_loads"] <= 8 * (8 + 256 * 4) + 256 * 8

@@ -210,15 +210,17 @@ class TestSort:
 class TestSelect:
     def select(self, device: Device, mask: np.ndarray) -> tuple[Any, int]:
         given = device.array(mask)
-        counts = kernels.count_true(device.launch, device.empty, given, mask.size)
-        total = int(counts.array[-1])
+        counts, count = kernels.count_true(
+            device.launch, device.empty, given, mask.size
+        )
+        total = int(count.array[0])
         positions = kernels.nonzero_positions(
             device.launch, device.empty, given, mask.size, counts, total
         )
         np.testing.assert_array_equal(positions.array, np.flatnonzero(mask))
         return positions, total
 
-    @pytest.mark.parametrize("n", [*SIZES, 4095, 4096, 4097])
+    @pytest.mark.parametrize("n", [*SIZES, 4095, 4096, 4097, 16384, 16385])
     @pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
     def test_positions(self, device, n, share):
         mask = np.random.default_rng(n).random(n) < share
@@ -226,12 +228,12 @@ class TestSelect:
 
     def test_parts(self, device):
         device.most = (2, 1, 1)
-        self.test_positions(device, 5 * 4096 + 3, 0.5)
-        self.test_items(device, "float32", 5 * 4096)
+        self.test_positions(device, 5 * 16384 + 3, 0.5)
+        self.test_items(device, "float32", 5 * 16384)
 
     def test_many_blocks(self, device):
         """Select from more blocks than a threadgroup counts in one step."""
-        mask = np.random.default_rng(1).random(4096 * 4100 + 5) < 0.001
+        mask = np.random.default_rng(1).random(16384 * 4100 + 5) < 0.001
         device.driver.configure(plain=1)
         self.select(device, mask)
 
@@ -250,7 +252,7 @@ class TestSelect:
 
     def items(self, device: Device, mask: np.ndarray, items: np.ndarray) -> Any:
         given, n = device.array(mask), mask.size
-        counts = kernels.count_true(device.launch, device.empty, given, n)
+        counts, count = kernels.count_true(device.launch, device.empty, given, n)
         return kernels.select_items(
             device.launch,
             device.empty,
@@ -259,7 +261,7 @@ class TestSelect:
             device.array(items),
             str(items.dtype),
             counts,
-            int(counts.array[-1]),
+            int(count.array[0]),
         )
 
     def test_launches(self, device):
