@@ -10,7 +10,8 @@ const struct mx_device mx_device_cuda = {
             .title = "CUDA",
             .kernels = "metal",
             .suffix = "metal",
-            .argument_bytes = MX_TRANSLATE_ARGS * sizeof(int64_t)},
+            .argument_bytes = MX_TRANSLATE_ARGS * sizeof(int64_t),
+            .makes_progress = 1},
     .types = {MX_KERNEL_TYPES, [MX_DTYPE_float64] = "double",
               [MX_DTYPE_complex128] = "double2"},
     .limits =

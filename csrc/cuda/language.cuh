@@ -78,6 +78,7 @@ inline float mx_native_float(ushort half)
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(half));
     return result;
 }
+inline void mx_native_pause() { asm volatile("nanosleep.u32 20;"); }
 inline uint mx_native_lane()
 {
     uint lane;
@@ -599,6 +600,11 @@ MX_SIMD_REDUCE(simd_xor, a ^ b)
     }
 MX_SIMD_SCAN(sum, 0, +)
 MX_SIMD_SCAN(product, 1, *)
+
+/* Which lanes of a whole warp say yes. */
+#define MX_HAS_VOTE
+inline uint mx_vote(bool yes) { return __ballot_sync(0xffffffffu, yes); }
+inline void mx_pause() { mx_native_pause(); }
 
 /* -- The heads of kernels ----------------------------------------------------------------- */
 

@@ -13,10 +13,10 @@
 
 #define LANES         32 /* of a SIMD-group */
 #define SHARE         4  /* elements that a thread has at a time, or more: */
-#define SHARE_BYTES   64 /* if they are loaded as vectors */
+#define SHARE_BYTES   32 /* if they are loaded as vectors */
 #define MAX_SHARE     16
 #define MANY_COLUMNS  1024 /* that keep a GPU busy if each has a thread */
-#define MAX_GROUPS    1024 /* threadgroups, of lines that are cut */
+#define MAX_GROUPS    4096 /* threadgroups, of lines that are cut */
 #define SHORT_SEGMENT 4096 /* elements of a threadgroup */
 #define SHORT_PART    128  /* elements of one thread */
 
@@ -131,17 +131,25 @@ static void print_address(const struct scan *scan, int operand)
         mx_kernel_print_address(scan->kernel, scan->kernel->group->steps[0].views[operand]);
 }
 
+/* Returns how many adjacent elements a thread has at a time.  The order of elements does not
+ * matter in totals, so that adjacent threads load adjacent packs there. */
+static int adjacent(const struct scan *scan)
+{
+    return scan->pass == MX_SCAN_TOTALS ? scan->pack : scan->share;
+}
+
 /* Prints the head of a loop over the packs of a thread.  The first `count` elements of a pack
  * are in the segment. */
 static void print_packs(const struct scan *scan)
 {
     mx_text_print(&scan->kernel->text,
                   "        MX_UNROLL\n        for (uint k = 0; k < %du; k += %du) {\n"
-                  "            const %s i%d = own + %s(k);\n"
+                  "            const %s i%d = own + %s(k) * %d;\n"
                   "            const uint count = is_here && i%d < end\n"
                   "                ? uint(mx_lesser(end - i%d, %s(%d))) : 0u;\n",
                   scan->share, scan->pack, scan->offset, scan->shape->axis, scan->offset,
-                  scan->shape->axis, scan->shape->axis, scan->offset, scan->pack);
+                  scan->pass == MX_SCAN_TOTALS ? scan->threads : 1, scan->shape->axis,
+                  scan->shape->axis, scan->offset, scan->pack);
 }
 
 /* Prints how a thread loads its elements into `sums`, and combines each with those before it.
@@ -151,7 +159,7 @@ static void print_sums(const struct scan *scan)
     struct mx_text *text = &scan->kernel->text;
     const char *type = scan->type;
     mx_text_print(text, "        const %s own = begin + %s(y) * %d;\n        %s sums[%d];\n",
-                  scan->offset, scan->offset, scan->share, type, scan->share);
+                  scan->offset, scan->offset, adjacent(scan), type, scan->share);
     print_packs(scan);
     bool is_packed = scan->pack > 1 &&
                      mx_kernel_is_packed(scan->kernel, scan->kernel->group->steps[0].views[0]);
@@ -203,7 +211,7 @@ static void print_totals(const struct scan *scan)
                       "    uint met = 0;\n"
                       "    const uint n = uint(mx_lesser(%s(%d), (end - first + %d) / %d));\n"
                       "    total = mx_join<op0>(shared, total, thread_index, n, &met);\n",
-                      scan->offset, scan->threads, scan->share - 1, scan->share);
+                      scan->offset, scan->threads, adjacent(scan) - 1, adjacent(scan));
     mx_text_print(text,
                   "    if (y == 0 && is_here)\n"
                   "        mx_store(m%d + (segment * lines + line) * %s(sizeof(total)), "

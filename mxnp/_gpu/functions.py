@@ -102,7 +102,11 @@ def _is_kind(kind: Any, stable: Any) -> bool:
 
 
 def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> Any:
-    """Return the result of `kernels.sort` or `kernels.argsort` along an axis."""
+    """
+    Return the result of `kernels.sort` or `kernels.argsort` along an axis.
+
+    It is a view of new memory if there are several axes.
+    """
     if not is_for_device(a) or order is not None or a.dtype.name not in _SORTED:
         return NotImplemented
     if type(axis) is not int or not -a.ndim <= axis < a.ndim:
@@ -111,6 +115,8 @@ def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> An
     lines = make_contiguous(a.transpose(axes))
     n = lines.shape[-1]
     flat = kernel(launch, empty, lines, lines.size // n, n, a.dtype.name)
+    if a.ndim == 1:
+        return flat
     return flat.reshape(lines.shape).transpose([axes.index(i) for i in range(a.ndim)])
 
 
@@ -121,7 +127,7 @@ def _sort(
     if not _is_kind(kind, stable):
         return NotImplemented
     found = _sort_along(kernels.sort, a, axis, order)
-    if found is NotImplemented:
+    if found is NotImplemented or a.ndim == 1:
         return found
     out = a.copy("K")
     out[...] = found
@@ -152,7 +158,7 @@ def _argsort(
     if not _is_kind(kind, stable) or (stable is not True and kind not in _STABLE):
         return NotImplemented
     found = _sort_along(kernels.argsort, a, axis, order)
-    return found if found is NotImplemented else found.copy()
+    return found if found is NotImplemented or a.ndim == 1 else found.copy()
 
 
 # -- Selecting ------------------------------------------------------------------------

@@ -93,6 +93,7 @@ _BYTE = 16  # of memory that is read or written
 _UPDATE = 2**20  # of an element that waits for the one before it
 _SORTING = 256  # of an item in a tile, which is merged eight times
 _MERGING = 64  # of an item that is merged once
+_DIGIT = 8  # of an item whose digit is counted
 _RANDOM = 512  # of four words
 
 
@@ -127,6 +128,8 @@ def sort(
     launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
 ) -> Array:
     """Return the sorted rows of keys with the shape (rows, n)."""
+    if _suits_radix(rows, n, numpy.dtype(dtype).itemsize):
+        return _radix_sort(launch, empty, keys, rows, n, dtype)
     result = empty(rows * n, dtype)
     if rows == 0 or n == 0:
         return result
@@ -150,6 +153,8 @@ def sort_with_places(
     launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
 ) -> tuple[Array, Array]:
     """Return the sorted rows, and the position of each item in its row, as int64."""
+    if _suits_radix(rows, n, numpy.dtype(dtype).itemsize):
+        return _radix_sort_with_places(launch, empty, keys, rows, n, dtype)
     to = (empty(rows * n, dtype), empty(rows * n, "int64"))
     if rows == 0 or n == 0:
         return to
@@ -166,6 +171,107 @@ def sort_with_places(
         add("mx_argsort_merge", buffers, [n, length], work=work)
         to, spare = spare, to
     return to
+
+
+_RADIX_GROUPS = 1024  # threadgroups that count, of all rows
+_DIGITS = 256  # of a pass
+
+
+def _radix_tile(itemsize: int) -> int:
+    """Return the items of a tile: MX_RADIX_TILE of radix."""
+    return _THREADS * (8 if itemsize > 4 else 16)
+
+
+def _suits_radix(rows: int, n: int, itemsize: int) -> bool:
+    """
+    Return whether to sort by digits: it is possible, and faster than merges.
+
+    A threadgroup waits for others. There is a pass for each byte of an item.
+    """
+    tiles = _ceil_divide(n, _radix_tile(itemsize))
+    is_small = n < 2**30 and rows * tiles * _DIGITS < 2**31
+    is_fast = n > _TILE and len(_run_lengths(n)) + 4 > itemsize
+    return core.gpu().makes_progress and is_small and is_fast
+
+
+class _Radix:
+    """A radix sort of rows: its memory, and its kernels except the passes."""
+
+    def __init__(
+        self, launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+    ) -> None:
+        self.size, self.empty = rows * n, empty
+        self.passes = numpy.dtype(dtype).itemsize
+        self.tiles = _ceil_divide(n, _radix_tile(self.passes))
+        source = _source("radix", mx_item=_TYPES["uint8" if dtype == "bool" else dtype])
+        self.launch = partial(launch, source, threads=_GROUP)
+        self.args = [n, rows, self.tiles, self.passes]
+        states = rows * self.tiles * _DIGITS
+        cleared = rows * self.passes * (_DIGITS + 1) + states
+        self.words = empty(cleared + states, "uint32")
+        words = [(self.words, True)]
+        self.launch(
+            "mx_radix_clear",
+            words,
+            [cleared],
+            grid=(cleared, 1, 1),
+            in_threadgroups=False,
+            work=4 * _BYTE * cleared,
+        )
+        groups = min(_ceil_divide(_RADIX_GROUPS, rows), _ceil_divide(n, _THREADS * 4))
+        self.launch(
+            "mx_radix_count",
+            [(keys, False), *words],
+            [*self.args, groups],
+            grid=(groups, rows, 1),
+            in_threadgroups=True,
+            work=self.size * self.passes * (_BYTE + _DIGIT),
+        )
+
+    def targets(self, dtype: str, last: Array) -> list[Array]:
+        """Return the memory that each pass writes: `last` at the end."""
+        other = self.empty(self.size, dtype) if self.passes > 1 else None
+        return [(last, other)[(self.passes - 1 - i) % 2] for i in range(self.passes)]
+
+    def move(
+        self, function: str, reads: list[Array], writes: list[Array], i: int
+    ) -> None:
+        """Launch pass i."""
+        buffers = [(a, False) for a in reads] + [(a, True) for a in writes]
+        moving = 2 * _BYTE * (self.passes + 4 * (len(reads) - 1))
+        self.launch(
+            function,
+            [*buffers, (self.words, True)],
+            [*self.args, i],
+            grid=(self.tiles, self.args[1], 1),
+            in_threadgroups=True,
+            work=self.size * (moving + _SORTING),
+        )
+
+
+def _radix_sort(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> Array:
+    """Do the same as `sort`, by the digits of the keys."""
+    radix = _Radix(launch, empty, keys, rows, n, dtype)
+    for i, to in enumerate(radix.targets(dtype, empty(rows * n, dtype))):
+        radix.move("mx_radix_sort", [keys], [to], i)
+        keys = to
+    return keys
+
+
+def _radix_sort_with_places(
+    launch: Launch, empty: Empty, keys: Array, rows: int, n: int, dtype: str
+) -> tuple[Array, Array]:
+    """Do the same as `sort_with_places`, by the digits of the keys."""
+    radix = _Radix(launch, empty, keys, rows, n, dtype)
+    last, places = empty(rows * n, "int64"), empty(rows * n, "uint32")
+    others = radix.targets("uint32", empty(rows * n, "uint32"))
+    for i, to in enumerate(radix.targets(dtype, empty(rows * n, dtype))):
+        writes = [to, others[i], last]
+        radix.move("mx_radix_argsort", [keys, places], writes, i)
+        keys, places = to, others[i]
+    return keys, last
 
 
 def argsort(

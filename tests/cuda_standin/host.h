@@ -28,6 +28,8 @@ STANDIN standin_position standin_at(const uint32_t (&at)[3]) { return {at[0], at
 #define blockDim  standin_at(__msl_engine->self()->threads_per_threadgroup)
 #define gridDim   standin_at(__msl_engine->self()->threadgroups_per_grid)
 
+extern "C" int sched_yield();
+STANDIN void mx_native_pause() { sched_yield(); }
 STANDIN unsigned mx_native_lane() { return __msl_engine->self()->index_in_simdgroup; }
 
 template <typename T> STANDIN T &standin_shared(unsigned number)

@@ -54,6 +54,66 @@ def test_sorts_numbers_that_are_special() -> None:
     numpy.testing.assert_array_equal(mxnp.sort(mxnp.array(rows).T), numpy.sort(rows.T))
 
 
+def special(dtype: str, n: int) -> numpy.ndarray:
+    """Return numbers of the whole range of a dtype, some of them equal or special."""
+    rng, kind = numpy.random.default_rng(n), numpy.dtype(dtype)
+    x = numpy.frombuffer(rng.bytes(n * kind.itemsize), dtype=kind).copy()
+    if kind.kind == "b":
+        x = rng.random(n) < 0.5
+    if kind.kind == "f":
+        x = rng.normal(size=n).astype(dtype)
+        for i, value in enumerate((0.0, -0.0, numpy.nan, numpy.inf, -numpy.inf)):
+            x[i::11] = value
+        x[5::101] = -x[2]
+    x[7::13] = x[6]
+    return x
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2049, 12_288, 40_961])
+@pytest.mark.parametrize("dtype", sorted(functions._SORTED))
+def test_long_sorts_are_stable(dtype: str, n: int) -> None:
+    """CUDA sorts long rows by their digits: the lengths are those of whole tiles or not."""
+    x = special(dtype, n)
+    expected = numpy.argsort(x, kind="stable")
+    before = dispatches()
+    places = mxnp.argsort(mxnp.array(x), kind="stable")
+    ours = mxnp.sort(mxnp.array(x))
+    assert dispatches() > before
+    numpy.testing.assert_array_equal(places, expected)
+    assert numpy.asarray(ours).tobytes() == x[expected].tobytes()
+    assert ours.base is None
+    assert places.base is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["int16", "float32"])
+def test_long_rows_are_sorted(dtype: str) -> None:
+    x = special(dtype, 4 * 9001)
+    for shape, axis in ((4, 9001), 1), ((9001, 4), 0), ((2, 9001, 2), -2):
+        rows = x.reshape(shape)
+        given = mxnp.array(rows)
+        for key in (..., slice(None, None, -1)):
+            expected = numpy.sort(rows[key], axis)
+            numpy.testing.assert_array_equal(mxnp.sort(given[key], axis), expected)
+            places = numpy.argsort(rows[key], axis, kind="stable")
+            ours = mxnp.argsort(given[key], axis, kind="stable")
+            numpy.testing.assert_array_equal(ours, places)
+
+
+@pytest.mark.parametrize("name", ["equal", "descending", "one digit differs"])
+def test_sorts_of_few_digits(name: str) -> None:
+    n = 20_000
+    x = {
+        "equal": numpy.full(n, -3),
+        "descending": numpy.arange(n)[::-1] % 300,
+        "one digit differs": numpy.arange(n) % 5 << 24,
+    }[name].astype("int32")
+    numpy.testing.assert_array_equal(mxnp.sort(mxnp.array(x)), numpy.sort(x))
+    ours = mxnp.argsort(mxnp.array(x), kind="stable")
+    numpy.testing.assert_array_equal(ours, numpy.argsort(x, kind="stable"))
+
+
 def outcome(call: Any) -> Any:
     """Return the values of a call, or its error."""
     try:

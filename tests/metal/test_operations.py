@@ -375,6 +375,67 @@ def test_scans(name: str, dtype: str, shape: tuple[int, ...]) -> None:
             numpy.testing.assert_array_equal(ours, theirs)
 
 
+LONG_SCANS = [(8191,), (8193,), (70_001,), (3, 20_001), (20_001, 3), (300, 1100)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["int32", "uint8", *sorted(FLOATS)])
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum"])
+@pytest.mark.parametrize("shape", LONG_SCANS, ids=str)
+def test_scans_of_segments(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    """If there are few lines, their segments are scanned side by side."""
+    axis = int(numpy.argmax(shape)) if shape[0] != 300 else 0
+    x = summands("multiply" if name == "multiply" else "add", dtype, shape)
+    for key in (..., slice(None, None, -1), (..., slice(1, None))):
+        given, view = x[key], mxnp.array(x)[key]
+        mxnp.synchronize()
+        before = core.gpu_counts()
+        ours = getattr(mxnp, name).accumulate(view, axis=axis, dtype=dtype)
+        assert ran(before) >= 1
+        theirs = getattr(numpy, name).accumulate(given, axis=axis, dtype=dtype)
+        if not is_float(dtype) or name == "maximum":
+            numpy.testing.assert_array_equal(ours, theirs)
+            continue
+        kind = "c16" if given.dtype.kind == "c" else "f8"
+        wide = given.astype(kind)
+        exact = getattr(numpy, name).accumulate(wide, axis=axis)
+        size = numpy.abs(exact)
+        if name == "add":
+            size = numpy.add.accumulate(numpy.abs(wide), axis=axis)
+        n = given.shape[axis]
+        bound = float(finfo(dtype).eps) * size * (300 if name == "add" else n + 2)
+        assert (numpy.abs(numpy.asarray(ours).astype(kind) - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("n", [1000, 20_000])
+@pytest.mark.parametrize("where", [None, 0.3, 0.999])
+def test_scans_propagate_nan_and_infinities(n: int, where: float | None) -> None:
+    x = numpy.linspace(-3, 5, n, dtype="float32")
+    if where is not None:
+        x[int(where * n)], x[int(where * n) + 1 :: 2000] = numpy.inf, numpy.nan
+    for name in ("add", "maximum", "minimum"):
+        with numpy.errstate(all="ignore"):
+            theirs = getattr(numpy, name).accumulate(x)
+            ours = getattr(mxnp, name).accumulate(mxnp.array(x))
+            numpy.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply"])
+@pytest.mark.parametrize("n", [100, 1000, 20_000])
+def test_a_scan_that_exceeds_the_range_warns(name: str, n: int) -> None:
+    x = numpy.full(n, 1e36 if name == "add" else 4, "float32")
+    for kept in (n, 20):  # the second one stays in the range
+        given = mxnp.array(x)
+        given[kept:] = 0 if name == "add" else 1
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            numpy.asarray(getattr(mxnp, name).accumulate(given))
+        expected = kept * 1e36 > 3.4e38 if name == "add" else kept > 63
+        assert [str(w.message) for w in caught] == [
+            "overflow encountered in accumulate"
+        ] * expected
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("shape", [(9,), (20_000,), (4, 5000), (5000, 4), (6, 7, 8)])

@@ -635,7 +635,9 @@ class TestRaces:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "uint64"])
-@pytest.mark.parametrize("name", ["sort", "compact", "segments", "random", "matmul"])
+@pytest.mark.parametrize(
+    "name", ["sort", "radix", "compact", "segments", "random", "matmul"]
+)
 def test_no_more_than_metal_has(tmp_path, name, dtype):
     """Check for C++ that the emulator's compiler accepts and Apple's does not."""
     item = kernels._TYPES[dtype]

@@ -20,7 +20,7 @@ from support.paths import ROOT
 pytestmark = [needs_compiler, pytest.mark.slow]
 pytest_plugins = ["support.msl"]
 
-FILES = ["compact", "random", "segments", "sort", "matmul"]
+FILES = ["compact", "radix", "random", "segments", "sort", "matmul"]
 PRELUDE = "".join(
     (ROOT / "metal" / f"{name}.metal").read_text()
     for name in ("scalar", "element", "reduce", "scatter")
