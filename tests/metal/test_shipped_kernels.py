@@ -644,7 +644,8 @@ def test_no_more_than_metal_has(tmp_path, name, dtype):
     item = kernels._TYPES[dtype]
     source = kernels._source(
         name,
-        "#define MX_SIDE 64u\n#define MX_IS_FLOAT 0\n"
+        "#define MX_SIDE 64u\n#define MX_IS_FLOAT 0\n#define MX_IS_COMPLEX 0\n"
+        "#define MX_A_IS_TRANSPOSED 0\n#define MX_B_IS_TRANSPOSED 1\n"
         + kernels._operation("mx_add(a, b)", dtype, dtype),
         mx_item=item,
         mx_update_value=item,

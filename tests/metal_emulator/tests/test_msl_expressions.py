@@ -125,7 +125,8 @@ def test_every_file_compiles_in_every_version(version, host):
         "typedef float mx_item; typedef float mx_sum; typedef float mx_update_value;\n"
     )
     operation = (
-        "#define MX_SIDE 32\n#define MX_IS_FLOAT 1\n"
+        "#define MX_SIDE 32\n#define MX_IS_FLOAT 1\n#define MX_IS_COMPLEX 0\n"
+        "#define MX_A_IS_TRANSPOSED 0\n#define MX_B_IS_TRANSPOSED 1\n"
         "struct mx_update_op { static float apply(float a, float b) { return a - b; } };\n"
     )
     chosen = compiler.Compiler(instrumented=False, version=version)
