@@ -2,8 +2,9 @@
  *
  * An update is a compare-exchange of the 32-bit word that contains the element.  It never
  * compares floats: a NaN is not equal to itself, so an exchange of floats would never succeed.
- * If all later results would be NaN too, the first NaN ends the updates of the element.  This
- * only saves exchanges: without it, the results are the same.
+ * If all later results would be NaN too, the first NaN ends the updates of the element, and an
+ * update that leaves the word as it is exchanges nothing.  This only saves exchanges: without
+ * it, the results are the same.
  */
 
 template <typename T> inline uint mx_word(T a, uint before, uint shift);
@@ -77,9 +78,10 @@ inline void mx_update_long(device uchar *memory, long offset, V value)
         T old = as_type<T>(before);
         if (nan_stays && mx_isnan(old))
             return;
-        is_done = atomic_compare_exchange_weak_explicit(
-            word, &before, as_type<ulong>(Op::apply(old, value)), memory_order_relaxed,
-            memory_order_relaxed);
+        ulong after = as_type<ulong>(Op::apply(old, value));
+        is_done = after == before ||
+                  atomic_compare_exchange_weak_explicit(
+                      word, &before, after, memory_order_relaxed, memory_order_relaxed);
     }
 }
 #endif
@@ -103,8 +105,9 @@ inline void mx_update(device uchar *memory, long offset, V value)
             if (nan_stays && mx_isnan(old))
                 return;
             uint after = mx_word<T>(Op::apply(old, value), before, shift);
-            is_done = atomic_compare_exchange_weak_explicit(
-                word, &before, after, memory_order_relaxed, memory_order_relaxed);
+            is_done = after == before ||
+                      atomic_compare_exchange_weak_explicit(
+                          word, &before, after, memory_order_relaxed, memory_order_relaxed);
         }
     }
 }
@@ -132,6 +135,59 @@ MX_UPDATE_BY(min)
 MX_UPDATE_BY(and)
 MX_UPDATE_BY(or)
 MX_UPDATE_BY(xor)
+
+/* -- Sums of the lanes of a SIMD-group ------------------------------------------------------ *
+ * On a device that finds lanes with equal numbers, these functions add the values of such
+ * lanes. They return whether this lane has the sum.  All lanes that have not returned must call
+ * them. The second one only does so if many lanes have the number of the lane before them. */
+
+#ifndef MX_HAS_MATCH
+template <typename T> inline bool mx_join_peers(uint, thread T &) { return true; }
+template <typename T> inline bool mx_join_neighbours(uint, thread T &) { return true; }
+#endif
+
+/* -- Copies of the target ------------------------------------------------------------------ *
+ * If the target has few elements, each threadgroup updates a copy of them in its own memory.
+ * At the end it applies the elements of the copy to the target.  An element that was not
+ * updated is the identity of the operation: -0.0 in a sum of floats. */
+
+#define MX_COPY_BY(name)                                                         \
+    template <typename T> inline void mx_copy_##name(threadgroup T *at, T value) \
+    {                                                                            \
+        threadgroup typename mx_atomic_of<T>::type *element =                    \
+            (threadgroup typename mx_atomic_of<T>::type *)at;                    \
+        atomic_fetch_##name##_explicit(element, value, memory_order_relaxed);    \
+    }
+MX_COPY_BY(add)
+MX_COPY_BY(max)
+MX_COPY_BY(min)
+MX_COPY_BY(and)
+MX_COPY_BY(or)
+MX_COPY_BY(xor)
+
+#ifndef MX_HAS_ATOMIC_FLOATS
+template <> inline void mx_copy_add<float>(threadgroup float *at, float value)
+{
+    threadgroup atomic_uint *word = (threadgroup atomic_uint *)at;
+    uint before = atomic_load_explicit(word, memory_order_relaxed);
+    bool is_done = false;
+    while (!is_done) {
+        uint after = as_type<uint>(as_type<float>(before) + value);
+        is_done = after == before ||
+                  atomic_compare_exchange_weak_explicit(
+                      word, &before, after, memory_order_relaxed, memory_order_relaxed);
+    }
+}
+#endif
+
+template <typename T> inline bool mx_has_bits(T a, T b) { return a == b; }
+/* -- also for double, where there is one -- */
+inline bool mx_has_bits(float a, float b) { return a == b && mx_signbit(a) == mx_signbit(b); }
+inline bool mx_has_bits(float2 a, float2 b)
+{
+    return mx_has_bits(a.x, b.x) && mx_has_bits(a.y, b.y);
+}
+/* -- end of the functions for double -- */
 
 /* Notes the greatest of the numbers of the values for an element, which is the last value. */
 inline void mx_note_last(device uchar *last, uint order)

@@ -17,6 +17,7 @@
 #include "cpu/threads/cores.h"
 #include "cpu/threads/thread_pool.h"
 #include "digest.h"
+#include "gpu/atomics.h"
 #include "gpu/backend.h"
 #include "gpu/device.h"
 #include "gpu/launch.h"
@@ -153,8 +154,8 @@ static const struct mx_recorder recorder = {
     .compiled_resume = mx_compiled_resume,
     .gpu_is_used = mx_gpu_is_used,
     .gpu_name = mx_device_name,
-    .gpu_atomic_bytes = mx_device_atomic_bytes,
     .gpu_supports = mx_device_supports,
+    .gpu_supports_update = mx_atomics_support,
     .launch_check = mx_launch_check,
     .op_get = mx_op_get,
     .error_message = mx_error_message,

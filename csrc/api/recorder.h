@@ -69,8 +69,8 @@ struct mx_recorder {
     void (*compiled_resume)(void);
     int (*gpu_is_used)(void);
     const char *(*gpu_name)(void);
-    int (*gpu_atomic_bytes)(void);
     bool (*gpu_supports)(int dtype);
+    bool (*gpu_supports_update)(int op, int dtype);
     int (*launch_check)(const struct mx_launch *launch);
     const struct mx_op_row *(*op_get)(int op);
     const char *(*error_message)(void);

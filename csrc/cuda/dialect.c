@@ -19,6 +19,7 @@ const struct mx_device mx_device_cuda = {
             .buffers = 31,
             .threadgroup_bytes = 48 << 10,
             .atomic_bytes = 8,
+            .adds_floats = true,
             .work = (int64_t)1 << 38,
             .threadgroups = 2112, /* 16 for each of the 132 multiprocessors of an H200 */
             .bytes_in_flight = 64,

@@ -19,6 +19,8 @@ typedef unsigned long ulong; /* of 64 bits, as long */
 
 #define MX_HAS_BFLOAT
 #define MX_HAS_ATOMIC_ULONG
+#define MX_HAS_ATOMIC_FLOATS
+#define MX_HAS_MATCH
 #define MX_UNROLL _Pragma("unroll")
 
 #define INFINITY     mx_bits_to_float(0x7f800000u)
@@ -84,6 +86,13 @@ inline uint mx_native_lane()
     uint lane;
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
     return lane;
+}
+inline void mx_native_add_half(void *at, ushort half)
+{
+    asm volatile("{ .reg .b16 old; atom.add.noftz.f16 old, [%0], %1; }"
+                 :
+                 : "l"(at), "h"(half)
+                 : "memory");
 }
 #endif
 
@@ -482,6 +491,60 @@ MX_ATOMIC(fetch_and, atomicAnd)
 MX_ATOMIC(fetch_or, atomicOr)
 MX_ATOMIC(fetch_xor, atomicXor)
 
+/* Where the sign makes no difference, CUDA has functions for unsigned numbers of 64 bits only. */
+#define MX_ATOMIC_LONG(name)                                                                \
+    inline long atomic_##name##_explicit(atomic<long> *at, long value, memory_order order)  \
+    {                                                                                       \
+        return long(atomic_##name##_explicit((atomic<ulong> *)at, ulong(value), order));    \
+    }
+MX_ATOMIC_LONG(exchange)
+MX_ATOMIC_LONG(fetch_add)
+MX_ATOMIC_LONG(fetch_and)
+MX_ATOMIC_LONG(fetch_or)
+MX_ATOMIC_LONG(fetch_xor)
+
+/* Applies a function to a number until no other thread has changed it meanwhile. */
+template <typename T, typename Word, typename F> inline void mx_exchange(T *at, F f)
+{
+    Word before = *(const volatile Word *)at, expected;
+    do {
+        expected = before;
+        const Word after = as_type<Word>(f(as_type<T>(before)));
+        if (after == before)
+            return;
+        before = atomicCAS((Word *)at, expected, after);
+    } while (before != expected);
+}
+
+/* CUDA's addition in the memory of the device takes subnormal numbers as zeros, and makes zeros
+ * of them.  Neither changes a sum with a number from 2^-100 on: it is a multiple of 2^-124, or
+ * so large that adding a subnormal number does not change it. */
+inline void atomic_fetch_add_explicit(atomic<float> *at, float value, memory_order)
+{
+    if (!(fabs(value) < 7.888609e-31f))
+        atomicAdd(&at->value, value);
+    else
+        mx_exchange<float, uint>(&at->value, [=](float old) { return old + value; });
+}
+inline void atomic_fetch_add_explicit(atomic<half> *at, half value, memory_order)
+{
+    mx_native_add_half(at, value.bits);
+}
+inline void atomic_fetch_add_explicit(atomic<bfloat> *at, bfloat value, memory_order)
+{
+    mx_exchange<bfloat, ushort>(
+        &at->value, [=](bfloat old) { return bfloat(float(old) + float(value)); });
+}
+/* Both parts are added by themselves. */
+template <typename T>
+inline void atomic_fetch_add_explicit(atomic<mx_vector2<T>> *at, mx_vector2<T> value,
+                                      memory_order order)
+{
+    atomic<T> *parts = (atomic<T> *)at;
+    atomic_fetch_add_explicit(parts, value.x, order);
+    atomic_fetch_add_explicit(parts + 1, value.y, order);
+}
+
 /* The type of an element that is updated in one operation: scatter.metal has others. */
 template <typename T> struct mx_atomic_of;
 template <> struct mx_atomic_of<long> {
@@ -492,6 +555,18 @@ template <> struct mx_atomic_of<ulong> {
 };
 template <> struct mx_atomic_of<double> {
     typedef atomic_double type;
+};
+template <> struct mx_atomic_of<float> {
+    typedef atomic_float type;
+};
+template <> struct mx_atomic_of<half> {
+    typedef atomic<half> type;
+};
+template <> struct mx_atomic_of<bfloat> {
+    typedef atomic<bfloat> type;
+};
+template <typename T> struct mx_atomic_of<mx_vector2<T>> {
+    typedef atomic<mx_vector2<T>> type;
 };
 
 /* -- SIMD-groups, which are warps --------------------------------------------------------- *
@@ -511,7 +586,39 @@ template <typename T> inline T mx_shuffle(uint mask, T value, uint lane)
     return value;
 }
 
+template <typename T> inline mx_vector2<T> mx_shuffle(uint mask, mx_vector2<T> value, uint lane)
+{
+    return mx_vector2<T>(mx_shuffle(mask, value.x, lane), mx_shuffle(mask, value.y, lane));
+}
+
 inline uint mx_first(uint mask) { return uint(__ffsll(mask) - 1); }
+
+/* Adds the values of the active lanes with the same number, in pairs.  Returns whether this lane
+ * is the first of them, which has the sum. */
+template <typename T> inline bool mx_join_peers(uint number, T &value)
+{
+    const uint mask = __activemask(), lane = mx_native_lane();
+    const uint peers = __match_any_sync(mask, number);
+    uint above = peers & ~((2u << lane) - 1), rank = __popc(peers & ((1u << lane) - 1));
+    const bool is_first = rank == 0;
+    while (__any_sync(mask, above != 0)) {
+        const T other = mx_shuffle(mask, value, above ? mx_first(above) : lane);
+        if (above)
+            value = T(value + other);
+        above &= __ballot_sync(mask, rank % 2 == 0);
+        rank /= 2;
+    }
+    return is_first;
+}
+
+/* The same, unless few lanes have the number of the lane before them. */
+template <typename T> inline bool mx_join_neighbours(uint number, T &value)
+{
+    const uint mask = __activemask(), lane = mx_native_lane();
+    const uint before = lane > 0 && mask >> (lane - 1) & 1 ? lane - 1 : lane;
+    const bool is_same = mx_shuffle(mask, number, before) == number && before != lane;
+    return __popc(__ballot_sync(mask, is_same)) < 2 || mx_join_peers(number, value);
+}
 
 #define MX_SHUFFLE(name, from)                                       \
     template <typename T> inline T name(T value, ushort n)           \

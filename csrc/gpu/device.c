@@ -108,8 +108,6 @@ const struct mx_device *mx_device_used(void) { return used; }
 
 const char *mx_device_name(void) { return used ? used->row.name : "gpu"; }
 
-int mx_device_atomic_bytes(void) { return used ? used->limits.atomic_bytes : 0; }
-
 bool mx_device_is_usable(void) { return used && used->driver->is_usable(); }
 
 const char *mx_device_type(int dtype) { return used ? used->types[dtype] : NULL; }

@@ -32,6 +32,7 @@ struct mx_limits {
     int buffers;              /* of one kernel; the arguments count as one */
     size_t threadgroup_bytes; /* of the variables that a threadgroup shares */
     int atomic_bytes;         /* of the largest element that is exchanged atomically */
+    bool adds_floats;         /* an update of a float by a sum is one atomic operation */
     int64_t work;             /* most work of one dispatch: see work.h */
     int threadgroups;         /* that keep a GPU busy */
     int bytes_in_flight;      /* that a thread of a reduction loads before it uses them */
@@ -164,7 +165,6 @@ void mx_device_use(int device);
 
 const struct mx_device *mx_device_used(void); /* NULL: none */
 const char *mx_device_name(void);             /* of its row; "gpu" if there is none */
-int mx_device_atomic_bytes(void);             /* see struct mx_limits */
 bool mx_device_is_usable(void);               /* whether kernels can run on it now */
 
 /* Name of a dtype in the language of the device in use; NULL: unsupported. */

@@ -13,6 +13,7 @@
 #include "gpu/pipelines.h"
 #include "gpu/reductions.h"
 #include "gpu/scans.h"
+#include "gpu/scatter.h"
 #include "memory/coherence.h"
 #include "scheduler/backend.h"
 
@@ -208,10 +209,11 @@ static int run_reduce(const struct mx_status_words *words, const struct mx_group
     return status;
 }
 
-/* Returns a number for each element that a scatter may write, all zero.  NULL: too many. */
-static struct mx_buffer *new_winners(const struct mx_view *view)
+/* Returns a number for each element or row that a scatter may write, all zero.  NULL: too many.
+ */
+static struct mx_buffer *new_winners(void)
 {
-    size_t size = (size_t)(view->high - view->low) / (size_t)view->itemsize * 4;
+    size_t size = (size_t)mx_scatter_winners(kernel) * 4;
     struct mx_buffer *winners = size <= MAX_WINNER_BYTES ? new_buffer(size) : NULL;
     if (winners && !only_compiles() && mx_coherence_clear(winners) != MX_OK) {
         mx_buffer_release(winners);
@@ -224,18 +226,20 @@ static int run_scatter(const struct mx_status_words *words, const struct mx_grou
                        struct mx_instruction *instructions)
 {
     const struct mx_instruction *in = instruction_of(group, instructions, 0);
+    if (mx_scatter_waits(kernel))
+        return MX_DECLINED;
     if (in->op != MX_COPY || in->operands[in->nin - 1].is_value) {
-        mx_passes_print_scatter(kernel, words, MX_SCATTER_UPDATES, NULL);
+        mx_scatter_print(kernel, words, MX_SCATTER_UPDATES, NULL);
         return encode();
     }
-    struct mx_buffer *winners = new_winners(&group->views[group->steps[0].views[in->nin]]);
+    struct mx_buffer *winners = new_winners();
     if (!winners)
         return MX_DECLINED;
-    mx_passes_print_scatter(kernel, words, MX_SCATTER_FINDS_LAST, winners);
+    mx_scatter_print(kernel, words, MX_SCATTER_FINDS_LAST, winners);
     int status = encode();
     if (status == MX_OK) {
         mx_kernel_begin(kernel, group, instructions, false);
-        mx_passes_print_scatter(kernel, words, MX_SCATTER_WRITES_LAST, winners);
+        mx_scatter_print(kernel, words, MX_SCATTER_WRITES_LAST, winners);
         status = encode();
     }
     release(winners);

@@ -1,15 +1,8 @@
 #pragma once
-/* passes.h -- the kernels: passes over elements and scatters. */
+/* passes.h -- the kernels: passes over elements, and parts of others. */
 #include "gpu/kernel.h"
 
 void mx_passes_print_map(struct mx_kernel *kernel, const struct mx_status_words *words);
-
-/* The pass of a scatter.  If several values may go to one element, there are two passes, and
- * `winners` has a number for each element, zero at first.  The first pass stores which value is
- * the last, and the second one writes that value. */
-enum mx_scatter_pass { MX_SCATTER_UPDATES, MX_SCATTER_FINDS_LAST, MX_SCATTER_WRITES_LAST };
-void mx_passes_print_scatter(struct mx_kernel *kernel, const struct mx_status_words *words,
-                             enum mx_scatter_pass pass, struct mx_buffer *winners);
 
 /* -- Parts of kernels that combine elements ---------------------------------------------- */
 

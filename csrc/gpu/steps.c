@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "gpu/atomics.h"
+
 /* -- Supported instructions ------------------------------------------------------- */
 
 static bool is_complex(int dtype) { return mx_dtype_get(dtype)->kind == 'c'; }
@@ -26,10 +28,8 @@ bool mx_steps_supports(const struct mx_instruction *in)
         return is_exact_enough(in->op, mx_dtype_get(in->operands[0].dtype)->kind);
     case MX_ARANGE:
         return !is_complex(in->operands[1].dtype);
-    case MX_SCATTER: /* an update is an atomic exchange; if elements are set, each has one
-                        writer */
-        return in->op == MX_COPY ||
-               in->operands[in->nin].itemsize <= mx_device_used()->limits.atomic_bytes;
+    case MX_SCATTER: /* an update is atomic; if elements are set, each has one writer */
+        return mx_atomics_support(in->op, in->operands[in->nin].dtype);
     default:
         return true;
     }

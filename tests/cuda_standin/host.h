@@ -68,6 +68,16 @@ STANDIN_OUT unsigned __ballot_sync(unsigned, bool yes)
         votes |= unsigned((all.active >> i & 1) && all.values[i]) << i;
     return votes;
 }
+STANDIN_OUT unsigned __match_any_sync(unsigned mask, unsigned value)
+{
+    standin_exchange<unsigned> all(value);
+    unsigned same = 0;
+    if (all.active & ~uint64_t(mask))
+        __builtin_trap();
+    for (unsigned i = 0; i < 32; i++)
+        same |= unsigned((all.active >> i & 1) && all.values[i] == value) << i;
+    return same;
+}
 STANDIN int __any_sync(unsigned mask, bool yes) { return __ballot_sync(mask, yes) != 0; }
 STANDIN int __all_sync(unsigned mask, bool yes) { return __ballot_sync(mask, !yes) == 0; }
 
@@ -80,9 +90,14 @@ template <typename T> STANDIN_OUT T atomicCAS(T *at, T expected, T value)
     return expected;
 }
 
+/* CUDA has the other operations for these types only. */
+template <typename T> constexpr bool standin_is_unsigned_if_long = sizeof(T)<8 || T(-1)> T(0);
+template <> inline constexpr bool standin_is_unsigned_if_long<double> = true;
+
 #define STANDIN_ATOMIC(name, expression)                                              \
     template <typename T> STANDIN_OUT T name(T *at, T value)                          \
     {                                                                                 \
+        static_assert(standin_is_unsigned_if_long<T> || #name[6] == 'M', #name);      \
         __msl_engine->atomic(at, sizeof(T));                                          \
         T old, made;                                                                  \
         __atomic_load(at, &old, __ATOMIC_RELAXED);                                    \
@@ -94,6 +109,34 @@ template <typename T> STANDIN_OUT T atomicCAS(T *at, T expected, T value)
     }
 STANDIN_ATOMIC(atomicExch, value)
 STANDIN_ATOMIC(atomicAdd, T(old + value))
+/* Additions to float32 take subnormal numbers as zeros, as in the memory of a GPU. */
+STANDIN float standin_flushed(float a)
+{
+    return __builtin_fabsf(a) < 1.17549435e-38f ? __builtin_copysignf(0.0f, a) : a;
+}
+STANDIN_OUT float atomicAdd(float *at, float value)
+{
+    __msl_engine->atomic(at, sizeof *at);
+    unsigned *word = (unsigned *)at, old = __atomic_load_n(word, __ATOMIC_RELAXED), made;
+    do {
+        float sum = standin_flushed(__builtin_bit_cast(float, old)) + standin_flushed(value);
+        made = __builtin_bit_cast(unsigned, standin_flushed(sum));
+    } while (!__atomic_compare_exchange_n(word, &old, made, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return __builtin_bit_cast(float, old);
+}
+STANDIN_OUT void mx_native_add_half(void *at, unsigned short half)
+{
+    __msl_engine->atomic(at, sizeof half);
+    unsigned short *word = (unsigned short *)at, old = __atomic_load_n(word, __ATOMIC_RELAXED);
+    unsigned short made;
+    do {
+        made = __builtin_bit_cast(unsigned short,
+                                  _Float16(float(__builtin_bit_cast(_Float16, old)) +
+                                           float(__builtin_bit_cast(_Float16, half))));
+    } while (!__atomic_compare_exchange_n(word, &old, made, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+}
 STANDIN_ATOMIC(atomicMin, value < old ? value : old)
 STANDIN_ATOMIC(atomicMax, old < value ? value : old)
 STANDIN_ATOMIC(atomicAnd, old &value)

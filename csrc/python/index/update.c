@@ -6,8 +6,12 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 #include "python/record/signature.h"
+#include "python/record/wrapper.h"
 
 /* -- Instructions ------------------------------------------------------------------ */
+
+#define MANY_UPDATES (1 << 16) /* worth a wait for the device */
+#define SMALL_BYTES  (1 << 16)
 
 /* An assignment or an update by a ufunc. */
 struct update {
@@ -119,7 +123,7 @@ static bool is_for_device(PyObject *a, const struct update *update)
     if (!core->gpu_supports(code))
         return false;
     return update->kind != MX_SET &&
-           (update->in_order || dtype_itemsizes[code] > core->gpu_atomic_bytes()) &&
+           (update->in_order || !core->gpu_supports_update(update->op, code)) &&
            update->row == code && device_has(DEVICE_UPDATE) &&
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->np_array);
 }
@@ -167,6 +171,36 @@ static int update_on_device(PyObject *a, const struct index *index, const struct
     return status;
 }
 
+/* Small arrays are in memory of NumPy, which a device cannot update. */
+static bool is_for_copy(PyObject *a, const struct index *index)
+{
+    int code = dtype_row(PyArray_TYPE(np_array_of(a)));
+    return core->gpu_is_used() && settings_device() != MX_PROCESSOR &&
+           shape_size(&index->shape) >= MANY_UPDATES && !memory_of(root_of(a)->np_array) &&
+           PyArray_NBYTES(np_array_of(a)) <= SMALL_BYTES &&
+           PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && core->gpu_supports(code);
+}
+
+static int update_key(PyObject *a, PyObject *key, const struct source *value,
+                      const struct update *update, int bounds);
+
+/* Update a copy of a small array, and assign it to the array. */
+static int update_copy(PyObject *a, PyObject *key, const struct source *value,
+                       const struct update *update, int bounds)
+{
+    PyArrayObject *array = np_array_of(a);
+    PyObject *np_array =
+        memory_new_filled(PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *copy = np_array ? wrapper_new(np_array) : NULL;
+    int status = copy ? PyObject_SetItem(copy, Py_Ellipsis, a) : -1;
+    if (status == 0)
+        status = update_key(copy, key, value, update, bounds);
+    if (status > 0 && PyObject_SetItem(a, Py_Ellipsis, copy) < 0)
+        status = -1;
+    Py_XDECREF(copy);
+    return status;
+}
+
 /* Record an update of a[key]; `bounds` is as for indexing_settle_bounds().  Return 1, 0 or -1.
  */
 static int update_key(PyObject *a, PyObject *key, const struct source *value,
@@ -181,6 +215,10 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
                  are_in_order(&index, value);
     bool on_device = is_for_device(a, update),
          only_there = update->is_truth || update->in_order;
+    if (status > 0 && !only_there && is_for_copy(a, &index)) {
+        index_clear(&index);
+        return update_copy(a, key, value, update, bounds);
+    }
     if (status > 0)
         status = !only_there || on_device;
     if (status > 0)
