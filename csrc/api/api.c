@@ -14,6 +14,7 @@
 #include "cpu/kernels/ranges.h"
 #include "cpu/kernels/search.h"
 #include "cpu/plan/gather.h"
+#include "cpu/threads/copy.h"
 #include "cpu/threads/cores.h"
 #include "cpu/threads/thread_pool.h"
 #include "digest.h"
@@ -62,6 +63,7 @@ static void start(void)
     mx_stream_set_fuse(!fuse || strcmp(fuse, "0") != 0);
     mx_stream_set_backends(&mx_gpu_backend, &mx_cpu_backend);
     mx_thread_pool_set_size(mx_thread_pool_default_size());
+    mx_device_set_copy(mx_copy_in_parts);
     start_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

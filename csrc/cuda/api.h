@@ -14,6 +14,7 @@ typedef struct mx_cuda_context *mx_cuda_context;
 typedef struct mx_cuda_stream *mx_cuda_stream;
 typedef struct mx_cuda_module *mx_cuda_module;
 typedef struct mx_cuda_function *mx_cuda_function;
+typedef struct mx_cuda_event *mx_cuda_event;     /* CUevent */
 typedef struct mx_cuda_pool *mx_cuda_pool;       /* CUmemoryPool */
 typedef struct mx_cuda_program *mx_cuda_program; /* nvrtcProgram */
 typedef struct mx_cublas *mx_cublas_handle;      /* cublasHandle_t */
@@ -36,6 +37,7 @@ enum {
     MX_CUDA_RESERVED = 5,
     MX_CUDA_USED = 7,
     MX_CUDA_NON_BLOCKING = 1,
+    MX_CUDA_WITHOUT_TIMES = 2, /* of an event */
 };
 
 /* X(result, name, parameters) */
@@ -52,6 +54,9 @@ enum {
     X(int, cuCtxPopCurrent_v2, (mx_cuda_context * context))                                  \
     X(int, cuStreamCreate, (mx_cuda_stream * stream, unsigned flags))                        \
     X(int, cuStreamSynchronize, (mx_cuda_stream stream))                                     \
+    X(int, cuEventCreate, (mx_cuda_event * event, unsigned flags))                           \
+    X(int, cuEventRecord, (mx_cuda_event event, mx_cuda_stream stream))                      \
+    X(int, cuEventSynchronize, (mx_cuda_event event))                                        \
     X(int, cuModuleLoadData, (mx_cuda_module * module, const void *image))                   \
     X(int, cuModuleUnload, (mx_cuda_module module))                                          \
     X(int, cuModuleGetFunction,                                                              \

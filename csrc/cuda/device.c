@@ -25,6 +25,8 @@
 
 #define STAGING_BYTES ((size_t)1 << 20)
 #define MAX_STAGED    ((size_t)64 << 10) /* of one copy */
+#define HALF_BYTES    ((size_t)8 << 20)
+#define LEAST_PART    ((size_t)256 << 10) /* of a large copy */
 #define MAX_BUFFERS   31
 #define MAX_BLOCKS    65535 /* of a grid along y and z */
 
@@ -37,6 +39,7 @@ static struct {
     char name[256];
     char problem[512];
     bool is_open;
+    _Atomic bool is_busy; /* something may have been encoded since the last wait */
 } gpu;
 
 static _Atomic bool
@@ -177,6 +180,7 @@ static int enter(void)
     if (!is_usable())
         return fail_as_lost();
     int error = mx_api.cuCtxPushCurrent_v2(gpu.context);
+    gpu.is_busy = true; /* what follows may put work on the stream */
     return error ? fail(error) : MX_OK;
 }
 
@@ -374,76 +378,165 @@ static void release_memory(void *memory)
     mx_api.cuCtxPopCurrent_v2(&(mx_cuda_context){0});
 }
 
-/* Small copies go through memory that the driver has locked, which saves it most of the time of
- * a copy.  Each copy to the device has its own part of the memory until the stream has been
- * waited for. */
+/* Copies go through memory that the driver has locked, because it copies other memory slowly.
+ * Small ones have their own part of `in` until the stream has been waited for.  Large ones go
+ * through two halves: threads of the host fill one while the other is copied. */
 static struct {
     char *in, *out;
     size_t used; /* of `in` */
+    char *halves[2];
+    mx_cuda_event ended[2]; /* the copies from or to each half */
+    int next;               /* the half that has been free for longer */
+    bool has_small, has_halves, was_opened;
 } staging;
 
-static bool may_stage(size_t nbytes)
+static void (*copy_on_host)(void *to, const void *from, size_t nbytes);
+
+static void set_copy(void (*copy)(void *to, const void *from, size_t nbytes))
 {
-    if (nbytes <= MAX_STAGED && !staging.in && !staging.out) {
-        void *memory = NULL;
-        if (mx_api.cuMemAllocHost_v2(&memory, STAGING_BYTES + MAX_STAGED) == 0) {
-            staging.in = memory;
-            staging.out = staging.in + STAGING_BYTES;
-        }
+    copy_on_host = copy;
+}
+
+/* Without locked memory the driver copies from and to the caller's. */
+static void open_staging(void)
+{
+    void *memory = NULL;
+    if (staging.was_opened)
+        return;
+    staging.was_opened = true;
+    staging.has_small = mx_api.cuMemAllocHost_v2(&memory, STAGING_BYTES + MAX_STAGED) == 0;
+    if (staging.has_small) {
+        staging.in = memory;
+        staging.out = staging.in + STAGING_BYTES;
     }
-    return nbytes <= MAX_STAGED && staging.in;
+    if (mx_api.cuMemAllocHost_v2(&memory, 2 * HALF_BYTES) != 0)
+        return;
+    staging.halves[0] = memory;
+    staging.halves[1] = staging.halves[0] + HALF_BYTES;
+    staging.has_halves = mx_api.cuEventCreate(&staging.ended[0], MX_CUDA_WITHOUT_TIMES) == 0 &&
+                         mx_api.cuEventCreate(&staging.ended[1], MX_CUDA_WITHOUT_TIMES) == 0;
 }
 
 /* Returns the driver's error, or 0. */
 static int synchronize(void)
 {
-    int error = mx_api.cuStreamSynchronize(gpu.stream);
-    if (!error)
+    int error = gpu.is_busy ? mx_api.cuStreamSynchronize(gpu.stream) : 0;
+    if (!error) {
+        gpu.is_busy = false;
         staging.used = 0;
+    }
     return error;
+}
+
+static int copy_small_in(mx_cuda_address to, const void *host, size_t nbytes)
+{
+    int error = staging.used + nbytes > STAGING_BYTES ? synchronize() : 0;
+    if (error)
+        return error;
+    char *at = staging.in + staging.used;
+    memcpy(at, host, nbytes);
+    staging.used += nbytes;
+    return mx_api.cuMemcpyHtoDAsync_v2(to, at, nbytes, gpu.stream);
+}
+
+/* Returns the bytes of each part of a large copy but the last. */
+static size_t part_of(size_t nbytes)
+{
+    size_t quarter = nbytes / 4;
+    return quarter < LEAST_PART ? LEAST_PART : quarter > HALF_BYTES ? HALF_BYTES : quarter;
+}
+
+static int take_half(void)
+{
+    int half = staging.next;
+    staging.next = !half;
+    return half;
+}
+
+static int copy_large_in(mx_cuda_address to, const char *host, size_t nbytes)
+{
+    size_t part = part_of(nbytes);
+    int error = 0;
+    for (size_t at = 0; at < nbytes && !error; at += part) {
+        size_t n = nbytes - at < part ? nbytes - at : part;
+        int half = take_half();
+        error = mx_api.cuEventSynchronize(staging.ended[half]);
+        if (error)
+            break;
+        copy_on_host(staging.halves[half], host + at, n);
+        error = mx_api.cuMemcpyHtoDAsync_v2(to + at, staging.halves[half], n, gpu.stream);
+        error = error ? error : mx_api.cuEventRecord(staging.ended[half], gpu.stream);
+    }
+    return error;
+}
+
+/* The copy of a part from the device begins before the one before it is copied on the host. */
+static int copy_large_out(char *host, mx_cuda_address from, size_t nbytes)
+{
+    size_t part = part_of(nbytes), n_before = 0;
+    int error = 0;
+    for (size_t at = 0; at < nbytes + part && !error; at += part) {
+        size_t n = at >= nbytes ? 0 : nbytes - at < part ? nbytes - at : part;
+        int half = take_half();
+        if (n) {
+            error = mx_api.cuMemcpyDtoHAsync_v2(staging.halves[half], from + at, n, gpu.stream);
+            error = error ? error : mx_api.cuEventRecord(staging.ended[half], gpu.stream);
+        }
+        if (n_before && !error)
+            error = mx_api.cuEventSynchronize(staging.ended[!half]);
+        if (n_before && !error)
+            copy_on_host(host + at - part, staging.halves[!half], n_before);
+        n_before = n;
+    }
+    return error;
+}
+
+static bool is_large(size_t nbytes)
+{
+    return nbytes > MAX_STAGED && staging.has_halves && copy_on_host;
 }
 
 static int copy_in(void *memory, const void *host, size_t nbytes)
 {
-    int error = 0, status = enter();
+    mx_cuda_address to = (uintptr_t)memory;
+    int status = enter();
     if (status != MX_OK)
         return status;
-    if (may_stage(nbytes)) {
-        if (staging.used + nbytes > STAGING_BYTES)
-            error = synchronize();
-        char *at = staging.in + staging.used;
-        memcpy(at, host, nbytes);
-        staging.used += nbytes;
-        host = at;
-    }
-    return leave(
-        error ? error
-              : mx_api.cuMemcpyHtoDAsync_v2((uintptr_t)memory, host, nbytes, gpu.stream));
+    open_staging();
+    return leave(is_large(nbytes) ? copy_large_in(to, host, nbytes)
+                 : nbytes <= MAX_STAGED && staging.has_small
+                     ? copy_small_in(to, host, nbytes)
+                     : mx_api.cuMemcpyHtoDAsync_v2(to, host, nbytes, gpu.stream));
 }
 
 static int copy_out(void *host, const void *memory, size_t nbytes)
 {
+    mx_cuda_address from = (uintptr_t)memory;
     int status = enter();
     if (status != MX_OK)
         return status;
-    bool is_staged = may_stage(nbytes);
-    int error = mx_api.cuMemcpyDtoHAsync_v2(is_staged ? staging.out : host, (uintptr_t)memory,
-                                            nbytes, gpu.stream);
+    open_staging();
+    if (is_large(nbytes))
+        return leave(copy_large_out(host, from, nbytes));
+    bool is_staged = nbytes <= MAX_STAGED && staging.has_small;
+    int error =
+        mx_api.cuMemcpyDtoHAsync_v2(is_staged ? staging.out : host, from, nbytes, gpu.stream);
     error = error ? error : synchronize();
     if (!error && is_staged)
         memcpy(host, staging.out, nbytes);
     return leave(error);
 }
 
+/* After a copy from the device nothing runs, and the driver is not asked. */
 static int wait_for_all(void)
 {
     if (!gpu.is_open || is_lost)
         return MX_OK; /* no kernel runs */
-    int status = enter();
-    if (status != MX_OK)
-        return status;
     counts.command_buffers++;
-    return leave(synchronize());
+    if (!gpu.is_busy)
+        return MX_OK;
+    int status = enter();
+    return status != MX_OK ? status : leave(synchronize());
 }
 
 static int clear(void *memory, size_t nbytes)
@@ -507,6 +600,7 @@ const struct mx_driver mx_cuda_driver = {
     .gpu_name = device_name,
     .problem = problem,
     .set_folders = mx_api_set_folders,
+    .set_copy = set_copy,
     .is_usable = is_usable,
     .compile = compile_function,
     .release = release,

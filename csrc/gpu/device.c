@@ -77,6 +77,13 @@ void mx_device_set_folders(const char *folders)
             driver_of(device)->set_folders(folders);
 }
 
+void mx_device_set_copy(void (*copy)(void *to, const void *from, size_t nbytes))
+{
+    for (int device = 0; device < N_DEVICES; device++)
+        if (driver_of(device) && driver_of(device)->set_copy)
+            driver_of(device)->set_copy(copy);
+}
+
 /* -- The device in use ------------------------------------------------------------- */
 
 static void use_memory(const struct mx_driver *driver)

@@ -100,6 +100,9 @@ struct mx_driver {
      * driver opens.  It is called before all others.  May be NULL. */
     void (*set_folders)(const char *folders);
 
+    /* Sets the function that copies large blocks within the host's memory.  May be NULL. */
+    void (*set_copy)(void (*copy)(void *to, const void *from, size_t nbytes));
+
     /* Whether kernels can run on the default GPU.  False in a forked process, and after the
      * GPU failed for good.  The first call initializes the driver, which may take long. */
     bool (*is_usable)(void);
@@ -162,6 +165,9 @@ struct mx_device {
 
 /* Selects the device that this process uses.  Later calls may only repeat it. */
 void mx_device_use(int device);
+
+/* Sets the function that the drivers copy large blocks of the host's memory with. */
+void mx_device_set_copy(void (*copy)(void *to, const void *from, size_t nbytes));
 
 const struct mx_device *mx_device_used(void); /* NULL: none */
 const char *mx_device_name(void);             /* of its row; "gpu" if there is none */

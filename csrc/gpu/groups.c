@@ -30,6 +30,8 @@ void mx_groups_use(const char *const *texts)
 {
     if (texts)
         memcpy(preludes, texts, sizeof preludes);
+    if (texts)
+        mx_pipelines_keep(texts);
 }
 
 int64_t mx_groups_rejected(void) { return n_rejected; }

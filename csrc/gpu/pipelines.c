@@ -25,8 +25,9 @@ enum state { WAITS, IS_TAKEN, IS_DONE };
 struct pipeline {
     struct pipeline *next; /* of its list */
     uint64_t hash, used;
-    char *text; /* prelude, text and name of the function, each with a zero at its end */
-    size_t length;
+    const char *prelude;
+    bool owns_prelude;
+    char *text;   /* text and name of the function, each with a zero at its end */
     bool is_held; /* it must not be dropped */
 
     /* Another thread may set these until the state is IS_DONE. */
@@ -79,7 +80,7 @@ static uint64_t hash(const char *text, size_t length)
 
 static int compile(struct pipeline *pipeline)
 {
-    const char *prelude = pipeline->text, *text = prelude + strlen(prelude) + 1;
+    const char *prelude = pipeline->prelude, *text = pipeline->text;
     size_t head = strlen(prelude), length = strlen(text);
     char *source = mx_alloc(head + length + 1);
     if (!source)
@@ -206,6 +207,8 @@ static void free_pipeline(struct pipeline *pipeline)
     if (pipeline->compiled)
         mx_device_used()->driver->release(pipeline->compiled);
     mx_free(pipeline->failure);
+    if (pipeline->owns_prelude)
+        mx_free((char *)pipeline->prelude);
     mx_free(pipeline->text);
     mx_free(pipeline);
 }
@@ -241,56 +244,94 @@ int mx_pipelines_set_limit(int limit)
     return before;
 }
 
+/* Preludes that are never freed.  They are long, so each is hashed only once. */
+static struct prelude {
+    const char *text;
+    uint64_t hash;
+} permanent[MX_PRELUDE_COUNT];
+
+void mx_pipelines_keep(const char *const *preludes)
+{
+    for (int i = 0; i < MX_PRELUDE_COUNT; i++)
+        permanent[i] = (struct prelude){preludes[i], hash(preludes[i], strlen(preludes[i]))};
+}
+
+static const struct prelude *find_permanent(const char *text)
+{
+    for (int i = 0; i < MX_PRELUDE_COUNT; i++)
+        if (permanent[i].text == text)
+            return &permanent[i];
+    return NULL;
+}
+
 /* The key of a kernel. */
 struct key {
-    char *text;
-    size_t length;
+    const char *prelude, *text, *function;
+    bool is_permanent; /* the prelude */
     uint64_t hash;
 };
 
-static bool make_key(struct key *key, const char *prelude, const char *text,
-                     const char *function)
+static struct key make_key(const char *prelude, const char *text, const char *function)
 {
-    size_t head = strlen(prelude) + 1, middle = strlen(text) + 1, tail = strlen(function) + 1;
-    key->length = head + middle + tail;
-    key->text = mx_alloc(key->length);
-    if (!key->text) {
-        mx_fail(MX_ERROR_MEMORY, "unable to look for a kernel of %zu bytes", key->length);
-        return false;
-    }
-    memcpy(key->text, prelude, head);
-    memcpy(key->text + head, text, middle);
-    memcpy(key->text + head + middle, function, tail);
-    key->hash = hash(key->text, key->length);
-    return true;
+    const struct prelude *kept = find_permanent(prelude);
+    uint64_t hashes[] = {kept ? kept->hash : hash(prelude, strlen(prelude)),
+                         hash(text, strlen(text)), hash(function, strlen(function))};
+    return (struct key){prelude, text, function, kept != NULL,
+                        hash((const char *)hashes, sizeof hashes)};
 }
 
-static struct pipeline **find(const struct key *key)
+static bool has_key(const struct pipeline *pipeline, const struct key *key)
 {
-    struct pipeline **link = &cache.lists[key->hash % LISTS];
-    while (*link && ((*link)->hash != key->hash || (*link)->length != key->length ||
-                     memcmp((*link)->text, key->text, key->length) != 0))
-        link = &(*link)->next;
-    return link;
+    size_t length = strlen(key->text) + 1;
+    return pipeline->hash == key->hash && strcmp(pipeline->text, key->text) == 0 &&
+           strcmp(pipeline->text + length, key->function) == 0 &&
+           (pipeline->prelude == key->prelude || strcmp(pipeline->prelude, key->prelude) == 0);
 }
 
-/* Adds a pipeline to the cache and to the queue.  Takes ownership of the key. */
-static struct pipeline *add(const struct key *key)
+static struct pipeline *find(const struct key *key)
 {
+    struct pipeline *pipeline = cache.lists[key->hash % LISTS];
+    while (pipeline && !has_key(pipeline, key))
+        pipeline = pipeline->next;
+    return pipeline;
+}
+
+/* Returns a pipeline with copies of the texts.  NULL after mx_fail. */
+static struct pipeline *new_pipeline(const struct key *key)
+{
+    size_t middle = strlen(key->text) + 1, tail = strlen(key->function) + 1;
+    size_t head = key->is_permanent ? 0 : strlen(key->prelude) + 1;
     struct pipeline *pipeline = mx_alloc(sizeof *pipeline);
-    if (!pipeline) {
-        mx_fail(MX_ERROR_MEMORY, "unable to keep a kernel of %zu bytes", key->length);
-        mx_free(key->text);
+    char *text = mx_alloc(middle + tail), *prelude = head ? mx_alloc(head) : NULL;
+    if (!pipeline || !text || (head && !prelude)) {
+        mx_free(pipeline);
+        mx_free(text);
+        mx_free(prelude);
+        mx_fail(MX_ERROR_MEMORY, "unable to keep a kernel of %zu bytes", middle);
         return NULL;
     }
+    memcpy(text, key->text, middle);
+    memcpy(text + middle, key->function, tail);
+    if (head)
+        memcpy(prelude, key->prelude, head);
+    *pipeline = (struct pipeline){.hash = key->hash,
+                                  .prelude = head ? prelude : key->prelude,
+                                  .owns_prelude = head > 0,
+                                  .text = text};
+    return pipeline;
+}
+
+/* Adds a pipeline to the cache and to the queue. */
+static struct pipeline *add(const struct key *key)
+{
+    struct pipeline *pipeline = new_pipeline(key);
+    if (!pipeline)
+        return NULL;
     while (cache.count >= cache.limit && cache.count > 0 && drop_oldest())
         ;
     struct pipeline **list = &cache.lists[key->hash % LISTS];
-    *pipeline = (struct pipeline){.next = *list,
-                                  .hash = key->hash,
-                                  .used = ++cache.clock,
-                                  .text = key->text,
-                                  .length = key->length};
+    pipeline->next = *list;
+    pipeline->used = ++cache.clock;
     *list = pipeline;
     cache.count++;
     append(pipeline);
@@ -299,12 +340,8 @@ static struct pipeline *add(const struct key *key)
 
 void mx_pipelines_begin(const char *prelude, const char *text, const char *function)
 {
-    struct key key;
-    if (cache.count >= cache.limit || !make_key(&key, prelude, text, function))
-        return;
-    if (*find(&key))
-        mx_free(key.text);
-    else
+    struct key key = make_key(prelude, text, function);
+    if (cache.count < cache.limit && !find(&key))
         add(&key);
 }
 
@@ -319,8 +356,10 @@ static int use(struct pipeline *pipeline, const void **compiled)
         return MX_OK;
     mx_fail(status, "%s", pipeline->failure ? pipeline->failure : "unable to keep a message");
     if (status != MX_ERROR_VALUE) {
-        struct key key = {pipeline->text, pipeline->length, pipeline->hash};
-        drop(find(&key));
+        struct pipeline **link = &cache.lists[pipeline->hash % LISTS];
+        while (*link != pipeline)
+            link = &(*link)->next;
+        drop(link);
     }
     return status;
 }
@@ -328,15 +367,11 @@ static int use(struct pipeline *pipeline, const void **compiled)
 int mx_pipelines_get(const void **compiled, const char *prelude, const char *text,
                      const char *function, void (*begin_others)(void))
 {
-    struct key key;
-    if (!make_key(&key, prelude, text, function))
-        return MX_ERROR_MEMORY;
-    struct pipeline *pipeline = *find(&key);
+    struct key key = make_key(prelude, text, function);
+    struct pipeline *pipeline = find(&key);
     bool is_new = !pipeline;
     if (is_new)
         pipeline = add(&key);
-    else
-        mx_free(key.text);
     if (!pipeline)
         return MX_ERROR_MEMORY;
     pipeline->is_held = true;

@@ -26,12 +26,13 @@ void mx_text_print(struct mx_text *text, const char *format, ...)
     va_list list, again;
     va_start(list, format);
     va_copy(again, list);
-    int length = vsnprintf(NULL, 0, format, list);
+    size_t left = text->capacity - text->length;
+    int length = vsnprintf(left ? text->characters + text->length : NULL, left, format, list);
     if (length < 0 || text->is_broken || !reserve(text, (size_t)length))
         text->is_broken = true;
-    else
-        text->length += (size_t)vsnprintf(text->characters + text->length, (size_t)length + 1,
-                                          format, again);
+    else if ((size_t)length >= left)
+        vsnprintf(text->characters + text->length, (size_t)length + 1, format, again);
+    text->length += text->is_broken ? 0 : (size_t)length;
     va_end(again);
     va_end(list);
 }

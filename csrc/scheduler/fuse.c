@@ -161,6 +161,30 @@ static bool must_wait(const struct mx_group *group, const struct mx_instruction 
     return false;
 }
 
+/* Returns whether a view needs memory that the group does not use yet.  A buffer without an
+ * array is a temporary. */
+static bool needs_more_memory(const struct mx_group *group, const struct mx_view *view)
+{
+    if (view->buffer && !view->buffer->published)
+        return false;
+    for (int v = 0; v < group->n_views; v++)
+        if (view->buffer && group->views[v].buffer == view->buffer)
+            return false;
+    return true;
+}
+
+/* A kernel has a limited number of buffers.  A group with more would run on the processor. */
+static bool has_room(const struct mx_group *group, const struct mx_instruction *in,
+                     const struct mx_view *views)
+{
+    int n = group->n_kept;
+    if (!group->is_for_device || n + mx_operand_count(in) <= MX_MAX_KEPT)
+        return true;
+    for (int k = 0; k < mx_operand_count(in); k++)
+        n += !in->operands[k].is_value && needs_more_memory(group, &views[k]);
+    return n <= MX_MAX_KEPT;
+}
+
 /* Returns whether an instruction may run as a step of the group, only after the group, or even
  * before it.  An instruction that shares no view with the group joins it only if both go
  * through memory along the same axis. */
@@ -171,7 +195,8 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
         group->ndim == in->ndim &&
         memcmp(group->shape, in->shape, (size_t)in->ndim * sizeof *in->shape) == 0;
     const intptr_t *shape = same_shape ? in->shape : NULL;
-    bool joins = same_shape && group->n_steps < MX_MAX_STEPS, depends = false;
+    bool joins = same_shape && group->n_steps < MX_MAX_STEPS && has_room(group, in, views);
+    bool depends = false;
     bool shares = false;
     if (must_wait(group, in))
         return DEPENDENT;
@@ -257,6 +282,7 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
             status = reserve(&group->views, v, &group->view_capacity, sizeof *group->views);
             if (status != MX_OK)
                 break;
+            group->n_kept += needs_more_memory(group, &views[k]);
             group->views[group->n_views++] = views[k];
             group->views[v].begins_empty =
                 k >= in->nin && in->kind != MX_REDUCE && !group->views[v].is_indexed;

@@ -13,6 +13,7 @@
 #include "ir/instruction.h"
 
 #define MX_MAX_STEPS 40 /* of one group */
+#define MX_MAX_KEPT  24 /* buffers of arrays that a group of a device uses */
 
 struct mx_view {
     struct mx_buffer *buffer;
@@ -50,6 +51,7 @@ struct mx_group {
     struct mx_step *steps;
     struct mx_view *views;
     int n_steps, n_views, step_capacity, view_capacity;
+    int n_kept;          /* buffers that arrays refer to, and other memory */
     void *program;       /* private to the backend while the group is interrupted, or NULL */
     int threads;         /* threads that it ran on */
     int n_compiled;      /* steps that compiled kernels computed */

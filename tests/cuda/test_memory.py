@@ -314,6 +314,8 @@ def test_a_lost_device_takes_only_what_it_alone_had(is_compiled: bool) -> None:
         "cuMemcpyDtoHAsync_v2",
         "cuLaunchKernel",
         "cuStreamSynchronize",
+        "cuEventRecord",
+        "cuEventSynchronize",
     ],
 )
 def test_a_failed_call_never_makes_wrong_elements(function: str, after: int) -> None:

@@ -173,8 +173,11 @@ static uint8_t *find(uint64_t address, size_t size, struct engine_range *range)
 /* Copies from memory of cuMemAllocHost that did not run yet. */
 static struct {
     pthread_mutex_t lock;
-    const uint8_t *locked;
-    size_t locked_size;
+    struct {
+        const uint8_t *start;
+        size_t size;
+    } locked[8];
+    int n_locked;
     struct {
         uint8_t *to;
         const uint8_t *from;
@@ -196,8 +199,10 @@ static void run_pending(void)
 static bool postpone(uint8_t *to, const uint8_t *from, size_t size)
 {
     pthread_mutex_lock(&pending.lock);
-    bool is_postponed = pending.locked && pending.n < 256 && from >= pending.locked &&
-                        from + size <= pending.locked + pending.locked_size;
+    bool is_postponed = false;
+    for (int i = 0; i < pending.n_locked && pending.n < 256; i++)
+        is_postponed |= from >= pending.locked[i].start &&
+                        from + size <= pending.locked[i].start + pending.locked[i].size;
     if (is_postponed) {
         pending.copies[pending.n].to = to;
         pending.copies[pending.n].from = from;
@@ -313,8 +318,10 @@ EXPORT int cuMemAllocHost_v2(void **memory, size_t size)
 {
     ENTER;
     *memory = malloc(size);
-    pending.locked = *memory;
-    pending.locked_size = *memory ? size : 0;
+    if (*memory && pending.n_locked < 8) {
+        pending.locked[pending.n_locked].start = *memory;
+        pending.locked[pending.n_locked++].size = size;
+    }
     return *memory ? SUCCESS : OUT_OF_MEMORY;
 }
 
@@ -457,6 +464,29 @@ EXPORT int cuStreamSynchronize(void *stream)
     ENTER;
     run_pending();
     return depth ? SUCCESS : INVALID_CONTEXT;
+}
+
+EXPORT int cuEventCreate(void **event, unsigned flags)
+{
+    (void)flags;
+    ENTER;
+    *event = &state;
+    return depth ? SUCCESS : INVALID_CONTEXT;
+}
+
+EXPORT int cuEventRecord(void *event, void *stream)
+{
+    (void)event, (void)stream;
+    ENTER;
+    return SUCCESS;
+}
+
+EXPORT int cuEventSynchronize(void *event)
+{
+    (void)event;
+    ENTER;
+    run_pending();
+    return SUCCESS;
 }
 
 /* -- Kernels ----------------------------------------------------------------------- */
