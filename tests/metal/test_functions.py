@@ -12,7 +12,7 @@ from support.metal import lacks_float64, launches, needs_gpu
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
-from mxnp._gpu import products
+from mxnp._gpu import functions, products
 
 pytestmark = [needs_gpu, pytest.mark.usefixtures("on_metal")]
 
