@@ -88,6 +88,15 @@ def test_memory_of_new_arrays_is_not_copied(name: str) -> None:
     numpy.testing.assert_allclose(numpy.asarray(y), expected, rtol=1e-12)
 
 
+def test_small_parts_that_numpy_assigns_are_copied() -> None:
+    _bridge.set_threshold(16_384)
+    x = np.array(numpy.arange(304 * 305.0).reshape(304, 305))
+    for shift, axis in ((-1, 1), (1, 1), (3, 0), (-2, 0)):
+        rolled = numpy.asarray(np.roll(x, shift, axis=axis))
+        expected = numpy.roll(numpy.asarray(x), shift, axis)
+        numpy.testing.assert_array_equal(rolled, expected)
+
+
 def test_elements_of_an_empty_array_that_the_program_writes_are_copied() -> None:
     x = np.empty(N)
     memory = numpy.asarray(x)

@@ -712,7 +712,7 @@ def test_waits_that_are_needed(written, tmp_path, monkeypatch):
 
 
 def test_float64_is_reported_if_there_is_a_gpu(tmp_path, monkeypatch):
-    text = "import mxnp as np\nx = np.linspace(0, 1, 100_000)\ny = np.zeros(100_000)\ny += x * 2\nnp.synchronize()\n"
+    text = "import mxnp as np\nx = np.linspace(0, 1, 100_000)\ny = np.zeros(100_000)\nnp.synchronize()\ny += x * 2\nnp.synchronize()\n"
     assert Run(tmp_path, text).findings == []
     monkeypatch.setattr(_doctor, "_has_gpu", lambda: True)
     found = Run(tmp_path, text).only("float64")

@@ -23,6 +23,7 @@ struct array {
     bool is_exported;          /* other code may hold the NumPy array */
     bool is_pinned;            /* other code may know the address of the memory */
     bool is_standard;          /* results of operations on it are arrays, never NumPy scalars */
+    bool is_blank;             /* its buffer counts as not written yet: see memory/buffer.h */
 };
 
 typedef PyObject *(*vector_call)(PyObject *, PyObject *const *, size_t, PyObject *);

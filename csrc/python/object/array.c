@@ -635,10 +635,13 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     /* An array that becomes an element of an object array keeps its identity. */
     bool is_kept = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
     PyObject *source = is_kept ? value : convert_unwrap(value, &call_args, MAX_DEPTH);
-    if ((value && !source) || convert_prepare(&call_args, true) < 0 || prepare(a, NULL) < 0)
+    if ((value && !source) || convert_prepare(&call_args, true) < 0 || prepare(a, NULL) < 0) {
         status = -1;
-    else
+    } else {
+        if (as_array(a)->is_blank)
+            memory_note_written(a);
         status = assign(np_array, index, source);
+    }
     if (!is_kept)
         Py_XDECREF(source);
     Py_DECREF(index);
@@ -663,7 +666,7 @@ static Py_ssize_t count_selected(PyObject *a, PyObject *key)
 
 static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 {
-    if (!profile_is_on && value && queue_is_free(a)) {
+    if (!profile_is_on && value && !as_array(a)->is_blank && queue_is_free(a)) {
         root_of(a)->version++;
         int status = items_assign(a, key, value);
         if (status != 0)

@@ -100,7 +100,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
     if (out)
-        memory_of(as_array(out)->np_array)->is_blank = is_blank;
+        memory_of(as_array(out)->np_array)->is_blank = as_array(out)->is_blank = is_blank;
     if (out && core->buffer_publish(memory_of(as_array(out)->np_array)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();

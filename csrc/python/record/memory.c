@@ -147,6 +147,14 @@ PyObject *memory_pool(PyObject *np_array)
     return to;
 }
 
+void memory_note_written(PyObject *a)
+{
+    struct mx_buffer *buffer = memory_of(as_array(a)->np_array);
+    as_array(a)->is_blank = false;
+    if (buffer)
+        buffer->is_blank = false;
+}
+
 void memory_own(PyObject *a) { memory_of(as_array(a)->np_array)->owner = a; }
 
 void memory_disown(PyObject *a)

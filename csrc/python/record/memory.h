@@ -14,6 +14,9 @@ PyObject *memory_new_filled(int type, int ndim, const npy_intp *shape);
  * memory. */
 struct mx_buffer *memory_of(PyObject *np_array);
 
+/* Note that NumPy will write the memory of an array that is blank. */
+void memory_note_written(PyObject *a);
+
 /* Note in the buffer that the mxnp array stands for its memory, or that it no longer does. */
 void memory_own(PyObject *a);
 void memory_disown(PyObject *a);
