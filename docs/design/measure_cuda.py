@@ -388,8 +388,14 @@ def table(section: str) -> None:
     print(f"\n| {section}, ms | " + " | ".join(peers) + " |")
     print("|---" * (len(peers) + 1) + "|")
     for case, row in times.items():
-        shown = (f"{row[name]:.3g}" if name in row else "-" for name in peers)
+        shown = (_shown(row[name], row) if name in row else "-" for name in peers)
         print(f"| {case} | " + " | ".join(shown) + " |", flush=True)
+
+
+def _shown(milliseconds: float, row: dict[str, float]) -> str:
+    """Return a time, in bold type if it is the shortest of a row."""
+    mark = "**" if len(row) > 1 and milliseconds == min(row.values()) else ""
+    return f"{mark}{milliseconds:.3g}{mark}"
 
 
 def main() -> None:

@@ -424,13 +424,17 @@ def _roll_axes(a: Any, shifts: dict[int, int]) -> Any:
     result = _bridge.empty(a.shape, a.dtype.num)
     if result is NotImplemented:
         return NotImplemented
-    # An axis has two parts that move, or is copied as it is.
-    parts = [
-        ((slice(n, None), slice(None, -n)), (slice(None, n), slice(-n, None)))
-        if (n := shifts.get(each))
-        else ((slice(None), slice(None)),)
-        for each in range(a.ndim)
-    ]
+    # An axis has two parts that move, or is copied as it is. The largest part is
+    # first: it is recorded, and so are those that follow, however small they are.
+    parts: list[Any] = [((slice(None), slice(None)),)] * a.ndim
+    for axis, n in shifts.items():
+        if n:
+            tail, head = (
+                (slice(n, None), slice(None, -n)),
+                (slice(None, n), slice(-n, None)),
+            )
+            is_long = 2 * (a.shape[axis] - n if n > 0 else -n) >= a.shape[axis]
+            parts[axis] = (tail, head) if is_long else (head, tail)
     for moves in itertools.product(*parts):
         to, start = zip(*moves, strict=True)
         result[to] = a[start]

@@ -168,7 +168,7 @@ def test_texts(name: str) -> None:
         ),
         (
             lambda: mxnp.cumsum(matrix(), axis=1),
-            ["mx_scan_lanes<op0, 1u>(sums[3]", "op0::apply(before, sums[w])"],
+            ["mx_scan_lanes<op0, 1u>(sums[3]", "op0::apply(before, sums[k + w])"],
         ),
         (
             lambda: matrix().argmax(axis=1),
