@@ -4,8 +4,8 @@
 #define ADD(a, b)           ((a) + (b))
 #define MAXIMUM(a, b)       ((a) > (b) ? (a) : (b))
 #define MINIMUM(a, b)       ((a) < (b) ? (a) : (b))
-#define FLOAT_MAXIMUM(a, b) (((a) >= (b)) | ((a) != (a)) ? (a) : (b))
-#define FLOAT_MINIMUM(a, b) (((a) <= (b)) | ((a) != (a)) ? (a) : (b))
+#define FLOAT_MAXIMUM(a, b) ((((a) >= (b)) | ((a) != (a))) ? (a) : (b))
+#define FLOAT_MINIMUM(a, b) ((((a) <= (b)) | ((a) != (a))) ? (a) : (b))
 #define OR(a, b)            (((a) | (b)) != 0)
 #define AND(a, b)           (((a) != 0) & ((b) != 0))
 

@@ -1,6 +1,7 @@
 /* update.c -- assignments and updates of the elements that a key with arrays selects. */
 #include "python/index/update.h"
 #include "python/base/device.h"
+#include "python/base/settings.h"
 #include "python/index/indexing.h"
 #include "python/profile/errstate.h"
 #include "python/record/memory.h"
