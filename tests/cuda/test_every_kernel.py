@@ -1,10 +1,10 @@
-"""Run the cases of every_kernel.py, which a GPU's tools run too."""
+"""Run the cases of support/every_kernel.py, which a GPU's tools run too."""
 
 from __future__ import annotations
 
 import numpy
 import pytest
-from every_kernel import cases, same
+from support.every_kernel import cases, same
 
 import mxnp
 

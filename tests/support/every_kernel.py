@@ -3,7 +3,7 @@ Run kernels of each kind on the GPU, and compare their results with NumPy's.
 
 A tool that watches a GPU's memory can run it::
 
-    MXNP_DEVICE=cuda compute-sanitizer --tool memcheck python tests/cuda/every_kernel.py
+    MXNP_DEVICE=cuda compute-sanitizer --tool memcheck python tests/support/every_kernel.py
 
 The sizes are just above those of blocks, and each kernel runs once or twice, because such
 tools are slow. ``tests/cuda/test_every_kernel.py`` runs the same cases on the stand-in.
