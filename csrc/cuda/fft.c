@@ -81,7 +81,7 @@ static struct plan *get(const struct mx_transform *transform, mx_cuda_stream str
 int mx_fft_prepare(const struct mx_transform *transform, size_t *scratch, mx_cuda_stream stream)
 {
     if (!mx_api_open_fft())
-        return mx_fail(MX_ERROR_VALUE, "there is no cuFFT");
+        return mx_fail(MX_ERROR_VALUE, "cuFFT was not found");
     pthread_mutex_lock(&cache.lock);
     const struct plan *plan = get(transform, stream);
     if (plan)

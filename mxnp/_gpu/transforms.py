@@ -6,7 +6,6 @@ functions, which call the ones below for one axis after the other.
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import types
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import numpy.fft
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
+from mxnp._routines.transforms import copy_numpys_functions
 
 from .functions import empty, implements_on_gpu, is_for_device, launch, make_contiguous
 
@@ -143,15 +143,9 @@ def _transform_along(a: Any, axis: int, kind: int, n: int) -> Any:
 @cache
 def _numpys_functions() -> types.ModuleType:
     """Return a second copy of NumPy's functions, which transform on the device."""
-    path = numpy.fft._pocketfft.__file__
-    spec = importlib.util.spec_from_file_location("numpy.fft._on_device", path)
-    assert spec is not None
-    assert spec.loader is not None
-    copy = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(copy)
-    for name, value in vars(
-        copy
-    ).items():  # without their dispatch to __array_function__
+    copy = copy_numpys_functions("_on_device")
+    # Without their dispatch to __array_function__:
+    for name, value in vars(copy).items():
         inner = getattr(value, "__wrapped__", None)
         if inner is not None and inner.__module__ == copy.__name__:
             vars(copy)[name] = inner

@@ -68,15 +68,21 @@ class _Divided:
         return out
 
 
-@functools.cache
-def _numpys_functions() -> types.ModuleType:
-    """Return a second copy of NumPy's functions, with the ufuncs of this file."""
+def copy_numpys_functions(name: str) -> types.ModuleType:
+    """Return a second copy of the module of NumPy's functions, under a name."""
     path = numpy.fft._pocketfft.__file__
-    spec = importlib.util.spec_from_file_location("numpy.fft._divided", path)
+    spec = importlib.util.spec_from_file_location(f"numpy.fft.{name}", path)
     assert spec is not None
     assert spec.loader is not None
     copy = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(copy)
+    return copy
+
+
+@functools.cache
+def _numpys_functions() -> types.ModuleType:
+    """Return a second copy of NumPy's functions, with the ufuncs of this file."""
+    copy = copy_numpys_functions("_divided")
     ufuncs = {
         name: _Divided(value)
         for name, value in vars(copy.pfu).items()

@@ -6,7 +6,7 @@ import ctypes
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -15,29 +15,21 @@ from support.paths import ROOT
 from support.processes import end_of
 
 import mxnp as np
-from mxnp import _bridge
 from mxnp._engine import core
 
 STAND_IN = os.environ.get("MXNP_CUDA_STAND_IN")
-pytestmark = pytest.mark.skipif(
-    "cuda" not in np.devices() or not STAND_IN, reason="needs the stand-in for CUDA"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        "cuda" not in np.devices() or not STAND_IN, reason="needs the stand-in for CUDA"
+    ),
+    pytest.mark.usefixtures("on_metal"),
+]
 
 N = 50_000
 HALF = 8 << 20  # HALF_BYTES of csrc/cuda/device.c
 
 API = (ROOT / "csrc/cuda/api.h").read_text()
 FUNCTIONS = re.findall(r"X\(int, (cu\w+)", API)
-
-
-@pytest.fixture(autouse=True)
-def on_cuda() -> Iterator[None]:
-    before = _bridge.set_threshold(0)
-    np.synchronize()
-    with np.device("cuda"):
-        yield
-        np.synchronize()
-    _bridge.set_threshold(before)
 
 
 def calls_of(function: Callable[[], Any]) -> dict[str, int]:

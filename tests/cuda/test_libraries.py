@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -28,14 +28,8 @@ GEMM, TRANSFORM = "cublasGemmStridedBatchedEx_64", "cufftXtExec"
 
 
 @pytest.fixture(autouse=True)
-def on_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def few_products(monkeypatch: pytest.MonkeyPatch, on_metal: None) -> None:
     monkeypatch.setattr(products, "_FEW_OTHER_PRODUCTS", 0)
-    before = _bridge.set_threshold(0)
-    np.synchronize()
-    with np.device("cuda"):
-        yield
-        np.synchronize()
-    _bridge.set_threshold(before)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import random
 import textwrap
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -19,23 +18,16 @@ from mxnp import _bridge
 from mxnp._engine import core
 
 STAND_IN = os.environ.get("MXNP_CUDA_STAND_IN")
-pytestmark = pytest.mark.skipif(
-    "cuda" not in np.devices() or not STAND_IN, reason="needs the stand-in for CUDA"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        "cuda" not in np.devices() or not STAND_IN, reason="needs the stand-in for CUDA"
+    ),
+    pytest.mark.usefixtures("on_metal"),
+]
 
 N = 50_000
 NBYTES = 8 * N
 PER_FLUSH = 64  # the most status words of these programs, which are copied out
-
-
-@pytest.fixture(autouse=True)
-def on_cuda() -> Iterator[None]:
-    before = _bridge.set_threshold(0)
-    np.synchronize()
-    with np.device("cuda"):
-        yield
-        np.synchronize()
-    _bridge.set_threshold(before)
 
 
 @pytest.fixture

@@ -12,27 +12,19 @@ import numpy
 import pytest
 
 import mxnp as np
-from mxnp import _bridge
 from mxnp._engine import core
 
 STAND_IN = os.environ.get("MXNP_CUDA_STAND_IN")
-pytestmark = pytest.mark.skipif(
-    "cuda" not in np.devices() or not STAND_IN, reason="needs the stand-in for CUDA"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        "cuda" not in np.devices() or not STAND_IN, reason="needs the stand-in for CUDA"
+    ),
+    pytest.mark.usefixtures("on_metal"),
+]
 
 N = 50_000
 OUT_OF_MEMORY, OUT_OF_RESOURCES = 2, 701
 ALWAYS = 1_000_000
-
-
-@pytest.fixture(autouse=True)
-def on_cuda() -> Iterator[None]:
-    before = _bridge.set_threshold(0)
-    np.synchronize()
-    with np.device("cuda"):
-        yield
-        np.synchronize()
-    _bridge.set_threshold(before)
 
 
 @contextmanager
