@@ -7,6 +7,7 @@
 #include "cpu/kernels/index_kernels.h"
 
 #include "cpu/kernels/half.h"
+#include "cpu/kernels/integers.h"
 
 #undef bool /* here it is the name of a dtype */
 
@@ -189,32 +190,13 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
  * ones from being promoted to int. */
 #define INTEGER_MULTIPLY(a, b) (1u * (a) * (b))
 
-/* Operations on the bits of integers, and on their values. */
-#define BITS(X, name, OPERATION)         \
-    X(name, OPERATION, int8, uint8_t)    \
-    X(name, OPERATION, int16, uint16_t)  \
-    X(name, OPERATION, int32, uint32_t)  \
-    X(name, OPERATION, int64, uint64_t)  \
-    X(name, OPERATION, uint8, uint8_t)   \
-    X(name, OPERATION, uint16, uint16_t) \
-    X(name, OPERATION, uint32, uint32_t) \
-    X(name, OPERATION, uint64, uint64_t)
-#define INTEGERS(X, name, OPERATION)     \
-    X(name, OPERATION, int8, int8_t)     \
-    X(name, OPERATION, int16, int16_t)   \
-    X(name, OPERATION, int32, int32_t)   \
-    X(name, OPERATION, int64, int64_t)   \
-    X(name, OPERATION, uint8, uint8_t)   \
-    X(name, OPERATION, uint16, uint16_t) \
-    X(name, OPERATION, uint32, uint32_t) \
-    X(name, OPERATION, uint64, uint64_t)
 #define FLOATS(X, name, HALF_OPERATION, OPERATION) \
     X(name, HALF_OPERATION, float16, uint16_t)     \
     X(name, OPERATION, float32, float)             \
     X(name, OPERATION, float64, double)
 
 #define SETS(X)                      \
-    BITS(X, set, SET)                \
+    EACH_AS_UNSIGNED(X, set, SET)    \
     X(set, SET, bool, uint8_t)       \
     X(set, SET, float16, uint16_t)   \
     X(set, SET, bfloat16, uint16_t)  \
@@ -222,13 +204,16 @@ static inline uint16_t half_minimum(uint16_t a, uint16_t b)
     X(set, SET, float64, uint64_t)   \
     X(set, SET, complex64, uint64_t) \
     X(set, SET, complex128, uint128_t)
-#define SUMS(X)        BITS(X, add, ADD) FLOATS(X, add, HALF_ADD, ADD)
-#define DIFFERENCES(X) BITS(X, subtract, SUBTRACT) FLOATS(X, subtract, HALF_SUBTRACT, SUBTRACT)
+#define SUMS(X) EACH_AS_UNSIGNED(X, add, ADD) FLOATS(X, add, HALF_ADD, ADD)
+#define DIFFERENCES(X) \
+    EACH_AS_UNSIGNED(X, subtract, SUBTRACT) FLOATS(X, subtract, HALF_SUBTRACT, SUBTRACT)
 #define PRODUCTS(X) \
-    BITS(X, multiply, INTEGER_MULTIPLY) FLOATS(X, multiply, HALF_MULTIPLY, MULTIPLY)
+    EACH_AS_UNSIGNED(X, multiply, INTEGER_MULTIPLY) FLOATS(X, multiply, HALF_MULTIPLY, MULTIPLY)
 #define QUOTIENTS(X) FLOATS(X, divide, HALF_DIVIDE, DIVIDE)
-#define MAXIMA(X) INTEGERS(X, maximum, MAXIMUM) FLOATS(X, maximum, half_maximum, FLOAT_MAXIMUM)
-#define MINIMA(X) INTEGERS(X, minimum, MINIMUM) FLOATS(X, minimum, half_minimum, FLOAT_MINIMUM)
+#define MAXIMA(X) \
+    EACH_INTEGER(X, maximum, MAXIMUM) FLOATS(X, maximum, half_maximum, FLOAT_MAXIMUM)
+#define MINIMA(X) \
+    EACH_INTEGER(X, minimum, MINIMUM) FLOATS(X, minimum, half_minimum, FLOAT_MINIMUM)
 
 SETS(UPDATE)
 SUMS(UPDATE)

@@ -1,6 +1,8 @@
 /* row_kernels.c -- reduces short rows; compiled for each instruction set: see isa.h. */
 #include "cpu/kernels/row_kernels.h"
 
+#include "cpu/kernels/integers.h"
+
 #define ADD(a, b)           ((a) + (b))
 #define MAXIMUM(a, b)       ((a) > (b) ? (a) : (b))
 #define MINIMUM(a, b)       ((a) < (b) ? (a) : (b))
@@ -136,30 +138,10 @@ SUMS(double)
 #define BIT_OR(a, b)  ((a) | (b))
 #define BIT_AND(a, b) ((a) & (b))
 
-/* Sums of integers wrap around, which C allows for unsigned integers only. */
-#define UNSIGNED(X, name, OPERATION)     \
-    X(name, OPERATION, int8, uint8_t)    \
-    X(name, OPERATION, int16, uint16_t)  \
-    X(name, OPERATION, int32, uint32_t)  \
-    X(name, OPERATION, int64, uint64_t)  \
-    X(name, OPERATION, uint8, uint8_t)   \
-    X(name, OPERATION, uint16, uint16_t) \
-    X(name, OPERATION, uint32, uint32_t) \
-    X(name, OPERATION, uint64, uint64_t)
-#define INTEGERS(X, name, OPERATION)     \
-    X(name, OPERATION, int8, int8_t)     \
-    X(name, OPERATION, int16, int16_t)   \
-    X(name, OPERATION, int32, int32_t)   \
-    X(name, OPERATION, int64, int64_t)   \
-    X(name, OPERATION, uint8, uint8_t)   \
-    X(name, OPERATION, uint16, uint16_t) \
-    X(name, OPERATION, uint32, uint32_t) \
-    X(name, OPERATION, uint64, uint64_t)
-
-#define INTEGER_KERNELS(X)        \
-    UNSIGNED(X, add, ADD)         \
-    INTEGERS(X, maximum, MAXIMUM) \
-    INTEGERS(X, minimum, MINIMUM)
+#define INTEGER_KERNELS(X)            \
+    EACH_AS_UNSIGNED(X, add, ADD)     \
+    EACH_INTEGER(X, maximum, MAXIMUM) \
+    EACH_INTEGER(X, minimum, MINIMUM)
 #define FLOAT_KERNELS(X)                       \
     X(maximum, FLOAT_MAXIMUM, float32, float)  \
     X(maximum, FLOAT_MAXIMUM, float64, double) \
