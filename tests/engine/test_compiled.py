@@ -18,13 +18,16 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import FUSES, needs_fusion
+from support.lanes import FUSES, ON_CUDA, needs_fusion
 
 import mxnp
 from mxnp import _bridge
 from mxnp._engine import core
 
-pytestmark = pytest.mark.needs("llvmlite")
+pytestmark = [
+    pytest.mark.needs("llvmlite"),
+    pytest.mark.skipif(ON_CUDA, reason="it tests kernels of the processor"),
+]
 FLOATS = ["float32", "float64"]
 INTEGERS = [f"{kind}{8 * size}" for kind in ("int", "uint") for size in (1, 2, 4, 8)]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import needs_fusion
+from support.lanes import ON_CUDA, needs_fusion
 
 import mxnp
 from mxnp import _bridge
@@ -197,6 +197,7 @@ def test_nothing_is_held_when_it_goes(kept: Any) -> None:
 
 
 @needs_fusion
+@pytest.mark.skipif(ON_CUDA, reason="the operands are in the GPU's memory")
 def test_operands_are_returned_when_it_goes() -> None:
     x = numbers()[0] + 1
     mxnp.synchronize()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import pytest
-from support.lanes import ON_GPU
+from support.lanes import ON_CUDA, ON_GPU
 
 import mxnp
 from mxnp._engine import core
@@ -398,10 +398,19 @@ def run(
     )
 
 
+# The first lines of programs whose warnings differ with CUDA, and why.
+OTHER_WITH_CUDA = {
+    "b = np.var(h)": "the mean of equal numbers has no error there, so no square overflows",
+    "b = np.linalg.norm(h)": "products issue no warnings there",
+}
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("read", [False, True], ids=["asked", "read"])
 @programs(WARNINGS)
 def test_warnings(source: str, read: bool) -> None:
+    if ON_CUDA and source.splitlines()[0] in OTHER_WITH_CUDA:
+        pytest.skip(OTHER_WITH_CUDA[source.splitlines()[0]])
     expected = run(numpy, source)
     assert expected.error is None
     assert expected.warnings, "NumPy warns of nothing"
@@ -442,9 +451,13 @@ def assert_values(ours: Outcome, expected: Outcome) -> None:
             if isinstance(other, str):
                 assert one == other, name
             else:
-                numpy.testing.assert_allclose(
-                    numpy.asarray(one), numpy.asarray(other), rtol=1e-6, err_msg=name
-                )
+                for part in (numpy.real, numpy.imag):
+                    numpy.testing.assert_allclose(
+                        part(numpy.asarray(one)),
+                        part(numpy.asarray(other)),
+                        rtol=1e-6,
+                        err_msg=name,
+                    )
 
 
 @pytest.mark.parametrize("read", [False, True], ids=["asked", "read"])

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import ON_GPU, needs_fusion
+from support.lanes import ON_CUDA, ON_GPU, needs_fusion
+from support.tolerances import near
 
 import mxnp as np
 from mxnp import _bridge
@@ -150,7 +151,10 @@ def test_changes(change: Callable[..., Any], pending: bool, threads: int) -> Non
         change(np, lambda x: np.array(x).copy() if pending else np.array(x), ours)
         is None
     )
-    same(ours, theirs)
+    if ON_CUDA and change is CHANGES["add.at"]:  # its threads add in any order
+        assert near(ours, theirs).all()
+    else:
+        same(ours, theirs)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,8 @@
-"""Test that Fourier transforms on several threads are NumPy's."""
+"""
+Test that Fourier transforms on several threads are NumPy's.
+
+cuFFT has other bits. Its transforms are compared within a bound.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ from typing import Any
 
 import numpy
 import pytest
+from support.lanes import ON_CUDA
 
 import mxnp
+from mxnp._verify import tolerances
 
 SHAPES = [(200, 600), (1200, 120), (3, 40_000), (70, 20, 81), (2, 3, 20_000)]
 NAMES = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
@@ -40,7 +46,12 @@ def assert_same(mine: Any, numpys: Any) -> None:
         numpys.shape,
         numpys.strides,
     )
-    assert found.tobytes() == numpys.tobytes()
+    if ON_CUDA:
+        length = abs(numpys) + numpy.sqrt(numpy.mean(abs(numpys) ** 2))
+        bound = tolerances.TRANSFORM * numpy.finfo(numpys.dtype).eps * length
+        assert (abs(found - numpys) <= bound).all()
+    else:
+        assert found.tobytes() == numpys.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -73,6 +84,7 @@ def test_transforms_along_several_axes_have_numpys_bits(shape: tuple[int, ...]) 
                 )
 
 
+@pytest.mark.skipif(ON_CUDA, reason="cuFFT transforms them")
 def test_transforms_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     from mxnp._routines import transforms
 
@@ -94,6 +106,7 @@ def test_transforms_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -
     assert threading.get_ident() not in seen
 
 
+@pytest.mark.skipif(ON_CUDA, reason="transforms on a GPU issue no warnings")
 def test_conditions_are_reported_as_by_numpy() -> None:
     theirs = numbers((200, 600), "float64")
     theirs[3, 5] = numpy.inf

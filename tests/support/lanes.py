@@ -9,5 +9,6 @@ import pytest
 from mxnp._engine.devices import GPU
 
 ON_GPU = os.environ.get("MXNP_DEVICE") == GPU
+ON_CUDA = ON_GPU and GPU == "cuda"
 FUSES = os.environ.get("MXNP_FUSE") != "0"
 needs_fusion = pytest.mark.skipif(not FUSES, reason="MXNP_FUSE=0 disables fusion")

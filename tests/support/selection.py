@@ -1,8 +1,9 @@
 """
 A pytest plugin that selects the tests to run.
 
-Slow tests run only with ``--slow``. Tests that cannot run on this machine are
-deselected. The summary has one line for each reason, with the number of tests.
+Slow tests run only with ``--slow``, or alone with ``--only-slow``. Tests that cannot
+run on this machine are deselected. The summary has one line for each reason, with the
+number of tests.
 
 The order of the checks matters for the summary alone: a slow test whose package is
 missing counts as slow in a run without ``--slow``.
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 SLOW = "slow (--slow runs them)"
+FAST = "neither slow nor in need of packages"
 MARKERS = (
     "slow: runs with --slow only",
     "sampled(n): every n-th set of parameters runs always, the others with --slow only",
@@ -29,6 +31,11 @@ DESELECTED = pytest.StashKey[Counter[str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--slow", action="store_true", help="also run the tests that are marked as slow"
+    )
+    parser.addoption(
+        "--only-slow",
+        action="store_true",
+        help="run the tests that are marked as slow, and those that need packages",
     )
 
 
@@ -82,9 +89,13 @@ def _not_in_the_sample(items: list[pytest.Item]) -> Iterator[pytest.Item]:
 
 def reason_to_deselect(item: pytest.Item) -> str:
     """Return why a test does not run, or an empty string."""
-    if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
-        return SLOW
+    options = item.config.option
+    is_slow = item.get_closest_marker("slow") is not None
     packages = {name for mark in item.iter_markers("needs") for name in mark.args}
+    if is_slow and not (options.slow or options.only_slow):
+        return SLOW
+    if options.only_slow and not (is_slow or packages):
+        return FAST
     missing = sorted(name for name in packages if not importlib.util.find_spec(name))
     if missing:
         return f"{', '.join(missing)} must be installed (pip install '.[test-all]')"
