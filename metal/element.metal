@@ -313,6 +313,13 @@ inline bool mx_is_stopped(device const atomic_uint *status, uint group)
     return ~*(device const uint *)status < group;
 }
 
+/* On a device whose words the host cannot read, their number, and what follows them: the address
+ * of a word of the host.  A kernel that reports anything sets that word too. */
+#define MX_STATUS_WORDS 4096u /* MAX_WORDS of csrc/gpu/batch.c */
+#ifndef MX_HAS_REPORT_FLAG
+inline void mx_flag_report(device atomic_uint *) {}
+#endif
+
 /* Adds a report to a word.  The first word is the complement of the least number of a group
  * with a failed check, or 0. */
 inline void mx_report(device atomic_uint *status, uint word, uint group, uint report)
@@ -320,6 +327,7 @@ inline void mx_report(device atomic_uint *status, uint word, uint group, uint re
     if (report == 0)
         return;
     atomic_fetch_or_explicit(&status[word], report, memory_order_relaxed);
+    mx_flag_report(status + MX_STATUS_WORDS);
     if (report & MX_FAILED)
         atomic_fetch_max_explicit(&status[0], ~group, memory_order_relaxed);
 }

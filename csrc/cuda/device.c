@@ -385,8 +385,9 @@ static struct {
     char *in, *out;
     size_t used; /* of `in` */
     char *halves[2];
-    mx_cuda_event ended[2]; /* the copies from or to each half */
-    int next;               /* the half that has been free for longer */
+    mx_cuda_event ended[2];  /* the copies from or to each half */
+    int next;                /* the half that has been free for longer */
+    volatile uint32_t *word; /* that kernels can write */
     bool has_small, has_halves, was_opened;
 } staging;
 
@@ -404,10 +405,12 @@ static void open_staging(void)
     if (staging.was_opened)
         return;
     staging.was_opened = true;
-    staging.has_small = mx_api.cuMemAllocHost_v2(&memory, STAGING_BYTES + MAX_STAGED) == 0;
+    staging.has_small =
+        mx_api.cuMemAllocHost_v2(&memory, STAGING_BYTES + MAX_STAGED + sizeof(uint32_t)) == 0;
     if (staging.has_small) {
         staging.in = memory;
         staging.out = staging.in + STAGING_BYTES;
+        staging.word = (volatile uint32_t *)(staging.out + MAX_STAGED);
     }
     if (mx_api.cuMemAllocHost_v2(&memory, 2 * HALF_BYTES) != 0)
         return;
@@ -426,6 +429,15 @@ static int synchronize(void)
         staging.used = 0;
     }
     return error;
+}
+
+static volatile uint32_t *shared_word(void)
+{
+    if (enter() != MX_OK)
+        return NULL;
+    open_staging();
+    leave(0);
+    return staging.has_small ? staging.word : NULL;
 }
 
 static int copy_small_in(mx_cuda_address to, const void *host, size_t nbytes)
@@ -613,6 +625,7 @@ const struct mx_driver mx_cuda_driver = {
     .copy_in = copy_in,
     .copy_out = copy_out,
     .clear = clear,
+    .shared_word = shared_word,
     .memory_left = memory_left,
     .multiply = multiply,
     .transform = transform,

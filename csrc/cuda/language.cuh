@@ -569,6 +569,17 @@ template <typename T> struct mx_atomic_of<mx_vector2<T>> {
     typedef atomic<mx_vector2<T>> type;
 };
 
+/* -- Reports ------------------------------------------------------------------------------ */
+
+/* Sets the word of the host whose address is here, if it is not 0. */
+#define MX_HAS_REPORT_FLAG
+inline void mx_flag_report(const atomic_uint *at)
+{
+    volatile uint *const flag = *(volatile uint *const *)at;
+    if (flag)
+        *flag = 1;
+}
+
 /* -- SIMD-groups, which are warps --------------------------------------------------------- *
  * All lanes of a warp that have not returned must call a shuffle together.  In the other
  * functions, the lanes that take part are those that are active at the call. */

@@ -284,15 +284,11 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     return MX_OK;
 }
 
-/* Waits once: to read the words of a device with memory of its own, the driver waits. */
 static int wait_and_read(void)
 {
     const struct mx_device *device = mx_device_used();
-    int read = mx_coherence_is_on() ? mx_batch_read() : MX_OK;
     int status = device ? device->driver->wait() : MX_OK;
-    if (!mx_coherence_is_on())
-        read = status == MX_OK ? mx_batch_read() : MX_OK;
-    return status != MX_OK ? status : read;
+    return status == MX_OK ? mx_batch_read() : status;
 }
 
 static int finish(void)

@@ -9,9 +9,16 @@
 #define MAX_WORDS 4096
 #define FAILED    16 /* MX_FAILED of the kernels' prelude */
 
+/* The contents of the buffer: see MX_STATUS_WORDS of the prelude. */
+struct words {
+    uint32_t words[MAX_WORDS];
+    volatile uint32_t *flag; /* a word of the host that is not 0 if there are reports */
+};
+
 static struct {
     struct mx_buffer *buffer;                    /* reused by the next batch */
     bool is_zero;                                /* all of it, before the batch */
+    volatile uint32_t *flag;                     /* NULL: the words have to be read */
     bool is_prepared;                            /* kernels of the batch may write it */
     int n_words;                                 /* 0: no batch has begun */
     struct mx_instruction *reporting[MAX_WORDS]; /* the instruction of each word */
@@ -23,10 +30,6 @@ int mx_batch_begin(void)
 {
     if (batch.n_words)
         return MX_OK;
-    if (!batch.buffer)
-        batch.buffer = mx_buffer_new(MAX_WORDS * sizeof(uint32_t));
-    if (!batch.buffer)
-        return MX_ERROR_MEMORY;
     batch.n_words = 1;
     batch.n_groups = 0;
     batch.has_checks = false;
@@ -39,11 +42,24 @@ bool mx_batch_has_checks(void) { return batch.n_words > 0 && batch.has_checks; }
 
 bool mx_batch_has_room(int n_steps) { return batch.n_words + n_steps < MAX_WORDS; }
 
+static int renew_words(void)
+{
+    static struct words blank;
+    const struct mx_driver *driver = mx_device_used()->driver;
+    if (batch.buffer)
+        mx_buffer_release(batch.buffer);
+    blank.flag = batch.flag = driver->shared_word ? driver->shared_word() : NULL;
+    if (batch.flag)
+        *batch.flag = 0;
+    batch.buffer = mx_coherence_new_copy((const char *)&blank, sizeof blank, 0);
+    return batch.buffer ? MX_OK : MX_ERROR_MEMORY;
+}
+
 int mx_batch_prepare_words(struct mx_buffer **buffer)
 {
     int status = MX_OK;
     if (!batch.is_prepared && !batch.is_zero)
-        status = mx_coherence_clear(batch.buffer);
+        status = renew_words();
     batch.is_prepared |= status == MX_OK;
     batch.is_zero &= !batch.is_prepared;
     *buffer = batch.buffer;
@@ -89,6 +105,10 @@ int mx_batch_read(void)
     bool is_zero = true;
     if (!batch.is_prepared)
         return MX_OK;
+    if (batch.flag && *batch.flag == 0) {
+        batch.is_zero = true;
+        return MX_OK;
+    }
     size_t size = batch.n_words > 1 ? (size_t)batch.n_words * sizeof *words : 0;
     int status = size ? mx_coherence_peek(batch.buffer, words, size) : MX_OK;
     if (status != MX_OK)

@@ -6,7 +6,10 @@
  * that may have something to report has one word: it contains the floating-point conditions
  * that the step met, and whether a check failed.  The first word is the complement of the least
  * number of a group with a check that failed, or 0.  The kernels of later groups read it and do
- * not run.  All words are 0 before a batch, so they are cleared only after a report.
+ * not run.  All words are 0 before a batch, so they are renewed only after a report.
+ *
+ * If the host cannot read the device's memory, it reads the words only after a report: a kernel
+ * that reports anything also sets a word of the host.
  */
 #include "gpu/kernel.h"
 

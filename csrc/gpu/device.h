@@ -140,6 +140,9 @@ struct mx_driver {
     int (*copy_in)(void *memory, const void *host, size_t nbytes);
     int (*copy_out)(void *host, const void *memory, size_t nbytes);
     int (*clear)(void *memory, size_t nbytes);
+    /* Returns a word of the host to which kernels can write, at the same address.  NULL if
+     * there is none. */
+    volatile uint32_t *(*shared_word)(void);
     size_t (*memory_left)(void); /* bytes that `allocate` can still return, about */
 
     /* Compute with libraries, in the order of the kernels.  MX_ERROR_VALUE if there is no

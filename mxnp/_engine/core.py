@@ -560,7 +560,7 @@ _used_by_core: list[Any] = []  # memory that must not be freed
 
 def use_gpu(sizes: Sequence[int]) -> None:
     """Let operations from these numbers of elements on run on the GPU: see Sizes."""
-    texts = [ffi.new("char[]", kernel_prelude(kind)) for kind in _PRELUDES]
+    texts = [ffi.from_buffer("char[]", kernel_prelude(kind)) for kind in _PRELUDES]
     _used_by_core.extend(texts)
     lib.mx_gpu_use(gpu().number, ffi.new("const char *[]", texts), list(sizes))
 

@@ -60,21 +60,23 @@ def test_a_kernel_and_a_wait() -> None:
     }
 
 
-def test_reports_are_read_with_the_same_wait() -> None:
+def test_status_words_are_copied_after_a_report_only() -> None:
     x = np.ones(N) * 2.0
 
-    def add() -> Any:
-        y = x + x
+    def double() -> Any:
+        y = x * 2.0
         np.synchronize()
         return y
 
     np.synchronize()
-    assert calls_of(add) == {
+    assert calls_of(double) == {
         "cuCtxPushCurrent_v2": 2,
         "cuLaunchKernel": 1,
-        "cuMemcpyDtoHAsync_v2": 1,
         "cuStreamSynchronize": 1,
     }
+    x = x * 5e307
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert calls_of(double)["cuMemcpyDtoHAsync_v2"] == 1
 
 
 def test_a_wait_without_work_asks_nothing() -> None:
@@ -122,6 +124,14 @@ def test_copies_without_locked_memory() -> None:
         for n in (10, 50_000):
             x = np.array(numpy.arange(n)) + 1
             assert (numpy.asarray(x) == numpy.arange(n) + 1).all()
+        with np.errstate(all="raise"):
+            (1.0 / x).sum()
+            try:
+                (1.0 / (x - x)).sum() + 0.0
+            except FloatingPointError as error:
+                assert "divide by zero" in str(error)
+            else:
+                raise AssertionError
     """
     end = end_of("-c", textwrap.dedent(program), MXNP_DEVICE="cuda", MXNP_THRESHOLD="0")
     assert end.err == ""

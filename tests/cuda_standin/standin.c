@@ -580,6 +580,17 @@ EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function)
     return SUCCESS;
 }
 
+/* Kernels can use memory of cuMemAllocHost, at the same address. */
+static void bind_locked(struct engine_dispatch *dispatch)
+{
+    pthread_mutex_lock(&pending.lock);
+    for (int i = 0, b = (int)dispatch->kernel->argument_count;
+         i < pending.n_locked && b < ENGINE_BINDINGS; i++, b++)
+        dispatch->buffers[b] =
+            (struct engine_range){pending.locked[i].start, pending.locked[i].size};
+    pthread_mutex_unlock(&pending.lock);
+}
+
 /* Binds the parameters: addresses of the device become those of their memory. */
 static bool bind(struct engine_dispatch *dispatch, void **parameters, void **pointers)
 {
@@ -597,6 +608,7 @@ static bool bind(struct engine_dispatch *dispatch, void **parameters, void **poi
         if (!pointers[i])
             return false;
     }
+    bind_locked(dispatch);
     return true;
 }
 
