@@ -189,8 +189,10 @@ inline bool mx_has_bits(float2 a, float2 b)
 }
 /* -- end of the functions for double -- */
 
-/* Notes the greatest of the numbers of the values for an element, which is the last value. */
+/* Notes the greatest of the numbers of the values for an element, which is the last value.  A
+ * load is cheaper than an atomic operation. */
 inline void mx_note_last(device uchar *last, uint order)
 {
-    atomic_fetch_max_explicit((device atomic_uint *)last, order, memory_order_relaxed);
+    if (mx_load<uint>(last) < order)
+        atomic_fetch_max_explicit((device atomic_uint *)last, order, memory_order_relaxed);
 }

@@ -13,7 +13,7 @@
 
 #define LANES         32 /* of a SIMD-group */
 #define SHARE         4  /* elements that a thread has at a time, or more: */
-#define SHARE_BYTES   32 /* if they are loaded as vectors */
+#define SHARE_BYTES   16 /* if they are loaded as vectors */
 #define MAX_SHARE     16
 #define MANY_COLUMNS  1024 /* that keep a GPU busy if each has a thread */
 #define MAX_GROUPS    4096 /* threadgroups, of lines that are cut */

@@ -12,6 +12,7 @@
 #define MOST_COPIES  1024                /* enough to keep a GPU busy */
 #define COPY_UPDATES 2048                /* least of a threadgroup with a copy */
 #define PACK_BYTES   16
+#define MOST_WINNERS 16 /* numbers for each value along which threads go */
 #define MANY_UPDATES ((int64_t)1 << 16)
 #define MANY_OF_ELEMENT 1024
 
@@ -258,6 +259,88 @@ static void print_assignment(struct mx_kernel *kernel, int pack)
     mx_text_print(text, "        mx_store(m%d + target, mx_cast<%s>(", to, type);
     mx_steps_print_operand(kernel, 0, in->nin - 1);
     mx_text_print(text, "));\n");
+}
+
+/* -- Last values ------------------------------------------------------------------- *
+ * Once the last values are known, threads either go along the values and write those that are
+ * the last, or along the numbers of winners and write the value of each. */
+
+/* Whether an axis is not one of rows, so that it counts values. */
+static bool counts_values(const struct mx_kernel *kernel, int axis)
+{
+    return !has_rows(kernel) || !is_row_axis(kernel, axis);
+}
+
+/* Whether threads go along the numbers of winners.  They read each number then, so there must
+ * not be many more of them than values.  That is fast, because adjacent threads write adjacent
+ * elements. */
+static bool goes_along_winners(const struct mx_kernel *kernel)
+{
+    int64_t n_values = 1;
+    for (int i = 0; i < kernel->ndim; i++)
+        n_values *= counts_values(kernel, i) ? kernel->shape[i] : 1;
+    return kernel->ndim > 0 && mx_scatter_winners(kernel) <= MOST_WINNERS * n_values;
+}
+
+/* Replaces the axes of values by one along the numbers of winners, and returns it. */
+static int set_number_axis(struct mx_kernel *kernel)
+{
+    intptr_t n = (intptr_t)mx_scatter_winners(kernel);
+    int axis = -1;
+    for (int i = kernel->ndim - 1; i >= 0; i--) {
+        if (!counts_values(kernel, i))
+            continue;
+        kernel->shape[i] = axis < 0 ? n : 1;
+        axis = axis < 0 ? i : axis;
+    }
+    return axis;
+}
+
+/* Prints i0, i1 ... of the last value for the number that is the position along an axis, and
+ * its target. */
+static void print_last_value(struct mx_kernel *kernel, int axis, int numbers)
+{
+    struct mx_text *text = &kernel->text;
+    const char *type = mx_kernel_offset_type(kernel);
+    bool by_row = has_rows(kernel);
+    struct rows rows = rows_of(kernel);
+    int view = kernel->group->steps[0].views[mx_kernel_instruction(kernel, 0)->nin], first = 0;
+    while (!counts_values(kernel, first))
+        first++;
+    mx_text_print(text,
+                  "        const %s number = i%d;\n"
+                  "        uint order = mx_load<uint>(m%d + number * 4);\n"
+                  "        if (order-- == 0)\n            return;\n",
+                  type, axis, numbers);
+    for (int i = kernel->ndim - 1; i > first; i--)
+        if (counts_values(kernel, i))
+            mx_text_print(text,
+                          "        i%d = %s(order %% uint(args[%d]));\n"
+                          "        order /= uint(args[%d]);\n",
+                          i, type, i, i);
+    mx_text_print(text,
+                  "        i%d = %s(order);\n"
+                  "        const %s target = number * %s(args[%d]) + %s(args[%d])",
+                  first, type, type, type,
+                  mx_kernel_arg(kernel, by_row ? rows.unit : target_of(kernel)->itemsize), type,
+                  mx_kernel_arg(kernel, by_row ? rows.low : target_of(kernel)->low));
+    if (by_row) {
+        mx_text_print(text, " + ");
+        mx_kernel_print_offset(kernel, view);
+    }
+    mx_text_print(text, ";\n");
+}
+
+/* Prints that later values come first, because then most of the others find a greater number.
+ */
+static void print_reversal(struct mx_kernel *kernel)
+{
+    int first = 0;
+    while (first < kernel->ndim && !counts_values(kernel, first))
+        first++;
+    if (first < kernel->ndim)
+        mx_text_print(&kernel->text, "    i%d = %s(args[%d]) - 1 - i%d;\n", first,
+                      mx_kernel_offset_type(kernel), first, first);
 }
 
 /* -- Copies of the target ---------------------------------------------------------- *
@@ -520,6 +603,8 @@ void mx_scatter_print(struct mx_kernel *kernel, const struct mx_status_words *wo
         print_copies(kernel, words, pass, &copies, to);
         return;
     }
+    bool by_number = pass == MX_SCATTER_WRITES_LAST && goes_along_winners(kernel);
+    int axis = by_number ? set_number_axis(kernel) : -1;
     if (!sets)
         mx_steps_print_operation(kernel, in->op, "op0", mx_device_type(output_of(in)->dtype),
                                  mx_device_type(value_of(in)->dtype));
@@ -528,6 +613,15 @@ void mx_scatter_print(struct mx_kernel *kernel, const struct mx_status_words *wo
     kernel->pack = pack;
     mx_kernel_print_positions(kernel);
     kernel->pack = 1;
+    if (by_number) {
+        print_last_value(kernel, axis, numbers);
+        mx_steps_load(kernel);
+        print_assignment(kernel, pack);
+        mx_text_print(text, "}\n");
+        return;
+    }
+    if (pass == MX_SCATTER_FINDS_LAST)
+        print_reversal(kernel);
     mx_steps_load(kernel);
     mx_steps_print_target(kernel, 0, in->nin);
     mx_text_print(text, "        if (!is_selected)\n            return;\n");

@@ -275,6 +275,18 @@ SHAPES: dict[str, tuple[tuple[int, ...], Callable[[Any, Any, Any], Any]]] = {
     "backwards": ((9, 12), lambda i, j, xp: (i % 9, slice(None, None, -1))),
     "many": ((5000, 4), lambda i, j, xp: (i * 7 % 5000,)),
     "two axes": ((40, 4), lambda i, j, xp: (i.reshape(-1, 10) % 40,)),
+    "few of many": ((60_000, 4), lambda i, j, xp: (i * 7 % 60_000,)),
+    "elements": ((40,), lambda i, j, xp: (i % 40 - 20,)),
+    "many elements": ((5000,), lambda i, j, xp: (i % 5000,)),
+    "few of many elements": (
+        (60_000,),
+        lambda i, j, xp: (i.reshape(-1, 10) % 60_000,),
+    ),
+    "elements of two axes": (
+        (50, 60),
+        lambda i, j, xp: (i.reshape(-1, 10) % 50, j.reshape(-1, 10) % 60),
+    ),
+    "elements of a view": ((40, 30), lambda i, j, xp: (i % 40, 7)),
     "four axes": ((5, 3, 4, 6), lambda i, j, xp: (i % 5, slice(None), j % 4)),
 }
 
