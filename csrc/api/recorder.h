@@ -25,6 +25,13 @@ struct mx_recorder {
     enum mx_place (*coherence_place)(const struct mx_buffer *buffer);
     struct mx_buffer *(*coherence_take_changed)(void);
     size_t (*coherence_count)(void);
+    int (*coherence_lend)(struct mx_buffer *buffer);
+    void *(*coherence_address)(const struct mx_buffer *buffer);
+    void (*coherence_end_loan)(struct mx_buffer *buffer);
+    struct mx_buffer *(*coherence_borrow)(void *memory, size_t nbytes, void (*end)(void *owner),
+                                          void *owner);
+    int (*coherence_return)(void);
+    size_t (*coherence_edited_count)(void);
 
     int (*append)(const struct mx_instruction *in, int64_t *sequence);
     int64_t (*recorded)(void);

@@ -52,6 +52,7 @@ enum {
     X(int, cuDevicePrimaryCtxRetain, (mx_cuda_context * context, mx_cuda_device device))     \
     X(int, cuCtxPushCurrent_v2, (mx_cuda_context context))                                   \
     X(int, cuCtxPopCurrent_v2, (mx_cuda_context * context))                                  \
+    X(int, cuCtxSynchronize, (void))                                                         \
     X(int, cuStreamCreate, (mx_cuda_stream * stream, unsigned flags))                        \
     X(int, cuStreamSynchronize, (mx_cuda_stream stream))                                     \
     X(int, cuEventCreate, (mx_cuda_event * event, unsigned flags))                           \

@@ -559,6 +559,16 @@ static int clear(void *memory, size_t nbytes)
                : leave(mx_api.cuMemsetD8Async((uintptr_t)memory, 0, nbytes, gpu.stream));
 }
 
+/* All code of the process that uses CUDA's runtime has the same context. */
+static int join(void)
+{
+    int status = enter();
+    if (status != MX_OK)
+        return status;
+    int error = mx_api.cuCtxSynchronize();
+    return leave(error ? error : synchronize());
+}
+
 static size_t memory_left(void)
 {
     size_t left = 0, total;
@@ -626,6 +636,7 @@ const struct mx_driver mx_cuda_driver = {
     .copy_out = copy_out,
     .clear = clear,
     .shared_word = shared_word,
+    .join = join,
     .memory_left = memory_left,
     .multiply = multiply,
     .transform = transform,

@@ -95,6 +95,7 @@ static void use_memory(const struct mx_driver *driver)
         .copy_in = driver->copy_in,
         .copy_out = driver->copy_out,
         .clear = driver->clear,
+        .join = driver->join,
     };
     mx_coherence_use(&memory);
 }

@@ -134,12 +134,14 @@ struct mx_driver {
      * `allocate` returns MX_ERROR_MEMORY if the device lacks the memory.  Any thread may call
      * `release_memory`, also while kernels use the memory and after the device was lost.
      * `copy_in` has read the host's memory when it returns, and `copy_out` has written it: it
-     * waits for the kernels before it.  `clear` writes zeros. */
+     * waits for the kernels before it.  `clear` writes zeros.
+     * `join` waits for all work on the GPU, that of other code too. */
     int (*allocate)(void **out, size_t nbytes);
     void (*release_memory)(void *memory);
     int (*copy_in)(void *memory, const void *host, size_t nbytes);
     int (*copy_out)(void *host, const void *memory, size_t nbytes);
     int (*clear)(void *memory, size_t nbytes);
+    int (*join)(void);
     /* Returns a word of the host to which kernels can write, at the same address.  NULL if
      * there is none. */
     volatile uint32_t *(*shared_word)(void);

@@ -33,7 +33,8 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->is_whole = buffer->is_blank = false;
     atomic_init(&buffer->is_shared, false);
     atomic_init(&buffer->remote, NULL);
-    buffer->is_changed = buffer->is_unsettled = buffer->is_expected = false;
+    atomic_init(&buffer->n_lent, 0);
+    buffer->is_changed = buffer->is_unsettled = buffer->is_edited = buffer->is_expected = false;
     buffer->n_missed = 0;
     return buffer;
 }

@@ -29,11 +29,14 @@ struct mx_buffer {
     int64_t failed_by;   /* sequence number of the failed check that prevented a write, or 0 */
     atomic_bool is_shared; /* other code may use the memory after each operation */
 
+    atomic_int
+        n_lent; /* users of its memory on the device other than kernels: see coherence.h */
+
     /* Private to coherence.c. */
-    _Atomic(struct mx_remote *) remote;    /* its memory on the device, or NULL */
-    struct mx_buffer *changed, *unsettled; /* the next ones of two lists */
-    bool is_changed, is_unsettled;         /* it is in these lists, with a reference */
-    bool is_expected;                      /* a kernel of the plan writes it */
+    _Atomic(struct mx_remote *) remote;             /* its memory on the device, or NULL */
+    struct mx_buffer *changed, *unsettled, *edited; /* the next ones of three lists */
+    bool is_changed, is_unsettled, is_edited;       /* it is in these, with a reference */
+    bool is_expected;                               /* a kernel of the plan writes it */
     int n_missed;        /* uses on the processor that kernels could have made */
     uint64_t written_by; /* number of the last kernel that wrote it, or 0 */
 };

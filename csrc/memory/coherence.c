@@ -17,6 +17,9 @@ struct mx_remote {
     uint64_t kernel;                 /* number of the last kernel that it was bound to */
     uint64_t only_since;             /* of the kernel whose results only the device has */
     atomic_bool is_only;             /* the processor's memory is not current */
+    void (*end)(void *owner); /* borrowed memory: called when it is given back; or NULL */
+    void *owner;
+    uint64_t fetch; /* number of the last fetch of all contents, if it was lent then */
 };
 
 static struct {
@@ -24,7 +27,10 @@ static struct {
     bool is_used;                          /* some of its memory was allocated */
     bool is_lost;                          /* in the child of a fork, if it was used before */
     uint64_t kernel;                       /* number of the kernel that is being bound */
+    uint64_t fetch;                        /* number of the last fetch of all contents */
     struct mx_buffer *unsettled;
+    struct mx_buffer *edited; /* lent, and written by the processor */
+    atomic_size_t n_edited;
     int64_t bytes_in, bytes_out, evicted;
 
     pthread_mutex_t lock;              /* protects the fields below and the lists */
@@ -70,16 +76,19 @@ static void cache(struct mx_remote *remote)
     *list = remote;
 }
 
-/* Takes the memory on the device away from a buffer. */
-static void detach(struct mx_buffer *buffer)
+/* Takes the memory on the device away from a buffer.  Returns it if it was borrowed. */
+static struct mx_remote *detach(struct mx_buffer *buffer)
 {
     struct mx_remote *remote = atomic_load(&buffer->remote);
     if (!remote)
-        return;
+        return NULL;
     unlink_remote(remote);
     atomic_store(&buffer->remote, NULL);
     atomic_fetch_sub(&memory.count, 1);
+    if (remote->end)
+        return remote;
     cache(remote);
+    return NULL;
 }
 
 /* -- Buffers ----------------------------------------------------------------------- */
@@ -88,8 +97,13 @@ static void detach(struct mx_buffer *buffer)
 static void forget(struct mx_buffer *buffer)
 {
     pthread_mutex_lock(&memory.lock);
-    detach(buffer);
+    struct mx_remote *borrowed = detach(buffer);
     pthread_mutex_unlock(&memory.lock);
+    if (!borrowed)
+        return;
+    if (!memory.is_lost)
+        borrowed->end(borrowed->owner);
+    mx_free(borrowed);
 }
 
 static void drop(struct mx_buffer *buffer)
@@ -142,7 +156,8 @@ enum mx_place mx_coherence_place(const struct mx_buffer *buffer)
     pthread_mutex_lock(&memory.lock); /* another thread may free what `remote` points to */
     const struct mx_remote *remote = atomic_load(&buffer->remote);
     if (remote)
-        place = atomic_load(&remote->is_only) ? MX_AWAY : MX_ON_BOTH;
+        place = atomic_load(&remote->is_only) || mx_coherence_is_lent(buffer) ? MX_AWAY
+                                                                              : MX_ON_BOTH;
     pthread_mutex_unlock(&memory.lock);
     return place;
 }
@@ -161,11 +176,14 @@ static int copy_out(struct mx_buffer *buffer, struct mx_remote *remote)
 {
     if (memory.is_lost)
         return fail_as_forked();
-    int status = memory.device->copy_out(buffer->data, remote->memory, buffer->nbytes);
+    bool is_lent = mx_coherence_is_lent(buffer);
+    int status = is_lent ? memory.device->join() : MX_OK;
+    if (status == MX_OK)
+        status = memory.device->copy_out(buffer->data, remote->memory, buffer->nbytes);
     if (status != MX_OK)
         return status;
     memory.bytes_out += (int64_t)buffer->nbytes;
-    atomic_store(&remote->is_only, false);
+    atomic_store(&remote->is_only, is_lent);
     return MX_OK;
 }
 
@@ -187,6 +205,20 @@ static int make_local(struct mx_buffer *buffer, bool keeps, char **data)
     return status;
 }
 
+/* Notes that the processor is about to write a lent buffer. */
+static void note_edit(struct mx_buffer *buffer)
+{
+    struct mx_remote *remote = atomic_load(&buffer->remote);
+    atomic_store(&remote->is_only, false);
+    if (buffer->is_edited)
+        return;
+    mx_buffer_retain(buffer);
+    buffer->is_edited = true;
+    buffer->edited = memory.edited;
+    memory.edited = buffer;
+    atomic_fetch_add(&memory.n_edited, 1);
+}
+
 int mx_coherence_read(struct mx_buffer *buffer, char **data)
 {
     return make_local(buffer, true, data);
@@ -196,7 +228,9 @@ int mx_coherence_write(struct mx_buffer *buffer, bool keeps, char **data)
 {
     int status = make_local(buffer, keeps, data);
     buffer->is_blank = false;
-    if (status == MX_OK && atomic_load(&buffer->remote)) {
+    if (status == MX_OK && mx_coherence_is_lent(buffer)) {
+        note_edit(buffer);
+    } else if (status == MX_OK && atomic_load(&buffer->remote)) {
         drop(buffer);
         note_change(buffer);
     }
@@ -264,6 +298,8 @@ static int evict(void)
     char *data;
     pthread_mutex_lock(&memory.lock);
     struct mx_remote *remote = memory.oldest;
+    while (remote && remote->kernel < memory.kernel && mx_coherence_is_lent(remote->buffer))
+        remote = remote->newer;
     struct mx_buffer *buffer = remote && remote->kernel < memory.kernel ? remote->buffer : NULL;
     bool is_living = buffer && retain_living(buffer);
     if (buffer && !is_living)
@@ -384,6 +420,8 @@ int mx_coherence_bind(struct mx_buffer *buffer, bool keeps, void **address)
     if (!memory.device)
         return mx_buffer_allocate(buffer);
     int status = make_remote(buffer, keeps);
+    if (status == MX_OK && mx_coherence_is_lent(buffer))
+        status = buffer->is_edited ? mx_coherence_return() : memory.device->join();
     if (status != MX_OK)
         return status;
     struct mx_remote *remote = atomic_load(&buffer->remote);
@@ -411,7 +449,8 @@ bool mx_coherence_undo(struct mx_buffer *buffer, uint64_t kernel)
     const struct mx_remote *remote = atomic_load(&buffer->remote);
     if (buffer->written_by <= kernel)
         return true;
-    if (!remote || !atomic_load(&remote->is_only) || remote->only_since <= kernel)
+    if (!remote || !atomic_load(&remote->is_only) || remote->only_since <= kernel ||
+        mx_coherence_is_lent(buffer))
         return false;
     buffer->written_by = kernel;
     drop(buffer);
@@ -466,6 +505,84 @@ struct mx_buffer *mx_coherence_new_copy(const char *data, size_t size, size_t le
     return buffer;
 }
 
+/* -- Memory of the device that other code uses --------------------------------------- */
+
+int mx_coherence_lend(struct mx_buffer *buffer)
+{
+    void *address;
+    mx_coherence_begin_kernel();
+    int status = mx_coherence_bind(buffer, true, &address);
+    if (status == MX_OK)
+        status = memory.device->join();
+    if (status != MX_OK)
+        return status;
+    mx_buffer_retain(buffer);
+    atomic_fetch_add(&buffer->n_lent, 1);
+    mx_coherence_note_written(buffer);
+    return MX_OK;
+}
+
+void *mx_coherence_address(const struct mx_buffer *buffer)
+{
+    return atomic_load(&buffer->remote)->memory;
+}
+
+void mx_coherence_end_loan(struct mx_buffer *buffer)
+{
+    atomic_fetch_sub_explicit(&buffer->n_lent, 1, memory_order_release);
+    mx_buffer_release(buffer);
+}
+
+struct mx_buffer *mx_coherence_borrow(void *address, size_t nbytes, void (*end)(void *owner),
+                                      void *owner)
+{
+    struct mx_buffer *buffer = mx_buffer_new(nbytes);
+    struct mx_remote *remote = buffer ? mx_alloc(sizeof *remote) : NULL;
+    if (!remote) {
+        if (buffer)
+            mx_buffer_release(buffer);
+        mx_fail(MX_ERROR_MEMORY, "unable to keep memory of the device");
+        return NULL;
+    }
+    *remote = (struct mx_remote){.memory = address, .end = end, .owner = owner};
+    buffer->is_whole = true;
+    memory.is_used = true;
+    atomic_store(&buffer->n_lent, 1);
+    attach(buffer, remote);
+    mx_coherence_note_written(buffer);
+    return buffer;
+}
+
+/* Takes a buffer from the list of those that the processor wrote. */
+static struct mx_buffer *take_edited(void)
+{
+    struct mx_buffer *buffer = memory.edited;
+    memory.edited = buffer->edited;
+    buffer->is_edited = false;
+    atomic_fetch_sub(&memory.n_edited, 1);
+    return buffer;
+}
+
+int mx_coherence_return(void)
+{
+    int status = memory.edited && !memory.is_lost ? memory.device->join() : MX_OK;
+    bool has_copied = false;
+    while (memory.edited) {
+        struct mx_buffer *buffer = take_edited();
+        struct mx_remote *remote = atomic_load(&buffer->remote);
+        if (status == MX_OK && remote && !memory.is_lost) {
+            status = memory.device->copy_in(remote->memory, buffer->data, buffer->nbytes);
+            memory.bytes_in += status == MX_OK ? (int64_t)buffer->nbytes : 0;
+            atomic_store(&remote->is_only, status == MX_OK);
+            has_copied = true;
+        }
+        mx_buffer_release(buffer);
+    }
+    return has_copied && status == MX_OK ? memory.device->join() : status;
+}
+
+size_t mx_coherence_edited_count(void) { return atomic_load(&memory.n_edited); }
+
 /* -- Which place is worth it -------------------------------------------------------- */
 
 /* The processor reads memory about four times as fast as it is copied to the device. */
@@ -512,22 +629,40 @@ int mx_coherence_settle(void)
         char *data;
         memory.unsettled = buffer->unsettled;
         buffer->is_unsettled = false;
-        int written = mx_coherence_write(buffer, true, &data);
+        int written = mx_coherence_is_lent(buffer) ? mx_coherence_read(buffer, &data)
+                                                   : mx_coherence_write(buffer, true, &data);
         status = status == MX_OK ? written : status;
         mx_buffer_release(buffer);
     }
-    return status;
+    int returned = mx_coherence_return();
+    return status == MX_OK ? returned : status;
 }
 
 /* Returns a buffer that the device has, or that only the device has, with a reference.  NULL if
- * there is none. */
+ * there is none.  Lent buffers stay on the device and are passed over. */
 static struct mx_buffer *find_remote(bool is_only)
 {
     struct mx_buffer *found = NULL;
     pthread_mutex_lock(&memory.lock);
     for (struct mx_remote *remote = memory.oldest; remote && !found; remote = remote->newer)
-        if ((!is_only || atomic_load(&remote->is_only)) && retain_living(remote->buffer))
+        if ((!is_only || atomic_load(&remote->is_only)) &&
+            !mx_coherence_is_lent(remote->buffer) && retain_living(remote->buffer))
             found = remote->buffer;
+    pthread_mutex_unlock(&memory.lock);
+    return found;
+}
+
+/* Returns a lent buffer that this fetch has not passed yet, with a reference, or NULL. */
+static struct mx_buffer *find_lent(void)
+{
+    struct mx_buffer *found = NULL;
+    pthread_mutex_lock(&memory.lock);
+    for (struct mx_remote *remote = memory.oldest; remote && !found; remote = remote->newer)
+        if (remote->fetch != memory.fetch && mx_coherence_is_lent(remote->buffer) &&
+            retain_living(remote->buffer)) {
+            remote->fetch = memory.fetch;
+            found = remote->buffer;
+        }
     pthread_mutex_unlock(&memory.lock);
     return found;
 }
@@ -535,10 +670,11 @@ static struct mx_buffer *find_remote(bool is_only)
 int mx_coherence_fetch_all(bool device_keeps)
 {
     int status = MX_OK;
+    memory.fetch++;
     while (memory.device && status == MX_OK) {
         char *data;
         struct mx_buffer *buffer = find_remote(device_keeps);
-        if (!buffer)
+        if (!buffer && !(buffer = find_lent()))
             break;
         status = device_keeps ? mx_coherence_read(buffer, &data)
                               : mx_coherence_write(buffer, true, &data);
@@ -565,5 +701,10 @@ void mx_coherence_after_fork(bool in_child)
         return;
     }
     pthread_mutex_init(&memory.lock, NULL);
+    for (struct mx_remote *remote = memory.oldest; remote; remote = remote->newer)
+        if (mx_coherence_is_lent(remote->buffer)) {
+            atomic_store(&remote->buffer->n_lent, 0);
+            atomic_store(&remote->is_only, remote->fetch != memory.fetch);
+        }
     memory.is_lost = memory.is_used;
 }

@@ -24,6 +24,7 @@ struct mx_device_memory {
     int (*copy_in)(void *memory, const void *host, size_t nbytes);
     int (*copy_out)(void *host, const void *memory, size_t nbytes);
     int (*clear)(void *memory, size_t nbytes);
+    int (*join)(void); /* waits for all work of the device, also for that of other code */
 };
 
 /* Sets the device's memory, once, at the start.  NULL: it is the processor's. */
@@ -68,6 +69,33 @@ int mx_coherence_clear(struct mx_buffer *buffer);
 /* Returns a new buffer whose bytes from `lead` on are a copy of memory, for a kernel.  NULL
  * after mx_fail. */
 struct mx_buffer *mx_coherence_new_copy(const char *data, size_t size, size_t lead);
+
+/* -- Memory of the device that other code uses --------------------------------------- */
+
+/* Memory of a buffer on the device is lent while other code may read and write it there.  It
+ * stays where it is, and only the device has the contents: each read on the processor copies
+ * them, after all work of the device has ended.  What the processor writes is copied to the
+ * device by mx_coherence_return, which every user of mx_coherence_write has to call soon. */
+
+/* Copies the contents to the device, waits until they are there, and counts a user.  The second
+ * function returns the address of a lent buffer. */
+int mx_coherence_lend(struct mx_buffer *buffer);
+void *mx_coherence_address(const struct mx_buffer *buffer);
+void mx_coherence_end_loan(struct mx_buffer *buffer); /* one user less; any thread */
+static inline bool mx_coherence_is_lent(const struct mx_buffer *buffer)
+{
+    return atomic_load_explicit(&buffer->n_lent, memory_order_acquire) > 0;
+}
+
+/* Returns a new buffer over the device's memory of other code, which is lent for as long as the
+ * buffer lives.  Then `end` is called with `owner`, by any thread.  NULL after mx_fail. */
+struct mx_buffer *mx_coherence_borrow(void *memory, size_t nbytes, void (*end)(void *owner),
+                                      void *owner);
+
+/* Copies to the device what the processor wrote to lent buffers.  The second function returns
+ * how many there are; any thread may call it. */
+int mx_coherence_return(void);
+size_t mx_coherence_edited_count(void);
 
 /* -- Which place is worth it -------------------------------------------------------- */
 

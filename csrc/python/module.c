@@ -32,6 +32,7 @@
 #include "python/record/elide.h"
 #include "python/record/failure.h"
 #include "python/record/launch.h"
+#include "python/record/loan.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 #include "python/record/reduction.h"
@@ -112,6 +113,7 @@ static PyObject *unwrap_all(PyObject *module, PyObject *x)
     span_pop(&span);
     for (int i = 0; i < call_args.n; i++)
         queue_export(call_args.arrays[i]);
+    queue_after_write();
     return out;
 }
 
@@ -218,13 +220,12 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,     settings_methods,   device_methods,
-        profile_methods,   assignment_methods, call_methods,
-        caller_methods,    launch_methods,     compiler_methods,
-        queue_methods,     reduction_methods,  indexing_methods,
-        selection_methods, update_methods,     boundary_methods,
-        operators_methods, conversion_methods, function_module_methods,
-        hook_methods,      checks_methods,
+        types_methods,      settings_methods,   device_methods,          profile_methods,
+        assignment_methods, call_methods,       caller_methods,          launch_methods,
+        compiler_methods,   loan_methods,       queue_methods,           reduction_methods,
+        indexing_methods,   selection_methods,  update_methods,          boundary_methods,
+        operators_methods,  conversion_methods, function_module_methods, hook_methods,
+        checks_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -12,7 +12,17 @@ from typing import Any, BinaryIO
 
 import numpy
 
-from mxnp._bridge import Array, exact_interface, name_like, pin, standard
+from mxnp._bridge import (
+    Array,
+    edit,
+    end_edit,
+    exact_interface,
+    is_lent,
+    name_like,
+    peek,
+    pin,
+    standard,
+)
 
 from .members import add_members, attribute
 from .ndarray import Subclass, ndarray, unwrap, wrap
@@ -103,6 +113,8 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     # NumPy counts the references to the NumPy array inside, which are all mxnp's. So
     # the program's references to this array are counted here. NumPy refuses to resize
     # an array that has a weak reference.
+    if is_lent(self):
+        raise ValueError("cannot resize an array that other code uses on the GPU")
     inside = self._np_array
     _weak = weakref.ref(inside) if weakref.getweakrefcount(self) else None
     if operator.index(kwargs.get("refcheck", True)):
@@ -143,6 +155,8 @@ ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore
 
 
 def _ctypes(self: ndarray) -> Any:
+    if is_lent(self):
+        raise BufferError("the array is used on the GPU too, and has no address here")
     pin(self)
     found = self._np_array.ctypes
     # Pointers that are made from the result keep this array alive.
@@ -161,6 +175,8 @@ def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
     def interface(self: ndarray) -> Any:
         # After an AttributeError NumPy calls __array__, which returns the array inside.
         dtype = self.dtype
+        if is_lent(self):
+            raise AttributeError(f"{name}: the array is used on the GPU too")
         if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
             raise AttributeError(f"{name} does not describe {dtype} exactly")
         pin(self)
@@ -216,16 +232,27 @@ class flatiter(metaclass=FlatiterType):  # noqa: N801
         return self
 
     def __next__(self) -> Any:
+        self._refresh()
         return next(self._iterator)
 
     def __len__(self) -> int:
         return len(self._iterator)
 
+    def _refresh(self) -> None:
+        if is_lent(self._array):  # other code may have written it on the GPU
+            peek(self._array)
+
     def __getitem__(self, index: Any) -> Any:
+        self._refresh()
         return wrap(self._iterator[unwrap(index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._iterator[unwrap(index)] = unwrap(value)
+        index, value = unwrap(index), unwrap(value)
+        edit(self._array)
+        try:
+            self._iterator[index] = value
+        finally:
+            end_edit()
 
     def __delitem__(self, index: Any) -> None:
         del self._iterator[index]

@@ -17,6 +17,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
 from mxnp._namespace.mirror import find_counterpart
 
+from . import exchange
 from .standard import extend
 
 # The dtypes of new arrays on the GPU, instead of default dtypes that it lacks.
@@ -142,3 +143,5 @@ if GPU in devices():
     extend(numpy.from_dlpack, _from_dlpack, _names_gpu, signature=False)
     ndarray.device = property(_get_device, _set_device)  # type: ignore[attr-defined]
     ndarray.to_device = _to_device  # type: ignore[attr-defined]
+    if core.gpu_has_own_memory():
+        exchange.register()

@@ -17,10 +17,14 @@ from types import ModuleType
 import numpy
 
 from mxnp._bridge import patch_conversions, patch_method, patch_module
+from mxnp._engine import core
 from mxnp._import import hook_extensions, mentions_arrays
 
 # mxnp calls NumPy with NumPy arrays, and its own modules know both kinds of arrays.
 _OWN = {"numpy", "mxnp"}
+
+# They find arrays in the memory of the GPU, by the protocols of mxnp arrays.
+_ON_GPU = {"cupy", "cupyx", "cupy_backends"}
 
 # Packages that replaced their extension module in sys.modules by a module of the same
 # name with copies of its functions.
@@ -49,7 +53,10 @@ def _is_standard(path: str) -> bool:
 def takes_arrays(module: ModuleType) -> bool:
     """Check whether the compiled functions of a module may require NumPy arrays."""
     path = getattr(module, "__file__", None)
-    if path is None or module.__name__.partition(".")[0] in _OWN or _is_standard(path):
+    package = module.__name__.partition(".")[0]
+    if path is None or package in _OWN or _is_standard(path):
+        return False
+    if package in _ON_GPU and core.gpu_has_own_memory():
         return False
     try:
         size = os.stat(path).st_size  # noqa: PTH116

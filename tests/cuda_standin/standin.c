@@ -466,6 +466,13 @@ EXPORT int cuStreamSynchronize(void *stream)
     return depth ? SUCCESS : INVALID_CONTEXT;
 }
 
+EXPORT int cuCtxSynchronize(void)
+{
+    ENTER;
+    run_pending();
+    return depth ? SUCCESS : INVALID_CONTEXT;
+}
+
 EXPORT int cuEventCreate(void **event, unsigned flags)
 {
     (void)flags;

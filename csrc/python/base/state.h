@@ -20,6 +20,9 @@ extern size_t queue_failures;
 /* Buffers with memory on a device that does not share the processor's. */
 extern size_t queue_away;
 
+/* Buffers that the processor wrote while other code uses their memory on the device. */
+extern size_t queue_edited;
+
 /* The sequence number of an array that is on such a device: as `written` if only the device has
  * its elements, as `used` if the device has them too.  It is above those of all operations, so
  * reads or writes wait, and a wait brings the elements.  With the lesser one it is known that

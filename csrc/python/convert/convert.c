@@ -202,6 +202,7 @@ void convert_mark_exported(const struct call_args *call_args)
     for (int i = 0; i < call_args->n; i++)
         if (count_holders(call_args->arrays[i]) > call_args->holders[i])
             queue_export(call_args->arrays[i]);
+    queue_after_write();
 }
 
 /* Adopt the values of a list or dict in place, because NumPy has just made it. */

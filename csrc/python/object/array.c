@@ -108,7 +108,7 @@ static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 }
 
 /* Wait before NumPy's slot receives the NumPy arrays.  Return 0, or -1 with an exception set.
- */
+ * Lent arrays are prepared for reads only: see prepare_to_write. */
 static inline int prepare(PyObject *a, PyObject *b)
 {
     span_note_numpy();
@@ -116,9 +116,22 @@ static inline int prepare(PyObject *a, PyObject *b)
         return 0;
     if (expression_close() < 0)
         return -1;
-    if (is_array(a) && queue_before_write(a) < 0)
+    bool is_lent = is_array(a) && memory_is_lent(a);
+    if (is_array(a) && (is_lent ? queue_before_read(a) : queue_before_write(a)) < 0)
         return -1;
     return b && is_array(b) ? queue_before_read(b) : 0;
+}
+
+/* The same before the slot writes `a`.  queue_after_write is called when it has. */
+static inline int prepare_to_write(PyObject *a, PyObject *b)
+{
+    return prepare(a, b) < 0 || (memory_is_lent(a) && queue_before_write(a) < 0) ? -1 : 0;
+}
+
+static inline PyObject *after_write(PyObject *result)
+{
+    queue_after_write();
+    return result;
 }
 
 /* Check whether the class of x never keeps the NumPy array of the other operand. */
@@ -225,10 +238,10 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
     if (is_for_queue(how.op, a, b) && call_ufunc(NULL, how.op, inputs, 2, &a, 1, &result) != 0)
         return result;
     root_of(a)->version++;
-    if (prepare(a, b) < 0)
+    if (prepare_to_write(a, b) < 0)
         return NULL;
     if (how.op != MX_NO_OP && elementwise_call_into(how.op, inputs, 2, a, &result) != 0)
-        return result;
+        return after_write(result);
     result = call_slot(&how, a, b);
     /* Python would call this slot again as the one of sequences, and return NotImplemented. */
     if (result == Py_NotImplemented && how.op == MX_OP_add) {
@@ -385,13 +398,14 @@ static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
     if (modulus == Py_None && record_power(a, b, a, &result) != 0)
         return result;
     root_of(a)->version++;
-    if (prepare(a, b) < 0)
+    if (prepare_to_write(a, b) < 0)
         return NULL;
     if (modulus != Py_None)
-        return keep_identity(a, numpy_slots.inplace_power(np_array, operand(b), modulus));
+        return after_write(
+            keep_identity(a, numpy_slots.inplace_power(np_array, operand(b), modulus)));
     int row = power_row(a, b);
     if (elementwise_call_into(row, inputs, row == MX_OP_power ? 2 : 1, a, &result) != 0)
-        return result;
+        return after_write(result);
     return keep_identity(a, call_slot(&how, a, b));
 }
 
@@ -555,7 +569,7 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
     }
     PyObject *item = take_item(a, index);
     Py_DECREF(index);
-    return adopt_item(a, item);
+    return after_write(adopt_item(a, item));
 }
 
 static PyObject *subscript(PyObject *a, PyObject *key)
@@ -635,13 +649,15 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     /* An array that becomes an element of an object array keeps its identity. */
     bool is_kept = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
     PyObject *source = is_kept ? value : convert_unwrap(value, &call_args, MAX_DEPTH);
-    if ((value && !source) || convert_prepare(&call_args, true) < 0 || prepare(a, NULL) < 0) {
+    if ((value && !source) || convert_prepare(&call_args, true) < 0 ||
+        prepare_to_write(a, NULL) < 0) {
         status = -1;
     } else {
         if (as_array(a)->is_blank)
             memory_note_written(a);
         status = assign(np_array, index, source);
     }
+    queue_after_write();
     if (!is_kept)
         Py_XDECREF(source);
     Py_DECREF(index);
@@ -786,6 +802,11 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     view->obj = NULL;
     int status = flags & PyBUF_FORMAT ? is_described(np_array) : 1;
     struct span span;
+    if (status > 0 && memory_is_lent(a) && flags & PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError,
+                        "the array is used on the GPU too, and cannot be written here");
+        return -1;
+    }
     span_begin(&span, SPAN_EXPORT, "buffer");
     forget_dropped();
     if (status >= 0 && prepare(a, NULL) < 0) {
@@ -806,6 +827,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     Py_INCREF(a);
     Py_DECREF(view->obj);
     view->obj = a;
+    view->readonly |= memory_is_lent(a);
     root_of(a)->n_exports++;
     root_of(a)->version++;
     /* The constructor of numpy.ndarray keeps the address after it has released the buffer. */
@@ -1140,7 +1162,8 @@ static void array_dealloc(PyObject *self)
     if (a->range)
         index_forget(a);
     memory_disown(self);
-    if (!a->is_exported && !a->is_pinned && a->np_array && recycle_keep(a->np_array))
+    if (!a->is_exported && !a->is_pinned && !a->is_lent && a->np_array &&
+        recycle_keep(a->np_array))
         a->np_array = NULL;
     Py_CLEAR(a->np_array);
     Py_CLEAR(a->base);

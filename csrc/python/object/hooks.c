@@ -10,6 +10,7 @@
 #include "python/base/state.h"
 #include "python/base/types.h"
 #include "python/object/checks.h"
+#include "python/record/memory.h"
 #include "python/record/queue.h"
 
 #define ARGUMENTS_OFFSET \
@@ -316,7 +317,8 @@ static PyObject *peek(PyObject *module, PyObject *a)
         PyErr_SetString(PyExc_TypeError, "peek() takes an mxnp array");
         return NULL;
     }
-    return queue_before_write(a) < 0 ? NULL : Py_NewRef(as_array(a)->np_array);
+    int status = memory_is_lent(a) ? queue_before_read(a) : queue_before_write(a);
+    return status < 0 ? NULL : Py_NewRef(as_array(a)->np_array);
 }
 
 PyMethodDef hook_methods[] = {

@@ -68,11 +68,15 @@ PyObject *memory_new_array(int type, int ndim, const npy_intp *shape, const npy_
     size_t nbytes = (size_t)PyDataType_ELSIZE(dtype);
     for (int i = 0; i < ndim; i++)
         nbytes *= (size_t)shape[i];
+    Py_DECREF(dtype);
     struct mx_buffer *buffer = core->buffer_new(nbytes);
-    if (!buffer) {
-        Py_DECREF(dtype);
-        return PyErr_NoMemory();
-    }
+    return buffer ? memory_new_over(buffer, type, ndim, shape, strides) : PyErr_NoMemory();
+}
+
+PyObject *memory_new_over(struct mx_buffer *buffer, int type, int ndim, const npy_intp *shape,
+                          const npy_intp *strides)
+{
+    PyArray_Descr *dtype = PyArray_DescrFromType(type);
     PyObject *np_array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides,
                                               core->buffer_address(buffer),
                                               NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
@@ -111,13 +115,12 @@ struct mx_buffer *memory_of(PyObject *np_array)
 
 #define POOLED_BYTES 65536 /* arrays from this size on are copied into a buffer */
 
-/* Check whether a device may compute with an array, in memory that NumPy allocated and no other
- * code knows. */
-static bool should_pool(PyArrayObject *np_array)
+/* Check whether a device may compute with an array of at least so many bytes, in memory that
+ * NumPy allocated and no other code knows. */
+static bool should_pool(PyArrayObject *np_array, npy_intp least)
 {
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
     int row = dtype_row(fields->descr->type_num);
-    npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
     if (Py_REFCNT((PyObject *)np_array) != 1 || fields->weakreflist || fields->base ||
         row < 0 || !core->gpu_supports(row) || PyArray_NBYTES(np_array) < least ||
         !(fields->flags & NPY_ARRAY_OWNDATA) || fields->mem_handler == handler ||
@@ -128,11 +131,10 @@ static bool should_pool(PyArrayObject *np_array)
     return plain == fields->descr;
 }
 
-PyObject *memory_pool(PyObject *np_array)
+/* Steal a reference to a NumPy array, and return it or a copy of it in a buffer. */
+static PyObject *copy_to_buffer(PyObject *np_array)
 {
     PyArrayObject *from = (PyArrayObject *)np_array;
-    if (!core->gpu_is_used() || settings_device() == MX_PROCESSOR || !should_pool(from))
-        return np_array;
     PyObject *to = memory_new_array(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
                                     PyArray_STRIDES(from));
     struct mx_buffer *buffer = to ? memory_of(to) : NULL;
@@ -145,6 +147,22 @@ PyObject *memory_pool(PyObject *np_array)
     buffer->is_whole = true;
     Py_DECREF(np_array);
     return to;
+}
+
+PyObject *memory_pool(PyObject *np_array)
+{
+    npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
+    bool is_for_gpu = core->gpu_is_used() && settings_device() != MX_PROCESSOR &&
+                      should_pool((PyArrayObject *)np_array, least);
+    return is_for_gpu ? copy_to_buffer(np_array) : np_array;
+}
+
+struct mx_buffer *memory_adopt(struct array *a)
+{
+    bool is_known = a->n_exports > 0 || a->is_exported || a->is_pinned;
+    if (!memory_of(a->np_array) && !is_known && should_pool((PyArrayObject *)a->np_array, 1))
+        a->np_array = copy_to_buffer(a->np_array);
+    return memory_of(a->np_array);
 }
 
 void memory_note_written(PyObject *a)

@@ -7,6 +7,10 @@
  * exception set. */
 PyObject *memory_new_array(int type, int ndim, const npy_intp *shape, const npy_intp *strides);
 
+/* The same over a buffer that may have memory, whose reference is stolen. */
+PyObject *memory_new_over(struct mx_buffer *buffer, int type, int ndim, const npy_intp *shape,
+                          const npy_intp *strides);
+
 /* The same in C order, with memory that the caller fills. */
 PyObject *memory_new_filled(int type, int ndim, const npy_intp *shape);
 
@@ -25,6 +29,21 @@ void memory_disown(PyObject *a);
  * can use.  It is copied if only the caller refers to it and a device is likely to compute with
  * it. */
 PyObject *memory_pool(PyObject *np_array);
+
+/* Move the memory of an array without a base into a buffer, unless it is in one or other code
+ * knows it.  Return the buffer, or NULL. */
+struct mx_buffer *memory_adopt(struct array *a);
+
+/* Check whether other code uses the memory of an array on the GPU: see loan.h. */
+static inline bool memory_is_lent(PyObject *a)
+{
+    struct array *root = root_of(a);
+    if (root->is_lent) {
+        const struct mx_buffer *buffer = memory_of(root->np_array);
+        root->is_lent = buffer && mx_coherence_is_lent(buffer);
+    }
+    return root->is_lent;
+}
 
 /* Raise NumPy's exception after the core failed to allocate memory. */
 void memory_raise_error(void);

@@ -242,6 +242,7 @@ static void note_places(int64_t done)
         core->buffer_release(buffer);
     }
     queue_away = core->coherence_count();
+    queue_edited = core->coherence_edited_count();
 }
 
 /* Collect the outcomes.  Failures are attached to arrays before these count as written.
@@ -361,9 +362,7 @@ int queue_flush(void)
     return queue_failures > 0 ? failure_raise_pending(false) : 0;
 }
 
-/* Call a function of the core inside the stream and without the GIL.  Return 0, or -1 with an
- * exception set. */
-static int call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buffer)
+int queue_call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buffer)
 {
     if (queue_enter() < 0)
         return -1;
@@ -414,8 +413,10 @@ static int wait_for(PyObject *a, bool writes)
         if (!queue_is_away(*mark))
             return 0;
         struct mx_buffer *buffer = memory_of(root->np_array);
-        if (call_inside(writes ? bring_to_write : bring_to_read, buffer) < 0)
+        if (queue_call_inside(writes ? bring_to_write : bring_to_read, buffer) < 0)
             return -1;
+        if (mx_coherence_is_lent(buffer))
+            return 0; /* the next read copies again */
         mark_place(root, core->coherence_place(buffer), queue_done);
     } while (*mark > queue_done);
     return 0;
@@ -425,10 +426,25 @@ int queue_wait(PyObject *a) { return wait_for(a, false); }
 
 int queue_wait_to_write(PyObject *a) { return wait_for(a, true); }
 
+static int return_edited(struct mx_buffer *unused)
+{
+    (void)unused;
+    return core->coherence_return();
+}
+
+void queue_return_edited(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (queue_call_inside(return_edited, NULL) < 0)
+        PyErr_WriteUnraisable(NULL); /* the processor keeps what it wrote */
+    PyErr_Restore(type, value, traceback);
+}
+
 int queue_flush_and_bring(void)
 {
     int status = queue_flush();
-    return status == 0 && queue_away > 0 ? call_inside(bring_all, NULL) : status;
+    return status == 0 && queue_away > 0 ? queue_call_inside(bring_all, NULL) : status;
 }
 
 bool queue_may_reread(PyObject *a)

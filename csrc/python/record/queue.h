@@ -114,6 +114,19 @@ static inline bool queue_takes_both(PyObject *a, PyObject *b)
  * are recorded nevertheless, to notice when the program goes on to longer expressions. */
 bool queue_is_eager(npy_intp size);
 
+/* Call a function of the core inside the stream and without the GIL, and note the places of
+ * buffers.  Return 0, or -1 with an exception set. */
+int queue_call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buffer);
+
+/* Copy to the device what the processor wrote to lent arrays.  Call it after what
+ * queue_before_write has prepared.  An exception that is set stays. */
+void queue_return_edited(void);
+static inline void queue_after_write(void)
+{
+    if (queue_edited > 0)
+        queue_return_edited();
+}
+
 /* Enter the stream, which waits for the threads inside, and leave it.  Return 0, or -1 with an
  * exception set. */
 int queue_enter(void);

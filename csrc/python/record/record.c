@@ -30,7 +30,7 @@ void record_memory(struct mx_operand *operand, const struct source *source,
     char *data = PyArray_BYTES(source->np_array);
     if (buffer && core->coherence_is_on()) {
         buffer->owner = buffer->owner ? buffer->owner : root;
-        atomic_store(&buffer->is_shared, record_is_shared(source->array));
+        atomic_store(&buffer->is_shared, record_is_shared_here(source->array));
     }
     operand->buffer = buffer;
     operand->at =
@@ -228,7 +228,9 @@ static bool is_foreign(PyObject *a)
     return PyArray_BASE(np_array) || !(PyArray_FLAGS(np_array) & NPY_ARRAY_OWNDATA);
 }
 
-bool record_is_shared(PyObject *a)
+bool record_is_shared(PyObject *a) { return memory_is_lent(a) || record_is_shared_here(a); }
+
+bool record_is_shared_here(PyObject *a)
 {
     const struct array *root = root_of(a);
     return is_foreign(a) || root->is_pinned || root->n_exports > 0 || root->is_exported;

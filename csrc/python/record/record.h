@@ -5,8 +5,10 @@
 #include "python/profile/call_site.h"
 #include "python/record/shape.h"
 
-/* Check whether other code may read or write the memory of an array at any time. */
+/* Check whether other code may read or write the memory of an array at any time: on either side
+ * or on the processor. */
 bool record_is_shared(PyObject *a);
+bool record_is_shared_here(PyObject *a);
 
 /* Count the memory of an array that is gone while the queue still needs it. */
 void record_hold(PyObject *a);
