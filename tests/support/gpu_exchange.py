@@ -133,6 +133,9 @@ class Consumer:
         self.managed.deleter(ctypes.addressof(self.managed))
 
 
+_exported: list[Any] = []  # deleters may be called at any time
+
+
 class Producer:
     """An array of another package in the GPU's memory, which counts its users."""
 
@@ -145,7 +148,6 @@ class Producer:
         self.base, self.memory = base, address.value
         self.address = self.memory + (values.ctypes.data - base.ctypes.data)
         write(self.memory, base)
-        self.kept: list[Any] = []
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device
@@ -171,7 +173,7 @@ class Producer:
         if self.is_versioned:
             managed.major, managed.flags = 1, self.flags
         managed.deleter = DELETER(self._end)
-        self.kept.append((managed, shape, strides))
+        _exported.append((managed, shape, strides, self))
         self.n_users += 1
         name = b"dltensor_versioned" if self.is_versioned else b"dltensor"
         return _api.PyCapsule_New(ctypes.addressof(managed), name, None)
