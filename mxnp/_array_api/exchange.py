@@ -112,7 +112,7 @@ def _dlpack_device(self: Any, /) -> tuple[int, int]:
 
 
 def _interface(self: Any) -> dict[str, Any]:
-    """The address on the GPU, in CUDA's array interface, version 3."""
+    """Address of the elements on the GPU, in version 3 of CUDA's array interface."""
     name = "__cuda_array_interface__"
     if self.dtype.kind not in _KINDS or not _is_on_gpu(self):
         raise AttributeError(f"{name}: the array is not on device {GPU!r}")
@@ -146,8 +146,8 @@ def _borrow(
     if 0 in shape:
         return _bridge.wrap(numpy.empty(shape, dtype))
     strides = tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
-    low = address + sum(s * (n - 1) for n, s in zip(shape, strides, strict=True) if s < 0)
-    size = sum(abs(s) * (n - 1) for n, s in zip(shape, strides, strict=True))
+    reaches = [s * (n - 1) for n, s in zip(shape, strides, strict=True)]
+    low, size = address + sum(r for r in reaches if r < 0), sum(map(abs, reaches))
     if low % dtype.alignment or any(s % dtype.alignment for s in strides):
         raise BufferError("the memory is not aligned to its elements")
     array = _bridge.borrow(
@@ -168,7 +168,7 @@ def _dtype_of(code: int, bits: int, lanes: int) -> numpy.dtype[Any]:
     kind = _CODES.get(code)
     name = kind if kind == "bool" else f"{kind}{bits}"
     if lanes != 1 or name not in core.gpu().types:
-        raise BufferError(f"elements of {lanes} x {bits} bits of {kind} are unsupported")
+        raise BufferError(f"{lanes} x {bits} bits of {kind} are unsupported elements")
     return numpy.dtype(name)
 
 
@@ -177,7 +177,7 @@ def _is_gpu_tensor(x: Any) -> bool:
     if type(x) is ndarray:
         return _bridge.is_lent(x)
     get = getattr(x, "__dlpack_device__", None)
-    return get is not None and get()[0] == _CUDA
+    return get is not None and bool(get()[0] == _CUDA)
 
 
 def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
@@ -234,10 +234,7 @@ def _from_interface(x: Any) -> Any:
 
 
 def _import_first(original: Any, describes: Any, function: Any) -> None:
-    """Make a function of NumPy take a first argument that `describes` memory of the GPU.
-
-    Its counterpart is called with the result of `function`, unless that is all.
-    """
+    """Let `function` take calls whose first argument `describes` memory of the GPU."""
     counterpart = find_counterpart(original)
     before = counterpart.choose
 

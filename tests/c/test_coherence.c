@@ -21,7 +21,7 @@ static struct {
     long fail_after; /* calls that work before one fails; less than 0: all work */
     bool is_lost;    /* all calls fail from that one on, otherwise that one alone */
     long calls;
-    int copies_in, copies_out;
+    int copies_in, copies_out, joins;
 } device;
 
 struct piece {
@@ -100,8 +100,16 @@ static int clear(void *memory, size_t nbytes)
     return MX_OK;
 }
 
-static const struct mx_device_memory functions = {allocate, release_memory, copy_in, copy_out,
-                                                  clear};
+static int join(void)
+{
+    if (fails())
+        return mx_fail(MX_ERROR_DEVICE, "the device is lost");
+    device.joins++;
+    return MX_OK;
+}
+
+static const struct mx_device_memory functions = {allocate, release_memory, copy_in,
+                                                  copy_out, clear,          join};
 
 static void begin(size_t size)
 {
@@ -701,6 +709,130 @@ static void test_fork(void)
     mx_buffer_release(away);
 }
 
+/* -- Loans ------------------------------------------------------------------------- */
+
+/* Sets what other code finds at the address of a lent buffer. */
+static void set_remote(const struct mx_buffer *buffer, double x)
+{
+    double *data = (double *)(void *)reveal(mx_coherence_address(buffer));
+    for (int i = 0; i < N; i++)
+        data[i] = x;
+}
+
+static double look_at_remote(const struct mx_buffer *buffer)
+{
+    const double *data = (const double *)(const void *)reveal(mx_coherence_address(buffer));
+    return data[N - 1];
+}
+
+/* What the device and the processor write is seen by the other, at each read. */
+static void test_loan(void)
+{
+    begin(SIZE_MAX);
+    struct mx_buffer *buffer = new_set(1.0);
+    CHECK(mx_coherence_lend(buffer) == MX_OK && mx_coherence_lend(buffer) == MX_OK);
+    CHECK(device.copies_in == 1 && look_at_remote(buffer) == 1.0);
+    for (int i = 0; i < 3; i++) {
+        set_remote(buffer, i);
+        CHECK(mx_coherence_place(buffer) == MX_AWAY && look(buffer, false) == i);
+    }
+    CHECK(look(buffer, true) == 2.0 && mx_coherence_edited_count() == 1);
+    set(buffer, 5.0);
+    CHECK(mx_coherence_place(buffer) == MX_AWAY && look(buffer, false) == 5.0);
+    int joins = device.joins;
+    CHECK(mx_coherence_return() == MX_OK && device.joins == joins + 2);
+    CHECK(look_at_remote(buffer) == 5.0 && mx_coherence_edited_count() == 0);
+    set(buffer, 6.0); /* a kernel that comes next sees it */
+    CHECK(run_kernel(buffer, true, 1.0) == MX_OK && look_at_remote(buffer) == 7.0);
+    set(buffer, 8.0);
+    CHECK(mx_coherence_settle() == MX_OK && look_at_remote(buffer) == 8.0);
+    CHECK(!mx_coherence_undo(buffer, 0));
+    mx_coherence_end_loan(buffer);
+    CHECK(mx_coherence_is_lent(buffer));
+    mx_coherence_end_loan(buffer);
+    CHECK(!mx_coherence_is_lent(buffer) && look(buffer, true) == 8.0);
+    CHECK(mx_coherence_place(buffer) == MX_HERE && mx_coherence_count() == 0);
+    mx_buffer_release(buffer);
+}
+
+/* A lent buffer stays on a full device, and lives as long as its users. */
+static void test_loan_is_not_evicted(void)
+{
+    begin(4 * mx_pool_data_size(SIZE));
+    struct mx_buffer *lent = new_set(1.0), *others[6];
+    CHECK(mx_coherence_lend(lent) == MX_OK);
+    mx_buffer_release(lent); /* by its array */
+    for (int i = 0; i < 6; i++) {
+        others[i] = new_set(i);
+        CHECK(run_kernel(others[i], true, 1.0) == MX_OK);
+    }
+    CHECK(look_at_remote(lent) == 1.0 && look(others[0], false) == 1.0);
+    for (int i = 0; i < 6; i++)
+        mx_buffer_release(others[i]);
+    CHECK(mx_coherence_fetch_all(false) == MX_OK && mx_coherence_return() == MX_OK);
+    CHECK(mx_coherence_count() == 1);
+    mx_coherence_end_loan(lent);
+    CHECK(mx_coherence_count() == 0);
+}
+
+static void note_end(void *owner) { ++*(int *)owner; }
+
+/* Borrowed memory is not cached, and its owner is told once. */
+static void test_borrowed_memory(void)
+{
+    int ends = 0;
+    void *memory;
+    begin(SIZE_MAX);
+    CHECK(allocate(&memory, SIZE) == MX_OK);
+    struct mx_buffer *buffer = mx_coherence_borrow(memory, SIZE, note_end, &ends);
+    CHECK(buffer && mx_coherence_address(buffer) == memory);
+    set_remote(buffer, 3.0);
+    CHECK(look(buffer, false) == 3.0 && run_kernel(buffer, true, 1.0) == MX_OK);
+    CHECK(look_at_remote(buffer) == 4.0 && look(buffer, false) == 4.0);
+    CHECK(mx_coherence_fetch_all(true) == MX_OK && ends == 0);
+    mx_buffer_release(buffer);
+    CHECK(ends == 1 && mx_coherence_count() == 0 && device.in_use == SIZE);
+    release_memory(memory);
+}
+
+/* If a call fails, the processor's copy of what it wrote is kept. */
+static void test_failures_of_loans(void)
+{
+    begin(SIZE_MAX);
+    struct mx_buffer *buffer = new_set(1.0);
+    device.fail_after = 2; /* the copy has been made */
+    CHECK(mx_coherence_lend(buffer) == MX_ERROR_DEVICE && !mx_coherence_is_lent(buffer));
+    CHECK(look(buffer, false) == 1.0 && mx_coherence_lend(buffer) == MX_OK);
+    CHECK(look(buffer, true) == 1.0);
+    set(buffer, 2.0);
+    device.fail_after = 1;
+    CHECK(mx_coherence_return() == MX_ERROR_DEVICE && look(buffer, false) == 2.0);
+    mx_coherence_end_loan(buffer);
+    mx_buffer_release(buffer);
+}
+
+static void test_fork_during_a_loan(void)
+{
+    begin(SIZE_MAX);
+    struct mx_buffer *buffer = new_set(1.0);
+    CHECK(mx_coherence_lend(buffer) == MX_OK);
+    set_remote(buffer, 2.0);
+    CHECK(mx_coherence_fetch_all(true) == MX_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(look(buffer, true) == 2.0);
+        set(buffer, 3.0);
+        CHECK(mx_coherence_return() == MX_OK && look(buffer, false) == 3.0);
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    set_remote(buffer, 4.0);
+    CHECK(look(buffer, false) == 4.0);
+    mx_coherence_end_loan(buffer);
+    mx_buffer_release(buffer);
+}
+
 int main(void)
 {
     CHECK(mx_start() == MX_OK);
@@ -724,6 +856,11 @@ int main(void)
     test_lost_device();
     test_threads();
     test_fork();
+    test_loan();
+    test_loan_is_not_evicted();
+    test_borrowed_memory();
+    test_failures_of_loans();
+    test_fork_during_a_loan();
     begin(0);
     CHECK(memory_info().in_use == 0);
     return 0;

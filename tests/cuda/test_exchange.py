@@ -78,7 +78,9 @@ def test_an_export_copies_only_what_the_gpu_lacks() -> None:
     taken.close()
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "u2", "i4", "f2", "f4", "f8", "c8", "c16"]
+)
 def test_dtypes(dtype: str) -> None:
     x = np.arange(6).astype(dtype)
     taken = consume(x)

@@ -294,7 +294,9 @@ NAMES_A_GPU = (
     "csrc/metal/",
     "csrc/cuda/",
     "csrc/gpu/devices.def",  # the list of kinds
+    "csrc/python/record/loan.",  # DLPack numbers the kinds of devices
     "mxnp/_metal/",
+    "mxnp/_array_api/exchange.py",  # a protocol has the name
     "mxnp/_cli/main.py",  # calls the check of the GPU
     "mxnp/__init__.py",  # exports metal_kernel
     "mxnp/_engine/devices.py",  # the docstrings list the names

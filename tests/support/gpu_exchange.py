@@ -86,7 +86,9 @@ def read(address: int, shape: Any, dtype: Any, strides: Any = None) -> Any:
     dtype, out = numpy.dtype(dtype), numpy.empty(shape, dtype)
     if strides is None:
         strides = out.strides
-    size = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
+    size = (
+        sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
+    )
     content = ctypes.create_string_buffer(size)
     assert driver().cuMemcpyDtoHAsync_v2(content, address, size, None) == 0
     out[...] = numpy.ndarray(shape, dtype, content, 0, strides)
@@ -111,9 +113,7 @@ class Consumer:
         self.place = (tensor.device_type, tensor.device)
         self.shape = tuple(tensor.shape[: tensor.ndim])
         kind = {code: kind for kind, code in CODES.items()}[tensor.code]
-        self.dtype = numpy.dtype(
-            "bool" if kind == "b" else f"{kind}{tensor.bits // 8}"
-        )
+        self.dtype = numpy.dtype("bool" if kind == "b" else f"{kind}{tensor.bits // 8}")
         self.strides = tuple(
             s * self.dtype.itemsize for s in tensor.strides[: tensor.ndim]
         )
