@@ -170,6 +170,13 @@ const char *mx_device_type_name(int device, int dtype);
 int mx_device_gpu_count(int device);
 const char *mx_device_gpu_name(int device, int gpu); /* NULL if out of range */
 
+/* Sets which of these GPUs the process uses, before the first kernel, and returns it.  Returns
+ * a status: MX_ERROR_VALUE if the process uses another one.  The first function returns whether
+ * it can be any but the default one. */
+int mx_device_has_choice(int device);
+int mx_device_choose(int device, int gpu);
+int mx_device_chosen(int device);
+
 /* Returns why the device cannot run kernels, and what to do about it, or "".  Initializes it.
  */
 const char *mx_device_problem(int device);

@@ -60,6 +60,8 @@ static const char *stand_in(void)
     return path && *path ? path : NULL;
 }
 
+bool mx_api_is_stand_in(void) { return stand_in() != NULL; }
+
 /* Whether there may be a GPU: its files, without opening anything. */
 static bool has_gpu(void)
 {

@@ -163,6 +163,7 @@ void mx_api_set_folders(const char *folders);
 /* Opens the driver and NVRTC, at the first call, and returns whether they can be used.  Neither
  * is initialized.  Without a GPU it opens nothing. */
 bool mx_api_open(void);
+bool mx_api_is_stand_in(void); /* whether the tests' library is used in place of the driver */
 const char *mx_api_problem(void); /* what is missing, and what to do; "" if nothing is */
 
 /* Open cuBLAS and cuFFT, at the first call, and return whether they can be used. */

@@ -31,6 +31,8 @@
 #define MAX_BLOCKS    65535 /* of a grid along y and z */
 
 static struct {
+    _Atomic int number;     /* of the GPU that the process uses, among those that CUDA shows */
+    _Atomic bool is_chosen; /* for good: something asked whether it can be used */
     mx_cuda_device device;
     mx_cuda_context context;
     mx_cuda_stream stream;
@@ -85,7 +87,12 @@ static int open_context(void)
         return error;
     if (n == 0)
         return MX_CUDA_NO_DEVICE;
-    if ((error = mx_api.cuDeviceGet(&gpu.device, 0)) ||
+    if (gpu.number >= n) {
+        snprintf(gpu.problem, sizeof gpu.problem, "the driver has %d GPUs, and no number %d", n,
+                 gpu.number);
+        return 0;
+    }
+    if ((error = mx_api.cuDeviceGet(&gpu.device, gpu.number)) ||
         (error = mx_api.cuDeviceGetName(gpu.name, sizeof gpu.name, gpu.device)))
         return error;
     mx_api.cuDeviceGetAttribute(&major, MX_CUDA_MAJOR, gpu.device);
@@ -110,6 +117,7 @@ static int open_context(void)
 
 static void open_device(void)
 {
+    gpu.is_chosen = true;
     if (!mx_api_open()) {
         snprintf(gpu.problem, sizeof gpu.problem, "%s", mx_api_problem());
         return;
@@ -142,34 +150,79 @@ static const char *problem(void)
 
 /* -- The names of the GPUs, without initializing the driver, which takes long ------- */
 
-static int device_count(void) { return mx_api_open() ? 1 : 0; }
+#define MAX_MODELS 64
 
-static char model[256] = "NVIDIA GPU";
+static struct {
+    int count;
+    char models[MAX_MODELS][256];
+} machine;
 
-/* Reads the model of the first GPU from the files of the driver. */
-static void read_model(void)
+/* Reads the model of a GPU from a file of the driver. */
+static void read_model(const char *path, char *model)
 {
-    glob_t found;
-    FILE *file = NULL;
-    char line[256], name[256];
-    if (glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) == 0)
-        file = fopen(found.gl_pathv[0], "r");
-    globfree(&found);
+    char line[256];
+    FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "Model: %255[^\n]", name) == 1)
-            snprintf(model, sizeof model, "%s", name);
+        sscanf(line, "Model: %255[^\n]", model);
     if (file)
         fclose(file);
 }
 
-static const char *device_name(int device)
+/* Returns how many GPUs the program wants to see, at most `n`. */
+static int visible(int n)
+{
+    const char *names = getenv("CUDA_VISIBLE_DEVICES");
+    int listed = 1;
+    for (const char *at = names; at && *at; at++)
+        listed += *at == ',';
+    return names && listed < n ? listed : n;
+}
+
+/* The order of the files is not always CUDA's.  The names are only shown. */
+static void read_machine(void)
+{
+    glob_t found;
+    int n = 0;
+    if (!mx_api_open())
+        return;
+    bool has_files = glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) == 0;
+    if (mx_api_is_stand_in())
+        mx_api.cuDeviceGetCount(&n);
+    else
+        n = has_files ? visible((int)found.gl_pathc) : 1;
+    machine.count = n < MAX_MODELS ? n : MAX_MODELS;
+    for (int i = 0; i < machine.count; i++) {
+        snprintf(machine.models[i], sizeof machine.models[i], "NVIDIA GPU");
+        if (has_files && i < (int)found.gl_pathc)
+            read_model(found.gl_pathv[i], machine.models[i]);
+    }
+    globfree(&found);
+}
+
+static int device_count(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (device != 0 || !mx_api_open())
-        return NULL;
-    pthread_once(&once, read_model);
-    return model;
+    pthread_once(&once, read_machine);
+    return machine.count;
 }
+
+static const char *device_name(int device)
+{
+    return device >= 0 && device < device_count() ? machine.models[device] : NULL;
+}
+
+static int choose(int number)
+{
+    if (number == gpu.number)
+        return MX_OK;
+    if (gpu.is_chosen)
+        return mx_fail(MX_ERROR_VALUE, "this process uses the GPU with number %d, to its end",
+                       gpu.number);
+    gpu.number = number;
+    return MX_OK;
+}
+
+static int chosen(void) { return gpu.number; }
 
 /* -- Calls of the driver ----------------------------------------------------------- */
 
@@ -620,6 +673,8 @@ static int prepare_transform(const struct mx_transform *transform, size_t *scrat
 const struct mx_driver mx_cuda_driver = {
     .count = device_count,
     .gpu_name = device_name,
+    .choose = choose,
+    .chosen = chosen,
     .problem = problem,
     .set_folders = mx_api_set_folders,
     .set_copy = set_copy,

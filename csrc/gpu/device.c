@@ -1,6 +1,7 @@
 /* device.c -- devices.def as data, and the device that the process uses. */
 #include "gpu/device.h"
 
+#include "base/error.h"
 #include "memory/coherence.h"
 
 #define DEVICE(name) extern const struct mx_device mx_device_##name;
@@ -56,6 +57,22 @@ const char *mx_device_gpu_name(int device, int gpu)
 {
     const struct mx_driver *driver = driver_of(device);
     return driver ? driver->gpu_name(gpu) : NULL;
+}
+
+int mx_device_has_choice(int device) { return driver_of(device) && driver_of(device)->choose; }
+
+int mx_device_choose(int device, int gpu)
+{
+    const struct mx_driver *driver = driver_of(device);
+    if (driver && driver->choose)
+        return driver->choose(gpu);
+    return gpu == 0 ? MX_OK : mx_fail(MX_ERROR_VALUE, "only the default GPU can be used");
+}
+
+int mx_device_chosen(int device)
+{
+    const struct mx_driver *driver = driver_of(device);
+    return driver && driver->chosen ? driver->chosen() : 0;
 }
 
 const char *mx_device_problem(int device)

@@ -87,11 +87,16 @@ struct mx_driver_counts {
     _Atomic int64_t dispatches, command_buffers, compiled;
 };
 
-/* The thread that is inside the stream calls these, except the first four, which any thread may
+/* The thread that is inside the stream calls these, except the first six, which any thread may
  * call.  Functions that return an int return a status. */
 struct mx_driver {
     int (*count)(void);               /* GPUs of this machine */
     const char *(*gpu_name)(int gpu); /* the driver's; NULL if out of range */
+
+    /* Sets the number of the GPU that the process uses, before is_usable is called first, and
+     * returns it.  MX_ERROR_VALUE if another one is used.  NULL: it is always the default. */
+    int (*choose)(int gpu);
+    int (*chosen)(void);
 
     /* Why kernels cannot run, and what to do, in one line; "" if they can.  May be NULL. */
     const char *(*problem)(void);

@@ -19,13 +19,17 @@ from mxnp._engine.devices import GPU, get_device
 from mxnp._namespace.mirror import find_counterpart
 
 _CUDA = 2  # kDLCUDA of DLPack
-_CARD = 0  # the GPU that mxnp uses
 _KINDS = "biufc"
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 _KEYWORDS = {"stream", "max_version", "dl_device", "copy"}
 
 _numpy_dlpack: Any = vars(ndarray)["__dlpack__"]
 _numpy_dlpack_device: Any = vars(ndarray)["__dlpack_device__"]
+
+
+def _place() -> tuple[int, int]:
+    """Return DLPack's name of the GPU that mxnp uses."""
+    return (_CUDA, core.chosen_gpu())
 
 
 # -- Exports --------------------------------------------------------------------------
@@ -64,7 +68,7 @@ def _export(
 ) -> Any:
     """Return a capsule over the memory of the GPU, or over a copy there."""
     _check_stream(stream)
-    if dl_device is not None and tuple(dl_device) != (_CUDA, _CARD):
+    if dl_device is not None and tuple(dl_device) != _place():
         raise BufferError(f"the array cannot be exported to device {dl_device}")
     if not x.dtype.isnative or x.dtype.name not in core.gpu().types:
         raise BufferError(f"DLPack cannot export {x.dtype} on device {GPU!r}")
@@ -76,13 +80,13 @@ def _export(
         )
     capsule = None
     if copy is not True:
-        capsule = _bridge.to_dlpack(x, _CARD, is_versioned, False)
+        capsule = _bridge.to_dlpack(x, core.chosen_gpu(), is_versioned, False)
     if capsule is None and copy is not None and not copy:
         raise BufferError(
             "unable to avoid a copy: other code uses the memory on the processor"
         )
     if capsule is None:
-        capsule = _bridge.to_dlpack(_copy(x), _CARD, is_versioned, True)
+        capsule = _bridge.to_dlpack(_copy(x), core.chosen_gpu(), is_versioned, True)
     if capsule is None:
         raise BufferError(f"the array cannot be copied to device {GPU!r}")
     return capsule
@@ -106,7 +110,7 @@ def _dlpack(self: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _dlpack_device(self: Any, /) -> tuple[int, int]:
     if _is_on_gpu(self):
-        return (_CUDA, _CARD)
+        return _place()
     device: tuple[int, int] = _numpy_dlpack_device(self)
     return device
 
@@ -148,6 +152,8 @@ def _borrow(
     strides = tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
     reaches = [s * (n - 1) for n, s in zip(shape, strides, strict=True)]
     low, size = address + sum(r for r in reaches if r < 0), sum(map(abs, reaches))
+    if not 0 <= low <= low + size < 2**63:
+        raise BufferError("the strides lead out of the memory")
     if low % dtype.alignment or any(s % dtype.alignment for s in strides):
         raise BufferError("the memory is not aligned to its elements")
     array = _bridge.borrow(
@@ -167,9 +173,13 @@ def _borrow(
 def _dtype_of(code: int, bits: int, lanes: int) -> numpy.dtype[Any]:
     kind = _CODES.get(code)
     name = kind if kind == "bool" else f"{kind}{bits}"
-    if lanes != 1 or name not in core.gpu().types:
+    try:
+        dtype = numpy.dtype(name)
+    except TypeError:  # bfloat16, unless the program has imported ml_dtypes
+        dtype = None
+    if lanes != 1 or dtype is None or dtype.name not in core.gpu().types:
         raise BufferError(f"{lanes} x {bits} bits of {kind} are unsupported elements")
-    return numpy.dtype(name)
+    return dtype
 
 
 def _is_gpu_tensor(x: Any) -> bool:
@@ -185,7 +195,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
     if device not in (None, GPU):
         raise BufferError("the array is on the GPU: import it and copy it")
     place = tuple(x.__dlpack_device__())
-    if place != (_CUDA, _CARD):
+    if place != _place():
         raise BufferError(f"device {place} is not the GPU that mxnp uses")
     if not core.is_gpu_usable():
         raise BufferError(f"device {GPU!r} cannot be used")
@@ -195,7 +205,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
         capsule = x.__dlpack__(stream=1)
     found = _bridge.read_dlpack(capsule)
     place, address, element, shape, strides, is_readonly, owner = found
-    if place != (_CUDA, _CARD):
+    if place != _place():
         raise BufferError(f"device {place} is not the GPU that mxnp uses")
     dtype = _dtype_of(*element)
     steps = tuple(s * dtype.itemsize for s in strides)

@@ -499,6 +499,22 @@ def _device(number: int) -> Device:
     )
 
 
+def has_choice() -> bool:
+    """Return whether the process can use another GPU than the default one."""
+    return bool(lib.mx_device_has_choice(gpu().number))
+
+
+def choose_gpu(number: int) -> None:
+    """Set which GPU the process uses. Raise a ValueError if it uses another one."""
+    check(lib.mx_device_choose(gpu().number, number))
+
+
+def chosen_gpu() -> int:
+    """Return the number of the GPU that the process uses, once it needs one."""
+    number: int = lib.mx_device_chosen(gpu().number)
+    return number
+
+
 def device_problem(device: Device) -> str:
     """Return why a device cannot run kernels, and the cure, or "". Initializes it."""
     return _text(lib.mx_device_problem(device.number))
@@ -520,7 +536,7 @@ def gpu() -> Device:
         The first row of which there is a GPU, or the first row. If there are GPUs of
         several kinds, ``MXNP_DEVICE`` selects one.
     """
-    name = os.environ.get("MXNP_DEVICE")
+    name = os.environ.get("MXNP_DEVICE", "").partition(":")[0]
     return max(devices(), key=lambda row: (bool(row.models), row.name == name))
 
 

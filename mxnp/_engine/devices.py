@@ -19,7 +19,9 @@ def devices() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        "cpu" and, on machines with a GPU that this build supports, its name: "metal".
+        "cpu" and, on machines with a GPU that this build supports, its name: "metal"
+        or "cuda". Further GPUs of the same kind are "cuda:1" and so on. A process uses
+        one of them: see `set_device`.
 
     Examples
     --------
@@ -27,7 +29,9 @@ def devices() -> tuple[str, ...]:
     >>> np.devices()  # doctest: +SKIP
     ('cpu', 'metal')
     """
-    return ("cpu", core.gpu().name) if core.gpu().models else ("cpu",)
+    kind, n = core.gpu().name, len(core.gpu().models)
+    others = range(1, n if core.has_choice() else 0)
+    return ("cpu", *(kind for _ in range(min(n, 1))), *(f"{kind}:{i}" for i in others))
 
 
 GPU = core.gpu().name  # the device beside "cpu", whether or not this machine has it
@@ -40,9 +44,30 @@ def _check(name: str) -> None:
             raise ValueError(f"device {name!r} is not available: {problem}")
 
 
+class _Device(Setting):
+    """The setting of the device, whose value may have the number of a GPU."""
+
+    def find_number(self, value: str) -> int:
+        return super().find_number(_kind(value))
+
+
+def _kind(name: str) -> str:
+    """Return the kind of a device. If the name has a number, that GPU is chosen."""
+    kind, _, number = name.partition(":")
+    if not number.isdecimal() or kind != GPU:
+        return name
+    if f"{kind}:{int(number)}" not in (f"{kind}:0", *devices()):
+        raise ValueError(f"device {name!r} is not available: use one of {devices()}")
+    try:
+        core.choose_gpu(int(number))
+    except ValueError as error:
+        raise ValueError(f"device {name!r} is not available: {error}") from None
+    return kind
+
+
 # The bridge knows the numbers of the first three: the others are never available.
 _others = (row.name for row in core.devices() if row.name != GPU)
-_device = Setting(DEVICE, "device", ("auto", "cpu", GPU, *_others), _check)
+_device = _Device(DEVICE, "device", ("auto", "cpu", GPU, *_others), _check)
 _device.read_environment("MXNP_DEVICE")
 _float64 = Setting(DOUBLES, "float64 policy", ("cpu", "error", "float32"))
 
@@ -110,6 +135,10 @@ def set_device(name: str) -> str:
     -----
     Operations on arrays below the threshold are not recorded. NumPy computes them on
     the processor.
+
+    On a machine with several GPUs of NVIDIA, "cuda:1" chooses the second one, before
+    the first operation on a GPU. From then on "cuda" is that GPU, and another number
+    raises a ValueError: a process uses one GPU.
     """
     return _device.set(name)
 
@@ -199,6 +228,6 @@ def prefers_gpu() -> bool:
 
 
 def check_device(name: str) -> None:
-    """Raise a ValueError if this machine lacks the device."""
-    if name not in devices():
+    """Raise a ValueError if this machine or process lacks the device."""
+    if _kind(name) not in devices():
         raise ValueError(f"device {name!r} is not available: use one of {devices()}")

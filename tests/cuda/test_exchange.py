@@ -492,6 +492,14 @@ def test_refused_imports() -> None:
         np.from_dlpack(producer)
     with pytest.raises(BufferError, match="unsupported"):
         np.from_dlpack(Producer(numpy.zeros(3, "g")))
+    half = Producer(numpy.zeros(3, "f2"))
+    half.code = 4
+    with pytest.raises(BufferError, match="16 bits of bfloat"):
+        np.from_dlpack(half)
+    far = Producer(numpy.arange(9.0)[::-1])
+    far.stride = 2**61 - 1  # CuPy exports a negative stride so
+    with pytest.raises(BufferError, match="strides"):
+        np.from_dlpack(far)
     masked = Interface(Producer(numpy.arange(9.0)))
     masked.__cuda_array_interface__["mask"] = masked
     with pytest.raises(BufferError, match="mask"):

@@ -393,15 +393,22 @@ EXPORT int cuGetErrorString(int error, const char **text)
 EXPORT int cuDeviceGetCount(int *count)
 {
     ENTER;
-    *count = 1;
+    const char *cards = getenv("CUDA_STANDIN_CARDS");
+    *count = cards ? atoi(cards) : 1;
     return SUCCESS;
 }
+
+static int card = -1; /* the GPU whose context was made */
+
+EXPORT int cuda_standin_card(void) { return card; }
 
 EXPORT int cuDeviceGet(int *device, int number)
 {
     ENTER;
-    *device = 0;
-    return number == 0 ? SUCCESS : INVALID_VALUE;
+    int count;
+    *device = number;
+    cuDeviceGetCount(&count);
+    return number >= 0 && number < count ? SUCCESS : INVALID_VALUE;
 }
 
 EXPORT int cuDeviceGetName(char *name, int size, int device)
@@ -426,8 +433,8 @@ EXPORT long cuda_standin_contexts(void) { return depth; }
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
-    (void)device;
     ENTER;
+    card = device;
     *context = &state;
     return SUCCESS;
 }

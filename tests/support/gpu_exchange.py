@@ -143,6 +143,8 @@ class Producer:
         base = values.base if values.base is not None else values
         self.values, self.is_versioned = values, is_versioned
         self.n_users, self.device, self.flags = 0, (CUDA, 0), 0
+        self.code: int | None = None  # tests set them to export something else
+        self.stride: int | None = None
         address = ctypes.c_uint64()
         assert driver().cuMemAllocAsync(address, max(base.nbytes, 1), None) == 0
         self.base, self.memory = base, address.value
@@ -158,13 +160,15 @@ class Producer:
         ndim = max(values.ndim, 1)
         shape = (ctypes.c_int64 * ndim)(*values.shape)
         strides = (ctypes.c_int64 * ndim)(*(s // itemsize for s in values.strides))
+        if self.stride is not None:
+            strides[0] = self.stride
         managed: Any = Versioned() if self.is_versioned else Managed()
         managed.tensor = Tensor(
             data=self.address,
             device_type=self.device[0],
             device=self.device[1],
             ndim=values.ndim,
-            code=CODES[values.dtype.kind],
+            code=CODES[values.dtype.kind] if self.code is None else self.code,
             bits=8 * itemsize,
             lanes=1,
             shape=shape,
