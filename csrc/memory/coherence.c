@@ -420,8 +420,10 @@ int mx_coherence_bind(struct mx_buffer *buffer, bool keeps, void **address)
     if (!memory.device)
         return mx_buffer_allocate(buffer);
     int status = make_remote(buffer, keeps);
-    if (status == MX_OK && mx_coherence_is_lent(buffer))
-        status = buffer->is_edited ? mx_coherence_return() : memory.device->join();
+    if (status == MX_OK && buffer->is_edited) /* the loan may have ended since */
+        status = mx_coherence_return();
+    else if (status == MX_OK && mx_coherence_is_lent(buffer))
+        status = memory.device->join();
     if (status != MX_OK)
         return status;
     struct mx_remote *remote = atomic_load(&buffer->remote);

@@ -25,6 +25,8 @@ _KEYWORDS = {"stream", "max_version", "dl_device", "copy"}
 
 _numpy_dlpack: Any = vars(ndarray)["__dlpack__"]
 _numpy_dlpack_device: Any = vars(ndarray)["__dlpack_device__"]
+_numpy_array: Any = vars(ndarray)["__array__"]
+_numpy_data: Any = vars(ndarray)["data"]
 
 
 def _place() -> tuple[int, int]:
@@ -39,7 +41,8 @@ def _is_on_gpu(x: Any) -> bool:
     """Return whether packages for GPUs find the array in the memory of the GPU."""
     if not x.dtype.isnative or x.dtype.name not in core.gpu().types:
         return False
-    return get_device() == GPU or _bridge.is_lent(x)
+    is_wanted = get_device() == GPU or _bridge.is_lent(x)
+    return is_wanted and core.is_gpu_usable()
 
 
 def _copy(x: Any) -> Any:
@@ -113,6 +116,16 @@ def _dlpack_device(self: Any, /) -> tuple[int, int]:
         return _place()
     device: tuple[int, int] = _numpy_dlpack_device(self)
     return device
+
+
+def _array(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if _bridge.is_lent(self):
+        return numpy.asarray(self).__array__(*args, **kwargs)
+    return _numpy_array(self, *args, **kwargs)
+
+
+def _data(self: Any) -> Any:
+    return memoryview(self) if _bridge.is_lent(self) else _numpy_data.fget(self)
 
 
 def _interface(self: Any) -> dict[str, Any]:
@@ -215,9 +228,11 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
 
 def _has_interface(x: Any) -> bool:
     """Return whether an object that is no array describes memory of the GPU."""
-    if type(x) in _PLAIN or isinstance(x, numpy.ndarray):
-        return False
-    return getattr(x, "__cuda_array_interface__", None) is not None
+    return (
+        type(x) not in _PLAIN
+        and not isinstance(x, numpy.ndarray)
+        and getattr(x, "__cuda_array_interface__", None) is not None
+    )
 
 
 _PLAIN = {ndarray, list, tuple, int, float, complex, bool, str, bytes, type(None)}
@@ -278,5 +293,9 @@ def register() -> None:
     ndarray.__dlpack__ = _named(_dlpack, "__dlpack__")  # type: ignore[attr-defined]
     ndarray.__dlpack_device__ = _named(  # type: ignore[attr-defined]
         _dlpack_device, "__dlpack_device__"
+    )
+    ndarray.__array__ = _named(_array, "__array__")  # type: ignore[attr-defined]
+    ndarray.data = property(  # type: ignore[attr-defined]
+        _data, _numpy_data.fset, doc=_numpy_data.__doc__
     )
     ndarray.__cuda_array_interface__ = property(_interface)  # type: ignore[attr-defined]

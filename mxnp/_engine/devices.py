@@ -53,7 +53,7 @@ class _Device(Setting):
 
 def _kind(name: str) -> str:
     """Return the kind of a device. If the name has a number, that GPU is chosen."""
-    kind, _, number = name.partition(":")
+    kind, _, number = name.partition(":") if isinstance(name, str) else (name, "", "")
     if not number.isdecimal() or kind != GPU:
         return name
     if f"{kind}:{int(number)}" not in (f"{kind}:0", *devices()):

@@ -749,8 +749,10 @@ static void test_loan(void)
     CHECK(!mx_coherence_undo(buffer, 0));
     mx_coherence_end_loan(buffer);
     CHECK(mx_coherence_is_lent(buffer));
-    mx_coherence_end_loan(buffer);
-    CHECK(!mx_coherence_is_lent(buffer) && look(buffer, true) == 8.0);
+    set(buffer, 9.0);
+    mx_coherence_end_loan(buffer); /* before what was written is on the device */
+    CHECK(run_kernel(buffer, true, 1.0) == MX_OK && look_at_remote(buffer) == 10.0);
+    CHECK(!mx_coherence_is_lent(buffer) && look(buffer, true) == 10.0);
     CHECK(mx_coherence_place(buffer) == MX_HERE && mx_coherence_count() == 0);
     mx_buffer_release(buffer);
 }

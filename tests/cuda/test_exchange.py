@@ -300,6 +300,8 @@ def test_a_lent_array_cannot_be_written_behind_its_consumer() -> None:
     assert not numpy.asarray(x).flags.writeable
     assert not numpy.from_dlpack(x).flags.writeable
     assert memoryview(x).readonly
+    assert x.data.readonly
+    assert not x.__array__().flags.writeable
     with pytest.raises(BufferError):
         _ = x.ctypes
     with pytest.raises(ValueError, match="resize"):
