@@ -495,8 +495,8 @@ def test_refused_imports() -> None:
     with pytest.raises(BufferError, match="unsupported"):
         np.from_dlpack(Producer(numpy.zeros(3, "g")))
     half = Producer(numpy.zeros(3, "f2"))
-    half.code = 4
-    with pytest.raises(BufferError, match="16 bits of bfloat"):
+    half.code = 3
+    with pytest.raises(BufferError, match="unsupported elements"):
         np.from_dlpack(half)
     far = Producer(numpy.arange(9.0)[::-1])
     far.stride = 2**61 - 1  # CuPy exports a negative stride so
