@@ -125,7 +125,9 @@ static inline int prepare(PyObject *a, PyObject *b)
 /* The same before the slot writes `a`.  queue_after_write is called when it has. */
 static inline int prepare_to_write(PyObject *a, PyObject *b)
 {
-    return prepare(a, b) < 0 || (memory_is_lent(a) && queue_before_write(a) < 0) ? -1 : 0;
+    if (prepare(a, b) < 0)
+        return -1;
+    return queue_is_idle() ? 0 : queue_before_write(a);
 }
 
 static inline PyObject *after_write(PyObject *result)
