@@ -303,8 +303,11 @@ static PyObject *borrow(PyObject *module, PyObject *args)
     int type, is_writable;
     PyObject *shape, *strides, *owner;
     (void)module;
-    if (!PyArg_ParseTuple(args, "KnO!O!ipO:borrow", &address, &nbytes, &PyTuple_Type, &shape,
-                          &PyTuple_Type, &strides, &type, &is_writable, &owner))
+    if (!PyArg_ParseTuple(args,
+                          "Kn"
+                          "O!O!ipO:borrow",
+                          &address, &nbytes, &PyTuple_Type, &shape, &PyTuple_Type, &strides,
+                          &type, &is_writable, &owner))
         return NULL;
     if (PyTuple_Size(shape) > MX_MAX_NDIM || PyTuple_Size(shape) != PyTuple_Size(strides))
         return PyErr_Format(PyExc_ValueError, "an array cannot have this shape");
