@@ -737,7 +737,6 @@ a.__len__()
 a.__contains__(3)
 a.__bool__()
 a.__complex__()
-a.__dlpack_device__()
 """
 
 
