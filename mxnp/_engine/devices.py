@@ -94,7 +94,7 @@ def get_device() -> str:
 
     Returns
     -------
-    {"auto", "cpu", "metal"}
+    {"auto", "cpu", "metal", "cuda"}
         The device of the block, or else of the process.
 
     See Also
@@ -110,15 +110,15 @@ def set_device(name: str) -> str:
 
     Parameters
     ----------
-    name : {"auto", "cpu", "metal"}
-        With "metal", every recorded operation runs on the GPU if the GPU supports it;
-        it lacks float64 and complex128. With "auto", only operations that are large
-        enough to be faster there do. The environment variable ``MXNP_DEVICE`` sets the
-        initial device, which is otherwise "auto".
+    name : {"auto", "cpu", "metal", "cuda"}
+        With "metal" or "cuda", every recorded operation runs on the GPU if the GPU
+        supports it; Metal lacks float64 and complex128. With "auto", only operations
+        that are large enough to be faster there do. The environment variable
+        ``MXNP_DEVICE`` sets the initial device, which is otherwise "auto".
 
     Returns
     -------
-    {"auto", "cpu", "metal"}
+    {"auto", "cpu", "metal", "cuda"}
         The previous device.
 
     Raises
@@ -151,7 +151,7 @@ class device(Block):  # noqa: N801
 
     Parameters
     ----------
-    name : {"auto", "cpu", "metal"}
+    name : {"auto", "cpu", "metal", "cuda"}
         The device; see `set_device`.
 
     Raises
