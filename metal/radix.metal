@@ -9,7 +9,7 @@
 
 #define MX_DIGITS      256u
 #define MX_RADIX_SIZE  (sizeof(mx_item) > 4 ? sizeof(mx_item) : 4u) /* bytes of what moves */
-#define MX_RADIX_SHARE (MX_RADIX_SIZE > 4 ? 8u : 16u)               /* items of a thread */
+#define MX_RADIX_SHARE (MX_RADIX_SIZE > 4 ? 12u : 20u)              /* items of a thread */
 #define MX_RADIX_PART  (MX_LANES * MX_RADIX_SHARE)                  /* of a SIMD-group */
 #define MX_RADIX_TILE  (MX_THREADS * MX_RADIX_SHARE) /* also in mxnp/_gpu/kernels.py */
 
@@ -20,7 +20,7 @@ inline void mx_pause() {} /* of a thread that waits for another threadgroup */
 #endif
 
 struct mx_radix_add {
-    static uint apply(uint a, uint b) { return a + b; }
+    template <typename T> static T apply(T a, T b) { return a + b; }
 };
 
 /* -- Keys --------------------------------------------------------------------------------- *
@@ -129,12 +129,10 @@ kernel void mx_radix_count(device const mx_item *from [[buffer(0)]],
             MX_UNROLL
             for (uint pass = 0; pass < passes; pass++) {
                 const uint digit = mx_radix_digit(items[k], pass);
-                const uint first = mx_from_lane(digit, 0);
-                const bool is_one = mx_vote(!is_here || digit != first) == 0;
-                if (is_one ? thread_index % MX_LANES == 0 : is_here)
+                if (is_here)
                     atomic_fetch_add_explicit(
-                        &counts[(pass * MX_DIGITS + digit) * MX_COPIES + copy],
-                        is_one ? MX_LANES : 1u, memory_order_relaxed);
+                        &counts[(pass * MX_DIGITS + digit) * MX_COPIES + copy], 1u,
+                        memory_order_relaxed);
             }
         }
     }
@@ -157,9 +155,91 @@ struct mx_radix_shared {
     ulong moved[MX_RADIX_TILE * MX_RADIX_SIZE / 8]; /* the items, and then their places */
     uint counts[MX_SIMDGROUPS * MX_DIGITS]; /* of the digits in each SIMD-group's part */
     uint places[MX_DIGITS]; /* where the items of each digit go, less their place in the tile */
-    uint sums[MX_SIMDGROUPS];
+    ulong sums[MX_SIMDGROUPS];
     uint tile;
 };
+
+/* What the threads of a tile know.  `own` is the place of a thread's first item in the tile. */
+struct mx_radix_tile {
+    mx_radix_words layout;
+    uint row, pass, number, length, own, lane;
+    long first, begin; /* the first item of the row, and that of the tile in the row */
+};
+
+/* Takes the next tile of a row, and zeroes the counts.  All threads must call it. */
+inline mx_radix_tile mx_radix_begin(device atomic_uint *words,
+                                    threadgroup mx_radix_shared &shared, constant long *args,
+                                    uint row, uint thread_index)
+{
+    mx_radix_tile tile;
+    tile.layout = mx_find_radix_words(args);
+    tile.row = row;
+    tile.pass = uint(args[4]);
+    tile.lane = thread_index % MX_LANES;
+    tile.own = thread_index / MX_LANES * MX_RADIX_PART + tile.lane;
+    if (thread_index == 0)
+        shared.tile = atomic_fetch_add_explicit(&words[tile.layout.begun(row, tile.pass)], 1u,
+                                                memory_order_relaxed);
+    for (uint i = thread_index; i < MX_SIMDGROUPS * MX_DIGITS; i += MX_THREADS)
+        shared.counts[i] = 0;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    tile.number = shared.tile;
+    tile.first = long(row) * args[0];
+    tile.begin = long(tile.number) * MX_RADIX_TILE;
+    tile.length = uint(mx_lesser(args[0] - tile.begin, long(MX_RADIX_TILE)));
+    if (tile.pass + 1 < tile.layout.passes)
+        atomic_store_explicit(
+            &words[tile.layout.state(row, tile.number, tile.pass + 1) + thread_index], 0u,
+            memory_order_relaxed);
+    return tile;
+}
+
+/* Loads the items of a thread, stores their digits in `slots`, and counts them.  Items beyond
+ * the end of the row have the last digit, and come after all others. */
+inline void mx_radix_load(device const mx_item *from, thread const mx_radix_tile &tile,
+                          threadgroup uint *counts, thread mx_item *items, thread uint *slots)
+{
+    from += tile.first + tile.begin;
+    MX_UNROLL
+    for (uint k = 0; k < MX_RADIX_SHARE; k++)
+        items[k] = from[mx_lesser(int(tile.own + k * MX_LANES), int(tile.length) - 1)];
+    MX_UNROLL
+    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
+        const bool is_here = tile.own + k * MX_LANES < tile.length;
+        slots[k] = is_here ? mx_radix_digit(items[k], tile.pass) : MX_DIGITS - 1;
+        atomic_fetch_add_explicit((threadgroup atomic_uint *)&counts[slots[k]], 1u,
+                                  memory_order_relaxed);
+    }
+}
+
+/* Publishes how many items of the digit that is the thread's number the tile has, and returns
+ * it.  Replaces the counts of SIMD-groups by their first places in the tile, and stores where
+ * the items of the digit go if the tiles before have none.  All threads must call it. */
+inline uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_shared &shared,
+                             thread const mx_radix_tile &tile, uint digit)
+{
+    uint in_tile = 0;
+    MX_UNROLL
+    for (uint s = 0; s < MX_SIMDGROUPS; s++) {
+        const uint count = shared.counts[s * MX_DIGITS + digit];
+        shared.counts[s * MX_DIGITS + digit] = in_tile;
+        in_tile += count;
+    }
+    const uint beyond = digit == MX_DIGITS - 1 ? MX_RADIX_TILE - tile.length : 0u;
+    atomic_store_explicit(&words[tile.layout.state(tile.row, tile.number, tile.pass) + digit],
+                          (in_tile - beyond) | (tile.number == 0 ? MX_OF_ALL : MX_OF_TILE),
+                          memory_order_relaxed);
+    const uint in_row = atomic_load_explicit(
+        &words[tile.layout.count(tile.row, tile.pass) + digit], memory_order_relaxed);
+    ulong all, sums = mx_scan<mx_radix_add>(shared.sums, ulong(in_row) << 32 | in_tile, digit,
+                                            &all);
+    sums = digit == 0 ? 0 : sums;
+    MX_UNROLL
+    for (uint s = 0; s < MX_SIMDGROUPS; s++)
+        shared.counts[s * MX_DIGITS + digit] += uint(sums);
+    shared.places[digit] = uint(sums >> 32) - uint(sums);
+    return in_tile - beyond;
+}
 
 /* Returns the lanes that have the same digit.  All lanes must call it. */
 inline uint mx_match(uint digit)
@@ -172,6 +252,21 @@ inline uint mx_match(uint digit)
         lanes &= is_set ? votes : ~votes;
     }
     return lanes;
+}
+
+/* Replaces the digits of a thread's items in `slots` by their places in the tile. */
+inline void mx_radix_rank(thread uint *slots, threadgroup uint *counts, uint lane)
+{
+    MX_UNROLL
+    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
+        const uint digit = slots[k], lanes = mx_match(digit);
+        const uint before = counts[digit];
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        if (lanes >> lane == 1) /* the last of these lanes */
+            counts[digit] = before + popcount(lanes);
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        slots[k] = before + popcount(lanes & ((1u << lane) - 1));
+    }
 }
 
 /* Returns how many items of a digit the tiles before this one have.  It loads the words of
@@ -206,11 +301,45 @@ inline uint mx_count_before(device atomic_uint *words, mx_radix_words layout, ui
     return sum;
 }
 
-/* Returns the sum of the values of the threads before this one.  All threads must call it. */
-inline uint mx_radix_sum_before(threadgroup uint *sums, uint mine, uint thread_index)
+/* Adds the items of a digit in the tiles before to its place, and publishes how many there are up
+ * to this tile. */
+inline void mx_radix_add_before(device atomic_uint *words, threadgroup mx_radix_shared &shared,
+                                thread const mx_radix_tile &tile, uint in_tile, uint digit)
 {
-    uint all, before = mx_scan<mx_radix_add>(sums, mine, thread_index, &all);
-    return thread_index == 0 ? 0 : before;
+    if (tile.number == 0)
+        return;
+    const uint before =
+        mx_count_before(words, tile.layout, tile.row, tile.number, tile.pass, digit);
+    atomic_store_explicit(&words[tile.layout.state(tile.row, tile.number, tile.pass) + digit],
+                          (before + in_tile) | MX_OF_ALL, memory_order_relaxed);
+    shared.places[digit] += before;
+}
+
+/* Moves the places of the items of a tile to their targets.  All threads must call it. */
+inline void mx_radix_move_places(device const uint *from, device uint *to, device long *last,
+                                 threadgroup uint *moved, thread const mx_radix_tile &tile,
+                                 thread const uint *slots, thread const uint *targets,
+                                 uint thread_index)
+{
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    MX_UNROLL
+    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
+        const uint i = tile.own + k * MX_LANES;
+        if (i < tile.length)
+            moved[slots[k]] =
+                tile.pass == 0 ? uint(tile.begin) + i : from[tile.first + tile.begin + i];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    MX_UNROLL
+    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
+        const uint i = k * MX_THREADS + thread_index;
+        if (i >= tile.length)
+            break;
+        if (tile.pass + 1 < tile.layout.passes)
+            to[tile.first + targets[k]] = moved[i];
+        else
+            last[tile.first + targets[k]] = long(moved[i]);
+    }
 }
 
 /* Moves the items of a tile, and their places in the row.
@@ -223,114 +352,41 @@ inline void mx_radix_move(device const mx_item *from, device const uint *from_pl
                           device atomic_uint *words, threadgroup mx_radix_shared &shared,
                           constant long *args, uint row, uint thread_index)
 {
-    const mx_radix_words layout = mx_find_radix_words(args);
-    const long n = args[0], first = long(row) * n;
-    const uint pass = uint(args[4]), lane = thread_index % MX_LANES;
-    threadgroup mx_item *moved_items = (threadgroup mx_item *)shared.moved;
-    threadgroup uint *moved_places = (threadgroup uint *)shared.moved;
-    threadgroup uint *counts = shared.counts + thread_index / MX_LANES * MX_DIGITS;
-    if (thread_index == 0)
-        shared.tile = atomic_fetch_add_explicit(&words[layout.begun(row, pass)], 1u,
-                                                memory_order_relaxed);
-    for (uint s = 0; s < MX_SIMDGROUPS; s++)
-        shared.counts[s * MX_DIGITS + thread_index] = 0;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    const uint tile = shared.tile;
-    const long begin = long(tile) * MX_RADIX_TILE;
-    const uint length = uint(mx_lesser(n - begin, long(MX_RADIX_TILE)));
-    if (pass + 1 < layout.passes)
-        atomic_store_explicit(&words[layout.state(row, tile, pass + 1) + thread_index], 0u,
-                              memory_order_relaxed);
-
-    /* Items beyond the end of the row have the last digit, and come after all others. */
     mx_item items[MX_RADIX_SHARE];
-    uint slots[MX_RADIX_SHARE];
-    const uint own = thread_index / MX_LANES * MX_RADIX_PART + lane;
+    uint slots[MX_RADIX_SHARE], targets[MX_RADIX_SHARE];
+    const mx_radix_tile tile = mx_radix_begin(words, shared, args, row, thread_index);
+    threadgroup uint *counts = shared.counts + thread_index / MX_LANES * MX_DIGITS;
+    mx_radix_load(from, tile, counts, items, slots);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    const uint in_tile = mx_radix_publish(words, shared, tile, thread_index);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    mx_radix_rank(slots, counts, tile.lane);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup mx_item *moved = (threadgroup mx_item *)shared.moved;
     MX_UNROLL
     for (uint k = 0; k < MX_RADIX_SHARE; k++)
-        if (own + k * MX_LANES < length)
-            items[k] = from[first + begin + own + k * MX_LANES];
-    MX_UNROLL
-    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
-        const bool is_here = own + k * MX_LANES < length;
-        const uint digit = is_here ? mx_radix_digit(items[k], pass) : MX_DIGITS - 1;
-        const uint lanes = mx_match(digit), below = popcount(lanes & ((1u << lane) - 1));
-        const uint before = counts[digit];
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        if (below == 0)
-            counts[digit] = before + popcount(lanes);
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        slots[k] = before + below;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-
-    /* From here on, a thread has a digit. */
-    uint in_tile = 0;
-    for (uint s = 0; s < MX_SIMDGROUPS; s++) {
-        const uint count = shared.counts[s * MX_DIGITS + thread_index];
-        shared.counts[s * MX_DIGITS + thread_index] = in_tile;
-        in_tile += count;
-    }
-    if (thread_index == MX_DIGITS - 1)
-        in_tile -= MX_RADIX_TILE - length;
-    device atomic_uint *state = words + layout.state(row, tile, pass) + thread_index;
-    atomic_store_explicit(state, in_tile | (tile == 0 ? MX_OF_ALL : MX_OF_TILE),
-                          memory_order_relaxed);
-    const uint in_row = atomic_load_explicit(&words[layout.count(row, pass) + thread_index],
-                                             memory_order_relaxed);
-    const uint slot = mx_radix_sum_before(shared.sums, in_tile, thread_index);
-    uint place = mx_radix_sum_before(shared.sums, in_row, thread_index);
-    if (tile > 0) {
-        const uint before = mx_count_before(words, layout, row, tile, pass, thread_index);
-        atomic_store_explicit(state, (before + in_tile) | MX_OF_ALL, memory_order_relaxed);
-        place += before;
-    }
-    shared.places[thread_index] = place - slot;
-    for (uint s = 0; s < MX_SIMDGROUPS; s++)
-        shared.counts[s * MX_DIGITS + thread_index] += slot;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-
-    MX_UNROLL
-    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
-        const bool is_here = own + k * MX_LANES < length;
-        slots[k] += counts[is_here ? mx_radix_digit(items[k], pass) : MX_DIGITS - 1];
-        if (is_here)
-            moved_items[slots[k]] = items[k];
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint targets[MX_RADIX_SHARE];
-    MX_UNROLL
-    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
-        const uint i = k * MX_THREADS + thread_index;
-        if (i >= length)
-            break;
-        const mx_item item = moved_items[i];
-        targets[k] = shared.places[mx_radix_digit(item, pass)] + i;
-        to[first + targets[k]] = item;
-    }
-    if (!has_places)
-        return;
-
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    MX_UNROLL
-    for (uint k = 0; k < MX_RADIX_SHARE; k++) {
-        const uint i = own + k * MX_LANES;
-        if (i < length)
-            moved_places[slots[k]] =
-                pass == 0 ? uint(begin) + i : from_places[first + begin + i];
-    }
+        moved[slots[k]] = items[k];
+    mx_radix_add_before(words, shared, tile, in_tile, thread_index);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     MX_UNROLL
     for (uint k = 0; k < MX_RADIX_SHARE; k++) {
         const uint i = k * MX_THREADS + thread_index;
-        if (i >= length)
+        if (i >= tile.length)
             break;
-        if (pass + 1 < layout.passes)
-            to_places[first + targets[k]] = moved_places[i];
-        else
-            last_places[first + targets[k]] = long(moved_places[i]);
+        const mx_item item = moved[i];
+        targets[k] = shared.places[mx_radix_digit(item, tile.pass)] + i;
+        to[tile.first + targets[k]] = item;
     }
+    if (has_places)
+        mx_radix_move_places(from_places, to_places, last_places,
+                             (threadgroup uint *)shared.moved, tile, slots, targets,
+                             thread_index);
 }
+
+#ifdef MX_RESIDENT
+#define mx_radix_sort    MX_RESIDENT(4) mx_radix_sort
+#define mx_radix_argsort MX_RESIDENT(4) mx_radix_argsort
+#endif
 
 [[max_total_threads_per_threadgroup(256)]]
 kernel void

@@ -80,6 +80,9 @@ inline float mx_native_float(ushort half)
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(half));
     return result;
 }
+/* Precedes the name of a kernel.  Its threads have so few registers that n blocks of 256 threads
+ * share a multiprocessor. */
+#define MX_RESIDENT(n) __launch_bounds__(256, n)
 inline void mx_native_pause() { asm volatile("nanosleep.u32 20;"); }
 inline uint mx_native_lane()
 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy
@@ -37,6 +38,9 @@ def implements_on_gpu(
     return implements(*originals, needs_gpu=True)
 
 
+_encode = cache(str.encode)  # the texts of kernels are long
+
+
 def launch(
     source: str,
     function: str,
@@ -57,7 +61,7 @@ def launch(
     assert written == sorted(written), function
     _bridge.launch(
         core.kernel_prelude(),
-        source.encode(),
+        _encode(source),
         function.encode(),
         tuple(array for array, _ in buffers),
         sum(written),

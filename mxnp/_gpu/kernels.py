@@ -179,7 +179,7 @@ _DIGITS = 256  # of a pass
 
 def _radix_tile(itemsize: int) -> int:
     """Return the items of a tile: MX_RADIX_TILE of radix."""
-    return _THREADS * (8 if itemsize > 4 else 16)
+    return _THREADS * (12 if itemsize > 4 else 20)
 
 
 def _suits_radix(rows: int, n: int, itemsize: int) -> bool:
