@@ -164,11 +164,13 @@ def _astype(
     subok: Any = True,
     copy: Any = True,
 ) -> Any:
-    if type(a) is not ndarray or order not in ("K", "C") or copy is not True:
+    if type(a) is not ndarray or order not in ("K", "C") or type(copy) is not bool:
         return NotImplemented
     wanted = _find_dtype(dtype)
     if wanted is None or casting != "unsafe":
         return NotImplemented
+    if not copy and a.dtype == wanted and (order == "K" or a.flags.c_contiguous):
+        return a
     return _bridge.cast(a, wanted.num, order == "K")
 
 
