@@ -103,7 +103,7 @@ enum mx_kind {
 };
 
 /* What a kernel computes, if a library of the device may compute it instead. */
-enum mx_library_call { MX_NO_CALL, MX_MULTIPLY, MX_TRANSFORM };
+enum mx_library_call { MX_NO_CALL, MX_MULTIPLY, MX_TRANSFORM, MX_LINEAR };
 
 /* A group of the last flush: instructions that ran as one pass over memory. */
 struct mx_group_row {
@@ -207,10 +207,10 @@ int mx_gpu_is_usable(void); /* false in the child of a fork */
 
 int mx_gpu_has_own_memory(void); /* whether contents are copied to it */
 
-/* Prepares a Fourier transform of the device's library: see struct mx_transform of
- * gpu/device.h, whose numbers these are.  Returns the bytes of scratch memory that it needs, or
- * -1 if no library of the device can compute it. */
-int64_t mx_gpu_prepare_transform(const int64_t *numbers, int n);
+/* Prepares MX_TRANSFORM or MX_LINEAR, an enum mx_library_call, with the numbers of its struct
+ * in gpu/device.h.  Returns the bytes of scratch memory that it needs, or -1 if no library of
+ * the device can compute it. */
+int64_t mx_gpu_prepare(int call, const int64_t *numbers, int n);
 
 struct mx_gpu_counts {
     int64_t groups;          /* groups that ran on the GPU */

@@ -1,4 +1,4 @@
-/* api.c -- finds and opens the driver of CUDA, NVRTC, cuBLAS and cuFFT. */
+/* api.c -- finds and opens the driver of CUDA, NVRTC, cuBLAS, cuFFT and cuSOLVER. */
 #include "cuda/api.h"
 
 #include <dlfcn.h>
@@ -37,6 +37,7 @@ static const struct entry driver_entries[] = {MX_CUDA_FUNCTIONS(ENTRY)};
 static const struct entry nvrtc_entries[] = {MX_NVRTC_FUNCTIONS(ENTRY)};
 static const struct entry blas_entries[] = {MX_CUBLAS_FUNCTIONS(ENTRY)};
 static const struct entry fft_entries[] = {MX_CUFFT_FUNCTIONS(ENTRY)};
+static const struct entry solver_entries[] = {MX_CUSOLVER_FUNCTIONS(ENTRY)};
 #undef ENTRY
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -213,7 +214,7 @@ static bool open_library(const struct library *library, int behind, const struct
     return found && !load(found, entries, n);
 }
 
-static bool has_blas, has_fft;
+static bool has_blas, has_fft, has_solver;
 
 static void open_blas(void)
 {
@@ -229,6 +230,14 @@ static void open_fft(void)
               mx_api.cufftGetProperty(0, &(int){0}) == 0;
 }
 
+/* It opens cuBLAS and others by their names, which are in the folders beside its own. */
+static void open_solver(void)
+{
+    static const struct library library = {"cusolver", NULL};
+    has_solver = open_library(&library, 1, solver_entries, COUNT(solver_entries)) &&
+                 mx_api.cusolverGetProperty(0, &(int){0}) == 0;
+}
+
 bool mx_api_open_blas(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -241,6 +250,13 @@ bool mx_api_open_fft(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_fft);
     return has_fft;
+}
+
+bool mx_api_open_solver(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_solver);
+    return has_solver;
 }
 
 /* Appends the name of a library and its version, or that there is none. */
@@ -265,7 +281,9 @@ const char *mx_api_libraries(void)
     if (!mx_api_open())
         return text;
     bool with_blas = mx_api_open_blas(), with_fft = mx_api_open_fft();
+    bool with_solver = mx_api_open_solver();
     describe(text, sizeof text, "cuBLAS", with_blas, mx_api.cublasGetProperty);
     describe(text, sizeof text, "cuFFT", with_fft, mx_api.cufftGetProperty);
+    describe(text, sizeof text, "cuSOLVER", with_solver, mx_api.cusolverGetProperty);
     return text;
 }

@@ -1,8 +1,8 @@
 #pragma once
-/* api.h -- the parts of the CUDA driver API, NVRTC, cuBLAS and cuFFT that mxnp calls.
+/* api.h -- the parts of the CUDA driver API, NVRTC, cuBLAS, cuFFT and cuSOLVER that mxnp calls.
  *
  * The libraries are opened at run time, so a build needs none of them.  The declarations follow
- * their documentation: NVIDIA, CUDA Driver API, NVRTC User Guide, cuBLAS and cuFFT.
+ * their documentation: NVIDIA, CUDA Driver API, NVRTC User Guide, cuBLAS, cuFFT and cuSOLVER.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,10 +14,12 @@ typedef struct mx_cuda_context *mx_cuda_context;
 typedef struct mx_cuda_stream *mx_cuda_stream;
 typedef struct mx_cuda_module *mx_cuda_module;
 typedef struct mx_cuda_function *mx_cuda_function;
-typedef struct mx_cuda_event *mx_cuda_event;     /* CUevent */
-typedef struct mx_cuda_pool *mx_cuda_pool;       /* CUmemoryPool */
-typedef struct mx_cuda_program *mx_cuda_program; /* nvrtcProgram */
-typedef struct mx_cublas *mx_cublas_handle;      /* cublasHandle_t */
+typedef struct mx_cuda_event *mx_cuda_event;           /* CUevent */
+typedef struct mx_cuda_pool *mx_cuda_pool;             /* CUmemoryPool */
+typedef struct mx_cuda_program *mx_cuda_program;       /* nvrtcProgram */
+typedef struct mx_cublas *mx_cublas_handle;            /* cublasHandle_t */
+typedef struct mx_cusolver *mx_cusolver_handle;        /* cusolverDnHandle_t */
+typedef struct mx_cusolver_params *mx_cusolver_params; /* cusolverDnParams_t */
 
 /* CUresult */
 enum {
@@ -99,10 +101,12 @@ enum {
     X(int, nvrtcGetProgramLogSize, (mx_cuda_program program, size_t *size))            \
     X(int, nvrtcGetProgramLog, (mx_cuda_program program, char *log))
 
-/* cublasOperation_t, cudaDataType_t, cublasComputeType_t */
+/* cublasOperation_t, cublasFillMode_t, cudaDataType_t, cublasComputeType_t */
 enum {
     MX_CUBLAS_PLAIN = 0,
     MX_CUBLAS_TRANSPOSED = 1,
+    MX_CUBLAS_LOWER = 0,
+    MX_CUBLAS_UPPER = 1,
     MX_CUDA_R_32F = 0,
     MX_CUDA_R_64F = 1,
     MX_CUDA_C_32F = 4,
@@ -146,12 +150,83 @@ enum {
        int type, long long count, size_t *work_size))                                     \
     X(int, cufftXtExec, (int plan, void *input, void *output, int direction))
 
+/* The parameters with which most functions end: the computation's type, scratch memory of the
+ * device and of the host, and the status on the device. */
+#define MX_WORK_SIZES int compute, size_t *on_device, size_t *on_host
+#define MX_WORK \
+    int compute, void *device, size_t on_device, void *host, size_t on_host, int *status
+
+#define MX_CUSOLVER_FUNCTIONS(X)                                                               \
+    X(int, cusolverGetProperty, (int property, int *value))                                    \
+    X(int, cusolverDnCreate, (mx_cusolver_handle * handle))                                    \
+    X(int, cusolverDnSetStream, (mx_cusolver_handle handle, mx_cuda_stream stream))            \
+    X(int, cusolverDnCreateParams, (mx_cusolver_params * params))                              \
+    X(int, cusolverDnXgetrf_bufferSize,                                                        \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int64_t m, int64_t n, int type,   \
+       const void *a, int64_t row, MX_WORK_SIZES))                                             \
+    X(int, cusolverDnXgetrf,                                                                   \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int64_t m, int64_t n, int type,   \
+       void *a, int64_t row, int64_t *pivots, MX_WORK))                                        \
+    X(int, cusolverDnXgetrs,                                                                   \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int operation, int64_t n,         \
+       int64_t k, int type, const void *a, int64_t row, const int64_t *pivots, int type_b,     \
+       void *b, int64_t row_b, int *status))                                                   \
+    X(int, cusolverDnXpotrf_bufferSize,                                                        \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int triangle, int64_t n,          \
+       int type, const void *a, int64_t row, MX_WORK_SIZES))                                   \
+    X(int, cusolverDnXpotrf,                                                                   \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int triangle, int64_t n,          \
+       int type, void *a, int64_t row, MX_WORK))                                               \
+    X(int, cusolverDnXgeqrf_bufferSize,                                                        \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int64_t m, int64_t n, int type,   \
+       const void *a, int64_t row, int type_tau, const void *tau, MX_WORK_SIZES))              \
+    X(int, cusolverDnXgeqrf,                                                                   \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int64_t m, int64_t n, int type,   \
+       void *a, int64_t row, int type_tau, void *tau, MX_WORK))                                \
+    X(int, cusolverDnDorgqr_bufferSize,                                                        \
+      (mx_cusolver_handle handle, int m, int n, int k, const void *a, int row,                 \
+       const void *tau, int *n_work))                                                          \
+    X(int, cusolverDnDorgqr,                                                                   \
+      (mx_cusolver_handle handle, int m, int n, int k, void *a, int row, const void *tau,      \
+       void *work, int n_work, int *status))                                                   \
+    X(int, cusolverDnZungqr_bufferSize,                                                        \
+      (mx_cusolver_handle handle, int m, int n, int k, const void *a, int row,                 \
+       const void *tau, int *n_work))                                                          \
+    X(int, cusolverDnZungqr,                                                                   \
+      (mx_cusolver_handle handle, int m, int n, int k, void *a, int row, const void *tau,      \
+       void *work, int n_work, int *status))                                                   \
+    X(int, cusolverDnXsyevd_bufferSize,                                                        \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int job, int triangle, int64_t n, \
+       int type, const void *a, int64_t row, int type_w, const void *w, MX_WORK_SIZES))        \
+    X(int, cusolverDnXsyevd,                                                                   \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int job, int triangle, int64_t n, \
+       int type, void *a, int64_t row, int type_w, void *w, MX_WORK))                          \
+    X(int, cusolverDnXgesvd_bufferSize,                                                        \
+      (mx_cusolver_handle handle, mx_cusolver_params params, signed char job_u,                \
+       signed char job_v, int64_t m, int64_t n, int type, const void *a, int64_t row,          \
+       int type_s, const void *s, int type_u, const void *u, int64_t row_u, int type_v,        \
+       const void *v, int64_t row_v, MX_WORK_SIZES))                                           \
+    X(int, cusolverDnXgesvd,                                                                   \
+      (mx_cusolver_handle handle, mx_cusolver_params params, signed char job_u,                \
+       signed char job_v, int64_t m, int64_t n, int type, void *a, int64_t row, int type_s,    \
+       void *s, int type_u, void *u, int64_t row_u, int type_v, void *v, int64_t row_v,        \
+       MX_WORK))                                                                               \
+    X(int, cusolverDnXgesvdp_bufferSize,                                                       \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int job, int is_short, int64_t m, \
+       int64_t n, int type, const void *a, int64_t row, int type_s, const void *s, int type_u, \
+       const void *u, int64_t row_u, int type_v, const void *v, int64_t row_v, MX_WORK_SIZES)) \
+    X(int, cusolverDnXgesvdp,                                                                  \
+      (mx_cusolver_handle handle, mx_cusolver_params params, int job, int is_short, int64_t m, \
+       int64_t n, int type, void *a, int64_t row, int type_s, void *s, int type_u, void *u,    \
+       int64_t row_u, int type_v, void *v, int64_t row_v, MX_WORK, double *perturbation))
+
 #define MX_DECLARE(result, name, parameters) result(*name) parameters;
 struct mx_api {
     MX_CUDA_FUNCTIONS(MX_DECLARE)
     MX_NVRTC_FUNCTIONS(MX_DECLARE)
     MX_CUBLAS_FUNCTIONS(MX_DECLARE)
     MX_CUFFT_FUNCTIONS(MX_DECLARE)
+    MX_CUSOLVER_FUNCTIONS(MX_DECLARE)
 };
 #undef MX_DECLARE
 
@@ -166,10 +241,11 @@ bool mx_api_open(void);
 bool mx_api_is_stand_in(void); /* whether the tests' library is used in place of the driver */
 const char *mx_api_problem(void); /* what is missing, and what to do; "" if nothing is */
 
-/* Open cuBLAS and cuFFT, at the first call, and return whether they can be used. */
+/* Open cuBLAS, cuFFT and cuSOLVER, at the first call, and return whether they can be used. */
 bool mx_api_open_blas(void);
 bool mx_api_open_fft(void);
-const char *mx_api_libraries(void); /* which of the two there are, in one line */
+bool mx_api_open_solver(void);
+const char *mx_api_libraries(void); /* which of them there are, in one line */
 
 /* Versions as 1000 * major + 10 * minor. */
 int mx_api_driver_version(void);

@@ -21,6 +21,7 @@
 #include "cuda/blas.h"
 #include "cuda/compile.h"
 #include "cuda/fft.h"
+#include "cuda/solver.h"
 #include "cuda/translate.h"
 
 #define STAGING_BYTES ((size_t)1 << 20)
@@ -637,35 +638,39 @@ static size_t memory_left(void)
 
 /* -- Libraries --------------------------------------------------------------------- */
 
+static int run_call(enum mx_library_call call, const void *numbers, int dtype,
+                    void *const *memories)
+{
+    switch (call) {
+    case MX_MULTIPLY:
+        return mx_blas_multiply(numbers, dtype, memories, gpu.stream);
+    case MX_TRANSFORM:
+        return mx_fft_run(numbers, memories, gpu.stream);
+    default:
+        return mx_solver_run(numbers, memories, gpu.stream);
+    }
+}
+
 /* A failure of a library does not lose the device, unlike those of the driver. */
-static int multiply(const struct mx_product *product, int dtype, void *const *memories)
+static int call(enum mx_library_call call, const void *numbers, int dtype,
+                void *const *memories)
 {
     int status = enter();
     if (status != MX_OK)
         return status;
-    status = mx_blas_multiply(product, dtype, memories, gpu.stream);
+    status = run_call(call, numbers, dtype, memories);
     counts.dispatches += status == MX_OK;
     leave(0);
     return status;
 }
 
-static int transform(const struct mx_transform *transform, void *const *memories)
+static int prepare(enum mx_library_call call, const void *numbers, size_t *scratch)
 {
     int status = enter();
     if (status != MX_OK)
         return status;
-    status = mx_fft_run(transform, memories, gpu.stream);
-    counts.dispatches += status == MX_OK;
-    leave(0);
-    return status;
-}
-
-static int prepare_transform(const struct mx_transform *transform, size_t *scratch)
-{
-    int status = enter();
-    if (status != MX_OK)
-        return status;
-    status = mx_fft_prepare(transform, scratch, gpu.stream);
+    status = call == MX_TRANSFORM ? mx_fft_prepare(numbers, scratch, gpu.stream)
+                                  : mx_solver_prepare(numbers, scratch, gpu.stream);
     leave(0);
     return status;
 }
@@ -693,9 +698,8 @@ const struct mx_driver mx_cuda_driver = {
     .shared_word = shared_word,
     .join = join,
     .memory_left = memory_left,
-    .multiply = multiply,
-    .transform = transform,
-    .prepare_transform = prepare_transform,
+    .call = call,
+    .prepare = prepare,
     .libraries = mx_api_libraries,
     .counts = &counts,
 };

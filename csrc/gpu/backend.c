@@ -44,16 +44,14 @@ int mx_gpu_is_usable(void) { return mx_device_is_usable(); }
 
 int mx_gpu_has_own_memory(void) { return mx_coherence_is_on(); }
 
-int64_t mx_gpu_prepare_transform(const int64_t *numbers, int n)
+int64_t mx_gpu_prepare(int call, const int64_t *numbers, int n)
 {
-    struct mx_transform transform;
-    size_t scratch = 0;
+    size_t scratch = 0, size = (size_t)n * sizeof *numbers;
     const struct mx_device *device = mx_device_used();
-    if (!device || !device->driver->prepare_transform ||
-        (size_t)n * sizeof *numbers != sizeof transform)
+    if (!device || !device->driver->prepare ||
+        size != (call == MX_TRANSFORM ? sizeof(struct mx_transform) : sizeof(struct mx_linear)))
         return -1;
-    memcpy(&transform, numbers, sizeof transform);
-    int status = device->driver->prepare_transform(&transform, &scratch);
+    int status = device->driver->prepare((enum mx_library_call)call, numbers, &scratch);
     return status == MX_OK ? (int64_t)scratch : -1;
 }
 

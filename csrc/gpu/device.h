@@ -82,6 +82,29 @@ struct mx_transform {
     int64_t count;    /* of transforms */
 };
 
+enum mx_linear_kind {
+    MX_SOLVE,      /* factors, pivots, x: a becomes its LU factors, and x the solutions */
+    MX_CHOLESKY,   /* a: its upper or its lower triangle becomes the factor */
+    MX_QR,         /* a, tau: the reflectors and R */
+    MX_QR_VECTORS, /* a, tau: the reflectors in a become the first columns of Q */
+    MX_EIGH,       /* a, w: a becomes the vectors, if they are wanted */
+    MX_SVD,        /* a, s, u, vh: a is overwritten */
+    MX_SVD_POLAR,  /* a, s, u, v: faster, with status -1 if small values are less accurate */
+};
+
+/* Factorizations of matrices, and what is solved with them.  Matrices are contiguous and in
+ * columns.  The buffers are those of the kind, with two more after a: one status word for each
+ * matrix, which is 0 if the factorization exists, and the scratch memory. */
+struct mx_linear {
+    int64_t kind;
+    int64_t is_complex; /* complex128 in place of float64 */
+    int64_t m, n;       /* a matrix has m rows and n columns; for singular values m >= n */
+    int64_t k;          /* columns of x, which may be 0; or columns of a with reflectors */
+    int64_t is_lower;   /* the triangle that MX_CHOLESKY and MX_EIGH read */
+    int64_t vectors;    /* 0: only values; 1: as many as there are values; 2: all */
+    int64_t count;      /* of matrices */
+};
+
 /* What was encoded and compiled since the start. */
 struct mx_driver_counts {
     _Atomic int64_t dispatches, command_buffers, compiled;
@@ -152,13 +175,14 @@ struct mx_driver {
     volatile uint32_t *(*shared_word)(void);
     size_t (*memory_left)(void); /* bytes that `allocate` can still return, about */
 
-    /* Compute with libraries, in the order of the kernels.  MX_ERROR_VALUE if there is no
-     * library, or it cannot: then nothing was done.  The addresses are those of the buffers.
-     * All may be NULL.  `prepare_transform` sets the bytes of scratch memory, and any thread
-     * may call it; `libraries` returns their names, and what is missing. */
-    int (*multiply)(const struct mx_product *product, int dtype, void *const *memories);
-    int (*transform)(const struct mx_transform *transform, void *const *memories);
-    int (*prepare_transform)(const struct mx_transform *transform, size_t *scratch);
+    /* Computes with a library, in the order of the kernels.  MX_ERROR_VALUE if there is no
+     * library, or it cannot.  The numbers are those of the struct of the call, the dtype is
+     * that of the first buffer, and the addresses are those of the buffers.  `prepare` sets the
+     * bytes of scratch memory, and any thread may call it; `libraries` returns the names of
+     * libraries, and what is missing.  All may be NULL. */
+    int (*call)(enum mx_library_call call, const void *numbers, int dtype,
+                void *const *memories);
+    int (*prepare)(enum mx_library_call call, const void *numbers, size_t *scratch);
     const char *(*libraries)(void);
 
     struct mx_driver_counts *counts;

@@ -156,14 +156,6 @@ int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bi
     return status;
 }
 
-static int call(const struct mx_launch *launch, int dtype, void *const *memories)
-{
-    const struct mx_driver *driver = mx_device_used()->driver;
-    const void *numbers = launch->args;
-    return launch->call == MX_MULTIPLY ? driver->multiply(numbers, dtype, memories)
-                                       : driver->transform(numbers, memories);
-}
-
 int mx_dispatch_call(const struct mx_launch *launch, int dtype,
                      const struct mx_binding *bindings, int n)
 {
@@ -173,7 +165,7 @@ int mx_dispatch_call(const struct mx_launch *launch, int dtype,
     for (int b = 0; b < n && status == MX_OK; b++)
         memories[b] = (char *)bound.memories[b] + bound.offsets[b];
     if (status == MX_OK)
-        status = call(launch, dtype, memories);
+        status = mx_device_used()->driver->call(launch->call, launch->args, dtype, memories);
     for (int b = 0; b < n && status == MX_OK; b++)
         if (bound.is_written[b])
             mx_coherence_note_written(bound.buffers[b]);

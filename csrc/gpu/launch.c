@@ -25,9 +25,7 @@ static struct mx_binding binding_of(const struct mx_view *view)
 /* Whether the driver has a function for what a launch computes. */
 static bool is_called(const struct mx_launch *launch)
 {
-    const struct mx_driver *driver = mx_device_used()->driver;
-    return (launch->call == MX_MULTIPLY && driver->multiply) ||
-           (launch->call == MX_TRANSFORM && driver->transform);
+    return launch->call != MX_NO_CALL && mx_device_used()->driver->call;
 }
 
 static int run_kernel(const struct mx_launch *launch, const struct mx_binding *bindings, int n,
@@ -62,6 +60,8 @@ int mx_launch_run(const struct mx_group *group, const struct mx_instruction *in,
         bindings[k] = binding_of(&group->views[group->steps[0].views[k]]);
     if (is_called(launch)) {
         int status = mx_dispatch_call(launch, in->operands[0].dtype, bindings, n);
+        if (status == MX_ERROR_MEMORY && launch->call == MX_LINEAR)
+            return MX_ERROR_DEVICE; /* the function that waits for it lets NumPy compute */
         if (status != MX_ERROR_VALUE)
             return status;
     }

@@ -207,6 +207,12 @@ def in_mode(peer: Peer, mode: str, function: Callable[[], Any]) -> Callable[[], 
     return changed
 
 
+def to_list(function: Callable[[], Any]) -> list[Any]:
+    """Return the arrays that a function of linear algebra returns, for `Peer.run`."""
+    result = function()
+    return list(result) if isinstance(result, tuple) else [result]
+
+
 def libraries(peer: Peer) -> Iterator[Case]:
     """Yield operations for which CUDA has libraries."""
     xp = peer.xp
@@ -216,7 +222,19 @@ def libraries(peer: Peer) -> Iterator[Case]:
     x = peer.array(random(10**7, "float64"))
     yield "`fft.rfft`, 1e+07 float64", jitted(peer, xp.fft.rfft, x)
     a = peer.array(random((2000, 2000), "float64"))
-    yield "`linalg.inv`, (2000, 2000) float64", lambda: xp.linalg.inv(a)
+    b = peer.array(random((2000, 1), "float64", 1))
+    positive = a @ a.T
+    cases: dict[str, Callable[[], Any]] = {
+        "inv(a)": lambda: xp.linalg.inv(a),
+        "solve(a, b)": lambda: xp.linalg.solve(a, b),
+        "cholesky(a @ a.T)": lambda: xp.linalg.cholesky(positive),
+        "qr(a)": lambda: xp.linalg.qr(a),
+        "svd(a)": lambda: xp.linalg.svd(a),
+        "eigh(a @ a.T)": lambda: xp.linalg.eigh(positive),
+    }
+    for name, function in cases.items():
+        text = f"`linalg.{name}`, (2000, 2000) float64"
+        yield text, partial(to_list, function)
 
 
 def small(peer: Peer) -> Iterator[Case]:

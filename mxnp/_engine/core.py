@@ -587,7 +587,7 @@ def is_gpu_usable() -> bool:
 
 
 # What a library of the device may compute in place of a kernel: enum mx_library_call.
-NO_CALL, MULTIPLY, TRANSFORM = lib.MX_NO_CALL, lib.MX_MULTIPLY, lib.MX_TRANSFORM
+NO_CALL, MULTIPLY, TRANSFORM, LINEAR = range(lib.MX_LINEAR + 1)
 
 
 def gpu_has_own_memory() -> bool:
@@ -599,17 +599,17 @@ def gpu_has_own_memory() -> bool:
 def gpu_has_transforms() -> bool:
     """Return whether a library of the device computes Fourier transforms."""
     n = 16
-    return prepare_transform([0, 0, n, 1, n, n, 1]) is not None
+    return prepare_call(TRANSFORM, [0, 0, n, 1, n, n, 1]) is not None
 
 
-def prepare_transform(numbers: Sequence[int]) -> int | None:
+def prepare_call(call: int, numbers: Sequence[int]) -> int | None:
     """
-    Return the scratch memory that a Fourier transform of the device's library needs.
+    Return the scratch memory that a library of the device needs for a call.
 
-    The numbers are those of struct mx_transform in csrc/gpu/device.h. None: no library
-    of the device can compute it.
+    The numbers are those of struct mx_transform or mx_linear in csrc/gpu/device.h.
+    None: no library of the device can compute it.
     """
-    scratch = lib.mx_gpu_prepare_transform(list(numbers), len(numbers))
+    scratch = lib.mx_gpu_prepare(call, list(numbers), len(numbers))
     return None if scratch < 0 else scratch
 
 

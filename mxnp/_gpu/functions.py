@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -14,15 +15,24 @@ from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices, get_device
 from mxnp._namespace.recorded_forms import implements
+from mxnp._routines.transforms import copy_module
 
 from . import kernels
 
 _SORTED = core.gpu().types.keys() - {"complex64", "complex128", "bfloat16"}
 _STABLE = {"stable", "mergesort"}
 # Kernels that a library of the device may compute instead.
-_CALLS = {"mx_matmul": core.MULTIPLY, "mx_transform": core.TRANSFORM}
+_CALLS = {
+    "mx_matmul": core.MULTIPLY,
+    "mx_transform": core.TRANSFORM,
+    "mx_linear": core.LINEAR,
+}
 _Implementation = TypeVar("_Implementation", bound=Callable[..., Any])
 _KINDS = {None, "quicksort", "heapsort", *_STABLE}
+
+
+class NotTakenError(Exception):
+    """NumPy's function must handle the call."""
 
 
 def implements_on_gpu(
@@ -74,11 +84,16 @@ def launch(
     )
 
 
-def empty(size: int, dtype: str) -> Any:
-    """Return uninitialized memory of the device, or raise NumPy's MemoryError."""
-    memory = _bridge.empty((size,), numpy.dtype(dtype).num)
+def empty(size: int | tuple[int, ...], dtype: str) -> Any:
+    """
+    Return uninitialized memory of the device, or raise NumPy's MemoryError.
+
+    The size may be a shape.
+    """
+    shape = size if isinstance(size, tuple) else (size,)
+    memory = _bridge.empty(shape, numpy.dtype(dtype).num)
     if memory is NotImplemented:
-        raise _exceptions._ArrayMemoryError((size,), numpy.dtype(dtype))
+        raise _exceptions._ArrayMemoryError(shape, numpy.dtype(dtype))
     return memory
 
 
@@ -89,6 +104,19 @@ def is_for_device(*arrays: Any) -> bool:
         and all(type(a) is ndarray and a.size > 0 and a.dtype.isnative for a in arrays)
         and core.is_gpu_usable()
     )
+
+
+def copy_for_device(original: types.ModuleType) -> types.ModuleType:
+    """Return a copy of a module of NumPy whose functions keep mxnp's arrays.
+
+    They do not dispatch to ``__array_function__``.
+    """
+    copy = copy_module(original, "_on_device")
+    for name, value in vars(copy).items():
+        inner = getattr(value, "__wrapped__", None)
+        if inner is not None and inner.__module__ == copy.__name__:
+            vars(copy)[name] = inner
+    return copy
 
 
 def make_contiguous(a: Any) -> Any:

@@ -18,9 +18,16 @@ import numpy.fft
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
-from mxnp._routines.transforms import copy_numpys_functions
 
-from .functions import empty, implements_on_gpu, is_for_device, launch, make_contiguous
+from .functions import (
+    NotTakenError,
+    copy_for_device,
+    empty,
+    implements_on_gpu,
+    is_for_device,
+    launch,
+    make_contiguous,
+)
 
 _TYPES = core.gpu().types
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
@@ -28,10 +35,6 @@ _REAL = {name: real for real, name in _COMPLEX.items()}
 
 # enum mx_transform_kind in csrc/gpu/device.h
 _FORWARD, _INVERSE, _FROM_REAL, _TO_REAL = range(4)
-
-
-class _NotTakenError(Exception):
-    """NumPy's function must handle the call."""
 
 
 # -- One axis -------------------------------------------------------------------------
@@ -55,9 +58,9 @@ def _transform(a: Any, axis: int, kind: int, n: int, n_out: int) -> Any:
     is_double = a.dtype.name in ("float64", "complex128")
     places = [1, n_in, n_out] if axis == a.ndim - 1 else [count, 1, 1]
     numbers = [kind, int(is_double), n, *places, count]
-    scratch = core.prepare_transform(numbers)
+    scratch = core.prepare_call(core.TRANSFORM, numbers)
     if scratch is None:
-        raise _NotTakenError
+        raise NotTakenError
     out = empty(count * n_out, dtype)
     work = empty(max(scratch, 1), "uint8")
     buffers = [(a, kind == _TO_REAL), (work, True), (out, True)]
@@ -73,7 +76,7 @@ def _factor(n: int, norm: Any, dtype: Any) -> Any:
         return numpy.reciprocal(numpy.sqrt(n, dtype=dtype))
     if norm == "forward":
         return numpy.reciprocal(n, dtype=dtype)
-    raise _NotTakenError
+    raise NotTakenError
 
 
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": None}
@@ -91,9 +94,9 @@ def _raw_fft(
     """Do what NumPy's function of this name does, on the device."""
     n, axis = int(n), int(axis)
     if out is not None or type(a) is not ndarray or n < 1 or not a.size:
-        raise _NotTakenError
+        raise NotTakenError
     if not -a.ndim <= axis < a.ndim or (norm is not None and type(norm) is not str):
-        raise _NotTakenError
+        raise NotTakenError
     if not is_forward:
         norm = _OPPOSITE.get(norm, "unknown")
     is_single = a.dtype.name in ("float32", "complex64")
@@ -101,7 +104,7 @@ def _raw_fft(
     factor = _factor(n, norm, real)
     from_real = is_real and is_forward
     if from_real and a.dtype.kind == "c":
-        raise _NotTakenError
+        raise NotTakenError
     kind = (_FROM_REAL if is_forward else _TO_REAL) if is_real else int(not is_forward)
     # The result has the order of the axes in memory that the input has.
     strides = a.strides
@@ -128,7 +131,7 @@ def _transform_along(a: Any, axis: int, kind: int, n: int) -> Any:
     shape = a.shape
     if kind == _TO_REAL:  # it is overwritten, and NumPy ignores these imaginary parts
         if a.size < _bridge.get_threshold():  # the copy would not be memory of the pool
-            raise _NotTakenError
+            raise NotTakenError
         places = numpy.arange(n_in).reshape((-1,) + (1,) * (a.ndim - axis - 1))
         a = numpy.where((places == 0) | (2 * places == n), a.real, a)
     is_first = math.prod(shape[:axis]) == 1 and a.size != n_in
@@ -143,12 +146,7 @@ def _transform_along(a: Any, axis: int, kind: int, n: int) -> Any:
 @cache
 def _numpys_functions() -> types.ModuleType:
     """Return a second copy of NumPy's functions, which transform on the device."""
-    copy = copy_numpys_functions("_on_device")
-    # Without their dispatch to __array_function__:
-    for name, value in vars(copy).items():
-        inner = getattr(value, "__wrapped__", None)
-        if inner is not None and inner.__module__ == copy.__name__:
-            vars(copy)[name] = inner
+    copy = copy_for_device(numpy.fft._pocketfft)
     vars(copy).update(_raw_fft=_raw_fft, asarray=lambda a: a)
     return copy
 

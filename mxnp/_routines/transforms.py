@@ -68,10 +68,13 @@ class _Divided:
         return out
 
 
-def copy_numpys_functions(name: str) -> types.ModuleType:
-    """Return a second copy of the module of NumPy's functions, under a name."""
-    path = numpy.fft._pocketfft.__file__
-    spec = importlib.util.spec_from_file_location(f"numpy.fft.{name}", path)
+def copy_module(original: types.ModuleType, name: str) -> types.ModuleType:
+    """Return a second copy of a module of NumPy, under a name, in the same package."""
+    path = original.__file__
+    assert path is not None
+    spec = importlib.util.spec_from_file_location(
+        f"{original.__package__}.{name}", path
+    )
     assert spec is not None
     assert spec.loader is not None
     copy = importlib.util.module_from_spec(spec)
@@ -82,7 +85,7 @@ def copy_numpys_functions(name: str) -> types.ModuleType:
 @functools.cache
 def _numpys_functions() -> types.ModuleType:
     """Return a second copy of NumPy's functions, with the ufuncs of this file."""
-    copy = copy_numpys_functions("_divided")
+    copy = copy_module(numpy.fft._pocketfft, "_divided")
     ufuncs = {
         name: _Divided(value)
         for name, value in vars(copy.pfu).items()

@@ -17,6 +17,7 @@ __all__ = [
     "CANCELLING",
     "COMPLEX",
     "GPU",
+    "LINEAR",
     "OTHERS",
     "PROCESSOR",
     "SUM_STEPS",
@@ -55,6 +56,13 @@ TRANSFORMS = {
     *("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"),
 }
 TRANSFORM = 32
+
+# Functions of matrices on a device. Their errors depend on the condition of the matrix,
+# and vectors may have other signs than NumPy's, so their values are not compared.
+LINEAR = {
+    *("cholesky", "cond", "det", "eigh", "eigvalsh", "inv", "lstsq", "matrix_power"),
+    *("matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals"),
+}
 
 # A sum of n numbers is within (log2 n + this) eps times the sum of their absolute
 # values, or it is as near to the exact sum as NumPy's. The processor adds 64 partial

@@ -419,9 +419,19 @@ PROGRAM = textwrap.dedent(
 @pytest.mark.parametrize(
     ("without", "fails", "calls", "line"),
     [
-        ("", "-", "2 2", "cuBLAS 13.0, cuFFT 12.0"),
-        ("cublas", "-", "0 2", "no cuBLAS (pip install mxnp[cuda]), cuFFT 12.0"),
-        ("cufft", "-", "2 0", "cuBLAS 13.0, no cuFFT (pip install mxnp[cuda])"),
+        ("", "-", "2 2", "cuBLAS 13.0, cuFFT 12.0, cuSOLVER 12.0"),
+        (
+            "cublas",
+            "-",
+            "0 2",
+            "no cuBLAS (pip install mxnp[cuda]), cuFFT 12.0, cuSOLVER 12.0",
+        ),
+        (
+            "cufft",
+            "-",
+            "2 0",
+            "cuBLAS 13.0, no cuFFT (pip install mxnp[cuda]), cuSOLVER 12.0",
+        ),
         ("", "cublasCreate_v2", "0 2", ""),
         ("", "cublasSetStream_v2", "0 2", ""),
     ],

@@ -80,6 +80,21 @@ def test_memory_of_new_arrays_is_not_copied(name: str) -> None:
     numpy.testing.assert_allclose(numpy.asarray(y), expected, rtol=1e-12)
 
 
+def test_a_cast_without_a_copy_stays_on_the_device() -> None:
+    x = np.ones(N) * 2.0
+    np.synchronize()
+    before = copied()[1]
+    assert x.astype("float64", copy=False) is x
+    assert x.astype("float64", order="C", copy=False) is x
+    turned = x.reshape(100, -1).T
+    assert turned.astype("float64", order="C", copy=False).flags.c_contiguous
+    y = x.astype("float32", copy=False) + 1
+    np.synchronize()
+    assert copied()[1] - before <= 5 * PER_FLUSH
+    assert y.dtype == "float32"
+    assert y[7] == 3.0
+
+
 def test_small_parts_that_numpy_assigns_are_copied() -> None:
     _bridge.set_threshold(16_384)
     x = np.array(numpy.arange(304 * 305.0).reshape(304, 305))

@@ -27,7 +27,7 @@ def build(library: str | Path) -> None:
         "-DENGINE_KEEPS_SUBNORMALS",
         "-DENGINE_THREADGROUP_BYTES=49152",
     ]
-    own = [HERE / "standin.c", HERE / "libraries.c"]
+    own = [HERE / f"{name}.c" for name in ("standin", "libraries", "solver")]
     sources = [*own, *sorted((METAL / "engine").glob("*.c"))]
     # By default, zig first builds a C++ library or support code of its compiler.
     libraries = "-nostdlib -lc -lm" if metal.is_zig() else "-lpthread -ldl -lm"

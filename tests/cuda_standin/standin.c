@@ -1,11 +1,11 @@
 /* standin.c -- NVIDIA's driver and NVRTC for the tests: kernels run on the processor.
  *
- * With libraries.c, which has cuBLAS and cuFFT, it has the functions that csrc/cuda/api.h
- * declares.  Its memory is not where its addresses are, so that the processor cannot use it,
- * and each copy must be within one allocation.
- * Everything runs at the call, in order, except that copies from locked memory of the processor
- * run before the next call that is not such a copy.  The tests count calls, let them fail,
- * limit the memory, and lose the device, by the functions cuda_standin_...
+ * With libraries.c and solver.c, which have cuBLAS, cuFFT and cuSOLVER, it has the functions
+ * that csrc/cuda/api.h declares.  Its memory is not where its addresses are, so that the
+ * processor cannot use it, and each copy must be within one allocation. Everything runs at the
+ * call, in order, except that copies from locked memory of the processor run before the next
+ * call that is not such a copy.  The tests count calls, let them fail, limit the memory, and
+ * lose the device, by the functions cuda_standin_...
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ enum {
 
 /* -- What tests set ---------------------------------------------------------------- */
 
-enum { MAX_NAMES = 64 };
+enum { MAX_NAMES = 96 };
 
 static struct {
     pthread_mutex_t lock;

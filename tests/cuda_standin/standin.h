@@ -1,5 +1,6 @@
 /* standin.h -- what the functions of the stand-in share. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -15,6 +16,9 @@ int standin_enter(const char *name);
         if (error_)                           \
             return error_;                    \
     } while (0)
+
+/* Whether a test runs without a library. */
+bool standin_is_missing(const char *name);
 
 /* Returns where the memory of an address of the device is, or NULL if `size` bytes from there
  * on are not in one allocation. */
