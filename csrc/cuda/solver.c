@@ -93,10 +93,9 @@ static int measure(const struct mx_linear *l, struct matrix *at)
             handle, params, job_of(l), job_of(l), m, n, type, at->a, m, MX_CUDA_R_64F, at->x,
             type, at->vectors, m, type, at->rows, n, type, on_device, on_host);
     case MX_SVD_POLAR:
-        return mx_api.cusolverDnXgesvdp_bufferSize(handle, params, l->vectors > 0,
-                                                   l->vectors == 1, m, n, type, at->a, m,
-                                                   MX_CUDA_R_64F, at->x, type, at->vectors, m,
-                                                   type, at->rows, n, type, on_device, on_host);
+        return mx_api.cusolverDnXgesvdp_bufferSize(
+            handle, params, 1, l->vectors == 1, m, n, type, at->a, m, MX_CUDA_R_64F, at->x,
+            type, at->vectors, m, type, at->rows, n, type, on_device, on_host);
     }
     return -1;
 }
@@ -108,9 +107,9 @@ static int decompose(const struct mx_linear *l, const struct matrix *at, mx_cuda
     double perturbation = 0;
     int type = type_of(l);
     int error = mx_api.cusolverDnXgesvdp(
-        solver.handle, solver.params, l->vectors > 0, l->vectors == 1, l->m, l->n, type, at->a,
-        l->m, MX_CUDA_R_64F, at->x, type, at->vectors, l->m, type, at->rows, l->n, type,
-        at->scratch, at->on_device, at->host, at->on_host, at->status, &perturbation);
+        solver.handle, solver.params, 1, l->vectors == 1, l->m, l->n, type, at->a, l->m,
+        MX_CUDA_R_64F, at->x, type, at->vectors, l->m, type, at->rows, l->n, type, at->scratch,
+        at->on_device, at->host, at->on_host, at->status, &perturbation);
     if (error || perturbation == 0)
         return error;
     return mx_api.cuMemsetD8Async((uintptr_t)at->status, 0xff, sizeof *at->status, stream);

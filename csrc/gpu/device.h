@@ -89,7 +89,8 @@ enum mx_linear_kind {
     MX_QR_VECTORS, /* a, tau: the reflectors in a become the first columns of Q */
     MX_EIGH,       /* a, w: a becomes the vectors, if they are wanted */
     MX_SVD,        /* a, s, u, vh: a is overwritten */
-    MX_SVD_POLAR,  /* a, s, u, v: faster, with status -1 if small values are less accurate */
+    MX_SVD_POLAR,  /* a, s, u, v, with vectors: faster, and its status is -1 if small values
+                      are less accurate */
 };
 
 /* Factorizations of matrices, and what is solved with them.  Matrices are contiguous and in

@@ -227,12 +227,13 @@ def _svd(a: Any, dtype: str, vectors: int) -> Any:
     is_wide = m <= n
     rows, columns = max(m, n), min(m, n)
     wanted = rows if vectors == 2 else columns
-    shapes = [(*batch, wanted, rows), (*batch, columns, columns)] if vectors else []
     for kind in (_SVD_POLAR, _SVD):  # the second is slower, and always accurate
+        job = max(vectors, 1) if kind == _SVD_POLAR else vectors
+        shapes = [(*batch, wanted, rows), (*batch, columns, columns)]
         matrix = _copy(a if is_wide else _transpose(a), dtype)
         values = empty((*batch, columns), "float64")
-        u, v = (empty(shape, dtype) for shape in shapes or ((1,), (1,)))
-        status = _run(kind, matrix, [values, u, v], (rows, columns), vectors=vectors)
+        u, v = (empty(shape if job else (1,), dtype) for shape in shapes)
+        status = _run(kind, matrix, [values, u, v], (rows, columns), vectors=job)
         if not (status < 0).any():
             break
     _require(status)

@@ -561,20 +561,22 @@ EXPORT int cusolverDnXgesvdp_bufferSize(void *handle, void *params, int job, int
     MEASURE;
 }
 
-/* A matrix without full rank is perturbed, and so are the small values. */
+/* A matrix without full rank is perturbed, and so are the small values.  Vectors are written
+ * even if the job does not ask for them, as cuSOLVER 12.0 does. */
 EXPORT int cusolverDnXgesvdp(void *handle, void *params, int job, int is_short, int64_t m,
                              int64_t n, int type, void *matrix, int64_t row, int type_s,
                              void *s, int type_u, void *u, int64_t row_u, int type_v, void *v,
                              int64_t row_v, int compute, void *device, size_t on_device,
                              void *host, size_t on_host, int *status, double *perturbation)
 {
+    (void)job;
     ENTER;
     int64_t rank = n;
     if (!is_ready(handle, params, type, compute, device, on_device, host, on_host) || m < n ||
         row != m || row_u != m || row_v != n || type_s != R_64F || type_u != type ||
         type_v != type)
         return INVALID;
-    int64_t columns = !job ? 0 : is_short ? n : m;
+    int64_t columns = is_short ? n : m;
     int error = decompose(m, n, columns, type, matrix, s, u, v, false, &rank, status);
     double *values = standin_memory(s, (size_t)n * sizeof *values);
     *perturbation = 0;
