@@ -195,6 +195,7 @@ DOUBLES: int
 MATMUL: int
 SELECT: int
 UPDATE: int
+RANGE: int
 NARROW: int
 IN_BOUNDS: int
 PLAIN: int

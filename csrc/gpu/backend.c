@@ -9,6 +9,7 @@
 #include "gpu/dispatch.h"
 #include "gpu/groups.h"
 #include "gpu/launch.h"
+#include "gpu/outside.h"
 #include "gpu/steps.h"
 #include "memory/coherence.h"
 
@@ -155,6 +156,13 @@ static void defer_failure(void)
     gpu.failure = MX_ERROR_DEVICE;
 }
 
+/* Brings memory outside the pool back, for the processor. */
+static void end_outside(void)
+{
+    if (mx_outside_end() != MX_OK)
+        defer_failure();
+}
+
 /* No other backend can run a launch, so it ends here.  Only a lack of memory may pass. */
 static int end_launch(struct mx_instruction *in, int status)
 {
@@ -202,6 +210,11 @@ static void begin_rest(void)
 
 /* -- Running ----------------------------------------------------------------------- */
 
+static struct mx_buffer *outside_of(const struct mx_view *view)
+{
+    return mx_outside_find((const char *)view->low, (size_t)(view->high - view->low));
+}
+
 /* Takes back what kernels after that of a number wrote.  Returns whether the group can start
  * over: what it updates is as before. */
 static bool undo(const struct mx_group *group, uint64_t kernel)
@@ -209,8 +222,9 @@ static bool undo(const struct mx_group *group, uint64_t kernel)
     bool can_start_over = true;
     for (int v = 0; v < group->n_views && can_start_over; v++) {
         const struct mx_view *view = &group->views[v];
-        if (view->buffer && view->is_written && !mx_fuse_overwrites(group, view))
-            can_start_over = mx_coherence_undo(view->buffer, kernel);
+        struct mx_buffer *buffer = view->buffer ? view->buffer : outside_of(view);
+        if (buffer && view->is_written && !mx_fuse_overwrites(group, view))
+            can_start_over = mx_coherence_undo(buffer, kernel);
     }
     return can_start_over;
 }
@@ -274,6 +288,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
         status = is_possible(group, instructions) ? encode(group, instructions) : MX_DECLINED;
     if (status != MX_OK) {
         gpu.counts.declined++;
+        end_outside();
         return status;
     }
     mx_batch_add(group);
@@ -285,6 +300,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
 static int wait_and_read(void)
 {
     const struct mx_device *device = mx_device_used();
+    end_outside();
     int status = device ? device->driver->wait() : MX_OK;
     return status == MX_OK ? mx_batch_read() : status;
 }

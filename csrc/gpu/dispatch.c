@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "gpu/outside.h"
 #include "gpu/work.h"
 #include "memory/coherence.h"
 
@@ -16,10 +17,12 @@ bool mx_dispatch_can_bind(const struct mx_group *group, size_t max_bytes)
         if (view->buffer || view->low == view->high)
             continue;
         copied += (size_t)(view->high - view->low);
-        if (view->is_written || copied > max_bytes)
+        if (view->is_written && !mx_coherence_is_on())
+            return false;
+        if (copied > max_bytes)
             return false;
     }
-    return true;
+    return mx_outside_can_bind(group);
 }
 
 /* The memory of a dispatch. */
@@ -31,13 +34,23 @@ struct bound {
     int n;
 };
 
-static struct mx_buffer *copy(const struct mx_binding *binding)
+static bool is_copied(const struct mx_binding *binding)
 {
+    return !binding->buffer && !mx_outside_is_aligned(binding->data, binding->size);
+}
+
+/* Returns the buffer of a binding; a copy comes with a reference. */
+static struct mx_buffer *buffer_of(const struct mx_binding *binding)
+{
+    if (binding->buffer)
+        return binding->buffer;
+    if (!is_copied(binding))
+        return mx_outside_get(binding->data, binding->size, binding->is_written);
     size_t lead = binding->size ? binding->lead : EMPTY_BYTES;
     return mx_coherence_new_copy(binding->data, binding->size, lead);
 }
 
-/* Takes over the reference of a copy.  Returns a status. */
+/* Returns a status. */
 static int bind(struct bound *bound, struct mx_buffer *buffer, const struct mx_binding *binding)
 {
     int b = bound->n;
@@ -125,21 +138,20 @@ static int encode(struct mx_dispatch *dispatch, const struct bound *bound)
     return status;
 }
 
-/* Binds the memory of a kernel, and a copy of what is outside the pool.  Returns a status. */
+/* Binds the memory of a kernel, also what is outside the pool.  Returns a status. */
 static int bind_all(struct bound *bound, const struct mx_binding *bindings, int n)
 {
     int status = MX_OK;
     mx_coherence_begin_kernel();
     for (int b = 0; b < n && status == MX_OK; b++)
-        status = bind(bound, bindings[b].buffer ? bindings[b].buffer : copy(&bindings[b]),
-                      &bindings[b]);
+        status = bind(bound, buffer_of(&bindings[b]), &bindings[b]);
     return status;
 }
 
 static void release_copies(const struct bound *bound, const struct mx_binding *bindings, int n)
 {
     for (int b = 0; b < n && b < bound->n; b++)
-        if (!bindings[b].buffer)
+        if (is_copied(&bindings[b]))
             mx_buffer_release(bound->buffers[b]); /* the driver has retained it */
 }
 

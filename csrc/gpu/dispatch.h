@@ -3,7 +3,8 @@
 #include "gpu/kernel.h"
 
 /* Whether all memory of a group can be bound.  Memory outside the pool is copied, so it must
- * not be written nor have more than `max_bytes` bytes. */
+ * not have more than `max_bytes` bytes.  If the device shares the processor's memory, it must
+ * not be written either. */
 bool mx_dispatch_can_bind(const struct mx_group *group, size_t max_bytes);
 
 /* Binds the `bindings` and then the status words, unless these are NULL, and encodes the

@@ -51,14 +51,22 @@ int mx_kernel_bind(struct mx_kernel *kernel, struct mx_buffer *buffer, bool is_w
 
 /* -- Axes and views ---------------------------------------------------------------- */
 
-/* Binds a copy of memory outside the pool, which a device cannot use as it is. */
-static int bind_copy(struct mx_kernel *kernel, const struct mx_view *view)
+/* Binds memory outside the pool, which a device cannot use as it is. */
+static int bind_outside(struct mx_kernel *kernel, const struct mx_view *view)
 {
     struct mx_binding binding = {
         .data = (const char *)view->low,
         .size = (size_t)(view->high - view->low),
         .lead = (size_t)view->low % 16,
+        .is_written = view->is_written,
     };
+    for (int b = 0; b < kernel->n_bindings; b++) {
+        struct mx_binding *other = &kernel->bindings[b];
+        if (other->buffer || other->data != binding.data || other->size != binding.size)
+            continue;
+        other->is_written |= binding.is_written;
+        return b;
+    }
     return add_binding(kernel, binding);
 }
 
@@ -70,7 +78,7 @@ static void bind_view(struct mx_kernel *kernel, int v)
         int b = kernel->buffers[v] = mx_kernel_bind(kernel, view->buffer, view->is_written);
         kernel->bindings[b].is_overwritten |= mx_fuse_overwrites(kernel->group, view);
     } else {
-        kernel->buffers[v] = bind_copy(kernel, view);
+        kernel->buffers[v] = bind_outside(kernel, view);
         at += (intptr_t)kernel->bindings[kernel->buffers[v]].lead - view->low;
     }
     kernel->is_wide |= at + view->high - view->low >= WIDE;

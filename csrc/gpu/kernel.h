@@ -21,7 +21,7 @@
 
 /* Memory that a kernel uses. */
 struct mx_binding {
-    struct mx_buffer *buffer; /* NULL: a copy of `size` bytes from `data` on is bound */
+    struct mx_buffer *buffer; /* NULL: `size` bytes from `data` on, outside the pool */
     const char *data;
     size_t size;
     size_t lead; /* bytes before them in the copy, which preserve their alignment */

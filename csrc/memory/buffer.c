@@ -30,7 +30,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->elision_owner = buffer->owner = NULL;
     buffer->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
-    buffer->is_whole = buffer->is_blank = false;
+    buffer->is_whole = buffer->is_blank = buffer->is_borrowed = false;
     atomic_init(&buffer->is_shared, false);
     atomic_init(&buffer->remote, NULL);
     atomic_init(&buffer->n_lent, 0);
@@ -93,6 +93,16 @@ struct mx_buffer *mx_buffer_new_allocated(size_t nbytes)
     return buffer;
 }
 
+struct mx_buffer *mx_buffer_borrow(char *data, size_t nbytes)
+{
+    struct mx_buffer *buffer = mx_buffer_new(nbytes);
+    if (buffer) {
+        buffer->data = data;
+        buffer->is_borrowed = true;
+    }
+    return buffer;
+}
+
 static void (*forget_buffer)(struct mx_buffer *buffer);
 
 void mx_buffer_set_forget(void (*forget)(struct mx_buffer *buffer)) { forget_buffer = forget; }
@@ -113,7 +123,7 @@ void mx_buffer_release(struct mx_buffer *buffer)
         return;
     if (atomic_load_explicit(&buffer->remote, memory_order_acquire))
         forget_buffer(buffer);
-    if (buffer->data)
+    if (buffer->data && !buffer->is_borrowed)
         mx_pool_put(mx_pool_block(buffer->data));
     mx_free(buffer);
 }

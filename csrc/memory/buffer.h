@@ -25,6 +25,7 @@ struct mx_buffer {
     void *owner;         /* the array of this buffer, or NULL */
     int64_t number;      /* buffers are numbered in the order of their creation, from 1 */
     bool is_whole;       /* all of it has been written at least once */
+    bool is_borrowed;    /* the data is not the pool's */
     bool is_blank;       /* nothing has been written: memory that it has need not be copied */
     int64_t failed_by;   /* sequence number of the failed check that prevented a write, or 0 */
     atomic_bool is_shared; /* other code may use the memory after each operation */
@@ -44,6 +45,9 @@ struct mx_buffer {
 /* Both return a buffer with one reference, without and with memory, or NULL after mx_fail. */
 struct mx_buffer *mx_buffer_new(size_t nbytes);
 struct mx_buffer *mx_buffer_new_allocated(size_t nbytes);
+
+/* The same for memory of others, which must outlive the buffer. */
+struct mx_buffer *mx_buffer_borrow(char *data, size_t nbytes);
 
 int64_t mx_buffer_last_number(void); /* the number of the newest buffer; 0 before the first */
 

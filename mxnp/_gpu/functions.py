@@ -28,6 +28,7 @@ _CALLS = {
     "mx_linear": core.LINEAR,
 }
 _Implementation = TypeVar("_Implementation", bound=Callable[..., Any])
+_MOST = 2**63 - 1  # of a range
 _KINDS = {None, "quicksort", "heapsort", *_STABLE}
 
 
@@ -213,5 +214,18 @@ def _select(mask: Any, items: Any) -> Any:
     return kernels.select_items(launch, empty, mask, n, items, dtype, counts, total)
 
 
+# -- Ranges of indices ----------------------------------------------------------------
+
+
+def _range(indices: Any) -> Any:
+    """Return the least and the greatest of indices, which are not copied for that."""
+    if not is_for_device(indices) or indices.dtype.name not in core.gpu().types:
+        return NotImplemented
+    least, most = indices.min(keepdims=True), indices.max(keepdims=True)
+    return least.item(), min(most.item(), _MOST)
+
+
 if GPU in devices():
     _bridge.set_device_function(_bridge.SELECT, _select)
+    if core.gpu_has_own_memory():
+        _bridge.set_device_function(_bridge.RANGE, _range)

@@ -45,7 +45,9 @@ def _resize(a: Any, axis: int, n: int) -> Any:
     part = (slice(None),) * axis + (slice(min(n, a.shape[axis])),)
     if a.shape[axis] >= n:
         return a[part]
-    larger = numpy.zeros_like(a, shape=(*a.shape[:axis], n, *a.shape[axis + 1 :]))
+    larger = _bridge.fill((*a.shape[:axis], n, *a.shape[axis + 1 :]), a.dtype.num, 0)
+    if larger is NotImplemented:
+        raise NotTakenError
     larger[part] = a
     return larger
 
@@ -132,8 +134,9 @@ def _transform_along(a: Any, axis: int, kind: int, n: int) -> Any:
     if kind == _TO_REAL:  # it is overwritten, and NumPy ignores these imaginary parts
         if a.size < _bridge.get_threshold():  # the copy would not be memory of the pool
             raise NotTakenError
-        places = numpy.arange(n_in).reshape((-1,) + (1,) * (a.ndim - axis - 1))
-        a = numpy.where((places == 0) | (2 * places == n), a.real, a)
+        a = a.copy()
+        for place in [0] if n % 2 else [0, n // 2]:
+            a.imag[(slice(None),) * axis + (slice(place, place + 1),)] = 0
     is_first = math.prod(shape[:axis]) == 1 and a.size != n_in
     flat = make_contiguous(a).reshape((n_in, -1) if is_first else (-1, n_in))
     result = _transform(flat, 0 if is_first else 1, kind, n, n_out)

@@ -6,6 +6,7 @@ enum device_function {
     DEVICE_MATMUL, /* (a, b): the product of large matrices */
     DEVICE_SELECT, /* (mask, items or None): the elements, or the positions, that it selects */
     DEVICE_UPDATE, /* updates in order: see update.c */
+    DEVICE_RANGE,  /* (indices): the least and the greatest of them */
     DEVICE_NARROW, /* (result, args, kwargs): the result in a dtype that the device supports */
     N_DEVICE_FUNCTIONS
 };

@@ -28,23 +28,36 @@ static struct index_range find_range(const struct source *indices)
     return range;
 }
 
-struct index_range index_range_of(const struct source *indices)
+const struct index_range *index_known_range(const struct source *indices)
+{
+    const struct index_range *range = as_array(indices->array)->range;
+    bool is_known = range && range->version == root_of(indices->array)->version &&
+                    !record_is_shared(indices->array);
+    return is_known ? range : NULL;
+}
+
+void index_note_range(const struct source *indices, const struct index_range *range)
 {
     struct array *array = as_array(indices->array);
-    int64_t version = root_of(indices->array)->version;
     if (record_is_shared(indices->array))
-        return find_range(indices);
+        return;
     if (!array->range)
         array->range = PyMem_Calloc(1, sizeof *array->range);
-    else if (array->range->version == version) {
-        if (profile_is_on)
-            profile_checked(0, PyArray_SIZE(indices->np_array), true);
-        return *array->range;
-    }
+    if (array->range)
+        *array->range = *range;
+}
+
+struct index_range index_range_of(const struct source *indices)
+{
+    int64_t version = root_of(indices->array)->version;
+    const struct index_range *known = index_known_range(indices);
+    if (known && profile_is_on)
+        profile_checked(0, PyArray_SIZE(indices->np_array), true);
+    if (known)
+        return *known;
     struct index_range range = find_range(indices);
     range.version = version;
-    if (array->range)
-        *array->range = range;
+    index_note_range(indices, &range);
     return range;
 }
 

@@ -29,6 +29,13 @@ struct index {
 /* Return the range of indices whose elements are in memory. */
 struct index_range index_range_of(const struct source *indices);
 
+/* Return the cached range of indices, or NULL if it is not known.  It is also known of elements
+ * that the processor does not have. */
+const struct index_range *index_known_range(const struct source *indices);
+
+/* Cache a range, unless other code may write the indices. */
+void index_note_range(const struct source *indices, const struct index_range *range);
+
 /* Free the cached range of an array. */
 void index_forget(struct array *array);
 

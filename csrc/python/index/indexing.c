@@ -1,5 +1,6 @@
 /* indexing.c -- the selection of elements by a key with arrays, and operands for it. */
 #include "python/index/indexing.h"
+#include "python/base/device.h"
 #include "python/base/settings.h"
 #include "python/profile/profile.h"
 #include "python/record/axes.h"
@@ -31,7 +32,7 @@ static int record_check(const struct index *index, int j)
     return 1;
 }
 
-/* Check indices whose elements are in memory.  Return 1, or 0 if some are out of bounds. */
+/* Check indices whose elements are in memory, or whose range is known.  Return 1, or 0 if some are out of bounds. */
 static int find_bounds(const struct index *index, int j, enum mx_bounds *bounds)
 {
     struct index_range range = index_range_of(&index->sources[j]);
@@ -49,7 +50,8 @@ int indexing_settle_bounds(struct index *index, int bounds, enum mx_bounds fast)
     enum mx_bounds settled = bounds == INDEXING_IN_BOUNDS ? MX_PLAIN : (enum mx_bounds)bounds;
     for (int j = 0; j < index->n && bounds == INDEXING_IN_BOUNDS; j++) {
         bool is_waiting = queue_writes(index->arrays[j]);
-        if (!is_waiting && find_bounds(index, j, &settled))
+        bool is_readable = !is_waiting || index_known_range(&index->sources[j]);
+        if (is_readable && find_bounds(index, j, &settled))
             continue;
         if (is_fast)
             settled = fast;
@@ -280,20 +282,55 @@ static PyObject *search(PyObject *module, PyObject *args)
     return out;
 }
 
+/* Let the device find the range of indices that it has or computes.  Return 1, 0 if the
+ * processor has to find it, or -1 with an exception set. */
+static int find_on_device(const struct source *indices, struct index_range *range)
+{
+    PyObject *found;
+    long long least, most;
+    range->version = root_of(indices->array)->version;
+    if (!device_has(DEVICE_RANGE) || !queue_writes(indices->array))
+        return 0;
+    int status = device_call(DEVICE_RANGE, PyTuple_Pack(1, indices->array), &found);
+    if (status <= 0)
+        return status;
+    bool is_read = PyArg_ParseTuple(found, "LL", &least, &most);
+    Py_DECREF(found);
+    range->least = least;
+    range->most = most;
+    if (is_read)
+        index_note_range(indices, range);
+    return is_read ? 1 : -1;
+}
+
+/* Return 0, or -1 with an exception set. */
+static int read_range(PyObject *a, const struct source *indices, struct index_range *range)
+{
+    if (!index_known_range(indices)) {
+        int status = find_on_device(indices, range);
+        if (status != 0)
+            return status < 0 ? -1 : 0;
+        if (queue_before_read(a) < 0)
+            return -1;
+    }
+    *range = index_range_of(indices);
+    return 0;
+}
+
 static PyObject *index_range(PyObject *module, PyObject *a)
 {
     (void)module;
     struct source source;
+    struct index_range range;
     if (!is_array(a) || !source_read_array(a, &source) || !dtype_is_integer(source.code) ||
         PyArray_SIZE(source.np_array) == 0)
         Py_RETURN_NOTIMPLEMENTED;
     struct span span;
     span_begin(&span, SPAN_RANGE, NULL);
-    int status = queue_before_read(a);
+    int status = read_range(a, &source, &range);
     span_pop(&span);
     if (status < 0)
         return NULL;
-    struct index_range range = index_range_of(&source);
     return Py_BuildValue("LL", (long long)range.least, (long long)range.most);
 }
 
