@@ -39,7 +39,8 @@ enum {
     MX_CUDA_RESERVED = 5,
     MX_CUDA_USED = 7,
     MX_CUDA_NON_BLOCKING = 1,
-    MX_CUDA_WITHOUT_TIMES = 2, /* of an event */
+    MX_CUDA_WITH_TIMES = 0, /* of an event */
+    MX_CUDA_WITHOUT_TIMES = 2,
 };
 
 /* X(result, name, parameters) */
@@ -60,6 +61,7 @@ enum {
     X(int, cuEventCreate, (mx_cuda_event * event, unsigned flags))                           \
     X(int, cuEventRecord, (mx_cuda_event event, mx_cuda_stream stream))                      \
     X(int, cuEventSynchronize, (mx_cuda_event event))                                        \
+    X(int, cuEventElapsedTime, (float *milliseconds, mx_cuda_event from, mx_cuda_event to))  \
     X(int, cuModuleLoadData, (mx_cuda_module * module, const void *image))                   \
     X(int, cuModuleUnload, (mx_cuda_module module))                                          \
     X(int, cuModuleGetFunction,                                                              \

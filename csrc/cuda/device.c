@@ -636,6 +636,34 @@ static size_t memory_left(void)
     return left + (size_t)(reserved - used);
 }
 
+/* -- Times ------------------------------------------------------------------------- */
+
+static struct {
+    mx_cuda_event events[MX_MAX_MARKS];
+    int n; /* that were created */
+} marks;
+
+static int mark(int number)
+{
+    int error = 0, status = enter();
+    if (status != MX_OK)
+        return status;
+    for (; marks.n <= number && !error; marks.n += !error)
+        error = mx_api.cuEventCreate(&marks.events[marks.n], MX_CUDA_WITH_TIMES);
+    return leave(error ? error : mx_api.cuEventRecord(marks.events[number], gpu.stream));
+}
+
+static int64_t elapsed(int from, int to)
+{
+    float milliseconds;
+    if (enter() != MX_OK)
+        return -1;
+    int error =
+        mx_api.cuEventElapsedTime(&milliseconds, marks.events[from], marks.events[to]);
+    leave(0);
+    return error ? -1 : (int64_t)(1e6 * (double)milliseconds);
+}
+
 /* -- Libraries --------------------------------------------------------------------- */
 
 static int run_call(enum mx_library_call call, const void *numbers, int dtype,
@@ -698,6 +726,8 @@ const struct mx_driver mx_cuda_driver = {
     .shared_word = shared_word,
     .join = join,
     .memory_left = memory_left,
+    .mark = mark,
+    .elapsed = elapsed,
     .call = call,
     .prepare = prepare,
     .libraries = mx_api_libraries,

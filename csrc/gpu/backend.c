@@ -27,6 +27,7 @@ static struct {
     struct mx_plan *plan;
     struct mx_instruction *instructions;
     const struct mx_group *group; /* of the plan, which is encoded now */
+    int n_marks;                  /* of times, since the last wait */
 } gpu;
 
 /* -- The C API --------------------------------------------------------------------- */
@@ -266,6 +267,30 @@ static int encode(const struct mx_group *group, struct mx_instruction *instructi
     return is_left_to_others && (is_full || is_lost) ? MX_DECLINED : status;
 }
 
+/* Notes on the device that the kernels of a measured group begin, or that they have ended. */
+static void mark(struct mx_group *group, bool is_end)
+{
+    const struct mx_driver *driver = mx_device_used()->driver;
+    if (!group->is_measured || !driver->mark || (is_end && !group->mark))
+        return;
+    if (!is_end)
+        group->mark = gpu.n_marks + 2 <= MX_MAX_MARKS ? gpu.n_marks + 1 : 0;
+    if (group->mark && driver->mark(gpu.n_marks) == MX_OK)
+        gpu.n_marks++;
+    else
+        group->mark = 0;
+}
+
+static bool times(const struct mx_group *group, int64_t *begin, int64_t *nanoseconds)
+{
+    const struct mx_driver *driver = mx_device_used()->driver;
+    if (!group->mark)
+        return false;
+    *begin = driver->elapsed(0, group->mark - 1);
+    *nanoseconds = driver->elapsed(group->mark - 1, group->mark);
+    return *begin >= 0 && *nanoseconds >= 0;
+}
+
 static int run(struct mx_group *group, struct mx_instruction *instructions,
                bool (*interrupted)(void))
 {
@@ -276,12 +301,14 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
         return MX_INTERRUPTED; /* the program's kernels do not test for checks that failed */
     if (!is_launch && !gpu.is_on && !mx_batch_is_begun())
         return MX_DECLINED;
+    gpu.n_marks = mx_batch_is_begun() ? gpu.n_marks : 0;
     int status = mx_batch_begin();
     if (status != MX_OK)
         return status;
     gpu.group = group;
     if (is_launch && !mx_device_is_usable())
         return end_launch(in, mx_launch_check(in->launch));
+    mark(group, false);
     if (is_launch)
         status = end_launch(in, mx_launch_run(group, in, begin_rest));
     else
@@ -291,6 +318,7 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
         end_outside();
         return status;
     }
+    mark(group, true);
     mx_batch_add(group);
     gpu.counts.groups++;
     group->threads = 0;
@@ -321,4 +349,4 @@ static int finish(void)
 }
 
 const struct mx_backend mx_gpu_backend = {
-    .name = "gpu", .suits = suits, .begin = begin, .run = run, .finish = finish};
+    .name = "gpu", .suits = suits, .begin = begin, .run = run, .finish = finish, .times = times};

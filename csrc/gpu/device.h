@@ -106,6 +106,8 @@ struct mx_linear {
     int64_t count;      /* of matrices */
 };
 
+#define MX_MAX_MARKS 4096
+
 /* What was encoded and compiled since the start. */
 struct mx_driver_counts {
     _Atomic int64_t dispatches, command_buffers, compiled;
@@ -175,6 +177,12 @@ struct mx_driver {
      * there is none. */
     volatile uint32_t *(*shared_word)(void);
     size_t (*memory_left)(void); /* bytes that `allocate` can still return, about */
+
+    /* Times on the device.  `mark` notes when all kernels before it have run, under a number
+     * below MX_MAX_MARKS.  `elapsed` returns the nanoseconds between two marks that have been
+     * waited for, or -1 if the device cannot tell.  NULL if it never can. */
+    int (*mark)(int number);
+    int64_t (*elapsed)(int from, int to);
 
     /* Computes with a library, in the order of the kernels.  MX_ERROR_VALUE if there is no
      * library, or it cannot.  The numbers are those of the struct of the call, the dtype is

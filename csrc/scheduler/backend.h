@@ -24,6 +24,10 @@ struct mx_backend {
     /* Waits for all groups that were started.  Groups after a failed check have not run.  NULL
      * if a group has run when `run` returns. */
     int (*finish)(void);
+
+    /* Sets when a measured group, which was started and has run, began after the first one, and
+     * how long it ran, in nanoseconds.  Returns false if that is not known.  May be NULL. */
+    bool (*times)(const struct mx_group *group, int64_t *begin, int64_t *nanoseconds);
 };
 
 extern const struct mx_backend mx_cpu_backend;

@@ -55,6 +55,7 @@ struct mx_group {
     void *program;       /* private to the backend while the group is interrupted, or NULL */
     int threads;         /* threads that it ran on */
     int n_compiled;      /* steps that compiled kernels computed */
+    int mark;            /* private to the device: where its time begins, or 0 */
     bool is_measured;    /* costs are written onto its instructions */
     int64_t nanoseconds; /* that it ran before it was interrupted */
 };

@@ -436,6 +436,17 @@ static int end_lost_group(const struct mx_group *group)
     return MX_INTERRUPTED;
 }
 
+/* Ends a group that the device has run.  If the device has no time for it, it counts as `each`
+ * nanoseconds. */
+static int end_begun(struct mx_group *group, int64_t begin, int64_t each)
+{
+    int64_t after, nanoseconds;
+    if (group->is_measured && stream.device->times &&
+        stream.device->times(group, &after, &nanoseconds))
+        return end_group(group, stream.begin + after, nanoseconds, true);
+    return end_group(group, begin, each, true);
+}
+
 /* Waits for the groups that the device has started.  Those that it failed to run are not tried
  * again. */
 static int finish_begun(void)
@@ -448,7 +459,7 @@ static int finish_begun(void)
     keep_device_message();
     int64_t begin = stream.begin, each = (mx_now() - begin) / n;
     for (; stream.n_run < stream.n_begun && status == MX_OK; begin += each)
-        status = end_group(&stream.plan.groups[stream.n_run], begin, each, true);
+        status = end_begun(&stream.plan.groups[stream.n_run], begin, each);
     return status;
 }
 

@@ -449,3 +449,19 @@ def test_missing_libraries(without: str, fails: str, calls: str, line: str) -> N
     if line:
         info = end_of("-m", "mxnp", "--info", **environment).out
         assert f"libraries   {line}\n" in info
+
+
+@pytest.mark.parametrize("n", [40_000, 39_999, 50_000, 20_001])
+def test_a_transform_to_real_numbers_stays_on_the_device(n: int) -> None:
+    # 50,000 needs more coefficients than there are, and 20,001 fewer.
+    x = np.arange(20_001.0) * (1 - 2j)
+    np.synchronize()
+    before = core.gpu_counts()
+    y = np.fft.irfft(x, n)
+    np.synchronize()
+    after = core.gpu_counts()
+    assert after["bytes_in"] == before["bytes_in"]
+    assert after["bytes_out"] <= before["bytes_out"] + 64
+    assert after["command_buffers"] == before["command_buffers"] + 1
+    expected = numpy.fft.irfft(numpy.arange(20_001.0) * (1 - 2j), n)
+    numpy.testing.assert_allclose(numpy.asarray(y), expected, rtol=0, atol=1e-8)

@@ -7,6 +7,7 @@ import os
 import random
 import textwrap
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -222,6 +223,103 @@ def run_program(xp: Any, seed: int) -> list[Any]:
             case _:
                 arrays[i] = x[::-1].copy()
     return seen + [a.tolist() for a in arrays]
+
+
+def test_the_range_of_indices_is_found_on_the_device() -> None:
+    i = (np.arange(N) * 7.0 % 100).astype(np.int64)
+    np.synchronize()
+    before = copied()
+    counts = np.bincount(i)
+    table = np.sqrt(np.arange(100.0))
+    values = table[i]  # the range is known
+    np.synchronize()
+    into, out = (after - b for after, b in zip(copied(), before, strict=True))
+    assert into <= 800
+    assert out <= 2 * PER_FLUSH
+    expected = numpy.arange(N) * 7 % 100
+    numpy.testing.assert_array_equal(counts, numpy.bincount(expected))
+    numpy.testing.assert_array_equal(values, numpy.sqrt(expected))
+    i[5] = 100
+    with pytest.raises(IndexError, match="index 100 is out of bounds"):
+        float(table[i].sum())
+    with pytest.raises(ValueError, match="negative"):
+        np.bincount(i - 1)
+
+
+# What is computed, and whether the GPU can compute all of it.
+OUTSIDE: dict[str, tuple[Callable[..., Any], bool]] = {
+    "in place": (lambda xp, a, b: [xp.add(a, b, a), xp.multiply(a, b, a)], True),
+    "two arrays": (lambda xp, a, b: [xp.add(a, b, a), xp.subtract(b, a, b)], True),
+    "read and written": (lambda xp, a, b: [xp.add(a, b, a), b.copy(), a * 2], True),
+    "a part": (lambda xp, a, b: [xp.add(a[2:], b[2:], a[2:])], True),
+    "an odd part": (lambda xp, a, b: [xp.add(a[1:], b[1:], a[1:])], False),
+    "parts that overlap": (
+        lambda xp, a, b: [xp.add(a[2:], b[2:], a[2:]), xp.add(a[:-2], 1, a[:-2])],
+        False,
+    ),
+    "itself turned": (lambda xp, a, b: [xp.add(a, a[::-1], a)], True),
+    "a column": (
+        lambda xp, a, b: [xp.add(a.reshape(-1, 3)[:, 2], 1, a.reshape(-1, 3)[:, 2])],
+        True,
+    ),
+}
+
+
+def small_arrays(xp: Any) -> tuple[Any, Any]:
+    """Return arrays in memory of NumPy."""
+    before = _bridge.set_threshold(2**20)
+    try:
+        return xp.arange(300.0), xp.ones(300) * 3
+    finally:
+        _bridge.set_threshold(before)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_memory_outside_the_pool_is_written(name: str) -> None:
+    compute, is_taken = OUTSIDE[name]
+    a, b = small_arrays(np)
+    before = core.gpu_counts()
+    results = compute(np, a, b)
+    np.synchronize()
+    after = core.gpu_counts()
+    assert (after["declined"] == before["declined"]) == is_taken
+    assert after["groups"] > before["groups"] or not is_taken
+    expected = [*small_arrays(numpy)]
+    results_of_numpy = compute(numpy, *expected)
+    for ours, theirs in zip(
+        [a, b, *results], [*expected, *results_of_numpy], strict=True
+    ):
+        numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+def test_memory_outside_the_pool_is_copied_once_for_a_flush() -> None:
+    a, b = small_arrays(np)
+    x = np.ones(300)
+    np.synchronize()
+    before = core.gpu_counts()
+    for _ in range(5):
+        a += b
+        a[::-1] *= x  # another order, so another kernel
+    np.synchronize()
+    after = core.gpu_counts()
+    assert after["groups"] >= before["groups"] + 5
+    assert after["command_buffers"] == before["command_buffers"] + 1
+    assert after["bytes_in"] == before["bytes_in"] + a.nbytes + b.nbytes
+    assert after["bytes_out"] <= before["bytes_out"] + a.nbytes + PER_FLUSH
+    assert a.tolist() == [float(i + 15) for i in range(300)]
+
+
+def test_memory_outside_the_pool_keeps_its_contents_if_the_device_fails(
+    library: Any,
+) -> None:
+    a, b = small_arrays(np)
+    a += b
+    np.synchronize()
+    library.cuda_standin_refuse(b"cuLaunchKernel", 1, 1, 2)  # OUT_OF_MEMORY
+    a += b
+    a[::-1] *= np.ones(300)
+    np.synchronize()
+    assert a.tolist() == [float(i + 6) for i in range(300)]
 
 
 def test_auto_moves_an_array_when_it_was_used_often() -> None:

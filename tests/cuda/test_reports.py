@@ -58,3 +58,44 @@ def test_an_element_is_not_a_fallback(program: str) -> None:
 
 def test_the_doctor_knows_that_cuda_computes_float64(program: str) -> None:
     assert "does not support float64" not in run("--doctor", program)
+
+
+TIMES = """
+import ctypes, os, time
+import mxnp as np
+from mxnp._engine import core
+
+library = ctypes.CDLL(os.environ["MXNP_CUDA_STAND_IN"])
+library.cuda_standin_busy.restype = ctypes.c_long
+count = library.cuda_standin_count
+
+
+def run():
+    x = np.arange(50_000.0)
+    np.sqrt(x + 1.0).cumsum()
+    y = np.sin(x.reshape(500, 100)) @ np.cos(x.reshape(100, 500))
+    np.synchronize()
+    return y
+
+
+run()
+assert count(b"cuEventElapsedTime") == 0
+events, busy = count(b"cuEventRecord"), library.cuda_standin_busy()
+groups = core.gpu_counts()["groups"]
+with np.profile() as report:
+    run()
+    time.sleep(0.2)
+busy = 1e-9 * (library.cuda_standin_busy() - busy)
+groups = core.gpu_counts()["groups"] - groups
+assert groups > 2
+events = count(b"cuEventRecord") - events
+assert events == 2 * groups, (events, groups)
+total = report.total.gpu
+assert abs(total - busy) < 1e-3 * busy, (total, busy)
+assert len({round(row.seconds, 9) for row in report.rows if row.backend == "cuda"}) > 2
+"""
+
+
+def test_times_are_those_of_the_device() -> None:
+    end = end_of("-c", TIMES, MXNP_DEVICE="cuda", MXNP_THRESHOLD="0")
+    assert end.status == 0, end

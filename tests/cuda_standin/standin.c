@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "standin.h"
@@ -35,6 +36,7 @@ enum {
     OUT_OF_MEMORY = 2,
     INVALID_IMAGE = 200,
     INVALID_CONTEXT = 201,
+    INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     ILLEGAL_ADDRESS = 700,
     LAUNCH_FAILED = 719,
@@ -56,6 +58,7 @@ static struct {
     int lost; /* the error that all calls return, or 0 */
     long limit, used, largest_use;
     long driver_version;
+    int64_t busy; /* nanoseconds that kernels have run */
     char report[1024];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = LONG_MAX, .driver_version = 13000};
 
@@ -480,27 +483,54 @@ EXPORT int cuCtxSynchronize(void)
     return depth ? SUCCESS : INVALID_CONTEXT;
 }
 
-EXPORT int cuEventCreate(void **event, unsigned flags)
+struct event {
+    bool has_times, is_recorded;
+    int64_t at; /* nanoseconds of the device */
+};
+
+EXPORT int cuEventCreate(struct event **event, unsigned flags)
 {
-    (void)flags;
     ENTER;
-    *event = &state;
+    *event = calloc(1, sizeof **event);
+    (*event)->has_times = !(flags & 2);
     return depth ? SUCCESS : INVALID_CONTEXT;
 }
 
-EXPORT int cuEventRecord(void *event, void *stream)
+EXPORT int cuEventRecord(struct event *event, void *stream)
 {
-    (void)event, (void)stream;
+    (void)stream;
     ENTER;
+    event->is_recorded = true;
+    event->at = state.busy;
     return SUCCESS;
 }
 
-EXPORT int cuEventSynchronize(void *event)
+EXPORT int cuEventSynchronize(struct event *event)
 {
     (void)event;
     ENTER;
     run_pending();
     return SUCCESS;
+}
+
+EXPORT int cuEventElapsedTime(float *milliseconds, const struct event *from,
+                              const struct event *to)
+{
+    ENTER;
+    if (!from->has_times || !to->has_times || !from->is_recorded || !to->is_recorded)
+        return INVALID_HANDLE;
+    *milliseconds = (float)(1e-6 * (double)(to->at - from->at));
+    return SUCCESS;
+}
+
+/* The clock of the device, which stands still between kernels. */
+EXPORT long cuda_standin_busy(void) { return (long)state.busy; }
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1000000000 * (int64_t)time.tv_sec + time.tv_nsec;
 }
 
 /* -- Kernels ----------------------------------------------------------------------- */
@@ -649,7 +679,9 @@ EXPORT int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsign
              function->kernel->name);
         return SUCCESS; /* the error comes later, as on a GPU */
     }
+    int64_t begin = now();
     engine_run(&dispatch);
+    state.busy += now() - begin;
     if (dispatch.failure)
         lose(dispatch.failure == ENGINE_PAGE_FAULT ? ILLEGAL_ADDRESS : LAUNCH_FAILED, "%s",
              dispatch.message);
