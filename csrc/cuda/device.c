@@ -658,8 +658,7 @@ static int64_t elapsed(int from, int to)
     float milliseconds;
     if (enter() != MX_OK)
         return -1;
-    int error =
-        mx_api.cuEventElapsedTime(&milliseconds, marks.events[from], marks.events[to]);
+    int error = mx_api.cuEventElapsedTime(&milliseconds, marks.events[from], marks.events[to]);
     leave(0);
     return error ? -1 : (int64_t)(1e6 * (double)milliseconds);
 }

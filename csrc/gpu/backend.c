@@ -348,5 +348,9 @@ static int finish(void)
     return status;
 }
 
-const struct mx_backend mx_gpu_backend = {
-    .name = "gpu", .suits = suits, .begin = begin, .run = run, .finish = finish, .times = times};
+const struct mx_backend mx_gpu_backend = {.name = "gpu",
+                                          .suits = suits,
+                                          .begin = begin,
+                                          .run = run,
+                                          .finish = finish,
+                                          .times = times};

@@ -16,7 +16,8 @@ bool mx_outside_can_bind(const struct mx_group *group);
 struct mx_buffer *mx_outside_find(const char *data, size_t size);
 struct mx_buffer *mx_outside_get(const char *data, size_t size, bool is_written);
 
-/* Whether a range can be a buffer: addresses on the device are aligned as those of the range. */
+/* Whether a range can be a buffer: addresses on the device are aligned as those of the range.
+ */
 bool mx_outside_is_aligned(const char *data, size_t size);
 
 /* Copies back what kernels have written, and forgets all ranges.  Returns a status. */

@@ -32,7 +32,8 @@ static int record_check(const struct index *index, int j)
     return 1;
 }
 
-/* Check indices whose elements are in memory, or whose range is known.  Return 1, or 0 if some are out of bounds. */
+/* Check indices whose elements are in memory, or whose range is known.  Return 1, or 0 if some
+ * are out of bounds. */
 static int find_bounds(const struct index *index, int j, enum mx_bounds *bounds)
 {
     struct index_range range = index_range_of(&index->sources[j]);
