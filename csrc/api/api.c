@@ -161,6 +161,7 @@ static const struct mx_recorder recorder = {
     .compiled_pause = mx_compiled_pause,
     .compiled_resume = mx_compiled_resume,
     .gpu_is_used = mx_gpu_is_used,
+    .gpu_has_own_memory = mx_gpu_has_own_memory,
     .gpu_name = mx_device_name,
     .gpu_supports = mx_device_supports,
     .gpu_supports_update = mx_atomics_support,

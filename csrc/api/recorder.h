@@ -75,6 +75,7 @@ struct mx_recorder {
     void (*compiled_pause)(void);
     void (*compiled_resume)(void);
     int (*gpu_is_used)(void);
+    int (*gpu_has_own_memory)(void);
     const char *(*gpu_name)(void);
     bool (*gpu_supports)(int dtype);
     bool (*gpu_supports_update)(int op, int dtype);

@@ -99,11 +99,18 @@ def empty(size: int | tuple[int, ...], dtype: str) -> Any:
 
 
 def is_for_device(*arrays: Any) -> bool:
-    """Return whether the GPU is the device and all operands are nonempty arrays."""
+    """
+    Return whether the GPU computes, and all operands are nonempty arrays.
+
+    With device "auto" it computes with arrays that its own memory has.
+    """
+    device = get_device()
+    if device != GPU and (device != "auto" or not core.gpu_has_own_memory()):
+        return False
     return (
-        get_device() == GPU
-        and all(type(a) is ndarray and a.size > 0 and a.dtype.isnative for a in arrays)
+        all(type(a) is ndarray and a.size > 0 and a.dtype.isnative for a in arrays)
         and core.is_gpu_usable()
+        and (device == GPU or any(map(_bridge.is_on_device, arrays)))
     )
 
 

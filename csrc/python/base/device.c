@@ -1,6 +1,7 @@
 /* device.c -- functions written in Python that compute on the GPU. */
 #include "python/base/device.h"
 #include "python/base/settings.h"
+#include "python/base/state.h"
 
 static PyObject *functions[N_DEVICE_FUNCTIONS];
 
@@ -14,7 +15,10 @@ int device_load(void)
 
 bool device_has(enum device_function name)
 {
-    return functions[name] && settings_device() == MX_DEVICE;
+    enum mx_target device = settings_device();
+    bool may_be_there = device == MX_ANYWHERE && core->gpu_has_own_memory() &&
+                        name != DEVICE_NARROW; /* the function looks where the arrays are */
+    return functions[name] && (device == MX_DEVICE || may_be_there);
 }
 
 int device_call(enum device_function name, PyObject *args, PyObject **out)

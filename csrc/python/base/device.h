@@ -15,7 +15,7 @@ enum device_function {
  * NumPy, which raises its own; this one reaches the program. */
 extern PyObject *device_type_error;
 
-/* Check whether there is such a function and the GPU is the device. */
+/* Check whether there is such a function, and the GPU is the device or "auto" may choose it. */
 bool device_has(enum device_function name);
 
 /* Call the function.  It steals the reference to the arguments; NULL passes through.  Return 1

@@ -203,6 +203,14 @@ static PyObject *takes(PyObject *module, PyObject *a)
     return PyBool_FromLong(is_array(a) && queue_takes(a));
 }
 
+static PyObject *is_on_device(PyObject *module, PyObject *a)
+{
+    (void)module;
+    if (is_array(a) && queue_computes(a) && queue_flush() < 0)
+        return NULL;
+    return PyBool_FromLong(is_array(a) && queue_is_away(root_of(a)->used));
+}
+
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
      "empty(shape, type_number, is_blank=True)\n--\n\nReturn an array over memory that is "
@@ -224,5 +232,8 @@ PyMethodDef assignment_methods[] = {
      "recorded."},
     {"takes", takes, METH_O,
      "takes(array)\n--\n\nReturn whether an operation on the array is recorded."},
+    {"is_on_device", is_on_device, METH_O,
+     "is_on_device(array)\n--\n\nRun what computes the array, and return whether a device with "
+     "its own memory has its elements."},
     {NULL, NULL, 0, NULL},
 };
