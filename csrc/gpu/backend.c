@@ -2,6 +2,7 @@
 #include "gpu/backend.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -101,15 +102,49 @@ static bool has_reinterpreted_bools(const struct mx_group *group,
     return false;
 }
 
+/* Whether the processor would have to wait for the device and copy an operand. */
+static bool needs_device(const struct mx_instruction *in)
+{
+    for (int k = 0; k < mx_operand_count(in); k++)
+        if (in->operands[k].buffer && mx_coherence_lacks(in->operands[k].buffer))
+            return true;
+    return false;
+}
+
+/* The bytes that the processor moves for an instruction, if its results stay in the cache. */
+static int64_t moved_bytes(const struct mx_instruction *in)
+{
+    int itemsize = 1;
+    for (int k = 0; k < mx_operand_count(in); k++)
+        if (in->operands[k].itemsize > itemsize)
+            itemsize = in->operands[k].itemsize;
+    return mx_element_count(in) * itemsize;
+}
+
+/* The bytes of memory that a view lies in. */
+static size_t extent(const struct mx_instruction *in, const struct mx_operand *operand)
+{
+    size_t bytes = (size_t)operand->itemsize;
+    for (int i = 0; i < in->ndim; i++)
+        bytes += (size_t)(in->shape[i] - 1) * (size_t)llabs(operand->strides[i]);
+    return bytes;
+}
+
 /* Whether an instruction that may run anywhere is worth the copies of what it reads. */
 static bool is_worth(const struct mx_instruction *in)
 {
-    struct mx_buffer *inputs[MX_MAX_OPERANDS];
-    int n = 0;
-    for (int k = 0; k < in->nin; k++)
-        if (!in->operands[k].is_value)
-            inputs[n++] = in->operands[k].buffer;
-    return mx_coherence_is_worth(inputs, n);
+    int64_t moved = moved_bytes(in);
+    size_t outside = 0; /* the pool: it is copied for each flush */
+    bool are_near = true;
+    for (int k = 0; k < in->nin && mx_coherence_is_on(); k++) {
+        const struct mx_operand *operand = &in->operands[k];
+        bool is_repeated = k > 0 && operand->buffer == in->operands[k - 1].buffer;
+        if (operand->buffer && !is_repeated)
+            are_near &= mx_coherence_is_near(operand->buffer, moved);
+        else if (!operand->buffer && !operand->is_value)
+            outside += extent(in, operand);
+    }
+    return are_near && mx_coherence_is_worth(moved, outside);
 }
 
 static enum mx_size size_of(const struct mx_instruction *in)
@@ -124,10 +159,11 @@ static bool suits(const struct mx_instruction *in)
     if (in->kind == MX_KERNEL)
         return true;
     int64_t n = mx_element_count(in);
-    bool is_wanted =
-        in->device == MX_DEVICE || (in->device == MX_ANYWHERE && n >= gpu.sizes[size_of(in)]);
-    return gpu.is_on && is_wanted && n < UINT32_MAX && mx_steps_supports(in) &&
-           mx_device_is_usable() && (in->device == MX_DEVICE || is_worth(in));
+    if (!gpu.is_on || in->device == MX_PROCESSOR || n >= UINT32_MAX || !mx_steps_supports(in) ||
+        !mx_device_is_usable())
+        return false;
+    return in->device == MX_DEVICE || needs_device(in) ||
+           (n >= gpu.sizes[size_of(in)] && is_worth(in));
 }
 
 static bool is_possible(const struct mx_group *group, const struct mx_instruction *instructions)

@@ -38,7 +38,7 @@ struct mx_buffer {
     struct mx_buffer *changed, *unsettled, *edited; /* the next ones of three lists */
     bool is_changed, is_unsettled, is_edited;       /* it is in these, with a reference */
     bool is_expected;                               /* a kernel of the plan writes it */
-    int n_missed;        /* uses on the processor that kernels could have made */
+    int64_t n_missed;    /* bytes that the processor has moved and kernels could have */
     uint64_t written_by; /* number of the last kernel that wrote it, or 0 */
 };
 

@@ -587,33 +587,24 @@ size_t mx_coherence_edited_count(void) { return atomic_load(&memory.n_edited); }
 
 /* -- Which place is worth it -------------------------------------------------------- */
 
-/* The processor reads memory about four times as fast as it is copied to the device. */
-#define MAX_MISSED 4
-
-static bool lacks(const struct mx_buffer *buffer)
+bool mx_coherence_lacks(const struct mx_buffer *buffer)
 {
     const struct mx_remote *remote = atomic_load(&buffer->remote);
     return remote ? atomic_load(&remote->is_only) : buffer->is_expected;
 }
 
-static bool is_near(struct mx_buffer *buffer)
+bool mx_coherence_is_worth(int64_t moved, size_t copied)
 {
-    if (atomic_load(&buffer->remote))
-        return true;
-    if (buffer->n_missed < MAX_MISSED)
-        buffer->n_missed++;
-    return buffer->n_missed == MAX_MISSED;
+    return MX_COPIED_EACH * (double)moved >= MX_MOVED_MEANWHILE * (double)copied;
 }
 
-bool mx_coherence_is_worth(struct mx_buffer *const *inputs, int n)
+bool mx_coherence_is_near(struct mx_buffer *buffer, int64_t moved)
 {
-    bool are_near = true;
-    for (int i = 0; i < n && memory.device; i++)
-        if (inputs[i] && lacks(inputs[i]))
-            return true;
-    for (int i = 0; i < n && memory.device; i++)
-        are_near &= inputs[i] && is_near(inputs[i]);
-    return are_near;
+    if (!memory.device || atomic_load(&buffer->remote))
+        return true;
+    buffer->n_missed =
+        buffer->n_missed > INT64_MAX - moved ? INT64_MAX : buffer->n_missed + moved;
+    return mx_coherence_is_worth(buffer->n_missed, buffer->nbytes);
 }
 
 void mx_coherence_expect(struct mx_buffer *buffer, bool on_device)

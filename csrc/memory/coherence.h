@@ -99,11 +99,21 @@ size_t mx_coherence_edited_count(void);
 
 /* -- Which place is worth it -------------------------------------------------------- */
 
-/* Whether a kernel that reads these inputs and writes these outputs is worth the copies that it
- * needs: always if a device shares memory, or has an input that the processor lacks.  Otherwise
- * an input that only the processor has is copied when the processor has used it as often as the
- * copy costs: see docs/design/15-gpu-memory.md. */
-bool mx_coherence_is_worth(struct mx_buffer *const *inputs, int n);
+/* The processor moves 5 bytes between its memory and its cores while 2 are copied to the
+ * device: see docs/design/15-gpu-memory.md. */
+#define MX_MOVED_MEANWHILE 5
+#define MX_COPIED_EACH     2
+
+/* Whether the processor takes longer to move some bytes than their copy to the device takes. */
+bool mx_coherence_is_worth(int64_t moved, size_t copied);
+
+/* Whether only the device has the contents of a buffer, or a kernel of the plan writes it. */
+bool mx_coherence_lacks(const struct mx_buffer *buffer);
+
+/* Whether a kernel should read a buffer: the device has its contents or shares the processor's
+ * memory, or the copy is worth it.  Each call adds bytes which the processor moves otherwise.
+ */
+bool mx_coherence_is_near(struct mx_buffer *buffer, int64_t moved);
 
 /* Notes that a kernel of the plan writes a buffer, or that the processor does. */
 void mx_coherence_expect(struct mx_buffer *buffer, bool on_device);

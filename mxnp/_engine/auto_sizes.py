@@ -22,7 +22,7 @@ class Sizes(NamedTuple):
     scans: int
 
 
-GUESSED = Sizes(2**17, 2**17, 2**17)
+GUESSED = {"metal": Sizes(2**17, 2**17, 2**17), "cuda": Sizes(2**15, 2**15, 2**15)}
 
 
 def file() -> str:

@@ -77,15 +77,15 @@ _measured = (
     else None
 )
 
+_sizes = _measured or auto_sizes.GUESSED[GPU]
 if core.gpu().models:
-    core.use_gpu(_measured or auto_sizes.GUESSED)
+    core.use_gpu(_sizes)
 
 
 def describe_auto() -> str:
     """Return from which sizes on device "auto" uses the GPU, and how they are known."""
-    if not _measured:
-        return f"{auto_sizes.describe(auto_sizes.GUESSED)} (guessed)"
-    return f"{auto_sizes.describe(_measured)} (measured: {auto_sizes.file()})"
+    source = f"measured: {auto_sizes.file()}" if _measured else "guessed"
+    return f"{auto_sizes.describe(_sizes)} ({source})"
 
 
 def get_device() -> str:
@@ -220,6 +220,12 @@ def set_float64_policy(policy: str) -> str:
 def may_use_gpu() -> bool:
     """Return whether operations recorded now may run on a GPU."""
     return get_device() != "cpu" and bool(devices()[1:]) and core.is_gpu_usable()
+
+
+def is_made_on_gpu(size: int) -> bool:
+    """Return whether a GPU with its own memory makes new arrays of this size."""
+    is_large = get_device() == GPU or size >= _sizes.elementwise
+    return is_large and core.gpu_has_own_memory() and may_use_gpu()
 
 
 def prefers_gpu() -> bool:

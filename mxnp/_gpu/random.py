@@ -13,6 +13,7 @@ import numpy
 from numpy.random import PCG64, BitGenerator, Generator, Philox
 
 from mxnp import _bridge
+from mxnp._engine.devices import is_made_on_gpu
 from mxnp._namespace.recorded_forms import implements
 
 from . import kernels
@@ -75,7 +76,8 @@ def _advance_philox(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
 def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any:
     """Draw an array, or return NotImplemented."""
     n = math.prod(shape)
-    if n < max(_bridge.get_threshold(), 1) or not is_for_device():
+    is_for_gpu = is_for_device() or is_made_on_gpu(n)
+    if n < max(_bridge.get_threshold(), 1) or not is_for_gpu:
         return NotImplemented
     with generator.lock:
         state = generator.state

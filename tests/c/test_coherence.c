@@ -339,26 +339,23 @@ static void test_eviction(void)
     mx_buffer_release(other);
 }
 
-/* What only the processor has moves when it was used often; what it lacks attracts kernels. */
+/* What only the processor has moves when it was used often. */
 static void test_worth(void)
 {
     begin(SIZE_MAX);
     struct mx_buffer *here = new_set(1.0), *other = mx_buffer_new(SIZE);
-    CHECK(mx_coherence_is_worth(NULL, 0));
-    for (int i = 1; i < 4; i++)
-        CHECK(!mx_coherence_is_worth(&here, 1));
-    CHECK(mx_coherence_is_worth(&here, 1));
-    struct mx_buffer *outside = NULL;
-    CHECK(!mx_coherence_is_worth(&outside, 1)); /* it would be copied for each kernel */
-    struct mx_buffer *both[] = {here, other};
-    set(here, 2.0);
-    CHECK(!mx_coherence_is_worth(both, 2));
+    CHECK(mx_coherence_is_worth(5, 2) && !mx_coherence_is_worth(5, 3));
+    CHECK(mx_coherence_is_worth(0, 0));
+    CHECK(!mx_coherence_is_near(here, SIZE) && !mx_coherence_is_near(here, SIZE));
+    CHECK(mx_coherence_is_near(here, SIZE / 2));
+    CHECK(!mx_coherence_is_near(other, 2 * SIZE) && mx_coherence_is_near(other, INT64_MAX));
+    CHECK(!mx_coherence_lacks(other));
     mx_coherence_expect(other, true);
-    CHECK(mx_coherence_is_worth(both, 2));
-    CHECK(run_kernel(other, false, 1.0) == MX_OK && mx_coherence_is_worth(both, 2));
-    CHECK(look(other, false) == 1.0 && mx_coherence_is_worth(&other, 1)); /* on both */
-    set(other, 1.0);
-    CHECK(!mx_coherence_is_worth(&other, 1));
+    CHECK(mx_coherence_lacks(other));
+    CHECK(run_kernel(other, false, 1.0) == MX_OK && mx_coherence_lacks(other));
+    CHECK(mx_coherence_is_near(other, 0));
+    CHECK(look(other, false) == 1.0 && !mx_coherence_lacks(other)); /* on both */
+    CHECK(mx_coherence_is_near(other, 0));
     mx_buffer_release(here);
     mx_buffer_release(other);
 }

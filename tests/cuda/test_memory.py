@@ -338,6 +338,52 @@ def test_auto_moves_an_array_when_it_was_used_often() -> None:
         assert core.gpu_counts()["groups"] > groups[8]  # the device made its elements
 
 
+def rim(x: Any) -> Any:
+    x[0, :] = x[-2, :]  # few elements of a large array
+    x[:, 0] = 0.0
+    return x * 2.0
+
+
+# What the device computes with "auto", with arrays that it made.
+STAYS: dict[str, Callable[[Any], Any]] = {
+    "few elements": rim,
+    "a sum of few": lambda x: (x[:3] * 2.0).sum(axis=1, keepdims=True),
+    "a transform": lambda x: np.fft.rfft(x),
+    "a product of matrices": lambda x: x[:, :100] @ x[:100],
+    "a mask": lambda x: x[x > 0.5],
+    "a sort": np.sort,
+    "counts": lambda x: np.bincount((x * 9.0).astype(np.int64).ravel()),
+    "random numbers": lambda x: x + np.random.default_rng(1).random(x.shape),
+}
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_auto_leaves_arrays_where_they_are(name: str) -> None:
+    with np.device("auto"):
+        x = np.sin(np.arange(90_000.0)).reshape(300, 300) + 1.0
+        np.synchronize()
+        before, declined = copied(), core.gpu_counts()["declined"]
+        y = STAYS[name](x)
+        np.synchronize()
+        assert copied()[0] < before[0] + 1024
+        assert copied()[1] < before[1] + 4096  # numbers of elements, and status words
+        assert core.gpu_counts()["declined"] == declined
+        assert _bridge.is_on_device(y)
+
+
+def test_auto_copies_few_elements_for_a_large_result() -> None:
+    position = np.array(numpy.linspace(0.0, 1.0, 400))
+    with np.device("auto"):
+        before = core.gpu_counts()["groups"]
+        apart = position[:, None] - position
+        assert _bridge.is_on_device(apart)
+        assert core.gpu_counts()["groups"] == before + 1
+        copied_before = copied()[0]
+        large = np.array(numpy.ones(160_000))
+        assert not _bridge.is_on_device(large + 1.0)
+        assert copied()[0] == copied_before
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed: int) -> None:
     assert run_program(np, seed) == run_program(numpy, seed)
