@@ -349,6 +349,7 @@ STAYS: dict[str, Callable[[Any], Any]] = {
     "few elements": rim,
     "a sum of few": lambda x: (x[:3] * 2.0).sum(axis=1, keepdims=True),
     "a transform": lambda x: np.fft.rfft(x),
+    "a temporary result": lambda x: np.fft.rfft(x * 2.0),
     "a product of matrices": lambda x: x[:, :100] @ x[:100],
     "a mask": lambda x: x[x > 0.5],
     "a sort": np.sort,

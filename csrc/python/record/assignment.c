@@ -206,8 +206,11 @@ static PyObject *takes(PyObject *module, PyObject *a)
 static PyObject *is_on_device(PyObject *module, PyObject *a)
 {
     (void)module;
-    if (is_array(a) && queue_computes(a) && queue_flush() < 0)
-        return NULL;
+    if (is_array(a) && queue_computes(a)) {
+        memory_end_elision(memory_of(root_of(a)->np_array)); /* its elements are needed */
+        if (queue_flush() < 0)
+            return NULL;
+    }
     return PyBool_FromLong(is_array(a) && queue_is_away(root_of(a)->used));
 }
 
