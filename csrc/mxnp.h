@@ -155,6 +155,7 @@ struct mx_device_row {
     const char *kernels; /* folder of the kernel sources */
     const char *suffix;  /* of the kernel sources */
     int argument_bytes;  /* of one kernel: its numbers, without its buffers */
+    int auto_size;       /* elements from which "auto" uses it, if nobody has measured them */
     int makes_progress;  /* whether threadgroups that have begun go on while others wait for
                             them: 0 or 1 */
 };

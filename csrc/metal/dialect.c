@@ -7,7 +7,8 @@ const struct mx_device mx_device_metal = {
             .title = "Metal",
             .kernels = "metal",
             .suffix = "metal",
-            .argument_bytes = 4096}, /* of setBytes */
+            .argument_bytes = 4096, /* of setBytes */
+            .auto_size = 1 << 17},
     .types = {MX_KERNEL_TYPES},
     .limits =
         {

@@ -22,7 +22,9 @@ class Sizes(NamedTuple):
     scans: int
 
 
-GUESSED = {"metal": Sizes(2**17, 2**17, 2**17), "cuda": Sizes(2**15, 2**15, 2**15)}
+def guess(size: int) -> Sizes:
+    """Return the sizes of a kind of GPU on which none were measured."""
+    return Sizes(size, size, size)
 
 
 def file() -> str:

@@ -467,6 +467,7 @@ class Device(NamedTuple):
     kernels: str  # folder of its kernel sources
     suffix: str  # of its kernel sources
     argument_bytes: int  # of the numbers of a kernel
+    auto_size: int  # elements from which "auto" uses it, unless they are measured
     makes_progress: bool  # whether threadgroups may wait for others that have begun
     types: dict[str, str]  # dtypes that it supports: their names in its language
     models: tuple[str, ...]  # GPUs of this kind; empty if this build cannot use them
@@ -493,6 +494,7 @@ def _device(number: int) -> Device:
         _text(row.kernels),
         _text(row.suffix),
         row.argument_bytes,
+        row.auto_size,
         bool(row.makes_progress),
         {name: text for name, text in types.items() if text},
         tuple(_text(lib.mx_device_gpu_name(number, gpu)) for gpu in range(count)),

@@ -77,7 +77,7 @@ _measured = (
     else None
 )
 
-_sizes = _measured or auto_sizes.GUESSED[GPU]
+_sizes = _measured or auto_sizes.guess(core.gpu().auto_size)
 if core.gpu().models:
     core.use_gpu(_sizes)
 
