@@ -105,7 +105,7 @@ static bool has_reinterpreted_bools(const struct mx_group *group,
 /* Whether the processor would have to wait for the device and copy an operand. */
 static bool needs_device(const struct mx_instruction *in)
 {
-    for (int k = 0; k < mx_operand_count(in); k++)
+    for (int k = 0; k < mx_operand_count(in) && mx_coherence_is_on(); k++)
         if (in->operands[k].buffer && mx_coherence_lacks(in->operands[k].buffer))
             return true;
     return false;
