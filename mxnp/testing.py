@@ -5,8 +5,10 @@ import sys as _sys
 from typing import Any as _Any
 
 import numpy.testing as _testing
+from numpy.testing._private import utils as _utils
 
 from ._array.deferred_warnings import flush_around as _flush_around
+from ._array.deferred_warnings import flush_inside as _flush_inside
 from ._array.ndarray import unwrap as _unwrap
 from ._namespace import mirror as _mirror
 
@@ -42,6 +44,8 @@ def assert_equal(actual: _Any, desired: _Any, *args: _Any, **kwargs: _Any) -> No
 
 if hasattr(_testing, "suppress_warnings"):  # deprecated since NumPy 2.4
     _flush_around(_testing.suppress_warnings)
+if hasattr(_utils, "_assert_warns_context"):  # the same
+    _utils._assert_warns_context = _flush_inside(_utils._assert_warns_context)
 
 assert_equal.__module__ = __name__
 _mirror.replace(_testing.assert_equal, assert_equal)

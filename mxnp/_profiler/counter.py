@@ -30,7 +30,7 @@ REASONS = {
     "memory": "256 MB of memory waited to be released",
     "shared": "the memory is known outside mxnp, so operations cannot be deferred",
     "synchronize": "synchronize()",
-    "warnings": "warnings.catch_warnings() begins or ends",
+    "warnings": "warnings.catch_warnings() begins or ends, or its list is read",
     "exit": "the program ended",
     "report": "the report began or ended",
     "mask": "the number of elements that a mask selects is needed",

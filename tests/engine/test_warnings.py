@@ -10,7 +10,9 @@ import re
 import sys
 import traceback
 import types
+import unittest
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy
@@ -867,3 +869,86 @@ def test_errors_come_on_their_line(source: str) -> None:
     assert expected.error is not None
     assert ours[:2] == expected[:2]
     assert_values(ours, expected)
+
+
+# -- Reading caught warnings -----------------------------------------------------------
+
+_MANY = 200_003  # more than are ever computed immediately
+
+
+def _divide() -> Any:
+    return 1 / mxnp.zeros(_MANY)
+
+
+@pytest.mark.parametrize(
+    ("read", "expected"),
+    [
+        (len, 1),
+        (bool, True),
+        (lambda caught: caught[0].category, RuntimeWarning),
+        (lambda caught: [each.category for each in caught], [RuntimeWarning]),
+        (lambda caught: list(map(type, caught)), [warnings.WarningMessage]),
+        (lambda caught: caught.pop().category, RuntimeWarning),
+        (lambda caught: (caught.clear(), len(caught))[1], 0),
+        (lambda caught: caught == [], False),
+        (lambda caught: len([*caught]), 1),
+        (lambda caught: "WarningMessage" in repr(caught), True),
+    ],
+)
+def test_a_list_of_caught_warnings_is_complete(
+    read: Callable[[Any], Any], expected: Any
+) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        unused = _divide()
+        assert isinstance(caught, list)
+        assert read(caught) == expected
+    del unused
+
+
+def test_nested_lists_of_caught_warnings() -> None:
+    with warnings.catch_warnings(record=True) as outer:
+        warnings.simplefilter("always")
+        first = _divide()
+        with warnings.catch_warnings(record=True) as inner:
+            warnings.simplefilter("always")
+            second = _divide()
+            assert (len(inner), len(outer)) == (1, 1)
+        third = _divide()
+        assert (len(inner), len(outer)) == (1, 2)
+    with warnings.catch_warnings() as nothing:
+        assert nothing is None
+    del first, second, third
+
+
+def test_fixture_recwarn(recwarn: pytest.WarningsRecorder) -> None:
+    unused = _divide()
+    assert len(recwarn) == 1
+    assert recwarn.pop(RuntimeWarning).category is RuntimeWarning
+    unused = _divide()
+    recwarn.clear()
+    assert not recwarn.list
+    del unused
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("as_context", [True, False])
+def test_assertions_about_warnings(as_context: bool) -> None:
+    """Those of NumPy, pytest and unittest see warnings of recorded operations."""
+
+    def check(assertion: Any, *args: Any) -> None:
+        if as_context:
+            with assertion(*args):
+                _divide()
+        else:
+            assertion(*args, _divide)
+
+    case = unittest.TestCase()
+    check(case.assertWarns, RuntimeWarning)
+    check(pytest.warns, RuntimeWarning)
+    check(mxnp.testing.assert_warns, RuntimeWarning)
+    with pytest.raises(AssertionError):
+        check(mxnp.testing.assert_warns, UserWarning)
+    with pytest.raises(AssertionError, match="Got warnings"):
+        check(mxnp.testing.assert_no_warnings)
