@@ -138,23 +138,29 @@ def plain_arrays(search: Search) -> Iterator[Finding]:
     for scope, found in scopes.items():
         calls, seconds = summed(row for _, row in found)
         slowest = max(found, key=lambda each: each[1].seconds)[0]
-        origins = _origins(search, scope, [node for node, _ in found])
+        nodes = [node for node, _ in found]
+        unnamed = dict(_unnamed(search, nodes))
+        origins = _origins(search, scope, nodes, list(unnamed.values()))
         new = f"{source.numpy}.asarray"
         yield search.finding(
             "NumPy array",
             slowest,
             (calls, "operations on NumPy arrays", seconds),
-            "A package returned these arrays, which are NumPy's own. Operators on them "
-            "are NumPy's, too: they are never fused and use one thread. asarray shares "
-            "the memory and returns an mxnp array.",
+            "A package returned these arrays, which are NumPy's own. Their operators "
+            "and methods are NumPy's, too: they are never fused and use one thread. "
+            "asarray shares the memory and returns an mxnp array.",
             Rewrite(
                 [
                     f"{name} = {new}({source.text(value)})  # in line {value.lineno}"
                     for name, value in origins.items()
                 ]
+                + [
+                    f"{_wrap(search, node, value, new)}  # in line {node.lineno}"
+                    for node, value in unnamed.items()
+                ]
                 or [f"x = {new}(x)"]
             ),
-            is_example=not origins,
+            is_example=not origins and not unnamed,
         )
 
 
@@ -163,17 +169,22 @@ def _converts(row: Row) -> bool:
 
 
 def _origins(
-    search: Search, scope: ast.AST, nodes: list[ast.AST]
+    search: Search,
+    scope: ast.AST,
+    nodes: list[ast.AST],
+    left_out: list[ast.expr],
 ) -> dict[str, ast.expr]:
-    """Return the expressions that the names in nodes are bound to, by name.
+    """Return the expressions that names in nodes are bound to, by name.
 
-    An expression that computes is left out, because its operands are the origin.
+    Names in the parts `left_out` do not count. An expression that computes is left out,
+    because its operands are the origin.
     """
+    skipped = {id(part) for value in left_out for part in ast.walk(value)}
     used = {
         part.id
         for node in nodes
         for part in ast.walk(node)
-        if isinstance(part, ast.Name)
+        if isinstance(part, ast.Name) and id(part) not in skipped
     }
     origins: dict[str, ast.expr] = {}
     for node in ast.walk(scope):
@@ -187,3 +198,25 @@ def _origins(
             ):
                 origins[name.id] = node.value
     return origins
+
+
+def _unnamed(
+    search: Search, nodes: list[ast.AST]
+) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield operations whose first operand has no name, such as ``h5[:] > 0``."""
+    for node in nodes:
+        match node:
+            case (
+                ast.Compare(left=value)
+                | ast.BinOp(left=value)
+                | ast.UnaryOp(operand=value)
+                | ast.Call(func=ast.Attribute(value=value))
+            ) if isinstance(value, ast.Attribute | ast.Subscript | ast.Call):
+                if not any(search.facts.within(value)):
+                    yield node, value
+
+
+def _wrap(search: Search, node: ast.expr, value: ast.expr, function: str) -> str:
+    """Return the text of an expression with a call of the function around a part."""
+    part = search.source.text(value)
+    return search.source.text(node).replace(part, f"{function}({part})", 1)

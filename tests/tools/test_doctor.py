@@ -827,6 +827,36 @@ def test_arrays_of_numpy_are_reported(tmp_path):
     assert Run(tmp_path, PLAIN.replace("40_000", "4_000")).findings == []
 
 
+UNNAMED = """
+import mxnp as np
+import numpy
+class Frame:
+    values = numpy.ones(40_000)
+    def __getitem__(self, key): return self.values[key]
+h5 = Frame()
+total = 0
+for i in range(3):
+    total += np.count_nonzero(h5[:] > 0)
+    total += h5.values.sum()
+"""
+
+
+def test_arrays_of_numpy_without_names_are_reported(tmp_path):
+    program = Run(tmp_path, UNNAMED)
+    found = program.only("NumPy array")
+    assert found.count == 9
+    assert set(found.rewrite) == {
+        "np.asarray(h5[:]) > 0  # in line 10",
+        "np.asarray(h5.values).sum()  # in line 11",
+    }
+    assert not found.is_example
+    text = UNNAMED.replace("h5[:]", "np.asarray(h5[:])")
+    text = text.replace("h5.values", "np.asarray(h5.values)")
+    rewritten = Run(tmp_path, text, "rewritten")
+    assert "NumPy array" not in [each.pattern for each in rewritten.findings]
+    assert rewritten.names["total"] == program.names["total"]
+
+
 # -- Output ----------------------------------------------------------------------------
 
 

@@ -659,6 +659,84 @@ def test_operators_of_numpys_arrays_are_counted(measured: Callable[..., Any]) ->
         numpy.testing.assert_array_equal(names[name], plain[name])
 
 
+COMPARISONS = """
+    v = numpy.arange(N)
+    a = v > 3, v >= 3
+    b = 3 > v, v <= 3
+    c = v == 3
+    d = v != v
+"""
+METHODS = """
+    v = numpy.arange(N) % 7
+    a = v.sum(), v.prod(axis=0), v.mean(dtype="f4")
+    b = v.std(ddof=1), v.var(), v.dot(v)
+    c = v.max(), v.min(0), v.argmax(), v.argmin()
+    d = v.any(), v.all()
+    e = v.cumsum(), v.cumprod(), v.clip(1, max=5), v.round(decimals=-1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            COMPARISONS,
+            [
+                {"greater", "greater_equal"},
+                {"less", "less_equal"},
+                {"equal"},
+                {"not_equal"},
+            ],
+        ),
+        (
+            METHODS,
+            [
+                {"sum", "prod", "mean"},
+                {"std", "var", "dot"},
+                {"max", "min", "argmax", "argmin"},
+                {"any", "all"},
+                {"cumsum", "cumprod", "clip", "round"},
+            ],
+        ),
+    ],
+)
+def test_comparisons_and_methods_of_numpys_arrays_are_counted(
+    measured: Callable[..., Any], text: str, lines: list[set[str]]
+) -> None:
+    profile, names = measured(text)
+    for line, operations in enumerate(lines, 2):
+        found = [one for one in profile.rows if one.place.line == line]
+        assert {one.operation for one in found} == operations
+        for one in found:
+            assert (one.backend, one.calls, one.plain_calls) == ("numpy", 1, 1)
+            assert one.elements == N
+    plain: dict[str, Any] = {"np": numpy, "numpy": numpy, "N": N}
+    exec(textwrap.dedent(text), plain)
+    for name in "abcd":
+        for one, other in zip(names[name], plain[name], strict=True):
+            numpy.testing.assert_array_equal(one, other)
+
+
+def test_methods_of_numpys_arrays_are_given_back() -> None:
+    v = numpy.arange(5)
+    with mxnp.profile():
+        kept = v.sum
+        with pytest.raises(TypeError, match="unexpected keyword argument 'axes'"):
+            v.sum(axes=0)
+        with pytest.raises(ValueError, match="could not be broadcast"):
+            numpy.equal(v, v < numpy.arange(3))
+
+        class Inherits(numpy.ndarray):
+            pass
+
+    assert kept() == v.sum() == 10
+    assert (v.view(Inherits) > 1).tolist() == (v > 1).tolist()
+    with mxnp.profile() as profile:
+        pass
+    assert v.cumsum().tolist() == [0, 1, 3, 6, 10]
+    assert not [one for one in profile.rows if one.operation == "cumsum"]
+
+
 def test_operators_that_others_compute_are_not_counted(
     measured: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -666,8 +744,10 @@ def test_operators_that_others_compute_are_not_counted(
         class Other:
             __array_ufunc__ = None
             def __radd__(self, x): return "other"
+            def __gt__(self, x): return "smaller"
         v = numpy.arange(N)
         o = v + Other()
+        s = v < Other()
         m = v[:4] + numpy.ma.array([1, 2, 3, 4])
         u = double(v)
     """
@@ -675,7 +755,7 @@ def test_operators_that_others_compute_are_not_counted(
     package: dict[str, Any] = {}
     exec(compile("def double(v): return v * 2", str(file), "exec"), package)
     profile, names = measured(text, package=package)
-    assert names["o"] == "other"
+    assert (names["o"], names["s"]) == ("other", "smaller")
     assert type(names["m"]) is numpy.ma.MaskedArray
-    assert not [one for one in profile.rows if one.place.line in (5, 7)]
+    assert not [one for one in profile.rows if one.place.line in (6, 7, 9)]
     assert not [one for one in profile.rows if "package" in one.place.file]
