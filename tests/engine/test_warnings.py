@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import pytest
-from support.lanes import ON_CUDA, ON_GPU
+from support.lanes import CASTS_ALL, ON_CUDA, ON_GPU
 
 import mxnp
 from mxnp._engine import core
@@ -419,7 +419,8 @@ def test_warnings(source: str, read: bool) -> None:
     ours = run(mxnp, source, read=read)
     assert ours.error == expected.error
     assert_warnings(ours.warnings, expected.warnings)
-    assert_values(ours, expected)
+    if CASTS_ALL or "np.inf).astype" not in source:
+        assert_values(ours, expected)
 
 
 def assert_warnings(ours: list[Any], expected: list[Any]) -> None:

@@ -7,6 +7,7 @@ import io
 import re
 import subprocess
 import tarfile
+import tomllib
 import zipfile
 
 import pytest
@@ -87,3 +88,29 @@ def test_files_of_a_release_have_the_version(name, contents):
     found = re.search(r'^(?:version: |\{% set version = ")([\d.]+)', text, re.MULTILINE)
     assert found
     assert found[1] == contents.version_of_build()
+
+
+@pytest.mark.needs("jinja2", "yaml")
+def test_conda_recipe_has_the_requirements_of_the_project():
+    import jinja2
+    import yaml
+
+    def name_of(package):
+        return f"{package}_compiler"
+
+    text = (ROOT / ".ci" / "conda" / "meta.yaml").read_text()
+    names = {"PYTHON": "python", "compiler": name_of, "stdlib": name_of}
+    recipe = yaml.safe_load(jinja2.Template(text).render(names))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    required = {
+        section: {each.replace(" ", "") for each in recipe["requirements"][section]}
+        for section in ("host", "run")
+    }
+    assert required["host"] == {"python", "pip", *project["build-system"]["requires"]}
+    assert required["run"] == {"python", *project["project"]["dependencies"]}
+    scripts = project["project"]["scripts"].items()
+    expected = [f"{name} = {target}" for name, target in scripts]
+    assert recipe["build"]["entry_points"] == expected
+    assert "py<311" in text
+    assert project["project"]["requires-python"] == ">=3.11"
+    assert recipe["about"]["summary"] in project["project"]["description"]
