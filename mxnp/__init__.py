@@ -26,6 +26,7 @@ from . import _jit as _jit
 from . import _routines as _routines
 from . import array_namespace as array_namespace
 from ._array.at import At as _At
+from ._array.at import at as at
 from ._array.ndarray import ndarray as ndarray
 from ._array.ufunc import ufunc as ufunc
 from ._array_api import standard as _standard

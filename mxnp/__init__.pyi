@@ -4,7 +4,7 @@ from builtins import bool as _bool
 from collections import Counter as _Counter
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType as _TracebackType
-from typing import Any as _Any, TextIO
+from typing import Any as _Any, Generic as _Generic, TextIO, TypeVar as _TypeVar
 
 from numpy import *
 from numpy import (
@@ -21,6 +21,7 @@ from numpy import (
     lib as lib,
     linalg as linalg,
     ma as ma,
+    ndarray as ndarray,
     polynomial as polynomial,
     random as random,
     rec as rec,
@@ -29,12 +30,48 @@ from numpy import (
     typing as typing,
 )
 
+from numpy.typing import ArrayLike as _ArrayLike
+
 from . import array_namespace as array_namespace
 from ._doctor.doctor import doctor as doctor
 from ._profiler.report import profile as profile
 
 mxnp_version: str
 
+_Array = _TypeVar("_Array", bound=ndarray[_Any, _Any])
+
+class _At(_Generic[_Array]):
+    def __getitem__(self, key: _Any) -> _Selection[_Array]: ...
+
+class _Selection(_Generic[_Array]):
+    def get(
+        self,
+        *,
+        mode: str | None = None,
+        fill_value: _Any = None,
+        indices_are_sorted: _bool = False,
+        unique_indices: _bool = False,
+    ) -> _Any: ...
+    def set(
+        self,
+        values: _ArrayLike,
+        *,
+        mode: str | None = None,
+        indices_are_sorted: _bool = False,
+        unique_indices: _bool = False,
+    ) -> _Array: ...
+    def apply(
+        self,
+        func: Callable[[_Any], _Any],
+        *,
+        mode: str | None = None,
+        indices_are_sorted: _bool = False,
+        unique_indices: _bool = False,
+    ) -> _Array: ...
+    # A method for each ufunc with two inputs and one output.
+    def __getattr__(self, name: str) -> Callable[..., _Array]: ...
+
+def at(array: _Array) -> _At[_Array]: ...
 def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None: ...
 def uninstall() -> None: ...
 def get_mode() -> str: ...

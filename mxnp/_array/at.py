@@ -56,6 +56,32 @@ class At:
         return f"<elements of {object.__repr__(self._array)}>"
 
 
+def at(array: Any) -> At:
+    """
+    Select elements of an array, for a copy in which they are changed.
+
+    Type checkers know this function and not the attribute ``array.at``, because the
+    type of arrays is NumPy's. `array_api_extra` has a function with this name, too.
+
+    Parameters
+    ----------
+    array : array_like
+        The array, of any shape and dtype.
+
+    Returns
+    -------
+    At
+        The same as ``array.at``.
+
+    Examples
+    --------
+    >>> import mxnp as np
+    >>> np.at(np.zeros(4))[1:3].set(5.0)
+    array([0., 5., 5., 0.])
+    """
+    return At(array if type(array) is ndarray else _bridge.wrap(numpy.asarray(array)))
+
+
 class Selection:
     """
     Elements of an array that a key selects.

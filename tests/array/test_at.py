@@ -54,6 +54,15 @@ def type_error(call: Any, *args: Any) -> str:
     return ""
 
 
+def test_function_at() -> None:
+    """It is the attribute, and takes what can be made an array."""
+    expected = numpy.array([1.0, 7.0, 3.0])
+    for given in (np.array([1.0, 2, 3]), numpy.array([1.0, 2, 3]), [1.0, 2.0, 3.0]):
+        same(np.at(given)[1].add(5), expected)
+        same(np.at(given)[1].set(7), expected)
+        assert list(given) == [1.0, 2.0, 3.0]
+
+
 def test_short_names() -> None:
     a = np.array([1.0, 5.0])
     same(a.at[0].max(3), numpy.array([3.0, 5.0]))

@@ -59,6 +59,9 @@ with np.verify(0.5) as checks, np.trap_nan(inf=True):
 with np.doctor() as d:
     d.findings
 mode: str = np.get_mode()
+line = scale(np.ones(3), 2.0)
+changed: npt.NDArray[np.float64] = np.at(line)[1:].add(line[1:], mode="drop")
+scale(np.at(changed)[0].set(1.0), 2.0)
 """
 
 
@@ -121,7 +124,7 @@ def test_every_own_name_has_a_type():
 
 # -- The documentation -----------------------------------------------------------------
 
-# The type of arrays is NumPy's, which has no `at`.
+# The type of arrays is NumPy's, which has no `at`. The function `mxnp.at` has a type.
 AT = ('has no attribute "at"', 'Cannot access attribute "at"')
 UNTYPED = {"scaling.md": "functions of dask have no types"}
 

@@ -36,6 +36,8 @@ PACKAGES = [
 ]
 LIBRARIES = {"NumPy": [], "mxnp": ["-m", "mxnp"]}
 LARGEST_RATIO = 1.1
+# NumPy's BLAS runs in both cases. On a busy machine the time of its threads varies most.
+SETTINGS = {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
 
 
 @dataclass
@@ -70,7 +72,7 @@ def run(script: Path, folder: str, options: list[str], times: Times) -> str:
     before, begin = _processor_seconds(), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *options, str(script)],
-        env=os.environ | {"PYTHONPATH": folder, "MPLBACKEND": "agg"},
+        env=os.environ | SETTINGS | {"PYTHONPATH": folder},
         cwd=folder,
         stdout=subprocess.PIPE,
         text=True,

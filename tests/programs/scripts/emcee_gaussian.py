@@ -15,6 +15,6 @@ def log_probability(x):
 
 sampler = emcee.EnsembleSampler(walkers, dimensions, log_probability, vectorize=True)
 sampler.random_state = np.random.RandomState(2).get_state()
-sampler.run_mcmc(rng.normal(size=(walkers, dimensions)), 1200)
+sampler.run_mcmc(rng.normal(size=(walkers, dimensions)), 1800)
 chain = sampler.get_chain(discard=200, flat=True)
 print(f"{sampler.acceptance_fraction.mean():.3f} {chain.std():.3f}")
