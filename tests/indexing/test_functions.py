@@ -46,7 +46,8 @@ def operations() -> list[str]:
 
 
 def numbers(shape: Any, dtype: str = "d") -> numpy.ndarray[Any, Any]:
-    return (RANDOM.random(shape) * 100 - 30).astype(dtype)
+    with numpy.errstate(invalid="ignore"):  # negative numbers are cast to uint8
+        return (RANDOM.random(shape) * 100 - 30).astype(dtype)
 
 
 # -- Functions -------------------------------------------------------------------------
