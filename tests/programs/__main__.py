@@ -124,7 +124,11 @@ def main() -> int:
         for script in sorted(SCRIPTS.glob("*.py")):
             if given.names and script.stem not in given.names:
                 continue
-            times, agrees = compare(script, folder, given.rounds)
+            try:
+                times, agrees = compare(script, folder, given.rounds)
+            except subprocess.CalledProcessError as error:
+                faults.append(f"{script.name}: {error}")
+                continue
             line, ratio = row(script, times)
             print(line, flush=True)
             lines.append(line)
