@@ -183,6 +183,7 @@ def test_pages_pass_mypy(programs):
 def test_pages_pass_pyright(programs):
     settings = {
         "include": [path.rpartition("/")[2] for path in files_of(programs)],
+        "reportMissingImports": False,  # as for mypy
         "reportPossiblyUnbound": False,
         "reportPossiblyUnboundVariable": False,
         "reportUnusedExpression": False,
