@@ -299,11 +299,12 @@ static void print_results(const struct scan *scan)
     mx_text_print(text, "    }\n");
 }
 
-/* Elements of a thread that loads packs.  It is a multiple of any pack. */
-static int share_of_packs(int size)
+/* Elements of a thread that loads packs: at least one pack. */
+static int share_of_packs(int size, int pack)
 {
     int share = SHARE_BYTES / size;
-    return share < MAX_SHARE ? share : MAX_SHARE;
+    share = share < MAX_SHARE ? share : MAX_SHARE;
+    return share > pack ? share : pack;
 }
 
 void mx_scans_print(struct mx_kernel *kernel, const struct mx_status_words *words,
@@ -325,7 +326,7 @@ void mx_scans_print(struct mx_kernel *kernel, const struct mx_status_words *word
     };
     scan.item = is_carries ? scan.type : mx_device_type(in->operands[1].dtype);
     if (scan.pack > 1)
-        scan.share = share_of_packs(itemsize > item_bytes ? itemsize : item_bytes);
+        scan.share = share_of_packs(itemsize > item_bytes ? itemsize : item_bytes, scan.pack);
     if (shape->segments > 1)
         scan.totals = mx_kernel_bind(kernel, totals, pass != MX_SCAN_RESULTS);
     mx_steps_print_operation(kernel, in->op, "op0", scan.type, scan.type);

@@ -48,6 +48,15 @@ static const struct mx_view *target_of(const struct mx_kernel *kernel)
     return &kernel->group->views[step->views[mx_kernel_instruction(kernel, 0)->nin]];
 }
 
+/* The offset of the target's first byte in the memory that is bound.  The `low` of a view
+ * outside the pool is an address. */
+static int64_t low_of_target(const struct mx_kernel *kernel)
+{
+    const struct mx_view *target = target_of(kernel);
+    int view = (int)(target - kernel->group->views);
+    return target->buffer ? target->low : (int64_t)kernel->bindings[kernel->buffers[view]].lead;
+}
+
 static int64_t count_elements(const struct mx_kernel *kernel)
 {
     const struct mx_view *target = target_of(kernel);
@@ -212,7 +221,7 @@ static void print_number(struct mx_kernel *kernel)
                       mx_kernel_arg(kernel, rows.unit));
     else
         mx_text_print(text, "        %s number = (target - %s(args[%d])) / %d;\n", type, type,
-                      mx_kernel_arg(kernel, target_of(kernel)->low),
+                      mx_kernel_arg(kernel, low_of_target(kernel)),
                       target_of(kernel)->itemsize);
 }
 
@@ -323,7 +332,7 @@ static void print_last_value(struct mx_kernel *kernel, int axis, int numbers)
                   "        const %s target = number * %s(args[%d]) + %s(args[%d])",
                   first, type, type, type,
                   mx_kernel_arg(kernel, by_row ? rows.unit : target_of(kernel)->itemsize), type,
-                  mx_kernel_arg(kernel, by_row ? rows.low : target_of(kernel)->low));
+                  mx_kernel_arg(kernel, by_row ? rows.low : low_of_target(kernel)));
     if (by_row) {
         mx_text_print(text, " + ");
         mx_kernel_print_offset(kernel, view);
@@ -456,7 +465,7 @@ static void print_update_of_copy(struct mx_kernel *kernel, const struct copies *
     if (pass != MX_SCATTER_FINDS_LAST)
         mx_text_print(text, "        const uint number = uint((target - %s(args[%d])) / %d);\n",
                       mx_kernel_offset_type(kernel),
-                      mx_kernel_arg(kernel, target_of(kernel)->low),
+                      mx_kernel_arg(kernel, low_of_target(kernel)),
                       target_of(kernel)->itemsize);
     mx_text_print(text, "        %s value = ", copies->type);
     print_value_of_copy(kernel, copies, pass);
@@ -485,7 +494,7 @@ static void print_end_of_copy(struct mx_kernel *kernel, const struct copies *cop
         mx_text_print(text, "            mx_update<op0, %s, %s>(m%d, ", type,
                       nan_stays(MX_OP_add) ? "true" : "false", to);
     mx_text_print(text, "%s(args[%d]) + k * %d, %s(element)", mx_kernel_offset_type(kernel),
-                  mx_kernel_arg(kernel, target_of(kernel)->low), target_of(kernel)->itemsize,
+                  mx_kernel_arg(kernel, low_of_target(kernel)), target_of(kernel)->itemsize,
                   type);
     if (copies->counts) {
         mx_text_print(text, " * ");

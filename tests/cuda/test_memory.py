@@ -292,6 +292,23 @@ def test_memory_outside_the_pool_is_written(name: str) -> None:
         numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
 
 
+@pytest.mark.parametrize("part", [slice(None), slice(2, None), slice(None, None, -1)])
+@pytest.mark.parametrize("name", ["add", "maximum", "set"])
+def test_elements_outside_the_pool_are_updated(name: str, part: slice) -> None:
+    def update(xp: Any, a: Any) -> None:
+        i = (xp.arange(N) * 7.0 % 250).astype(xp.int64)
+        if name == "set":
+            a[part][i] = xp.arange(float(N))
+        else:
+            getattr(xp, name).at(a[part], i, xp.arange(float(N)) % 11)
+
+    ours, theirs = small_arrays(np)[0], small_arrays(numpy)[0]
+    update(np, ours)
+    np.synchronize()
+    update(numpy, theirs)
+    numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
 def test_memory_outside_the_pool_is_copied_once_for_a_flush() -> None:
     a, b = small_arrays(np)
     x = np.ones(300)

@@ -21,7 +21,7 @@ sys.path[0] = os.path.dirname(HERE)
 from metal_emulator import toolchain  # noqa: E402
 
 FLAGS = [
-    *("-std=c++17", "-O1", "-g1", "-fPIC", "-march=native", "-ffp-contract=off"),
+    *("-std=c++17", "-O1", "-g1", "-fPIC", "-ffp-contract=off", *toolchain.NATIVE),
     *("-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-math-errno"),
     *("-fno-threadsafe-statics", "-fno-stack-protector", "-nostdlibinc"),
     *("-fno-asynchronous-unwind-tables", "-Wno-everything", "-ferror-limit=30"),

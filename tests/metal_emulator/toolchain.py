@@ -18,6 +18,12 @@ MISSING = (
     "or name a clang in METAL_EMULATOR_CLANG"
 )
 
+# Options for this processor. With AVX512-FP16, LLVM 22 casts a half that is NaN to the
+# least short, not to 0.
+NATIVE = ["-march=native"]
+if os.uname().machine == "x86_64":
+    NATIVE.append("-mno-avx512fp16")
+
 
 class Toolchain:
     """

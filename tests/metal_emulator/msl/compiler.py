@@ -39,7 +39,7 @@ LANGUAGE = [
     "-nostdlibinc",
     f"-I{HEADERS}",
     "-O1",
-    "-march=native",
+    *toolchain.NATIVE,
     "-Xclang",
     "-cl-single-precision-constant",
     "-ferror-limit=50",
