@@ -111,6 +111,7 @@ def test_signatures(name):
 
 # Attributes that only one of numpy.ndarray and mxnp.ndarray has, with the reason.
 ATTRIBUTES = {
+    "__cuda_array_interface__": "the memory on a GPU",
     "_np_array": "the NumPy array inside",
     "_buffer": "the memory under it",
     "_base": "the array it is a view of",

@@ -51,8 +51,8 @@ def test_the_program_chooses_one() -> None:
         with np.device("cuda:1"), np.device("cuda"):
             print(work(), card())
     """
-    out = run(program, device="auto")
-    assert out == "auto cuda 2499950000.0 1\n2499950000.0 1\n"
+    out = run(program, device="cuda")
+    assert out == "cuda cuda 2499950000.0 1\n2499950000.0 1\n"
 
 
 def test_a_process_uses_one() -> None:

@@ -388,6 +388,7 @@ def test_a_write_does_not_move_in_front_of_reads_of_a_reversed_view() -> None:
     both(compute)
 
 
+@pytest.mark.skipif(ON_CUDA, reason="the memory of results is on the GPU")
 def test_memory_of_results_is_returned() -> None:
     x = mxnp.array(numpy.ones(10 * N))
     mxnp.synchronize()

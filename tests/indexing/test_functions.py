@@ -112,10 +112,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("pending", [False, True])
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_functions(function: Callable[..., Any], pending: bool, threads: int) -> None:
-    same(
-        function(np, lambda x: np.array(x).copy() if pending else np.array(x)),
-        function(numpy, lambda x: x),
-    )
+    ours = function(np, lambda x: np.array(x).copy() if pending else np.array(x))
+    theirs = function(numpy, lambda x: x)
+    if ON_CUDA and function is FUNCTIONS["bincount weights"]:
+        assert near(ours, theirs).all()  # threads add in any order
+    else:
+        same(ours, theirs)
 
 
 CHANGES: dict[str, Callable[..., Any]] = {

@@ -48,9 +48,8 @@ def assert_same(mine: Any, numpys: Any) -> None:
         numpys.strides,
     )
     if ON_CUDA or not ON_X86:
-        length = abs(numpys) + numpy.sqrt(numpy.mean(abs(numpys) ** 2))
-        bound = tolerances.TRANSFORM * numpy.finfo(numpys.dtype).eps * length
-        assert (abs(found - numpys) <= bound).all()
+        bound = tolerances.TRANSFORM * numpy.finfo(numpys.dtype).eps
+        assert (abs(found - numpys) <= bound * abs(numpys).max()).all()
     else:
         assert found.tobytes() == numpys.tobytes()
 
@@ -152,6 +151,7 @@ def test_errors_are_numpys(call: Any) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.skipif(ON_CUDA, reason="the processor of the child has other bits")
 def test_transforms_in_a_forked_process() -> None:
     x = mxnp.asarray(numbers((200, 600), "float64")).copy()
     expected = numpy.asarray(mxnp.fft.fft(x)).tobytes()
