@@ -313,8 +313,8 @@ inline bool mx_is_stopped(device const atomic_uint *status, uint group)
     return ~*(device const uint *)status < group;
 }
 
-/* On a device whose words the host cannot read, their number, and what follows them: the address
- * of a word of the host.  A kernel that reports anything sets that word too. */
+/* On a device whose words the host cannot read, their number, and what follows them: the
+ * address of a word of the host.  A kernel that reports anything sets that word too. */
 #define MX_STATUS_WORDS 4096u /* MAX_WORDS of csrc/gpu/batch.c */
 #ifndef MX_HAS_REPORT_FLAG
 inline void mx_flag_report(device atomic_uint *) {}

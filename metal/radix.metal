@@ -231,8 +231,8 @@ inline uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_sha
                           memory_order_relaxed);
     const uint in_row = atomic_load_explicit(
         &words[tile.layout.count(tile.row, tile.pass) + digit], memory_order_relaxed);
-    ulong all, sums = mx_scan<mx_radix_add>(shared.sums, ulong(in_row) << 32 | in_tile, digit,
-                                            &all);
+    ulong all,
+        sums = mx_scan<mx_radix_add>(shared.sums, ulong(in_row) << 32 | in_tile, digit, &all);
     sums = digit == 0 ? 0 : sums;
     MX_UNROLL
     for (uint s = 0; s < MX_SIMDGROUPS; s++)
@@ -301,8 +301,8 @@ inline uint mx_count_before(device atomic_uint *words, mx_radix_words layout, ui
     return sum;
 }
 
-/* Adds the items of a digit in the tiles before to its place, and publishes how many there are up
- * to this tile. */
+/* Adds the items of a digit in the tiles before to its place, and publishes how many there are
+ * up to this tile. */
 inline void mx_radix_add_before(device atomic_uint *words, threadgroup mx_radix_shared &shared,
                                 thread const mx_radix_tile &tile, uint in_tile, uint digit)
 {

@@ -239,14 +239,21 @@ static int add_constants(PyObject *module)
         const char *name;
         long value;
     } all[] = {
-        {"FAST", SETTING_FAST},     {"FIRST_CALLS", FIRST_CALLS},
-        {"DEVICE", SETTING_DEVICE}, {"DOUBLES", SETTING_DOUBLES},
-        {"MATMUL", DEVICE_MATMUL},  {"SELECT", DEVICE_SELECT},
-        {"UPDATE", DEVICE_UPDATE},  {"RANGE", DEVICE_RANGE},
+        {"FAST", SETTING_FAST},
+        {"FIRST_CALLS", FIRST_CALLS},
+        {"DEVICE", SETTING_DEVICE},
+        {"DOUBLES", SETTING_DOUBLES},
+        {"MATMUL", DEVICE_MATMUL},
+        {"SELECT", DEVICE_SELECT},
+        {"UPDATE", DEVICE_UPDATE},
+        {"RANGE", DEVICE_RANGE},
         {"NARROW", DEVICE_NARROW},
-        {"ASSIGN", MX_COPY},        {"IN_BOUNDS", INDEXING_IN_BOUNDS},
-        {"PLAIN", MX_PLAIN},        {"CLAMP", MX_CLAMP},
-        {"DROP", MX_DROP},          {"NEAREST", MX_NEAREST},
+        {"ASSIGN", MX_COPY},
+        {"IN_BOUNDS", INDEXING_IN_BOUNDS},
+        {"PLAIN", MX_PLAIN},
+        {"CLAMP", MX_CLAMP},
+        {"DROP", MX_DROP},
+        {"NEAREST", MX_NEAREST},
         {"MODULO", MX_MODULO},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -343,7 +343,8 @@ static void test_eviction(void)
 static void test_worth(void)
 {
     begin(SIZE_MAX);
-    struct mx_buffer *here = new_set(1.0), *other = mx_buffer_new(SIZE);
+    struct mx_buffer *here = new_set(1.0), *other = mx_buffer_new(SIZE), *away = new_set(2.0);
+    CHECK(run_kernel(away, false, 1.0) == MX_OK && mx_coherence_is_near(away, 0));
     CHECK(mx_coherence_is_worth(5, 2) && !mx_coherence_is_worth(5, 3));
     CHECK(mx_coherence_is_worth(0, 0));
     CHECK(!mx_coherence_is_near(here, SIZE) && !mx_coherence_is_near(here, SIZE));
@@ -358,6 +359,7 @@ static void test_worth(void)
     CHECK(mx_coherence_is_near(other, 0));
     mx_buffer_release(here);
     mx_buffer_release(other);
+    mx_buffer_release(away);
 }
 
 /* Random uses of some buffers on a small device, with one number for each buffer as the
