@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.lanes import ON_CUDA
 
 import mxnp
 from mxnp import _bridge
@@ -1101,6 +1102,8 @@ def test_program(source: str, n: int, xp: Library) -> Any:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("source", programs())
 def test_read_from_the_last_to_the_first(source: str, xp: Library) -> Any:
+    if ON_CUDA and "hypot" in source:
+        pytest.skip("the last bits of hypot differ on a GPU")
     names = run(xp, source, 20011, 144)
     return {name: read(names[name]) for name in reversed(names)}
 
