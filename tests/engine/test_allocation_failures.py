@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.lanes import ON_GPU
+from support.lanes import ON_CUDA, ON_GPU
 from support.metal import HOST
 
 import mxnp
@@ -24,6 +24,9 @@ SIZE = 40000
 SHAPE = (200, 200)
 ALWAYS = 1 << 40
 REPEATS = 4
+
+# The most bytes that a GPU with its own memory keeps, once a kernel has reported something.
+STATUS_WORDS = 32768 if ON_CUDA else 0
 
 # NumPy's message for an array, and the core's messages for its own memory.
 MESSAGES = re.compile(
@@ -340,9 +343,8 @@ def test_a_request_is_refused(program: Program, count: int) -> None:
         refused = fail_at(program, expected, n, count)
         check_next()
         assert _bridge.pending() == 0
-        assert mxnp.memory_info()["in_use"] == before, (
-            f"after the failure of request {n}"
-        )
+        kept = mxnp.memory_info()["in_use"] - before
+        assert 0 <= kept <= STATUS_WORDS, f"after the failure of request {n}"
         n += 1
     assert n > 1, "nothing was asked of the system"
 
