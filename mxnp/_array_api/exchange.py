@@ -37,9 +37,14 @@ def _place() -> tuple[int, int]:
 # -- Exports --------------------------------------------------------------------------
 
 
+def _is_of_gpu(dtype: numpy.dtype[Any]) -> bool:
+    """Return whether the GPU computes with a dtype."""
+    return dtype.isnative and dtype.name in core.gpu().types
+
+
 def _is_on_gpu(x: Any) -> bool:
     """Return whether packages for GPUs find the array in the memory of the GPU."""
-    if not x.dtype.isnative or x.dtype.name not in core.gpu().types:
+    if not _is_of_gpu(x.dtype):
         return False
     is_wanted = get_device() == GPU or _bridge.is_lent(x)
     return is_wanted and core.is_gpu_usable()
@@ -73,7 +78,7 @@ def _export(
     _check_stream(stream)
     if dl_device is not None and tuple(dl_device) != _place():
         raise BufferError(f"the array cannot be exported to device {dl_device}")
-    if not x.dtype.isnative or x.dtype.name not in core.gpu().types:
+    if not _is_of_gpu(x.dtype):
         raise BufferError(f"DLPack cannot export {x.dtype} on device {GPU!r}")
     is_versioned = max_version is not None and max_version[0] >= 1
     if not x.flags.writeable and not is_versioned and copy is not True:
@@ -158,7 +163,7 @@ def _borrow(
     owner: Any,
 ) -> Any:
     """Return an array over memory of the GPU, with strides of bytes."""
-    if dtype.name not in core.gpu().types or not dtype.isnative:
+    if not _is_of_gpu(dtype):
         raise BufferError(f"{dtype} is not supported on device {GPU!r}")
     if 0 in shape:
         return _bridge.wrap(numpy.empty(shape, dtype))
@@ -227,7 +232,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
 
 
 def _has_interface(x: Any) -> bool:
-    """Return whether an object that is no array describes memory of the GPU."""
+    """Return whether an object that is not an array describes memory of the GPU."""
     return (
         type(x) not in _PLAIN
         and not isinstance(x, numpy.ndarray)

@@ -32,13 +32,12 @@ from .functions import (
 _TAKEN = {*core.gpu().types} - {"float16", "bfloat16"}
 
 # The least number of rows and columns from which the device is faster than NumPy.
-_LEAST = {
-    **dict.fromkeys(("solve", "inv", "det", "slogdet"), 256),
-    **dict.fromkeys(("cholesky", "qr"), 256),
-    **dict.fromkeys(("eigh", "eigvalsh"), 256),
-    **dict.fromkeys(("svd", "svdvals", "matrix_rank", "cond", "pinv", "lstsq"), 256),
-    "matrix_power": 256,
-}
+_LEAST = 256
+
+_NAMES = (
+    *("solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh"),
+    *("svd", "svdvals", "matrix_rank", "cond", "pinv", "lstsq", "matrix_power"),
+)
 
 # enum mx_linear_kind in csrc/gpu/device.h
 _SOLVE, _CHOLESKY, _QR, _QR_VECTORS, _EIGH, _SVD, _SVD_POLAR = range(7)
@@ -342,7 +341,7 @@ def _are_taken(name: str, a: Any, args: Any, kwargs: Any) -> bool:
         mode = [*args, *kwargs.values(), "reduced"][0]
         if mode not in ("reduced", "complete", "r", "raw"):
             return False
-    return bool(a.ndim >= 2 and min(a.shape[-2:]) >= _LEAST[name])
+    return bool(a.ndim >= 2 and min(a.shape[-2:]) >= _LEAST)
 
 
 def _form(name: str) -> Callable[..., Any]:
@@ -363,5 +362,5 @@ def _form(name: str) -> Callable[..., Any]:
     return factor
 
 
-for _name in _LEAST:
+for _name in _NAMES:
     implements_on_gpu(getattr(numpy.linalg, _name), needs_own_memory=True)(_form(_name))

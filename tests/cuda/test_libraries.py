@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.processes import end_of
+from support.cuda_libraries import check_missing_libraries
 
 import mxnp as np
 from mxnp import _bridge
@@ -437,18 +437,7 @@ PROGRAM = textwrap.dedent(
     ],
 )
 def test_missing_libraries(without: str, fails: str, calls: str, line: str) -> None:
-    environment = {
-        "MXNP_DEVICE": "cuda",
-        "MXNP_THRESHOLD": "0",
-        "CUDA_STANDIN_WITHOUT": without,
-        "FAILS": fails,
-    }
-    end = end_of("-c", PROGRAM, **environment)
-    assert end.err == ""
-    assert end.out.split() == calls.split()
-    if line:
-        info = end_of("-m", "mxnp", "--info", **environment).out
-        assert f"libraries   {line}\n" in info
+    check_missing_libraries(PROGRAM, without, fails, calls, line)
 
 
 @pytest.mark.parametrize("n", [40_000, 39_999, 50_000, 20_001])

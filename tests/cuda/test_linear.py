@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 import pytest
-from support.processes import end_of
+from support.cuda_libraries import check_missing_libraries
 
 import mxnp as np
 from mxnp import _bridge
@@ -34,8 +34,7 @@ BOUND = 64  # in eps times the number of rows and columns
 
 @pytest.fixture(autouse=True)
 def every_size(monkeypatch: pytest.MonkeyPatch, on_metal: None) -> None:
-    for name in linear._LEAST:
-        monkeypatch.setitem(linear._LEAST, name, 0)
+    monkeypatch.setattr(linear, "_LEAST", 0)
 
 
 @pytest.fixture
@@ -189,6 +188,17 @@ def test_eigenvectors(triangle: str, shape: Any, dtype: str, calls: list[int]) -
     )
 
 
+def assert_factors(factors: Any, a: Any) -> None:
+    """Assert that singular vectors are orthogonal, and that the factors' product is `a`."""
+    u, s, vh = map(numpy.asarray, factors)
+    assert_orthogonal(u)
+    assert_orthogonal(conjugate(vh))
+    k = s.shape[-1]
+    product = (u[..., :k] * s[..., None, :]) @ vh[..., :k, :]
+    eps = BOUND * max(a.shape[-2:]) * numpy.finfo(u.dtype).eps
+    numpy.testing.assert_allclose(product, a, rtol=0, atol=eps * s.max())
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SQUARES + OTHERS, ids=str)
 @pytest.mark.parametrize("full", [False, True])
@@ -201,13 +211,7 @@ def test_singular_vectors(full: bool, shape: Any, dtype: str, calls: list[int]) 
     assert_alike(ours.U, theirs.U)
     assert_near(ours.S, theirs.S)
     assert_alike(ours.Vh, theirs.Vh)
-    u, s, vh = map(numpy.asarray, ours)
-    assert_orthogonal(u)
-    assert_orthogonal(conjugate(vh))
-    k = s.shape[-1]
-    product = (u[..., :k] * s[..., None, :]) @ vh[..., :k, :]
-    eps = BOUND * max(shape[-2:]) * numpy.finfo(u.dtype).eps
-    numpy.testing.assert_allclose(product, a, rtol=0, atol=eps * s.max())
+    assert_factors(ours, a)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -222,13 +226,7 @@ def test_singular_vectors_without_full_rank(
     found = np.linalg.svd(np.array(a), full_matrices=full)
     assert calls == [linear._SVD_POLAR, linear._SVD]
     assert_near(found.S, numpy.linalg.svd(a)[1])
-    u, s, vh = map(numpy.asarray, found)
-    assert_orthogonal(u)
-    assert_orthogonal(conjugate(vh))
-    k = s.shape[-1]
-    product = (u[..., :k] * s[..., None, :]) @ vh[..., :k, :]
-    eps = BOUND * max(shape[-2:]) * numpy.finfo(u.dtype).eps
-    numpy.testing.assert_allclose(product, a, rtol=0, atol=eps * s.max())
+    assert_factors(found, a)
     x, b = np.array(a), np.array(a[..., :1])
     assert np.linalg.matrix_rank(x).tolist() == numpy.linalg.matrix_rank(a).tolist()
     assert_near(np.linalg.pinv(x, 1e-5), numpy.linalg.pinv(a, 1e-5))
@@ -426,7 +424,7 @@ def test_an_error_of_an_earlier_operation_is_raised_once() -> None:
 def test_small_matrices_are_numpys(
     monkeypatch: pytest.MonkeyPatch, calls: list[int]
 ) -> None:
-    monkeypatch.setitem(linear._LEAST, "inv", 7)
+    monkeypatch.setattr(linear, "_LEAST", 7)
     a = numbers("float64", 50, 6, 6)
     numpy.testing.assert_array_equal(np.linalg.inv(np.array(a)), numpy.linalg.inv(a))
     assert not calls
@@ -519,7 +517,7 @@ PROGRAM = textwrap.dedent(
     import mxnp as np
     from mxnp._gpu import linear
 
-    linear._LEAST["inv"] = 0
+    linear._LEAST = 0
     library = ctypes.CDLL(os.environ["MXNP_CUDA_STAND_IN"])
     library.cuda_standin_fail(os.environ["FAILS"].encode(), ctypes.c_long(0), 3)
     a = numpy.arange(400.0).reshape(20, 20) % 7 + 9 * numpy.eye(20)
@@ -547,18 +545,7 @@ PROGRAM = textwrap.dedent(
     ],
 )
 def test_missing_libraries(without: str, fails: str, calls: str, line: str) -> None:
-    environment = {
-        "MXNP_DEVICE": "cuda",
-        "MXNP_THRESHOLD": "0",
-        "CUDA_STANDIN_WITHOUT": without,
-        "FAILS": fails,
-    }
-    end = end_of("-c", PROGRAM, **environment)
-    assert end.err == ""
-    assert end.out.split() == calls.split()
-    if line:
-        info = end_of("-m", "mxnp", "--info", **environment).out
-        assert f"libraries   {line}\n" in info
+    check_missing_libraries(PROGRAM, without, fails, calls, line)
 
 
 def test_threshold() -> None:

@@ -132,7 +132,7 @@ static int code_of(const PyArrayObject *np_array)
     }
 }
 
-/* Return false if a stride is no multiple of the elements. */
+/* Return false if a stride is not a multiple of the size of the elements. */
 static bool describe(struct loan *loan, struct tensor *tensor, PyObject *a, int device)
 {
     PyArrayObject *np_array = np_array_of(a);
