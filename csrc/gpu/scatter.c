@@ -286,9 +286,12 @@ static bool counts_values(const struct mx_kernel *kernel, int axis)
 static bool goes_along_winners(const struct mx_kernel *kernel)
 {
     int64_t n_values = 1;
-    for (int i = 0; i < kernel->ndim; i++)
+    bool has_axis = false; /* not if each element is in the one row of values */
+    for (int i = 0; i < kernel->ndim; i++) {
+        has_axis = has_axis || counts_values(kernel, i);
         n_values *= counts_values(kernel, i) ? kernel->shape[i] : 1;
-    return kernel->ndim > 0 && mx_scatter_winners(kernel) <= MOST_WINNERS * n_values;
+    }
+    return has_axis && mx_scatter_winners(kernel) <= MOST_WINNERS * n_values;
 }
 
 /* Replaces the axes of values by one along the numbers of winners, and returns it. */

@@ -91,11 +91,11 @@ def _raw_fft(
     is_real: bool,
     is_forward: bool,
     norm: Any,
-    out: Any = None,
+    out: None = None,
 ) -> Any:
     """Do what NumPy's function of this name does, on the device."""
     n, axis = int(n), int(axis)
-    if out is not None or type(a) is not ndarray or n < 1 or not a.size:
+    if type(a) is not ndarray or n < 1 or not a.size:
         raise NotTakenError
     if not -a.ndim <= axis < a.ndim or (norm is not None and type(norm) is not str):
         raise NotTakenError
@@ -170,18 +170,41 @@ def _warns(
     return name.endswith("n") and s is not None and (axes is None or None in s)
 
 
+def _takes_out(
+    name: str, a: Any, s: Any = None, axes: Any = (-2, -1), *_: Any, **__: Any
+) -> bool:
+    """
+    Return whether an output array may get the result at the end.
+
+    NumPy passes it to the transform along each axis. This raises an error if an axis
+    changes its length after the first one.
+    """
+    if name.startswith("irfft") or not name.endswith(("n", "2")) or s is None:
+        return name != "hfft"  # which ignores it
+    return [*s[:-1]] == [a.shape[axis] for axis in axes[:-1]]
+
+
 def _form(name: str) -> Callable[..., Any]:
     """Return the recorded form of a transform."""
 
-    def transform(a: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _is_taken(a):
+    def transform(a: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if not _is_taken(a) or len(args) > 3:
             return NotImplemented
         try:
             if _warns(name, *args, **kwargs):
                 return NotImplemented
-            return getattr(_numpys_functions(), name)(a, *args, **kwargs)
+            if out is not None and not _takes_out(name, a, *args, **kwargs):
+                return NotImplemented
+            result = getattr(_numpys_functions(), name)(a, *args, **kwargs)
+            if out is None:
+                return result
+            has_shape = type(out) is ndarray and out.shape == result.shape
+            if not has_shape or out.dtype != result.dtype:
+                return NotImplemented
+            out[...] = result
         except Exception:  # NumPy's function takes the call, or raises it again
             return NotImplemented
+        return out
 
     return transform
 

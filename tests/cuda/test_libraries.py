@@ -311,11 +311,63 @@ def test_errors_of_transforms_are_numpys(call: Callable[..., Any]) -> None:
     test_errors_are_numpys(call)
 
 
-def test_numpy_has_transforms_into_given_memory(library: Any) -> None:
+INTO_OUT: list[tuple[str, dict[str, Any], tuple[int, ...], int]] = [
+    ("fft", {}, (6, 8), 1),
+    ("rfft", {"n": 6, "axis": 0}, (4, 8), 1),
+    ("irfft", {}, (6, 14), 1),
+    ("ihfft", {}, (6, 5), 1),
+    ("fft2", {}, (6, 8), 2),
+    ("rfft2", {"s": (6, 5)}, (6, 3), 2),
+    ("irfftn", {"s": (3, 4), "axes": (0, 1)}, (3, 4), 2),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "shape", "calls"), INTO_OUT)
+def test_transforms_into_given_memory(
+    name: str, arguments: Any, shape: Any, calls: int, library: Any
+) -> None:
+    """The result has the bits that it has without `out`."""
+    kind = "float64" if name in ("rfft", "rfft2", "ihfft") else "complex128"
+    a = numbers(kind, 6, 8)
+    out = np.empty(shape, "float64" if name.startswith("irfft") else "complex128")
+    before = library.cuda_standin_count(TRANSFORM.encode())
+    result = getattr(np.fft, name)(np.array(a), **arguments, out=out)
+    np.synchronize()
+    assert library.cuda_standin_count(TRANSFORM.encode()) == before + calls
+    assert result is out
+    numpy.testing.assert_array_equal(
+        out, getattr(np.fft, name)(np.array(a), **arguments)
+    )
+    expected = getattr(numpy.fft, name)(a, **arguments)
+    numpy.testing.assert_allclose(out, expected, atol=1e-13)
+
+
+def test_a_transform_replaces_its_input() -> None:
     a = numbers("complex128", 6, 8)
-    out = np.empty((6, 8), complex)
-    assert np.fft.fft(np.array(a), out=out) is out
-    numpy.testing.assert_allclose(out, numpy.fft.fft(a))
+    ours = np.array(a)
+    assert np.fft.fft2(ours, out=ours) is ours
+    numpy.testing.assert_allclose(ours, numpy.fft.fft2(a))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, a: xp.fft.fft(a, out=xp.empty((6, 9), complex)),
+        lambda xp, a: xp.fft.fft(a, out=xp.empty((6, 7))),
+        lambda xp, a: xp.fft.fft(a, None, -1, None, xp.empty((1, 7), complex)),
+        lambda xp, a: xp.fft.fft2(a, s=(3, 7), out=xp.empty((3, 7), complex)),
+        lambda xp, a: xp.fft.fft(a, out=xp.broadcast_to(xp.zeros(7, complex), (6, 7))),
+    ],
+)
+def test_errors_of_given_memory_are_numpys(call: Callable[..., Any]) -> None:
+    test_errors_are_numpys(call)
+
+
+def test_hfft_ignores_given_memory() -> None:
+    a = numbers("complex128", 6)
+    out = np.zeros(10)
+    assert np.fft.hfft(np.array(a), out=out) is not out
+    assert not out.any()
 
 
 def test_large_transforms_of_rows_run_on_the_device(library: Any) -> None:

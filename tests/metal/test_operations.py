@@ -556,6 +556,8 @@ def test_scatters(name: str, dtype: str, nan: str, spread: str) -> None:
     if name in {"multiply", "divide", "power", "left_shift"} and spread == "contended":
         values[:] = 1
         values[::500] = 2
+    if name in {"add", "subtract"} and dtype == "bfloat16" and spread == "contended":
+        values[::2] *= -1  # sums above 256 would be rounded, and depend on the order
     places = rng.integers(0, slots, n)
     if nan in {"update", "both"}:
         values[rng.integers(0, n, 20)] = numpy.nan

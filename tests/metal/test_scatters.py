@@ -288,6 +288,11 @@ SHAPES: dict[str, tuple[tuple[int, ...], Callable[[Any, Any, Any], Any]]] = {
     ),
     "elements of a view": ((40, 30), lambda i, j, xp: (i % 40, 7)),
     "four axes": ((5, 3, 4, 6), lambda i, j, xp: (i % 5, slice(None), j % 4)),
+    "one row": ((40, 30), lambda i, j, xp: (i[:1] % 40,)),
+    "one row of two axes": (
+        (3, 2, 5, 6),
+        lambda i, j, xp: (i[:1].reshape(1, 1) % 3, j[:1].reshape(1, 1) % 2),
+    ),
 }
 
 

@@ -104,8 +104,8 @@ def _last_of_several() -> Any:
 
 
 def _updates_in_order() -> Any:
-    a = mxnp.zeros(50, "int64")
-    mxnp.subtract.at(a, values("int64", 5000), values("int64", 5000))
+    a = mxnp.ones(50, "float32")
+    mxnp.hypot.at(a, values("int64", 5000) % 50, values("float32", 5000))
     return a
 
 
