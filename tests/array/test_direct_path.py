@@ -70,6 +70,10 @@ OPERATIONS: list[Callable[[Any, Any, Any], Any]] = [
 ]
 
 
+# Each round waits for the GPU, and threads that switch so often wait for each other.
+ROUNDS = 1000 if ON_CUDA else 10_000
+
+
 def run_threads(*targets: Callable[[], None]) -> None:
     """Run functions in threads until all have returned; raise the first error."""
     errors: list[BaseException] = []
@@ -124,7 +128,7 @@ def test_threads_with_own_arrays() -> None:
     def compute(seed: int) -> None:
         pairs = [operands(seed, size) for size in SIZES]
         own = [(mxnp.array(a), mxnp.array(b)) for a, b in pairs]
-        check_all(random.Random(seed), own, 10_000)
+        check_all(random.Random(seed), own, ROUNDS)
 
     run_threads(*(lambda seed=seed: compute(seed) for seed in range(4)))
 
@@ -149,12 +153,12 @@ def test_threads_with_shared_arrays_while_others_export_results() -> None:
     shared = [tuple(map(mxnp.array, operands(size, size))) for size in SIZES]
 
     def compute(seed: int) -> None:
-        check_all(random.Random(seed), shared, 5000)
+        check_all(random.Random(seed), shared, ROUNDS // 2)
 
     def export_and_free(seed: int) -> None:
         rng = random.Random(seed)
         held: list[tuple[Any, Any]] = []
-        for _ in range(5000):
+        for _ in range(ROUNDS // 2):
             a, b = rng.choice(shared)
             kind = rng.randrange(8)
             view = export(a + b, kind)
