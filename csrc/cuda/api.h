@@ -14,9 +14,12 @@ typedef struct mx_cuda_context *mx_cuda_context;
 typedef struct mx_cuda_stream *mx_cuda_stream;
 typedef struct mx_cuda_module *mx_cuda_module;
 typedef struct mx_cuda_function *mx_cuda_function;
-typedef struct mx_cuda_event *mx_cuda_event;           /* CUevent */
-typedef struct mx_cuda_pool *mx_cuda_pool;             /* CUmemoryPool */
-typedef struct mx_cuda_program *mx_cuda_program;       /* nvrtcProgram */
+typedef struct mx_cuda_event *mx_cuda_event;     /* CUevent */
+typedef struct mx_cuda_pool *mx_cuda_pool;       /* CUmemoryPool */
+typedef struct mx_cuda_program *mx_cuda_program; /* nvrtcProgram */
+struct mx_cuda_access {                          /* CUmemAccessDesc */
+    int type, number, flags;
+};
 typedef struct mx_cublas *mx_cublas_handle;            /* cublasHandle_t */
 typedef struct mx_cusolver *mx_cusolver_handle;        /* cusolverDnHandle_t */
 typedef struct mx_cusolver_params *mx_cusolver_params; /* cusolverDnParams_t */
@@ -38,6 +41,8 @@ enum {
     MX_CUDA_RELEASE_THRESHOLD = 4,
     MX_CUDA_RESERVED = 5,
     MX_CUDA_USED = 7,
+    MX_CUDA_LOCATION_IS_DEVICE = 1,
+    MX_CUDA_READS_AND_WRITES = 3,
     MX_CUDA_NON_BLOCKING = 1,
     MX_CUDA_WITH_TIMES = 0, /* of an event */
     MX_CUDA_WITHOUT_TIMES = 2,
@@ -75,6 +80,9 @@ enum {
     X(int, cuMemPoolSetAttribute, (mx_cuda_pool pool, int attribute, void *value))           \
     X(int, cuMemPoolGetAttribute, (mx_cuda_pool pool, int attribute, void *value))           \
     X(int, cuMemPoolTrimTo, (mx_cuda_pool pool, size_t kept))                                \
+    X(int, cuMemPoolSetAccess,                                                               \
+      (mx_cuda_pool pool, const struct mx_cuda_access *list, size_t n))                      \
+    X(int, cuDeviceCanAccessPeer, (int *can, mx_cuda_device device, mx_cuda_device peer))    \
     X(int, cuMemAllocHost_v2, (void **memory, size_t size))                                  \
     X(int, cuMemGetInfo_v2, (size_t *free, size_t *total))                                   \
     X(int, cuMemAllocAsync, (mx_cuda_address * address, size_t size, mx_cuda_stream stream)) \

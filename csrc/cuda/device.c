@@ -43,6 +43,7 @@ static struct {
     char name[256];
     char problem[512];
     bool is_open;
+    bool is_shared;       /* other GPUs of the process may use the pool */
     _Atomic bool is_busy; /* something may have been encoded since the last wait */
 } gpu;
 
@@ -614,12 +615,33 @@ static int clear(void *memory, size_t nbytes)
                : leave(mx_api.cuMemsetD8Async((uintptr_t)memory, 0, nbytes, gpu.stream));
 }
 
+/* Lets other GPUs of the process use the memory, so that other packages can copy it there.  A
+ * pool is accessible from its own GPU alone, unlike memory of cuMemAlloc. */
+static void share_pool(void)
+{
+    int n = 0;
+    mx_api.cuDeviceGetCount(&n);
+    for (int i = 0; i < n; i++) {
+        mx_cuda_device peer;
+        int can = 0;
+        if (i == gpu.number || mx_api.cuDeviceGet(&peer, i) ||
+            mx_api.cuDeviceCanAccessPeer(&can, peer, gpu.device) || !can)
+            continue;
+        struct mx_cuda_access access = {MX_CUDA_LOCATION_IS_DEVICE, i,
+                                        MX_CUDA_READS_AND_WRITES};
+        mx_api.cuMemPoolSetAccess(gpu.pool, &access, 1);
+    }
+    gpu.is_shared = true;
+}
+
 /* All code of the process that uses CUDA's runtime has the same context. */
 static int join(void)
 {
     int status = enter();
     if (status != MX_OK)
         return status;
+    if (!gpu.is_shared)
+        share_pool();
     int error = mx_api.cuCtxSynchronize();
     return leave(error ? error : synchronize());
 }

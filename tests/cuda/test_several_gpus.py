@@ -98,3 +98,17 @@ def test_the_standards_devices() -> None:
             print("refused")
     """
     assert run(program) == "cuda True\nrefused\n"
+
+
+def test_other_gpus_may_use_the_memory() -> None:
+    """Other packages copy it there, once they have an array."""
+    program = """
+        shared = ctypes.CDLL(os.environ["MXNP_CUDA_STAND_IN"]).cuda_standin_shared_with
+        x = np.arange(50_000) * 2.0
+        np.synchronize()
+        print(bin(shared()))
+        x.__dlpack__(max_version=(1, 1), dl_device=x.__dlpack_device__())
+        print(bin(shared()))
+    """
+    assert run(program, device="cuda:1", cards=4) == "0b0\n0b1001\n"
+    assert run(program, device="cuda", cards=1) == "0b0\n0b0\n"

@@ -360,6 +360,27 @@ EXPORT int cuMemPoolGetAttribute(void *pool, int attribute, void *value)
     return SUCCESS;
 }
 
+static long shared_with; /* a bit for each GPU that may use the pool */
+
+EXPORT long cuda_standin_shared_with(void) { return shared_with; }
+
+EXPORT int cuMemPoolSetAccess(void *pool, const int (*list)[3], size_t n)
+{
+    (void)pool;
+    ENTER;
+    for (size_t i = 0; i < n; i++)
+        if (list[i][0] == 1 && list[i][2] == 3)
+            shared_with |= 1L << list[i][1];
+    return SUCCESS;
+}
+
+EXPORT int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    ENTER;
+    *can = device != peer && device != 2; /* the third GPU is on another bus */
+    return SUCCESS;
+}
+
 EXPORT int cuMemPoolTrimTo(void *pool, size_t kept)
 {
     (void)pool, (void)kept;
