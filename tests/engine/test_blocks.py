@@ -414,6 +414,44 @@ def test_gathers_by_two_index_arrays() -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c8", "c16"])
+def test_gathers_of_each_size_of_an_element(dtype: str) -> None:
+    made = numpy.random.default_rng(0).integers(0, 100, 5000).astype(dtype)
+    if made.dtype.kind == "c":
+        made += 1j * made[::-1]
+    both(lambda xp: xp.array(made)[indices(xp, -5000, 5000)])
+    both(
+        lambda xp: xp.array(made).reshape(50, 100)[
+            indices(xp, -50, 50), indices(xp, -100, 100)
+        ]
+    )
+    both(lambda xp: xp.array(made).reshape(50, 100)[:, indices(xp, -100, 100, 300)])
+
+
+def test_indices_of_two_axes_that_select_rows() -> None:
+    """A block of points ends with the last axis of the indices."""
+
+    def compute(xp: Any) -> Any:
+        rows, columns = indices(xp, 0, 50, 60)[:, None], indices(xp, 0, 40, 30)
+        return numbers(xp, 50, 40, 7)[rows, columns]
+
+    both(compute)
+    both(
+        lambda xp: numbers(xp, 500, 7)[
+            indices(xp, 0, 500, 6000).reshape(60, 100)[:, ::3]
+        ]
+    )
+    both(lambda xp: numbers(xp, 500, 7)[indices(xp, 0, 500, 6000).reshape(60, 100).T])
+
+
+@pytest.mark.parametrize("least", [-1, -2, -500])
+def test_the_least_index_is_negative(least: int) -> None:
+    places = numpy.arange(30_000) % 400
+    places[777] = least
+    both(lambda xp: numbers(xp, 500)[xp.array(places)])
+    both(lambda xp: numbers(xp, 500, 7)[xp.array(places)])
+
+
 def test_values_whose_rows_have_gaps() -> None:
     def compute(xp: Any) -> Any:
         a = xp.zeros((1000, 20))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -252,6 +253,20 @@ def test_each_integer_dtype_is_an_index(dtype: str) -> None:
     same(np.array(x)[np.array(i)[::-3]], x[i[::-3]])
     huge = numpy.array([2**64 - 1] * N, "Q")
     same(np.array(x)[np.array(huge)], x[huge])
+
+
+def test_references_to_index_arrays_are_released_once() -> None:
+    a = np.array(numbers((300, 40)))
+    i, j = np.array(RANDOM.integers(0, 300, N)), np.array(RANDOM.integers(0, 40, N))
+    memory = numpy.arange(100) % 40
+    np.synchronize()
+    before = [sys.getrefcount(each) for each in (i, j, memory, a)]
+    for _ in range(5):
+        a[i, j], a[:, memory], a[i]
+        a[i, j] = 3.0
+        np.add.at(a, (i, j), 1.0)
+        np.synchronize()
+    assert [sys.getrefcount(each) for each in (i, j, memory, a)] == before
 
 
 # -- Fusion ----------------------------------------------------------------------------
