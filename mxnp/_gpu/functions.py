@@ -143,9 +143,10 @@ def _is_kind(kind: Any, stable: Any) -> bool:
 
 def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> Any:
     """
-    Return the result of `kernels.sort` or `kernels.argsort` along an axis.
+    Return the result of a kernel that sorts rows, for the rows along an axis.
 
-    It is a view of new memory if there are several axes.
+    It is a view of new memory if there are several axes, and NotImplemented if the
+    kernel returns that.
     """
     if not is_for_device(a) or order is not None or a.dtype.name not in _SORTED:
         return NotImplemented
@@ -155,7 +156,7 @@ def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> An
     lines = make_contiguous(a.transpose(axes))
     n = lines.shape[-1]
     flat = kernel(launch, empty, lines, lines.size // n, n, a.dtype.name)
-    if a.ndim == 1:
+    if flat is NotImplemented or a.ndim == 1:
         return flat
     return flat.reshape(lines.shape).transpose([axes.index(i) for i in range(a.ndim)])
 
@@ -187,17 +188,39 @@ def _sort_in_place(
     return None
 
 
+def _argsort_distinct(
+    launch: kernels.Launch,
+    empty: kernels.Empty,
+    keys: Any,
+    rows: int,
+    n: int,
+    dtype: str,
+) -> Any:
+    """
+    Return the positions that sort each row, or NotImplemented if elements are equal.
+
+    The order of equal elements in NumPy's unstable sorts cannot be reproduced.
+    """
+    if n > 2 ** (8 * numpy.dtype(dtype).itemsize):
+        return NotImplemented
+    found, places = kernels.sort_with_places(launch, empty, keys, rows, n, dtype)
+    found = found.reshape(rows, n)
+    are_equal = found[:, 1:] == found[:, :-1]
+    if found.dtype.kind == "f":  # NaN are equal, and last
+        are_equal |= numpy.isnan(found[:, :-1])
+    return NotImplemented if are_equal.any() else places
+
+
 @implements_on_gpu(numpy.argsort, numpy.ndarray.argsort)
 def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    """Sort indirectly if the call asks for a stable order.
-
-    The order of equal elements in NumPy's other sorts cannot be reproduced.
-    """
-    if not _is_kind(kind, stable) or (stable is not True and kind not in _STABLE):
+    """Sort indirectly if the order of equal elements is known, or nothing is equal."""
+    if not _is_kind(kind, stable):
         return NotImplemented
-    found = _sort_along(kernels.argsort, a, axis, order)
+    is_stable = stable is True or kind in _STABLE
+    kernel = kernels.argsort if is_stable else _argsort_distinct
+    found = _sort_along(kernel, a, axis, order)
     return found if found is NotImplemented or a.ndim == 1 else found.copy()
 
 

@@ -167,10 +167,44 @@ def test_sorts_take_numpys_options(options: dict[str, Any]) -> None:
     numpy.testing.assert_array_equal(given, numpy.sort(x))
 
 
-def test_the_order_of_an_unstable_sort_is_numpys() -> None:
-    x, before = integers("int32", 5000), dispatches()
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float32"])
+def test_equal_elements_have_the_order_of_numpys_sort(dtype: str) -> None:
+    x = integers(dtype, 5000)
     numpy.testing.assert_array_equal(mxnp.argsort(mxnp.array(x)), numpy.argsort(x))
-    assert dispatches() == before
+    rows = numpy.random.default_rng(0).permutation(6000).astype(dtype).reshape(3, 2000)
+    rows[1, 7] = rows[1, 1900]
+    given = mxnp.array(rows)
+    for axis in 0, 1:
+        ours = mxnp.argsort(given, axis)
+        numpy.testing.assert_array_equal(ours, numpy.argsort(rows, axis))
+
+
+@pytest.mark.parametrize("places", [(7, 8), (30, 2000)])
+@pytest.mark.parametrize("values", [(0.0, -0.0), (numpy.nan, numpy.nan)])
+def test_equal_numbers_of_other_bits_have_the_order_of_numpys_sort(
+    values: tuple[float, float], places: tuple[int, int]
+) -> None:
+    x = numpy.random.default_rng(1).permutation(3000).astype("f4") + 1
+    x[list(places)] = values
+    numpy.testing.assert_array_equal(mxnp.array(x).argsort(), x.argsort())
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint32", "int64", "float32"])
+@pytest.mark.parametrize("kind", [None, "quicksort", "heapsort"])
+def test_distinct_elements_are_sorted_on_the_gpu(dtype: str, kind: Any) -> None:
+    x = numpy.random.default_rng(2).permutation(6000).astype(dtype) - dtype.startswith(
+        "i"
+    )
+    if dtype == "float32":
+        x[[5, 6, 7]] = numpy.nan, numpy.inf, -numpy.inf
+    rows, before = mxnp.array(x).reshape(2, 3000), dispatches()
+    for axis in 0, 1, -1:
+        expected = numpy.argsort(x.reshape(2, 3000), axis, kind)
+        numpy.testing.assert_array_equal(rows.argsort(axis, kind), expected)
+    numpy.testing.assert_array_equal(
+        mxnp.argsort(mxnp.array(x), kind=kind), numpy.argsort(x, kind=kind)
+    )
+    assert dispatches() >= before + 4
 
 
 # -- Selecting ------------------------------------------------------------------------
