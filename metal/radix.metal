@@ -213,7 +213,8 @@ inline void mx_radix_load(device const mx_item *from, thread const mx_radix_tile
 }
 
 /* Publishes how many items of the digit that is the thread's number the tile has, and returns
- * it.  Replaces the counts of SIMD-groups by their first places in the tile, and stores where
+ * it.  The last tile counts what is beyond the end of the row, but no other tile reads that.
+ * Replaces the counts of SIMD-groups by their first places in the tile, and stores where
  * the items of the digit go if the tiles before have none.  All threads must call it. */
 inline uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_shared &shared,
                              thread const mx_radix_tile &tile, uint digit)
@@ -225,9 +226,8 @@ inline uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_sha
         shared.counts[s * MX_DIGITS + digit] = in_tile;
         in_tile += count;
     }
-    const uint beyond = digit == MX_DIGITS - 1 ? MX_RADIX_TILE - tile.length : 0u;
     atomic_store_explicit(&words[tile.layout.state(tile.row, tile.number, tile.pass) + digit],
-                          (in_tile - beyond) | (tile.number == 0 ? MX_OF_ALL : MX_OF_TILE),
+                          in_tile | (tile.number == 0 ? MX_OF_ALL : MX_OF_TILE),
                           memory_order_relaxed);
     const uint in_row = atomic_load_explicit(
         &words[tile.layout.count(tile.row, tile.pass) + digit], memory_order_relaxed);
@@ -238,7 +238,7 @@ inline uint mx_radix_publish(device atomic_uint *words, threadgroup mx_radix_sha
     for (uint s = 0; s < MX_SIMDGROUPS; s++)
         shared.counts[s * MX_DIGITS + digit] += uint(sums);
     shared.places[digit] = uint(sums >> 32) - uint(sums);
-    return in_tile - beyond;
+    return in_tile;
 }
 
 /* Returns the lanes that have the same digit.  All lanes must call it. */

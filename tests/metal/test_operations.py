@@ -420,6 +420,16 @@ def test_scans_propagate_nan_and_infinities(n: int, where: float | None) -> None
             numpy.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-2)
 
 
+@pytest.mark.parametrize("n", [100, 1000, 20_000])
+def test_a_scan_of_infinities_does_not_warn(n: int) -> None:
+    x = numpy.ones(n, "float32")
+    x[5] = numpy.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = mxnp.cumsum(mxnp.array(x)).tolist()
+    assert ours == numpy.cumsum(x).tolist()
+
+
 @pytest.mark.parametrize("name", ["add", "multiply"])
 @pytest.mark.parametrize("n", [100, 1000, 20_000])
 def test_a_scan_that_exceeds_the_range_warns(name: str, n: int) -> None:

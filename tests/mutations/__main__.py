@@ -4,11 +4,11 @@ Plant faults in a copy of the sources, and check that a test fails for each.
     python -m tests.mutations [--sample N --seed TEXT] [AREA...]
 
 An area is a file `tests/mutations/AREA.txt`, which `tables.py` describes. The copy is built
-once, with the Metal emulator if a fault needs it. Faults whose tests cannot run here, for want
-of a compiler or a package, are counted with the reason and left out. Then the runner applies one fault at a time, builds what has changed, and runs only the test that
-the table names. The fault is caught if this test fails, crashes, or does not end in time.
-The exit status is 1 if a fault is not caught, does not apply or does not compile, or if a
-test fails without a fault.
+once, with the Metal emulator if a fault needs it. If a compiler or a package is missing, faults
+whose tests need it are left out, and counted with the reason. Then the runner applies one fault
+at a time, builds what has changed, and runs only the test that the table names. The fault is
+caught if this test fails, crashes, or does not end in time. The exit status is 1 if a fault is
+not caught, does not apply or does not compile, or if a test fails without a fault.
 """
 
 from __future__ import annotations
