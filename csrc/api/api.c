@@ -143,6 +143,7 @@ static const struct mx_recorder recorder = {
     .free = mx_free,
     .loop_find = mx_loop_find,
     .native_loop = mx_native_loop,
+    .native_has_numpys_bits = mx_native_loop_has_numpys_bits,
     .cast_loop = mx_cast_loop,
     .range_loop = mx_range_loop,
     .copy_loop = mx_copy_loop,

@@ -54,7 +54,9 @@ struct mx_recorder {
 
     int (*loop_find)(struct mx_loop *out, uintptr_t ufunc_fields, int nin, int nout, int ntypes,
                      const char *types);
-    bool (*native_loop)(struct mx_loop *out, int op, const int *dtypes);
+    bool (*native_loop)(struct mx_loop *out, int op, const int *dtypes,
+                        const struct mx_loop *numpys);
+    bool (*native_has_numpys_bits)(int op, int dtype);
     mx_loop_function (*cast_loop)(int from, int to);
     mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);

@@ -27,7 +27,7 @@ ROUNDS, ELEMENTS = 15, 200_000
 CSRC = Path(__file__).parents[2] / "csrc"
 
 # Ranges of the operands, if they differ from (0.05, 0.95).
-RANGES = {"sin": (-10, 10), "cos": (-10, 10), "tan": (-10, 10), "arccosh": (1, 20)}
+RANGES = dict.fromkeys(("sin", "cos", "tan", "exp"), (-10, 10)) | {"arccosh": (1, 20)}
 
 CLOCK = r"""
 #define _POSIX_C_SOURCE 200809L
@@ -70,7 +70,7 @@ def compile_loops(folder: Path) -> ctypes.CDLL:
         flags += [f"-DMX_ISA={name}", "-ffp-contract=off", "-fno-math-errno"]
         subprocess.run([*common, *flags, "-c", source, "-o", target], check=True)
         objects.append(target)
-    kernels = "native_loops", "copies", "isa"
+    kernels = "native_loops", "agreement", "copies", "exponents", "isa"
     tables = "ir/loop", "ir/ops", "ir/dtypes", "base/error"
     nouns = [*(f"cpu/kernels/{noun}" for noun in kernels), *tables]
     sources = [CSRC / f"{noun}.c" for noun in nouns]
@@ -112,7 +112,7 @@ def loops(op: int, ufunc: numpy.ufunc, dtypes: tuple) -> list[Loop]:
     if library.mx_loop_read(ctypes.byref(theirs), fields, *count, numbers):
         return []
     rows = (ctypes.c_int * len(dtypes))(*(DTYPES.index(t.name) for t in dtypes))
-    owned = library.mx_native_loop(ctypes.byref(ours), op, rows)
+    owned = library.mx_native_loop(ctypes.byref(ours), op, rows, ctypes.byref(theirs))
     return [theirs, ours] if owned else [theirs]
 
 

@@ -1,17 +1,23 @@
-"""Compare native loops with mpmath, and those of quotients and float16 with NumPy's bits."""
+"""Compare native loops with mpmath, and all but sine and cosine with NumPy's bits."""
 
 from __future__ import annotations
 
 import itertools
+import platform
+import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import mpmath
 import numpy
 import pytest
+from numpy._core import _multiarray_umath
 
 import mxnp
 from mxnp import _bridge
+
+ROOT = Path(__file__).parents[2]
 
 SIZE = 20011
 
@@ -116,6 +122,22 @@ def test_circular_functions_know_no_layout(name: str, layout: str) -> None:
     assert again.__array__().tobytes() == result(name, x).tobytes()
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_short_arrays_have_numpys_circular_functions(name: str) -> None:
+    """Operations on 512 elements and more are recorded."""
+    _bridge.set_threshold(1 << 14)
+    x = numpy.random.default_rng(3).uniform(-10, 10, 5000)
+    for each in numpy.split(x, 20):
+        y = getattr(mxnp, name)(mxnp.array(each))
+        assert _bridge.pending() == 0
+        assert_same_bits(y.__array__(), getattr(numpy, name)(each))
+    a = mxnp.array(x)
+    y = getattr(mxnp, name)(a)
+    assert _bridge.pending() == 1
+    is_different = y.__array__().tobytes() != getattr(numpy, name)(x).tobytes()
+    assert is_different == _bridge.has_own_loop(getattr(numpy, name), a)
+
+
 SPECIAL = [0.0, -0.0, 5e-324, -5e-324, 1e-310, 2.3e-308, 1e-200, -1e-160, numpy.nan]
 
 
@@ -134,6 +156,98 @@ def test_circular_functions_of_special_numbers(name: str, value: float) -> None:
     numpy.testing.assert_array_equal(found[777], expected[777])
     assert numpy.signbit(found[777]) == numpy.signbit(expected[777])
     assert [str(w.message) for w in ours] == [str(w.message) for w in theirs]
+
+
+# -- Exponentials of float64 -------------------------------------------------------------
+
+# The limits of the method: where exp is 1, where the C library is called, where results
+# are subnormal, and where they are zero and infinity.
+EXP_LIMITS = [2.0**-54, 512.0, 708.3964185322641, 709.782712893384, 745.1332191019412]
+
+
+def exponents() -> numpy.ndarray:
+    """Return arguments of exp of all magnitudes, and those that the method treats alone."""
+    chance = numpy.random.default_rng(12)
+    limits = numpy.array(EXP_LIMITS)
+    steps = numpy.arange(-40000, 40000, 37) * (numpy.log(2) / 256)  # where n changes
+    near = [numpy.nextafter(limits, 0), limits, numpy.nextafter(limits, 1e4)]
+    found = numpy.concatenate(
+        [
+            *(chance.uniform(-size, size, 20000) for size in (1e-3, 1, 20, 600, 800)),
+            10.0 ** chance.uniform(-320, 3, 5000),
+            chance.integers(0, 2**64, 5000, dtype="u8").view("f8"),
+            *(steps, numpy.nextafter(steps, 0), *near, *(-x for x in near)),
+            [0.0, -0.0, 5e-324, numpy.inf, -numpy.inf, numpy.nan, 1e308],
+        ]
+    )
+    return chance.permutation(found)
+
+
+def calls_the_c_library() -> bool:
+    """Return whether NumPy calls a C library whose method mxnp has, with FMA."""
+    features = _multiarray_umath.__cpu_features__
+    is_known = platform.libc_ver()[0] == "glibc" and platform.machine() == "x86_64"
+    return (
+        is_known
+        and features["FMA3"]
+        and features["AVX2"]
+        and not features["AVX512_SKX"]
+    )
+
+
+@pytest.mark.skipif(not calls_the_c_library(), reason="NumPy has other loops here")
+@pytest.mark.parametrize("name", ["exp"])
+def test_exponentials_have_own_loops(name: str) -> None:
+    assert _bridge.has_own_loop(getattr(numpy, name), mxnp.ones(3))
+    assert not _bridge.has_own_loop(getattr(numpy, name), mxnp.ones(3, "f4"))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 255, 256, 257, SIZE, None])
+@pytest.mark.parametrize("name", ["exp"])
+def test_exponentials_have_numpys_bits(name: str, size: int | None) -> None:
+    x = exponents()[:size]
+    with numpy.errstate(all="ignore"):
+        assert_same_bits(result(name, x), getattr(numpy, name)(x))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["exp"])
+def test_exponentials_in_any_layout(name: str, layout: str) -> None:
+    x = exponents()[:SIZE]
+    with numpy.errstate(all="ignore"):
+        expected = getattr(numpy, name)(x)
+        found = result(name, x, layout=LAYOUTS[layout])
+        assert_same_bits(found, LAYOUTS[layout](expected))
+        again = mxnp.array(x)
+        getattr(mxnp, name)(again, again)
+        assert_same_bits(again.__array__(), expected)
+
+
+@pytest.mark.parametrize("threshold", [0, 1 << 20])
+@pytest.mark.parametrize("name", ["exp"])
+def test_conditions_of_single_exponentials(name: str, threshold: int) -> None:
+    """Recorded ones, and those of small arrays, which are computed immediately."""
+    _bridge.set_threshold(threshold)
+    edges = [*SPECIAL, numpy.inf, -numpy.inf, 1e308, -1e308, 1.0, *EXP_LIMITS]
+    for value in [*edges, *(-x for x in EXP_LIMITS), 710.0, -710.0, -746.0]:
+        x = numpy.ones(600)
+        x[300] = value
+        ours = with_warnings(lambda x=x: result(name, x))
+        theirs = with_warnings(lambda x=x: getattr(numpy, name)(x))
+        assert_same_bits(ours[0], theirs[0])
+        assert ours[1] == theirs[1], value
+
+
+def test_the_table_of_powers() -> None:
+    text = (ROOT / "csrc/cpu/kernels/exponents.c").read_text()
+    rows = re.findall(r"\{(0x3\w+), (-?0x[0-9a-fp.+-]+)\}", text)
+    assert len(rows) == 128
+    with mpmath.workprec(300):
+        for k, (bits, rest) in enumerate(rows):
+            power = mpmath.mpf(2) ** (mpmath.mpf(k) / 128)
+            nearest = numpy.float64(power)
+            assert int(bits, 16) + (k << 45) == int(nearest.view("i8"))
+            assert float.fromhex(rest) == float(power / float(nearest) - 1)
 
 
 # -- Quotients of float32 and float64 --------------------------------------------------

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cpu/kernels/bfloat.h"
+#include "cpu/kernels/exponents.h"
+#include "cpu/kernels/float64.h"
 #include "cpu/kernels/half.h"
 
 #define BLOCK 256
@@ -19,36 +21,9 @@
 
 static intptr_t smaller(intptr_t x, intptr_t y) { return x < y ? x : y; }
 
-/* -- Bits of float64 -------------------------------------------------------------------- */
-
-static inline int64_t bits_of(double x)
-{
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline double of_bits(int64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline int64_t size_of(double x) { return bits_of(x) & INT64_MAX; }
-
-/* Returns x if the mask has all bits set, and y if it has none.  From `?:` compilers would make
- * branches around the computation of x and y, and would then not vectorize it. */
-static inline double choose(int64_t mask, double x, double y)
-{
-    return of_bits((bits_of(x) & mask) | (bits_of(y) & ~mask));
-}
-
 /* -- Sine and cosine of float64 ---------------------------------------------------------- */
 
 #if defined(__FMA__) || defined(__aarch64__)
-
-static inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
 
 /* Magnitudes of numbers, as their bits, because comparing the bits of NaN raises no condition.
  * Above LARGEST, 1e5, the quotient by pi/2 takes more bits than the reduction below keeps.
@@ -172,6 +147,40 @@ CIRCULAR(float64_cos, 1, 1)
 #define CIRCULAR_RUNS [MX_OP_sin] = float64_sin, [MX_OP_cos] = float64_cos,
 #else
 #define CIRCULAR_RUNS
+#endif
+
+/* -- Exponentials of float64 -------------------------------------------------------------- */
+
+#if defined(__FMA__)
+
+/* The C library computes large numbers, NaN and infinities.  exp of tiny ones is that of 0. */
+static void float64_exp(const void *from, const void *none, void *to, intptr_t n)
+{
+    double block[BLOCK];
+    (void)none;
+    for (intptr_t at = 0; at < n; at += BLOCK) {
+        const double *x = (const double *)from + at;
+        intptr_t count = smaller(n - at, BLOCK);
+        int64_t other = 0;
+        for (intptr_t i = 0; i < count; i++)
+            other |= exponential_margin(x[i]);
+        if (other >= 0)
+            for (intptr_t i = 0; i < count; i++)
+                block[i] = exponential(x[i]);
+        else
+            for (intptr_t i = 0; i < count; i++)
+                block[i] =
+                    exponential(choose(-(int64_t)(exponential_margin(x[i]) >= 0), x[i], 0));
+        for (intptr_t i = 0; i < count && other < 0; i++)
+            if (size_of(x[i]) >= EXP_LIMIT)
+                block[i] = exp(x[i]);
+        memcpy((double *)to + at, block, (size_t)count * sizeof *block);
+    }
+}
+
+#define EXPONENT_RUNS [MX_OP_exp] = float64_exp,
+#else
+#define EXPONENT_RUNS
 #endif
 
 /* -- Square roots; NumPy's loops compute 16 bytes at a time ---------------------------------
@@ -590,5 +599,5 @@ const struct mx_native_kernels MX_ISA_NAME(mx_native_kernels) = {
                  BFLOAT16(reciprocal), BFLOAT16(sqrt), BFLOAT16(less), BFLOAT16(less_equal),
                  BFLOAT16(greater), BFLOAT16(greater_equal)},
     .float32 = {[0] = NULL, ROOT(float32) QUOTIENT_RUNS(float32)},
-    .float64 = {[0] = NULL, ROOT(float64) QUOTIENT_RUNS(float64) CIRCULAR_RUNS},
+    .float64 = {[0] = NULL, ROOT(float64) QUOTIENT_RUNS(float64) CIRCULAR_RUNS EXPONENT_RUNS},
 };

@@ -1,6 +1,7 @@
 /* native_loops.c -- loops over any strides, made from kernels over contiguous elements. */
 #include "cpu/kernels/native_loops.h"
 
+#include "cpu/kernels/agreement.h"
 #include "cpu/kernels/copies.h"
 #include "cpu/kernels/native_kernels.h"
 #include "ir/dtypes.h"
@@ -72,7 +73,20 @@ static mx_native_kernel *kernel_of(int op, int dtype)
     }
 }
 
-bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes)
+/* Returns whether a loop has NumPy's bits only where NumPy calls the C library that the loop
+ * was written after.  It may be another one, and NumPy has loops of its own for AVX-512. */
+static bool is_conditional(int op, int dtype)
+{
+    return dtype == MX_DTYPE_float64 && op == MX_OP_exp;
+}
+
+bool mx_native_loop_has_numpys_bits(int op, int dtype)
+{
+    return dtype != MX_DTYPE_float64 || (op != MX_OP_sin && op != MX_OP_cos);
+}
+
+bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes,
+                    const struct mx_loop *numpys)
 {
     static struct native_loop loops[MX_DTYPE_COUNT][MX_OP_COUNT];
     const struct mx_op_row *row = mx_op_get(op);
@@ -90,5 +104,5 @@ bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes)
             .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
         };
     *out = (struct mx_loop){.function = run_loop, .data = native};
-    return true;
+    return !is_conditional(op, dtypes[0]) || mx_agreement_holds(out, numpys, row->nin);
 }

@@ -1,4 +1,5 @@
-/* elementwise.c -- small elementwise operations, computed with NumPy's inner loops.
+/* elementwise.c -- small elementwise operations, computed with NumPy's inner loops, or with own
+ * loops that have NumPy's bits.
  *
  * NumPy spends most of a small operation on finding the loop, checking the arguments and
  * allocating the result.  Here the loop comes from a table, the usual arguments need a few
@@ -211,7 +212,9 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
 /* Compute the elements into memory.  Return false if a loop met a condition. */
 static bool compute(const struct operation *operation, char *out, const npy_intp *out_strides)
 {
-    const struct mx_loop *loop = &operation->signature->numpys;
+    const struct signature *signature = operation->signature;
+    const struct mx_loop *loop =
+        signature->has_numpys_bits ? &signature->loop : &signature->numpys;
     int inner = operation->inner, nin = operation->nin;
     bool is_flat = operation->is_flat && is_one_run(operation, out_strides);
     intptr_t n = is_flat ? operation->size : operation->shape[inner];

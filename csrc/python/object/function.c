@@ -447,7 +447,8 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     bool may_record = f->implementation && f->implementation != Py_None && f->size_rule != 'a';
     if (all > MAX_PLAIN || may_record || f->choose || !queue_is_idle() || !is_usual(f) ||
         !are_small(args, all, least_large(f)) || !layout_is_known() ||
-        (f->operation >= 0 && n == 2 && queue_takes_result(args[0], args[1])))
+        (f->operation >= 0 && n == 2 && queue_takes_result(args[0], args[1])) ||
+        (f->operation >= 0 && n > 0 && is_costly(f->operation, args[0])))
         return 0;
     vector_call *call = layout_vectorcall(f->wrapped);
     if (!call || !*call)

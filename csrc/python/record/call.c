@@ -229,6 +229,23 @@ int call_ufunc(PyObject *callee, int op, PyObject *const *inputs, int nin,
     return -1;
 }
 
+static PyObject *has_own_loop(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct source inputs[2];
+    PyObject *ufunc, *objects[2] = {NULL, NULL};
+    if (!PyArg_ParseTuple(args, "OO|O", &ufunc, &objects[0], &objects[1]))
+        return NULL;
+    int op = signature_op(ufunc), nin = objects[1] ? 2 : 1;
+    for (int i = 0; i < nin; i++)
+        if (op == MX_NO_OP || !source_read(objects[i], &inputs[i]))
+            Py_RETURN_FALSE;
+    const struct signature *signature = signature_of(op, inputs, nin);
+    if (!signature && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(signature && signature->loop.function != signature->numpys.function);
+}
+
 /* -- Functions of three arguments ---------------------------------------------------- */
 
 /* Return the row of numpy.result_type for two arguments.  Return -1 if NumPy has to compute, as
@@ -340,6 +357,10 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
 }
 
 PyMethodDef call_methods[] = {
+    {"has_own_loop", has_own_loop, METH_VARARGS,
+     "has_own_loop(ufunc, x, y=None)\n--\n\nReturn whether recorded calls with such arrays "
+     "have "
+     "a loop of mxnp's."},
     {"select", choose, METH_VARARGS,
      "select(condition, x, y)\n--\n\nRecord the choice of x where the condition is true and of "
      "y "

@@ -130,8 +130,10 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
     Py_DECREF(resolved);
     if (!is_known || !signature_loop(&signature->numpys, ufuncs[op], rows))
         return;
-    if (!core->native_loop(&signature->loop, op, rows))
+    bool is_own = core->native_loop(&signature->loop, op, rows, &signature->numpys);
+    if (!is_own)
         signature->loop = signature->numpys;
+    signature->has_numpys_bits = !is_own || core->native_has_numpys_bits(op, rows[0]);
     for (int i = 0; i < nin; i++)
         signature->in[i] = (signed char)rows[i];
     for (int j = 0; j < row->nout; j++)

@@ -6,6 +6,7 @@
 struct signature {
     bool is_known, exists;
     bool is_silent;            /* NumPy ignores the conditions of this loop */
+    bool has_numpys_bits;      /* `loop` returns the same as `numpys` */
     signed char in[3], out[2]; /* rows */
     struct mx_loop loop;
     struct mx_loop numpys; /* used where elements of the output are inputs of later ones */
