@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy
@@ -16,7 +15,6 @@ import numpy
 import mxnp
 from mxnp._engine import core
 from mxnp._engine.devices import describe_auto
-from mxnp._verify.verify import fraction_of
 
 from . import runner
 from .report_options import ReportOptions
@@ -208,6 +206,9 @@ def _watcher(option: str, value: str | None) -> mxnp.verify | mxnp.trap_nan:
         if value not in (None, "inf"):
             _refuse(f"argument {option}: expected inf, not {value!r}")
         return mxnp.trap_nan(inf=value == "inf", everywhere=True)
+    # Imported here, because few programs need it and it takes 8 ms.
+    from mxnp._verify.verify import fraction_of
+
     try:
         return mxnp.verify(fraction_of(value) if value is not None else 1.0)
     except ValueError:
@@ -254,8 +255,8 @@ def _version() -> str:
 
 def _info() -> Iterator[tuple[str, str]]:
     """Yield the names and texts of the lines of --info."""
-    yield "mxnp", f"{mxnp.mxnp_version}, {Path(mxnp.__file__).parent}"
-    yield "NumPy", f"{numpy.__version__}, {Path(numpy.__file__).parent}"
+    yield "mxnp", f"{mxnp.mxnp_version}, {os.path.dirname(mxnp.__file__)}"
+    yield "NumPy", f"{numpy.__version__}, {os.path.dirname(numpy.__file__)}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
     yield "Python", f"{python}, {sys.executable}"
     yield "platform", platform.platform()

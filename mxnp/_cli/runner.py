@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache, partial, wraps
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
-from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -515,7 +514,7 @@ def run_path(path: str, args: Sequence[str]) -> None:
     SystemExit
         With status 2 and Python's message, if the file cannot be read.
     """
-    filename = path if Path(path).is_absolute() else f"{Path.cwd()}{os.sep}{path}"
+    filename = path if os.path.isabs(path) else f"{os.getcwd()}{os.sep}{path}"
     if pkgutil.get_importer(filename) is not None:
         sys.argv = [path, *args]
         if sys.flags.safe_path:
@@ -526,7 +525,8 @@ def run_path(path: str, args: Sequence[str]) -> None:
         _run(partial(_run_as_main, "__main__", alter_argv=False))
         return
     try:
-        content = Path(filename).read_bytes()
+        with open(filename, "rb") as file:
+            content = file.read()
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}"
         print(
@@ -534,7 +534,7 @@ def run_path(path: str, args: Sequence[str]) -> None:
         )
         raise SystemExit(2) from None
     sys.argv = [path, *args]
-    _set_first_path(str(Path(path).resolve().parent))
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
     loader: Any = SourceFileLoader("__main__", filename)
     code = pkgutil.read_code(io.BytesIO(content))
     if code is not None:
@@ -555,7 +555,7 @@ def run_module(name: str, args: Sequence[str]) -> None:
         The rest of `sys.argv`.
     """
     sys.argv = ["-m", *args]
-    _set_first_path(str(Path.cwd()))
+    _set_first_path(os.getcwd())
     _new_main()
     _run(partial(_run_as_main, name))
 

@@ -8,28 +8,26 @@ import site
 import sysconfig
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
 __all__ = ["is_in_folder", "is_in_package", "is_in_program", "is_in_standard_library"]
 
 
-def _with_real(*paths: str) -> tuple[Path, ...]:
+def _with_real(*paths: str) -> tuple[str, ...]:
     """Return absolute paths, as they are and with links resolved."""
-    folders = [Path(path).absolute() for path in paths]
-    return (*folders, *(folder.resolve() for folder in folders))
+    return (*map(os.path.abspath, paths), *map(os.path.realpath, paths))
 
 
 @cache
-def _standard_folders() -> tuple[Path, ...]:
+def _standard_folders() -> tuple[str, ...]:
     """Return the folders of the standard library."""
     paths = sysconfig.get_paths()
     return _with_real(
-        paths["stdlib"], paths["platstdlib"], str(Path(os.__file__).parent)
+        paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)
     )
 
 
 @cache
-def _package_folders() -> tuple[Path, ...]:
+def _package_folders() -> tuple[str, ...]:
     """Return the folders of installed packages and of mxnp."""
     paths = sysconfig.get_paths()
     own: Iterable[str] = importlib.import_module("mxnp").__path__
@@ -39,22 +37,22 @@ def _package_folders() -> tuple[Path, ...]:
     return _with_real(paths["purelib"], paths["platlib"], *own, *listed, *user)
 
 
-def _is_within(file: str, folders: Iterable[Path]) -> bool:
-    return any(
-        path.is_relative_to(folder) for path in _with_real(file) for folder in folders
-    )
+def _is_within(file: str, folders: Iterable[str]) -> bool:
+    beginnings = tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
+    return any((path + os.sep).startswith(beginnings) for path in _with_real(file))
 
 
 @cache
 def is_in_standard_library(file: str) -> bool:
     """Check whether a file belongs to Python's standard library."""
-    return _is_within(file, _standard_folders()) and not is_in_package(file)
+    # The name of a folder often answers the first question, without reading the disk.
+    return not is_in_package(file) and _is_within(file, _standard_folders())
 
 
 @cache
 def is_in_package(file: str) -> bool:
     """Check whether a file belongs to an installed package or to mxnp."""
-    if {"site-packages", "dist-packages"}.intersection(Path(file).parts):
+    if not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep)):
         return True
     return _is_within(file, _package_folders())
 
@@ -62,7 +60,7 @@ def is_in_package(file: str) -> bool:
 @cache
 def is_in_folder(file: str, prefix: str) -> bool:
     """Check whether a file is in a folder. The folder may begin with ``~``."""
-    return _is_within(file, _with_real(str(Path(prefix).expanduser())))
+    return _is_within(file, _with_real(os.path.expanduser(prefix)))
 
 
 def is_in_program(file: str) -> bool:

@@ -52,6 +52,15 @@ def test_only_needed_modules_are_imported() -> None:
     assert len([name for name in own if "._gpu" not in name]) <= MOST_MODULES
 
 
+def test_the_command_imports_only_what_it_needs(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import sys; print(*sys.modules, sep='\\n')")
+    imported = end_of("-m", "mxnp", program).out.splitlines()
+    alone = end_of("-c", "import numpy, sys; print(*sys.modules, sep='\\n')").out
+    later = {"pathlib", "urllib", "fractions", "decimal", "mxnp._verify"}
+    assert not later.intersection(imported).difference(alone.splitlines())
+
+
 @pytest.mark.parametrize(
     ("name", "module"),
     [
