@@ -213,11 +213,12 @@ def test_exponentials_have_numpys_bits(name: str, size: int | None) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["exp"])
 def test_exponentials_in_any_layout(name: str, layout: str) -> None:
+    """With AVX-512, NumPy's bits are others for a reversed array."""
     x = exponents()[:SIZE]
     with numpy.errstate(all="ignore"):
-        expected = getattr(numpy, name)(x)
         found = result(name, x, layout=LAYOUTS[layout])
-        assert_same_bits(found, LAYOUTS[layout](expected))
+        assert_same_bits(found, getattr(numpy, name)(LAYOUTS[layout](x)))
+        expected = getattr(numpy, name)(x)
         again = mxnp.array(x)
         getattr(mxnp, name)(again, again)
         assert_same_bits(again.__array__(), expected)
