@@ -190,10 +190,12 @@ def _any_or_all(op: ufunc) -> Callable[..., Any]:
     return reduction
 
 
-def _implement(name: str, implementation: Callable[..., Any]) -> None:
+def _implement(
+    name: str, implementation: Callable[..., Any], factor: int = FACTOR
+) -> None:
     """Implement a function of NumPy and the method of arrays with its name."""
     originals = getattr(numpy, name), getattr(numpy.ndarray, name)
-    implements(*originals, threshold_factor=FACTOR)(implementation)
+    implements(*originals, threshold_factor=factor)(implementation)
 
 
 _implement("sum", sum_or_product(_add))
@@ -302,8 +304,10 @@ def _running(op: ufunc) -> Callable[..., Any]:
     return accumulate
 
 
-_implement("cumsum", _running(_add))
-_implement("cumprod", _running(_multiply))
+# Only running results of floats are computed faster than by NumPy. Others are recorded
+# from FACTOR on.
+_implement("cumsum", _running(_add), factor=4)
+_implement("cumprod", _running(_multiply), factor=4)
 
 
 @implements(numpy.ufunc.accumulate, threshold_factor=FACTOR)

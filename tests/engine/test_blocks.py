@@ -193,6 +193,28 @@ def test_scans_of_wide_rows(width: int) -> None:
     both(lambda xp: xp.cumsum(xp.ones((40, width), int), axis=0))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n_lines", [1, 2, 3, 4, 5, 13, 70_001])
+def test_running_results_of_lines(n_lines: int, dtype: str) -> None:
+    """Kernels go along four lines at a time, and along the others one by one."""
+    random = numpy.random.default_rng(n_lines)
+    made = random.normal(1, 0.01, (n_lines, 70_003 // n_lines + 3)).astype(dtype)
+    made[0, :2] = -0.0
+    views: list[Callable[[Any], Any]] = [lambda x: x, lambda x: x[:, ::-1]]
+    views += [lambda x: x[::-1, ::2], lambda x: x.copy(order="F")]
+    for view in views:
+        for name in ("cumsum", "cumprod"):
+            found, expected = (
+                numpy.asarray(getattr(xp, name)(view(xp.array(made)), axis=1))
+                for xp in (mxnp, numpy)
+            )
+            assert found.dtype == expected.dtype
+            if ON_GPU:
+                numpy.testing.assert_allclose(found, expected, 1e-3)
+            else:
+                assert found.tobytes() == expected.tobytes()
+
+
 # -- Reductions ------------------------------------------------------------------------
 
 

@@ -122,6 +122,19 @@ def test_sums_have_numpys_bits(
             assert_same_bits(ours, numpys)
 
 
+@pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_of_rows_and_their_ends(dtype: str) -> None:
+    """Rows have up to 8 leaves, whose last numbers are fewer than the lanes."""
+    for length in (*range(63, 140, 7), 200, 255, 257, 500, 513, 1000, 1023, 1024, 1025):
+        theirs = numbers(dtype, (300_007 // length, length + 1))[:, 1:]
+        mine = mxnp.array(theirs)
+        assert_same_bits(mxnp.sum(mine, axis=1), theirs.copy().sum(axis=1))
+        mine = mxnp.array(theirs.base)[:, 1:]  # type: ignore[index]
+        assert_same_bits(mxnp.sum(mine[::2], axis=1), theirs[::2].sum(axis=1))
+        assert_same_bits(mxnp.sum(mine[:, ::-1], axis=1), theirs[:, ::-1].sum(axis=1))
+
+
 def test_sums_are_the_same_for_any_number_of_threads() -> None:
     x = mxnp.asarray(numbers("float64", (3_001, 701))).copy()
     before = mxnp.get_num_threads()

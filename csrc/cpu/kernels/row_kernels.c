@@ -1,4 +1,4 @@
-/* row_kernels.c -- reduces short rows; compiled for each instruction set: see isa.h. */
+/* row_kernels.c -- reduces rows; compiled for each instruction set: see isa.h. */
 #include "cpu/kernels/row_kernels.h"
 
 #include "cpu/kernels/integers.h"
@@ -62,55 +62,84 @@
 
 /* -- Sums of floats ---------------------------------------------------------------- */
 
+#define LEAF 128 /* floats that NumPy adds up in 8 lanes, at most */
+
+#define VECTOR 16 /* bytes: with longer ones a row takes as long, as each addition waits */
+
+#define LANE(k) lanes[(k) / COUNT][(k) % COUNT]
+
 /* Adds a[0], a[width], a[2 * width] ... to sum[0], those after them to sum[1], and so on: the
  * numbers of a row, or the parts of complex numbers, in 8 lanes if there are as many. */
-#define ADD_UP(type)                                                                  \
-    static inline void type##_add_up(type *sum, const type *a, intptr_t n, int width) \
-    {                                                                                 \
-        intptr_t i = width;                                                           \
-        for (int k = 0; k < width; k++)                                               \
-            sum[k] = a[k];                                                            \
-        if (n >= 8) {                                                                 \
-            type lane[8];                                                             \
-            for (int k = 0; k < 8; k++)                                               \
-                lane[k] = a[k];                                                       \
-            for (i = 8; i + 8 <= n; i += 8)                                           \
-                for (int k = 0; k < 8; k++)                                           \
-                    lane[k] += a[i + k];                                              \
-            if (width == 1)                                                           \
-                sum[0] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) +                \
-                         ((lane[4] + lane[5]) + (lane[6] + lane[7]));                 \
-            for (int k = 0; k < width && width == 2; k++)                             \
-                sum[k] = (lane[k] + lane[k + 2]) + (lane[k + 4] + lane[k + 6]);       \
-        }                                                                             \
-        for (; i < n; i += width)                                                     \
-            for (int k = 0; k < width; k++)                                           \
-                sum[k] += a[i + k];                                                   \
+#define ADD_UP(type, width)                                                        \
+    static inline void type##_add_up_##width(type *sum, const type *a, intptr_t n) \
+    {                                                                              \
+        enum { COUNT = VECTOR / sizeof(type) };                                    \
+        intptr_t i = width;                                                        \
+        for (int k = 0; k < width; k++)                                            \
+            sum[k] = a[k];                                                         \
+        if (n >= 8) {                                                              \
+            type##_vector lanes[8 / COUNT];                                        \
+            for (int v = 0; v < 8 / COUNT; v++)                                    \
+                lanes[v] = *(const type##_vector *)(a + v * COUNT);                \
+            for (i = 8; i + 8 <= n; i += 8)                                        \
+                for (int v = 0; v < 8 / COUNT; v++)                                \
+                    lanes[v] += *(const type##_vector *)(a + i + v * COUNT);       \
+            if (width == 1)                                                        \
+                sum[0] = ((LANE(0) + LANE(1)) + (LANE(2) + LANE(3))) +             \
+                         ((LANE(4) + LANE(5)) + (LANE(6) + LANE(7)));              \
+            for (int k = 0; k < width && width == 2; k++)                          \
+                sum[k] = (LANE(k) + LANE(k + 2)) + (LANE(k + 4) + LANE(k + 6));    \
+        }                                                                          \
+        for (; i < n; i += width)                                                  \
+            for (int k = 0; k < width; k++)                                        \
+                sum[k] += a[i + k];                                                \
+    }
+
+/* Adds up the two parts of a row, and adds their sums. */
+#define ADD_PAIRS(type, width)                                                 \
+    static void type##_add_pairs_##width(type *sum, const type *a, intptr_t n) \
+    {                                                                          \
+        const intptr_t half = n / 2 - n / 2 % 8;                               \
+        type rest[width];                                                      \
+        if (n <= LEAF) {                                                       \
+            type##_add_up_##width(sum, a, n);                                  \
+            return;                                                            \
+        }                                                                      \
+        type##_add_pairs_##width(sum, a, half);                                \
+        type##_add_pairs_##width(rest, a + half, n - half);                    \
+        for (int k = 0; k < width; k++)                                        \
+            sum[k] += rest[k];                                                 \
     }
 
 #define REDUCE_ROWS(type, name, width)                                                         \
+    ADD_UP(type, width)                                                                        \
+    ADD_PAIRS(type, width)                                                                     \
     static void type##_##name(const char *rows, intptr_t row_stride, intptr_t n_rows,          \
                               intptr_t n, const void *initial, char *results, intptr_t stride) \
     {                                                                                          \
         const type *begin = initial;                                                           \
         for (intptr_t r = 0; r < n_rows; r++) {                                                \
+            const type *row = (const type *)(const void *)(rows + r * row_stride);             \
             type sum[width], *out = (type *)(void *)(results + r * stride);                    \
-            type##_add_up(sum, (const type *)(const void *)(rows + r * row_stride), n * width, \
-                          width);                                                              \
+            if (n * width <= LEAF)                                                             \
+                type##_add_up_##width(sum, row, n * width);                                    \
+            else                                                                               \
+                type##_add_pairs_##width(sum, row, n * width);                                 \
             for (int k = 0; k < width; k++)                                                    \
                 out[k] = begin[k] + sum[k];                                                    \
         }                                                                                      \
     }
 
-#define SUMS(type)                                                                  \
-    ADD_ROWS(type##_sum, type, ADD)                                                 \
-    ADD_UP(type)                                                                    \
-    REDUCE_ROWS(type, reduce, 1)                                                    \
-    REDUCE_ROWS(type, reduce_pairs, 2)                                              \
-    static void type##_add_pairs(void *sums, const char *rows, intptr_t row_stride, \
-                                 intptr_t n_rows, intptr_t n)                       \
-    {                                                                               \
-        type##_sum_add(sums, rows, row_stride, n_rows, 2 * n);                      \
+#define SUMS(type)                                                                    \
+    typedef type type##_vector                                                        \
+        __attribute__((vector_size(VECTOR), aligned(sizeof(type)), may_alias));       \
+    ADD_ROWS(type##_sum, type, ADD)                                                   \
+    REDUCE_ROWS(type, reduce, 1)                                                      \
+    REDUCE_ROWS(type, reduce_complex, 2)                                              \
+    static void type##_add_complex(void *sums, const char *rows, intptr_t row_stride, \
+                                   intptr_t n_rows, intptr_t n)                       \
+    {                                                                                 \
+        type##_sum_add(sums, rows, row_stride, n_rows, 2 * n);                        \
     }
 
 SUMS(float)
@@ -168,8 +197,8 @@ REDUCE_EACH(all, uint8_t, BIT_AND, TRUTH)
 const struct mx_row_kernel_table MX_ISA_NAME(mx_row_kernels) = {
     .of[MX_ROWS_add][MX_DTYPE_float32] = {float_sum_add, float_reduce},
     .of[MX_ROWS_add][MX_DTYPE_float64] = {double_sum_add, double_reduce},
-    .of[MX_ROWS_add][MX_DTYPE_complex64] = {float_add_pairs, float_reduce_pairs},
-    .of[MX_ROWS_add][MX_DTYPE_complex128] = {double_add_pairs, double_reduce_pairs},
+    .of[MX_ROWS_add][MX_DTYPE_complex64] = {float_add_complex, float_reduce_complex},
+    .of[MX_ROWS_add][MX_DTYPE_complex128] = {double_add_complex, double_reduce_complex},
     .of[MX_ROWS_logical_or][MX_DTYPE_bool] = {any_add, any_reduce},
     .of[MX_ROWS_logical_and][MX_DTYPE_bool] = {all_add, all_reduce},
     INTEGER_KERNELS(BOTH) FLOAT_KERNELS(COLUMNS_ONLY)};

@@ -1,5 +1,5 @@
 #pragma once
-/* row_kernels.h -- kernels that reduce short rows.
+/* row_kernels.h -- kernels that reduce rows.
  *
  * NumPy's loop is called for each row, which takes longer than a row of a few numbers.  These
  * kernels take many rows at once.  Each sum of floats is added in the order of NumPy's loop:
@@ -14,8 +14,8 @@
 typedef void mx_add_rows(void *results, const char *rows, intptr_t row_stride, intptr_t n_rows,
                          intptr_t n);
 
-/* Reduces each of n_rows rows, of n contiguous elements each.  n <= 128 for sums of floats,
- * which are added to the initial value; others have none. */
+/* Reduces each of n_rows rows, of n contiguous elements each.  Sums of floats are added to the
+ * initial value; others have none. */
 typedef void mx_reduce_rows(const char *rows, intptr_t row_stride, intptr_t n_rows, intptr_t n,
                             const void *initial, char *results, intptr_t stride);
 

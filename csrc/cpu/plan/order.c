@@ -65,9 +65,9 @@ enum mx_order mx_order_of(const struct mx_program *program)
             longest_kept = program->shape[i];
     }
     bool reduces_rows = n_reduced == 1 && mx_is_reduced(program, last) && last > 0 &&
+                        program->shape[last] <= MEDIUM_ROW &&
                         program->shape[last] * program->shape[last - 1] >= LEAST_BLOCK;
-    if (!has_sums && reduces_rows && program->shape[last] >= MX_LONG_ROW &&
-        program->shape[last] <= MEDIUM_ROW)
+    if (!has_sums && reduces_rows && program->shape[last] >= MX_LONG_ROW)
         return MX_SHORT_ROWS;
     bool keeps_rows = last > 0 && !mx_is_reduced(program, last) &&
                       mx_is_reduced(program, last - 1) && program->shape[last] >= NARROW_ROW;
@@ -80,8 +80,7 @@ enum mx_order mx_order_of(const struct mx_program *program)
     if (n_reduced > 1 && n_reduced == program->ndim &&
         program->shape[last] <= NUMPYS_BUFFER / 2)
         return MX_ANY_ORDER;
-    intptr_t longest = NUMPYS_LEAF / (mx_order_is_complex(program) ? 2 : 1);
-    if (reduces_rows && program->shape[last] <= longest)
+    if (reduces_rows)
         return MX_SHORT_ROWS;
     bool is_long = program->shape[last] >= MX_LONG_ROW || longest_kept <= program->shape[last];
     return is_long ? MX_PAIRWISE : MX_ANY_ORDER;

@@ -10,7 +10,7 @@
 #include "ir/dtypes.h"
 #include "ir/ops.h"
 
-#define SHORT_ROW 2048 /* bytes: NumPy's loop is faster along longer ones */
+#define SHORT_ROW 2048 /* bytes: NumPy's loop is faster along longer ones, except for sums */
 
 static const _Alignas(16) char zero[16];
 
@@ -222,6 +222,21 @@ static void push_rows(const struct mx_instruction *in, struct mx_partial *partia
     }
 }
 
+/* Reduces a row of n elements to one value. */
+static void reduce_row(const struct mx_instruction *in, char *row, intptr_t step, intptr_t n,
+                       char *value)
+{
+    const struct mx_row_kernels *kernels = in->keeps_order ? mx_rows_kernels(in) : NULL;
+    int itemsize = in->operands[in->nin].itemsize;
+    const void *initial = initial_value(in);
+    if (kernels && step == itemsize) {
+        kernels->reduce(row, 0, 1, n, initial, value, 0);
+        return;
+    }
+    memcpy(value, initial ? initial : row, (size_t)itemsize);
+    mx_partial_fold(&in->loop, value, initial ? row : row + step, step, initial ? n : n - 1);
+}
+
 /* Reduces each row of a block to one result. */
 static void reduce_rows(const struct mx_instruction *in, const struct mx_partial *partial,
                         struct rows rows)
@@ -230,7 +245,7 @@ static void reduce_rows(const struct mx_instruction *in, const struct mx_partial
     int itemsize = in->operands[in->nin].itemsize;
     const void *initial = initial_value(in);
     if (kernels && kernels->reduce && rows.step == itemsize &&
-        rows.length * itemsize <= SHORT_ROW) {
+        (in->keeps_order || rows.length * itemsize <= SHORT_ROW)) {
         kernels->reduce(rows.data, rows.stride, rows.n, rows.length, initial, partial->target,
                         partial->stride);
         clear_conditions(in);
@@ -239,9 +254,7 @@ static void reduce_rows(const struct mx_instruction *in, const struct mx_partial
     for (intptr_t r = 0; r < rows.n; r++) {
         _Alignas(16) char value[16];
         char *row = rows.data + r * rows.stride;
-        memcpy(value, initial ? initial : row, (size_t)itemsize);
-        mx_partial_fold(&in->loop, value, initial ? row : row + rows.step, rows.step,
-                        initial ? rows.length : rows.length - 1);
+        reduce_row(in, row, rows.step, rows.length, value);
         memcpy(partial->target + r * partial->stride, value, (size_t)itemsize);
     }
 }
@@ -281,11 +294,8 @@ void mx_partial_add_block(const struct mx_program *program, const struct mx_call
         push_row(program, in, partial, 0, data, stride, n, itemsize);
         return;
     }
-    _Alignas(16) char value[16] = {0};
-    const void *initial = in->begins_with_zero ? value : initial_value(in);
-    if (!in->begins_with_zero)
-        memcpy(value, initial ? initial : data, (size_t)itemsize);
-    mx_partial_fold(loop, value, initial ? data : data + stride, stride, initial ? n : n - 1);
+    _Alignas(16) char value[16];
+    reduce_row(in, data, stride, n, value);
     partial->is_decided = (value[0] != 0) == is_any(call);
     if (plan->n_strips == 1)
         memcpy(partial->target, value, (size_t)itemsize);

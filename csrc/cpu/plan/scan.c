@@ -2,6 +2,8 @@
 #include "cpu/plan/scan.h"
 
 #include "cpu/kernels/copies.h"
+#include "cpu/kernels/running.h"
+#include "cpu/threads/thread_pool.h"
 
 #define ROW_PIECE      1024 /* elements of a row, which stay in the cache between steps */
 #define CHUNK_ELEMENTS 16384
@@ -38,6 +40,9 @@ void mx_scan_plan(struct mx_program *program)
         n_units *= i == axis ? 1 : i == row ? program->n_pieces : program->shape[i];
     program->n_blocks = n_units;
     program->blocks_per_chunk = unit < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / unit : 1;
+    if (row < 0 && program->blocks_per_chunk < MX_RUNNING_LINES &&
+        n_units >= MX_RUNNING_LINES * mx_thread_pool_size())
+        program->blocks_per_chunk = MX_RUNNING_LINES;
     program->n_chunks =
         (size_t)((n_units + program->blocks_per_chunk - 1) / program->blocks_per_chunk);
 }
@@ -67,6 +72,8 @@ static intptr_t find_unit(const struct mx_program *program, int axis, intptr_t n
     return length;
 }
 
+/* Computes the running results of a row of lines side by side, or of one line, with the loop
+ * of the instruction. */
 static void run_unit(const struct mx_program *program, intptr_t number)
 {
     const struct mx_instruction *in = program->calls[0].instruction;
@@ -93,10 +100,33 @@ static void run_unit(const struct mx_program *program, intptr_t number)
     }
 }
 
+/* Computes the running results of several lines with a kernel. */
+static void run_lines(const struct mx_program *program, mx_running_kernel *run, intptr_t begin,
+                      intptr_t end)
+{
+    int axis = program->calls[0].instruction->axis;
+    struct mx_line lines[MX_RUNNING_LINES];
+    for (intptr_t unit = begin; unit < end;) {
+        int n_lines = 0;
+        for (; n_lines < MX_RUNNING_LINES && unit < end; n_lines++, unit++) {
+            char *data[2];
+            find_unit(program, axis, unit, data);
+            lines[n_lines] = (struct mx_line){data[0], data[1]};
+        }
+        run(lines, n_lines, program->shape[axis], program->accesses[0].strides[axis],
+            program->accesses[1].strides[axis]);
+    }
+}
+
 void mx_scan_run_chunk(const struct mx_program *program, size_t chunk)
 {
     intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
     intptr_t end = begin + program->blocks_per_chunk;
-    for (intptr_t unit = begin; unit < end && unit < program->n_blocks; unit++)
+    mx_running_kernel *run =
+        program->split < 0 ? mx_running_find(program->calls[0].instruction) : NULL;
+    end = end < program->n_blocks ? end : program->n_blocks;
+    if (run)
+        run_lines(program, run, begin, end);
+    for (intptr_t unit = begin; unit < end && !run; unit++)
         run_unit(program, unit);
 }
