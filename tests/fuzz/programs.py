@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import warnings
@@ -75,7 +76,35 @@ def namespace(xp: Any) -> dict[str, Any]:
     def make(seed: int, shape: tuple[int, ...], dtype: str) -> Any:
         return xp.array(numbers(seed, shape, dtype))
 
-    return {"np": xp, "numpy": numpy, "make": make, "foreign": foreign}
+    names = {"np": xp, "numpy": numpy, "make": make, "foreign": foreign}
+    return {**names, KEEP: _Kept()} if xp is numpy else names
+
+
+KEEP = "_keep"
+
+
+class _Kept(list[Any]):
+    """Values of a statement, which are referred to until it ends."""
+
+    def __call__(self, value: Any) -> Any:
+        self.append(value)
+        return value
+
+
+class _KeepValues(ast.NodeTransformer):
+    """
+    Make a statement refer to the value of each expression.
+
+    NumPy writes results into large operands that nothing else refers to, which changes
+    the layout of the results. mxnp has the layouts that NumPy has otherwise.
+    """
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call):
+            return node
+        keep = ast.Name(KEEP, ast.Load())
+        return ast.copy_location(ast.Call(keep, [node], []), node)
 
 
 @contextmanager
@@ -92,10 +121,17 @@ def quiet() -> Iterator[None]:
 
 def attempt(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
     """Run a statement; return the class and the message of its error, or None."""
+    code: Any = step.text
+    if KEEP in names:
+        tree = _KeepValues().visit(ast.parse(step.text))
+        code = compile(ast.fix_missing_locations(tree), "<string>", "exec")
     try:
-        exec(step.text, names)
+        exec(code, names)
     except Exception as error:
         return type(error), str(error)
+    finally:
+        if KEEP in names:
+            names[KEEP].clear()
     return None
 
 

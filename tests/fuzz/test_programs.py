@@ -139,6 +139,19 @@ def test_nearly_equal_results_pass_only_if_inexact() -> None:
     assert run([Step(far, is_exact=False)]) is not None
 
 
+@pytest.mark.parametrize(
+    "text", ["a3 = (a2 * a2) / a1", "a3 = -(a2 + 1) / a1", "a3 = abs(a2 * 2) / a1"]
+)
+def test_the_layout_of_results_without_temporaries(text: str) -> None:
+    """NumPy would divide in the large temporary array, whose axes are transposed."""
+    program = [
+        "a1 = make(3, (2000, 30), 'I')",
+        "a2 = make(4, (30, 2000), 'd').T",
+        text,
+    ]
+    assert run([Step(text) for text in program]) is None
+
+
 # -- Other owners of the memory -------------------------------------------------------
 
 

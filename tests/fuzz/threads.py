@@ -105,7 +105,7 @@ class Fuzz:
         if kind == "wild":
             self.write_wildly(choose)
         elif kind == "threads":
-            mxnp.set_num_threads(choose.randrange(1, 5))
+            mxnp.set_num_threads(choose.randint(1, max(4, self.n_threads)))
         elif kind == "wait":
             mxnp.synchronize()
         elif kind == "gc":
