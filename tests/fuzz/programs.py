@@ -121,12 +121,11 @@ def quiet() -> Iterator[None]:
 
 def attempt(step: Step, names: dict[str, Any]) -> tuple[type, str] | None:
     """Run a statement; return the class and the message of its error, or None."""
-    code: Any = step.text
-    if KEEP in names:
-        tree = _KeepValues().visit(ast.parse(step.text))
-        code = compile(ast.fix_missing_locations(tree), "<string>", "exec")
     try:
-        exec(code, names)
+        code = compile(step.text, "<string>", "exec", ast.PyCF_ONLY_AST)
+        if KEEP in names:
+            code = ast.fix_missing_locations(_KeepValues().visit(code))
+        exec(compile(code, "<string>", "exec"), names)
     except Exception as error:
         return type(error), str(error)
     finally:

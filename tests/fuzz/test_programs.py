@@ -152,6 +152,10 @@ def test_the_layout_of_results_without_temporaries(text: str) -> None:
     assert run([Step(text) for text in program]) is None
 
 
+def test_statements_with_syntax_errors_fail_in_both() -> None:
+    assert run([Step("make(3, (5,), 'd') += 1"), Step("s1 = 1")]) is None
+
+
 # -- Other owners of the memory -------------------------------------------------------
 
 
