@@ -65,7 +65,7 @@ FUNCTIONS: dict[str, _Call] = {
     **{
         name: lambda s, name=name: getattr(np, name)(s.x, axis=0)
         for name in (
-            *("sum", "prod", "max", "min", "mean", "var", "std", "ptp"),
+            *("sum", "prod", "max", "min", "amax", "amin", "mean", "var", "std", "ptp"),
             *("argmax", "argmin", "cumsum", "cumprod", "count_nonzero"),
             *("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd"),
             *("nanargmax", "nanargmin"),

@@ -191,17 +191,17 @@ def _any_or_all(op: ufunc) -> Callable[..., Any]:
 
 
 def _implement(
-    name: str, implementation: Callable[..., Any], factor: int = FACTOR
+    name: str, implementation: Callable[..., Any], *others: Any, factor: int = FACTOR
 ) -> None:
-    """Implement a function of NumPy and the method of arrays with its name."""
-    originals = getattr(numpy, name), getattr(numpy.ndarray, name)
+    """Implement a function of NumPy, the method of its name, and other functions."""
+    originals = getattr(numpy, name), getattr(numpy.ndarray, name), *others
     implements(*originals, threshold_factor=factor)(implementation)
 
 
 _implement("sum", sum_or_product(_add))
 _implement("prod", sum_or_product(_multiply))
-_implement("max", maximum_or_minimum(_maximum))
-_implement("min", maximum_or_minimum(_minimum))
+_implement("max", maximum_or_minimum(_maximum), numpy.amax)
+_implement("min", maximum_or_minimum(_minimum), numpy.amin)
 _implement("any", _any_or_all(_logical_or))
 _implement("all", _any_or_all(_logical_and))
 

@@ -21,6 +21,7 @@ from support.lanes import ON_GPU
 from support.tolerances import NUMPYS, near
 
 import mxnp
+from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._verify.tolerances import PROCESSOR as ULP
 
@@ -364,6 +365,23 @@ SCALARS = [
     *(numpy.float32(0.5), numpy.float64(2.5), numpy.int8(-3), numpy.uint64(2)),
     *(numpy.float16(-0.25), numpy.complex64(1j), numpy.bool_(True)),
 ]
+
+
+LEFT_OPERATORS = [
+    *(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge),
+    *(operator.add, operator.sub, operator.mul, operator.truediv),
+    *(operator.mod, operator.floordiv, operator.pow),
+]
+
+
+@pytest.mark.parametrize("function", LEFT_OPERATORS)
+@pytest.mark.parametrize("scalar", ["float64", "float32", "int64"])
+def test_scalars_on_the_left(function: Any, scalar: str, xp: Library) -> Any:
+    """NumPy's scalars pass comparisons on as arrays without axes."""
+    array = xp.array(numpy.arange(1.0, LONG))
+    result = function(numpy.dtype(scalar).type(3), array)
+    assert xp is numpy or _bridge.pending() > 0
+    return result
 
 
 @pytest.mark.sampled(23)

@@ -19,6 +19,7 @@ from support.lanes import ON_X86
 from support.tolerances import NUMPYS
 
 import mxnp
+from mxnp import _bridge
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.any_nan]
 
@@ -497,6 +498,7 @@ np.diff(np.cumsum(x)), np.cumsum(np.ones(x.size))[-1]
 np.sum(m, axis=0, out=m[0]), m
 np.add.reduce(m, axis=0, out=m[5]), m
 np.max(m, axis=1, out=m[:, 0]), m
+np.amax(m, axis=0), np.amin(m, 1, None, True), np.amax(m), np.amin(m, where=m > 2, initial=9)
 np.sum(x, out=x[3:4].reshape(())), x
 np.any(m > 2, axis=0), np.all(m < 9, axis=1), (m > 2).any(), (m < 9).all(), (m > 9).any()
 np.any(x, out=np.empty((), bool)), np.any(m, axis=0, out=np.empty(131))
@@ -520,6 +522,14 @@ x.astype("f4").sum(), x.astype("f2").sum(), x.astype("i1").sum(), (x > 0).sum(dt
 x.sum(dtype=complex), (x + 1j * x).sum(), (x + 1j * x).prod() * 0, i.prod(), i[:50].sum()
 sum(x[:500]), max(x), min(i), sum(m), math.fsum(x), any(x > 5), all(i < 9)
 """
+
+
+@pytest.mark.parametrize("name", ["max", "amax", "min", "amin"])
+def test_both_names_are_recorded(name: str, xp: Library) -> Any:
+    x = exact(xp, "float64", *SHAPE) * 2
+    result = getattr(xp, name)(x, axis=0)
+    assert xp is numpy or _bridge.pending() == 2
+    return result
 
 
 @pytest.mark.parametrize("expression", REDUCES.strip().splitlines())

@@ -431,8 +431,8 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
     call_args_begin(&call_args);
     if (!is_harmless(b))
         call_args_add(&call_args, a);
-    PyObject *x = as_array(a)->np_array, *y = operand(b);
-    bool is_asked = y == b && is_subclass(y);
+    PyObject *x = operand(a), *y = operand(b);
+    bool is_asked = !is_array(a) || (y == b && is_subclass(y)); /* a is a scalar of NumPy's */
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
     if (is_left_to_package(&result, a, b, reflected[op]))
         result = convert_adopt(PyObject_RichCompare(x, y, op), &call_args, 0);

@@ -10,7 +10,9 @@
 #include "python/packages/layout.h"
 
 #define OPERATORS(M, Scalar) \
-    M(add, Scalar, 0) M(subtract, Scalar, 1) M(multiply, Scalar, 2) M(true_divide, Scalar, 30)
+    M(add, Scalar, 0) M(subtract, Scalar, 1) M(multiply, Scalar, 2) DIVISIONS(M, Scalar)
+#define DIVISIONS(M, Scalar) \
+    M(remainder, Scalar, 3) M(floor_divide, Scalar, 29) M(true_divide, Scalar, 30)
 #define SCALARS(M) M(Double) M(Float) M(Long)
 
 /* Defines add_Double, multiply_Long and so on; the number is the place in PyNumberMethods. */
@@ -23,7 +25,26 @@
         struct type_struct *type = (struct type_struct *)array_type; \
         return ((binaryfunc)type->as_number[number])(a, b);          \
     }
-#define DEFINE_SCALAR(Scalar) OPERATORS(DEFINE, Scalar)
+/* Powers and comparisons have a third argument. */
+#define DEFINE_POWER(Scalar)                                                      \
+    static ternaryfunc numpys_power_##Scalar;                                     \
+    static PyObject *power_##Scalar(PyObject *a, PyObject *b, PyObject *modulus)  \
+    {                                                                             \
+        struct type_struct *type = (struct type_struct *)array_type;              \
+        return is_array(b) ? ((ternaryfunc)type->as_number[POWER])(a, b, modulus) \
+                           : numpys_power_##Scalar(a, b, modulus);                \
+    }
+#define DEFINE_COMPARISON(Scalar)                                          \
+    static richcmpfunc numpys_comparison_##Scalar;                         \
+    static PyObject *comparison_##Scalar(PyObject *a, PyObject *b, int op) \
+    {                                                                      \
+        struct type_struct *type = (struct type_struct *)array_type;       \
+        return is_array(b) ? ((richcmpfunc)type->richcompare)(a, b, op)    \
+                           : numpys_comparison_##Scalar(a, b, op);         \
+    }
+#define DEFINE_SCALAR(Scalar) \
+    OPERATORS(DEFINE, Scalar) DEFINE_POWER(Scalar) DEFINE_COMPARISON(Scalar)
+enum { POWER = 5 };
 SCALARS(DEFINE_SCALAR)
 
 #define REPLACE(name, Scalar, number)                                               \
@@ -31,10 +52,17 @@ SCALARS(DEFINE_SCALAR)
         numpys_##name##_##Scalar = (binaryfunc)slots[number];                       \
         slots[number] = (void *)name##_##Scalar;                                    \
     }
-#define REPLACE_SCALAR(Scalar)                                                       \
-    {                                                                                \
-        void **slots = ((struct type_struct *)&Py##Scalar##ArrType_Type)->as_number; \
-        OPERATORS(REPLACE, Scalar)                                                   \
+#define REPLACE_SCALAR(Scalar)                                                        \
+    {                                                                                 \
+        struct type_struct *type = (struct type_struct *)&Py##Scalar##ArrType_Type;   \
+        void **slots = type->as_number;                                               \
+        OPERATORS(REPLACE, Scalar)                                                    \
+        if (slots[POWER] == PyType_GetSlot(&Py##Scalar##ArrType_Type, Py_nb_power)) { \
+            numpys_power_##Scalar = (ternaryfunc)slots[POWER];                        \
+            slots[POWER] = (void *)power_##Scalar;                                    \
+        }                                                                             \
+        numpys_comparison_##Scalar = (richcmpfunc)type->richcompare;                  \
+        type->richcompare = (void *)comparison_##Scalar;                              \
     }
 
 void scalar_operators_load(void)
