@@ -11,9 +11,8 @@
 #include <Python.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 struct hook {
     PyObject *original; /* the function that was replaced */
@@ -150,32 +149,45 @@ static PyObject *hook_extensions(PyObject *module, PyObject *args)
     return status == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
-/* Check whether a file contains a string that all compiled users of NumPy arrays contain. */
+/* The strings of which each compiled user of NumPy arrays contains one.  Constants are near the
+ * end of a library, so it is read in blocks from there. */
+static const char *const texts[] = {"ndarray", "_ARRAY_API"};
+enum { BLOCK = 1 << 17, OVERLAP = sizeof "_ARRAY_API" - 2 };
+
 static bool has_text(const char *bytes, size_t size)
 {
-    static const char *const texts[] = {"ndarray", "_ARRAY_API"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (bytes && memmem(bytes, size, texts[i], strlen(texts[i])))
+        if (memmem(bytes, size, texts[i], strlen(texts[i])))
             return true;
+    return false;
+}
+
+static bool file_has_text(FILE *library, char *bytes)
+{
+    if (fseek(library, 0, SEEK_END) != 0)
+        return true;
+    for (long begin = ftell(library); begin > 0;) {
+        begin = begin > BLOCK ? begin - BLOCK : 0;
+        if (fseek(library, begin, SEEK_SET) != 0)
+            return true;
+        size_t size = fread(bytes, 1, BLOCK + OVERLAP, library);
+        if (ferror(library) || has_text(bytes, size))
+            return true;
+    }
     return false;
 }
 
 static PyObject *mentions_arrays(PyObject *module, PyObject *path)
 {
-    struct stat file;
     PyObject *name;
     (void)module;
     if (!PyUnicode_FSConverter(path, &name))
         return NULL;
     FILE *library = fopen(PyBytes_AsString(name), "r");
-    int descriptor = library ? fileno(library) : -1;
-    bool is_open = library && fstat(descriptor, &file) == 0 && file.st_size > 0;
-    size_t size = is_open ? (size_t)file.st_size : 0;
-    char *bytes =
-        is_open ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : MAP_FAILED;
-    bool has = bytes == MAP_FAILED || has_text(bytes, size);
-    if (bytes != MAP_FAILED)
-        munmap(bytes, size);
+    char *bytes = malloc(BLOCK + OVERLAP);
+    /* Without an answer, it may. */
+    bool has = !library || !bytes || file_has_text(library, bytes);
+    free(bytes);
     if (library)
         fclose(library);
     Py_DECREF(name);

@@ -15,6 +15,7 @@ import numpy
 import pytest
 
 import mxnp as np
+from mxnp._import import mentions_arrays
 from mxnp._interop import boundary
 
 SOURCE = Path(__file__).with_name("compiled.c")
@@ -305,6 +306,18 @@ class TestWhichModules:
         assert not boundary.takes_arrays(module)
         (tmp_path / "other.so").write_bytes(bytes(99_000) + b"_ARRAY_API" + bytes(9))
         assert boundary.takes_arrays(module)
+
+    @pytest.mark.parametrize("text", [b"ndarray", b"_ARRAY_API"])
+    def test_names_across_the_blocks_that_are_read(self, tmp_path, text):
+        library, block = tmp_path / "other.so", 1 << 17
+        for size in (block, 2 * block, 2 * block + 5, 3 * block + 40_000):
+            for after in (0, 1, 5, 9, block - 9, block - 5, block - 1, block, size):
+                at = max(size - len(text) - after, 0)
+                found = bytes(at) + text + bytes(size)
+                library.write_bytes(found[:size])
+                assert mentions_arrays(str(library)), (size, at)
+        library.write_bytes(bytes(2 * block - 3) + text[:-1] + bytes(block))
+        assert not mentions_arrays(str(library))
 
     def test_files_that_are_gone(self):
         module = types.ModuleType("other")
