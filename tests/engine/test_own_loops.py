@@ -158,22 +158,30 @@ def test_circular_functions_of_special_numbers(name: str, value: float) -> None:
     assert [str(w.message) for w in ours] == [str(w.message) for w in theirs]
 
 
-# -- Exponentials of float64 -------------------------------------------------------------
+# -- Exponentials and logarithms of float64 ----------------------------------------------
 
 # The limits of the method: where exp is 1, where the C library is called, where results
 # are subnormal, and where they are zero and infinity.
 EXP_LIMITS = [2.0**-54, 512.0, 708.3964185322641, 709.782712893384, 745.1332191019412]
 
+# Those of log: from where on it has a polynomial of its own, up to where, and what the C
+# library computes.
+LOG_LIMITS = [1 - 2.0**-4, 1.0, 1.064697265625, 2.0**-1022, 1.7976931348623157e308]
+
+EXPONENTIALS = ["exp", "log"]
+
 
 def exponents() -> numpy.ndarray:
-    """Return arguments of exp of all magnitudes, and those that the method treats alone."""
+    """Return arguments of all magnitudes, and those that the methods treat alone."""
     chance = numpy.random.default_rng(12)
-    limits = numpy.array(EXP_LIMITS)
+    limits = numpy.array(EXP_LIMITS + LOG_LIMITS)
     steps = numpy.arange(-40000, 40000, 37) * (numpy.log(2) / 256)  # where n changes
     near = [numpy.nextafter(limits, 0), limits, numpy.nextafter(limits, 1e4)]
     found = numpy.concatenate(
         [
             *(chance.uniform(-size, size, 20000) for size in (1e-3, 1, 20, 600, 800)),
+            *(1 + chance.uniform(-size, size, 20000) for size in (1e-9, 1e-3, 0.1)),
+            2.0 ** chance.uniform(-1074, 1024, 20000),
             10.0 ** chance.uniform(-320, 3, 5000),
             chance.integers(0, 2**64, 5000, dtype="u8").view("f8"),
             *(steps, numpy.nextafter(steps, 0), *near, *(-x for x in near)),
@@ -196,14 +204,14 @@ def calls_the_c_library() -> bool:
 
 
 @pytest.mark.skipif(not calls_the_c_library(), reason="NumPy has other loops here")
-@pytest.mark.parametrize("name", ["exp"])
+@pytest.mark.parametrize("name", EXPONENTIALS)
 def test_exponentials_have_own_loops(name: str) -> None:
     assert _bridge.has_own_loop(getattr(numpy, name), mxnp.ones(3))
     assert not _bridge.has_own_loop(getattr(numpy, name), mxnp.ones(3, "f4"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 255, 256, 257, SIZE, None])
-@pytest.mark.parametrize("name", ["exp"])
+@pytest.mark.parametrize("name", EXPONENTIALS)
 def test_exponentials_have_numpys_bits(name: str, size: int | None) -> None:
     x = exponents()[:size]
     with numpy.errstate(all="ignore"):
@@ -211,7 +219,7 @@ def test_exponentials_have_numpys_bits(name: str, size: int | None) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", ["exp"])
+@pytest.mark.parametrize("name", EXPONENTIALS)
 def test_exponentials_in_any_layout(name: str, layout: str) -> None:
     """With AVX-512, NumPy's bits are others for a reversed array."""
     x = exponents()[:SIZE]
@@ -225,18 +233,30 @@ def test_exponentials_in_any_layout(name: str, layout: str) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 1 << 20])
-@pytest.mark.parametrize("name", ["exp"])
+@pytest.mark.parametrize("name", EXPONENTIALS)
 def test_conditions_of_single_exponentials(name: str, threshold: int) -> None:
     """Recorded ones, and those of small arrays, which are computed immediately."""
     _bridge.set_threshold(threshold)
-    edges = [*SPECIAL, numpy.inf, -numpy.inf, 1e308, -1e308, 1.0, *EXP_LIMITS]
-    for value in [*edges, *(-x for x in EXP_LIMITS), 710.0, -710.0, -746.0]:
-        x = numpy.ones(600)
-        x[300] = value
-        ours = with_warnings(lambda x=x: result(name, x))
-        theirs = with_warnings(lambda x=x: getattr(numpy, name)(x))
-        assert_same_bits(ours[0], theirs[0])
-        assert ours[1] == theirs[1], value
+    limits = [*EXP_LIMITS, *LOG_LIMITS, 1e308, numpy.inf, 710.0, 746.0]
+    for value in [*SPECIAL, *limits, *(-x for x in limits)]:
+        for others in (1.0, 5.0):
+            x = numpy.full(600, others)
+            x[300] = value
+            ours = with_warnings(lambda x=x: result(name, x))
+            theirs = with_warnings(lambda x=x: getattr(numpy, name)(x))
+            assert_same_bits(ours[0], theirs[0])
+            assert ours[1] == theirs[1], value
+
+
+@pytest.mark.parametrize("size", [1, 7, 31, 32, 33, SIZE])
+@pytest.mark.parametrize("other", [0.9, 0.0, numpy.nan, None])
+def test_logarithms_close_to_1(other: float | None, size: int) -> None:
+    """All numbers of a block are close to 1, or all but one."""
+    x = numpy.random.default_rng(13).uniform(0.94, 1.06, size)
+    if other is not None:
+        x[::100] = other
+    with numpy.errstate(all="ignore"):
+        assert_same_bits(result("log", x), numpy.log(x))
 
 
 def test_the_table_of_powers() -> None:
@@ -249,6 +269,19 @@ def test_the_table_of_powers() -> None:
             nearest = numpy.float64(power)
             assert int(bits, 16) + (k << 45) == int(nearest.view("i8"))
             assert float.fromhex(rest) == float(power / float(nearest) - 1)
+
+
+def test_the_table_of_logarithms() -> None:
+    """The first column is near the inverses of the centres of intervals."""
+    text = (ROOT / "csrc/cpu/kernels/logarithms.c").read_text()
+    rows = re.findall(r"\{(0x1\S+), (-?0x\S+)\}", text)
+    assert len(rows) == 128
+    with mpmath.workprec(300):
+        for k, row in enumerate(rows):
+            inverse, value = map(float.fromhex, row)
+            centre = 0.6875 + (k + 0.5) / 256 if k < 80 else 1 + (k - 79.5) / 128
+            assert abs(inverse - 1 / centre) < 2.0**-20
+            assert value * 2.0**43 == mpmath.nint(-mpmath.log(inverse) * 2**43)
 
 
 # -- Quotients of float32 and float64 --------------------------------------------------

@@ -9,6 +9,7 @@
 #include "cpu/kernels/exponents.h"
 #include "cpu/kernels/float64.h"
 #include "cpu/kernels/half.h"
+#include "cpu/kernels/logarithms.h"
 
 #define BLOCK 256
 
@@ -149,7 +150,7 @@ CIRCULAR(float64_cos, 1, 1)
 #define CIRCULAR_RUNS
 #endif
 
-/* -- Exponentials of float64 -------------------------------------------------------------- */
+/* -- Exponentials and logarithms of float64 ----------------------------------------------- */
 
 #if defined(__FMA__)
 
@@ -178,7 +179,48 @@ static void float64_exp(const void *from, const void *none, void *to, intptr_t n
     }
 }
 
-#define EXPONENT_RUNS [MX_OP_exp] = float64_exp,
+/* Blocks of log are shorter, so that many of them have only numbers close to 1, or none. */
+#define LOG_BLOCK 32
+
+/* Rows of the table are copied because processors gather numbers slowly.  The C library
+ * computes zero, negative and subnormal numbers, infinities and NaN. */
+static void float64_log(const void *from, const void *none, void *to, intptr_t n)
+{
+    double block[LOG_BLOCK];
+    struct mx_logarithm rows[LOG_BLOCK];
+    (void)none;
+    for (intptr_t at = 0; at < n; at += LOG_BLOCK) {
+        const double *x = (const double *)from + at;
+        intptr_t count = smaller(n - at, LOG_BLOCK);
+        int64_t other = 0, apart = 0, close = 0;
+        for (intptr_t i = 0; i < count; i++) {
+            other |= logarithm_margin(x[i]);
+            apart |= closeness(x[i]);
+            close |= ~closeness(x[i]);
+        }
+        if (apart >= 0)
+            for (intptr_t i = 0; i < count; i++)
+                block[i] = logarithm_close_to_1(x[i]);
+        else {
+            for (intptr_t i = 0; i < count; i++)
+                memcpy(&rows[i], &mx_logarithms[row_of_logarithm(x[i])], sizeof *rows);
+            for (intptr_t i = 0; i < count; i++)
+                block[i] = logarithm(x[i], rows[i]);
+        }
+        if (apart < 0 && close < 0)
+            for (intptr_t i = 0; i < count; i++) {
+                int64_t mask = -(int64_t)(closeness(x[i]) >= 0);
+                double value = logarithm_close_to_1(choose(mask, x[i], 1));
+                block[i] = choose(mask, value, block[i]);
+            }
+        for (intptr_t i = 0; i < count && other < 0; i++)
+            if (logarithm_margin(x[i]) < 0)
+                block[i] = log(x[i]);
+        memcpy((double *)to + at, block, (size_t)count * sizeof *block);
+    }
+}
+
+#define EXPONENT_RUNS [MX_OP_exp] = float64_exp, [MX_OP_log] = float64_log,
 #else
 #define EXPONENT_RUNS
 #endif

@@ -77,7 +77,7 @@ static mx_native_kernel *kernel_of(int op, int dtype)
  * was written after.  It may be another one, and NumPy has loops of its own for AVX-512. */
 static bool is_conditional(int op, int dtype)
 {
-    return dtype == MX_DTYPE_float64 && op == MX_OP_exp;
+    return dtype == MX_DTYPE_float64 && (op == MX_OP_exp || op == MX_OP_log);
 }
 
 bool mx_native_loop_has_numpys_bits(int op, int dtype)
