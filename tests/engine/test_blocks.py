@@ -11,6 +11,7 @@ import pytest
 from support.lanes import ON_CUDA, ON_GPU
 
 import mxnp
+from mxnp import _bridge
 
 N = 50_000
 
@@ -133,6 +134,22 @@ def test_searches_in_lines_with_gaps(view: Any, axis: int) -> None:
 ROWS = [(40_001, 1), (13_001, 3), (10_000, 4), (1201, 31), (1200, 32), (1199, 33)]
 ROWS += [(40, 900), (19, 2050), (2, 20_000), (1, 40_000)]
 SEARCHED = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", "D"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("columns", [2, 4, 8, 16])
+def test_negative_numbers_beside_a_reduction(columns: int, dtype: str) -> None:
+    """NumPy's loop is wrong for some strides, which a pass over columns would have."""
+    x = numpy.arange(101 * columns).reshape(-1, columns).astype(dtype)
+    before = _bridge.set_threshold(0)
+    flags, a = mxnp.array(x > 3), mxnp.array(x)
+    mxnp.synchronize()
+    found, y = mxnp.any(flags, axis=1), -a
+    n = _bridge.pending()
+    _bridge.set_threshold(before)
+    assert n == 2
+    assert (y.__array__() == -x).all()
+    assert (found.__array__() == (x > 3).any(axis=1)).all()
 
 
 @pytest.mark.parametrize("dtype", SEARCHED)

@@ -345,6 +345,22 @@ def test_two_operands_of_each_layout(name: str, dtypes: tuple[str, ...]) -> None
     agree(name, dtypes, PAIRS)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_products_of_one_complex_number(shape: tuple[int, ...], dtype: str) -> None:
+    """NumPy's loops use fused operations for vectors, but not if strides are 0."""
+    parts = numpy.random.default_rng(0).standard_normal((200, 2, 2))
+    pairs = (parts[..., 0] + 1j * parts[..., 1]).astype(dtype)
+    for pair in pairs:
+        a, b = (numpy.full(shape, x) for x in pair)
+        ours = mxnp.asarray(a), mxnp.asarray(b)
+        for operation in (operator.mul, lambda x, y: x**2, lambda x, y: x):
+            got = numpy.asarray(operation(*ours) * pair[0])
+            expected = numpy.asarray(operation(a, b) * pair[0])
+            same = got.tobytes() == expected.tobytes()
+            assert same or near(got, expected).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "less", "ldexp", "divmod"])
 def test_every_pair_of_layouts(name: str) -> None:

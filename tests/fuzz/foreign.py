@@ -391,7 +391,9 @@ class Statements:
         """Call one of NumPy's own functions, whose results are mxnp arrays."""
         writer = self.writer
         text = writer.one([writer.with_out, writer.update])()
-        return str(text).replace("np.", "numpy.")
+        # With scalars only, the result of numpy.where is an array of NumPy.
+        text = str(text).replace("np.", "numpy.")
+        return text.replace("numpy.where(", "np.where(")
 
     def call_package(self) -> str:
         writer = self.writer

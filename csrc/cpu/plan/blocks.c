@@ -5,6 +5,7 @@
 #include "base/axes.h"
 #include "cpu/plan/order.h"
 #include "cpu/threads/thread_pool.h"
+#include "ir/ops.h"
 
 #define CACHE_BYTES 24576 /* of the first-level cache, for the operands of a block */
 #define MIN_BLOCK   256   /* elements */
@@ -232,6 +233,20 @@ static bool is_bool_with_gaps(const struct mx_access *access)
     return access->is_stored && access->itemsize == 1 && access->stride != 1;
 }
 
+/* Returns whether an access is an output of negative with gaps.  NumPy's loop reads an input
+ * with gaps of some widths as if it had none unless the output has none: in NumPy 2.4 and 2.5,
+ * numpy.negative(x[:, 0], out=y[:, 0]) of float32 arrays of four columns is -x[0]. */
+static bool is_negated_with_gaps(const struct mx_program *program, int access)
+{
+    if (program->accesses[access].stride == program->accesses[access].itemsize)
+        return false;
+    for (int c = 0; c < program->n_calls; c++)
+        if (program->calls[c].instruction->op == MX_OP_negative &&
+            program->calls[c].accesses[1] == access)
+            return true;
+    return false;
+}
+
 /* Returns whether only reductions use an access.  They go through the rows of a block
  * themselves. */
 static bool is_only_reduced(const struct mx_program *program, int access)
@@ -252,7 +267,8 @@ static void choose_access_kinds(struct mx_program *program)
         if (mx_has_rows(program) && is_only_reduced(program, a))
             continue;
         if (access->kind == MX_DIRECT &&
-            (!has_block_stride(program, access) || is_bool_with_gaps(access)))
+            (!has_block_stride(program, access) || is_bool_with_gaps(access) ||
+             is_negated_with_gaps(program, a)))
             access->kind = MX_PACKED;
     }
 }

@@ -101,12 +101,24 @@ static void add_calls(struct mx_program *program, const struct mx_group *group,
     }
 }
 
+static bool has_one_element(const struct mx_program *program)
+{
+    for (int i = 0; i < program->ndim; i++)
+        if (program->shape[i] != 1)
+            return false;
+    return true;
+}
+
+/* Values have no strides.  In NumPy, an array of one element has, which decides whether
+ * products of complex numbers are computed with fused operations. */
 static void set_strides(struct mx_program *program)
 {
+    bool is_one = has_one_element(program);
     for (int c = 0; c < program->n_calls; c++)
-        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++)
-            program->calls[c].strides[k] =
-                program->accesses[program->calls[c].accesses[k]].stride;
+        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++) {
+            const struct mx_access *access = &program->accesses[program->calls[c].accesses[k]];
+            program->calls[c].strides[k] = is_one ? access->itemsize : access->stride;
+        }
 }
 
 static int plan_blocks(struct mx_program *program)

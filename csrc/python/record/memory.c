@@ -41,7 +41,8 @@ static void handler_free(void *context, void *memory, size_t size)
 {
     (void)context, (void)size;
     struct mx_buffer *buffer = core->buffer_get(memory);
-    buffer->published = NULL;
+    /* A thread that runs the queue may look at it: see coherence.c. */
+    __atomic_store_n(&buffer->published, NULL, __ATOMIC_RELAXED);
     core->buffer_release(buffer);
 }
 
