@@ -282,7 +282,8 @@ def _is_near(ours: numpy.ndarray, theirs: numpy.ndarray) -> bool:
     if (mine[~finite] != wanted[~finite])[~numpy.isnan(wanted[~finite])].any():
         return False
     limits = numpy.finfo(wanted.dtype)
-    if limits.bits == 16:  # NumPy rounds each step of a sum, and stops counting at 2048.
+    if limits.bits == 16:
+        # NumPy rounds after each step of a sum of float16, and cannot count beyond 2048.
         finite[finite] = numpy.maximum(abs(mine[finite]), abs(wanted[finite])) < 2048
     mine, wanted = mine[finite].astype("f8"), wanted[finite].astype("f8")
     largest = max(1.0, float(numpy.abs(wanted).max(initial=0)))
