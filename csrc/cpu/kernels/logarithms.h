@@ -17,21 +17,24 @@ struct mx_logarithm {
 extern const struct mx_logarithm mx_logarithms[128];
 
 /* Positive numbers as bits: normal ones, and those of the polynomial close to 1. */
-#define LOG_LEAST 0x0010000000000000
-#define LOG_LIMIT 0x7ff0000000000000
-#define LOG_CLOSE 0x3fee000000000000 /* 0.9375 */
-#define LOG_APART 0x3ff1090000000000 /* 1.064697265625 */
+#define LOG_LEAST 0x0010000000000000U
+#define LOG_LIMIT 0x7ff0000000000000U
+#define LOG_CLOSE 0x3fee000000000000U /* 0.9375 */
+#define LOG_APART 0x3ff1090000000000U /* 1.064697265625 */
 
-/* Returns a negative number for all but positive, normal and finite numbers. */
+/* Returns a negative number for all but positive, normal and finite numbers.  The differences
+ * wrap for negative numbers; one of the two is negative then. */
 static inline int64_t logarithm_margin(double x)
 {
-    return (bits_of(x) - LOG_LEAST) | (LOG_LIMIT - 1 - bits_of(x));
+    uint64_t bits = (uint64_t)bits_of(x);
+    return (int64_t)((bits - LOG_LEAST) | (LOG_LIMIT - 1 - bits));
 }
 
 /* Returns a negative number for all but numbers close to 1. */
 static inline int64_t closeness(double x)
 {
-    return (bits_of(x) - LOG_CLOSE) | (LOG_APART - 1 - bits_of(x));
+    uint64_t bits = (uint64_t)bits_of(x);
+    return (int64_t)((bits - LOG_CLOSE) | (LOG_APART - 1 - bits));
 }
 
 /* Returns the bits of x with 1023 more than n as exponent, where x is 2**n times a number from
@@ -48,7 +51,7 @@ static inline double logarithm(double x, struct mx_logarithm row)
 {
     uint64_t exponent = shifted(x) >> 52;
     double n = of_bits((int64_t)(exponent | 0x4330000000000000)) - (0x1p52 + 1023);
-    double part = of_bits(bits_of(x) - (int64_t)((exponent - 1023) << 52));
+    double part = of_bits((int64_t)((uint64_t)bits_of(x) - ((exponent - 1023) << 52)));
     double r = fused(part, row.inverse, -1), z = r * r;
 
     double whole = fused(n, 0x1.62e42fefa3800p-1, row.value), sum = whole + r;
