@@ -442,6 +442,67 @@ def test_products_of_vectors_and_matrices(xp):
     return products, raised
 
 
+LARGE_PRODUCTS = {
+    "column by row": lambda xp, dtype: (
+        xp.ones((128, 1), dtype) * 3,
+        xp.ones((1, 127), dtype),
+    ),
+    "matrices": lambda xp, dtype: (
+        [xp.linspace(-1, 2, 100 * 100).reshape(100, 100).astype(dtype)] * 2
+    ),
+    "transposed": lambda xp, dtype: (
+        xp.linspace(0, 5, 90 * 7).reshape(7, 90).astype(dtype).T,
+        xp.linspace(0, 5, 180 * 7).reshape(180, 7).astype(dtype)[::2].T,
+    ),
+    "no axis": lambda xp, dtype: (xp.ones((100, 0), dtype), xp.ones((0, 100), dtype)),
+    "infinite": lambda xp, dtype: (
+        xp.full((100, 2), xp.inf).astype(dtype),
+        xp.zeros((2, 100), dtype),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("operands", LARGE_PRODUCTS.values(), ids=LARGE_PRODUCTS)
+def test_large_products_of_small_matrices(xp, operands, dtype):
+    x, y = operands(xp, dtype)
+    square = x.T.copy()
+    return (
+        x @ y,
+        xp.matmul(x, y),
+        xp.dot(x, y),
+        x.dot(y),
+        y.T @ x.T,
+        x @ square,
+        xp.dot(x, x.T),
+    )
+
+
+def test_large_products_of_small_matrices_that_do_not_fit(xp):
+    x, y = xp.ones((100, 2)), xp.ones((3, 100))
+    messages = []
+    for multiply in (operator.matmul, xp.matmul, xp.dot):
+        with pytest.raises(ValueError, match=r"mismatch|not aligned") as caught:
+            multiply(x, y)
+        messages.append(str(caught.value))
+    with xp.errstate(over="raise"), pytest.raises(FloatingPointError) as caught:
+        xp.matmul(x * 1e200, y[:2] * 1e200)
+    return [*messages, str(caught.value)]
+
+
+@pytest.mark.parametrize(
+    "multiply", [operator.matmul, mxnp.matmul, mxnp.dot, mxnp.ndarray.dot]
+)
+def test_large_products_of_small_matrices_are_in_the_pool(multiply):
+    x, y = mxnp.ones((128, 1)), mxnp.ones((1, 128))
+    before = mxnp.memory_info()["in_use"]
+    product = multiply(x, y)
+    assert mxnp.memory_info()["in_use"] - before >= product.nbytes
+    del product
+    assert mxnp.memory_info()["in_use"] == before
+
+
 def test_writeable_flag_of_a_recycled_array():
     for _ in range(20):
         x = mxnp.ones(7) + 1.0

@@ -58,6 +58,36 @@ static bool multiply(const struct mx_loop *loop, const struct matrix *x, const s
     return !mx_conditions_met();
 }
 
+/* Let NumPy write the product of two small matrices, if it is large, to memory of the pool. The
+ * memory of large products that a program drops would otherwise go back to the system each
+ * time. */
+static int multiply_into_pool(PyObject *function, PyObject *a, PyObject *b, PyObject **result)
+{
+    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    int row = recycle_row(PyArray_DESCR(x));
+    if (row < ROW_float32 || PyArray_DESCR(x) != PyArray_DESCR(y) || PyArray_NDIM(x) != 2 ||
+        PyArray_NDIM(y) != 2 || PyArray_DIM(x, 1) != PyArray_DIM(y, 0) || array_size(x) == 0 ||
+        array_size(y) == 0)
+        return 0;
+    npy_intp shape[] = {PyArray_DIM(x, 0), PyArray_DIM(y, 1)};
+    if (shape[0] * shape[1] * dtype_itemsizes[row] <= RECYCLED_BYTES)
+        return 0;
+    PyObject *out = memory_new_filled(PyArray_TYPE(x), 2, shape);
+    if (!out)
+        return -1;
+    PyObject *written =
+        function
+            ? PyObject_CallFunctionObjArgs(function, (PyObject *)x, (PyObject *)y, out, NULL)
+            : PyArray_MatrixProduct2((PyObject *)x, (PyObject *)y, (PyArrayObject *)out);
+    Py_XDECREF(written);
+    if (!written) {
+        Py_DECREF(out);
+        return -1;
+    }
+    *result = recycle_wrap(out);
+    return *result ? 1 : -1;
+}
+
 int products_matmul(PyObject *a, PyObject *b, PyObject **result)
 {
     _Alignas(16) char value[16];
@@ -70,8 +100,10 @@ int products_matmul(PyObject *a, PyObject *b, PyObject **result)
         return 0;
     int row = recycle_row(PyArray_DESCR(np_array_of(a)));
     if (row < ROW_float32 || !read_matrix(a, true, &x) || !read_matrix(b, false, &y) ||
-        x.columns != y.rows || x.rows * y.columns * dtype_itemsizes[row] > RECYCLED_BYTES)
+        x.columns != y.rows)
         return 0;
+    if (x.rows * y.columns * dtype_itemsizes[row] > RECYCLED_BYTES)
+        return multiply_into_pool(matmul.ufunc, a, b, result);
     const struct mx_loop *loop = signature_uniform(&matmul, row);
     if (!loop)
         return 0;
@@ -116,6 +148,9 @@ static int multiply_numbers(PyArrayObject *x, PyArrayObject *y, PyObject **resul
 int products_dot(PyObject *a, PyObject *b, PyObject **result)
 {
     PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    int has_multiplied = multiply_into_pool(NULL, a, b, result);
+    if (has_multiplied)
+        return has_multiplied;
     if (PyArray_NDIM(x) != 2 || PyArray_NDIM(y) < 1 || PyArray_NDIM(y) > 2 ||
         !is_c_contiguous(x) || !is_c_contiguous(y) || PyArray_DESCR(x) != PyArray_DESCR(y) ||
         !PyArray_ISALIGNED(x) || !PyArray_ISALIGNED(y))
