@@ -46,9 +46,14 @@ static void run_chunk(void *job, size_t chunk, int thread)
 static bool is_interrupted(void *job) { return ((struct job *)job)->interrupted(); }
 
 /* Runs the first chunk to estimate the time of the others, as the time per element differs a
- * hundredfold between loops.  Returns how many threads should run the rest. */
+ * hundredfold between loops.  Returns how many threads should run the rest.  Few long chunks
+ * are shared at once. */
 static int run_first_chunk(struct mx_program *program, int threads)
 {
+    intptr_t n_elements = program->n_blocks * program->length * program->inner;
+    if (program->reduce && program->n_chunks <= 2 * (size_t)threads &&
+        n_elements >= MX_SHARED_ELEMENTS)
+        return threads;
     int64_t begin = mx_now();
     mx_program_run_chunk(program, program->next_chunk++, scratch[0].aligned);
     double left = (double)(program->n_chunks - program->next_chunk);

@@ -6,6 +6,7 @@ A GPU adds in another order. Its sums are compared within a bound.
 
 from __future__ import annotations
 
+import io
 import threading
 import types
 from collections.abc import Callable
@@ -133,6 +134,57 @@ def test_sums_of_rows_and_their_ends(dtype: str) -> None:
         mine = mxnp.array(theirs.base)[:, 1:]  # type: ignore[index]
         assert_same_bits(mxnp.sum(mine[::2], axis=1), theirs[::2].sum(axis=1))
         assert_same_bits(mxnp.sum(mine[:, ::-1], axis=1), theirs[:, ::-1].sum(axis=1))
+
+
+COLUMNS: list[tuple[tuple[int, ...], int]] = [
+    ((300, 1_000), 0),
+    ((70, 6_000), 0),
+    ((40, 8_190), 0),
+    ((270, 1_001), 0),  # 7 * 11 * 13
+    ((300, 1_009), 0),  # a prime number
+    ((3, 110, 1_024), 1),
+    ((300, 2, 512), 0),
+]
+
+
+@pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("dtype", [*DTYPES, "int64"])
+@pytest.mark.parametrize(("shape", "axis"), COLUMNS, ids=str)
+def test_columns_that_threads_share(
+    shape: tuple[int, ...], axis: int, dtype: str, threads: int
+) -> None:
+    theirs, before = numbers(dtype, shape), mxnp.set_num_threads(threads)
+    mine = mxnp.asarray(theirs.copy())
+    expressions = ["x.sum", "mean", "x*x", "2*x and max"] + ["std"] * (dtype[0] != "c")
+    try:
+        for name in expressions:
+            compute = EXPRESSIONS[name]
+            assert_same_bits(compute(mxnp, mine, axis), compute(numpy, theirs, axis))
+        parts = theirs[::-2], theirs[..., 1:], theirs[..., ::-1]
+        for part, numpys in zip(
+            (mine[::-2], mine[..., 1:], mine[..., ::-1]), parts, strict=True
+        ):
+            assert_same_bits(mxnp.sum(part, axis=axis), numpy.sum(numpys, axis=axis))
+            assert_same_bits(mxnp.max(part, axis=axis), numpy.max(numpys, axis=axis))
+    finally:
+        mxnp.set_num_threads(before)
+
+
+@pytest.mark.skipif(ON_CUDA, reason="threads of the processor")
+@pytest.mark.parametrize("shape", [(1_000, 1_000), (125, 8_000)], ids=str)
+@pytest.mark.parametrize("name", ["sum", "max"])
+def test_columns_are_reduced_by_several_threads(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    x, text = mxnp.asarray(numbers("float64", shape).copy()), io.StringIO()
+    before = mxnp.set_num_threads(2)
+    try:
+        numpy.asarray(getattr(mxnp, name)(x, axis=0))
+        mxnp.explain(text)
+    finally:
+        mxnp.set_num_threads(before)
+    assert "2 threads" in text.getvalue()
 
 
 def test_sums_are_the_same_for_any_number_of_threads() -> None:

@@ -17,6 +17,7 @@
 #define FEW_CALLS   4     /* of a program: their operands fit the second-level cache then */
 #define MIN_PIECE   4096  /* elements of a wide row; fewer if many operations compute it */
 #define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
+#define LEAST_COLUMNS  128 /* of a row whose parts threads reduce */
 #define CHUNK_ELEMENTS 16384
 #define VECTORS        64 /* elements: compiled kernels compute this many without a rest */
 
@@ -141,6 +142,46 @@ static bool takes_rows(const struct mx_program *program)
            program->shape[last] <= (only_reduces(program) ? WIDE_ROW : NARROW_ROW);
 }
 
+/* Returns into how many parts of the same length n columns are cut, at least `least`, so that a
+ * kernel reduces the rows of a part; or 1. */
+static intptr_t parts_of_columns(intptr_t n, intptr_t least)
+{
+    for (intptr_t n_parts = least; n_parts > 1 && n / n_parts >= LEAST_COLUMNS; n_parts++)
+        if (n % n_parts == 0 && n / n_parts <= WIDE_ROW)
+            return n_parts;
+    return 1;
+}
+
+/* Makes two axes of the innermost one, if it is kept: the parts of the rows, outside of the
+ * axis that is reduced over, and the columns of a part.  Threads share the parts of rows that
+ * are added in NumPy's order.  Other rows are cut if they are too wide for the kernel, in the
+ * same way for any number of threads. */
+static void share_columns(struct mx_program *program)
+{
+    int last = program->ndim - 1;
+    bool is_in_order = program->order == MX_ROW_BY_ROW;
+    if (!(is_in_order || program->order == MX_FOLDED_ROWS) || last == 0 ||
+        !mx_is_reduced(program, last - 1) || program->ndim == MX_MAX_NDIM ||
+        program->shape[last] * program->shape[last - 1] < MX_SHARED_ELEMENTS)
+        return;
+    intptr_t n = program->shape[last];
+    intptr_t least = is_in_order ? mx_thread_pool_size() : n > WIDE_ROW ? 2 : 1;
+    intptr_t n_parts = parts_of_columns(n, least);
+    if (n_parts == 1)
+        return;
+    program->shape[last + 1] = n / n_parts;
+    program->shape[last] = program->shape[last - 1];
+    program->shape[last - 1] = n_parts;
+    program->reduced ^= 3U << (last - 1);
+    program->ndim++;
+    for (int a = 0; a < program->n_accesses; a++) {
+        intptr_t *strides = program->accesses[a].strides;
+        strides[last + 1] = strides[last];
+        strides[last] = strides[last - 1];
+        strides[last - 1] = strides[last + 1] * program->shape[last + 1];
+    }
+}
+
 /* Returns the length of the pieces in which threads share a row of n results, each of which is
  * added in the same order however the row is cut. */
 static intptr_t share_row(const struct mx_program *program, intptr_t n)
@@ -182,6 +223,7 @@ static void cut_into_blocks(struct mx_program *program)
 {
     bool reduces = program->n_reductions > 0;
     program->order = mx_order_of(program);
+    share_columns(program);
     bool has_rows = takes_rows(program);
     if (program->order == MX_FOLDED_ROWS && !has_rows)
         program->order = MX_ANY_ORDER; /* rows are so long that NumPy's loop reduces them */

@@ -50,6 +50,9 @@ enum mx_order {
     MX_FOLDED_ROWS, /* the innermost axis is kept, and rows are reduced in any order */
 };
 
+/* Elements from which on threads share a program, whatever its loops. */
+#define MX_SHARED_ELEMENTS ((intptr_t)1 << 18)
+
 #define MX_LONG_ROW 64 /* elements: the innermost axis is at least this long, if possible */
 
 struct mx_call {
