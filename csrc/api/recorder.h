@@ -6,6 +6,8 @@
  */
 #include "cpu/compiled/compiled.h"
 #include "cpu/kernels/compact.h"
+#include "cpu/kernels/rows.h"
+#include "cpu/kernels/running.h"
 #include "memory/coherence.h"
 #include "scheduler/stream.h"
 
@@ -58,6 +60,8 @@ struct mx_recorder {
                         const struct mx_loop *numpys);
     bool (*native_has_numpys_bits)(int op, int dtype);
     mx_loop_function (*cast_loop)(int from, int to);
+    const struct mx_row_kernels *(*rows_find)(int op, int dtype, bool keeps_order);
+    mx_running_kernel *(*running_find)(int op, int dtype);
     mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);
     mx_loop_function (*copy_select_loop)(int itemsize);

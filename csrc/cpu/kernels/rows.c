@@ -21,18 +21,17 @@ static enum mx_row_operation operation_of(int op)
     }
 }
 
-const struct mx_row_kernels *mx_rows_kernels(const struct mx_instruction *reduction)
+const struct mx_row_kernels *mx_rows_find(int op, int dtype, bool keeps_order)
 {
     static const struct mx_row_kernel_table *const tables[] = {
 #define ISA(name) &mx_row_kernels_##name,
         MX_ISAS(ISA)
 #undef ISA
     };
-    int dtype = reduction->operands[reduction->nin].dtype;
     char kind = mx_dtype_get(dtype)->kind;
-    enum mx_row_operation operation = operation_of(reduction->op);
+    enum mx_row_operation operation = operation_of(op);
     bool is_float_sum = operation == MX_ROWS_add && (kind == 'f' || kind == 'c');
-    if (operation == MX_ROWS_COUNT || (is_float_sum && !reduction->keeps_order))
+    if (operation == MX_ROWS_COUNT || (is_float_sum && !keeps_order))
         return NULL;
     const struct mx_row_kernels *kernels = &tables[mx_isa()]->of[operation][dtype];
     return kernels->add ? kernels : NULL;

@@ -3,6 +3,15 @@
 #include "cpu/kernels/row_kernels.h"
 #include "ir/instruction.h"
 
-/* Returns the kernels for a reduction, or NULL.  Sums of floats have kernels for NumPy's order
- * only.  Those for extremes of floats may meet conditions that NumPy's loop clears. */
-const struct mx_row_kernels *mx_rows_kernels(const struct mx_instruction *reduction);
+/* Returns the kernels that reduce elements of a dtype by an operation, or NULL.  Sums of floats
+ * have kernels for NumPy's order only.  Those for extremes of floats may meet conditions that
+ * NumPy's loop clears. */
+const struct mx_row_kernels *mx_rows_find(int op, int dtype, bool keeps_order);
+
+/* The same for an instruction. */
+static inline const struct mx_row_kernels *
+mx_rows_kernels(const struct mx_instruction *reduction)
+{
+    return mx_rows_find(reduction->op, reduction->operands[reduction->nin].dtype,
+                        reduction->keeps_order);
+}

@@ -51,10 +51,7 @@ FLOATS(RUNNING, multiply, MULTIPLY)
 static mx_running_kernel *const sums[MX_DTYPE_COUNT] = {FLOATS(ENTRY, add, ADD)};
 static mx_running_kernel *const products[MX_DTYPE_COUNT] = {FLOATS(ENTRY, multiply, MULTIPLY)};
 
-mx_running_kernel *mx_running_find(const struct mx_instruction *scan)
+mx_running_kernel *mx_running_find(int op, int dtype)
 {
-    int dtype = scan->operands[1].dtype;
-    return scan->op == MX_OP_add        ? sums[dtype]
-           : scan->op == MX_OP_multiply ? products[dtype]
-                                        : NULL;
+    return op == MX_OP_add ? sums[dtype] : op == MX_OP_multiply ? products[dtype] : NULL;
 }

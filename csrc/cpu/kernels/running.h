@@ -5,7 +5,7 @@
  * register.  As each addition waits for the one before, they go along several lines at the same
  * time.  The order of the operations is NumPy's.
  */
-#include "ir/instruction.h"
+#include <stdint.h>
 
 #define MX_RUNNING_LINES 4 /* at the same time */
 
@@ -20,5 +20,5 @@ struct mx_line {
 typedef void mx_running_kernel(const struct mx_line *lines, int n_lines, intptr_t n,
                                intptr_t step, intptr_t out_step);
 
-/* Returns the kernel for a scan, or NULL. */
-mx_running_kernel *mx_running_find(const struct mx_instruction *scan);
+/* Returns the kernel for running results of an operation on elements of a dtype, or NULL. */
+mx_running_kernel *mx_running_find(int op, int dtype);

@@ -122,8 +122,9 @@ void mx_scan_run_chunk(const struct mx_program *program, size_t chunk)
 {
     intptr_t begin = (intptr_t)chunk * program->blocks_per_chunk;
     intptr_t end = begin + program->blocks_per_chunk;
+    const struct mx_instruction *in = program->calls[0].instruction;
     mx_running_kernel *run =
-        program->split < 0 ? mx_running_find(program->calls[0].instruction) : NULL;
+        program->split < 0 ? mx_running_find(in->op, in->operands[1].dtype) : NULL;
     end = end < program->n_blocks ? end : program->n_blocks;
     if (run)
         run_lines(program, run, begin, end);

@@ -382,43 +382,89 @@ static int reduce_to_vector(int op, PyObject *a, PyObject **result)
     return answer(recycle_wrap(out), result);
 }
 
-/* Reduce a contiguous matrix along an axis.  NumPy's loop goes along rows; a sum over rows
- * adds them one after another. */
+/* A contiguous matrix, and what reduces it. */
+struct matrix_reduction {
+    int op, row;
+    char *data;
+    npy_intp n_rows, n_columns, itemsize;
+    const struct signature *signature;
+    const struct mx_row_kernels *kernels; /* or NULL */
+};
+
+/* Reduce the columns, row by row. */
+static void reduce_columns(const struct matrix_reduction *m, char *to)
+{
+    npy_intp itemsize = m->itemsize, stride = m->n_columns * itemsize, n_rows = m->n_rows;
+    char *data = m->data;
+    if (!fill_identity(m->op, to, (size_t)stride)) {
+        memcpy(to, data, (size_t)stride);
+        data += stride;
+        n_rows--;
+    }
+    if (m->kernels) {
+        m->kernels->add(to, data, stride, n_rows, m->n_columns);
+        return;
+    }
+    for (npy_intp i = 0; i < n_rows; i++, data += stride)
+        m->signature->numpys.function((char *[]){to, data, to}, &m->n_columns,
+                                      (intptr_t[]){itemsize, itemsize, itemsize},
+                                      m->signature->numpys.data);
+}
+
+#define SHORT_ROW 2048 /* bytes: NumPy's loop is faster along longer ones, except for sums */
+
+/* Reduce each row to one element. */
+static void reduce_rows(const struct matrix_reduction *m, char *to)
+{
+    static const _Alignas(16) char zero[16];
+    npy_intp itemsize = m->itemsize, stride = m->n_columns * itemsize;
+    if (m->kernels && m->kernels->reduce && (m->op == MX_OP_add || stride <= SHORT_ROW)) {
+        m->kernels->reduce(m->data, stride, m->n_rows, m->n_columns, zero, to, itemsize);
+        return;
+    }
+    bool has_identity = fill_identity(m->op, to, (size_t)(m->n_rows * itemsize));
+    intptr_t n = has_identity ? m->n_columns : m->n_columns - 1;
+    char *data = m->data;
+    for (npy_intp i = 0; i < m->n_rows; i++, data += stride, to += itemsize) {
+        if (!has_identity)
+            memcpy(to, data, (size_t)itemsize);
+        if (n > 0)
+            m->signature->numpys.function(
+                (char *[]){to, data + (has_identity ? 0 : itemsize), to}, &n,
+                (intptr_t[]){0, itemsize, 0}, m->signature->numpys.data);
+    }
+}
+
+/* Reduce a contiguous matrix along an axis, in NumPy's order. */
 static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **result)
 {
     PyArrayObject *np_array = np_array_of(a);
     if (!is_contiguous(a) || PyArray_NDIM(np_array) != 2 || axis_number == Py_None)
         return 0;
     long axis = read_axis(axis_number);
-    npy_intp rows = PyArray_DIM(np_array, 0), columns = PyArray_DIM(np_array, 1);
-    int row = recycle_row(PyArray_DESCR(np_array));
     axis += axis < 0 ? 2 : 0;
-    if (row < 0 || rows == 0 || columns == 0 || axis < 0 || axis > 1)
+    struct matrix_reduction m = {.op = op,
+                                 .row = recycle_row(PyArray_DESCR(np_array)),
+                                 .data = PyArray_BYTES(np_array),
+                                 .n_rows = PyArray_DIM(np_array, 0),
+                                 .n_columns = PyArray_DIM(np_array, 1),
+                                 .itemsize = PyArray_ITEMSIZE(np_array)};
+    if (m.row < 0 || m.n_rows == 0 || m.n_columns == 0 || axis < 0 || axis > 1)
         return 0;
-    if ((axis == 0 ? columns : rows) == 1)
+    npy_intp kept = axis == 0 ? m.n_columns : m.n_rows;
+    if (kept == 1)
         return reduce_to_vector(op, a, result);
-    const struct signature *signature = reduction_of(op, row);
-    if (!signature)
+    m.signature = reduction_of(op, m.row);
+    if (!m.signature)
         return PyErr_Occurred() ? -1 : 0;
-    npy_intp kept = axis == 0 ? columns : rows, itemsize = dtype_itemsizes[row];
-    PyObject *out = recycle_new(row, 1, &kept);
+    m.kernels = core->rows_find(op, m.row, true);
+    PyObject *out = recycle_new(m.row, 1, &kept);
     if (!out)
         return -1;
-    char *to = PyArray_DATA((PyArrayObject *)out), *data = PyArray_BYTES(np_array);
-    bool has_identity = fill_identity(op, to, (size_t)(kept * itemsize));
-    intptr_t n = axis == 0 ? columns : columns - !has_identity;
-    intptr_t strides[] = {axis == 0 ? itemsize : 0, itemsize, axis == 0 ? itemsize : 0};
     mx_conditions_clear();
-    for (npy_intp i = 0; i < rows; i++, data += columns * itemsize) {
-        char *target = to + (axis == 0 ? 0 : i * itemsize);
-        if (!has_identity && (axis == 1 || i == 0))
-            memcpy(target, data, (size_t)(axis == 0 ? kept * itemsize : itemsize));
-        if (!has_identity && axis == 0 && i == 0)
-            continue;
-        char *args[] = {target, data + (axis == 1 && !has_identity ? itemsize : 0), target};
-        if (n > 0)
-            signature->numpys.function(args, &n, strides, signature->numpys.data);
-    }
+    (axis == 0 ? reduce_columns : reduce_rows)(&m, PyArray_DATA((PyArrayObject *)out));
+    if (m.kernels && op != MX_OP_add)
+        mx_conditions_clear(); /* those of comparisons with NaN, which NumPy's loops clear */
     if (mx_conditions_met()) {
         Py_DECREF(out);
         return 0;
@@ -498,13 +544,6 @@ static int find_mean(PyObject *a, double *mean)
     return status > 0 ? !mx_conditions_met() : status;
 }
 
-static int call_mean(PyObject *const *args, size_t n, PyObject **result)
-{
-    double mean;
-    int status = n == 1 && is_float64(args, n) ? find_mean(args[0], &mean) : 0;
-    return status > 0 ? answer(scalars_new(ROW_float64, (char *)&mean), result) : status;
-}
-
 /* Call the loop of an operation on elements of float64. */
 static bool call_loop(int op, int nin, char **args, npy_intp size, const npy_intp *strides)
 {
@@ -515,6 +554,33 @@ static bool call_loop(int op, int nin, char **args, npy_intp size, const npy_int
     mx_conditions_clear();
     signature->numpys.function(args, &size, strides, signature->numpys.data);
     return !mx_conditions_met();
+}
+
+/* Compute the means of a matrix along an axis: the sums, divided by their length. */
+static int find_means(PyObject *a, PyObject *axis, PyObject **result)
+{
+    int status = reduce_matrix(MX_OP_add, a, axis, result);
+    if (status <= 0)
+        return status;
+    PyArrayObject *sums = np_array_of(*result);
+    npy_intp size = array_size(sums);
+    double count = (double)(array_size(np_array_of(a)) / size);
+    if (!call_loop(MX_OP_divide, 2,
+                   (char *[]){PyArray_BYTES(sums), (char *)&count, PyArray_BYTES(sums)}, size,
+                   (npy_intp[]){8, 0, 8}))
+        Py_CLEAR(*result);
+    return *result ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+static int call_mean(PyObject *const *args, size_t n, PyObject **result)
+{
+    double mean;
+    if (!is_float64(args, n))
+        return 0;
+    if (n == 2)
+        return find_means(args[0], args[1], result);
+    int status = n == 1 ? find_mean(args[0], &mean) : 0;
+    return status > 0 ? answer(scalars_new(ROW_float64, (char *)&mean), result) : status;
 }
 
 /* Compute the mean of the squared distances from the mean, in NumPy's steps. */
@@ -557,31 +623,55 @@ static int call_std(PyObject *const *args, size_t n, PyObject **result)
     return answer(scalars_new(ROW_float64, (char *)&deviation), result);
 }
 
-/* Compute the running sum of a vector, or of all elements: each step adds to the last result.
- */
+/* Compute running sums along lines of n elements, each `inner` elements apart. */
+static void add_along_lines(mx_running_kernel *kernel, const char *from, char *to,
+                            npy_intp n_outer, npy_intp n, npy_intp inner, npy_intp itemsize)
+{
+    struct mx_line lines[MX_RUNNING_LINES];
+    int count = 0;
+    for (npy_intp line = 0; line < n_outer * inner; line++) {
+        npy_intp first = (line / inner * n * inner + line % inner) * itemsize;
+        lines[count++] = (struct mx_line){from + first, to + first};
+        if (count < MX_RUNNING_LINES && line + 1 < n_outer * inner)
+            continue;
+        kernel(lines, count, n, inner * itemsize, inner * itemsize);
+        count = 0;
+    }
+}
+
+/* Compute running sums of all elements of a contiguous array or along an axis. */
 static int call_cumsum(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n == 0 || n > 2 || !is_small_contiguous(args[0]))
         return 0;
     PyArrayObject *from = np_array_of(args[0]);
-    long axis = n == 2 && PyArray_NDIM(from) == 1 ? read_axis(args[1]) : n == 2 ? NO_AXIS : 0;
-    int row = sums_as(from);
-    if (row < 0 || (axis != 0 && axis != -1))
+    int row = sums_as(from), ndim = n == 2 ? PyArray_NDIM(from) : 1;
+    long axis = n == 2 ? read_axis(args[1]) : 0;
+    axis += axis < 0 ? ndim : 0;
+    mx_running_kernel *kernel = row < 0 ? NULL : core->running_find(MX_OP_add, row);
+    if (row < 0 || axis < 0 || axis >= ndim || (ndim > 1 && !kernel))
         return 0;
     const struct signature *signature = reduction_of(MX_OP_add, row);
     if (!signature)
         return PyErr_Occurred() ? -1 : 0;
     npy_intp size = array_size(from), itemsize = dtype_itemsizes[row], steps = size - 1;
-    PyObject *out = recycle_new(row, 1, &size);
+    PyObject *out = recycle_new(row, ndim, n == 2 ? PyArray_DIMS(from) : &size);
     if (!out)
         return -1;
-    char *to = PyArray_DATA((PyArrayObject *)out);
-    char *all[] = {to, PyArray_BYTES(from) + itemsize, to + itemsize};
-    memcpy(to, PyArray_DATA(from), (size_t)itemsize);
+    char *data = PyArray_BYTES(from), *to = PyArray_DATA((PyArrayObject *)out);
+    npy_intp length = n == 2 ? PyArray_DIM(from, (int)axis) : size, inner = 1;
+    for (int i = (int)axis + 1; i < ndim; i++)
+        inner *= PyArray_DIM(from, i);
     mx_conditions_clear();
-    if (steps > 0)
-        signature->numpys.function(all, &steps, (npy_intp[]){itemsize, itemsize, itemsize},
-                                   signature->numpys.data);
+    if (kernel) {
+        add_along_lines(kernel, data, to, size / length / inner, length, inner, itemsize);
+    } else {
+        memcpy(to, data, (size_t)itemsize);
+        char *all[] = {to, data + itemsize, to + itemsize};
+        if (steps > 0)
+            signature->numpys.function(all, &steps, (npy_intp[]){itemsize, itemsize, itemsize},
+                                       signature->numpys.data);
+    }
     if (mx_conditions_met()) {
         Py_DECREF(out);
         return 0;
@@ -872,8 +962,8 @@ static const struct direct_row {
     {"ndarray", "any", call_any, true},
     {"", "all", call_all, true},
     {"ndarray", "all", call_all, true},
-    {"", "mean", call_mean, false},
-    {"ndarray", "mean", call_mean, false},
+    {"", "mean", call_mean, true},
+    {"ndarray", "mean", call_mean, true},
     {"", "var", call_var, false},
     {"ndarray", "var", call_var, false},
     {"", "std", call_std, false},
