@@ -146,6 +146,7 @@ static const struct mx_recorder recorder = {
     .native_has_numpys_bits = mx_native_loop_has_numpys_bits,
     .cast_loop = mx_cast_loop,
     .rows_find = mx_rows_find,
+    .rows_squares = mx_rows_squares,
     .running_find = mx_running_find,
     .range_loop = mx_range_loop,
     .copy_loop = mx_copy_loop,

@@ -61,6 +61,7 @@ struct mx_recorder {
     bool (*native_has_numpys_bits)(int op, int dtype);
     mx_loop_function (*cast_loop)(int from, int to);
     const struct mx_row_kernels *(*rows_find)(int op, int dtype, bool keeps_order);
+    const struct mx_square_kernels *(*rows_squares)(int dtype);
     mx_running_kernel *(*running_find)(int op, int dtype);
     mx_loop_function (*range_loop)(int dtype);
     mx_loop_function (*copy_loop)(int itemsize);

@@ -51,7 +51,7 @@ static bool is_interrupted(void *job) { return ((struct job *)job)->interrupted(
 static int run_first_chunk(struct mx_program *program, int threads)
 {
     intptr_t n_elements = program->n_blocks * program->length * program->inner;
-    if (program->reduce && program->n_chunks <= 2 * (size_t)threads &&
+    if (program->reduce && program->n_chunks > 1 && program->n_chunks <= 2 * (size_t)threads &&
         n_elements >= MX_SHARED_ELEMENTS)
         return threads;
     int64_t begin = mx_now();

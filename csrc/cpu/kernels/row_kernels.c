@@ -145,6 +145,46 @@
 SUMS(float)
 SUMS(double)
 
+/* -- Squares of differences from means --------------------------------------------- */
+
+/* Squares are rounded before they are added, as NumPy writes them to memory. */
+#define SQUARES(type)                                                                         \
+    static type type##_square_pairs(const type *a, intptr_t n, type mean)                     \
+    {                                                                                         \
+        if (n > LEAF) {                                                                       \
+            const intptr_t half = n / 2 - n / 2 % 8;                                          \
+            type first = type##_square_pairs(a, half, mean);                                  \
+            return first + type##_square_pairs(a + half, n - half, mean);                     \
+        }                                                                                     \
+        type squares[LEAF], sum;                                                              \
+        for (intptr_t i = 0; i < n; i++)                                                      \
+            squares[i] = (a[i] - mean) * (a[i] - mean);                                       \
+        type##_add_up_1(&sum, squares, n);                                                    \
+        return sum;                                                                           \
+    }                                                                                         \
+    static void type##_reduce_squares(const char *rows, intptr_t row_stride, intptr_t n_rows, \
+                                      intptr_t n, const void *means, void *results)           \
+    {                                                                                         \
+        for (intptr_t r = 0; r < n_rows; r++)                                                 \
+            ((type *)results)[r] =                                                            \
+                type##_square_pairs((const type *)(const void *)(rows + r * row_stride), n,   \
+                                    ((const type *)means)[r]);                                \
+    }                                                                                         \
+    static void type##_add_squares(void *results, const char *rows, intptr_t row_stride,      \
+                                   intptr_t n_rows, intptr_t n, const void *means)            \
+    {                                                                                         \
+        type *sums = results;                                                                 \
+        const type *mean = means;                                                             \
+        for (intptr_t r = 0; r < n_rows; r++) {                                               \
+            const type *row = (const type *)(const void *)(rows + r * row_stride);            \
+            for (intptr_t c = 0; c < n; c++)                                                  \
+                sums[c] += (row[c] - mean[c]) * (row[c] - mean[c]);                           \
+        }                                                                                     \
+    }
+
+SQUARES(float)
+SQUARES(double)
+
 /* -- Reductions in any order ------------------------------------------------------- */
 
 /* Compilers vectorize this for integers. */
@@ -195,6 +235,8 @@ REDUCE_EACH(all, uint8_t, BIT_AND, TRUTH)
     .of[MX_ROWS_##name][MX_DTYPE_##dtype] = {name##_##dtype##_add, NULL},
 
 const struct mx_row_kernel_table MX_ISA_NAME(mx_row_kernels) = {
+    .squares[MX_DTYPE_float32] = {float_add_squares, float_reduce_squares},
+    .squares[MX_DTYPE_float64] = {double_add_squares, double_reduce_squares},
     .of[MX_ROWS_add][MX_DTYPE_float32] = {float_sum_add, float_reduce},
     .of[MX_ROWS_add][MX_DTYPE_float64] = {double_sum_add, double_reduce},
     .of[MX_ROWS_add][MX_DTYPE_complex64] = {float_add_complex, float_reduce_complex},

@@ -24,6 +24,19 @@ struct mx_row_kernels {
     mx_reduce_rows *reduce; /* or NULL */
 };
 
+/* Adds the squares of the differences between rows and the row of means to the results. */
+typedef void mx_add_squares(void *results, const char *rows, intptr_t row_stride,
+                            intptr_t n_rows, intptr_t n, const void *means);
+
+/* Adds up the squares of the differences between each row and its mean, in NumPy's order. */
+typedef void mx_reduce_squares(const char *rows, intptr_t row_stride, intptr_t n_rows,
+                               intptr_t n, const void *means, void *results);
+
+struct mx_square_kernels {
+    mx_add_squares *add;
+    mx_reduce_squares *reduce;
+};
+
 enum mx_row_operation {
     MX_ROWS_add,
     MX_ROWS_maximum,
@@ -35,6 +48,7 @@ enum mx_row_operation {
 
 struct mx_row_kernel_table {
     struct mx_row_kernels of[MX_ROWS_COUNT][MX_DTYPE_COUNT]; /* NULL: none */
+    struct mx_square_kernels squares[MX_DTYPE_COUNT];        /* of float32 and float64 */
 };
 
 #define TABLE(isa) extern const struct mx_row_kernel_table mx_row_kernels_##isa;

@@ -21,13 +21,20 @@ static enum mx_row_operation operation_of(int op)
     }
 }
 
+static const struct mx_row_kernel_table *const tables[] = {
+#define ISA(name) &mx_row_kernels_##name,
+    MX_ISAS(ISA)
+#undef ISA
+};
+
+const struct mx_square_kernels *mx_rows_squares(int dtype)
+{
+    const struct mx_square_kernels *kernels = &tables[mx_isa()]->squares[dtype];
+    return kernels->add ? kernels : NULL;
+}
+
 const struct mx_row_kernels *mx_rows_find(int op, int dtype, bool keeps_order)
 {
-    static const struct mx_row_kernel_table *const tables[] = {
-#define ISA(name) &mx_row_kernels_##name,
-        MX_ISAS(ISA)
-#undef ISA
-    };
     char kind = mx_dtype_get(dtype)->kind;
     enum mx_row_operation operation = operation_of(op);
     bool is_float_sum = operation == MX_ROWS_add && (kind == 'f' || kind == 'c');

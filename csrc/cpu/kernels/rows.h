@@ -8,7 +8,10 @@
  * NumPy's loop clears. */
 const struct mx_row_kernels *mx_rows_find(int op, int dtype, bool keeps_order);
 
-/* The same for an instruction. */
+/* Returns the kernels for the squares of differences between floats and means, or NULL. */
+const struct mx_square_kernels *mx_rows_squares(int dtype);
+
+/* The same as mx_rows_find for an instruction. */
 static inline const struct mx_row_kernels *
 mx_rows_kernels(const struct mx_instruction *reduction)
 {

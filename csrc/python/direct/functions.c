@@ -457,14 +457,14 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
     m.signature = reduction_of(op, m.row);
     if (!m.signature)
         return PyErr_Occurred() ? -1 : 0;
-    m.kernels = core->rows_find(op, m.row, true);
+    /* NumPy's loop determines which of two zeros is the extreme of floats. */
+    m.kernels =
+        op == MX_OP_add || m.row < ROW_float16 ? core->rows_find(op, m.row, true) : NULL;
     PyObject *out = recycle_new(m.row, 1, &kept);
     if (!out)
         return -1;
     mx_conditions_clear();
     (axis == 0 ? reduce_columns : reduce_rows)(&m, PyArray_DATA((PyArrayObject *)out));
-    if (m.kernels && op != MX_OP_add)
-        mx_conditions_clear(); /* those of comparisons with NaN, which NumPy's loops clear */
     if (mx_conditions_met()) {
         Py_DECREF(out);
         return 0;
@@ -529,34 +529,56 @@ static int call_all(PyObject *const *args, size_t n, PyObject **result)
     return is_bool(args, n) ? reduce_array(MX_OP_logical_and, args, n, result) : 0;
 }
 
-static bool is_float64(PyObject *const *args, size_t n)
+/* -- Means and variances --------------------------------------------------------------- */
+
+/* Divide float32 or float64 numbers by a count, as NumPy divides sums. */
+static void divide_by_count(int row, char *values, npy_intp n, npy_intp count)
 {
-    return n > 0 && is_array(args[0]) && PyArray_TYPE(np_array_of(args[0])) == NPY_DOUBLE;
+    if (row == ROW_float64)
+        for (npy_intp i = 0; i < n; i++)
+            ((double *)values)[i] /= (double)count;
+    else
+        for (npy_intp i = 0; i < n; i++)
+            ((float *)values)[i] /= (float)count;
 }
 
-/* Compute the mean of an array of float64.  Return 1, 0 or -1. */
-static int find_mean(PyObject *a, double *mean)
+static void take_roots(int row, char *values, npy_intp n)
 {
-    _Alignas(16) char value[16];
-    int row, status = reduce(MX_OP_add, a, &row, value);
+    if (row == ROW_float64)
+        for (npy_intp i = 0; i < n; i++)
+            ((double *)values)[i] = sqrt(((double *)values)[i]);
+    else
+        for (npy_intp i = 0; i < n; i++)
+            ((float *)values)[i] = sqrtf(((float *)values)[i]);
+}
+
+/* Check whether the mean of an array is computed here. */
+static bool has_mean(PyObject *const *args, size_t n)
+{
+    int row =
+        n > 0 && is_array(args[0]) ? recycle_row(PyArray_DESCR(np_array_of(args[0]))) : -1;
+    return (row == ROW_float32 || row == ROW_float64) && n <= 2;
+}
+
+/* Check whether a reduction has one number as result: of all elements, or of a vector. */
+static bool reduces_to_number(PyObject *const *args, size_t n)
+{
+    if (n == 1 || PyArray_NDIM(np_array_of(args[0])) != 1)
+        return n == 1;
+    long axis = read_axis(args[1]);
+    return axis == 0 || axis == -1;
+}
+
+/* Compute the mean of all elements.  Return 1, 0 or -1. */
+static int find_mean(PyObject *a, char *mean)
+{
+    int row, status = reduce(MX_OP_add, a, &row, mean);
     if (status > 0)
-        *mean = *(double *)value / (double)array_size(np_array_of(a));
+        divide_by_count(row, mean, 1, array_size(np_array_of(a)));
     return status > 0 ? !mx_conditions_met() : status;
 }
 
-/* Call the loop of an operation on elements of float64. */
-static bool call_loop(int op, int nin, char **args, npy_intp size, const npy_intp *strides)
-{
-    struct source sources[2] = {{.code = ROW_float64}, {.code = ROW_float64}};
-    const struct signature *signature = signature_of(op, sources, nin);
-    if (!signature || signature->in[0] != ROW_float64)
-        return false;
-    mx_conditions_clear();
-    signature->numpys.function(args, &size, strides, signature->numpys.data);
-    return !mx_conditions_met();
-}
-
-/* Compute the means of a matrix along an axis: the sums, divided by their length. */
+/* Compute the means of a matrix along an axis. */
 static int find_means(PyObject *a, PyObject *axis, PyObject **result)
 {
     int status = reduce_matrix(MX_OP_add, a, axis, result);
@@ -564,64 +586,99 @@ static int find_means(PyObject *a, PyObject *axis, PyObject **result)
         return status;
     PyArrayObject *sums = np_array_of(*result);
     npy_intp size = array_size(sums);
-    double count = (double)(array_size(np_array_of(a)) / size);
-    if (!call_loop(MX_OP_divide, 2,
-                   (char *[]){PyArray_BYTES(sums), (char *)&count, PyArray_BYTES(sums)}, size,
-                   (npy_intp[]){8, 0, 8}))
+    divide_by_count(recycle_row(PyArray_DESCR(sums)), PyArray_BYTES(sums), size,
+                    array_size(np_array_of(a)) / size);
+    if (mx_conditions_met())
         Py_CLEAR(*result);
-    return *result ? 1 : PyErr_Occurred() ? -1 : 0;
+    return *result != NULL;
 }
 
 static int call_mean(PyObject *const *args, size_t n, PyObject **result)
 {
-    double mean;
-    if (!is_float64(args, n))
+    _Alignas(16) char mean[16];
+    if (!has_mean(args, n))
         return 0;
-    if (n == 2)
+    if (!reduces_to_number(args, n))
         return find_means(args[0], args[1], result);
-    int status = n == 1 ? find_mean(args[0], &mean) : 0;
-    return status > 0 ? answer(scalars_new(ROW_float64, (char *)&mean), result) : status;
+    int status = find_mean(args[0], mean);
+    int row = recycle_row(PyArray_DESCR(np_array_of(args[0])));
+    return status > 0 ? answer(scalars_new(row, mean), result) : status;
 }
 
-/* Compute the mean of the squared distances from the mean, in NumPy's steps. */
-static int find_variance(PyObject *a, double *variance)
+/* Compute the mean of the squared distances from the mean, or its root, in NumPy's steps. */
+static int find_variance(PyObject *a, bool is_root, PyObject **result)
 {
-    double mean;
-    npy_intp size = array_size(np_array_of(a));
-    int status = size * 8 > RECYCLED_BYTES ? 0 : find_mean(a, &mean);
+    _Alignas(16) char mean[16], value[16];
+    int status = find_mean(a, mean);
     if (status <= 0)
         return status;
-    PyObject *np_array = recycle_new(ROW_float64, 1, &size);
-    PyObject *distances = np_array ? recycle_wrap(np_array) : NULL;
-    if (!distances)
+    PyArrayObject *np_array = np_array_of(a);
+    int row = recycle_row(PyArray_DESCR(np_array));
+    npy_intp size = array_size(np_array);
+    core->rows_squares(row)->reduce(PyArray_BYTES(np_array), 0, 1, size, mean, value);
+    divide_by_count(row, value, 1, size);
+    if (mx_conditions_met())
+        return 0;
+    if (is_root)
+        take_roots(row, value, 1);
+    return answer(scalars_new(row, value), result);
+}
+
+/* Compute the variances of a matrix along an axis, or their roots. */
+static int find_variances(PyObject *a, PyObject *axis, bool is_root, PyObject **result)
+{
+    PyObject *means, *out;
+    int status = find_means(a, axis, &means);
+    if (status <= 0)
+        return status;
+    PyArrayObject *np_array = np_array_of(a), *np_means = np_array_of(means);
+    int row = recycle_row(PyArray_DESCR(np_array));
+    npy_intp kept = array_size(np_means), count = array_size(np_array) / kept;
+    npy_intp stride = PyArray_DIM(np_array, 1) * PyArray_ITEMSIZE(np_array);
+    const struct mx_square_kernels *kernels = core->rows_squares(row);
+    char *data = PyArray_BYTES(np_array), *mean = PyArray_BYTES(np_means);
+    if (!(out = recycle_new(row, 1, &kept))) {
+        Py_DECREF(means);
         return -1;
-    char *to = PyArray_DATA((PyArrayObject *)np_array);
-    status = call_loop(MX_OP_subtract, 2,
-                       (char *[]){PyArray_BYTES(np_array_of(a)), (char *)&mean, to}, size,
-                       (npy_intp[]){8, 0, 8}) &&
-             call_loop(MX_OP_square, 1, (char *[]){to, to}, size, (npy_intp[]){8, 8});
-    if (status > 0)
-        status = find_mean(distances, variance);
-    Py_DECREF(distances);
-    return PyErr_Occurred() ? -1 : status;
+    }
+    char *to = PyArray_DATA((PyArrayObject *)out);
+    bool along_rows = kept == 1 || (read_axis(axis) & 1); /* 1 and -1 are the last axis */
+    if (along_rows) {
+        kernels->reduce(data, stride, kept, count, mean, to);
+    } else {
+        memset(to, 0, (size_t)stride);
+        kernels->add(to, data, stride, count, kept, mean);
+    }
+    Py_DECREF(means);
+    divide_by_count(row, to, kept, count);
+    if (mx_conditions_met()) {
+        Py_DECREF(out);
+        return 0;
+    }
+    if (is_root)
+        take_roots(row, to, kept);
+    return answer(recycle_wrap(out), result);
+}
+
+static int vary(PyObject *const *args, size_t n, bool is_root, PyObject **result)
+{
+    if (!has_mean(args, n))
+        return 0;
+    return reduces_to_number(args, n) ? find_variance(args[0], is_root, result)
+                                      : find_variances(args[0], args[1], is_root, result);
 }
 
 static int call_var(PyObject *const *args, size_t n, PyObject **result)
 {
-    double variance;
-    int status = n == 1 && is_float64(args, n) ? find_variance(args[0], &variance) : 0;
-    return status > 0 ? answer(scalars_new(ROW_float64, (char *)&variance), result) : status;
+    return vary(args, n, false, result);
 }
 
 static int call_std(PyObject *const *args, size_t n, PyObject **result)
 {
-    double deviation;
-    int status = n == 1 && is_float64(args, n) ? find_variance(args[0], &deviation) : 0;
-    if (status <= 0)
-        return status;
-    deviation = sqrt(deviation);
-    return answer(scalars_new(ROW_float64, (char *)&deviation), result);
+    return vary(args, n, true, result);
 }
+
+/* -- Running sums, searches -------------------------------------------------------------- */
 
 /* Compute running sums along lines of n elements, each `inner` elements apart. */
 static void add_along_lines(mx_running_kernel *kernel, const char *from, char *to,
@@ -964,10 +1021,10 @@ static const struct direct_row {
     {"ndarray", "all", call_all, true},
     {"", "mean", call_mean, true},
     {"ndarray", "mean", call_mean, true},
-    {"", "var", call_var, false},
-    {"ndarray", "var", call_var, false},
-    {"", "std", call_std, false},
-    {"ndarray", "std", call_std, false},
+    {"", "var", call_var, true},
+    {"ndarray", "var", call_var, true},
+    {"", "std", call_std, true},
+    {"ndarray", "std", call_std, true},
     {"", "cumsum", call_cumsum, true},
     {"ndarray", "cumsum", call_cumsum, true},
     {"", "argmax", call_argmax, false},
