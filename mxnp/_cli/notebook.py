@@ -6,6 +6,7 @@ import ast
 import contextlib
 import re
 import sys
+import textwrap
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -93,7 +94,7 @@ class Magic(Magics):
                 stack.enter_context(verification)
             if options.trap_nan:
                 stack.enter_context(trap_nan(inf=options.trap_nan == "inf"))
-            _run(shell, line, cell)
+            error = _run(shell, line, cell)
             core.synchronize()
         for kind in ("html", "json", "trace"):
             if getattr(options, kind):
@@ -101,13 +102,15 @@ class Magic(Magics):
         if options.report or options.doctor:
             _show(shell, measured, options.report)
         if verification:
-            print(verification)
+            print(textwrap.fill(str(verification), 88))
+        _fail(shell, error)
 
 
-def _run(shell: Any, line: str, cell: str) -> None:
-    """Run the rest of a cell. Its places have the number and the lines of the cell.
+def _run(shell: Any, line: str, cell: str) -> BaseException | None:
+    """Run the rest of a cell, and return the error that was shown.
 
-    IPython would use the number of the next cell.
+    Its places have the number and the lines of the cell. IPython would use the number
+    of the next cell.
     """
     if not cell.lstrip().startswith("%%"):  # a magic must be the first line
         cell = f"# %%mxnp {line}\n{cell}"
@@ -118,9 +121,25 @@ def _run(shell: Any, line: str, cell: str) -> None:
 
     shell.compile.cache = cache_as_cell
     try:
-        shell.run_cell(cell, store_history=False)
+        result = shell.run_cell(cell, store_history=False)
     finally:
         del shell.compile.cache
+    error: BaseException | None = result.error_before_exec or result.error_in_exec
+    return error
+
+
+def _fail(shell: Any, error: BaseException | None) -> None:
+    """Raise an error that IPython has shown, so that later cells do not run."""
+    if error is None:
+        return
+
+    def show_others(*args: Any, **kwargs: Any) -> None:
+        del shell.showtraceback
+        if sys.exc_info()[1] is not error:
+            shell.showtraceback(*args, **kwargs)
+
+    shell.showtraceback = show_others
+    raise error
 
 
 def _number(shell: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass
 from html import escape
@@ -62,17 +63,22 @@ def html(diagnosis: Diagnosis) -> str:
         lines = [
             f'<p><b>{where}</b> <span class="code">{escape(finding.source)}</span></p>',
             f"<p>{escape(_cost(finding, diagnosis))}</p>",
-            f"<p>{escape(finding.reason)}</p>",
+            f"<p>{_with_code(finding.reason)}</p>",
         ]
         if finding.rewrite:
             code = escape("\n".join(finding.rewrite))
             lines.append(f'<p>{_title(finding)}</p><pre class="code">{code}</pre>')
         if finding.conditions:
-            lines.append(f"<p>{escape(_conditions(finding))}</p>")
+            lines.append(f"<p>{_with_code(_conditions(finding))}</p>")
         parts.append(f'<div class="finding">{"".join(lines)}</div>')
     if diagnosis.rest:
         parts.append(f"<p>{escape(_left_out(diagnosis))}</p>")
     return "".join(parts)
+
+
+def _with_code(text: str) -> str:
+    """Return a text as HTML, with its parts in backticks as code."""
+    return re.sub("`(.+?)`", r'<span class="code">\1</span>', escape(text))
 
 
 def _cost(finding: Finding, diagnosis: Diagnosis) -> str:

@@ -162,7 +162,7 @@ class verify(Watcher):  # noqa: N801
         noun = "operation" if self._operations == 1 else "operations"
         return (
             f"each of the {self._operations} {noun} was verified in its first "
-            f"{FIRST_CALLS} calls and in {self.fraction:.3g} of the others"
+            f"{FIRST_CALLS} calls and in {100 * self.fraction:.3g}% of the others"
         )
 
     def begin(self, operation: Operation) -> End | None:

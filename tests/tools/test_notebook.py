@@ -100,6 +100,30 @@ def test_an_error_in_a_cell_is_shown_and_leaves_nothing_on(shell, capsys):
     assert _bridge.profile_rows() == []
 
 
+@pytest.mark.parametrize("option", ["", "--report", "--verify", "--trap-nan"])
+def test_a_cell_with_an_error_fails(shell, capsys, option):
+    result = shell.run_cell(f"%%mxnp {option}\nraise KeyError('lost')")
+    assert isinstance(result.error_in_exec, KeyError)
+    out = _without_colours(capsys.readouterr().out)
+    assert out.count("KeyError: 'lost'") == 1
+    assert ("No array work" in out) == (option == "--report")
+    assert "showtraceback" not in vars(shell)
+    shell.run_cell("raise OSError('shown')")
+    assert "OSError" in capsys.readouterr().out
+
+
+def test_another_error_than_that_of_the_cell_is_shown(shell, capsys):
+    shell.run_cell(
+        "try:\n"
+        "    get_ipython().run_cell_magic('mxnp', '', 'raise KeyError')\n"
+        "except KeyError:\n"
+        "    pass\n"
+    )
+    capsys.readouterr()
+    shell.run_cell("raise OSError('shown')")
+    assert "OSError: shown" in _without_colours(capsys.readouterr().out)
+
+
 def _without_colours(text):
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
@@ -148,6 +172,7 @@ def test_the_page_of_a_doctor_has_its_findings(shell, monkeypatch, tmp_path):
     for page in (shown[0]._repr_html_(), (tmp_path / "d.html").read_text()):
         assert "Doctor: 1 finding" in page
         assert "np.add.accumulate" in page or "sum" in page
+        assert "`" not in shown[0]._repr_html_()
     assert repr(shown[0]).startswith("<mxnp.doctor: 1 finding. ")
 
 

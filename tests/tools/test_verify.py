@@ -751,7 +751,7 @@ def test_the_first_calls_of_each_operation_are_in_every_fraction() -> None:
     assert 11 <= checks.verified < 40
     assert checks.verified + checks.skipped["not in the fraction"] == 501
     assert str(checks).endswith(
-        "; each of the 2 operations was verified in its first 10 calls and in 0.01 of the others"
+        "; each of the 2 operations was verified in its first 10 calls and in 1% of the others"
     )
 
 
@@ -764,7 +764,7 @@ def test_a_fraction_in_per_cent() -> None:
     )
     assert done.returncode == 0
     assert "operations verified, " in done.stderr
-    assert "in its first 10 calls and in 0.01 of the others" in done.stderr
+    assert "in its first 10 calls and in 1% of the others" in done.stderr
 
 
 # -- The command line ------------------------------------------------------------------
