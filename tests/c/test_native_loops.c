@@ -68,12 +68,12 @@ static void check_logarithms(double step)
         CHECK(to[i] == log(from[i]));
 }
 
-/* Checks the conditions, as NumPy's number, of the logarithms of 1, 5 and x together. */
-static void check_conditions_of_log(double x, int conditions)
+/* Checks the conditions, as NumPy's number, of a function of 1, 5 and x together. */
+static void check_conditions(int op, double (*function)(double), double x, int conditions)
 {
-    struct library library = {.function = log};
+    struct library library = {.function = function};
     struct mx_loop found, numpys = {.function = call_library, .data = &library};
-    if (!mx_native_loop(&found, MX_OP_log, dtypes, &numpys))
+    if (!mx_native_loop(&found, op, dtypes, &numpys))
         return;
     double from[] = {1, 5, x}, to[3];
     const intptr_t n = 3, strides[] = {sizeof(double), sizeof(double)};
@@ -82,18 +82,34 @@ static void check_conditions_of_log(double x, int conditions)
     mx_conditions_clear();
 }
 
+/* Checks that exp of a number and of its negative meet the same conditions. */
+static void check_conditions_of_exp(double x, int conditions)
+{
+    check_conditions(MX_OP_exp, exp, x, conditions);
+    check_conditions(MX_OP_exp, exp, -x, conditions);
+}
+
 int main(void)
 {
     check_agreement(MX_OP_exp, exp);
     check_agreement(MX_OP_log, log);
     check_logarithms(1.2e-4);
     check_logarithms(1.2e-3);
-    check_conditions_of_log(1e308, 0);
-    check_conditions_of_log(5e-324, 0);
-    check_conditions_of_log(INFINITY, 0);
-    check_conditions_of_log(NAN, 0);
-    check_conditions_of_log(0, 1);
-    check_conditions_of_log(-1, 8);
+    check_conditions_of_exp(0, 0);
+    check_conditions_of_exp(5e-324, 0);
+    check_conditions_of_exp(1e-310, 0);
+    check_conditions_of_exp(1e-200, 0);
+    check_conditions_of_exp(0x1p-55, 0);
+    check_conditions_of_exp(600, 0);
+    check_conditions_of_exp(NAN, 0);
+    check_conditions(MX_OP_exp, exp, 710, 2);
+    check_conditions(MX_OP_exp, exp, -746, 4);
+    check_conditions(MX_OP_log, log, 1e308, 0);
+    check_conditions(MX_OP_log, log, 5e-324, 0);
+    check_conditions(MX_OP_log, log, INFINITY, 0);
+    check_conditions(MX_OP_log, log, NAN, 0);
+    check_conditions(MX_OP_log, log, 0, 1);
+    check_conditions(MX_OP_log, log, -1, 8);
 
     struct library library = {.function = exp};
     struct mx_loop found, numpys = {.function = call_library, .data = &library};

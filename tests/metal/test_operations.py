@@ -530,6 +530,17 @@ def test_columns_in_packs(shape: tuple[int, ...]) -> None:
                 numpy.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("name", ["sum", "max"])
+@pytest.mark.parametrize("shape", [(700, 16), (3001, 24), (5, 300, 8)])
+def test_columns_in_batches_of_packs(shape: tuple[int, ...], name: str) -> None:
+    """Packs are half as long because of the operations, so a thread loads two at a time."""
+    x = numbers("int16", int(numpy.prod(shape))).astype("uint8").reshape(shape)
+    for axis in range(len(shape) - 1):
+        theirs = getattr((x + 1) ^ 5, name)(axis)
+        ours = getattr((mxnp.array(x) + 1) ^ 5, name)(axis)
+        numpy.testing.assert_array_equal(ours, theirs)
+
+
 def test_a_search_for_nan() -> None:
     x = numpy.ones(1000, "f4")
     x[[300, 700]] = numpy.nan

@@ -1,5 +1,6 @@
 /* convert.c -- arguments on their way to NumPy, and results on their way back. */
 #include "python/convert/convert.h"
+#include "python/base/recursion.h"
 #include "python/base/refusal.h"
 #include "python/profile/profile.h"
 #include "python/record/expression.h"
@@ -412,18 +413,27 @@ static bool is_view(PyObject *result)
     return base && Py_TYPE(base) == np_array_type && Py_REFCNT(base) > 1;
 }
 
+static PyObject *call_numpy(PyObject *callable, PyObject *positional, PyObject *named)
+{
+    if (recursion_enter() < 0)
+        return NULL;
+    PyObject *result = PyObject_Call(callable, positional, named);
+    recursion_leave();
+    return result;
+}
+
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
                       PyObject *named, struct call_args *call_args)
 {
     bool reads = !f->is_view || queue_is_idle();
     if (convert_prepare(call_args, reads) < 0)
         return NULL;
-    PyObject *result = PyObject_Call(callable, positional, named);
+    PyObject *result = call_numpy(callable, positional, named);
     if (!reads && (!result || has_read(result, call_args))) {
         Py_CLEAR(result);
         if (refusal_drop() < 0 || convert_prepare(call_args, true) < 0)
             return NULL;
-        result = PyObject_Call(callable, positional, named);
+        result = call_numpy(callable, positional, named);
     }
     if (profile_is_on && result &&
         (f->is_view ? !has_read(result, call_args) : is_view(result)))

@@ -8,6 +8,7 @@
 #include "ir/ops.h"
 #include "python/base/device.h"
 #include "python/base/dtypes.h"
+#include "python/base/recursion.h"
 #include "python/base/refusal.h"
 #include "python/convert/convert.h"
 #include "python/direct/elementwise.h"
@@ -175,14 +176,11 @@ struct operation {
     const char *reflected;
 };
 
-/* Objects in an array may call its operators again without Python code between. */
-#define RECURSION_TEXT " in an operator of an array"
-
 /* Call the slot after prepare(). */
 static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
     struct call_args call_args;
-    if (Py_EnterRecursiveCall(RECURSION_TEXT))
+    if (recursion_enter() < 0)
         return NULL;
     call_args_begin(&call_args);
     if (!is_harmless(a) || !is_harmless(b))
@@ -191,7 +189,7 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     if (is_left_to_package(&result, a, b, how->reflected))
         result = convert_adopt(how->call(as_array(a)->np_array, b), &call_args, 0);
     convert_mark_exported(&call_args);
-    Py_LeaveRecursiveCall();
+    recursion_leave();
     return result;
 }
 
@@ -262,10 +260,10 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
         return NULL;
     if (elementwise_call(op, &a, 1, &result) != 0)
         return result;
-    if (Py_EnterRecursiveCall(RECURSION_TEXT))
+    if (recursion_enter() < 0)
         return NULL;
     result = slot(as_array(a)->np_array);
-    Py_LeaveRecursiveCall();
+    recursion_leave();
     return adopt_fresh(result);
 }
 
@@ -427,6 +425,8 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
         return NULL;
     if (elementwise_call(row, inputs, 2, &result) != 0)
         return result;
+    if (recursion_enter() < 0)
+        return NULL;
     struct call_args call_args;
     call_args_begin(&call_args);
     if (!is_harmless(b))
@@ -437,6 +437,7 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
     if (is_left_to_package(&result, a, b, reflected[op]))
         result = convert_adopt(PyObject_RichCompare(x, y, op), &call_args, 0);
     convert_mark_exported(&call_args);
+    recursion_leave();
     return adopt_fresh(result);
 }
 

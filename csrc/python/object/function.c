@@ -2,6 +2,7 @@
 #include "python/object/function.h"
 #include "ir/ops.h"
 #include "python/base/device.h"
+#include "python/base/recursion.h"
 #include "python/base/settings.h"
 #include "python/convert/convert.h"
 #include "python/direct/elementwise.h"
@@ -453,16 +454,20 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     vector_call *call = layout_vectorcall(f->wrapped);
     if (!call || !*call)
         return 0;
-    call_args_begin(&call_args);
     for (size_t i = 0; i < all; i++) {
         if (!is_array(args[i]) && !is_plain(args[i]))
             return 0;
         values[i] = is_array(args[i]) ? as_array(args[i])->np_array : args[i];
     }
+    *result = NULL;
+    if (recursion_enter() < 0)
+        return 1;
+    call_args_begin(&call_args);
     for (size_t i = 0; i < all; i++)
         if (is_array(args[i]))
             call_args_add(&call_args, args[i]);
     *result = (*call)(f->wrapped, values, n, names);
+    recursion_leave();
     if (f->adopts)
         *result = convert_adopt(*result, &call_args, MAX_DEPTH);
     convert_mark_exported(&call_args);
