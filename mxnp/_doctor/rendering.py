@@ -82,11 +82,12 @@ def _with_code(text: str) -> str:
 
 
 def _cost(finding: Finding, diagnosis: Diagnosis) -> str:
+    begin = f"{finding.pattern}: {finding.count:,} {finding.unit}, "
+    seconds = figures.time(finding.seconds)
+    if finding.unit == "waits":  # while operations of other lines run
+        return f"{begin}{seconds} in all"
     share = percent(finding.seconds, diagnosis.array_seconds)
-    return (
-        f"{finding.pattern}: {finding.count:,} {finding.unit}, "
-        f"{figures.time(finding.seconds)}, {share} of the array work"
-    )
+    return f"{begin}{seconds}, {share} of the array work"
 
 
 def _title(finding: Finding) -> str:

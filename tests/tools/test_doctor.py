@@ -15,7 +15,7 @@ from support.lanes import needs_fusion
 import mxnp as np
 from mxnp import _bridge
 from mxnp._doctor import doctor as _doctor
-from mxnp._doctor import numpy_patterns
+from mxnp._doctor import numpy_patterns, rendering
 from mxnp._profiler.model import Wait
 
 SETUP = """
@@ -755,6 +755,14 @@ def test_waits_for_elements_are_reported(tmp_path):
     )
     small = replace(report, waits=[replace(each, count=9) for each in report.waits])
     assert "element waits" not in [each.pattern for each in _doctor.diagnose(small)]
+
+
+def test_waits_are_not_shares_of_the_array_work(tmp_path):
+    """Operations of other lines run while a line waits, so shares would add up to more than 1."""
+    report = with_waits_for_elements(Run(tmp_path, CORNERS).doctor.report)
+    text = rendering.text(_doctor.examine(report))
+    assert "element waits: 800 waits, 2.00 s in all" in text
+    assert "%" not in text.split("element waits")[1].partition("\n")[0]
 
 
 def test_elements_are_slices_on_a_gpu(tmp_path, monkeypatch):
