@@ -125,7 +125,7 @@ def _draw_rows(cases: dict[str, list[Row]]) -> Any:
         "va": "center_baseline",
     }
     for y, label in enumerate(order):
-        axis.text(1.02, y, f"{at_largest[label]:#.2g}", **right)
+        axis.text(1.02, y, f"{at_largest[label]:#.2g}".rstrip("."), **right)
     sizes = {row.size for row in rows}
     if len(sizes) > 1 and len(speeds) == len(rows):  # each case has its own size
         _draw_dots(axis, [{0: at_largest[label]} for label in order])

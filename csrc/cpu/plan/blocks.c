@@ -154,8 +154,8 @@ static intptr_t parts_of_columns(intptr_t n, intptr_t least)
 
 /* Makes two axes of the innermost one, if it is kept: the parts of the rows, outside of the
  * axis that is reduced over, and the columns of a part.  Threads share the parts of rows that
- * are added in NumPy's order.  Other rows are cut if they are too wide for the kernel, in the
- * same way for any number of threads. */
+ * are added in NumPy's order.  Rows that are much too wide for the kernel are cut in any case,
+ * and those that are reduced in another order in the same way for any number of threads. */
 static void share_columns(struct mx_program *program)
 {
     int last = program->ndim - 1;
@@ -164,9 +164,8 @@ static void share_columns(struct mx_program *program)
         !mx_is_reduced(program, last - 1) || program->ndim == MX_MAX_NDIM ||
         program->shape[last] * program->shape[last - 1] < MX_SHARED_ELEMENTS)
         return;
-    intptr_t n = program->shape[last];
-    intptr_t least = is_in_order ? mx_thread_pool_size() : n > WIDE_ROW ? 2 : 1;
-    intptr_t n_parts = parts_of_columns(n, least);
+    intptr_t n = program->shape[last], least = is_in_order ? mx_thread_pool_size() : 1;
+    intptr_t n_parts = parts_of_columns(n, n > 2 * WIDE_ROW && least < 2 ? 2 : least);
     if (n_parts == 1)
         return;
     program->shape[last + 1] = n / n_parts;
