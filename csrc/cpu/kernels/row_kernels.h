@@ -24,6 +24,9 @@ struct mx_row_kernels {
     mx_reduce_rows *reduce; /* or NULL */
 };
 
+/* Bytes: NumPy's loop is faster along longer rows, except for sums of floats. */
+#define MX_SHORT_ROW 2048
+
 /* Adds the squares of the differences between rows and the row of means to the results. */
 typedef void mx_add_squares(void *results, const char *rows, intptr_t row_stride,
                             intptr_t n_rows, intptr_t n, const void *means);

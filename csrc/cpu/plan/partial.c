@@ -10,8 +10,6 @@
 #include "ir/dtypes.h"
 #include "ir/ops.h"
 
-#define SHORT_ROW 2048 /* bytes: NumPy's loop is faster along longer ones, except for sums */
-
 static const _Alignas(16) char zero[16];
 
 /* -0.0 + x is x, also for x = -0.0. */
@@ -245,7 +243,7 @@ static void reduce_rows(const struct mx_instruction *in, const struct mx_partial
     int itemsize = in->operands[in->nin].itemsize;
     const void *initial = initial_value(in);
     if (kernels && kernels->reduce && rows.step == itemsize &&
-        (in->keeps_order || rows.length * itemsize <= SHORT_ROW)) {
+        (in->keeps_order || rows.length * itemsize <= MX_SHORT_ROW)) {
         kernels->reduce(rows.data, rows.stride, rows.n, rows.length, initial, partial->target,
                         partial->stride);
         clear_conditions(in);

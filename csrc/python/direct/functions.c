@@ -411,14 +411,12 @@ static void reduce_columns(const struct matrix_reduction *m, char *to)
                                       m->signature->numpys.data);
 }
 
-#define SHORT_ROW 2048 /* bytes: NumPy's loop is faster along longer ones, except for sums */
-
 /* Reduce each row to one element. */
 static void reduce_rows(const struct matrix_reduction *m, char *to)
 {
     static const _Alignas(16) char zero[16];
     npy_intp itemsize = m->itemsize, stride = m->n_columns * itemsize;
-    if (m->kernels && m->kernels->reduce && (m->op == MX_OP_add || stride <= SHORT_ROW)) {
+    if (m->kernels && m->kernels->reduce && (m->row >= ROW_float16 || stride <= MX_SHORT_ROW)) {
         m->kernels->reduce(m->data, stride, m->n_rows, m->n_columns, zero, to, itemsize);
         return;
     }
