@@ -157,6 +157,7 @@ SUMS(double)
             return first + type##_square_pairs(a + half, n - half, mean);                     \
         }                                                                                     \
         type squares[LEAF], sum;                                                              \
+        squares[0] = 0; /* n > 0, which compilers do not know */                              \
         for (intptr_t i = 0; i < n; i++)                                                      \
             squares[i] = (a[i] - mean) * (a[i] - mean);                                       \
         type##_add_up_1(&sum, squares, n);                                                    \
