@@ -99,7 +99,7 @@ struct mx_instruction {
     const struct mx_launch *launch; /* of a kernel; the call site keeps it alive */
     struct mx_indexing indexing;
     bool begins_with_zero; /* a reduction begins with 0, otherwise with its first element */
-    bool keeps_order;      /* a sum is added in NumPy's order, if that is not too slow */
+    bool keeps_order;      /* in NumPy's order, if that is not too slow */
     int nin, nout;
     int ndim;
     intptr_t shape[MX_MAX_NDIM];                 /* no axis is empty */

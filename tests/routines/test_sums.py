@@ -1,5 +1,5 @@
 """
-Test that sums have NumPy's bits in strict mode, whatever computes their elements.
+Test that sums and products have NumPy's bits in strict mode, whatever computes their elements.
 
 A GPU adds in another order. Its sums are compared within a bound.
 """
@@ -249,3 +249,87 @@ def test_mean_divides_complex64_by_a_wider_count() -> None:
     mine = mxnp.asarray(theirs).copy()
     assert_same_bits(mxnp.mean(mine, axis=1), numpy.mean(theirs, axis=1))
     assert_same_bits(mxnp.var(mine, axis=1), numpy.var(theirs, axis=1))
+
+
+# -- Products ----------------------------------------------------------------------------
+
+# The innermost axis is kept, or the reduced rows are short.
+PRODUCTS: list[tuple[tuple[int, ...], Any]] = [
+    ((300, 401), 0),
+    ((300, 401), 1),
+    ((3, 50_001), 0),
+    ((20_001, 5), 0),
+    ((9_001, 29), 0),
+    ((5_001, 150), 0),
+    ((5_001, 64), 1),
+    ((900, 1_024), 1),
+    ((40, 3_001), 0),
+    ((31, 70, 90), 0),
+    ((31, 70, 90), 1),
+    ((31, 70, 90), 2),
+    ((70, 31, 90), (0, 1)),
+    ((31, 2_000, 3), 1),
+]
+
+FACTORS: dict[str, Callable[[types.ModuleType, Any, Any], Any]] = {
+    "prod": lambda xp, x, axis: xp.prod(x, axis=axis),
+    "2*x-1": lambda xp, x, axis: xp.prod(2 * x - 1, axis=axis),
+    "nanprod": lambda xp, x, axis: xp.nanprod(x, axis=axis, keepdims=True),
+    "x and sum": lambda xp, x, axis: xp.prod(x, axis=axis) + xp.sum(x, axis=axis),
+    "x and max": lambda xp, x, axis: xp.prod(x, axis=axis) + xp.max(x, axis=axis),
+}
+
+
+def factors(dtype: str, shape: tuple[int, ...], spread: float) -> Any:
+    """Return numbers whose product depends on the order of the multiplications."""
+    random = numpy.random.default_rng(len(shape) + shape[0])
+    found = numpy.exp(random.uniform(-spread, spread, shape))
+    if dtype.startswith("c"):
+        return (found * numpy.exp(1j * random.uniform(0, 6, shape))).astype(dtype)
+    return (found * random.choice([-1, 1], shape)).astype(dtype)
+
+
+@pytest.mark.skipif(ON_CUDA, reason="a GPU multiplies in another order")
+@pytest.mark.parametrize("layout", ["C", "reversed"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "axis"), PRODUCTS, ids=str)
+def test_products_have_numpys_bits(
+    shape: tuple[int, ...], axis: Any, dtype: str, layout: str
+) -> None:
+    theirs = LAYOUTS[layout](factors(dtype, shape, 0.05))
+    mine = LAYOUTS[layout](mxnp.asarray(factors(dtype, shape, 0.05)).copy())
+    for compute in FACTORS.values():
+        assert_same_bits(compute(mxnp, mine, axis), compute(numpy, theirs, axis))
+
+
+@pytest.mark.skipif(ON_CUDA, reason="a GPU multiplies in another order")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_overflow_where_numpys_do(dtype: str) -> None:
+    """Partial products of most columns overflow or underflow."""
+    theirs = factors(dtype, (2_001, 400), 30)
+    mine = mxnp.array(theirs)
+    found = mxnp.prod(mine, axis=0)
+    assert_same_bits(found, numpy.prod(theirs, axis=0))
+    assert_same_bits(mxnp.prod(mine[:, :7], axis=0), numpy.prod(theirs[:, :7], axis=0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_long_rows(dtype: str) -> None:
+    """NumPy multiplies one number after the other. mxnp multiplies products of blocks."""
+    theirs = factors(dtype, (200_003,), 0.01)
+    product = theirs[0]
+    for factor in theirs[1:]:
+        product = product * factor
+    assert product == numpy.prod(theirs)
+    bound = theirs.size * numpy.finfo(dtype).eps
+    numpy.testing.assert_allclose(
+        mxnp.prod(mxnp.array(theirs) * 1), product, rtol=bound
+    )
+
+    # NumPy's product overflows at the second large number. mxnp's block has its inverse, too.
+    large = numpy.finfo(dtype).max / 4
+    theirs = numpy.ones(200_000, dtype)
+    theirs[[10, 100_100, 100_101]] = large, large, 1 / large
+    assert numpy.prod(theirs) == numpy.inf
+    found = mxnp.prod(mxnp.array(theirs) * 1)
+    numpy.testing.assert_allclose(found, large, rtol=bound)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cpu/kernels/rows.h"
 #include "ir/dtypes.h"
+#include "ir/ops.h"
 
 #define NUMPYS_BUFFER 8192 /* elements */
 #define NUMPYS_LEAF   128  /* elements that NumPy adds up in lanes, at most */
@@ -21,10 +22,15 @@ static bool is_complex_sum(const struct mx_call *call)
     return dtype == MX_DTYPE_complex64 || dtype == MX_DTYPE_complex128;
 }
 
+static bool is_ordered_sum(const struct mx_call *call)
+{
+    return call->instruction->keeps_order && call->instruction->op == MX_OP_add;
+}
+
 bool mx_order_is_complex(const struct mx_program *program)
 {
     for (int c = 0; c < program->n_calls; c++)
-        if (program->calls[c].instruction->keeps_order)
+        if (is_ordered_sum(&program->calls[c]))
             return is_complex_sum(&program->calls[c]);
     return false;
 }
@@ -46,7 +52,7 @@ static bool is_numpys_order(const struct mx_program *program, const struct mx_ac
 enum mx_order mx_order_of(const struct mx_program *program)
 {
     int last = program->ndim - 1, n_reduced = 0;
-    bool has_sums = false, have_kernels = true;
+    bool has_sums = false, has_products = false, have_kernels = true;
     intptr_t longest_kept = 0;
     for (int c = 0; c < program->n_calls; c++) {
         const struct mx_call *call = &program->calls[c];
@@ -54,8 +60,9 @@ enum mx_order mx_order_of(const struct mx_program *program)
             have_kernels &= mx_rows_kernels(call->instruction) != NULL;
         if (!call->instruction->keeps_order)
             continue;
-        has_sums = true;
-        if (is_complex_sum(call) != mx_order_is_complex(program) ||
+        has_sums |= is_ordered_sum(call);
+        has_products |= !is_ordered_sum(call);
+        if ((is_ordered_sum(call) && is_complex_sum(call) != mx_order_is_complex(program)) ||
             !is_numpys_order(program, &program->accesses[call->accesses[0]]))
             return MX_ANY_ORDER;
     }
@@ -71,10 +78,10 @@ enum mx_order mx_order_of(const struct mx_program *program)
         return MX_SHORT_ROWS;
     bool keeps_rows = last > 0 && !mx_is_reduced(program, last) &&
                       mx_is_reduced(program, last - 1) && program->shape[last] >= NARROW_ROW;
+    if ((has_sums || has_products) && !mx_is_reduced(program, last))
+        return MX_ROW_BY_ROW;
     if (!has_sums)
         return keeps_rows && have_kernels ? MX_FOLDED_ROWS : MX_ANY_ORDER;
-    if (!mx_is_reduced(program, last))
-        return MX_ROW_BY_ROW;
     /* NumPy copies short rows with gaps between them into a buffer, and adds them as one row.
      */
     if (n_reduced > 1 && n_reduced == program->ndim &&

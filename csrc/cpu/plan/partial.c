@@ -37,7 +37,7 @@ static const void *initial_value(const struct mx_instruction *in)
     int dtype = in->operands[in->nin].dtype;
     if (in->begins_with_zero)
         return zero;
-    if (!in->keeps_order)
+    if (!in->keeps_order || in->op != MX_OP_add)
         return NULL;
     bool is_float32 = dtype == MX_DTYPE_float32 || dtype == MX_DTYPE_complex64;
     return is_float32 ? (const void *)minus_zero_float32 : (const void *)minus_zero_float64;

@@ -75,10 +75,11 @@ static PyObject *new_output(const struct reduction *r, bool keeps_axes, const in
     return out;
 }
 
-/* Check whether the sum has NumPy's bits only if it is added in NumPy's order. */
+/* Check whether the result has NumPy's bits only if it is computed in NumPy's order. */
 static bool is_ordered(const struct reduction *r, enum mx_kind kind)
 {
-    return kind == MX_REDUCE && r->op == MX_OP_add && !settings_are_fast() &&
+    return kind == MX_REDUCE && (r->op == MX_OP_add || r->op == MX_OP_multiply) &&
+           !settings_are_fast() &&
            (r->row == ROW_float32 || r->row == ROW_float64 || dtype_is_complex(r->row));
 }
 
