@@ -17,7 +17,8 @@
 #define FEW_CALLS   4     /* of a program: their operands fit the second-level cache then */
 #define MIN_PIECE   4096  /* elements of a wide row; fewer if many operations compute it */
 #define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
-#define LEAST_COLUMNS  128 /* of a row whose parts threads reduce */
+#define LEAST_COLUMNS  48 /* of a part of a row that a thread reduces */
+#define LEAST_COMPUTED 128 /* the same, if other operations compute the part */
 #define CHUNK_ELEMENTS 16384
 #define VECTORS        64 /* elements: compiled kernels compute this many without a rest */
 
@@ -132,6 +133,12 @@ static bool only_reduces(const struct mx_program *program)
     return program->n_calls == program->n_reductions;
 }
 
+/* Returns the most elements of a row that is reduced with others in a block. */
+static intptr_t widest_row(const struct mx_program *program)
+{
+    return only_reduces(program) ? WIDE_ROW : NARROW_ROW;
+}
+
 /* Returns whether blocks have several rows, which reductions go through themselves. */
 static bool takes_rows(const struct mx_program *program)
 {
@@ -139,17 +146,20 @@ static bool takes_rows(const struct mx_program *program)
     if (program->order != MX_ROW_BY_ROW && program->order != MX_FOLDED_ROWS)
         return program->order == MX_SHORT_ROWS;
     return last > 0 && mx_is_reduced(program, last - 1) &&
-           program->shape[last] <= (only_reduces(program) ? WIDE_ROW : NARROW_ROW);
+           program->shape[last] <= widest_row(program);
 }
 
-/* Returns into how many parts of the same length n columns are cut, at least `least`, so that a
- * kernel reduces the rows of a part; or 1. */
-static intptr_t parts_of_columns(intptr_t n, intptr_t least)
+/* Returns the length of the parts into which n columns are cut, so that threads reduce a part
+ * each and the rows of a part fit the kernel.  All parts begin on a cache line if the first one
+ * does, and only the last one may be shorter. */
+static intptr_t length_of_parts(const struct mx_program *program, intptr_t n, int threads)
 {
-    for (intptr_t n_parts = least; n_parts > 1 && n / n_parts >= LEAST_COLUMNS; n_parts++)
-        if (n % n_parts == 0 && n / n_parts <= WIDE_ROW)
-            return n_parts;
-    return 1;
+    intptr_t widest = widest_row(program), step = MX_CACHE_LINE / largest_itemsize(program);
+    intptr_t least = only_reduces(program) ? LEAST_COLUMNS : LEAST_COMPUTED;
+    intptr_t n_parts = n > 2 * widest ? (n + widest - 1) / widest : 1;
+    n_parts = (n_parts + threads - 1) / threads * threads;
+    n_parts = n_parts < n / least ? n_parts : n / least;
+    return n_parts < 2 ? n : (n / n_parts + step) / step * step;
 }
 
 /* Makes two axes of the innermost one, if it is kept: the parts of the rows, outside of the
@@ -164,20 +174,23 @@ static void share_columns(struct mx_program *program)
         !mx_is_reduced(program, last - 1) || program->ndim == MX_MAX_NDIM ||
         program->shape[last] * program->shape[last - 1] < MX_SHARED_ELEMENTS)
         return;
-    intptr_t n = program->shape[last], least = is_in_order ? mx_thread_pool_size() : 1;
-    intptr_t n_parts = parts_of_columns(n, n > 2 * WIDE_ROW && least < 2 ? 2 : least);
-    if (n_parts == 1)
+    intptr_t n = program->shape[last];
+    intptr_t length = length_of_parts(program, n, is_in_order ? mx_thread_pool_size() : 1);
+    if (length >= n)
         return;
-    program->shape[last + 1] = n / n_parts;
+    intptr_t n_parts = (n + length - 1) / length;
+    program->shape[last + 1] = length;
     program->shape[last] = program->shape[last - 1];
     program->shape[last - 1] = n_parts;
     program->reduced ^= 3U << (last - 1);
     program->ndim++;
+    program->parts = last - 1;
+    program->last_part = n - (n_parts - 1) * length;
     for (int a = 0; a < program->n_accesses; a++) {
         intptr_t *strides = program->accesses[a].strides;
         strides[last + 1] = strides[last];
         strides[last] = strides[last - 1];
-        strides[last - 1] = strides[last + 1] * program->shape[last + 1];
+        strides[last - 1] = strides[last + 1] * length;
     }
 }
 
@@ -300,6 +313,14 @@ static bool is_only_reduced(const struct mx_program *program, int access)
     return true;
 }
 
+/* Returns whether calls can read the rows of an access where they are. */
+static bool has_adjacent_columns(const struct mx_program *program,
+                                 const struct mx_access *access)
+{
+    return program->parts >= 0 && !access->is_stored && access->stride == access->itemsize &&
+           program->inner >= LEAST_COMPUTED;
+}
+
 static void choose_access_kinds(struct mx_program *program)
 {
     for (int a = 0; a < program->n_accesses; a++) {
@@ -307,9 +328,13 @@ static void choose_access_kinds(struct mx_program *program)
         access->stride = access->strides[program->ndim - 1];
         if (mx_has_rows(program) && is_only_reduced(program, a))
             continue;
-        if (access->kind == MX_DIRECT &&
-            (!has_block_stride(program, access) || is_bool_with_gaps(access) ||
-             is_negated_with_gaps(program, a)))
+        if (access->kind != MX_DIRECT ||
+            (has_block_stride(program, access) && !is_bool_with_gaps(access) &&
+             !is_negated_with_gaps(program, a)))
+            continue;
+        if (has_adjacent_columns(program, access))
+            program->computes_rows = true;
+        else
             access->kind = MX_PACKED;
     }
 }

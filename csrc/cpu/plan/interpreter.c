@@ -23,7 +23,9 @@ static void move(const struct mx_program *program, const struct mx_access *acces
     int ndim = program->ndim - program->split;
     intptr_t shape[MX_MAX_NDIM], strides[MX_MAX_NDIM], stride = access->itemsize;
     for (int i = ndim - 1; i >= 0; i--) {
-        shape[i] = i == 0 ? at->length : program->shape[program->split + i];
+        shape[i] = i == 0               ? at->length
+                   : program->parts < 0 ? program->shape[program->split + i]
+                                        : mx_inner(program, at);
         strides[i] = stride;
         stride *= shape[i];
     }
@@ -90,40 +92,82 @@ static void copy_saved(const struct mx_program *program, char *const *data, char
     }
 }
 
+/* What the calls of a block compute: all its elements at once, or row by row. */
+struct rows {
+    intptr_t n, length;    /* elements of a row */
+    const intptr_t *steps; /* from row to row, for each access */
+};
+
+/* Sets the addresses of the accesses in a row. */
+static void find_row(const struct mx_program *program, char *const *data,
+                     const struct rows *rows, intptr_t row, char **out)
+{
+    for (int a = 0; a < program->n_accesses; a++)
+        out[a] = data[a] + row * rows->steps[a];
+}
+
 /* Computes a run of calls.  Returns false, and changes nothing, if the calls have to report a
  * condition that it met: the kernel cannot say which call met it. */
 static bool run_compiled(const struct mx_program *program, const struct mx_compiled_run *run,
-                         char **data, char *scratch, intptr_t n, bool is_watched)
+                         char *const *data, char *scratch, const struct rows *rows,
+                         bool is_watched)
 {
-    if (!is_watched) {
-        run->kernel(data, program->strides, n);
-        return true;
+    char *now[program->n_accesses];
+    if (is_watched)
+        copy_saved(program, data, scratch, rows->n * rows->length, false);
+    for (intptr_t r = 0; r < rows->n; r++) {
+        find_row(program, data, rows, r, now);
+        run->kernel(now, program->strides, rows->length);
     }
-    copy_saved(program, data, scratch, n, false);
-    run->kernel(data, program->strides, n);
+    if (!is_watched)
+        return true;
     int met = mx_conditions_met();
     if (met)
         mx_conditions_clear();
     if ((met & program->fpe_mask) == 0)
         return true;
-    copy_saved(program, data, scratch, n, true);
+    copy_saved(program, data, scratch, rows->n * rows->length, true);
     return false;
 }
 
-/* Runs call number c on the n elements of a block, and the next calls with it if one kernel
+/* Computes two calls together. */
+static void run_pair(const struct mx_program *program, const struct mx_call *call,
+                     char *const *data, const struct rows *rows)
+{
+    const int *from = call->pair_accesses, to = call[1].accesses[2];
+    char *now[program->n_accesses];
+    for (intptr_t r = 0; r < rows->n; r++) {
+        find_row(program, data, rows, r, now);
+        call->pair(now[from[0]], now[from[1]], now[from[2]], now[to], rows->length);
+    }
+}
+
+/* Runs the loop of a call on all rows of a block. */
+static void run_loop(const struct mx_call *call, char *const *data,
+                     const struct mx_position *at, const struct rows *rows)
+{
+    struct mx_instruction *in = call->instruction;
+    char *args[MX_MAX_OPERANDS];
+    for (intptr_t r = 0; r < rows->n; r++) {
+        for (int k = 0; k < mx_operand_count(in); k++)
+            args[k] = data[call->accesses[k]] + r * rows->steps[call->accesses[k]];
+        in->loop.function(args, &rows->length, call->strides, data_of(in, at));
+    }
+}
+
+/* Runs call number c on the elements of a block, and the next calls with it if one kernel
  * computes them all.  Returns the number of the last call that ran. */
-static int run_call(struct mx_program *program, int c, char **data,
-                    const struct mx_position *at, intptr_t n, char *scratch,
+static int run_call(struct mx_program *program, int c, char *const *data,
+                    const struct mx_position *at, const struct rows *rows, char *scratch,
                     struct mx_partial *partials, bool is_watched)
 {
     struct mx_call *call = &program->calls[c];
     struct mx_instruction *in = call->instruction;
-    char *args[MX_MAX_OPERANDS];
-    if (call->run && run_compiled(program, call->run, data, scratch, n, is_watched))
+    intptr_t n = rows->n * rows->length;
+    if (call->run && run_compiled(program, call->run, data, scratch, rows, is_watched))
         return c + call->run->n_calls - 1;
     if (call->pair && !is_watched) {
-        const int *from = call->pair_accesses;
-        call->pair(data[from[0]], data[from[1]], data[from[2]], data[call[1].accesses[2]], n);
+        run_pair(program, call, data, rows);
         return c + 1;
     }
     if (call->count && mx_has_rows(program)) {
@@ -136,23 +180,40 @@ static int run_call(struct mx_program *program, int c, char **data,
         mx_partial_add_block(program, call + 1, number, 0, at, 1, &partials[c + 1]);
         return c + 1;
     }
-    for (int k = 0; k < mx_operand_count(in); k++)
-        args[k] = data[call->accesses[k]];
     if (in->loop.clears && !is_watched && !program->is_silent)
         note_conditions(program);
     if (in->kind == MX_REDUCE)
-        mx_partial_add_block(program, call, args[0], call->strides[0], at, n, &partials[c]);
+        mx_partial_add_block(program, call, data[call->accesses[0]], call->strides[0], at, n,
+                             &partials[c]);
     else
-        in->loop.function(args, &n, call->strides, data_of(in, at));
+        run_loop(call, data, at, rows);
     if (is_watched)
         mx_conditions_report(in);
     return c;
+}
+
+/* Returns the rows of a block, and sets the steps from one to the next. */
+static struct rows rows_of(const struct mx_program *program, const struct mx_position *at,
+                           intptr_t *steps)
+{
+    intptr_t inner = mx_inner(program, at);
+    bool is_one = !program->computes_rows;
+    for (int a = 0; a < program->n_accesses; a++) {
+        const struct mx_access *access = &program->accesses[a];
+        steps[a] = is_one                      ? 0
+                   : access->kind == MX_DIRECT ? access->strides[program->split]
+                                               : inner * access->itemsize;
+    }
+    return is_one ? (struct rows){1, at->length * inner, steps}
+                  : (struct rows){at->length, inner, steps};
 }
 
 void mx_interpreter_run_block(struct mx_program *program, const struct mx_position *at,
                               char *scratch, struct mx_partial *partials, bool is_watched)
 {
     char *data[program->n_accesses];
+    intptr_t steps[program->n_accesses];
+    struct rows rows = rows_of(program, at, steps);
     MX_ASSERT(at->length > 0 && at->length <= program->length);
     MX_ASSERT(partials || program->n_reductions == 0);
     for (int a = 0; a < program->n_accesses; a++) {
@@ -162,10 +223,9 @@ void mx_interpreter_run_block(struct mx_program *program, const struct mx_positi
         if (access->kind == MX_PACKED && access->is_loaded)
             move(program, access, at, data[a], false);
     }
-    intptr_t n = at->length * program->inner;
     int64_t begin = at->is_timed ? mx_now() : 0;
     for (int c = 0; c < program->n_calls; c++) {
-        c = run_call(program, c, data, at, n, scratch, partials, is_watched);
+        c = run_call(program, c, data, at, &rows, scratch, partials, is_watched);
         if (at->is_timed) /* the last call of a run has the time of all for now */
             begin = add_time(&program->calls[c], begin);
     }

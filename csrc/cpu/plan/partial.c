@@ -177,13 +177,13 @@ static struct rows rows_of(const struct mx_program *program, const struct mx_cal
 {
     const struct mx_access *from = &program->accesses[call->accesses[0]];
     bool is_direct = from->kind == MX_DIRECT;
-    intptr_t size = from->itemsize;
+    intptr_t size = from->itemsize, length = mx_inner(program, at);
     return (struct rows){
         .data = data,
-        .stride = is_direct ? from->strides[program->split] : program->inner * size,
+        .stride = is_direct ? from->strides[program->split] : length * size,
         .step = is_direct ? from->strides[program->ndim - 1] : size,
         .n = at->length,
-        .length = program->inner,
+        .length = length,
     };
 }
 
@@ -320,11 +320,12 @@ void mx_partial_finish(const struct mx_program *program, const struct mx_call *c
 {
     const struct mx_instruction *in = call->instruction;
     int itemsize = output_itemsize(call);
+    intptr_t n = mx_inner(program, at);
     if (program->order == MX_SHORT_ROWS)
         return;
     if (mx_has_rows(program))
         mx_copy_block(partial->target, &partial->stride, partial->levels, &(intptr_t){itemsize},
-                      &program->inner, 1, itemsize);
+                      &n, 1, itemsize);
     else if (program->reduce->is_row_kept)
         finish_rows(program, in, partial, at->length, itemsize);
     else if (program->order == MX_PAIRWISE && program->reduce->n_segments == 1 &&

@@ -89,10 +89,13 @@ struct mx_program {
     intptr_t shape[MX_MAX_NDIM];
     unsigned reduced; /* axes reduced over, one bit each */
 
-    int split;         /* the axis that is cut into pieces */
-    intptr_t length;   /* of a piece; the last piece may be shorter */
-    intptr_t n_pieces; /* of the split axis */
-    intptr_t inner;    /* elements of the axes inside the split axis */
+    int split;          /* the axis that is cut into pieces */
+    intptr_t length;    /* of a piece; the last piece may be shorter */
+    intptr_t n_pieces;  /* of the split axis */
+    intptr_t inner;     /* elements of the axes inside the split axis */
+    int parts;          /* the axis of the parts into which rows are cut, or -1 */
+    intptr_t last_part; /* elements of the last part, the others have `inner` */
+    bool computes_rows; /* calls compute the rows of a block one by one */
     intptr_t n_blocks;
 
     int n_calls, n_accesses, n_reductions;
@@ -132,6 +135,14 @@ static inline bool mx_has_rows(const struct mx_program *program)
 {
     return program->order == MX_SHORT_ROWS || program->order == MX_FOLDED_ROWS ||
            (program->order == MX_ROW_BY_ROW && program->split < program->ndim - 1);
+}
+
+/* Returns how many elements of the axes inside the split axis there are at a position. */
+static inline intptr_t mx_inner(const struct mx_program *program, const struct mx_position *at)
+{
+    bool is_last =
+        program->parts >= 0 && at->index[program->parts] == program->shape[program->parts] - 1;
+    return is_last ? program->last_part : program->inner;
 }
 
 static inline bool mx_is_reduced(const struct mx_program *program, int axis)

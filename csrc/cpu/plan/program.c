@@ -171,6 +171,7 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
     *program = (struct mx_program){
         .ndim = group->ndim,
         .reduced = group->reduced,
+        .parts = -1,
         .accesses = (struct mx_access *)(program + 1),
         .is_measured = group->is_measured,
         .is_repeatable = true,

@@ -340,7 +340,7 @@ static void join_segments(const struct mx_program *program, int c, intptr_t unit
         memcpy(out, first, (size_t)itemsize);
         return;
     }
-    intptr_t n = plan->is_row_kept ? at.length : program->inner;
+    intptr_t n = plan->is_row_kept ? at.length : mx_inner(program, &at);
     mx_copy_block(out, &stride, first, &(intptr_t){itemsize}, &n, 1, itemsize);
     for (intptr_t s = 1; s < plan->n_segments; s++) {
         char *args[] = {out, first + s * step, out};
