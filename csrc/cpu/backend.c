@@ -11,6 +11,10 @@
  * a thread that loses its core during a chunk makes all others wait. */
 #define SHARED_WORK 60000
 
+/* The same for threads that are awake, and if the program does little else than such work. */
+#define LITTLE_WORK 15000
+#define FEW_RUNS    4 /* with more in a row that take longer than the time between them */
+
 /* The scratch memory of each thread.  One group runs at a time. */
 static struct {
     char *memory, *aligned;
@@ -33,6 +37,13 @@ static int reserve_scratch(size_t size, int threads)
     return MX_OK;
 }
 
+/* How many runs in a row had enough work for threads that are awake, and took longer than the
+ * time before them; and when the last run ended. */
+static struct {
+    int n;
+    int64_t ended;
+} dense_runs;
+
 struct job {
     struct mx_program *program;
     bool (*interrupted)(void);
@@ -45,19 +56,30 @@ static void run_chunk(void *job, size_t chunk, int thread)
 
 static bool is_interrupted(void *job) { return ((struct job *)job)->interrupted(); }
 
+/* Returns whether threads share the rest of a run, which takes a number of nanoseconds on one
+ * of them. */
+static bool is_shared(int64_t begin, double work)
+{
+    bool is_dense = work >= LITTLE_WORK && work >= (double)(begin - dense_runs.ended);
+    dense_runs.n = is_dense ? dense_runs.n + 1 : 0;
+    if (work >= SHARED_WORK)
+        return true;
+    return work >= LITTLE_WORK && (dense_runs.n > FEW_RUNS || mx_thread_pool_is_awake());
+}
+
 /* Runs the first chunk to estimate the time of the others, as the time per element differs a
  * hundredfold between loops.  Returns how many threads should run the rest.  Few long chunks
  * are shared at once. */
 static int run_first_chunk(struct mx_program *program, int threads)
 {
     intptr_t n_elements = program->n_blocks * program->length * program->inner;
-    if (program->reduce && program->n_chunks > 1 && program->n_chunks <= 2 * (size_t)threads &&
+    if (program->reduce && program->n_chunks > 1 && program->n_chunks <= 8 * (size_t)threads &&
         n_elements >= MX_SHARED_ELEMENTS)
         return threads;
     int64_t begin = mx_now();
-    mx_program_run_chunk(program, program->next_chunk++, scratch[0].aligned);
-    double left = (double)(program->n_chunks - program->next_chunk);
-    return (double)(mx_now() - begin) * left < SHARED_WORK ? 1 : threads;
+    mx_program_run_chunk(program, program->left.first++, scratch[0].aligned);
+    double left = (double)(program->left.end - program->left.first);
+    return is_shared(begin, (double)(mx_now() - begin) * left) ? threads : 1;
 }
 
 static int run(struct mx_group *group, struct mx_instruction *instructions,
@@ -79,12 +101,12 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     bool is_in_parts = program->kind == MX_SCATTER; /* each thread runs one part */
     group->threads = is_in_parts ? (int)program->n_chunks : run_first_chunk(program, threads);
     struct job job = {program, interrupted};
-    program->next_chunk =
-        mx_thread_pool_run(run_chunk, &job, program->next_chunk, program->n_chunks,
-                           group->threads, interrupted ? is_interrupted : NULL);
-    if (program->next_chunk < program->n_chunks)
+    program->left = mx_thread_pool_run(run_chunk, &job, program->left, group->threads,
+                                       interrupted ? is_interrupted : NULL);
+    if (program->left.first < program->left.end)
         return MX_INTERRUPTED;
     mx_program_finish(program);
+    dense_runs.ended = mx_now();
     mx_program_free(program);
     group->program = NULL;
     return MX_OK;

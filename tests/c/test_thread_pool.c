@@ -18,7 +18,7 @@ static int start_or_refuse(pthread_t *thread, const pthread_attr_t *attributes,
 
 #include "check.h"
 
-/* -- Each chunk once, in order ------------------------------------------------------- */
+/* -- Each chunk once ----------------------------------------------------------------- */
 
 enum { MANY = 5000 };
 
@@ -26,10 +26,10 @@ struct job {
     size_t first, n;
     int threads;
     int runs[MANY]; /* of each chunk; not atomic, as only one thread may write it */
-    size_t last[MX_MAX_THREADS];  /* chunk of each thread, + 1 */
-    size_t total[MX_MAX_THREADS]; /* chunks of each thread */
-    size_t asked;                 /* calls of interrupt_later */
-    size_t stop;                  /* calls after which it interrupts */
+    size_t newest[MX_MAX_THREADS]; /* chunk of each thread, + 1 */
+    size_t total[MX_MAX_THREADS];  /* chunks of each thread */
+    size_t asked;                  /* calls of interrupt_later */
+    size_t stop;                   /* calls after which it interrupts */
 };
 
 static struct job job;
@@ -40,8 +40,11 @@ static void count(void *argument, size_t chunk, int thread)
     CHECK(of == &job);
     CHECK(chunk >= job.first && chunk < job.n);
     CHECK(thread >= 0 && thread < job.threads && thread < mx_thread_pool_size());
-    CHECK(job.last[thread] <= chunk); /* rising */
-    job.last[thread] = chunk + 1;
+    if (job.newest[thread] != 0 && thread % 2 == 0)
+        CHECK(chunk + 1 > job.newest[thread]); /* rising */
+    if (job.newest[thread] != 0 && thread % 2 == 1)
+        CHECK(chunk + 1 < job.newest[thread]); /* falling */
+    job.newest[thread] = chunk + 1;
     job.total[thread]++;
     job.runs[chunk]++;
 }
@@ -50,6 +53,14 @@ static bool interrupt_later(void *argument)
 {
     CHECK(argument == &job);
     return ++job.asked > job.stop;
+}
+
+/* Runs chunks without interruption.  Returns whether all were run. */
+static bool run(mx_chunk_function function, void *argument, size_t first, size_t n, int threads)
+{
+    struct mx_chunks left =
+        mx_thread_pool_run(function, argument, (struct mx_chunks){first, n}, threads, NULL);
+    return left.first >= left.end;
 }
 
 static void prepare(size_t first, size_t n, int threads)
@@ -76,8 +87,7 @@ static void test_each_once(void)
             for (size_t first = 0; first < sizes[i] + 2; first += 1 + sizes[i] / 3) {
                 size_t n = sizes[i];
                 prepare(first, n, threads[t]);
-                size_t end = mx_thread_pool_run(count, &job, first, n, threads[t], NULL);
-                CHECK(end == (first > n ? first : n));
+                CHECK(run(count, &job, first, n, threads[t]));
                 check_runs(0, first < n ? first : n, 0);
                 check_runs(first, n, 1);
             }
@@ -89,19 +99,25 @@ static void test_interruption(void)
     for (int threads = 1; threads <= 8; threads++)
         for (size_t stop = 0; stop < 40; stop += 3) {
             prepare(0, 300, threads);
-            size_t next = 0, interruptions = 0;
-            while (next < 300) {
+            struct mx_chunks left = {0, 300};
+            size_t interruptions = 0;
+            while (left.first < left.end) {
                 job.asked = 0;
                 job.stop = stop;
-                job.first = next;
-                memset(job.last, 0, sizeof job.last);
-                size_t before = next;
-                next = mx_thread_pool_run(count, &job, before, 300, threads, interrupt_later);
-                CHECK(next > before); /* at least a chunk each time */
-                check_runs(0, next, 1);
-                check_runs(next, 300, 0);
+                job.first = left.first;
+                job.n = left.end;
+                memset(job.newest, 0, sizeof job.newest);
+                size_t before = left.end - left.first;
+                left = mx_thread_pool_run(count, &job, left, threads, interrupt_later);
+                CHECK(left.end - left.first < before); /* at least a chunk each time */
+                CHECK(left.first <= left.end);
+                if (left.first == left.end)
+                    left = (struct mx_chunks){300, 300};
+                check_runs(0, left.first, 1);
+                check_runs(left.first, left.end, 0);
+                check_runs(left.end, 300, 1);
                 CHECK(job.asked <= stop + 1);
-                if (next < 300) {
+                if (left.first < left.end) {
                     interruptions++;
                     CHECK(job.asked == stop + 1);
                 }
@@ -115,10 +131,13 @@ static void test_interruption_alone(void)
 {
     prepare(0, 10, 1);
     job.stop = 100;
-    CHECK(mx_thread_pool_run(count, &job, 0, 10, 1, interrupt_later) == 10);
+    struct mx_chunks left =
+        mx_thread_pool_run(count, &job, (struct mx_chunks){0, 10}, 1, interrupt_later);
+    CHECK(left.first == 10 && left.end == 10);
     CHECK(job.asked == 9);
     prepare(0, 1, 1);
-    CHECK(mx_thread_pool_run(count, &job, 0, 1, 8, interrupt_later) == 1);
+    left = mx_thread_pool_run(count, &job, (struct mx_chunks){0, 1}, 8, interrupt_later);
+    CHECK(left.first == 1 && left.end == 1);
     CHECK(job.asked == 0);
 }
 
@@ -129,7 +148,7 @@ static void test_many_quick_runs(void)
         int threads = 2 + i % 3;
         size_t n = 2 + (size_t)i % 5;
         prepare(0, n, threads);
-        CHECK(mx_thread_pool_run(count, &job, 0, n, threads, NULL) == n);
+        CHECK(run(count, &job, 0, n, threads));
         check_runs(0, n, 1);
     }
 }
@@ -151,8 +170,7 @@ static void meet(void *members, size_t chunk, int thread)
 static void meet_with(int members)
 {
     atomic_store(&arrived, 0);
-    CHECK(mx_thread_pool_run(meet, &members, 0, (size_t)members, members, NULL) ==
-          (size_t)members);
+    CHECK(run(meet, &members, 0, (size_t)members, members));
     CHECK(atomic_load(&arrived) == members);
 }
 
@@ -214,7 +232,7 @@ static void test_claimed_is_waited_for(void)
     for (int round = 0; round < 10; round++) {
         memset(slow_results, 0, sizeof slow_results);
         atomic_store(&arrived, 0);
-        CHECK(mx_thread_pool_run(be_slow, NULL, 0, 4, 3, NULL) == 4);
+        CHECK(run(be_slow, NULL, 0, 4, 3));
         for (int i = 0; i < 4; i++)
             CHECK(slow_results[i] == i + 1);
     }
@@ -232,10 +250,11 @@ static void test_claimed_is_waited_for_when_interrupted(void)
     for (int round = 0; round < 10; round++) {
         memset(slow_results, 0, sizeof slow_results);
         atomic_store(&arrived, 0);
-        size_t next = mx_thread_pool_run(be_slow, NULL, 0, 64, 3, interrupt_always);
-        CHECK(next >= 2 && next <= 64);
+        struct mx_chunks left =
+            mx_thread_pool_run(be_slow, NULL, (struct mx_chunks){0, 64}, 3, interrupt_always);
+        CHECK(left.first >= 1 && left.first <= left.end && left.end - left.first <= 62);
         for (size_t i = 0; i < 64; i++)
-            CHECK(slow_results[i] == (i < next ? (int)i + 1 : 0));
+            CHECK(slow_results[i] == (i < left.first || i >= left.end ? (int)i + 1 : 0));
     }
 }
 
@@ -261,7 +280,7 @@ static void run_without_workers(void)
 {
     for (int i = 0; i < 100; i++) {
         prepare(0, 1000, 8);
-        CHECK(mx_thread_pool_run(count, &job, 0, 1000, 8, NULL) == 1000);
+        CHECK(run(count, &job, 0, 1000, 8));
         check_runs(0, 1000, 1);
         CHECK(job.total[0] == 1000);
     }
@@ -283,7 +302,7 @@ static void run_in_child(void)
     meet_with(4); /* the workers of the child */
     CHECK(pool.n_workers == 3);
     prepare(0, 1000, 4);
-    CHECK(mx_thread_pool_run(count, &job, 0, 1000, 4, NULL) == 1000);
+    CHECK(run(count, &job, 0, 1000, 4));
     check_runs(0, 1000, 1);
     wait_until_all_sleep();
     meet_with(4);
@@ -344,7 +363,7 @@ static void test_signals(void)
     int members = 3;
     mx_thread_pool_set_size(members);
     atomic_store(&arrived, 0);
-    CHECK(mx_thread_pool_run(check_signals, &members, 0, 3, 3, NULL) == 3);
+    CHECK(run(check_signals, &members, 0, 3, 3));
 }
 
 static void test_size(void)
@@ -355,7 +374,7 @@ static void test_size(void)
         CHECK(mx_thread_pool_size() == sizes[i]);
         meet_with(sizes[i]);
         prepare(0, 500, sizes[i]);
-        CHECK(mx_thread_pool_run(count, &job, 0, 500, MX_MAX_THREADS, NULL) == 500);
+        CHECK(run(count, &job, 0, 500, MX_MAX_THREADS));
         check_runs(0, 500, 1);
     }
     mx_thread_pool_set_size(0);
@@ -400,7 +419,7 @@ static void test_default_size(void)
 static void run_all(int threads)
 {
     prepare(0, 200, threads);
-    CHECK(mx_thread_pool_run(count, &job, 0, 200, threads, NULL) == 200);
+    CHECK(run(count, &job, 0, 200, threads));
     check_runs(0, 200, 1);
 }
 

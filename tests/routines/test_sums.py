@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import threading
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -142,6 +143,9 @@ COLUMNS: list[tuple[tuple[int, ...], int]] = [
     ((40, 8_190), 0),
     ((270, 1_001), 0),  # 7 * 11 * 13
     ((300, 1_009), 0),  # a prime number
+    ((2_003, 395), 0),  # 2 parts of 200 and 195 numbers
+    ((67, 4_999), 0),
+    ((5_009, 101), 0),
     ((3, 110, 1_024), 1),
     ((300, 2, 512), 0),
 ]
@@ -171,8 +175,56 @@ def test_columns_that_threads_share(
         mxnp.set_num_threads(before)
 
 
+def store_and_add(xp: Any, x: Any, y: Any) -> list[Any]:
+    """Compute arrays that stay and their sums in the same pass."""
+    z = x * 2 + y
+    x -= y
+    return [x, z, z.sum(axis=0), (z * x).max(axis=0)]
+
+
+ROW_PROGRAMS: dict[str, Any] = {
+    "stored results": store_and_add,
+    "several dtypes": lambda xp, x, y: [
+        (x.astype("f4") * xp.float32(3)).sum(axis=0),
+        ((x > y).astype("f8") * y).sum(axis=0),
+    ],
+    "broadcast operands": lambda xp, x, y: [((x - y[0]) * y[:, :1] + 1).sum(axis=0)],
+    "one operand twice": lambda xp, x, y: [((x * x - x) / (y + x)).sum(axis=0)],
+    "exponentials": lambda xp, x, y: [(xp.exp(x) - xp.sin(y) * x).sum(axis=0)],
+    "reversed rows": lambda xp, x, y: [(x * y[:, ::-1]).sum(axis=0)],
+    "no number": lambda xp, x, y: [((x - x) / (y - y)).sum(axis=0)],
+    "large numbers": lambda xp, x, y: [((x * 1e308) * (y + 10)).sum(axis=0)],
+}
+
+
+@pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("name", ROW_PROGRAMS)
+def test_rows_computed_in_parts(name: str, threads: int) -> None:
+    """Loops compute the rows of a part where they are, without copies of them."""
+    before, program = mxnp.set_num_threads(threads), ROW_PROGRAMS[name]
+    try:
+        for shape in ((301, 1_009), (40, 8_191), (3_001, 270)):
+            given = [numbers("float64", shape), numbers("float64", shape)[::-1]]
+            results = []
+            for xp in (numpy, mxnp):
+                x, y = (xp.array(array) for array in given)
+                with warnings.catch_warnings(record=True) as found:
+                    warnings.simplefilter("always")
+                    arrays = [numpy.array(array) for array in program(xp, x, y)]
+                results.append((arrays, sorted({str(w.message) for w in found})))
+            (numpys, numpys_warnings), (ours, our_warnings) = results
+            for mine, theirs in zip(ours, numpys, strict=True):
+                assert_same_bits(mine, theirs)
+            assert our_warnings == numpys_warnings
+    finally:
+        mxnp.set_num_threads(before)
+
+
 @pytest.mark.skipif(ON_CUDA, reason="threads of the processor")
-@pytest.mark.parametrize("shape", [(1_000, 1_000), (125, 8_000)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1_000, 1_000), (125, 8_000), (1_000, 1_009), (5_009, 101)], ids=str
+)
 @pytest.mark.parametrize("name", ["sum", "max"])
 def test_columns_are_reduced_by_several_threads(
     name: str, shape: tuple[int, ...]

@@ -24,7 +24,7 @@ static intptr_t end_of(const struct mx_compaction *c, size_t chunk)
 static void run(mx_chunk_function function, void *job, size_t n_chunks)
 {
     int threads = n_chunks < MIN_SHARED ? 1 : mx_thread_pool_size();
-    mx_thread_pool_run(function, job, 0, n_chunks, threads, NULL);
+    mx_thread_pool_run(function, job, (struct mx_chunks){0, n_chunks}, threads, NULL);
 }
 
 /* -- Counting ---------------------------------------------------------------------- */

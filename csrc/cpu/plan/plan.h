@@ -16,6 +16,7 @@
  */
 #include "cpu/compiled/compiled.h"
 #include "cpu/kernels/pair_kernels.h"
+#include "cpu/threads/thread_pool.h"
 #include "scheduler/fuse.h"
 
 #define MX_CACHE_LINE 64 /* bytes */
@@ -114,7 +115,8 @@ struct mx_program {
     atomic_bool is_watched; /* some were met: chunks now check for them after each call */
 
     /* Work is distributed in chunks: runs of blocks or, with reductions, see reduce.h. */
-    size_t n_chunks, next_chunk;
+    size_t n_chunks;
+    struct mx_chunks left; /* chunks that have to run */
     intptr_t blocks_per_chunk;
     struct mx_reduce_plan *reduce; /* NULL without reductions */
     bool searches_rows;            /* an argmax or argmin that argrows.h plans */

@@ -188,6 +188,7 @@ int mx_program_new(struct mx_program **out, const struct mx_group *group,
         mx_free(program);
         return status;
     }
+    program->left = (struct mx_chunks){0, program->n_chunks};
     *out = program;
     return MX_OK;
 }

@@ -32,5 +32,6 @@ void mx_copy_in_parts(void *to, const void *from, size_t nbytes)
     struct copy copy = {to, from, nbytes};
     size_t n = (nbytes + PART_BYTES - 1) / PART_BYTES;
     int size = mx_thread_pool_size();
-    mx_thread_pool_run(copy_part, &copy, 0, n, size < MAX_THREADS ? size : MAX_THREADS, NULL);
+    mx_thread_pool_run(copy_part, &copy, (struct mx_chunks){0, n},
+                       size < MAX_THREADS ? size : MAX_THREADS, NULL);
 }

@@ -1,8 +1,8 @@
 /* thread_pool.c -- the threads that run the chunks of a job.
  *
- * One atomic word, the ticket, holds the number of chunks that are left and the number of
- * threads that may take one.  A thread takes a chunk by a compare-and-swap of the ticket for
- * one with one chunk less.  Only then does it read the other fields of the run, which cannot
+ * One atomic word, the ticket, holds the chunks that are left and the number of threads that
+ * may take one.  A thread takes a chunk by a compare-and-swap of the ticket for one with one
+ * chunk less.  Only then does it read the other fields of the run, which cannot
  * end before the thread has finished its chunk.  A worker that wakes late, or never, finds no
  * chunk and costs nothing.  A stale ticket does no harm, as the exchange depends on nothing
  * else.
@@ -25,10 +25,15 @@
 
 #define CACHE_LINE 128 /* two lines of 64 bytes are fetched together, and Apple's have 128 */
 
-#define MEMBERS_SHIFT 56 /* a ticket is members << 56 | chunks left */
-#define CHUNKS_LEFT   (((uint64_t)1 << MEMBERS_SHIFT) - 1)
+/* A ticket is members << 56 | first << 28 | end, for the chunks that are left.  The first chunk
+ * of a run has the number 0. */
+#define MEMBERS_SHIFT 56
+#define FIRST_SHIFT   28
+#define MOST_CHUNKS   (((uint64_t)1 << FIRST_SHIFT) - 1) /* of a run */
 
 #define SPIN_NS       50000             /* see docs/design/06-threads.md */
+#define LONG_SPIN_NS  300000            /* if the next run usually begins within that time */
+#define MOST_BUSY     8                 /* runs that are remembered */
 #define STACK_SIZE    ((size_t)1 << 20) /* less than a huge page */
 #define WAKE_AT_ONCE  2   /* each wakes two, so n threads are awake after log n steps */
 #define RUNS_TO_RETRY 100 /* runs after which a failed start is tried again */
@@ -47,10 +52,14 @@ static struct {
     /* The calling thread writes these, between runs only. */
     _Alignas(CACHE_LINE) mx_chunk_function function;
     void *job;
-    size_t n;
+    size_t first; /* chunk of the run */
     int members;
     int n_workers;     /* started */
     int runs_to_retry; /* runs until missing workers are started */
+    int64_t ended;     /* when the last run with workers did */
+
+    /* How many more runs began soon after the one before than late, of the last few. */
+    _Atomic int busy;
 
     _Atomic int size; /* 0 before it is determined */
     struct sleeper sleepers[MX_MAX_THREADS];
@@ -69,9 +78,13 @@ static void relax(void)
 
 static uint64_t bit(int thread) { return (uint64_t)1 << thread; }
 
+static uint64_t first_of(uint64_t ticket) { return ticket >> FIRST_SHIFT & MOST_CHUNKS; }
+
+static uint64_t end_of(uint64_t ticket) { return ticket & MOST_CHUNKS; }
+
 static bool may_take(uint64_t ticket, int thread)
 {
-    return (ticket & CHUNKS_LEFT) > 0 && (uint64_t)thread < ticket >> MEMBERS_SHIFT;
+    return first_of(ticket) < end_of(ticket) && (uint64_t)thread < ticket >> MEMBERS_SHIFT;
 }
 
 /* Returns whether what a thread waits for has happened: a chunk for workers, the end of the run
@@ -84,7 +97,8 @@ static bool is_finished(int thread)
 
 static bool spin(int thread)
 {
-    int64_t end = mx_now() + SPIN_NS;
+    bool is_busy = atomic_load_explicit(&pool.busy, memory_order_relaxed) > 0;
+    int64_t end = mx_now() + (is_busy ? LONG_SPIN_NS : SPIN_NS);
     do {
         for (int i = 0; i < 32; i++) {
             if (is_finished(thread))
@@ -133,30 +147,35 @@ static void wake_workers(int members)
 
 /* -- Chunks ------------------------------------------------------------------------ */
 
-/* Takes one chunk.  Returns how many were left including this one, or 0 if this thread may take
- * none. */
-static uint64_t take(int thread)
+/* Takes one chunk: the first one, or the last one if the number of the thread is odd.  Sets its
+ * number in the run.  Returns how many were left including this one, or 0 if this thread may
+ * take none. */
+static uint64_t take(int thread, uint64_t *chunk)
 {
-    uint64_t ticket = atomic_load_explicit(&pool.ticket, memory_order_relaxed);
+    uint64_t ticket = atomic_load_explicit(&pool.ticket, memory_order_relaxed), next;
+    bool is_last = thread % 2 == 1;
     do {
         if (!may_take(ticket, thread))
             return 0;
+        next = is_last ? ticket - 1 : ticket + ((uint64_t)1 << FIRST_SHIFT);
     } while (!atomic_compare_exchange_weak_explicit(
-        &pool.ticket, &ticket, ticket - 1, memory_order_acquire, memory_order_relaxed));
-    return ticket & CHUNKS_LEFT;
+        &pool.ticket, &ticket, next, memory_order_acquire, memory_order_relaxed));
+    *chunk = is_last ? end_of(ticket) - 1 : first_of(ticket);
+    return end_of(ticket) - first_of(ticket);
 }
 
-static void run_chunk(int thread, uint64_t left)
+static void run_chunk(int thread, uint64_t chunk, uint64_t left)
 {
     if (left > 1)
         wake_workers(pool.members);
-    pool.function(pool.job, pool.n - (size_t)left, thread);
+    pool.function(pool.job, pool.first + (size_t)chunk, thread);
 }
 
-/* Closes the run, and returns the number of chunks that no thread took. */
-static uint64_t close_ticket(void)
+/* Closes the run, and returns the chunks that no thread took, by their numbers in the run. */
+static struct mx_chunks close_ticket(void)
 {
-    return atomic_fetch_and(&pool.ticket, ~CHUNKS_LEFT) & CHUNKS_LEFT;
+    uint64_t ticket = atomic_exchange(&pool.ticket, 0);
+    return (struct mx_chunks){first_of(ticket), end_of(ticket)};
 }
 
 /* Counts finished chunks.  Returns true for the thread that finishes the run; after that, only
@@ -177,9 +196,9 @@ static void *work(void *start)
     int thread = *(int *)start;
     mx_free(start);
     for (;;) {
-        uint64_t left, done = 0;
-        for (; (left = take(thread)) > 0; done++)
-            run_chunk(thread, left);
+        uint64_t chunk, left, done = 0;
+        for (; (left = take(thread, &chunk)) > 0; done++)
+            run_chunk(thread, chunk, left);
         if (finish(done) && atomic_load(&pool.asleep) & bit(0))
             wake(0);
         await(thread);
@@ -229,48 +248,69 @@ static int start_workers(size_t chunks, int threads)
 
 /* -- The caller -------------------------------------------------------------------- */
 
-static size_t run_alone(mx_chunk_function function, void *job, size_t first, size_t n,
-                        bool (*interrupted)(void *job))
+static struct mx_chunks run_alone(mx_chunk_function function, void *job,
+                                  struct mx_chunks chunks, bool (*interrupted)(void *job))
 {
-    while (first < n) {
-        function(job, first++, 0);
-        if (interrupted && first < n && interrupted(job))
+    while (chunks.first < chunks.end) {
+        function(job, chunks.first++, 0);
+        if (interrupted && chunks.first < chunks.end && interrupted(job))
             break;
     }
-    return first;
+    return chunks;
 }
 
-size_t mx_thread_pool_run(mx_chunk_function function, void *job, size_t first, size_t n,
-                          int threads, bool (*interrupted)(void *job))
+/* Notes whether a run begins so soon after the one before that workers should spin for it. */
+static void note_gap(int64_t gap)
 {
-    size_t chunks = first < n ? n - first : 0;
-    int members = threads > 1 && chunks > 1 ? start_workers(chunks, threads) : 1;
-    if (members == 1)
-        return run_alone(function, job, first, n, interrupted);
+    int busy = atomic_load_explicit(&pool.busy, memory_order_relaxed);
+    busy = gap > LONG_SPIN_NS ? busy / 2 : busy < MOST_BUSY ? busy + 1 : MOST_BUSY;
+    atomic_store_explicit(&pool.busy, busy, memory_order_relaxed);
+}
 
-    MX_ASSERT(chunks <= CHUNKS_LEFT && members <= MX_MAX_THREADS);
+/* Runs chunks, at most MOST_CHUNKS, with workers. */
+static struct mx_chunks run_together(mx_chunk_function function, void *job,
+                                     struct mx_chunks chunks, int members,
+                                     bool (*interrupted)(void *job))
+{
+    uint64_t n = chunks.end - chunks.first, chunk, left, done = 0;
+    struct mx_chunks untaken = {0, 0};
+    MX_ASSERT(n <= MOST_CHUNKS && members <= MX_MAX_THREADS);
     MX_ASSERT(atomic_load(&pool.unfinished) == 0);
+    note_gap(mx_now() - pool.ended);
     pool.function = function;
     pool.job = job;
-    pool.n = n;
+    pool.first = chunks.first;
     pool.members = members;
-    atomic_store_explicit(&pool.unfinished, chunks, memory_order_relaxed);
-    atomic_store(&pool.ticket, (uint64_t)members << MEMBERS_SHIFT | chunks);
+    atomic_store_explicit(&pool.unfinished, n, memory_order_relaxed);
+    atomic_store(&pool.ticket, (uint64_t)members << MEMBERS_SHIFT | n);
 
-    uint64_t left, done = 0;
-    while ((left = take(0)) > 0) {
-        run_chunk(0, left);
+    while ((left = take(0, &chunk)) > 0) {
+        run_chunk(0, chunk, left);
         done++;
         if (interrupted && left > 1 && interrupted(job)) {
-            left = close_ticket();
+            untaken = close_ticket();
             break;
         }
     }
-    if (!finish(done + left))
+    if (!finish(done + untaken.end - untaken.first))
         while (atomic_load(&pool.unfinished) > 0)
             await(0);
-    return n - (size_t)left;
+    pool.ended = mx_now();
+    return (struct mx_chunks){chunks.first + untaken.first, chunks.first + untaken.end};
 }
+
+struct mx_chunks mx_thread_pool_run(mx_chunk_function function, void *job,
+                                    struct mx_chunks chunks, int threads,
+                                    bool (*interrupted)(void *job))
+{
+    size_t n = chunks.first < chunks.end ? chunks.end - chunks.first : 0;
+    bool is_shared = threads > 1 && n > 1 && n <= MOST_CHUNKS; /* more would be terabytes */
+    int members = is_shared ? start_workers(n, threads) : 1;
+    return members > 1 ? run_together(function, job, chunks, members, interrupted)
+                       : run_alone(function, job, chunks, interrupted);
+}
+
+bool mx_thread_pool_is_awake(void) { return pool.n_workers > 0 && !atomic_load(&pool.asleep); }
 
 /* -- Size -------------------------------------------------------------------------- */
 

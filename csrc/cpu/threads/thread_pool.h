@@ -11,15 +11,25 @@
 /* `thread` is 0 for the calling thread, and less than the number of threads of the run. */
 typedef void (*mx_chunk_function)(void *job, size_t chunk, int thread);
 
-/* Runs function once for each of the chunks first..n-1, on the calling thread and on at most
- * threads - 1 workers.  Threads take chunks in rising order.  The function returns when every
- * chunk that a thread took has finished, and does not wait for workers that took none.
+/* The chunks first..end-1. */
+struct mx_chunks {
+    size_t first, end;
+};
+
+/* Runs function once for each of the chunks, on the calling thread and on at most threads - 1
+ * workers.  Threads with an even number take the first chunk that is left, the others the last
+ * one.  So the same thread computes about the same part of an array in one run after the other,
+ * and finds it in the cache of its core.  The function returns when every chunk that a thread
+ * took has finished, and does not wait for workers that took none.
  *
  * The calling thread calls `interrupted`, unless it is NULL, between its chunks.  If that
- * returns true, no more chunks are taken.  Returns the first chunk that was not taken: n if all
- * were. */
-size_t mx_thread_pool_run(mx_chunk_function function, void *job, size_t first, size_t n,
-                          int threads, bool (*interrupted)(void *job));
+ * returns true, no more chunks are taken.  Returns the chunks that were not taken. */
+struct mx_chunks mx_thread_pool_run(mx_chunk_function function, void *job,
+                                    struct mx_chunks chunks, int threads,
+                                    bool (*interrupted)(void *job));
+
+/* Returns whether there are workers, and none of them sleeps. */
+bool mx_thread_pool_is_awake(void);
 
 int mx_thread_pool_size(void); /* threads, including the caller: 1 to MX_MAX_THREADS */
 
