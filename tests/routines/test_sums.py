@@ -221,6 +221,51 @@ def test_rows_computed_in_parts(name: str, threads: int) -> None:
         mxnp.set_num_threads(before)
 
 
+SQUARES: dict[str, Any] = {
+    "of rows": lambda xp, x, y: ((x - y[:, :1]) ** 2).sum(axis=1),
+    "of columns": lambda xp, x, y: ((x - y[0]) ** 2).sum(axis=0),
+    "of all": lambda xp, x, y: ((x - x[0, 0]) ** 2).sum(),
+    "from a number": lambda xp, x, y: xp.square(x - 0.25).sum(axis=-1),
+    "as a product": lambda xp, x, y: xp.var(x, axis=0, mean=y[:1]),
+    "reversed": lambda xp, x, y: ((x[:, ::-1] - y[:, :1]) ** 2).sum(axis=1),
+    "with gaps": lambda xp, x, y: ((x[::2, 1::2] - y[::2, :1]) ** 2).sum(axis=1),
+    "from each element": lambda xp, x, y: ((x - y) ** 2).sum(axis=1),
+    "from reversed means": lambda xp, x, y: ((x - y[::-1, 1:2]) ** 2).sum(axis=1),
+    "from rows with gaps": lambda xp, x, y: ((x[:, 1:] - y[0, :-1]) ** 2).sum(axis=0),
+    "beside another sum": lambda xp, x, y: (
+        ((x - y[:, :1]) ** 2).sum(axis=1) + (x - y[:, :1]).sum(axis=1)
+    ),
+    "that overflow": lambda xp, x, y: (
+        (
+            x * x.dtype.type(1e30) * x.dtype.type(1e30 if x.itemsize == 4 else 1e200)
+            - y[:1]
+        )
+        ** 2
+    ).sum(axis=0),
+}
+
+
+@pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_of_differences(name: str, dtype: str) -> None:
+    """One kernel computes the difference, its square and the sum."""
+    for shape in ((301, 1_009), (3_001, 101), (20_000, 16), (7, 30_011)):
+        results = []
+        for xp in (numpy, mxnp):
+            x, y = (
+                xp.array(numbers(dtype, shape)),
+                xp.array(numbers(dtype, shape)[::-1]),
+            )
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                result = numpy.array(SQUARES[name](xp, x, y))
+            results.append((result, sorted({str(w.message) for w in found})))
+        (theirs, their_warnings), (mine, my_warnings) = results
+        assert_same_bits(mine, theirs)
+        assert my_warnings == their_warnings
+
+
 @pytest.mark.skipif(ON_CUDA, reason="threads of the processor")
 @pytest.mark.parametrize(
     "shape", [(1_000, 1_000), (125, 8_000), (1_000, 1_009), (5_009, 101)], ids=str

@@ -142,6 +142,16 @@ static void run_pair(const struct mx_program *program, const struct mx_call *cal
     }
 }
 
+/* Adds the squares of the differences between a block and means, which are read in memory. */
+static void run_squares(const struct mx_program *program, const struct mx_call *call,
+                        char *const *data, const struct mx_position *at,
+                        struct mx_partial *partial)
+{
+    const char *means = first_element(program, &program->accesses[call->accesses[1]], at);
+    mx_partial_add_squares(program, call, data[call->accesses[0]], means,
+                           data[call->accesses[2]], at, partial);
+}
+
 /* Runs the loop of a call on all rows of a block. */
 static void run_loop(const struct mx_call *call, char *const *data,
                      const struct mx_position *at, const struct rows *rows)
@@ -164,6 +174,10 @@ static int run_call(struct mx_program *program, int c, char *const *data,
     struct mx_call *call = &program->calls[c];
     struct mx_instruction *in = call->instruction;
     intptr_t n = rows->n * rows->length;
+    if (call->squares && !is_watched) {
+        run_squares(program, call, data, at, &partials[c + 2]);
+        return c + 2;
+    }
     if (call->run && run_compiled(program, call->run, data, scratch, rows, is_watched))
         return c + call->run->n_calls - 1;
     if (call->pair && !is_watched) {
@@ -220,7 +234,7 @@ void mx_interpreter_run_block(struct mx_program *program, const struct mx_positi
         const struct mx_access *access = &program->accesses[a];
         data[a] = access->kind == MX_DIRECT ? first_element(program, access, at)
                                             : scratch + access->offset;
-        if (access->kind == MX_PACKED && access->is_loaded)
+        if (access->kind == MX_PACKED && access->is_loaded && (is_watched || !access->is_mean))
             move(program, access, at, data[a], false);
     }
     int64_t begin = at->is_timed ? mx_now() : 0;

@@ -1,8 +1,9 @@
-/* pairs.c -- finds calls of a program that one kernel can compute together with the next call.
+/* pairs.c -- finds calls of a program that one kernel can compute together with the next ones.
  */
 #include "cpu/plan/pairs.h"
 
 #include "cpu/kernels/compact.h"
+#include "cpu/kernels/rows.h"
 #include "ir/dtypes.h"
 #include "ir/ops.h"
 
@@ -103,18 +104,78 @@ static void count_for_next(struct mx_program *program, struct mx_call *call)
                                               : NULL;
 }
 
+/* Returns whether a call squares the result of the one before it, and a sum in NumPy's order is
+ * all that uses the squares. */
+static bool adds_squares(const struct mx_program *program, const struct mx_call *call)
+{
+    const struct mx_instruction *square = call[1].instruction, *sum = call[2].instruction;
+    int difference = call->accesses[2], result = call[1].accesses[square->nin];
+    bool is_square = square->kind == MX_MAP &&
+                     (square->op == MX_OP_square ||
+                      (square->op == MX_OP_multiply && call[1].accesses[1] == difference));
+    int uses = result == difference ? square->nin + 3 : square->nin + 1;
+    return is_square && call[1].accesses[0] == difference && sum->kind == MX_REDUCE &&
+           sum->op == MX_OP_add && sum->keeps_order && call[2].accesses[0] == result &&
+           program->accesses[difference].kind == MX_SCRATCH &&
+           program->accesses[result].kind == MX_SCRATCH &&
+           count_uses(program, difference) == uses &&
+           (result == difference || count_uses(program, result) == 2);
+}
+
+/* Returns whether the kernels find the mean of each element: one for a block, one for each row,
+ * or one for each column. */
+static bool are_means(const struct mx_program *program, const struct mx_access *access)
+{
+    int last = program->ndim - 1;
+    intptr_t size = access->itemsize, step = access->strides[last];
+    if (access->kind == MX_SCRATCH || access->is_stored)
+        return false;
+    switch (program->order) {
+    case MX_PAIRWISE:
+        return access->stride == 0;
+    case MX_SHORT_ROWS:
+        return step == 0 && access->strides[program->split] == size;
+    case MX_ROW_BY_ROW:
+        return mx_has_rows(program) && step == size && access->strides[program->split] == 0;
+    default:
+        return false;
+    }
+}
+
+/* Computes the squares of differences from means, and their sum, with one kernel. */
+static void add_squares(struct mx_program *program, int c)
+{
+    struct mx_call *call = &program->calls[c];
+    const struct mx_instruction *in = call->instruction;
+    int dtype = in->operands[2].dtype;
+    if (c + 2 >= program->n_calls || in->kind != MX_MAP || in->op != MX_OP_subtract ||
+        in->operands[0].dtype != dtype || !adds_squares(program, call))
+        return;
+    struct mx_access *mean = &program->accesses[call->accesses[1]];
+    if (program->accesses[call->accesses[0]].stride != in->operands[0].itemsize ||
+        !are_means(program, mean))
+        return;
+    call->squares = mx_rows_squares(dtype);
+    mean->is_mean = call->squares && count_uses(program, call->accesses[1]) == 1;
+}
+
+/* Returns how many calls, beginning with one, a kernel computes together, apart from pairs. */
+static int count_together(const struct mx_call *call)
+{
+    return call->squares ? 3 : call->run ? call->run->n_calls : 1;
+}
+
 void mx_pairs_find(struct mx_program *program)
 {
-    for (int c = 0; c + 1 < program->n_calls; c++) {
+    for (int c = 0; c < program->n_calls; c += count_together(&program->calls[c]))
+        add_squares(program, c);
+    for (int c = 0, n; c + 1 < program->n_calls; c += n) {
         struct mx_call *call = &program->calls[c];
-        if (call->run) { /* a compiled kernel computes them */
-            c += call->run->n_calls - 1;
-            continue;
-        }
-        if (call[1].run)
+        n = count_together(call);
+        if (n > 1 || call->run || call[1].run || call[1].squares)
             continue;
         pair_with_next(program, call);
         count_for_next(program, call);
-        c += call->pair || call->count;
+        n += call->pair || call->count;
     }
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* pairs.h -- finds calls of a program that one kernel can compute together with the next call.
+/* pairs.h -- finds calls of a program that one kernel can compute together with the next ones.
  */
 #include "cpu/plan/plan.h"
 

@@ -194,17 +194,24 @@ static void clear_conditions(const struct mx_instruction *in)
         mx_conditions_clear();
 }
 
+/* Copies the row with which a reduction begins to the row of results. */
+static void begin_row(const struct mx_partial *partial, const char *first, intptr_t step,
+                      intptr_t length, int itemsize)
+{
+    mx_copy_block(partial->levels, &(intptr_t){itemsize}, first, &step, &length, 1, itemsize);
+}
+
 /* Adds the rows of a block to the row of results so far. */
 static void push_rows(const struct mx_instruction *in, struct mx_partial *partial,
                       struct rows rows, bool is_first)
 {
     const struct mx_row_kernels *kernels = mx_rows_kernels(in);
     intptr_t itemsize = in->operands[in->nin].itemsize;
-    intptr_t strides[] = {itemsize, rows.step, itemsize}, none = 0;
+    intptr_t strides[] = {itemsize, rows.step, itemsize};
     const void *initial = initial_value(in);
     if (is_first)
-        mx_copy_block(partial->levels, strides, initial ? initial : rows.data,
-                      initial ? &none : &rows.step, &rows.length, 1, (int)itemsize);
+        begin_row(partial, initial ? initial : rows.data, initial ? 0 : rows.step, rows.length,
+                  (int)itemsize);
     if (is_first && !initial) {
         rows.data += rows.stride;
         rows.n--;
@@ -303,6 +310,31 @@ void mx_partial_add_block(const struct mx_program *program, const struct mx_call
         push_leaf(program, loop, partial, at->strip, value, itemsize);
     else
         push(loop, partial, 0, value, itemsize);
+}
+
+void mx_partial_add_squares(const struct mx_program *program, const struct mx_call *call,
+                            char *data, const char *means, char *scratch,
+                            const struct mx_position *at, struct mx_partial *partial)
+{
+    const struct mx_square_kernels *kernels = call->squares;
+    const struct mx_call *sum = call + 2;
+    struct rows rows = rows_of(program, call, data, at);
+    int itemsize = output_itemsize(sum);
+    switch (program->order) {
+    case MX_SHORT_ROWS:
+        kernels->reduce(rows.data, rows.stride, rows.n, rows.length, means, scratch);
+        mx_copy_block(partial->target, &partial->stride, scratch, &(intptr_t){itemsize},
+                      &rows.n, 1, itemsize);
+        return;
+    case MX_ROW_BY_ROW:
+        if (partial->counts[0]++ == 0)
+            begin_row(partial, initial_value(sum->instruction), 0, rows.length, itemsize);
+        kernels->add(partial->levels, rows.data, rows.stride, rows.n, rows.length, means);
+        return;
+    default:
+        kernels->reduce(data, 0, 1, at->length * program->inner, means, scratch);
+        mx_partial_add_block(program, sum, scratch, itemsize, at, 1, partial);
+    }
 }
 
 void mx_partial_count_rows(const struct mx_program *program, const struct mx_call *call,

@@ -33,6 +33,13 @@ void mx_partial_add_block(const struct mx_program *program, const struct mx_call
                           char *data, intptr_t stride, const struct mx_position *at, intptr_t n,
                           struct mx_partial *partial);
 
+/* Adds the squares of the differences between the block at a position and means, as the call
+ * with the kernels, the next one and the sum after them do.  The scratch memory can hold the
+ * results of the block. */
+void mx_partial_add_squares(const struct mx_program *program, const struct mx_call *call,
+                            char *data, const char *means, char *scratch,
+                            const struct mx_position *at, struct mx_partial *partial);
+
 /* Counts the true elements of each row of a block, which is contiguous. */
 void mx_partial_count_rows(const struct mx_program *program, const struct mx_call *call,
                            const char *data, const struct mx_position *at,

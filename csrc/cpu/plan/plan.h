@@ -16,6 +16,7 @@
  */
 #include "cpu/compiled/compiled.h"
 #include "cpu/kernels/pair_kernels.h"
+#include "cpu/kernels/row_kernels.h"
 #include "cpu/threads/thread_pool.h"
 #include "scheduler/fuse.h"
 
@@ -35,6 +36,7 @@ struct mx_access {
     bool is_ordered;           /* the input of a sum that keeps NumPy's order */
     bool is_saved;             /* before a compiled run that overwrites its input */
     bool is_in_registers;      /* a temporary of a compiled run */
+    bool is_mean;              /* only a kernel of squares reads it, in memory */
     char *data;                /* the first element, in the order of the program's axes */
     intptr_t stride;           /* bytes from element to element of a block */
     size_t offset;             /* in scratch memory */
@@ -61,6 +63,7 @@ struct mx_call {
     const struct mx_compiled_run *run; /* computes this call and those after it, or NULL */
     mx_pair_kernel *pair;              /* computes this call and the next, or NULL */
     mx_count_kernel *count; /* reduces a block to one number for the next call, or NULL */
+    const struct mx_square_kernels *squares; /* computes this call and the next two, or NULL */
     int pair_accesses[3];
     int accesses[MX_MAX_OPERANDS];
     intptr_t strides[MX_MAX_OPERANDS];     /* of the accesses, within a block */
