@@ -26,13 +26,14 @@ static inline int64_t exponential_margin(double x)
     return (size_of(x) - EXP_LEAST) | (EXP_LIMIT - 1 - size_of(x));
 }
 
-/* Returns exp(x) for zero and for magnitudes with a margin.  x is n * log(2)/128 + r, where
- * |r| <= log(2)/256 and where log(2)/128 has two parts, so that n times the first is exact. */
-static inline double exponential(double x)
+/* Returns exp(x + rest) for zero and for magnitudes of x with a margin, and a rest that is
+ * small beside x.  x is n * log(2)/128 + r, where |r| <= log(2)/256 and where log(2)/128 has
+ * two parts, so that n times the first is exact. */
+static inline double exponential_of_sum(double x, double rest)
 {
     const double magic = 0x1.8p52; /* adding it rounds a number to an integer */
     double sum = fused(x, 0x1.71547652b82fep+7, magic), n = sum - magic;
-    double r = fused(n, -0x1.cf79abc9e3b3ap-47, fused(n, -0x1.62e42fefa0000p-8, x));
+    double r = fused(n, -0x1.cf79abc9e3b3ap-47, fused(n, -0x1.62e42fefa0000p-8, x)) + rest;
 
     const struct mx_power *power = &mx_powers[bits_of(sum) & 127];
     double scale = of_bits((int64_t)((uint64_t)power->bits + ((uint64_t)bits_of(sum) << 45)));
@@ -41,3 +42,6 @@ static inline double exponential(double x)
     double z = r * r, sum_of_low = fused(z, low, power->rest + r);
     return fused(scale, fused(z * z, high, sum_of_low), scale);
 }
+
+/* Returns exp(x) for the same x.  The sum with -0 changes no bit, so compilers leave it out. */
+static inline double exponential(double x) { return exponential_of_sum(x, -0.0); }
