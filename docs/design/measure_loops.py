@@ -70,9 +70,10 @@ def compile_loops(folder: Path) -> ctypes.CDLL:
         flags += [f"-DMX_ISA={name}", "-ffp-contract=off", "-fno-math-errno"]
         subprocess.run([*common, *flags, "-c", source, "-o", target], check=True)
         objects.append(target)
-    kernels = "native_loops", "agreement", "copies", "exponents", "isa", "logarithms"
+    kernels = "native_loops", "agreement", "copies", "isa"
+    numbers = "exponents", "logarithms", "powers"
     tables = "ir/loop", "ir/ops", "ir/dtypes", "base/error"
-    nouns = [*(f"cpu/kernels/{noun}" for noun in kernels), *tables]
+    nouns = [*(f"cpu/kernels/{noun}" for noun in (*kernels, *numbers)), *tables]
     sources = [CSRC / f"{noun}.c" for noun in nouns]
     library = folder / "loops.so"
     command = [

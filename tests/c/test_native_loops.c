@@ -1,10 +1,11 @@
 /* test_native_loops.c -- a loop that must have NumPy's bits is used only where it has them. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/conditions.h"
 #include "check.h"
-#include "cpu/kernels/isa.h"
+#include "cpu/kernels/native_kernels.h"
 #include "cpu/kernels/native_loops.h"
 #include "ir/dtypes.h"
 #include "ir/ops.h"
@@ -13,6 +14,7 @@
  * differ from it, the last ones. */
 struct library {
     double (*function)(double);
+    double (*of_two)(double, double);
     int n_different;
 };
 
@@ -22,22 +24,23 @@ static void call_library(char **args, const intptr_t *dimensions, const intptr_t
 {
     static int n_results;
     const struct library *library = data;
+    const int nin = library->of_two ? 2 : 1;
     for (intptr_t i = 0; i < dimensions[0]; i++) {
-        double x, y;
-        memcpy(&x, args[0] + i * strides[0], sizeof x);
-        y = library->function(x);
+        double x[2], y;
+        for (int k = 0; k < nin; k++)
+            memcpy(&x[k], args[k] + i * strides[k], sizeof x[k]);
+        y = library->of_two ? library->of_two(x[0], x[1]) : library->function(x[0]);
         if (n_results++ % 1000 >= 1000 - library->n_different)
             y = nextafter(y, 0.5);
-        memcpy(args[1] + i * strides[1], &y, sizeof y);
+        memcpy(args[nin] + i * strides[nin], &y, sizeof y);
     }
 }
 
-static const int dtypes[] = {MX_DTYPE_float64, MX_DTYPE_float64};
+static const int dtypes[] = {MX_DTYPE_float64, MX_DTYPE_float64, MX_DTYPE_float64};
 
-/* Checks that mxnp's loop is used if and only if all results are those of the function. */
-static void check_agreement(int op, double (*function)(double))
+/* Checks that mxnp's loop is used if and only if all results are those of the library. */
+static void check_agreement(int op, struct library library)
 {
-    struct library library = {.function = function};
     struct mx_loop found, numpys = {.function = call_library, .data = &library};
     bool is_found = mx_native_loop(&found, op, dtypes, &numpys);
 #if defined(__x86_64__) && defined(__GLIBC__)
@@ -89,10 +92,166 @@ static void check_conditions_of_exp(double x, int conditions)
     check_conditions(MX_OP_exp, exp, -x, conditions);
 }
 
+/* The loop of powers keeps NumPy's, so its data has to live as long. */
+static struct library powers = {.of_two = pow};
+static const struct mx_loop numpys_powers = {.function = call_library, .data = &powers};
+
+static double random_unit(void)
+{
+    static uint64_t state;
+    uint64_t bits = (state += 0x9e3779b97f4a7c15);
+    bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
+    return (double)((bits ^ bits >> 31) >> 11) * 0x1p-53;
+}
+
+/* Returns a number of a kind: ordinary, close to 1, of any magnitude, medium, or whole. */
+static double random_number(int kind)
+{
+    switch (kind) {
+    case 0:
+        return random_unit() * 10;
+    case 1:
+        return 1 + (random_unit() - 0.5) * exp2(random_unit() * -50);
+    case 2:
+        return copysign(exp2(random_unit() * 2200 - 1100), random_unit() - 0.5);
+    case 3:
+        return (random_unit() - 0.5) * exp2(random_unit() * 20);
+    default:
+        return rint((random_unit() - 0.5) * exp2(random_unit() * 12));
+    }
+}
+
+enum { N_POWERS = 1000, N_KINDS = 5 };
+
+/* Checks that powers have the bits and the conditions of the C library's. */
+static void check_powers_of(const struct mx_loop *loop, const double *x, const double *y, int n)
+{
+    double ours[N_POWERS], theirs[N_POWERS];
+    const intptr_t count = n, strides[] = {sizeof(double), sizeof(double), sizeof(double)};
+    mx_conditions_clear();
+    loop->function((char *[]){(char *)x, (char *)y, (char *)ours}, &count, strides, loop->data);
+    int conditions = mx_conditions_met();
+    mx_conditions_clear();
+    for (int i = 0; i < n; i++)
+        theirs[i] = pow(x[i], y[i]);
+    CHECK(conditions == mx_conditions_met());
+    mx_conditions_clear();
+    for (int i = 0; i < n; i++)
+        CHECK((isnan(ours[i]) && isnan(theirs[i])) || !memcmp(&ours[i], &theirs[i], 8));
+}
+
+/* Checks a power alone beside ordinary ones. */
+static void check_single_power(const struct mx_loop *loop, double x, double y)
+{
+    enum { N = 16 };
+    double bases[N], exponents[N];
+    for (int i = 0; i < N; i++) {
+        bases[i] = i == 5 ? x : 1.5;
+        exponents[i] = i == 5 ? y : -2.5;
+    }
+    check_powers_of(loop, bases, exponents, N);
+}
+
+/* Checks powers of numbers of two kinds, together and alone. */
+static void check_kinds(const struct mx_loop *loop, int kind_of_x, int kind_of_y)
+{
+    double x[N_POWERS], y[N_POWERS];
+    for (int round = 0; round < 200; round++) {
+        for (int i = 0; i < N_POWERS; i++) {
+            x[i] = random_number(kind_of_x);
+            y[i] = random_number(kind_of_y);
+        }
+        check_powers_of(loop, x, y, N_POWERS);
+        for (int i = 0; i < 100; i++)
+            check_single_power(loop, x[i], y[i]);
+    }
+}
+
+/* Checks powers of all pairs of numbers at which the method changes, and their negatives. */
+static void check_special_powers(const struct mx_loop *loop)
+{
+    static const double limits[] = {
+        0,       1,        0.5,       2,       3,         4,      1.5,   0.1,    5e-324,
+        1e-310,  0x1p-65,  0x1p-1022, 0x1p-54, 0x1p-27,   1e-200, 1e200, 0x1p51, 0x1p52,
+        0x1p53,  0x1p62,   0x1p63,    0x1p64,  512,       709.5,  745.2, 1074,   1075.5,
+        DBL_MAX, INFINITY, NAN,       1e-17,   M_SQRT1_2, M_E,    1e17};
+    enum { N = sizeof limits / sizeof *limits };
+    for (int i = 0; i < N * 6; i++)
+        for (int j = 0; j < N * 6; j++) {
+            double pair[] = {limits[i / 6], limits[j / 6]};
+            for (int k = 0; k < 2; k++) {
+                int variant = (k ? j : i) % 6;
+                if (variant % 3 != 0)
+                    pair[k] = nextafter(pair[k], variant % 3 == 1 ? 0 : INFINITY);
+                if (variant >= 3)
+                    pair[k] = -pair[k];
+            }
+            check_single_power(loop, pair[0], pair[1]);
+        }
+}
+
+/* Checks that NumPy's loop computes powers with a single exponent if and only if it is simple.
+ */
+static void check_single_exponent(const struct mx_loop *loop, double exponent, bool is_simple)
+{
+    double x[3] = {3, 5, 7}, found[3];
+    const intptr_t n = 3, strides[] = {sizeof(double), 0, sizeof(double)};
+    char *args[] = {(char *)x, (char *)&exponent, (char *)found};
+    powers.n_different = 1000;
+    loop->function(args, &n, strides, loop->data);
+    for (int i = 0; i < n; i++)
+        CHECK((found[i] != pow(x[i], exponent)) == is_simple);
+    mx_conditions_clear();
+    powers.n_different = 0;
+}
+
+static void check_single_exponents(const struct mx_loop *loop)
+{
+    static const double simple[] = {-1, 0, 0.5, 1, 2}, others[] = {3, 1.7, -2, -0.5, 4};
+    for (int i = 0; i < 5; i++) {
+        check_single_exponent(loop, simple[i], true);
+        check_single_exponent(loop, others[i], false);
+    }
+}
+
+static void run_kernel(char **args, const intptr_t *dimensions, const intptr_t *strides,
+                       void *data)
+{
+    const struct mx_native_kernels *kernels = data;
+    (void)strides;
+    kernels->float64[MX_OP_power](args[0], args[1], args[2], dimensions[0]);
+}
+
+/* Checks the powers of each instruction set of this processor that computes them. */
+static void check_powers(void)
+{
+    static const struct mx_native_kernels *const tables[] = {
+#define ISA(name) &mx_native_kernels_##name,
+        MX_ISAS(ISA)
+#undef ISA
+    };
+    struct mx_loop found;
+    if (!mx_native_loop(&found, MX_OP_power, dtypes, &numpys_powers))
+        return;
+    check_single_exponents(&found);
+    for (int isa = 0; isa <= mx_isa(); isa++) {
+        if (!tables[isa]->float64[MX_OP_power])
+            continue;
+        struct mx_loop loop = {.function = run_kernel, .data = (void *)tables[isa]};
+        check_special_powers(&loop);
+        for (int kinds = 0; kinds < N_KINDS * N_KINDS; kinds++)
+            check_kinds(&loop, kinds % N_KINDS, kinds / N_KINDS);
+    }
+}
+
 int main(void)
 {
-    check_agreement(MX_OP_exp, exp);
-    check_agreement(MX_OP_log, log);
+    check_powers();
+    check_agreement(MX_OP_exp, (struct library){.function = exp});
+    check_agreement(MX_OP_log, (struct library){.function = log});
+    check_agreement(MX_OP_power, powers);
+    check_agreement(MX_OP_float_power, powers);
     check_logarithms(1.2e-4);
     check_logarithms(1.2e-3);
     check_conditions_of_exp(0, 0);
@@ -118,6 +277,7 @@ int main(void)
 
     CHECK(mx_native_loop_has_numpys_bits(MX_OP_exp, MX_DTYPE_float64));
     CHECK(mx_native_loop_has_numpys_bits(MX_OP_log, MX_DTYPE_float64));
+    CHECK(mx_native_loop_has_numpys_bits(MX_OP_power, MX_DTYPE_float64));
     CHECK(!mx_native_loop_has_numpys_bits(MX_OP_sin, MX_DTYPE_float64));
     CHECK(mx_native_loop_has_numpys_bits(MX_OP_fmod, MX_DTYPE_float64));
     return 0;

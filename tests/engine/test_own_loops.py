@@ -191,16 +191,17 @@ def exponents() -> numpy.ndarray:
     return chance.permutation(found)
 
 
-def calls_the_c_library() -> bool:
-    """Return whether NumPy calls a C library whose method mxnp has, with FMA."""
+def knows_the_c_library() -> bool:
+    """Return whether mxnp has the methods of the C library, which uses FMA."""
     features = _multiarray_umath.__cpu_features__
     is_known = platform.libc_ver()[0] == "glibc" and platform.machine() == "x86_64"
-    return (
-        is_known
-        and features["FMA3"]
-        and features["AVX2"]
-        and not features["AVX512_SKX"]
-    )
+    return is_known and features["FMA3"] and features["AVX2"]
+
+
+def calls_the_c_library() -> bool:
+    """Return whether NumPy calls a C library whose methods mxnp has."""
+    features = _multiarray_umath.__cpu_features__
+    return knows_the_c_library() and not features["AVX512_SKX"]
 
 
 @pytest.mark.skipif(not calls_the_c_library(), reason="NumPy has other loops here")
@@ -282,6 +283,127 @@ def test_the_table_of_logarithms() -> None:
             centre = 0.6875 + (k + 0.5) / 256 if k < 80 else 1 + (k - 79.5) / 128
             assert abs(inverse - 1 / centre) < 2.0**-20
             assert value * 2.0**43 == mpmath.nint(-mpmath.log(inverse) * 2**43)
+
+
+# -- Powers of float64 -------------------------------------------------------------------
+
+POWERS = ["power", "float_power"]
+
+# The limits of the method: where exponents and bases are left to the C library, where exp
+# of the logarithm is 1, and where powers of 2 overflow and underflow.
+POWER_LIMITS = [
+    *(0.0, 5e-324, 2.0**-1022, 2.0**-65, 2.0**-54, 0.5, 0.5**0.5, 1.0, 1.5, 2.0, 3.0),
+    *(738.0, 1022.0, 1024.0, 1075.0, 2.0**51, 2.0**51 + 0.5, 2.0**53, 2.0**63, 1e308),
+    *(numpy.inf, numpy.nan),
+]
+
+# Exponents for which NumPy's loop of power has one operation or none, and others.
+SINGLE_EXPONENTS = [-1.0, 0.0, 0.5, 1.0, 2.0, -2.0, -0.5, 1.7, 3.0, 4.0, 1e3, numpy.nan]
+
+
+def bases_and_exponents() -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return ordinary numbers, those of all magnitudes, and whole exponents."""
+    chance = numpy.random.default_rng(14)
+    any_size = chance.choice([-1, 1], (2, SIZE)) * 2.0 ** chance.uniform(
+        -1074, 1024, SIZE
+    )
+    near = 1 + chance.uniform(-1, 1, SIZE) * 2.0 ** chance.uniform(-52, -1, SIZE)
+    whole = chance.integers(-20, 20, SIZE).astype("f8")
+    pairs = [
+        (chance.uniform(0, 10, SIZE), chance.uniform(-3, 3, SIZE)),
+        (chance.normal(0, 3, SIZE), whole),
+        (near, chance.normal(0, 1e4, SIZE)),
+        (any_size[0], chance.uniform(-1, 1, SIZE)),
+        (chance.uniform(0, 10, SIZE), any_size[1]),
+        (any_size[0], whole),
+    ]
+    x, y = (numpy.concatenate(column) for column in zip(*pairs, strict=True))
+    order = chance.permutation(x.size)
+    return x[order], y[order]
+
+
+@pytest.mark.skipif(not knows_the_c_library(), reason="mxnp has no loop here")
+def test_powers_have_own_loops() -> None:
+    """NumPy has no loop of its own for float_power with AVX-512."""
+    x, y = mxnp.ones((2, 3))
+    assert _bridge.has_own_loop(numpy.float_power, x, y)
+    assert _bridge.has_own_loop(numpy.power, x, y) == calls_the_c_library()
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 127, 128, 129, SIZE, None])
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_have_numpys_bits(name: str, size: int | None) -> None:
+    x, y = (column[:size] for column in bases_and_exponents())
+    for base in (x, numpy.abs(x)):
+        with numpy.errstate(all="ignore"):
+            expected = getattr(numpy, name)(base, y)
+            assert_same_bits(result(name, base, y), expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_in_any_layout(name: str, layout: str) -> None:
+    x, y = (column[:SIZE] for column in bases_and_exponents())
+    with numpy.errstate(all="ignore"):
+        found = result(name, x, y, layout=LAYOUTS[layout])
+        assert_same_bits(
+            found, getattr(numpy, name)(LAYOUTS[layout](x), LAYOUTS[layout](y))
+        )
+        for out in (0, 1):
+            arrays = [mxnp.array(x), mxnp.array(y)]
+            getattr(mxnp, name)(*arrays, out=arrays[out])
+            assert_same_bits(arrays[out].__array__(), getattr(numpy, name)(x, y))
+
+
+@pytest.mark.parametrize("threshold", [0, 1 << 20])
+@pytest.mark.parametrize("name", POWERS)
+def test_conditions_of_single_powers(name: str, threshold: int) -> None:
+    """Recorded ones, and those of small arrays, which are computed immediately."""
+    _bridge.set_threshold(threshold)
+    limits = [*POWER_LIMITS, *(-x for x in POWER_LIMITS)]
+    x, y = numpy.full((2, 600), 1.5)
+    for x[300], y[300] in itertools.product(limits, repeat=2):
+        ours = with_warnings(lambda: result(name, x, y))
+        theirs = with_warnings(lambda: getattr(numpy, name)(x, y))
+        assert_same_bits(ours[0], theirs[0])
+        assert ours[1] == theirs[1], (x[300], y[300])
+
+
+def power_of(name: str, x: numpy.ndarray, y: Any) -> numpy.ndarray:
+    """Return mxnp's powers with an exponent that is an array or a number."""
+    return getattr(mxnp, name)(mxnp.array(x), y).__array__()
+
+
+@pytest.mark.parametrize("exponent", SINGLE_EXPONENTS)
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_with_a_single_exponent(name: str, exponent: float) -> None:
+    """The square root of -0 is -0, and power of -0 and 0.5 is 0."""
+    bases = bases_and_exponents()[0][:SIZE]
+    bases[: 2 * len(POWER_LIMITS)] = [*POWER_LIMITS, *(-x for x in POWER_LIMITS)]
+    for x in (bases, numpy.abs(bases) + 1e-3, bases[:40], bases[:1]):
+        for y in (exponent, numpy.full(1, exponent), numpy.full(x.size, exponent)):
+            ours = with_warnings(lambda x=x, y=y: power_of(name, x, y))
+            theirs = with_warnings(lambda x=x, y=y: getattr(numpy, name)(x, y))
+            assert_same_bits(ours[0], theirs[0])
+            assert ours[1] == theirs[1]
+
+
+def test_the_table_of_logarithms_of_bases() -> None:
+    """Rows are inverses of the centres of intervals, rounded, and their logarithms."""
+    text = (ROOT / "csrc/cpu/kernels/powers.c").read_text()
+    rows = re.findall(r"\{(0x1\S+), (-?0x\S+), (-?0x\S+)\}", text)
+    ends = (numpy.arange(129) << 45) + 0x3FE6955500000000
+    ends = ends.astype("i8").view("f8")
+    assert len(rows) == 128
+    with mpmath.workprec(300):
+        for k, row in enumerate(rows):
+            inverse, value, rest = map(float.fromhex, row)
+            centre = (ends[k] + ends[k + 1]) / 2
+            unit = 128 if centre < 1 else 256
+            assert inverse * unit == round(unit / centre)
+            logarithm = -mpmath.log(inverse)
+            assert value * 2.0**43 == mpmath.nint(logarithm * 2**43)
+            assert rest == float(logarithm - value)
 
 
 # -- Quotients of float32 and float64 --------------------------------------------------

@@ -10,6 +10,7 @@
 #include "cpu/kernels/float64.h"
 #include "cpu/kernels/half.h"
 #include "cpu/kernels/logarithms.h"
+#include "cpu/kernels/powers.h"
 
 #define BLOCK 256
 
@@ -150,7 +151,7 @@ CIRCULAR(float64_cos, 1, 1)
 #define CIRCULAR_RUNS
 #endif
 
-/* -- Exponentials and logarithms of float64 ----------------------------------------------- */
+/* -- Exponentials, logarithms and powers of float64 ---------------------------------------- */
 
 #if defined(__FMA__)
 
@@ -220,7 +221,61 @@ static void float64_log(const void *from, const void *none, void *to, intptr_t n
     }
 }
 
-#define EXPONENT_RUNS [MX_OP_exp] = float64_exp, [MX_OP_log] = float64_log,
+#define POW_BLOCK 128
+
+/* Computes |x|**y for a block, and a margin of each.  Returns a negative number if one of the
+ * margins is negative. */
+static int64_t powers_of_sizes(const double *x, const double *y, double *block,
+                               int64_t *margins, intptr_t count)
+{
+    double most[POW_BLOCK], rest[POW_BLOCK];
+    struct mx_fine_logarithm rows[POW_BLOCK];
+    int64_t other = 0;
+    for (intptr_t i = 0; i < count; i++)
+        memcpy(&rows[i], &mx_fine_logarithms[row_of_base(x[i])], sizeof *rows);
+    for (intptr_t i = 0; i < count; i++) {
+        struct mx_sum log = log_of_power(x[i], moderate(y[i]), rows[i]);
+        most[i] = log.most;
+        rest[i] = log.rest;
+        margins[i] = power_margin(x[i], y[i], log.most);
+        other |= margins[i];
+    }
+    for (intptr_t i = 0; i < count; i++)
+        block[i] = magnitude_of_power(most[i], rest[i]);
+    return other;
+}
+
+/* The signs of powers are computed only for blocks with negative bases, and powers of 0 only
+ * for blocks with other numbers than normal ones. */
+static void float64_power(const void *from, const void *exponents, void *to, intptr_t n)
+{
+    double block[POW_BLOCK];
+    int64_t margins[POW_BLOCK];
+    for (intptr_t at = 0; at < n; at += POW_BLOCK) {
+        const double *x = (const double *)from + at, *y = (const double *)exponents + at;
+        intptr_t count = smaller(n - at, POW_BLOCK);
+        int64_t other = powers_of_sizes(x, y, block, margins, count), negative = 0;
+        for (intptr_t i = 0; i < count; i++)
+            negative |= bits_of(x[i]);
+        for (intptr_t i = 0; i < count && negative < 0; i++) {
+            block[i] = with_sign(block[i], x[i], y[i]);
+            margins[i] |= sign_margin(x[i], y[i]);
+            other |= margins[i];
+        }
+        for (intptr_t i = 0; i < count && other < 0; i++) {
+            block[i] = choose(is_power_of_zero(x[i], y[i]), 0, block[i]);
+            margins[i] &= ~is_power_of_zero(x[i], y[i]);
+        }
+        for (intptr_t i = 0; i < count && other < 0; i++)
+            if (margins[i] < 0)
+                block[i] = pow(x[i], y[i]);
+        memcpy((double *)to + at, block, (size_t)count * sizeof *block);
+    }
+}
+
+#define EXPONENT_RUNS                                                                    \
+    [MX_OP_exp] = float64_exp, [MX_OP_log] = float64_log, [MX_OP_power] = float64_power, \
+    [MX_OP_float_power] = float64_power,
 #else
 #define EXPONENT_RUNS
 #endif

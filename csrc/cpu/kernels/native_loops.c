@@ -1,6 +1,8 @@
 /* native_loops.c -- loops over any strides, made from kernels over contiguous elements. */
 #include "cpu/kernels/native_loops.h"
 
+#include <string.h>
+
 #include "cpu/kernels/agreement.h"
 #include "cpu/kernels/copies.h"
 #include "cpu/kernels/native_kernels.h"
@@ -12,6 +14,7 @@
 struct native_loop {
     mx_native_kernel *run;
     int nin, itemsize, out_itemsize;
+    struct mx_loop numpys;
 };
 
 /* Packs only operands that are not contiguous, and an operand that is one value only once. */
@@ -47,6 +50,25 @@ static void run_loop(char **args, const intptr_t *dimensions, const intptr_t *st
     }
 }
 
+/* Returns whether NumPy computes powers with a single exponent by one operation, or none. */
+static bool is_simple_exponent(const char *at)
+{
+    double exponent;
+    memcpy(&exponent, at, sizeof exponent);
+    return exponent == -1 || exponent == 0 || exponent == 0.5 || exponent == 1 || exponent == 2;
+}
+
+/* The loop of float64 powers.  A square root of -0 or -infinity is not the power. */
+static void run_power(char **args, const intptr_t *dimensions, const intptr_t *strides,
+                      void *data)
+{
+    const struct native_loop *native = data;
+    if (strides[1] == 0 && is_simple_exponent(args[1]))
+        native->numpys.function(args, dimensions, strides, native->numpys.data);
+    else
+        run_loop(args, dimensions, strides, data);
+}
+
 static const struct mx_native_kernels *kernels(void)
 {
     static const struct mx_native_kernels *const tables[] = {
@@ -77,7 +99,8 @@ static mx_native_kernel *kernel_of(int op, int dtype)
  * was written after.  It may be another one, and NumPy has loops of its own for AVX-512. */
 static bool is_conditional(int op, int dtype)
 {
-    return dtype == MX_DTYPE_float64 && (op == MX_OP_exp || op == MX_OP_log);
+    return dtype == MX_DTYPE_float64 &&
+           (op == MX_OP_exp || op == MX_OP_log || op == MX_OP_power || op == MX_OP_float_power);
 }
 
 bool mx_native_loop_has_numpys_bits(int op, int dtype)
@@ -102,7 +125,9 @@ bool mx_native_loop(struct mx_loop *out, int op, const int *dtypes,
             .nin = row->nin,
             .itemsize = mx_dtype_get(dtypes[0])->itemsize,
             .out_itemsize = mx_dtype_get(dtypes[row->nin])->itemsize,
+            .numpys = *numpys,
         };
-    *out = (struct mx_loop){.function = run_loop, .data = native};
+    *out =
+        (struct mx_loop){.function = op == MX_OP_power ? run_power : run_loop, .data = native};
     return !is_conditional(op, dtypes[0]) || mx_agreement_holds(out, numpys, row->nin);
 }
