@@ -18,6 +18,7 @@
     (1 << 17) /* elements; for more, NumPy releases the lock of the interpreter \
                */
 #define MOST_IN      2
+#define SHORT_AXIS   16    /* elements: a loop is called for a longer axis where there is one */
 #define COPIED_BYTES 16384 /* of a result that is copied: above, NumPy is faster */
 
 /* One input: an array, or a scalar whose value is in the dtype of the loop. */
@@ -30,7 +31,7 @@ struct input {
 
 struct operation {
     const struct signature *signature;
-    int nin, ndim;
+    int op, nin, ndim;
     int inner; /* the last axis of more than one element, or else 0 */
     npy_intp shape[MOST_NDIM], size;
     bool is_flat; /* each input is one run of memory */
@@ -189,6 +190,7 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
                            int nin)
 {
     struct source sources[MOST_IN];
+    operation->op = op;
     operation->nin = nin;
     for (int i = 0; i < nin; i++) {
         if (!read_input(inputs[i], &operation->inputs[i]))
@@ -209,6 +211,90 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     return true;
 }
 
+/* Check whether NumPy reports all conditions that the loops of a ufunc meet. */
+static bool reports_conditions(int op)
+{
+    return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
+           op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
+}
+
+/* The axes over which an operation goes, the innermost one first, with the strides of its
+ * inputs and of the result. */
+struct axes {
+    int n;
+    intptr_t shape[MOST_NDIM], strides[MOST_NDIM][MOST_IN + 1];
+};
+
+/* Add an axis outside of the others, or make it a part of the last one if all operands go on
+ * there. */
+static void add_axis(struct axes *axes, intptr_t length, const intptr_t *strides, int n)
+{
+    intptr_t *outer = axes->strides[axes->n];
+    bool follows = axes->n > 0;
+    for (int k = 0; k < n && follows; k++)
+        follows = strides[k] == axes->strides[axes->n - 1][k] * axes->shape[axes->n - 1];
+    if (follows) {
+        axes->shape[axes->n - 1] *= length;
+        return;
+    }
+    memcpy(outer, strides, (size_t)n * sizeof *strides);
+    axes->shape[axes->n++] = length;
+}
+
+/* Exchange the two innermost axes if that makes calls of a loop longer, for real numbers whose
+ * results do not depend on the strides. */
+static void choose_inner(const struct operation *operation, struct axes *axes)
+{
+    intptr_t strides[MOST_IN + 1], length = axes->shape[0];
+    if (axes->n < 2 || length >= SHORT_AXIS || axes->shape[1] <= length ||
+        dtype_is_complex(operation->signature->out[0]) || !reports_conditions(operation->op))
+        return;
+    memcpy(strides, axes->strides[0], sizeof strides);
+    memcpy(axes->strides[0], axes->strides[1], sizeof strides);
+    memcpy(axes->strides[1], strides, sizeof strides);
+    axes->shape[0] = axes->shape[1];
+    axes->shape[1] = length;
+}
+
+static void find_axes(const struct operation *operation, const npy_intp *out_strides,
+                      struct axes *axes)
+{
+    int nin = operation->nin;
+    axes->n = 0;
+    for (int axis = operation->inner; axis >= 0; axis--) {
+        intptr_t strides[MOST_IN + 1];
+        if (operation->shape[axis] == 1)
+            continue;
+        for (int i = 0; i < nin; i++)
+            strides[i] = operation->inputs[i].strides[axis];
+        strides[nin] = out_strides[axis];
+        add_axis(axes, operation->shape[axis], strides, nin + 1);
+    }
+    choose_inner(operation, axes);
+}
+
+/* Run a loop over axes, from the addresses of the first elements. */
+static void run_loop(const struct mx_loop *loop, const struct axes *axes, char *const *first,
+                     int n)
+{
+    char *args[MOST_IN + 1], *rows[MOST_IN + 1];
+    intptr_t index[MOST_NDIM] = {0};
+    memcpy(args, first, (size_t)n * sizeof *args);
+    for (int axis = 0; axis < axes->n;) {
+        memcpy(rows, args, (size_t)n * sizeof *args);
+        loop->function(rows, axes->shape, axes->strides[0], loop->data);
+        for (axis = 1; axis < axes->n; axis++) {
+            bool is_over = ++index[axis] == axes->shape[axis];
+            intptr_t step = is_over ? 1 - axes->shape[axis] : 1;
+            for (int k = 0; k < n; k++)
+                args[k] += step * axes->strides[axis][k];
+            if (!is_over)
+                break;
+            index[axis] = 0;
+        }
+    }
+}
+
 /* Compute the elements into memory.  Return false if a loop met a condition. */
 static bool compute(const struct operation *operation, char *out, const npy_intp *out_strides)
 {
@@ -216,31 +302,22 @@ static bool compute(const struct operation *operation, char *out, const npy_intp
     const struct mx_loop *loop =
         signature->has_numpys_bits ? &signature->loop : &signature->numpys;
     int inner = operation->inner, nin = operation->nin;
-    bool is_flat = operation->is_flat && is_one_run(operation, out_strides);
-    intptr_t n = is_flat ? operation->size : operation->shape[inner];
     char *args[MOST_IN + 1];
-    intptr_t strides[MOST_IN + 1], index[MOST_NDIM] = {0};
-    for (int i = 0; i < nin; i++) {
+    for (int i = 0; i < nin; i++)
         args[i] = operation->inputs[i].data;
-        strides[i] = operation->inputs[i].strides[inner];
-    }
     args[nin] = out;
-    strides[nin] = out_strides[inner];
     mx_conditions_clear();
-    for (npy_intp done = 0; done < operation->size; done += n) {
-        char *rows[MOST_IN + 1];
-        memcpy(rows, args, sizeof rows);
-        loop->function(rows, &n, strides, loop->data);
-        for (int axis = is_flat ? -1 : inner - 1; axis >= 0; axis--) {
-            bool is_over = ++index[axis] == operation->shape[axis];
-            npy_intp step = is_over ? 1 - operation->shape[axis] : 1;
-            for (int i = 0; i < nin; i++)
-                args[i] += step * operation->inputs[i].strides[axis];
-            args[nin] += step * out_strides[axis];
-            if (!is_over)
-                break;
-            index[axis] = 0;
-        }
+    if (operation->is_flat && is_one_run(operation, out_strides)) {
+        intptr_t strides[MOST_IN + 1], n = operation->size;
+        for (int i = 0; i < nin; i++)
+            strides[i] = operation->inputs[i].strides[inner];
+        strides[nin] = out_strides[inner];
+        if (n > 0)
+            loop->function(args, &n, strides, loop->data);
+    } else if (operation->size > 0) {
+        struct axes axes;
+        find_axes(operation, out_strides, &axes);
+        run_loop(loop, &axes, args, nin + 1);
     }
     return !mx_conditions_met();
 }
@@ -318,13 +395,6 @@ static bool compute_apart(const struct operation *operation, const struct view *
     if (operation->size > 0)
         arrays_copy(to, scratch[0], strides, itemsize);
     return true;
-}
-
-/* Check whether NumPy reports all conditions that the loops of a ufunc meet. */
-static bool reports_conditions(int op)
-{
-    return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
-           op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
 }
 
 /* Compute over an input.  Return 1, or -1 if NumPy turns a condition into an exception. */
