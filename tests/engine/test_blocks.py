@@ -536,6 +536,73 @@ def test_searches_for_nan_and_for_values_of_a_table(dtype: str, side: Any) -> No
     both(lambda xp: xp.searchsorted(xp.array(table), xp.array(values), side=side))
 
 
+SORTED = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+
+
+def sorted_table(dtype: str, size: int) -> Any:
+    """Return elements of which two are often equal, the largest, and one that is NaN."""
+    table = numpy.arange(size).astype(dtype) // 2
+    table[-1:] = numpy.nan if table.dtype.kind == "f" else numpy.iinfo(dtype).max
+    return numpy.sort(table)
+
+
+def values_to_find(table: Any, n: int) -> Any:
+    values = numpy.random.default_rng(n).choice(table, n)
+    values[::7] = values[::7] + 1  # may wrap around
+    if table.dtype.kind == "f":
+        values[::5] = -values[::5] - 0.5
+        values[::11] = numpy.inf
+    return values
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", SORTED)
+@pytest.mark.parametrize("size", [1, 2, 3, 100, 1001])
+def test_searches_in_tables_of_each_dtype(size: int, dtype: str, side: Any) -> None:
+    """The number of values is not a multiple of those that are searched for together."""
+    table = sorted_table(dtype, size)
+    for n in (N, N + 1, N + 13, N + 63):
+        values = values_to_find(table, n)
+        both(lambda xp, v=values: xp.searchsorted(xp.array(table), xp.array(v), side))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["i2", "i8", "u8", "f4", "f8"])
+def test_searches_in_views(dtype: str, side: Any) -> None:
+    table = sorted_table(dtype, 999)
+    values = values_to_find(table, 3 * N)
+    for step in (1, 2, -1, -3):
+        both(
+            lambda xp, k=step: xp.searchsorted(
+                xp.array(table[::k].copy())[::k][: 999 // abs(k)],
+                xp.array(values)[:: abs(k)],
+                side,
+            )
+        )
+    both(
+        lambda xp: xp.searchsorted(
+            xp.broadcast_to(xp.array(table[5:6]), 77), xp.array(values), side
+        )
+    )
+    both(
+        lambda xp: xp.searchsorted(
+            xp.array(table), xp.array(values).reshape(30, -1)[:, :49], side
+        )
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n_numbers", [0, 1, 2, 50, 99, 100])
+def test_searches_for_nan_among_numbers_and_nan(n_numbers: int, dtype: str) -> None:
+    table = numpy.full(100, numpy.nan, dtype)
+    table[:n_numbers] = numpy.arange(n_numbers)
+    if n_numbers:
+        table[n_numbers - 1] = numpy.inf
+    values = numpy.resize(numpy.array([numpy.nan, -1, 1, 48.5, numpy.inf], dtype), N)
+    both(lambda xp: xp.searchsorted(xp.array(table), xp.array(values)))
+    both(lambda xp: xp.searchsorted(xp.array(table), xp.array(values), "right"))
+
+
 # -- Casts -----------------------------------------------------------------------------
 
 
