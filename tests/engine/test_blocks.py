@@ -469,6 +469,124 @@ def test_gathers_of_each_size_of_an_element(dtype: str) -> None:
     both(lambda xp: xp.array(made).reshape(50, 100)[:, indices(xp, -100, 100, 300)])
 
 
+@pytest.mark.parametrize("step", [2, -1, -3])
+def test_gathers_by_indices_with_gaps(step: int) -> None:
+    both(lambda xp: numbers(xp, 500)[indices(xp, -500, 500, 3 * N)[::step]])
+    both(lambda xp: numbers(xp, 500)[indices(xp, 0, 500, 3 * N)[::step]] * 2)
+
+
+def elements(dtype: str, *shape: int) -> Any:
+    n = int(numpy.prod(shape))
+    made = numpy.random.default_rng(n).integers(0, 100, n).astype(dtype)
+    if made.dtype.kind == "c":
+        made += 1j * made[::-1]
+    return made.reshape(shape)
+
+
+@pytest.mark.parametrize("n_lines", [2, 4, 7, 8, 9, 17, 600])
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c16"])
+def test_columns(dtype: str, n_lines: int) -> None:
+    """The lines of the result are contiguous if `take` makes them, and not otherwise."""
+    table = elements(dtype, n_lines, 130)
+    for n in (100, 6000, 45_000 if n_lines < 20 else 1000):
+        for low in (0, -130):
+            few = indices(numpy, low, 130, n)
+            both(lambda xp, i=few: xp.array(table)[:, xp.array(i)])
+            both(lambda xp, i=few: xp.array(table).take(xp.array(i), axis=1))
+
+
+def test_columns_of_three_axes() -> None:
+    table = elements("f8", 9, 11, 90)
+    few = indices(numpy, -90, 90, 300)
+    both(lambda xp: xp.array(table)[:, :, xp.array(few)])
+    both(lambda xp: xp.array(table)[:, 3:, xp.array(few)])
+    both(lambda xp: xp.array(table)[::2, ::-1, xp.array(few)])
+    both(lambda xp: xp.array(table).transpose(2, 0, 1)[xp.array(few)])
+    both(lambda xp: xp.array(table).transpose(1, 0, 2)[:, :, xp.array(few)])
+    both(lambda xp: xp.array(table)[:, :, xp.array(few).reshape(20, 15)[:, ::2]])
+    both(lambda xp: xp.array(table)[:, :, xp.array(few)[::-2]])
+    both(lambda xp: xp.array(table).take(xp.array(few), axis=2))
+    both(lambda xp: xp.array(table).take(xp.array(few).reshape(20, 15).T, axis=2))
+    both(lambda xp: xp.array(table).take(xp.array(few) % 90, axis=2, mode="wrap"))
+    both(lambda xp: xp.array(table).take(xp.array(few) + 30, axis=2, mode="clip"))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(1, 60_000), (700, 80), (5000, 16), (30_000, 3)])
+def test_indices_along_an_axis(shape: tuple[int, int], dtype: str) -> None:
+    table = elements(dtype, *shape)
+    for axis in (0, 1):
+        for low in (0, -shape[axis]):
+            key = numpy.random.default_rng(axis).integers(low, shape[axis], shape)
+            both(
+                lambda xp, i=axis, k=key: xp.take_along_axis(
+                    xp.array(table), xp.array(k), i
+                )
+            )
+            both(
+                lambda xp, i=axis, k=key: (
+                    xp.take_along_axis(xp.array(table), xp.array(k) * 1, i)
+                    + xp.array(table)
+                )
+            )
+
+
+@pytest.mark.parametrize("low", [0, -1])
+@pytest.mark.parametrize("factor", [None, 1])
+def test_two_index_arrays_of_which_one_changes_along_rows(
+    factor: int | None, low: int
+) -> None:
+    """With a factor, the indices are computed in the pass that reads the elements."""
+
+    def compute(xp: Any, is_transposed: bool) -> Any:
+        i = indices(xp, low * 300, 300, 200)[:, None]
+        j = indices(xp, low * 400, 400, 500)[None, :]
+        if is_transposed:
+            i, j = i.T, j.T
+        if factor:
+            i, j = i * factor, j * factor
+        return numbers(xp, 300, 400)[i, j]
+
+    both(lambda xp: compute(xp, False))
+    both(lambda xp: compute(xp, True))
+    both(
+        lambda xp: numbers(xp, 30, 40, 50)[
+            xp.array([[7], [-3]]), indices(xp, low * 40, 40, N), xp.array([[-50], [49]])
+        ]
+    )
+
+
+@pytest.mark.parametrize("place", [0, 255, 256, 700, 40_000, N - 1])
+@pytest.mark.parametrize("dtype", ["i1", "f2", "f4", "f8", "c16"])
+def test_one_computed_index_is_negative(dtype: str, place: int) -> None:
+    table = elements(dtype, 700)
+
+    def compute(xp: Any, index: int) -> Any:
+        made = numpy.arange(N) % 700
+        made[place] = index
+        return xp.array(table)[xp.array(made) * 1]
+
+    both(lambda xp: compute(xp, -700))
+    both(lambda xp: compute(xp, 699))
+    for index in (700, -701):
+        with pytest.raises(
+            IndexError, match=f"index {index} is out of bounds for axis 0"
+        ):
+            numpy.asarray(compute(mxnp, index))
+
+
+@pytest.mark.parametrize("index", [700, 701, 1 << 62, -701, -(1 << 62)])
+def test_indices_are_clamped_in_fast_mode(index: int) -> None:
+    """The index is the only one that is out of bounds."""
+    table, made = elements("f8", 1000), numpy.arange(N) % 700
+    made[777] = index
+    with mxnp.mode("fast"):
+        found = mxnp.array(table)[:700][mxnp.array(made) * 1]
+        found = numpy.asarray(found)
+    made[777] = 699 if index > 0 else 0
+    numpy.testing.assert_array_equal(found, table[made])
+
+
 def test_indices_of_two_axes_that_select_rows() -> None:
     """A block of points ends with the last axis of the indices."""
 

@@ -67,7 +67,38 @@ typedef double _Complex uint128_t; /* only moved, never computed with */
 
 TAKES(plain, PLAIN)
 TAKES(negative, NEGATIVE)
-TAKES(clamp, CLAMP)
+TAKES(nearest, CLAMP)
+
+#define TAKE_BLOCK 256 /* indices that are inspected together */
+
+static int are_plain(const int64_t *indices, intptr_t n, intptr_t size)
+{
+    uint64_t others = 0;
+    for (intptr_t i = 0; i < n; i++)
+        others |= (uint64_t)indices[i] >= (uint64_t)size;
+    return others == 0;
+}
+
+/* Most indices are in bounds and not negative, and looking at them takes less time than
+ * clamping them. */
+#define TAKE_CLAMPED(type)                                                           \
+    static void take_clamp_##type(const char *table, intptr_t stride, intptr_t size, \
+                                  const int64_t *indices, char *out, intptr_t n)     \
+    {                                                                                \
+        for (; n > 0; n -= TAKE_BLOCK, indices += TAKE_BLOCK) {                      \
+            const intptr_t count = n < TAKE_BLOCK ? n : TAKE_BLOCK;                  \
+            if (are_plain(indices, count, size))                                     \
+                take_plain_##type(table, stride, size, indices, out, count);         \
+            else                                                                     \
+                take_nearest_##type(table, stride, size, indices, out, count);       \
+            out += count * (intptr_t)sizeof(type);                                   \
+        }                                                                            \
+    }
+TAKE_CLAMPED(uint8_t)
+TAKE_CLAMPED(uint16_t)
+TAKE_CLAMPED(uint32_t)
+TAKE_CLAMPED(uint64_t)
+TAKE_CLAMPED(uint128_t)
 
 /* Each index is written, and the next one overwrites it unless it is selected.  This needs no
  * branches. */

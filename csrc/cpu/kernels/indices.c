@@ -197,6 +197,15 @@ static void add_offsets(enum mx_bounds bounds, int64_t size, intptr_t indexed_st
     }
 }
 
+intptr_t mx_index_offset(const struct mx_indexing *indexing, int k, const char *index)
+{
+    int64_t offset = 0;
+    MX_ASSERT(indexing->bounds != MX_DROP && k >= 0 && k < indexing->n);
+    add_offsets(indexing->bounds, indexing->sizes[k], indexing->strides[k], index, 0, 1, true,
+                &offset);
+    return (intptr_t)offset;
+}
+
 static bool are_present(const struct mx_indexing *indexing, char *const *indices,
                         const intptr_t *strides, intptr_t n)
 {

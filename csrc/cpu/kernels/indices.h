@@ -25,6 +25,10 @@ void mx_index_range(const char *data, int dtype, int ndim, const intptr_t *shape
 /* Finds the index that NumPy would report as out of bounds.  Returns false if there is none. */
 bool mx_index_find_invalid(const struct mx_instruction *check, int64_t *index);
 
+/* Returns the offset in bytes that one index of array number k selects.  The instruction does
+ * not leave out indices. */
+intptr_t mx_index_offset(const struct mx_indexing *indexing, int k, const char *index);
+
 /* Computes the offsets in bytes of the elements that n <= MX_INDEX_BLOCK tuples of indices
  * select.  Returns their number.  Under MX_DROP, tuples that are out of bounds are left out; if
  * the result is less than n, positions receives the numbers of the tuples that remain.

@@ -91,6 +91,15 @@ intptr_t mx_points_row_offset(const struct mx_rows *rows, const struct mx_access
     return offset;
 }
 
+void mx_points_find_in_row(const struct mx_rows *rows, const struct mx_program *program,
+                           intptr_t element, intptr_t *at)
+{
+    for (int i = rows->n_row_axes - 1; i >= 0; i--) {
+        at[i] = element % program->shape[rows->row_axes[i]];
+        element /= program->shape[rows->row_axes[i]];
+    }
+}
+
 bool mx_points_next_in_row(const struct mx_rows *rows, const struct mx_program *program,
                            intptr_t *at)
 {

@@ -47,6 +47,10 @@ intptr_t mx_points_offsets(const struct mx_points *points, const struct mx_rows 
 intptr_t mx_points_row_offset(const struct mx_rows *rows, const struct mx_access *access,
                               const intptr_t *at);
 
+/* Sets *at to element number `element` of a row. */
+void mx_points_find_in_row(const struct mx_rows *rows, const struct mx_program *program,
+                           intptr_t element, intptr_t *at);
+
 /* Moves *at to the next element of a row, in C order over the row axes.  Returns false after
  * the last element. */
 bool mx_points_next_in_row(const struct mx_rows *rows, const struct mx_program *program,
