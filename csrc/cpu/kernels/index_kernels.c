@@ -39,6 +39,14 @@
 
 INDICES(RANGE)
 
+static int are_plain(const int64_t *indices, intptr_t n, intptr_t size)
+{
+    uint64_t others = 0;
+    for (intptr_t i = 0; i < n; i++)
+        others |= (uint64_t)indices[i] >= (uint64_t)size;
+    return others == 0;
+}
+
 /* -- Takes ------------------------------------------------------------------------- */
 
 typedef double _Complex uint128_t; /* only moved, never computed with */
@@ -70,14 +78,6 @@ TAKES(negative, NEGATIVE)
 TAKES(nearest, CLAMP)
 
 #define TAKE_BLOCK 256 /* indices that are inspected together */
-
-static int are_plain(const int64_t *indices, intptr_t n, intptr_t size)
-{
-    uint64_t others = 0;
-    for (intptr_t i = 0; i < n; i++)
-        others |= (uint64_t)indices[i] >= (uint64_t)size;
-    return others == 0;
-}
 
 /* Most indices are in bounds and not negative, and looking at them takes less time than
  * clamping them. */
@@ -276,6 +276,7 @@ MINIMA(UPDATE)
 
 const struct mx_index_kernels MX_ISA_NAME(mx_index_kernels) = {
     .ranges = {INDICES(RANGE_OF)},
+    .are_plain = are_plain,
     .takes = {[MX_PLAIN] = TAKES_OF(plain),
               [MX_NEGATIVE] = TAKES_OF(negative),
               [MX_CLAMP] = TAKES_OF(clamp)},

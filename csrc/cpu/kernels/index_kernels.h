@@ -11,6 +11,10 @@
  */
 typedef void mx_range_kernel(const void *indices, intptr_t n, int64_t *least, int64_t *most);
 
+/* Returns whether all of n contiguous indices are in bounds and none is negative.  This takes
+ * less time than finding their range. */
+typedef int mx_plain_kernel(const int64_t *indices, intptr_t n, intptr_t size);
+
 /* Sets contiguous out to the elements of table that n contiguous indices select.  Elements of
  * the table are `stride` bytes apart, and its axis has `size` of them. */
 typedef void mx_take_kernel(const char *table, intptr_t stride, intptr_t size,
@@ -57,6 +61,7 @@ static inline int mx_index_size_number(int itemsize)
 
 struct mx_index_kernels {
     mx_range_kernel *ranges[MX_DTYPE_COUNT];
+    mx_plain_kernel *are_plain;
     mx_take_kernel *takes[MX_TAKE_BOUNDS][MX_TAKE_SIZES];
     mx_select_kernel *selects[MX_TAKE_SIZES];
     mx_update_kernel *updates[MX_UPDATE_MINIMUM + 1][MX_DTYPE_COUNT]; /* NULL: none */

@@ -87,6 +87,10 @@ static void check(int dtype, char **args, const intptr_t *dimensions, const intp
 {
     struct mx_instruction *in = data;
     int64_t least = INT64_MAX, most = INT64_MIN;
+    if (dtype == MX_DTYPE_int64 && strides[0] == sizeof(int64_t) &&
+        mx_index_kernels()->are_plain((const int64_t *)(const void *)args[0], dimensions[0],
+                                      in->indexing.sizes[0]))
+        return;
     widen(mx_index_kernels()->ranges[dtype], mx_dtype_get(dtype)->itemsize, args[0], strides[0],
           dimensions[0], &least, &most);
     if (!is_within(least, most, in->indexing.sizes[0]))
