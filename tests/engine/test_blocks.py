@@ -488,7 +488,7 @@ def elements(dtype: str, *shape: int) -> Any:
 def test_columns(dtype: str, n_lines: int) -> None:
     """The lines of the result are contiguous if `take` makes them, and not otherwise."""
     table = elements(dtype, n_lines, 130)
-    for n in (100, 6000, 45_000 if n_lines < 20 else 1000):
+    for n in (100, 20_000 if n_lines < 20 else 1000):
         for low in (0, -130):
             few = indices(numpy, low, 130, n)
             both(lambda xp, i=few: xp.array(table)[:, xp.array(i)])
@@ -679,7 +679,7 @@ def values_to_find(table: Any, n: int) -> Any:
 def test_searches_in_tables_of_each_dtype(size: int, dtype: str, side: Any) -> None:
     """The number of values is not a multiple of those that are searched for together."""
     table = sorted_table(dtype, size)
-    for n in (N, N + 1, N + 13, N + 63):
+    for n in (N + 1, N + 63):
         values = values_to_find(table, n)
         both(lambda xp, v=values: xp.searchsorted(xp.array(table), xp.array(v), side))
 
