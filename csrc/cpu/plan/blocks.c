@@ -18,7 +18,6 @@
 #define MIN_PIECE   4096  /* elements of a wide row; fewer if many operations compute it */
 #define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
 #define LEAST_COLUMNS  48 /* of a part of a row that a thread reduces */
-#define LEAST_COMPUTED 128 /* the same, if other operations compute the part */
 #define CHUNK_ELEMENTS 16384
 #define VECTORS        64 /* elements: compiled kernels compute this many without a rest */
 
@@ -155,10 +154,9 @@ static bool takes_rows(const struct mx_program *program)
 static intptr_t length_of_parts(const struct mx_program *program, intptr_t n, int threads)
 {
     intptr_t widest = widest_row(program), step = MX_CACHE_LINE / largest_itemsize(program);
-    intptr_t least = only_reduces(program) ? LEAST_COLUMNS : LEAST_COMPUTED;
     intptr_t n_parts = n > 2 * widest ? (n + widest - 1) / widest : 1;
     n_parts = (n_parts + threads - 1) / threads * threads;
-    n_parts = n_parts < n / least ? n_parts : n / least;
+    n_parts = n_parts < n / LEAST_COLUMNS ? n_parts : n / LEAST_COLUMNS;
     return n_parts < 2 ? n : (n / n_parts + step) / step * step;
 }
 
@@ -318,7 +316,7 @@ static bool has_adjacent_columns(const struct mx_program *program,
                                  const struct mx_access *access)
 {
     return program->parts >= 0 && !access->is_stored && access->stride == access->itemsize &&
-           program->inner >= LEAST_COMPUTED;
+           program->inner >= LEAST_COLUMNS;
 }
 
 static void choose_access_kinds(struct mx_program *program)

@@ -115,9 +115,11 @@ static bool run_compiled(const struct mx_program *program, const struct mx_compi
     char *now[program->n_accesses];
     if (is_watched)
         copy_saved(program, data, scratch, rows->n * rows->length, false);
+    find_row(program, data, rows, 0, now);
     for (intptr_t r = 0; r < rows->n; r++) {
-        find_row(program, data, rows, r, now);
         run->kernel(now, program->strides, rows->length);
+        for (int a = 0; a < program->n_accesses; a++)
+            now[a] += rows->steps[a];
     }
     if (!is_watched)
         return true;
