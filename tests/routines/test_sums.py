@@ -221,6 +221,14 @@ def test_rows_computed_in_parts(name: str, threads: int) -> None:
         mxnp.set_num_threads(before)
 
 
+def squares_and_most(xp: Any, x: Any, y: Any) -> Any:
+    """Use differences, which are never in memory, for a sum of squares and for an extreme."""
+    differences = x - y[:, :1]
+    squares, most = (differences**2).sum(axis=1), differences.max(axis=1)
+    del differences
+    return squares + most
+
+
 SQUARES: dict[str, Any] = {
     "of rows": lambda xp, x, y: ((x - y[:, :1]) ** 2).sum(axis=1),
     "of columns": lambda xp, x, y: ((x - y[0]) ** 2).sum(axis=0),
@@ -232,9 +240,7 @@ SQUARES: dict[str, Any] = {
     "from each element": lambda xp, x, y: ((x - y) ** 2).sum(axis=1),
     "from reversed means": lambda xp, x, y: ((x - y[::-1, 1:2]) ** 2).sum(axis=1),
     "from rows with gaps": lambda xp, x, y: ((x[:, 1:] - y[0, :-1]) ** 2).sum(axis=0),
-    "beside another sum": lambda xp, x, y: (
-        ((x - y[:, :1]) ** 2).sum(axis=1) + (x - y[:, :1]).sum(axis=1)
-    ),
+    "beside an extreme": squares_and_most,
     "that overflow": lambda xp, x, y: (
         (
             x * x.dtype.type(1e30) * x.dtype.type(1e30 if x.itemsize == 4 else 1e200)
@@ -264,6 +270,33 @@ def test_squares_of_differences(name: str, dtype: str) -> None:
         (theirs, their_warnings), (mine, my_warnings) = results
         assert_same_bits(mine, theirs)
         assert my_warnings == their_warnings
+
+
+@pytest.mark.skipif(ON_GPU, reason="a GPU reduces in another order")
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_the_first_complex_nan_is_the_extreme(name: str, dtype: str) -> None:
+    theirs = numpy.zeros((20_000, 3), dtype, order="F")
+    theirs.real[5::7] = numpy.nan
+    theirs.imag = numpy.arange(60_000).reshape(20_000, 3)
+    mine = mxnp.array(theirs)
+    for turned in (
+        lambda x: x,
+        lambda x: x[::-1],
+        lambda x: x[::-1, ::-1],
+        lambda x: x.T,
+    ):
+        for axis in (0, 1, None):
+            ours = getattr(mxnp, name)(turned(mine), axis=axis)
+            assert_same_bits(ours, getattr(numpy, name)(turned(theirs), axis=axis))
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (3,)], ids=str)
+def test_clip_of_negative_zeros(shape: tuple[int, ...]) -> None:
+    zeros = numpy.full(shape, -0.0)
+    for bounds in ((0, 9), (0.0, 9.0), (-1, 0)):
+        ours = mxnp.clip(mxnp.array(zeros), *bounds)
+        assert_same_bits(ours, numpy.clip(zeros, *bounds))
 
 
 @pytest.mark.skipif(ON_CUDA, reason="threads of the processor")

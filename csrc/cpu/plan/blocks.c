@@ -55,16 +55,18 @@ static bool has_ranges(const struct mx_program *program)
 }
 
 /* Reverses each axis along which the strides of all operands are negative.  NumPy's reductions
- * do not. */
+ * do not: of several complex NaN, the first one is the extreme. */
 static void turn_axes(struct mx_program *program)
 {
+    if (program->n_reductions > 0)
+        return;
     for (int i = 0; i < program->ndim; i++) {
         bool backwards = false, forwards = has_ranges(program);
         for (int a = 0; a < program->n_accesses; a++) {
             const struct mx_access *access = &program->accesses[a];
             intptr_t stride = has_strides(access) ? access->strides[i] : 0;
             backwards |= stride < 0;
-            forwards |= stride > 0 || access->is_ordered;
+            forwards |= stride > 0;
         }
         if (!backwards || forwards)
             continue;

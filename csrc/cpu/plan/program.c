@@ -17,6 +17,7 @@
 #include "cpu/plan/scatter.h"
 #include "cpu/plan/scratch.h"
 #include "ir/dtypes.h"
+#include "ir/ops.h"
 #include "memory/coherence.h"
 
 /* -- Planning ---------------------------------------------------------------------- */
@@ -110,15 +111,19 @@ static bool has_one_element(const struct mx_program *program)
 }
 
 /* Values have no strides.  In NumPy, an array of one element has, which decides whether
- * products of complex numbers are computed with fused operations. */
+ * products of complex numbers are computed with fused operations.  The bounds of clip are
+ * numbers in most programs, and their strides decide between zeros of both signs. */
 static void set_strides(struct mx_program *program)
 {
     bool is_one = has_one_element(program);
-    for (int c = 0; c < program->n_calls; c++)
-        for (int k = 0; k < mx_operand_count(program->calls[c].instruction); k++) {
-            const struct mx_access *access = &program->accesses[program->calls[c].accesses[k]];
-            program->calls[c].strides[k] = is_one ? access->itemsize : access->stride;
+    for (int c = 0; c < program->n_calls; c++) {
+        struct mx_call *call = &program->calls[c];
+        bool has_strides = is_one && call->instruction->op != MX_CLIP;
+        for (int k = 0; k < mx_operand_count(call->instruction); k++) {
+            const struct mx_access *access = &program->accesses[call->accesses[k]];
+            call->strides[k] = has_strides ? access->itemsize : access->stride;
         }
+    }
 }
 
 static int plan_blocks(struct mx_program *program)
