@@ -482,7 +482,8 @@ def test_a_child_compiles_too(tmp_path):
     program = (
         PROGRAM
         + """
-import os
+import os, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork, from Python 3.12 on
 child = os.fork()
 if child == 0:
     b = np.arange(30_000.0)

@@ -32,7 +32,7 @@ def test_a_chain_is_one_group(capsys: pytest.CaptureFixture[str]) -> None:
         r"Last flush: 4 operations in 1 group, 400 kB read, 400 kB written, \S+ [µm]?s\n"
         r"  1\. multiply, add, sqrt, add\.reduce\n"
         r"     \(100, 500\), 2 results never in memory, 400 kB read, 400 kB written,\s+"
-        r"\d threads?,\s+(3 compiled,\s+)?\S+ [µm]?s\n",
+        r"\d+ threads?,\s+(3 compiled,\s+)?\S+ [µm]?s\n",
         printed,
     ), printed
 
