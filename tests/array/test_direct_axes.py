@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.lanes import ON_GPU
 
 import mxnp
 
@@ -56,6 +57,8 @@ def assert_same_bits(mine: Any, theirs: Any) -> None:
 def test_each_pair_of_layouts(name: str, dtype: str) -> None:
     if name == "hypot" and dtype.startswith("c"):
         pytest.skip("NumPy has no loop for complex numbers")
+    if name == "hypot" and ON_GPU:
+        pytest.skip("a GPU rounds it in another way")
     mine, theirs = views(mxnp, dtype), views(numpy, dtype)
     ours, numpys = getattr(mxnp, name), getattr(numpy, name)
     for a, b in itertools.product(theirs, repeat=2):
