@@ -146,6 +146,12 @@ COLUMNS: list[tuple[tuple[int, ...], int]] = [
     ((2_003, 395), 0),  # 2 parts of 200 and 195 numbers
     ((67, 4_999), 0),
     ((5_009, 101), 0),
+    ((130, 2_048), 0),  # parts as wide as the kernel takes, with two threads
+    ((70, 4_096), 0),
+    ((90, 3_072), 0),  # with three
+    ((50, 6_144), 0),
+    ((40, 7_168), 0),  # with seven
+    ((20, 14_336), 0),
     ((3, 110, 1_024), 1),
     ((300, 2, 512), 0),
 ]

@@ -150,16 +150,17 @@ static bool takes_rows(const struct mx_program *program)
            program->shape[last] <= widest_row(program);
 }
 
+static intptr_t round_up(intptr_t n, intptr_t step) { return (n + step - 1) / step * step; }
+
 /* Returns the length of the parts into which n columns are cut, so that threads reduce a part
  * each and the rows of a part fit the kernel.  All parts begin on a cache line if the first one
  * does, and only the last one may be shorter. */
 static intptr_t length_of_parts(const struct mx_program *program, intptr_t n, int threads)
 {
     intptr_t widest = widest_row(program), step = MX_CACHE_LINE / largest_itemsize(program);
-    intptr_t n_parts = n > 2 * widest ? (n + widest - 1) / widest : 1;
-    n_parts = (n_parts + threads - 1) / threads * threads;
+    intptr_t n_parts = round_up(n > 2 * widest ? (n + widest - 1) / widest : 1, threads);
     n_parts = n_parts < n / LEAST_COLUMNS ? n_parts : n / LEAST_COLUMNS;
-    return n_parts < 2 ? n : (n / n_parts + step) / step * step;
+    return n_parts < 2 ? n : round_up((n + n_parts - 1) / n_parts, step);
 }
 
 /* Makes two axes of the innermost one, if it is kept: the parts of the rows, outside of the
@@ -237,6 +238,7 @@ static void cut_into_blocks(struct mx_program *program)
     program->order = mx_order_of(program);
     share_columns(program);
     bool has_rows = takes_rows(program);
+    MX_ASSERT(has_rows || program->parts < 0); /* parts are no wider than the rows of blocks */
     if (program->order == MX_FOLDED_ROWS && !has_rows)
         program->order = MX_ANY_ORDER; /* rows are so long that NumPy's loop reduces them */
     if (reduces && !has_rows)
