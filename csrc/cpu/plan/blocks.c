@@ -319,8 +319,7 @@ static bool is_only_reduced(const struct mx_program *program, int access)
 static bool has_adjacent_columns(const struct mx_program *program,
                                  const struct mx_access *access)
 {
-    return program->parts >= 0 && !access->is_stored && access->stride == access->itemsize &&
-           program->inner >= LEAST_COLUMNS;
+    return program->parts >= 0 && !access->is_stored && access->stride == access->itemsize;
 }
 
 static void choose_access_kinds(struct mx_program *program)

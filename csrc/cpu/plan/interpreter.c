@@ -98,12 +98,10 @@ struct rows {
     const intptr_t *steps; /* from row to row, for each access */
 };
 
-/* Sets the addresses of the accesses in a row. */
-static void find_row(const struct mx_program *program, char *const *data,
-                     const struct rows *rows, intptr_t row, char **out)
+/* Returns the address of an access in a row. */
+static char *in_row(char *const *data, const struct rows *rows, int access, intptr_t row)
 {
-    for (int a = 0; a < program->n_accesses; a++)
-        out[a] = data[a] + row * rows->steps[a];
+    return data[access] + row * rows->steps[access];
 }
 
 /* Computes a run of calls.  Returns false, and changes nothing, if the calls have to report a
@@ -115,11 +113,10 @@ static bool run_compiled(const struct mx_program *program, const struct mx_compi
     char *now[program->n_accesses];
     if (is_watched)
         copy_saved(program, data, scratch, rows->n * rows->length, false);
-    find_row(program, data, rows, 0, now);
     for (intptr_t r = 0; r < rows->n; r++) {
-        run->kernel(now, program->strides, rows->length);
         for (int a = 0; a < program->n_accesses; a++)
-            now[a] += rows->steps[a];
+            now[a] = in_row(data, rows, a, r);
+        run->kernel(now, program->strides, rows->length);
     }
     if (!is_watched)
         return true;
@@ -133,15 +130,12 @@ static bool run_compiled(const struct mx_program *program, const struct mx_compi
 }
 
 /* Computes two calls together. */
-static void run_pair(const struct mx_program *program, const struct mx_call *call,
-                     char *const *data, const struct rows *rows)
+static void run_pair(const struct mx_call *call, char *const *data, const struct rows *rows)
 {
     const int *from = call->pair_accesses, to = call[1].accesses[2];
-    char *now[program->n_accesses];
-    for (intptr_t r = 0; r < rows->n; r++) {
-        find_row(program, data, rows, r, now);
-        call->pair(now[from[0]], now[from[1]], now[from[2]], now[to], rows->length);
-    }
+    for (intptr_t r = 0; r < rows->n; r++)
+        call->pair(in_row(data, rows, from[0], r), in_row(data, rows, from[1], r),
+                   in_row(data, rows, from[2], r), in_row(data, rows, to, r), rows->length);
 }
 
 /* Adds the squares of the differences between a block and means, which are read in memory. */
@@ -162,7 +156,7 @@ static void run_loop(const struct mx_call *call, char *const *data,
     char *args[MX_MAX_OPERANDS];
     for (intptr_t r = 0; r < rows->n; r++) {
         for (int k = 0; k < mx_operand_count(in); k++)
-            args[k] = data[call->accesses[k]] + r * rows->steps[call->accesses[k]];
+            args[k] = in_row(data, rows, call->accesses[k], r);
         in->loop.function(args, &rows->length, call->strides, data_of(in, at));
     }
 }
@@ -183,7 +177,7 @@ static int run_call(struct mx_program *program, int c, char *const *data,
     if (call->run && run_compiled(program, call->run, data, scratch, rows, is_watched))
         return c + call->run->n_calls - 1;
     if (call->pair && !is_watched) {
-        run_pair(program, call, data, rows);
+        run_pair(call, data, rows);
         return c + 1;
     }
     if (call->count && mx_has_rows(program)) {
@@ -213,15 +207,13 @@ static struct rows rows_of(const struct mx_program *program, const struct mx_pos
                            intptr_t *steps)
 {
     intptr_t inner = mx_inner(program, at);
-    bool is_one = !program->computes_rows;
     for (int a = 0; a < program->n_accesses; a++) {
         const struct mx_access *access = &program->accesses[a];
-        steps[a] = is_one                      ? 0
-                   : access->kind == MX_DIRECT ? access->strides[program->split]
-                                               : inner * access->itemsize;
+        steps[a] = access->kind == MX_DIRECT ? access->strides[program->split]
+                                             : inner * access->itemsize;
     }
-    return is_one ? (struct rows){1, at->length * inner, steps}
-                  : (struct rows){at->length, inner, steps};
+    return program->computes_rows ? (struct rows){at->length, inner, steps}
+                                  : (struct rows){1, at->length * inner, steps};
 }
 
 void mx_interpreter_run_block(struct mx_program *program, const struct mx_position *at,
