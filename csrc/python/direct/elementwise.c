@@ -211,8 +211,9 @@ static bool read_operation(struct operation *operation, int op, PyObject *const 
     return true;
 }
 
-/* Check whether NumPy reports all conditions that the loops of a ufunc meet. */
-static bool reports_conditions(int op)
+/* Check for the operations of arithmetic.  NumPy reports all conditions that their loops meet,
+ * and results that are real numbers do not depend on the strides. */
+static bool is_arithmetic(int op)
 {
     return op == MX_OP_add || op == MX_OP_subtract || op == MX_OP_multiply ||
            op == MX_OP_divide || op == MX_OP_square || op == MX_OP_sqrt;
@@ -241,13 +242,13 @@ static void add_axis(struct axes *axes, intptr_t length, const intptr_t *strides
     axes->shape[axes->n++] = length;
 }
 
-/* Exchange the two innermost axes if that makes calls of a loop longer, for real numbers whose
- * results do not depend on the strides. */
+/* Exchange the two innermost axes if that makes calls of a loop longer, for arithmetic of real
+ * numbers. */
 static void choose_inner(const struct operation *operation, struct axes *axes)
 {
     intptr_t strides[MOST_IN + 1], length = axes->shape[0];
     if (axes->n < 2 || length >= SHORT_AXIS || axes->shape[1] <= length ||
-        dtype_is_complex(operation->signature->out[0]) || !reports_conditions(operation->op))
+        dtype_is_complex(operation->signature->out[0]) || !is_arithmetic(operation->op))
         return;
     memcpy(strides, axes->strides[0], sizeof strides);
     memcpy(axes->strides[0], axes->strides[1], sizeof strides);
@@ -398,13 +399,13 @@ static bool compute_apart(const struct operation *operation, const struct view *
 }
 
 /* Compute over an input.  Return 1, or -1 if NumPy turns a condition into an exception. */
-static int compute_over(const struct operation *operation, int op, const struct view *to)
+static int compute_over(const struct operation *operation, const struct view *to)
 {
     if (compute(operation, to->data, to->strides))
         return 1;
     int met = mx_conditions_met();
     mx_conditions_clear();
-    return PyUFunc_GiveFloatingpointErrors(core->op_get(op)->name, met) < 0 ? -1 : 1;
+    return PyUFunc_GiveFloatingpointErrors(core->op_get(operation->op)->name, met) < 0 ? -1 : 1;
 }
 
 int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,
@@ -426,8 +427,8 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     int status;
     if (overlap == APART)
         status = compute(&operation, view.data, view.strides);
-    else if (overlap == SAME_ELEMENTS && reports_conditions(op))
-        status = compute_over(&operation, op, &view);
+    else if (overlap == SAME_ELEMENTS && is_arithmetic(op))
+        status = compute_over(&operation, &view);
     else
         status = compute_apart(&operation, &view);
     *result = status > 0 ? Py_NewRef(out) : NULL;
