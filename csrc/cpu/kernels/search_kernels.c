@@ -15,58 +15,34 @@
 #define VALUE(i)   (*(const type *)(const void *)(args[0] + (i) * strides[0]))
 #define ELEMENT(i) (*(const type *)(const void *)(table + (i) * stride))
 
-/* -- Few searches in registers ------------------------------------------------------- */
+/* -- Searches ------------------------------------------------------------------------- */
 
-#define FEW 8
+#define FEW  8  /* searches, whose positions are in registers */
+#define MANY 64 /* searches in vectors; their number is a multiple of FEW */
 
-#define SEARCH_FEW(name, element, side, IS_BEFORE)                                             \
-    static void search_##side##_##name(char **args, const intptr_t *dimensions,                \
-                                       const intptr_t *strides, void *data)                    \
-    {                                                                                          \
-        typedef element type;                                                                  \
-        const struct mx_instruction *in = data;                                                \
-        const char *table = args[1];                                                           \
-        const intptr_t stride = in->indexing.strides[0], n = dimensions[0];                    \
-        for (intptr_t at = 0; at < n; at += FEW) {                                             \
-            const int count = n - at < FEW ? (int)(n - at) : FEW;                              \
-            type values[FEW];                                                                  \
-            intptr_t positions[FEW] = {0}, left = in->indexing.sizes[0];                       \
-            for (int k = 0; k < FEW; k++)                                                      \
-                values[k] = VALUE(at + (k < count ? k : 0));                                   \
-            for (; left > 1; left -= left / 2)                                                 \
-                for (int k = 0; k < FEW; k++)                                                  \
-                    positions[k] += IS_BEFORE(ELEMENT(positions[k] + left / 2 - 1), values[k]) \
-                                        ? left / 2                                             \
-                                        : 0;                                                   \
-            for (int k = 0; k < count; k++)                                                    \
-                *(int64_t *)(void *)(args[2] + (at + k) * strides[2]) =                        \
-                    positions[k] + (IS_BEFORE(ELEMENT(positions[k]), values[k]) ? 1 : 0);      \
-        }                                                                                      \
-    }
-
-/* -- Many searches in vectors -------------------------------------------------------- */
-
-#define MANY  64 /* searches */
-#define LANES 8  /* the number of searches is a multiple of this */
+/* The half of a table if its value is behind it, or else 0.  With GCC 12 the first form is a
+ * jump in loops over MANY searches, and the second one takes longer in those over FEW. */
+#define CHOSEN(half, is_before) ((is_before) ? (half) : 0)
+#define MASKED(half, is_before) ((half) & -(intptr_t)(is_before))
 
 /* Moves each search behind the elements that are before its value, up to the last of them. */
-#define NARROW(name, element, side, IS_BEFORE)                                                \
-    static inline void narrow_##side##_##name(const char *table, intptr_t stride,             \
-                                              intptr_t left, const element *values,           \
-                                              intptr_t *positions, int count)                 \
-    {                                                                                         \
-        typedef element type;                                                                 \
-        for (; left > 1; left -= left / 2) {                                                  \
-            const intptr_t half = left / 2;                                                   \
-            for (int k = 0; k < count; k++)                                                   \
-                positions[k] +=                                                               \
-                    half & -(intptr_t)IS_BEFORE(ELEMENT(positions[k] + half - 1), values[k]); \
-        }                                                                                     \
+#define NARROW(name, element, side, IS_BEFORE, PART)                                    \
+    static inline void narrow_##side##_##name(const char *table, intptr_t stride,       \
+                                              intptr_t left, const element *values,     \
+                                              intptr_t *positions, int count)           \
+    {                                                                                   \
+        typedef element type;                                                           \
+        for (; left > 1; left -= left / 2) {                                            \
+            const intptr_t half = left / 2;                                             \
+            for (int k = 0; k < count; k++)                                             \
+                positions[k] +=                                                         \
+                    PART(half, IS_BEFORE(ELEMENT(positions[k] + half - 1), values[k])); \
+        }                                                                               \
     }
 
 /* Comparisons with NaN are false.  Its position is therefore set afterwards. */
-#define SEARCH_MANY(name, element, side, IS_BEFORE, POSITION_OF_NAN)                           \
-    NARROW(name, element, side, IS_BEFORE)                                                     \
+#define SEARCH(name, element, side, IS_BEFORE, most, PART, POSITION_OF_NAN)                    \
+    NARROW(name, element, side, IS_BEFORE, PART)                                               \
     static void search_##side##_##name(char **args, const intptr_t *dimensions,                \
                                        const intptr_t *strides, void *data)                    \
     {                                                                                          \
@@ -74,11 +50,11 @@
         const struct mx_instruction *in = data;                                                \
         const char *table = args[1];                                                           \
         const intptr_t stride = in->indexing.strides[0], size = in->indexing.sizes[0];         \
-        for (intptr_t at = 0, n = dimensions[0]; at < n; at += MANY) {                         \
-            const int count = n - at < MANY ? (int)(n - at) : MANY;                            \
-            const int rounded = (count + LANES - 1) / LANES * LANES;                           \
-            type values[MANY];                                                                 \
-            intptr_t positions[MANY] = {0};                                                    \
+        for (intptr_t at = 0, n = dimensions[0]; at < n; at += (most)) {                       \
+            const int count = n - at < (most) ? (int)(n - at) : (most);                        \
+            const int rounded = (most) == FEW ? FEW : (count + FEW - 1) / FEW * FEW;           \
+            type values[most];                                                                 \
+            intptr_t positions[most] = {0};                                                    \
             for (int k = 0; k < rounded; k++)                                                  \
                 values[k] = VALUE(at + (k < count ? k : 0));                                   \
             if (stride == sizeof(type))                                                        \
@@ -116,10 +92,15 @@ COUNT_NUMBERS(float64, double)
 
 /* -- The table --------------------------------------------------------------------- */
 
+#define NONE(name, table, stride, size) 0
+#define SEARCH_FEW(name, type, side, IS_BEFORE, POSITION_OF_NAN) \
+    SEARCH(name, type, side, IS_BEFORE, FEW, CHOSEN, POSITION_OF_NAN)
+#define SEARCH_MANY(name, type, side, IS_BEFORE, POSITION_OF_NAN) \
+    SEARCH(name, type, side, IS_BEFORE, MANY, MASKED, POSITION_OF_NAN)
+
 /* Without vectors of 64-bit integers, more searches are not faster. */
 #if defined(__AVX2__)
-#define SEARCH_WIDE(name, type, side, IS_BEFORE) SEARCH_MANY(name, type, side, IS_BEFORE, NONE)
-#define NONE(name, table, stride, size)          0
+#define SEARCH_WIDE SEARCH_MANY
 #else
 #define SEARCH_WIDE SEARCH_FEW
 #endif
@@ -138,12 +119,12 @@ COUNT_NUMBERS(float64, double)
     X(float32, float) \
     X(float64, double)
 
-#define SEARCH_NARROW_INTEGERS(name, type) \
-    SEARCH_FEW(name, type, left, LESS)     \
-    SEARCH_FEW(name, type, right, NOT_AFTER)
-#define SEARCH_WIDE_INTEGERS(name, type) \
-    SEARCH_WIDE(name, type, left, LESS)  \
-    SEARCH_WIDE(name, type, right, NOT_AFTER)
+#define SEARCH_NARROW_INTEGERS(name, type)   \
+    SEARCH_FEW(name, type, left, LESS, NONE) \
+    SEARCH_FEW(name, type, right, NOT_AFTER, NONE)
+#define SEARCH_WIDE_INTEGERS(name, type)      \
+    SEARCH_WIDE(name, type, left, LESS, NONE) \
+    SEARCH_WIDE(name, type, right, NOT_AFTER, NONE)
 #define SEARCH_FLOATS(name, type)                  \
     SEARCH_MANY(name, type, left, LESS, FIRST_NAN) \
     SEARCH_MANY(name, type, right, NOT_AFTER, BEHIND_NAN)
