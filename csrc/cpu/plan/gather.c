@@ -207,13 +207,14 @@ static void take_with_kernel(const struct mx_program *program, const struct mx_r
     const struct mx_instruction *in = program->calls[0].instruction;
     const struct mx_access *from = access_of(program, in->nin - 1);
     const struct mx_access *to = access_of(program, in->nin);
-    const char *indices = access_of(program, 0)->data + first * (intptr_t)sizeof(int64_t);
-    mx_take_kernel *run =
-        mx_index_kernels()->takes[in->indexing.bounds][mx_index_size_number(to->itemsize)];
-    for (; n_lines > 0; n_lines--, mx_points_next_in_row(rows, program, at))
-        run(from->data + mx_points_row_offset(rows, from, at), in->indexing.strides[0],
-            in->indexing.sizes[0], (const int64_t *)(const void *)indices,
-            to->data + mx_points_row_offset(rows, to, at) + first * to->itemsize, end - first);
+    char *indices = access_of(program, 0)->data + first * (intptr_t)sizeof(int64_t);
+    const intptr_t strides[] = {sizeof(int64_t), 0, to->itemsize};
+    for (; n_lines > 0; n_lines--, mx_points_next_in_row(rows, program, at)) {
+        char *args[] = {indices, from->data + mx_points_row_offset(rows, from, at),
+                        to->data + mx_points_row_offset(rows, to, at) + first * to->itemsize};
+        bool is_taken = take_line(&in->indexing, args, strides, to->itemsize, end - first);
+        MX_ASSERT(is_taken);
+    }
 }
 
 static void run_lines(const struct mx_program *program, const struct mx_rows *rows,
