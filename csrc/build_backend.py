@@ -9,6 +9,7 @@ cases. When the C sources change, mxnp._engine.core asks for a new install.
 import base64
 import hashlib
 import os
+import sys
 import sysconfig
 import tempfile
 from pathlib import Path
@@ -53,9 +54,14 @@ def build_editable(
     config_settings: dict[str, str] | None = None,
     metadata_directory: str | None = None,
 ) -> str:
-    """Build a wheel of the compiled modules, metadata and a path to the checkout."""
+    """Build a wheel of the compiled modules, metadata and a path to the checkout.
+
+    The folder of the build stays, so that the next build compiles only what changed.
+    """
+    settings = {"build-dir": str(build_folder(config_settings))}
+    settings |= config_settings or {}
     with tempfile.TemporaryDirectory() as folder:
-        name = build_wheel(folder, config_settings, metadata_directory)
+        name = build_wheel(folder, settings, metadata_directory)
         with ZipFile(Path(folder, name)) as wheel:
             files = {path: wheel.read(path) for path in wheel.namelist() if stays(path)}
     files["mxnp.pth"] = f"{ROOT}\n".encode()
@@ -67,6 +73,14 @@ def build_editable(
         for path, data in files.items():
             wheel.writestr(path, data)
     return name
+
+
+def build_folder(config_settings: dict[str, str] | None) -> Path:
+    """Return the folder of editable builds with these settings, which Meson keeps."""
+    options = sorted((config_settings or {}).items())
+    settings = repr((sys.implementation.cache_tag, options))
+    digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
+    return ROOT / "build" / f"editable-{digest}"
 
 
 def stays(path: str) -> bool:
