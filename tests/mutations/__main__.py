@@ -1,7 +1,7 @@
 """
 Plant faults in a copy of the sources, and check that a test fails for each.
 
-    python -m tests.mutations [--sample N --seed TEXT] [AREA...]
+    python -m tests.mutations [--sample N --seed TEXT] [--share I/N] [AREA...]
 
 An area is a file `tests/mutations/AREA.txt`, which `tables.py` describes. The copy is built
 once, with the Metal emulator if a fault needs it. If a compiler or a package is missing, faults
@@ -34,6 +34,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, metavar="N", help="plant N faults only")
     parser.add_argument(
         "--seed", default="0", help="of the sample, for example a commit"
+    )
+    parser.add_argument(
+        "--share", default="0/1", metavar="I/N", help="every Nth fault from the Ith on"
     )
     parser.add_argument("--list", action="store_true", help="print the faults")
     arguments = parser.parse_args()
@@ -69,7 +72,8 @@ def _select(arguments: argparse.Namespace) -> list[Fault]:
             range(len(faults)), arguments.sample
         )
         faults = [faults[i] for i in sorted(chosen)]
-    return faults
+    first, step = map(int, arguments.share.split("/"))
+    return faults[first::step]
 
 
 def _plant(copy: Copy, fault: Fault) -> str:
