@@ -20,6 +20,7 @@
 #include "python/object/scalar_operators.h"
 #include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
+#include "python/packages/disguise.h"
 #include "python/packages/layout.h"
 #include "python/packages/operators.h"
 #include "python/profile/call_site.h"
@@ -66,7 +67,7 @@ static PyObject *set_types(PyObject *module, PyObject *args)
         /* Python looks methods up faster if their class cannot change. */
         ((struct type_struct *)member_type)->flags |= Py_TPFLAGS_IMMUTABLETYPE;
     }
-    if (array_own_attributes() < 0 || boundary_load() < 0)
+    if (array_own_attributes() < 0 || boundary_load() < 0 || disguise_load() < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -80,6 +80,91 @@ static PyObject *keep(PyObject *self, PyObject *x)
 
 static PyObject *write_kept(PyObject *self, PyObject *unused) { return doubled(NULL, kept); }
 
+/* -- Arrays that did not pass as arguments ------------------------------------------- */
+
+static PyObject *ufunc_class;
+
+/* Asks in each way whether x is an array or ufunc of NumPy, as code does before it reads x's
+ * struct. */
+static int told(PyObject *x)
+{
+    PyObject *classes = PyTuple_Pack(2, &PyArray_Type, ufunc_class);
+    PyObject *class = PyObject_GetAttrString(x, "__class__");
+    int is = PyObject_IsInstance(x, (PyObject *)&PyArray_Type) == 1 ||
+             PyObject_IsInstance(x, ufunc_class) == 1 || PyObject_IsInstance(x, classes) == 1 ||
+             class == (PyObject *)&PyArray_Type || class == ufunc_class;
+    Py_XDECREF(classes);
+    Py_XDECREF(class);
+    return is;
+}
+
+static PyObject *found; /* the last one */
+
+/* Steals a reference, and passes NULL. */
+static PyObject *told_of(PyObject *x)
+{
+    if (!x)
+        return NULL;
+    Py_XSETREF(found, x);
+    return PyBool_FromLong(told(x));
+}
+
+static PyObject *attribute(PyObject *self, PyObject *holder)
+{
+    return told_of(PyObject_GetAttrString(holder, "x"));
+}
+
+static PyObject *called(PyObject *self, PyObject *function)
+{
+    return told_of(PyObject_CallNoArgs(function));
+}
+
+static PyObject *items(PyObject *self, PyObject *iterable)
+{
+    PyObject *iterator = PyObject_GetIter(iterable), *x;
+    PyObject *answers = iterator ? PyList_New(0) : NULL;
+    while (answers && (x = PyIter_Next(iterator)))
+        if (PyList_Append(answers, told_of(x)) < 0)
+            Py_CLEAR(answers);
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred())
+        Py_CLEAR(answers);
+    return answers;
+}
+
+static PyObject *variable(PyObject *self, PyObject *name)
+{
+    PyObject *variables = PyEval_GetLocals(), *x = PyObject_GetItem(variables, name);
+    if (x && PyDict_Check(x)) {
+        PyObject *item = PyMapping_GetItemString(x, "x");
+        Py_SETREF(x, item);
+    }
+    return told_of(x);
+}
+
+/* A function that is made at run time, so that nobody else knows it. */
+static PyObject *asked(PyObject *self, PyObject *args)
+{
+    PyObject *x, *answers = NULL;
+    if (!PyArg_ParseTuple(args, "O|O", &x, &answers))
+        return NULL;
+    PyObject *answer = told_of(Py_NewRef(x));
+    if (answers && PyList_Check(answers) && PyList_Append(answers, answer) < 0)
+        return NULL;
+    return answer;
+}
+
+static PyObject *made(PyObject *self, PyObject *unused)
+{
+    static PyMethodDef def = {"asked", asked, METH_VARARGS, NULL};
+    return PyCFunction_New(&def, NULL);
+}
+
+static PyObject *get_told(PyObject *self, void *closure)
+{
+    return PyBool_FromLong(told(found));
+}
+
 #define F(f) (PyCFunction)(void (*)(void)) f
 #define DEFINITIONS                                                      \
     {"one", one, METH_O, "one($self, x, /)\n--\n\nTake an array."},      \
@@ -95,6 +180,11 @@ static PyMethodDef functions[] = {DEFINITIONS,
                                   {"doubled", doubled, METH_O, NULL},
                                   {"keep", keep, METH_O, NULL},
                                   {"write_kept", write_kept, METH_NOARGS, NULL},
+                                  {"attribute", attribute, METH_O, NULL},
+                                  {"called", called, METH_O, NULL},
+                                  {"items", items, METH_O, NULL},
+                                  {"variable", variable, METH_O, NULL},
+                                  {"made", made, METH_NOARGS, NULL},
                                   {NULL}};
 static PyMethodDef methods[] = {DEFINITIONS,
                                 {"of_class", one, METH_O | METH_CLASS, NULL},
@@ -131,7 +221,8 @@ static PyObject *add(PyObject *a, PyObject *b)
 static PyObject *get(PyObject *self, void *closure) { return PyUnicode_FromString(closure); }
 static int set(PyObject *self, PyObject *value, void *closure) { return status(value); }
 
-static PyGetSetDef attributes[] = {{"value", get, set, NULL, "closure"}, {NULL}};
+static PyGetSetDef attributes[] = {
+    {"value", get, set, NULL, "closure"}, {"told", get_told, NULL, NULL, NULL}, {NULL}};
 static PyNumberMethods number = {.nb_add = add, .nb_inplace_add = add};
 static PyMappingMethods mapping = {.mp_subscript = subscript, .mp_ass_subscript = assign};
 static PySequenceMethods sequence = {.sq_contains = contains};
@@ -187,6 +278,7 @@ PyMODINIT_FUNC PyInit_compiled(void)
     /* The dict of a module also has the names that it imported. */
     PyObject *math = PyImport_ImportModule("math");
     PyModule_AddObject(made, "sqrt", PyObject_GetAttrString(math, "sqrt"));
+    ufunc_class = PyObject_GetAttrString(PyImport_ImportModule("numpy"), "ufunc");
     PyModule_AddObjectRef(made, "integer", (PyObject *)&PyLong_Type);
     return made;
 }

@@ -1,6 +1,5 @@
 """Test that compiled code of other packages receives the NumPy array inside."""
 
-import importlib.util
 import inspect
 import math
 import os
@@ -18,43 +17,7 @@ import mxnp as np
 from mxnp._import import mentions_arrays
 from mxnp._interop import boundary
 
-SOURCE = Path(__file__).with_name("compiled.c")
-
-
-def build(folder):
-    """Compile a module that accepts only numpy.ndarray."""
-    path = folder / f"compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
-    flags = ["-dynamiclib", "-undefined", "dynamic_lookup"]
-    subprocess.run(
-        ["cc", *(flags if sys.platform == "darwin" else ["-shared"]), "-fPIC", "-w",
-         f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}",
-         str(SOURCE), "-o", str(path)],
-        check=True,
-    )  # fmt: skip
-    return path
-
-
-def load(path):
-    """Import the module as an import statement of a program does."""
-    spec = importlib.util.spec_from_file_location("compiled", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    if subprocess.run(["which", "cc"], capture_output=True).returncode:
-        pytest.skip("no C compiler")
-    return build(tmp_path_factory.mktemp("compiled"))
-
-
-@pytest.fixture(scope="module")
-def compiled(path):
-    module = load(path)
-    sys.modules["compiled"] = module
-    yield module
-    del sys.modules["compiled"]
+TESTS = str(Path(__file__).parents[1])
 
 
 @pytest.fixture(params=[9, 20_000], ids=["small", "large"])
@@ -283,11 +246,11 @@ def test_a_failing_import_shows_no_frame_of_ours(tmp_path):
     (tmp_path / f"broken{suffix}").write_bytes(b"not a library")
     done = subprocess.run(
         [sys.executable, "-c", "import mxnp\nimport broken"],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCE.parents[1]}"},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{TESTS}"},
         capture_output=True, text=True,
     )  # fmt: skip
     assert "ImportError" in done.stderr
-    assert "mxnp" not in done.stderr.replace(str(SOURCE.parents[1]), "")
+    assert "mxnp" not in done.stderr.replace(TESTS, "")
 
 
 class TestWhichModules:

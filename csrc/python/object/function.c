@@ -8,6 +8,7 @@
 #include "python/direct/elementwise.h"
 #include "python/direct/functions.h"
 #include "python/object/hooks.h"
+#include "python/packages/disguise.h"
 #include "python/packages/layout.h"
 #include "python/profile/profile.h"
 #include "python/record/call.h"
@@ -695,7 +696,7 @@ static PyMethodDef function_methods[] = {
 static PyObject *function_class(PyObject *self, void *unused)
 {
     (void)unused;
-    return Py_NewRef((PyObject *)Py_TYPE(((struct function *)self)->wrapped));
+    return disguise_class(self);
 }
 
 static PyGetSetDef function_getset[] = {

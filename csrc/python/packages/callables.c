@@ -59,10 +59,11 @@ static PyObject *function_patched(PyObject *function, PyObject *const *args, siz
     return arguments_call(call_vector, &c, args, flags, names);
 }
 
-/* Check whether x is a function that Cython or nanobind compiled. */
+/* Check whether x is a function that Cython, nanobind or Boost.Python compiled. */
 static bool is_compiled(PyObject *x)
 {
-    static const char *const names[] = {"cython_function", "nb_func", "nb_method"};
+    static const char *const names[] = {"cython_function", "nb_func", "nb_method",
+                                        "Boost.Python.function"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strstr(((struct type_struct *)Py_TYPE(x))->name, names[i]))
             return true;
@@ -288,8 +289,8 @@ static bool is_wrapper(PyObject *x)
            is_instance_method(x);
 }
 
-/* Cython's functions for several types, and those that accept any arguments, lack a vectorcall.
- * They are called through their class. */
+/* Cython's functions for several types, those that accept any arguments, and functions of
+ * Boost.Python lack a vectorcall.  They are called through their class. */
 static int patch_compiled(PyObject *function)
 {
     vector_call *call = layout_vectorcall(function);
