@@ -34,13 +34,15 @@ static PyTypeObject *numpy_class(PyObject *x)
 
 enum opcode { LOAD_ATTR, LOAD_METHOD, MATCH_CLASS, EXTENDED_ARG, ISINSTANCE, N_OPCODES };
 
-/* Python 3.11 names the last one differently. */
-static const char *const opcode_names[N_OPCODES][2] = {
+enum { N_NAMES = 3 };
+
+/* The last one has other names in Python 3.11 and 3.12. */
+static const char *const opcode_names[N_OPCODES][N_NAMES] = {
     [LOAD_ATTR] = {"LOAD_ATTR"},
     [LOAD_METHOD] = {"LOAD_METHOD"},
     [MATCH_CLASS] = {"MATCH_CLASS"},
     [EXTENDED_ARG] = {"EXTENDED_ARG"},
-    [ISINSTANCE] = {"CALL_ISINSTANCE", "PRECALL_NO_KW_ISINSTANCE"},
+    [ISINSTANCE] = {"CALL_ISINSTANCE", "PRECALL_NO_KW_ISINSTANCE", "CALL_NO_KW_ISINSTANCE"},
 };
 static long opcodes[N_OPCODES]; /* their numbers, or -1 */
 
@@ -291,7 +293,7 @@ static int load_opcodes(void)
     Py_XDECREF(module);
     for (int i = 0; numbers && i < N_OPCODES; i++) {
         opcodes[i] = -1;
-        for (int j = 0; j < 2 && opcode_names[i][j] && opcodes[i] < 0; j++) {
+        for (int j = 0; j < N_NAMES && opcode_names[i][j] && opcodes[i] < 0; j++) {
             PyObject *number = PyDict_GetItemString(numbers, opcode_names[i][j]);
             opcodes[i] = number ? PyLong_AsLong(number) : -1;
         }
