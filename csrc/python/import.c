@@ -116,37 +116,76 @@ static PyObject *hook_import_module(PyObject *module, PyObject *args)
 
 /* -- Extension modules -------------------------------------------------------------- */
 
-static PyObject *execute; /* ExtensionFileLoader.exec_module */
-static PyObject *imported;
+/* Python's own functions, through which each loader loads an extension module, and a function
+ * of mxnp that receives the module.  They are written in C for the same reason: the traceback
+ * of a failed import shows no frame of mxnp. */
+static PyObject *create, *execute, *imported;
 
-/* It is written in C for the same reason: the traceback of a failed import shows no frame of
- * mxnp. */
-static PyObject *exec_module(PyObject *loader, PyObject *module)
+/* Check whether a module is filled when it is executed, rather than when it is created. */
+static bool is_filled_later(PyObject *module)
 {
-    PyObject *done = PyObject_CallFunctionObjArgs(execute, loader, module, NULL);
-    PyObject *reported = done ? PyObject_CallFunctionObjArgs(imported, module, NULL) : NULL;
-    if (!reported)
-        Py_CLEAR(done);
-    Py_XDECREF(reported);
-    return done;
+    PyModuleDef *def = PyModule_Check(module) ? PyModule_GetDef(module) : NULL;
+    return def && def->m_slots;
 }
 
-static PyMethodDef exec_module_def = {"exec_module", exec_module, METH_O,
-                                      PyDoc_STR("exec_module($self, module, /)\n--\n\n"
-                                                "Initialise an extension module.")};
-
-static PyObject *hook_extensions(PyObject *module, PyObject *args)
+/* Steal a reference to the result of a step.  Return it after reporting the module. */
+static PyObject *report(PyObject *result, PyObject *module)
 {
-    PyObject *loader, *callback;
+    PyObject *reported = PyObject_CallFunctionObjArgs(imported, module, NULL);
+    if (!reported)
+        Py_CLEAR(result);
+    Py_XDECREF(reported);
+    return result;
+}
+
+static PyObject *create_dynamic(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *module = PyObject_Call(create, args, NULL);
+    bool is_done = module && PyModule_Check(module) && !is_filled_later(module);
+    return is_done ? report(module, module) : module;
+}
+
+static PyObject *exec_dynamic(PyObject *self, PyObject *module)
+{
+    (void)self;
+    PyObject *status = PyObject_CallFunctionObjArgs(execute, module, NULL);
+    return status && is_filled_later(module) ? report(status, module) : status;
+}
+
+static PyMethodDef extension_defs[] = {
+    {"create_dynamic", create_dynamic, METH_VARARGS,
+     PyDoc_STR("create_dynamic($module, spec, file=<unrepresentable>, /)\n--\n\n"
+               "Create an extension module.")},
+    {"exec_dynamic", exec_dynamic, METH_O,
+     PyDoc_STR("exec_dynamic($module, mod, /)\n--\n\n"
+               "Initialize an extension module.")},
+};
+
+/* Replace a function of the module _imp.  Return the original, or NULL. */
+static PyObject *replace_loading(PyObject *module, PyMethodDef *def)
+{
+    PyObject *name = PyObject_GetAttrString(module, "__name__");
+    PyObject *original = PyObject_GetAttrString(module, def->ml_name);
+    PyObject *function = name && original ? PyCFunction_NewEx(def, module, name) : NULL;
+    if (!function || PyObject_SetAttrString(module, def->ml_name, function) < 0)
+        Py_CLEAR(original);
+    Py_XDECREF(function);
+    Py_XDECREF(name);
+    return original;
+}
+
+static PyObject *hook_extensions(PyObject *module, PyObject *callback)
+{
     (void)module;
-    if (execute || !PyArg_ParseTuple(args, "O!O", &PyType_Type, &loader, &callback))
-        return execute ? Py_NewRef(Py_None) : NULL;
-    PyObject *method = PyDescr_NewMethod((PyTypeObject *)loader, &exec_module_def);
-    execute = PyObject_GetAttrString(loader, "exec_module");
+    if (imported)
+        Py_RETURN_NONE;
     imported = Py_NewRef(callback);
-    int status = method && execute ? PyObject_SetAttrString(loader, "exec_module", method) : -1;
-    Py_XDECREF(method);
-    return status == 0 ? Py_NewRef(Py_None) : NULL;
+    PyObject *loading = PyImport_ImportModule("_imp");
+    create = loading ? replace_loading(loading, &extension_defs[0]) : NULL;
+    execute = create ? replace_loading(loading, &extension_defs[1]) : NULL;
+    Py_XDECREF(loading);
+    return execute ? Py_NewRef(Py_None) : NULL;
 }
 
 /* The strings of which each compiled user of NumPy arrays contains one.  Constants are near the
@@ -211,9 +250,9 @@ static PyMethodDef module_methods[] = {
     {"hook_import_module", hook_import_module, METH_VARARGS,
      PyDoc_STR("hook_import_module(original, replace)\n--\n\n"
                "Return an importlib.import_module that does the same.")},
-    {"hook_extensions", hook_extensions, METH_VARARGS,
-     PyDoc_STR("hook_extensions(loader, imported)\n--\n\n"
-               "Call imported(module) after a loader class initialised an extension module.")},
+    {"hook_extensions", hook_extensions, METH_O,
+     PyDoc_STR("hook_extensions(imported)\n--\n\n"
+               "Call imported(module) after any loader initialised an extension module.")},
     {"mentions_arrays", mentions_arrays, METH_O,
      PyDoc_STR(
          "mentions_arrays(path)\n--\n\n"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from importlib.machinery import ExtensionFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
 
 import numpy
@@ -34,6 +34,8 @@ _COPIES = {"cv2"}
 # costs more than changing its functions.
 _SMALLEST, _LARGEST = 1 << 16, 1 << 24
 
+_SUFFIXES = tuple(EXTENSION_SUFFIXES)
+
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")  # noqa: PTH118, PTH120
 _INSTALLED = (f"site-packages{os.sep}", f"dist-packages{os.sep}")  # in it
 
@@ -50,13 +52,21 @@ def _is_standard(path: str) -> bool:
     )
 
 
+def _file_of(module: ModuleType) -> str | None:
+    """Return the path of a module's file, without running a module's `__getattr__`."""
+    path = getattr(module, "__dict__", {}).get("__file__")
+    return path if isinstance(path, str) else None
+
+
 def takes_arrays(module: ModuleType) -> bool:
     """Check whether the compiled functions of a module may require NumPy arrays."""
-    path = getattr(module, "__file__", None)
     package = module.__name__.partition(".")[0]
-    if path is None or package in _OWN or _is_standard(path):
+    if package in _OWN or (package in _ON_GPU and core.gpu_has_own_memory()):
         return False
-    if package in _ON_GPU and core.gpu_has_own_memory():
+    path = _file_of(module)
+    if path is None:  # nobody knows what it requires
+        return True
+    if _is_standard(path):
         return False
     try:
         size = os.stat(path).st_size  # noqa: PTH116
@@ -75,8 +85,7 @@ def load() -> None:
     # Packages pass on the class that the program passed: Index.view(ndarray) in pandas.
     patch_method(numpy.ndarray, "view")
     builtins.__build_class__ = patch_conversions(builtins.__build_class__, load)
-    hook_extensions(ExtensionFileLoader, _imported)
+    hook_extensions(_imported)
     for name, module in list(sys.modules.items()):
-        loader = getattr(getattr(module, "__spec__", None), "loader", None)
-        if isinstance(loader, ExtensionFileLoader) or name in _COPIES:
+        if (_file_of(module) or "").endswith(_SUFFIXES) or name in _COPIES:
             _imported(module)

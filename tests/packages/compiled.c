@@ -264,21 +264,36 @@ static PyTypeObject quick = {
     .tp_vectorcall = make,
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "compiled", NULL, -1, functions};
-
-PyMODINIT_FUNC PyInit_compiled(void)
+static int fill(PyObject *made)
 {
-    import_array();
-    if (PyType_Ready(&type) < 0 || PyType_Ready(&derived) < 0 || PyType_Ready(&quick) < 0)
-        return NULL;
-    PyObject *made = PyModule_Create(&module);
-    if (made && (PyModule_AddType(made, &type) < 0 || PyModule_AddType(made, &derived) < 0 ||
-                 PyModule_AddType(made, &quick) < 0))
-        return NULL;
+    if (PyType_Ready(&type) < 0 || PyType_Ready(&derived) < 0 || PyType_Ready(&quick) < 0 ||
+        PyModule_AddFunctions(made, functions) < 0 || PyModule_AddType(made, &type) < 0 ||
+        PyModule_AddType(made, &derived) < 0 || PyModule_AddType(made, &quick) < 0)
+        return -1;
     /* The dict of a module also has the names that it imported. */
     PyObject *math = PyImport_ImportModule("math");
     PyModule_AddObject(made, "sqrt", PyObject_GetAttrString(math, "sqrt"));
     ufunc_class = PyObject_GetAttrString(PyImport_ImportModule("numpy"), "ufunc");
-    PyModule_AddObjectRef(made, "integer", (PyObject *)&PyLong_Type);
-    return made;
+    return PyModule_AddObjectRef(made, "integer", (PyObject *)&PyLong_Type);
 }
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "compiled"};
+
+#ifdef IN_PHASES
+static PyModuleDef_Slot phases[] = {{Py_mod_exec, fill}, {0, NULL}};
+
+PyMODINIT_FUNC PyInit_compiled(void)
+{
+    import_array();
+    module.m_slots = phases;
+    return PyModuleDef_Init(&module);
+}
+#else
+PyMODINIT_FUNC PyInit_compiled(void)
+{
+    import_array();
+    module.m_size = -1;
+    PyObject *made = PyModule_Create(&module);
+    return made && fill(made) < 0 ? NULL : made;
+}
+#endif

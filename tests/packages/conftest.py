@@ -12,12 +12,12 @@ import pytest
 SOURCE = Path(__file__).with_name("compiled.c")
 
 
-def build(folder):
+def build(folder, *options):
     """Compile a module that accepts only numpy.ndarray."""
     path = folder / f"compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
     flags = ["-dynamiclib", "-undefined", "dynamic_lookup"]
     subprocess.run(
-        ["cc", *(flags if sys.platform == "darwin" else ["-shared"]), "-fPIC", "-w",
+        ["cc", *(flags if sys.platform == "darwin" else ["-shared"]), "-fPIC", "-w", *options,
          f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}",
          str(SOURCE), "-o", str(path)],
         check=True,
@@ -38,6 +38,12 @@ def path(tmp_path_factory):
     if subprocess.run(["which", "cc"], capture_output=True).returncode:
         pytest.skip("no C compiler")
     return build(tmp_path_factory.mktemp("compiled"))
+
+
+@pytest.fixture(scope="session")
+def in_phases(tmp_path_factory, path):
+    """Return the path of a module that is filled when it is executed."""
+    return build(tmp_path_factory.mktemp("in_phases"), "-DIN_PHASES")
 
 
 @pytest.fixture(scope="session")

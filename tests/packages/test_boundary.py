@@ -241,6 +241,91 @@ def test_a_module_that_is_known_without_its_package(path):
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+LOADERS = {
+    "ExtensionFileLoader": """
+spec = importlib.util.spec_from_file_location("compiled", path)
+compiled = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(compiled)
+""",
+    "a loader of its own": """
+class Loader(importlib.machinery.ExtensionFileLoader):
+    def create_module(self, spec):
+        return _imp.create_dynamic(spec)
+    def exec_module(self, module):
+        _imp.exec_dynamic(module)
+spec = importlib.util.spec_from_loader("compiled", Loader("compiled", path))
+compiled = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(compiled)
+""",
+    "_imp": """
+compiled = _imp.create_dynamic(types.SimpleNamespace(name="compiled", origin=path))
+_imp.exec_dynamic(compiled)
+""",
+    "a zip file": """
+class Finder:
+    @staticmethod
+    def find_spec(name, *_):
+        loader = Finder if name == "compiled" else None
+        return loader and importlib.util.spec_from_loader(name, loader)
+    @staticmethod
+    def create_module(spec):
+        with zipfile.ZipFile(folder + "/archive.zip") as archive:
+            spec.origin = archive.extract("compiled", folder)
+        return _imp.create_dynamic(spec)
+    exec_module = staticmethod(_imp.exec_dynamic)
+with zipfile.ZipFile(folder + "/archive.zip", "w") as archive:
+    archive.write(path, "compiled")
+sys.meta_path.insert(0, Finder)
+import compiled
+""",
+}
+
+
+def run_with_loaded_module(path, folder, *parts):
+    """Run parts of a program, which load a module and import mxnp, and use it."""
+    program = (
+        "import _imp, importlib.machinery, importlib.util, sys, types, zipfile\n"
+        f"path, folder = {str(path)!r}, {str(folder)!r}\n"
+        f"{''.join(parts)}\n"
+        "x = np.ones(3)\n"
+        "assert compiled.one(x) and compiled.Taker(x).one(x) and compiled.Taker()[x]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("module", ["path", "in_phases"])
+def test_a_loader(request, tmp_path, module):
+    path = request.getfixturevalue(module)
+    run_with_loaded_module(path, tmp_path, "import mxnp as np\n", LOADERS["_imp"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("load", LOADERS.values(), ids=LOADERS)
+@pytest.mark.parametrize("module", ["path", "in_phases"])
+def test_all_loaders(request, tmp_path, load, module):
+    path = request.getfixturevalue(module)
+    run_with_loaded_module(path, tmp_path, "import mxnp as np\n", load)
+
+
+def test_a_loader_before_mxnp(in_phases, tmp_path):
+    loader, known = (
+        LOADERS["a loader of its own"],
+        "sys.modules['compiled'] = compiled\n",
+    )
+    run_with_loaded_module(in_phases, tmp_path, loader, known, "import mxnp as np\n")
+
+
+def test_loading_looks_as_before():
+    import _imp
+
+    assert repr(_imp.create_dynamic) == "<built-in function create_dynamic>"
+    assert _imp.exec_dynamic.__self__ is _imp
+    assert str(inspect.signature(_imp.exec_dynamic)) == "(mod, /)"
+    with pytest.raises(AttributeError, match="name"):
+        _imp.create_dynamic(3)
+    assert _imp.exec_dynamic(3) == 0
+
+
 def test_a_failing_import_shows_no_frame_of_ours(tmp_path):
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     (tmp_path / f"broken{suffix}").write_bytes(b"not a library")
@@ -281,6 +366,10 @@ class TestWhichModules:
                 assert mentions_arrays(str(library)), (size, at)
         library.write_bytes(bytes(2 * block - 3) + text[:-1] + bytes(block))
         assert not mentions_arrays(str(library))
+
+    def test_those_without_a_file(self):
+        assert boundary.takes_arrays(types.ModuleType("other"))
+        assert not boundary.takes_arrays(types.ModuleType("numpy.other"))
 
     def test_files_that_are_gone(self):
         module = types.ModuleType("other")
