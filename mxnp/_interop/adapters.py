@@ -146,6 +146,12 @@ def _adapt_chararray(defchararray: Any) -> None:
     take_arrays(defchararray.chararray, has_text=True)
 
 
+def _adapt_duckdb_constants(expression: Any) -> None:
+    """Make constants of duckdb, which compares class names, take mxnp arrays."""
+    if hasattr(expression, "constant"):  # from 2.0 on
+        _pass_numpy_arrays(expression, "constant")
+
+
 def _adapt_pandas(arrays: Any) -> None:
     """Make ``pandas.array`` copy, although ``asarray`` returns its argument."""
     cls = arrays.NumpyExtensionArray
@@ -244,6 +250,8 @@ _ADAPTERS: dict[str, Callable[[Any], None]] = {
         "dask_protocols", "register_serializers"
     ),
     "distributed.worker": _adapter_of("dask_protocols", "limit_workers"),
+    "duckdb": _adapter_of("variables", "adapt_duckdb"),
+    "duckdb._expression": _adapt_duckdb_constants,
 }
 
 
