@@ -138,6 +138,14 @@ class TestPython:
         return answer
 
 
+def test_proxies_in_c_show_the_class(xp):
+    x = xp.ones(3)
+    proxy = weakref.proxy(x)
+    ask = [lambda y: isinstance(y, CLASSES), lambda y: isinstance(y, int | Registered),
+           lambda y: isinstance(y, Summed), lambda y: y.__class__.__name__, matches]  # fmt: skip
+    return [question(proxy) for question in ask]
+
+
 def test_functions_show_the_class_of_numpys(xp):
     functions = (xp.mean, xp.apply_along_axis, xp.vectorize, xp.random.normal)
     return [isinstance(f, type(numpy.mean)) for f in functions]

@@ -17,6 +17,8 @@
 #include "python/profile/call_site.h"
 
 static bool is_active;         /* whether Python's functions could be changed */
+static void *usual_getattr;    /* the slot of most objects */
+static void *python_getattr;   /* the slot of classes with a __getattr__ written in Python */
 static void *function_getattr; /* the slot of mxnp's functions and ufuncs */
 static PyObject *class_name;
 
@@ -138,8 +140,8 @@ typedef PyObject *(*fast_keywords_function)(PyObject *, PyObject *const *, Py_ss
 
 static fast_function original_isinstance, original_getattr, original_abc;
 
-/* What such a function asks for, and the frame that called it.  A frame above may have called
- * compiled code. */
+/* What such a function asks for, or NULL for any object, and the frame that called it.  A frame
+ * above may have called compiled code. */
 static _Thread_local struct question {
     PyObject *x;
     PyFrameObject *frame;
@@ -168,6 +170,24 @@ static int is_instance_of_any(PyObject *x, PyTypeObject *class, PyObject *asked)
     return is;
 }
 
+/* Answer `isinstance(x, asked)`, and note that Python asks for the class of `about`. */
+static int note_and_ask(PyObject *about, PyObject *x, PyObject *asked)
+{
+    struct question before = question_begin(about);
+    int is = PyObject_IsInstance(x, asked);
+    question_end(before);
+    return is;
+}
+
+/* Check whether an object may show the class of another one, as proxies do that are written in
+ * C: its attributes are looked up in a way of its own.  A proxy written in Python runs an
+ * instruction that asks. */
+static bool may_be_proxy(PyObject *x)
+{
+    void *found = ((struct type_struct *)Py_TYPE(x))->getattro;
+    return found != usual_getattr && found != python_getattr && !PyType_Check(x);
+}
+
 /* Answer `isinstance(x, asked)` for an object that shows a class of NumPy. */
 static int is_instance(PyObject *x, PyTypeObject *class, PyObject *asked)
 {
@@ -176,10 +196,7 @@ static int is_instance(PyObject *x, PyTypeObject *class, PyObject *asked)
                PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)asked);
     if (PyTuple_Check(asked))
         return is_instance_of_any(x, class, asked);
-    struct question before = question_begin(x);
-    int is = PyObject_IsInstance(x, asked);
-    question_end(before);
-    return is;
+    return note_and_ask(x, x, asked);
 }
 
 static PyObject *asked_isinstance(PyObject *self, PyObject *const *args, Py_ssize_t n,
@@ -190,8 +207,9 @@ static PyObject *asked_isinstance(PyObject *self, PyObject *const *args, Py_ssiz
     if (n != 2)
         return original_isinstance(self, args, n);
     PyTypeObject *class = numpy_class(args[0]);
-    int is =
-        class ? is_instance(args[0], class, args[1]) : PyObject_IsInstance(args[0], args[1]);
+    int is = class                   ? is_instance(args[0], class, args[1])
+             : may_be_proxy(args[0]) ? note_and_ask(NULL, args[0], args[1])
+                                     : PyObject_IsInstance(args[0], args[1]);
     return is < 0 ? NULL : Py_NewRef(is ? Py_True : Py_False);
 }
 
@@ -206,9 +224,10 @@ static PyObject *asked_getattr(PyObject *self, PyObject *const *args, Py_ssize_t
 /* The part of an abstract class's __instancecheck__ that is written in C. */
 static PyObject *asked_abc(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
-    if (n != 2 || !numpy_class(args[1]))
+    bool is_ours = n == 2 && numpy_class(args[1]);
+    if (n != 2 || (!is_ours && !may_be_proxy(args[1])))
         return original_abc(self, args, n);
-    struct question before = question_begin(args[1]);
+    struct question before = question_begin(is_ours ? args[1] : NULL);
     PyObject *is = original_abc(self, args, n);
     question_end(before);
     return is;
@@ -302,11 +321,23 @@ static int load_opcodes(void)
     return numbers ? 0 : -1;
 }
 
+static int load_slots(void)
+{
+    PyObject *class =
+        PyObject_CallFunction((PyObject *)&PyType_Type, "s(){sO}", "C", "__getattr__", Py_None);
+    if (!class)
+        return -1;
+    python_getattr = ((struct type_struct *)class)->getattro;
+    usual_getattr = ((struct type_struct *)&PyBaseObject_Type)->getattro;
+    function_getattr = ((struct type_struct *)function_type)->getattro;
+    Py_DECREF(class);
+    return 0;
+}
+
 int disguise_load(void)
 {
-    function_getattr = ((struct type_struct *)function_type)->getattro;
     class_name = PyUnicode_InternFromString("__class__");
-    if (!class_name || load_opcodes() < 0)
+    if (!class_name || load_slots() < 0 || load_opcodes() < 0)
         return -1;
     return layout_is_known() ? change_all() : 0;
 }
@@ -319,7 +350,8 @@ static bool python_asks(PyObject *x)
     if (!is_active)
         return true;
     PyFrameObject *frame = PyEval_GetFrame();
-    return frame && ((question.x == x && question.frame == frame) || frame_asks(frame));
+    bool is_noted = question.frame == frame && (question.x == x || !question.x);
+    return frame && (is_noted || frame_asks(frame));
 }
 
 PyObject *disguise_class(PyObject *x)
