@@ -96,6 +96,7 @@ struct mx_instruction {
     bool is_for_device;             /* the device is asked to run it */
     int axis;                       /* of a scan, an argmax or an argmin */
     enum mx_update update;          /* of a scatter */
+    bool warns_as_at;               /* NumPy's warnings name the method of a scatter */
     const struct mx_launch *launch; /* of a kernel; the call site keeps it alive */
     struct mx_indexing indexing;
     bool begins_with_zero; /* a reduction begins with 0, otherwise with its first element */

@@ -150,9 +150,9 @@ static PyObject *exact_interface(PyObject *module, PyObject *x)
     }
     PyObject *capsule = PyObject_GetAttrString(x, "__array_struct__");
     PyArrayInterface *is = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-    if (is && is->descr) {
-        PyArrayObject *array = (PyArrayObject *)x;
-        Py_DECREF(is->descr);
+    PyArrayObject *array = (PyArrayObject *)x;
+    if (is && (is->descr || PyDataType_METADATA(PyArray_DESCR(array)))) {
+        Py_XDECREF(is->descr);
         is->descr = Py_NewRef((PyObject *)PyArray_DESCR(array));
         is->flags = (PyArray_FLAGS(array) & LAYOUT) | HAS_DESCR;
     }

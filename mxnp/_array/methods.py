@@ -177,7 +177,8 @@ def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
         dtype = self.dtype
         if is_lent(self):
             raise AttributeError(f"{name}: the array is used on the GPU too")
-        if dtype.kind not in kinds or not isinstance(dtype, _DESCRIBED):
+        is_exact = dtype.kind in kinds and isinstance(dtype, _DESCRIBED)
+        if not is_exact or (dtype.kind in "mM" and dtype.metadata):
             raise AttributeError(f"{name} does not describe {dtype} exactly")
         pin(self)
         return get(self._np_array)

@@ -96,6 +96,14 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
         )
         return wrap(array)
 
+    @property
+    def __numpy_dtype__(self) -> Any:
+        # NumPy refuses its own arrays, and would take `dtype` for the answer.
+        raise TypeError("Cannot construct a dtype from an array")
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name != "__numpy_dtype__"]
+
     def __class_getitem__(cls, item: Any) -> Any:
         """Return ``ndarray[shape, dtype]``, for type annotations."""
         numpy.ndarray[item]  # raises NumPy's errors
@@ -112,6 +120,14 @@ def _wrap_override(override: Callable[..., Any]) -> Callable[..., Any]:
     return __array_ufunc__
 
 
+def _has_metadata(dtype: numpy.dtype[Any]) -> bool:
+    """Return whether a dtype, or one that it consists of, has metadata."""
+    parts = [field[0] for field in (dtype.fields or {}).values()]
+    if dtype.subdtype is not None:
+        parts.append(dtype.base)
+    return bool(dtype.metadata) or any(map(_has_metadata, parts))
+
+
 @functools.cache
 def described(dtype: numpy.dtype[Any]) -> bool:
     """Return whether a memoryview of an array of this dtype preserves the dtype."""
@@ -120,7 +136,8 @@ def described(dtype: numpy.dtype[Any]) -> bool:
         back = numpy.asarray(memoryview(buffer)).dtype
     except (TypeError, ValueError, RuntimeError, NotImplementedError):
         return False
-    return back == dtype and back.isalignedstruct == dtype.isalignedstruct
+    is_equal = back == dtype and back.isalignedstruct == dtype.isalignedstruct
+    return is_equal and not _has_metadata(dtype)
 
 
 class Subclass(numpy.ndarray):

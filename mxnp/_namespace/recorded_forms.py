@@ -1,9 +1,10 @@
 """The registry of NumPy's functions and methods that have a recorded form.
 
 The recorded form of a function is called before NumPy's function, with the arguments
-of the program, if the call is large. It records operations, or it returns
-NotImplemented for every case that it does not handle exactly as NumPy does. NumPy's
-function is called then: its rules, its warnings and its errors apply.
+of the program, if the call is large and its arguments are ordinary. It records
+operations, or it returns NotImplemented for every case that it does not handle exactly
+as NumPy does. NumPy's function is called then: its rules, its warnings and its errors
+apply.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mxnp._bridge import Function
 from mxnp._engine.devices import GPU, devices
 
 from .mirror import find_counterpart
+from .ordinary import takes_ordinary
 
 SizeRule = Literal["arrays", "shape", "range", "any"]
 _SIZE_RULES: dict[SizeRule, str] = {
@@ -73,7 +75,8 @@ def implements(
 
     def declare(implementation: _Implementation) -> _Implementation:
         if GPU in devices() or not needs_gpu:
-            form = RecordedForm(implementation, threshold_factor, size_rule)
+            checked = takes_ordinary(implementation)
+            form = RecordedForm(checked, threshold_factor, size_rule)
             for original in originals:
                 forms[original] = form
                 attach(_counterpart(original), original)

@@ -8,12 +8,7 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
-
-NO_VALUE = numpy._NoValue  # NumPy's default where None is a value
-
-
-def is_omitted(x: Any) -> bool:
-    return x is NO_VALUE or x is None
+from mxnp._namespace.ordinary import NO_VALUE
 
 
 def is_number(value: Any) -> bool:
@@ -34,8 +29,13 @@ def is_row_major(a: Any) -> bool:
 
 
 def is_index_array(a: Any) -> bool:
-    """Return whether `a` is an mxnp array of integers with at least one axis."""
-    return type(a) is ndarray and a.dtype.kind in "iu" and a.ndim > 0
+    """Return whether `a` is an mxnp array of indices with at least one axis.
+
+    NumPy's functions refuse indices that are not cast safely to their own integers.
+    """
+    if type(a) is not ndarray or a.dtype.kind not in "iu" or a.ndim == 0:
+        return False
+    return bool(numpy.can_cast(a.dtype, numpy.intp))
 
 
 def find_axis(axis: Any, ndim: int) -> int:
@@ -63,3 +63,13 @@ def read_keepdims(keepdims: Any) -> bool | None:
     if keepdims is NO_VALUE:
         return False
     return bool(keepdims) if type(keepdims) in (bool, int) else None
+
+
+def find_reduced_shape(
+    shape: tuple[int, ...], axes: int, keepdims: bool
+) -> tuple[int, ...]:
+    """Return the shape of a reduction over axes, which are bits."""
+    lengths = ((1 if axes >> i & 1 else n) for i, n in enumerate(shape))
+    if keepdims:
+        return tuple(lengths)
+    return tuple(n for i, n in enumerate(shape) if not axes >> i & 1)

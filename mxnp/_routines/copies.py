@@ -78,6 +78,8 @@ def _full(
         if not is_number(fill_value):
             return NotImplemented
         dtype = numpy.asarray(fill_value).dtype
+    elif type(fill_value) is int and numpy.dtype(dtype) == bool:
+        return NotImplemented  # NumPy refuses large numbers
     return _filled(shape, dtype, fill_value)
 
 
@@ -119,9 +121,9 @@ def _full_like(
     subok: Any = True,
     shape: Any = None,
 ) -> Any:
-    if not is_number(fill_value):
+    if not is_row_major(a) or shape is not None or order not in ("K", "C"):
         return NotImplemented
-    return _like_filled_with(fill_value)(a, dtype, order, subok, shape)
+    return _full(a.shape, fill_value, a.dtype if dtype is None else dtype)
 
 
 @implements(numpy.empty_like, threshold_factor=_FACTOR)
@@ -383,9 +385,9 @@ def _find_shifts(
     axes = axis if type(axis) is tuple else (axis,)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         return None
-    pairs = max(len(shifts), len(axes))
-    if pairs == 0 or not all(isinstance(each, _INTEGERS) for each in shifts):
+    if not shifts or not axes or not all(isinstance(n, _INTEGERS) for n in shifts):
         return None
+    pairs = max(len(shifts), len(axes))
     totals: dict[int, int] = {}
     for i in range(pairs):
         each = find_axis(axes[i % len(axes)], len(shape))
@@ -475,7 +477,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
     value = kwargs.pop("constant_values", 0) if mode == "constant" else None
     if widths is None or kwargs or not is_core_dtype(array.dtype):
         return NotImplemented
-    if not _has_recorded_mode(mode, value, widths, array.shape):
+    if not _has_recorded_mode(mode, value, widths, array):
         return NotImplemented
     inner = [
         slice(before, before + n)
@@ -497,12 +499,13 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
 
 
 def _has_recorded_mode(
-    mode: Any, value: Any, widths: list[tuple[int, int]], shape: tuple[int, ...]
+    mode: Any, value: Any, widths: list[tuple[int, int]], array: Any
 ) -> bool:
     if mode == "constant":
-        return type(value) in (int, float, bool)
+        is_number = type(value) in (int, float, bool)
+        return is_number and _bridge.fits(value, array.dtype.num)
     if mode == "wrap":
-        return all(max(each) <= n for each, n in zip(widths, shape, strict=True))
+        return all(max(each) <= n for each, n in zip(widths, array.shape, strict=True))
     return bool(mode == "edge")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -10,11 +11,13 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import ASSIGN, CLAMP, IN_BOUNDS, MODULO, NEAREST
+from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import implements
 
 from .arguments import find_axis, is_core_dtype, is_index_array, is_number
 
 _BOUNDS = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
+_MAX_NDIM = 64
 _add = named(numpy.add).operation
 
 
@@ -34,6 +37,34 @@ def _take(
         return NotImplemented
     key = (slice(None),) * axis + (indices,)
     return _bridge.take(a, key, _BOUNDS[mode])
+
+
+def _choose_take(original: Any) -> Callable[..., Any]:
+    """Make a function that returns `original`, unless it would never return."""
+
+    def choose(a: Any, *args: Any, **kwargs: Any) -> Any:
+        given = dict(zip(("indices", "axis", "out", "mode"), args, strict=False))
+        given |= kwargs
+        if given.get("mode", "raise") in ("raise", "clip"):
+            return original
+        axis, shape = given.get("axis"), numpy.shape(a)
+        is_axis = type(axis) is int and -len(shape) <= axis < len(shape)
+        is_empty = is_axis and shape[axis] == 0 and numpy.size(given.get("indices")) > 0
+        return _take_from_nothing if is_empty else original
+
+    return choose
+
+
+def _take_from_nothing(*args: Any, **kwargs: Any) -> Any:
+    """Raise NumPy's error, for modes in which NumPy 2.4 does not find it."""
+    raise IndexError("cannot do a non-empty take from an empty axes.")
+
+
+for _function, _original in (
+    (find_counterpart(numpy.take), numpy.take),
+    (vars(ndarray)["take"], numpy.ndarray.take),
+):
+    _function.choose, _function.choose_from = _choose_take(_original), 4
 
 
 @implements(numpy.put, numpy.ndarray.put)
@@ -94,19 +125,43 @@ def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
     return NotImplemented if done is NotImplemented else None
 
 
-def _choose_at(op: Any, a: Any = None, indices: Any = None, b: Any = None, /) -> Any:
-    """Return NumPy's method, unless the indices have more axes than the values.
-
-    NumPy 2.4 reads beyond the end of such values.
-    """
-    index = indices[0] if type(indices) is tuple and len(indices) == 1 else indices
-    if getattr(index, "ndim", 0) > 1 and index.dtype != bool and numpy.ndim(b) == 1:
+def _choose_at(*args: Any, **kwargs: Any) -> Any:
+    """Return NumPy's method, unless it might read memory outside of the values."""
+    has_values = len(args) == 4 and not kwargs
+    n = numpy.ndim(args[3]) if has_values and not is_number(args[3]) else 0
+    if n > 1 or (n == 1 and getattr(_only_index(args[2]), "ndim", 0) > 1):
         return _at_with_axes
     return numpy.ufunc.at
 
 
+def _only_index(indices: Any) -> Any:
+    is_one = type(indices) is tuple and len(indices) == 1
+    return indices[0] if is_one else indices
+
+
 def _at_with_axes(op: numpy.ufunc, a: Any, indices: Any, b: Any) -> None:
-    op.at(a, indices, numpy.asarray(b)[numpy.newaxis])
+    """Call the method with values that have an axis for each one of the elements.
+
+    NumPy 2.4 reads beyond the end of values with fewer axes, and at a null pointer if
+    there are more.
+    """
+    values = numpy.asarray(b)
+    n = _count_axes(a, _only_index(indices))
+    if n < values.ndim:
+        raise ValueError("array is not broadcastable to correct shape")
+    is_short = values.ndim == 1 < n and _only_index(indices).dtype != bool
+    op.at(a, indices, values[numpy.newaxis] if is_short else b)
+
+
+def _count_axes(a: Any, index: Any) -> int:
+    """Return the number of axes of ``a[index]``, or many if NumPy refuses the index."""
+    if isinstance(a, numpy.ndarray) and isinstance(index, numpy.ndarray):
+        is_mask = index.dtype == bool
+        return a.ndim + (1 - index.ndim if is_mask else index.ndim - 1)
+    try:
+        return int(numpy.broadcast_to(numpy.True_, a.shape)[index].ndim)
+    except (AttributeError, IndexError, TypeError, ValueError):
+        return 2 * _MAX_NDIM
 
 
 vars(ufunc)["at"].choose = _choose_at
@@ -220,14 +275,24 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
     return _bridge.search(a, v, side == "right")
 
 
+def _are_finite(low: Any, high: Any) -> bool:
+    """Return whether bounds and their distance are finite numbers."""
+    if low.dtype.kind not in "iuf" or high.dtype.kind not in "iuf":
+        return False
+    with numpy.errstate(all="ignore"):
+        return bool(numpy.isfinite(high - low)) and bool(low <= high)
+
+
 def _bin_edges(a: Any, bins: Any, range: Any) -> Any:
     """Return NumPy's edges of equal bins, or None if NumPy must handle them."""
+    if a.size == 0:
+        return None
     if range is None:
         range = (a.min(), a.max())
     if type(range) is not tuple or len(range) != 2:
         return None
     low, high = (numpy.asarray(_bridge.unwrap(edge)) for edge in range)
-    if low.ndim > 0 or high.ndim > 0 or not numpy.isfinite(high - low):
+    if low.ndim > 0 or high.ndim > 0 or not _are_finite(low, high):
         return None
     outer: Any = low[()], high[()]
     edges = numpy.histogram_bin_edges(numpy.empty(0, a.dtype), bins, outer)
@@ -249,7 +314,9 @@ def _histogram(
     low, high = edges[0], edges[-1]
     # Rounding may put an element into a bin next to its own. As in NumPy, a comparison
     # with the edges of the bin corrects this.
-    bin_numbers = ((a - low) / (high - low) * bins).astype(numpy.intp)
+    # NumPy leaves elements outside of the range out, so that they raise no conditions.
+    with numpy.errstate(all="ignore"):
+        bin_numbers = ((a - low) / (high - low) * bins).astype(numpy.intp)
     bin_numbers = bin_numbers - (bin_numbers == bins)
     begins = _bridge.take(table, bin_numbers, CLAMP)
     ends = _bridge.take(table, bin_numbers + 1, CLAMP)

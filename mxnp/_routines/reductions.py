@@ -14,7 +14,13 @@ from mxnp._engine.devices import may_use_gpu, prefers_gpu
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import NO_VALUE, find_axes, find_axis, is_omitted, read_keepdims
+from .arguments import (
+    NO_VALUE,
+    find_axes,
+    find_axis,
+    find_reduced_shape,
+    read_keepdims,
+)
 
 # NumPy has reduced a smaller array before a recorded operation could start.
 FACTOR = 16
@@ -45,13 +51,23 @@ def finish(result: Any, out: Any = None, keepdims: bool = False) -> Any:
     return result[()]
 
 
-def can_hold(out: Any, result: Any) -> bool:
-    """Return whether `out` is None, or an array that can hold the result unchanged."""
+def can_hold(out: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> bool:
+    """Return whether `out` is None, or an array that can hold a result unchanged."""
     if out is None:
         return True
     if type(out) is not ndarray or not out.flags.writeable:
         return False
-    return bool(out.shape == result.shape and out.dtype == result.dtype)
+    return bool(out.shape == shape and out.dtype == dtype)
+
+
+def can_hold_reduced(
+    out: Any, a: Any, axis: Any, keepdims: Any, dtype: numpy.dtype[Any]
+) -> bool:
+    """Return whether `out` is None, or can hold a reduction of `a` to a dtype."""
+    if out is None:
+        return True
+    axes, keeps_dims = find_axes(axis, a.ndim), bool(read_keepdims(keepdims))
+    return can_hold(out, find_reduced_shape(a.shape, axes, keeps_dims), dtype)
 
 
 # -- Reduction by a ufunc --------------------------------------------------------------
@@ -79,12 +95,25 @@ def _select_where(op: ufunc, a: Any, where: Any, initial: Any) -> Any:
     start = op.__wrapped__.identity
     if start is None:  # of a maximum or minimum, which may take `initial` repeatedly
         start = initial
-    if is_omitted(start):
+    if start is NO_VALUE:
         return NotImplemented
     selected = _bridge.select(where, a, start)
     if selected is NotImplemented or selected.ndim == 0:
         return NotImplemented
     return selected
+
+
+def _find_initial(op: ufunc, initial: Any, dtype: numpy.dtype[Any]) -> Any:
+    """Return the initial value in the dtype of the result, if it may be the last one.
+
+    NumPy begins with it. Sums and products of floats are other ones if it comes last.
+    """
+    if not _bridge.fits(initial, dtype.num):
+        return NotImplemented
+    is_rounded = op in (_add, _multiply) and dtype.kind not in "bui"
+    if is_rounded and initial != op.__wrapped__.identity:
+        return NotImplemented
+    return dtype.type(initial)
 
 
 def reduce_by(
@@ -104,6 +133,13 @@ def reduce_by(
     if axes == 0 or keeps_dims is None:
         return NotImplemented
     wanted = _find_result_dtype(op, a.dtype) if dtype is None else numpy.dtype(dtype)
+    if not can_hold_reduced(out, a, axis, keepdims, wanted):
+        return NotImplemented
+    has_initial = initial is not NO_VALUE
+    if has_initial:
+        initial = _find_initial(op, initial, wanted)
+        if initial is NotImplemented:
+            return NotImplemented
     if where is not True and where is not NO_VALUE:
         a = _select_where(op, a, where, initial)
         if a is NotImplemented:
@@ -117,7 +153,6 @@ def reduce_by(
         return NotImplemented
     is_sum = is_half and op in (_add, _multiply)
     accumulator = numpy.dtype(numpy.float32) if is_sum else wanted
-    has_initial = not is_omitted(initial)
     result = _bridge.reduce(
         op.operation,
         a,
@@ -131,7 +166,7 @@ def reduce_by(
         return NotImplemented
     if has_initial:
         result = op(result, initial, dtype=wanted)
-    return result if can_hold(out, result) else NotImplemented
+    return result
 
 
 def sum_or_product(

@@ -66,11 +66,16 @@ def _is_mask_of(mask: Any, a: Any) -> bool:
     return type(mask) is ndarray and mask.dtype == bool and mask.shape == a.shape
 
 
+def _is_castable(values: Any, a: Any) -> bool:
+    """Return whether NumPy casts an array of values for a function that writes `a`."""
+    return type(values) is ndarray and numpy.can_cast(values.dtype, a.dtype)
+
+
 @implements(numpy.putmask)
 def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
     if not _is_writable(a) or not _is_mask_of(mask, a) or not is_core_dtype(a.dtype):
         return NotImplemented
-    if type(values) is not ndarray or values.shape != a.shape:
+    if not _is_castable(values, a) or values.shape != a.shape:
         return NotImplemented
     if values.dtype != a.dtype:
         values = values.astype(a.dtype)
@@ -83,7 +88,7 @@ def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
 
 @implements(numpy.place)
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
-    if not _is_writable(arr) or not _is_mask_of(mask, arr) or type(vals) is not ndarray:
+    if not (_is_writable(arr) and _is_mask_of(mask, arr) and _is_castable(vals, arr)):
         return NotImplemented
     positions = _bridge.positions(mask)
     if positions is NotImplemented or vals.size == 0:

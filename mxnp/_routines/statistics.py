@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,8 @@ from mxnp._engine import core
 from mxnp._engine.devices import prefers_gpu
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import NO_VALUE, find_axes, is_omitted
-from .reductions import FACTOR, can_hold, finish, is_bfloat16, reduce_by
+from .arguments import NO_VALUE, find_axes
+from .reductions import FACTOR, can_hold_reduced, finish, is_bfloat16, reduce_by
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
@@ -25,11 +26,13 @@ _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 SAMPLE = 1024  # elements whose mean is near that of all, which is a power of two
 
 
-def _mean_dtype(dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
+def _mean_dtype(a: Any, dtype: Any) -> numpy.dtype[Any]:
     """Return the dtype in which NumPy sums the elements for a mean."""
-    if dtype.kind in "bui":
+    if dtype is not None:
+        return numpy.dtype(dtype)
+    if a.dtype.kind in "bui":
         return numpy.dtype(numpy.float64)
-    return numpy.dtype(numpy.float32) if dtype == numpy.float16 else dtype
+    return numpy.dtype(numpy.float32) if a.dtype == numpy.float16 else a.dtype
 
 
 def _count_elements(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
@@ -67,7 +70,7 @@ def divide_by_counts(total: Any, count: Any) -> Any:
 
 def _average(a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
     """Return the mean as an array, or NotImplemented."""
-    wanted = _mean_dtype(a.dtype) if dtype is None else numpy.dtype(dtype)
+    wanted = _mean_dtype(a, dtype)
     if wanted.kind not in "fc" and not is_bfloat16(wanted):
         return NotImplemented
     total = reduce_by(_add, a, axis, wanted, keepdims=keepdims, where=where)
@@ -88,12 +91,14 @@ def _mean(
 ) -> Any:
     if type(a) is not ndarray or a.size == 0:
         return NotImplemented
-    result = _average(a, axis, dtype, keepdims, where)
-    if result is NotImplemented:
+    is_half = dtype is None and a.dtype == numpy.float16
+    wanted = a.dtype if is_half else _mean_dtype(a, dtype)
+    if not can_hold_reduced(out, a, axis, keepdims, wanted):
         return NotImplemented
-    if dtype is None and a.dtype == numpy.float16:
+    result = _average(a, axis, dtype, keepdims, where)
+    if is_half and result is not NotImplemented:
         result = result.astype(a.dtype)
-    return finish(result, out) if can_hold(out, result) else NotImplemented
+    return finish(result, out)
 
 
 def _sums_in_float64(a: Any) -> bool:
@@ -174,7 +179,10 @@ def _variance_in_two_passes(
         return NotImplemented  # NumPy computes them in their own precision
     if dtype is not None and numpy.dtype(dtype).kind == "c":
         return NotImplemented
-    if is_omitted(mean):
+    real = numpy.empty(0, _mean_dtype(a, dtype)).real.dtype
+    if not can_hold_reduced(out, a, axis, keepdims, real):
+        return NotImplemented
+    if mean is NO_VALUE or mean is None:
         mean = _average(a, axis, dtype, True, where)
     elif dtype is not None or type(mean) is not ndarray or mean.dtype.kind not in "fc":
         return NotImplemented
@@ -194,12 +202,10 @@ def _variance_in_two_passes(
         squares = _square(deviations)
     total = reduce_by(_add, squares, axis, keepdims=keepdims, where=where)
     del deviations, squares  # temporaries that are released need no memory
-    result = divide_by_counts(total, count - ddof)
-    if result is NotImplemented:
-        return NotImplemented
-    return result if can_hold(out, result) else NotImplemented
+    return divide_by_counts(total, count - ddof)
 
 
+@functools.wraps(_variance_in_two_passes)
 def _variance(a: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the variance as an array, or NotImplemented."""
     if not args and kwargs.keys() <= {"ddof"} and _sums_in_float64(a):
@@ -212,6 +218,7 @@ def _variance(a: Any, *args: Any, **kwargs: Any) -> Any:
 def finish_variance(variance: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that returns a variance as NumPy does."""
 
+    @functools.wraps(variance)
     def finished(a: Any, *args: Any, **kwargs: Any) -> Any:
         out = args[2] if len(args) > 2 else kwargs.get("out")
         return finish(variance(a, *args, **kwargs), out)
@@ -222,6 +229,7 @@ def finish_variance(variance: Callable[..., Any]) -> Callable[..., Any]:
 def finish_deviation(variance: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that returns the square root of a variance as NumPy does."""
 
+    @functools.wraps(variance)
     def deviation(a: Any, *args: Any, **kwargs: Any) -> Any:
         result = variance(a, *args, **kwargs)
         return result if result is NotImplemented else _sqrt(result, result)

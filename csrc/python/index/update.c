@@ -20,10 +20,11 @@ struct update {
     int op;
     struct mx_loop loop;
     const char *name;
-    int row;       /* the dtype of values that the loop requires */
-    int fpe_mask;  /* the conditions that raise warnings */
-    bool is_truth; /* the loop returns bool, which is cast; only on a device */
-    bool in_order; /* also on a device, which may otherwise update floats in any order */
+    int row;          /* the dtype of values that the loop requires */
+    int fpe_mask;     /* the conditions that raise warnings */
+    bool warns_as_at; /* and not by the name */
+    bool is_truth;    /* the loop returns bool, which is cast; only on a device */
+    bool in_order;    /* also on a device, which may otherwise update floats in any order */
 };
 
 /* Check whether the elements of an operand lie in the order of the block's axes, forwards.
@@ -93,6 +94,7 @@ static int record_scatter(const struct index *index, const struct source *value,
                  update->fpe_mask);
     in.kind = MX_SCATTER;
     in.update = update->kind;
+    in.warns_as_at = update->warns_as_at;
     in.indexing = index->indexing;
     status = value_operand(&in.operands[n], index, value, update, site, &made);
     if (status > 0)
@@ -274,8 +276,25 @@ static bool is_same_in(int row, int op, const struct source *number)
     return memcmp(back, own, (size_t)dtype_itemsizes[own_row]) == 0;
 }
 
-/* Read an update by a ufunc.  Return false if its loop returns another dtype than that of the
- * elements, or with an exception set. */
+/* Check whether NumPy updates without an indexed loop of the ufunc, which its warnings would
+ * name. */
+static bool lacks_indexed_loop(int op, const struct source *target, const struct source *value)
+{
+    static const bool has_indexed_loop[MX_OP_COUNT] = {
+        [MX_OP_add] = true,     [MX_OP_subtract] = true,     [MX_OP_multiply] = true,
+        [MX_OP_divide] = true,  [MX_OP_floor_divide] = true, [MX_OP_maximum] = true,
+        [MX_OP_minimum] = true, [MX_OP_fmax] = true,         [MX_OP_fmin] = true,
+    };
+    bool is_vector = PyArray_NDIM(target->np_array) == 1 &&
+                     (!value->array || PyArray_NDIM(value->np_array) <= 1);
+    bool has_loop = has_indexed_loop[op] && target->code != ROW_bfloat16 &&
+                    !(op == MX_OP_divide && dtype_is_complex(target->code));
+    bool is_cast = source_own_row(value) != target->code;
+    return !has_loop || !is_vector || is_cast;
+}
+
+/* Read an update by a ufunc.  Return false if NumPy refuses the ufunc, or its loop returns
+ * another dtype than that of the elements, or with an exception set. */
 static bool read_update(int op, const struct source *target, const struct source *value,
                         struct update *update)
 {
@@ -285,7 +304,9 @@ static bool read_update(int op, const struct source *target, const struct source
         [MX_OP_maximum] = MX_UPDATE_MAXIMUM,   [MX_OP_minimum] = MX_UPDATE_MINIMUM,
     };
     struct source inputs[] = {*target, *value};
-    if (value->code >= NTYPES && !is_same_in(target->code, op, value))
+    const struct mx_op_row *row = core->op_get(op);
+    if (row->nin != 2 || row->nout != 1 ||
+        (value->code >= NTYPES && !is_same_in(target->code, op, value)))
         return false;
     const struct signature *signature = signature_of(op, inputs, 2);
     bool is_truth = signature && signature->out[0] == ROW_bool && target->code != ROW_bool;
@@ -297,11 +318,10 @@ static bool read_update(int op, const struct source *target, const struct source
                               .op = op,
                               .loop = target->code == ROW_float16 ? signature->loop
                                                                   : signature->numpys,
-                              .name = core->op_get(op)->name,
+                              .name = row->name,
+                              .warns_as_at = lacks_indexed_loop(op, target, value),
                               .row = signature->in[1],
                               .is_truth = is_truth};
-    if (target->code == ROW_bfloat16)
-        update->name = "at"; /* the name in NumPy's warnings if a ufunc lacks an indexed loop */
     if (signature->in[1] != target->code || !core->index_has_update(update->kind, target->code))
         update->kind = MX_BY_LOOP;
     return true;

@@ -746,6 +746,8 @@ static PyObject *array_iter(PyObject *a)
 static int is_described(PyObject *np_array)
 {
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)np_array);
+    if (PyDataType_METADATA(dtype))
+        return 0;
     if (dtype->kind != 'V' && dtype->kind != 'T')
         return 1;
     PyObject *answer = PyObject_CallFunctionObjArgs(described, dtype, NULL);
@@ -832,6 +834,10 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     Py_DECREF(view->obj);
     view->obj = a;
     view->readonly |= memory_is_lent(a);
+    /* NumPy's buffers have other strides along axes of fewer than two elements.  A memoryview,
+     * which numpy.asarray requests, copies them. */
+    if (flags == PyBUF_FULL_RO && view->ndim > 0)
+        view->strides = PyArray_STRIDES((PyArrayObject *)np_array);
     root_of(a)->n_exports++;
     root_of(a)->version++;
     /* The constructor of numpy.ndarray keeps the address after it has released the buffer. */
@@ -994,8 +1000,10 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
     struct span span = {.is_on = profile_is_on};
     if (span.is_on)
         profile_begin(&span, SPAN_OPERATION, (struct span_name){.function = function});
-    PyObject *result = ours ? function_run(ours, positional, named)
-                            : call_protocol(a, function, types, positional, named);
+    PyObject *result;
+    int status = ours ? function_record(ours, positional, named, &result) : 0;
+    if (status == 0)
+        result = call_protocol(a, function, types, positional, named);
     if (span.is_on)
         profile_end_call(&span, positional, 1, result);
     return result;
@@ -1065,8 +1073,10 @@ static PyObject *get_of_np_array(PyObject *a, void *name)
 
 static int set_of_np_array(PyObject *a, PyObject *value, void *name)
 {
-    if (value && is_array(value))
-        value = as_array(value)->np_array; /* NumPy refuses it, or reads it as a shape */
+    /* NumPy reads the elements of an array, for a shape or for strides, or refuses it. */
+    if (value && prepare(Py_None, value) < 0)
+        return -1;
+    value = value ? operand(value) : NULL;
     return PyObject_SetAttr(as_array(a)->np_array, name, value);
 }
 

@@ -246,6 +246,11 @@ static PyObject *with_out_last(const struct function *f, PyObject *args, PyObjec
     return PyTuple_Pack(3, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), out);
 }
 
+static int count_args(PyObject *args, PyObject *kwargs)
+{
+    return (int)(PyTuple_Size(args) + (kwargs ? PyDict_Size(kwargs) : 0));
+}
+
 static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *self = (PyObject *)f;
@@ -264,26 +269,33 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     return result;
 }
 
-PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
+int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
-    PyObject *result = NULL;
+    *result = NULL;
     if (f->operation >= 0 &&
         (has_large(args, 0, 1) || has_large_result(f, args) ||
-         (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0))))) {
-        if (record(f, args, kwargs, &result) != 0)
-            return result;
-    } else if (f->implementation && f->implementation != Py_None && is_for_queue(f, args)) {
-        result = call_queued(f, args, kwargs);
-        /* NumPy raises its own TypeError for these arguments. */
-        bool is_refused = result ? result == Py_NotImplemented
-                                 : PyErr_ExceptionMatches(PyExc_TypeError) &&
-                                       !PyErr_ExceptionMatches(device_type_error);
-        if (!is_refused)
-            return result;
-        Py_CLEAR(result);
-        PyErr_Clear();
-    }
-    if (!f->choose || f->choose == Py_None) {
+         (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0)))))
+        return record(f, args, kwargs, result);
+    if (!f->implementation || f->implementation == Py_None || !is_for_queue(f, args))
+        return 0;
+    *result = call_queued(f, args, kwargs);
+    /* NumPy raises its own TypeError for these arguments. */
+    bool is_refused = *result ? *result == Py_NotImplemented
+                              : PyErr_ExceptionMatches(PyExc_TypeError) &&
+                                    !PyErr_ExceptionMatches(device_type_error);
+    if (!is_refused)
+        return *result ? 1 : -1;
+    Py_CLEAR(*result);
+    PyErr_Clear();
+    return 0;
+}
+
+PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
+{
+    PyObject *result;
+    if (function_record(f, args, kwargs, &result) != 0)
+        return result;
+    if (!f->choose || f->choose == Py_None || count_args(args, kwargs) < f->choose_from) {
         PyObject *all = kwargs ? with_out_last(f, args, kwargs) : NULL;
         result = all ? convert_call(f, f->wrapped, all, NULL)
                      : convert_call(f, f->wrapped, args, kwargs);
@@ -447,7 +459,8 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     struct call_args call_args;
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
     bool may_record = f->implementation && f->implementation != Py_None && f->size_rule != 'a';
-    if (all > MAX_PLAIN || may_record || f->choose || !queue_is_idle() || !is_usual(f) ||
+    bool may_choose = f->choose && all >= (size_t)f->choose_from;
+    if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
         !are_small(args, all, least_large(f)) || !layout_is_known() ||
         (f->operation >= 0 && n == 2 && queue_takes_result(args[0], args[1])) ||
         (f->operation >= 0 && n > 0 && is_costly(f->operation, args[0])))
@@ -567,6 +580,7 @@ PyObject *function_standard(PyObject *function)
     copy->takes_axis = f->takes_axis;
     copy->wrapped = Py_NewRef(f->wrapped);
     copy->choose = Py_XNewRef(f->choose);
+    copy->choose_from = f->choose_from;
     copy->implementation = Py_XNewRef(f->implementation);
     copy->threshold_factor = f->threshold_factor;
     copy->size_rule = f->size_rule;
@@ -663,6 +677,8 @@ static PyMemberDef function_members[] = {
      "The NumPy callable."},
     {"choose", T_OBJECT, offsetof(struct function, choose), 0,
      "None, or a function that returns the NumPy callable for the arguments of a call."},
+    {"choose_from", T_INT, offsetof(struct function, choose_from), 0,
+     "The fewest arguments of a call for which `choose` is asked."},
     {"implementation", T_OBJECT, offsetof(struct function, implementation), 0,
      "None, or a function that is called first when an array is large. It records the "
      "operation, or returns NotImplemented."},

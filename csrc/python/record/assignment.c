@@ -197,6 +197,19 @@ static PyObject *has_dtype(PyObject *module, PyObject *type_number)
     return PyBool_FromLong(dtype_row((int)number) >= 0);
 }
 
+static PyObject *fits(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct source source;
+    PyObject *number;
+    int type_number;
+    if (!PyArg_ParseTuple(args, "Oi", &number, &type_number))
+        return NULL;
+    int row = dtype_row(type_number);
+    bool is_number = row >= 0 && !is_array(number) && source_read(number, &source);
+    return PyBool_FromLong(is_number && source_fits(&source, row));
+}
+
 static PyObject *takes(PyObject *module, PyObject *a)
 {
     (void)module;
@@ -233,6 +246,9 @@ PyMethodDef assignment_methods[] = {
     {"has_dtype", has_dtype, METH_O,
      "has_dtype(type_number)\n--\n\nReturn whether operations on the dtype of this number are "
      "recorded."},
+    {"fits", fits, METH_VARARGS,
+     "fits(number, type_number)\n--\n\nReturn whether NumPy assigns the number to elements of "
+     "this dtype without an error or a warning."},
     {"takes", takes, METH_O,
      "takes(array)\n--\n\nReturn whether an operation on the array is recorded."},
     {"is_on_device", is_on_device, METH_O,

@@ -50,7 +50,14 @@ static void raise_failure(int status)
 /* Return the name of an operation in NumPy's warnings. */
 static const char *name_of(const struct mx_instruction *in)
 {
-    return in->kind == MX_REDUCE ? "reduce" : in->kind == MX_SCAN ? "accumulate" : in->name;
+    switch (in->kind) {
+    case MX_REDUCE:
+        return "reduce";
+    case MX_SCAN:
+        return "accumulate";
+    default:
+        return in->warns_as_at ? "at" : in->name;
+    }
 }
 
 int queue_enter(void)

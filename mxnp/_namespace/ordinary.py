@@ -1,0 +1,102 @@
+"""The ordinary values of the parameters that recorded forms have.
+
+NumPy checks its arguments in many ways, which recorded forms do not repeat. A call
+with any argument that is not ordinary is left to NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy
+
+from mxnp._array.ndarray import ndarray
+
+NO_VALUE = numpy._NoValue  # NumPy's default where None is a value
+
+_Form = TypeVar("_Form", bound=Callable[..., Any])
+
+
+def _is_flag(value: Any) -> bool:
+    kind = type(value)
+    return kind is bool or (kind is int and value in (0, 1)) or value is NO_VALUE
+
+
+def _is_name(value: Any) -> bool:
+    return value is None or type(value) is str
+
+
+def _is_axis(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(type(each) is int for each in value)
+    return value is None or type(value) is int
+
+
+def _is_dtype(value: Any) -> bool:
+    return value is None or isinstance(value, (type, str, numpy.dtype))
+
+
+def _is_out(value: Any) -> bool:
+    if type(value) is tuple and len(value) == 1:
+        value = value[0]
+    return value is None or type(value) is ndarray
+
+
+def _is_initial(value: Any) -> bool:
+    is_number = isinstance(value, (bool, int, float, complex, numpy.number))
+    return value is NO_VALUE or is_number
+
+
+def _is_mask(value: Any) -> bool:
+    return value is True or value is NO_VALUE or type(value) is ndarray
+
+
+_FLAGS = {
+    "copy", "density", "endpoint", "equal_nan", "keepdims", "retstep", "return_counts",
+    "return_index", "return_inverse", "sorted", "sparse", "subok", "wrap",
+}  # fmt: skip
+_NAMES = {"casting", "indexing", "mode", "order", "side"}
+
+ORDINARY: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(_FLAGS, _is_flag),
+    **dict.fromkeys(_NAMES, _is_name),
+    "axis": _is_axis,
+    "density": lambda value: value is None or _is_flag(value),
+    "dtype": _is_dtype,
+    "initial": _is_initial,
+    "like": lambda value: value is None,
+    "out": _is_out,
+    "where": _is_mask,
+}
+
+
+def takes_ordinary(form: _Form) -> _Form:
+    """Return a form that returns NotImplemented unless all arguments are ordinary."""
+    code = inspect.unwrap(form).__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    by_name = {name: ORDINARY[name] for name in names if name in ORDINARY}
+    by_place = [
+        (place, by_name[name])
+        for place, name in enumerate(names[: code.co_argcount])
+        if name in by_name
+    ]
+    if not by_name:
+        return form
+
+    @functools.wraps(form)
+    def ordinary(*args: Any, **kwargs: Any) -> Any:
+        n = len(args)
+        for place, is_ordinary in by_place:
+            if place >= n:
+                break
+            if not is_ordinary(args[place]):
+                return NotImplemented
+        for name, value in kwargs.items():
+            if name in by_name and not by_name[name](value):
+                return NotImplemented
+        return form(*args, **kwargs)
+
+    return ordinary  # type: ignore[return-value]
