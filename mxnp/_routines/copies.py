@@ -13,9 +13,10 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named
+from mxnp._namespace.ordinary import NO_VALUE
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import NO_VALUE, find_axis, is_core_dtype, is_number, is_row_major
+from .arguments import find_axis, is_core_dtype, is_number, is_row_major
 
 # NumPy has moved a smaller array before a recorded operation could start.
 _FACTOR = 4

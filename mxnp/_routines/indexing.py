@@ -43,13 +43,14 @@ def _choose_take(original: Any) -> Callable[..., Any]:
     """Make a function that returns `original`, unless it would never return."""
 
     def choose(a: Any, *args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(("indices", "axis", "out", "mode"), args, strict=False))
+        names = ("indices", "axis", "out", "mode")
+        given: dict[str, Any] = {"indices": (), **dict(zip(names, args, strict=False))}
         given |= kwargs
         if given.get("mode", "raise") in ("raise", "clip"):
             return original
         axis, shape = given.get("axis"), numpy.shape(a)
         is_axis = type(axis) is int and -len(shape) <= axis < len(shape)
-        is_empty = is_axis and shape[axis] == 0 and numpy.size(given.get("indices")) > 0
+        is_empty = is_axis and shape[axis] == 0 and numpy.size(given["indices"]) > 0
         return _take_from_nothing if is_empty else original
 
     return choose

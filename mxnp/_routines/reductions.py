@@ -12,10 +12,10 @@ from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._engine.devices import may_use_gpu, prefers_gpu
 from mxnp._namespace.mirror import find_counterpart
+from mxnp._namespace.ordinary import NO_VALUE
 from mxnp._namespace.recorded_forms import implements
 
 from .arguments import (
-    NO_VALUE,
     find_axes,
     find_axis,
     find_reduced_shape,

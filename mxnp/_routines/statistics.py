@@ -13,9 +13,10 @@ from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named
 from mxnp._engine import core
 from mxnp._engine.devices import prefers_gpu
+from mxnp._namespace.ordinary import NO_VALUE
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import NO_VALUE, find_axes
+from .arguments import find_axes
 from .reductions import FACTOR, can_hold_reduced, finish, is_bfloat16, reduce_by
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
@@ -29,10 +30,12 @@ SAMPLE = 1024  # elements whose mean is near that of all, which is a power of tw
 def _mean_dtype(a: Any, dtype: Any) -> numpy.dtype[Any]:
     """Return the dtype in which NumPy sums the elements for a mean."""
     if dtype is not None:
-        return numpy.dtype(dtype)
+        wanted: numpy.dtype[Any] = numpy.dtype(dtype)
+        return wanted
     if a.dtype.kind in "bui":
         return numpy.dtype(numpy.float64)
-    return numpy.dtype(numpy.float32) if a.dtype == numpy.float16 else a.dtype
+    own: numpy.dtype[Any] = a.dtype
+    return numpy.dtype(numpy.float32) if own == numpy.float16 else own
 
 
 def _count_elements(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
