@@ -346,7 +346,7 @@ def _unique(
 ) -> Any:
     if not is_index_array(ar) or ar.dtype.char in "LQ":
         return NotImplemented
-    if return_index or axis is not None:
+    if return_index or axis is not None or not sorted:
         return NotImplemented
     least, most = _bridge.index_range(ar)
     if most - least >= _MAX_SPARSITY * ar.size:

@@ -180,9 +180,12 @@ def _variance_in_two_passes(
         return NotImplemented
     if is_bfloat16(a.dtype) or (dtype is None and a.dtype == numpy.float16):
         return NotImplemented  # NumPy computes them in their own precision
-    if dtype is not None and numpy.dtype(dtype).kind == "c":
-        return NotImplemented
-    real = numpy.empty(0, _mean_dtype(a, dtype)).real.dtype
+    wanted = _mean_dtype(a, dtype)
+    if dtype is not None and (
+        wanted.kind == "c" or numpy.promote_types(a.dtype, wanted) != wanted
+    ):
+        return NotImplemented  # NumPy's deviations have the wider dtype
+    real = numpy.empty(0, wanted).real.dtype
     if not can_hold_reduced(out, a, axis, keepdims, real):
         return NotImplemented
     if mean is NO_VALUE or mean is None:

@@ -514,11 +514,12 @@ static inline bool is_view_of(PyObject *item, PyObject *a)
     return base && (base == as_array(a)->np_array || base == root_of(a)->np_array);
 }
 
-/* Check whether a key contains arrays or lists, so that elements are copied. */
+/* Check whether a key contains arrays, lists or bools, so that elements are copied. */
 static bool is_advanced(PyObject *key)
 {
     if (!PyTuple_CheckExact(key))
-        return is_array(key) || PyList_CheckExact(key) || PyArray_Check(key);
+        return is_array(key) || PyList_CheckExact(key) || PyArray_Check(key) ||
+               PyBool_Check(key) || PyArray_IsScalar(key, Bool);
     for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
         if (is_advanced(PyTuple_GetItem(key, i)))
             return true;
@@ -651,8 +652,11 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     if (!index)
         return -1;
     /* An array that becomes an element of an object array keeps its identity. */
-    bool is_kept = !value || PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
-    PyObject *source = is_kept ? value : convert_unwrap(value, &call_args, MAX_DEPTH);
+    bool is_object = PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
+    bool is_element = is_object && value && is_array(value) && !is_advanced(key);
+    PyObject *source = value;
+    if (value && !is_element)
+        source = convert_unwrap(value, &call_args, is_object ? 0 : MAX_DEPTH);
     if ((value && !source) || convert_prepare(&call_args, true) < 0 ||
         prepare_to_write(a, NULL) < 0) {
         status = -1;
@@ -662,7 +666,7 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
         status = assign(np_array, index, source);
     }
     queue_after_write();
-    if (!is_kept)
+    if (!is_element)
         Py_XDECREF(source);
     Py_DECREF(index);
     return status;
