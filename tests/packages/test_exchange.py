@@ -6,6 +6,8 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
+from typing import Any
 
 import numpy
 import pytest
@@ -459,3 +461,44 @@ class TestArrayApi:
 
         (found,) = entry_points(group="array_api", name="mxnp")
         assert found.load() is np.zeros(1).__array_namespace__()
+
+
+DTYPES_WITH_METADATA = [
+    numpy.dtype("f8", metadata={"unit": "m"}),
+    numpy.dtype("O", metadata={"vlen": str}),
+    numpy.dtype("S3", metadata={"unit": "m"}),
+    numpy.dtype("M8[s]", metadata={"unit": "m"}),
+    numpy.dtype([("a", "f8")], metadata={"unit": "m"}),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES_WITH_METADATA, ids=str)
+def test_asarray_keeps_metadata(dtype: numpy.dtype) -> None:
+    for size in (3, 40_000):
+        a = np.zeros(size, dtype)
+        theirs = numpy.asarray(a)
+        assert theirs.dtype.metadata == dtype.metadata
+        assert numpy.shares_memory(theirs, a._np_array)
+
+
+def test_asarray_keeps_metadata_of_fields() -> None:
+    a = np.zeros(3, [("a", numpy.dtype("f8", metadata={"unit": "m"}))])
+    assert numpy.asarray(a).dtype["a"].metadata == {"unit": "m"}
+
+
+STRIDED = {
+    "one row": lambda xp: xp.zeros((1, 4))[::-1],
+    "one column": lambda xp: xp.zeros((3, 4))[:, :1],
+    "new axis": lambda xp: xp.zeros((4, 5))[:, None, 2:3],
+    "broadcast": lambda xp: xp.broadcast_to(xp.zeros(1), (1, 5)),
+    "none": lambda xp: xp.zeros((3, 4))[:0, ::2],
+    "empty": lambda xp: xp.roll(xp.zeros((0, 3)), 1, 0),
+}
+
+
+@pytest.mark.parametrize("make", STRIDED.values(), ids=STRIDED)
+def test_asarray_keeps_the_strides_of_short_axes(make: Callable[..., Any]) -> None:
+    ours, theirs = make(np), make(numpy)
+    assert numpy.asarray(ours).strides == ours.strides == theirs.strides
+    assert memoryview(ours).c_contiguous == memoryview(theirs).c_contiguous
+    assert memoryview(ours).tobytes() == memoryview(theirs).tobytes()
