@@ -502,3 +502,17 @@ def test_histograms(xp: ModuleType, call: str, data: str, threshold: int) -> Any
         return outcome(xp, call, a=DATA[data](xp))
     finally:
         mxnp._bridge.set_threshold(before)
+
+
+def test_unusual_positional_arguments(xp: ModuleType) -> Any:
+    a = xp.arange(float(N))
+    return [
+        outcome(xp, call, a=a)
+        for call in (
+            "a.astype('f4', 'K', 'unsafe', [])",
+            "np.zeros_like(a, None, 'K', [])",
+            "np.copy(a, 'K', [])",
+            "np.sum(a, None, None, 1.5)",
+            "np.sum(a, 0, None, None, 2**70)",
+        )
+    ]
