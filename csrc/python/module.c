@@ -114,6 +114,7 @@ static PyObject *unwrap_all(PyObject *module, PyObject *x)
     span_pop(&span);
     for (int i = 0; i < call_args.n; i++)
         queue_export(call_args.arrays[i]);
+    call_args_end(&call_args);
     queue_after_write();
     return out;
 }

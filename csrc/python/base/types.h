@@ -19,7 +19,7 @@ struct array {
     int64_t version;         /* increases whenever the memory may have been written */
     struct failure *failure; /* the error because of which it was never written, or NULL */
     struct index_range *range; /* the cached range of its elements as indices, or NULL */
-    int n_exports;             /* buffers of the buffer protocol */
+    int n_holds;               /* buffers of the buffer protocol, and running calls */
     bool is_exported;          /* other code may hold the NumPy array */
     bool is_pinned;            /* other code may know the address of the memory */
     bool is_lent;              /* other code used the device's memory: see record/loan.h */

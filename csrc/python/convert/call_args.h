@@ -1,12 +1,13 @@
 /* call_args.h -- the arrays among the arguments of a call. */
 #pragma once
+#include "python/base/state.h"
 #include "python/base/types.h"
 
 #define MAX_CALL_ARGS 32 /* arrays of one call that are recognised in its results */
 #define MAX_OUT       4  /* NumPy arrays passed as out that are recognised */
 
 /* The arrays of one call, so that a result that is one of them, or a view of one, can be
- * recognised.  References are borrowed. */
+ * recognised.  They are held until call_args_end(). */
 struct call_args {
     int n;
     bool is_full;     /* there were more arrays than `arrays` holds */
@@ -28,6 +29,20 @@ static inline Py_ssize_t count_holders(PyObject *a)
     return root == as_array(a) ? count : count + Py_REFCNT(root->np_array);
 }
 
+/* Note that a call of other code uses the memory of an array.  The call may run code of the
+ * program, which may write the array and drop its last reference. */
+static inline void call_args_hold(PyObject *x)
+{
+    Py_INCREF(x);
+    root_of(x)->n_holds++;
+}
+
+static inline void call_args_release(PyObject *x)
+{
+    root_of(x)->n_holds--;
+    Py_DECREF(x);
+}
+
 /* Set the counts and flags only: to clear the arrays would take time. */
 static inline void call_args_begin(struct call_args *call_args)
 {
@@ -41,13 +56,23 @@ static inline void call_args_add(struct call_args *call_args, PyObject *x)
 {
     root_of(x)->version++; /* NumPy may write it */
     if (call_args->n == MAX_CALL_ARGS) {
+        calls_with_more += !call_args->is_full;
         call_args->is_full = true;
         if (!call_args->failed && root_of(x)->failure)
             call_args->failed = x;
         return;
     }
+    call_args_hold(x);
     call_args->holders[call_args->n] = count_holders(x);
     call_args->arrays[call_args->n++] = x;
+}
+
+/* Let go of the arrays after the call. */
+static inline void call_args_end(struct call_args *call_args)
+{
+    for (int i = 0; i < call_args->n; i++)
+        call_args_release(call_args->arrays[i]);
+    calls_with_more -= call_args->is_full;
 }
 
 /* Return a borrowed reference to the object that NumPy gets instead of x. */

@@ -206,6 +206,12 @@ void convert_mark_exported(const struct call_args *call_args)
     queue_after_write();
 }
 
+void convert_end_call(struct call_args *call_args)
+{
+    convert_mark_exported(call_args);
+    call_args_end(call_args);
+}
+
 /* Adopt the values of a list or dict in place, because NumPy has just made it. */
 static PyObject *adopt_list(PyObject *list, struct call_args *call_args, int depth)
 {
@@ -449,20 +455,15 @@ PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *a
     int depth = f->depth > 0 && makes_objects(args, kwargs) ? 0 : f->depth;
     PyObject *positional = unwrap_args(args, &call_args, depth);
     PyObject *named = NULL, *result = NULL;
-    if (!positional)
-        return NULL;
-    if (kwargs && PyDict_Size(kwargs) > 0) {
+    bool has_names = kwargs && PyDict_Size(kwargs) > 0;
+    if (positional && has_names)
         named = convert_unwrap_kwargs(kwargs, &call_args, depth);
-        if (!named) {
-            Py_DECREF(positional);
-            return NULL;
-        }
-    }
-    result = call(f, callable, positional, named, &call_args);
+    if (positional && (named || !has_names))
+        result = call(f, callable, positional, named, &call_args);
     if (f->adopts)
         result = convert_adopt(result, &call_args, MAX_DEPTH);
     Py_XDECREF(named);
-    Py_DECREF(positional);
-    convert_mark_exported(&call_args);
+    Py_XDECREF(positional);
+    convert_end_call(&call_args);
     return result;
 }

@@ -17,6 +17,9 @@ int convert_prepare(struct call_args *call_args, bool reads);
 /* After the call, mark those arrays as exported whose NumPy array other code still holds. */
 void convert_mark_exported(const struct call_args *call_args);
 
+/* Do the same, and let go of the arrays. */
+void convert_end_call(struct call_args *call_args);
+
 /* Steal a reference to a NumPy array.  Return the array of the call that has this NumPy array
  * inside, or else a new array. */
 PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args);

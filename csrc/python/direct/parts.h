@@ -35,6 +35,13 @@ static inline bool parts_small(PyObject *x, Py_ssize_t *value)
     return offset < parts_span;
 }
 
+/* Check whether a key is a slice without a step. */
+static inline bool parts_is_run(PyObject *key)
+{
+    return PySlice_Check(key) && parts_has_slices &&
+           ((const struct parts_slice *)key)->step == Py_None;
+}
+
 /* Read a slice with a step of one whose ends are small integers or None.  Return false for
  * others. */
 static inline bool parts_slice(PyObject *slice, npy_intp length, Py_ssize_t *start,

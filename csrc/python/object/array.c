@@ -13,6 +13,7 @@
 #include "python/convert/convert.h"
 #include "python/direct/elementwise.h"
 #include "python/direct/items.h"
+#include "python/direct/parts.h"
 #include "python/direct/products.h"
 #include "python/direct/recycle.h"
 #include "python/index/index.h"
@@ -189,7 +190,7 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     PyObject *result = how->slot(operand(a), operand(b));
     if (is_left_to_package(&result, a, b, how->reflected))
         result = convert_adopt(how->call(as_array(a)->np_array, b), &call_args, 0);
-    convert_mark_exported(&call_args);
+    convert_end_call(&call_args);
     recursion_leave();
     return result;
 }
@@ -437,7 +438,7 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
     if (is_left_to_package(&result, a, b, reflected[op]))
         result = convert_adopt(PyObject_RichCompare(x, y, op), &call_args, 0);
-    convert_mark_exported(&call_args);
+    convert_end_call(&call_args);
     recursion_leave();
     return adopt_fresh(result);
 }
@@ -456,7 +457,9 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
     {                                                                                 \
         struct span span;                                                             \
         span_begin(&span, SPAN_READ, #name);                                          \
+        call_args_hold(a);                                                            \
         PyObject *result = prepare(a, NULL) < 0 ? NULL : call(as_array(a)->np_array); \
+        call_args_release(a);                                                         \
         if (!result) /* the conversion is not supported */                            \
             span_note_nothing();                                                      \
         return span_end(&span, a, NULL, result);                                      \
@@ -491,8 +494,11 @@ static int array_contains(PyObject *a, PyObject *x)
     PyObject *value = unwrap(x, &call_args);
     struct span span;
     span_begin(&span, SPAN_READ, "in");
+    call_args_hold(a);
     int is_in = prepare(a, x) < 0 ? -1 : PySequence_Contains(as_array(a)->np_array, value);
+    call_args_release(a);
     span_end(&span, a, NULL, NULL);
+    call_args_end(&call_args);
     return is_in;
 }
 
@@ -528,7 +534,7 @@ static bool is_advanced(PyObject *key)
 
 /* Return a new reference to an item.  A view needs only allocated memory, not computed
  * elements. */
-static PyObject *take_item(PyObject *a, PyObject *index)
+static PyObject *find_item(PyObject *a, PyObject *index)
 {
     PyObject *np_array = as_array(a)->np_array;
     if (queue_writes(a)) {
@@ -543,6 +549,14 @@ static PyObject *take_item(PyObject *a, PyObject *index)
     }
     span_note_numpy();
     return PyObject_GetItem(np_array, index);
+}
+
+static PyObject *take_item(PyObject *a, PyObject *index)
+{
+    call_args_hold(a);
+    PyObject *item = find_item(a, index);
+    call_args_release(a);
+    return item;
 }
 
 /* Take an item by a key without arrays.  This function is separate because a `struct call_args`
@@ -567,14 +581,13 @@ __attribute__((noinline)) static PyObject *take_by_any(PyObject *a, PyObject *ke
     if (status != 0)
         return status < 0 ? NULL : selected;
     call_args_begin(&call_args);
-    PyObject *index = convert_unwrap(key, &call_args, 1);
-    if (!index || convert_prepare(&call_args, true) < 0) {
-        Py_XDECREF(index);
-        return NULL;
-    }
-    PyObject *item = take_item(a, index);
-    Py_DECREF(index);
-    return after_write(adopt_item(a, item));
+    PyObject *index = convert_unwrap(key, &call_args, 1), *item = NULL;
+    if (index && convert_prepare(&call_args, true) == 0)
+        item = take_item(a, index);
+    Py_XDECREF(index);
+    item = adopt_item(a, item);
+    call_args_end(&call_args);
+    return after_write(item);
 }
 
 static PyObject *subscript(PyObject *a, PyObject *key)
@@ -632,6 +645,19 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
     return status;
 }
 
+/* Check whether NumPy might read elements of a value that it has just written.  It copies a
+ * value that shares memory with the elements, but not along one axis, where it only chooses the
+ * first or the last element to begin with.  That is right if both go on in equal steps. */
+static bool must_copy(PyArrayObject *to, PyObject *key, PyObject *value)
+{
+    PyArrayObject *from = (PyArrayObject *)value;
+    if (!PyArray_Check(value) || PyArray_NDIM(from) == 0 ||
+        are_apart(extent_of_array(to), extent_of_array(from)))
+        return false;
+    return PyArray_NDIM(to) > 1 || PyArray_NDIM(from) > 1 || !parts_is_run(key) ||
+           PyArray_STRIDE(to, 0) != PyArray_STRIDE(from, 0);
+}
+
 static int assign(PyObject *np_array, PyObject *index, PyObject *value)
 {
     return value ? PyObject_SetItem(np_array, index, value) : PyObject_DelItem(np_array, index);
@@ -640,7 +666,6 @@ static int assign(PyObject *np_array, PyObject *index, PyObject *value)
 static int assign_item(PyObject *a, PyObject *key, PyObject *value)
 {
     struct call_args call_args;
-    call_args_begin(&call_args);
     PyObject *np_array = as_array(a)->np_array;
     int status = value ? record_item(a, key, value) : 0;
     if (status == 0 && value && index_may_record(a, key, queue_uses(a)))
@@ -648,9 +673,13 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     root_of(a)->version++;
     if (status != 0)
         return status < 0 ? -1 : 0;
+    call_args_begin(&call_args);
     PyObject *index = convert_unwrap(key, &call_args, 1);
-    if (!index)
+    if (!index) {
+        call_args_end(&call_args);
         return -1;
+    }
+    call_args_hold(a);
     /* An array that becomes an element of an object array keeps its identity. */
     bool is_object = PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
     bool is_element = is_object && value && is_array(value) && !is_advanced(key);
@@ -663,12 +692,18 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     } else {
         if (as_array(a)->is_blank)
             memory_note_written(a);
-        status = assign(np_array, index, source);
+        PyObject *copy = value && !is_element && must_copy(np_array_of(a), index, source)
+                             ? PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER)
+                             : Py_XNewRef(source);
+        status = value && !copy ? -1 : assign(np_array, index, copy);
+        Py_XDECREF(copy);
     }
     queue_after_write();
     if (!is_element)
         Py_XDECREF(source);
     Py_DECREF(index);
+    call_args_release(a);
+    call_args_end(&call_args);
     return status;
 }
 
@@ -842,7 +877,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
      * which numpy.asarray requests, copies them. */
     if (flags == PyBUF_FULL_RO && view->ndim > 0)
         view->strides = PyArray_STRIDES((PyArrayObject *)np_array);
-    root_of(a)->n_exports++;
+    root_of(a)->n_holds++;
     root_of(a)->version++;
     /* The constructor of numpy.ndarray keeps the address after it has released the buffer. */
     if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !(flags & PyBUF_FORMAT))
@@ -853,7 +888,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 static void array_releasebuffer(PyObject *a, Py_buffer *view)
 {
     (void)view;
-    root_of(a)->n_exports--;
+    root_of(a)->n_holds--;
 }
 
 /* -- Array: NumPy's protocols ----------------------------------------------------- */
@@ -987,7 +1022,7 @@ static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
     Py_XDECREF(values);
     Py_XDECREF(kinds);
     Py_XDECREF(call);
-    convert_mark_exported(&call_args);
+    convert_end_call(&call_args);
     return result;
 }
 

@@ -484,7 +484,7 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     recursion_leave();
     if (f->adopts)
         *result = convert_adopt(*result, &call_args, MAX_DEPTH);
-    convert_mark_exported(&call_args);
+    convert_end_call(&call_args);
     return 1;
 }
 

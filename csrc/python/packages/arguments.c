@@ -70,11 +70,13 @@ static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
     for (Py_ssize_t i = 0; i < n; i++)
         if (!(row[i] = convert_unwrap(args[i], call_args, DEPTH + 1))) {
             release(row, i);
+            call_args_end(call_args);
             return -1;
         }
     if (convert_prepare(call_args, true) == 0)
         return 0;
     release(row, n);
+    call_args_end(call_args);
     return -1;
 }
 
@@ -106,6 +108,7 @@ static PyObject *call_unwrapped(vector_function call, const void *context,
         convert_mark_exported(&call_args);
         result = keep_identity(&call_args, result);
         release(row, n);
+        call_args_end(&call_args);
     }
     if (row != inlined)
         PyMem_Free(row);
@@ -138,12 +141,15 @@ int arguments_end_status(struct arguments *arguments, int status)
     if (arguments->are_unwrapped) {
         convert_mark_exported(&arguments->call_args);
         release(arguments->row, arguments->n);
+        call_args_end(&arguments->call_args);
     }
     return status;
 }
 
 PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 {
+    if (arguments->are_unwrapped)
+        result = keep_identity(&arguments->call_args, result);
     arguments_end_status(arguments, 0);
-    return arguments->are_unwrapped ? keep_identity(&arguments->call_args, result) : result;
+    return result;
 }

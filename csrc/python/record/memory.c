@@ -160,7 +160,7 @@ PyObject *memory_pool(PyObject *np_array)
 
 struct mx_buffer *memory_adopt(struct array *a)
 {
-    bool is_known = a->n_exports > 0 || a->is_exported || a->is_pinned;
+    bool is_known = a->n_holds > 0 || a->is_exported || a->is_pinned;
     if (!memory_of(a->np_array) && !is_known && should_pool((PyArrayObject *)a->np_array, 0))
         a->np_array = copy_to_buffer(a->np_array);
     return memory_of(a->np_array);

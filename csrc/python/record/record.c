@@ -233,7 +233,8 @@ bool record_is_shared(PyObject *a) { return memory_is_lent(a) || record_is_share
 bool record_is_shared_here(PyObject *a)
 {
     const struct array *root = root_of(a);
-    return is_foreign(a) || root->is_pinned || root->n_exports > 0 || root->is_exported;
+    return is_foreign(a) || root->is_pinned || root->n_holds > 0 || root->is_exported ||
+           calls_with_more > 0;
 }
 
 static void find_extent(const PyArrayObject *np_array, char **low, char **high)

@@ -1,0 +1,224 @@
+"""What code of the program writes while NumPy calls it, in a call that has the array."""
+
+import io
+
+import numpy
+import pytest
+
+SIZE = 40_000
+
+
+def ones(xp):
+    return xp.ones(SIZE) * 1.0
+
+
+class Change:
+    """Set all elements of an array once, when NumPy asks for a value."""
+
+    def __init__(self, a):
+        self.a, self.calls = a, 0
+
+    def change(self):
+        self.calls += 1
+        if self.calls == 1:
+            self.a[...] = 5.0
+
+
+class Values(Change):
+    def __array__(self, dtype=None, copy=None):
+        self.change()
+        return numpy.ones(SIZE, dtype)
+
+
+class Index(Change):
+    def __index__(self):
+        self.change()
+        return 0
+
+
+class Items(Change):
+    def __len__(self):
+        self.change()
+        return 2
+
+    def __getitem__(self, i):
+        if i > 1:
+            raise IndexError(i)
+        return 1.0
+
+
+class Numbers(Change):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        self.change()
+        return getattr(ufunc, method)(*[1.0 if x is self else x for x in inputs])
+
+
+class Type(Change):
+    @property
+    def dtype(self):
+        self.change()
+        return numpy.dtype("f4")
+
+
+READS = {
+    "+": lambda xp, a: a + Values(a),
+    "<": lambda xp, a: a < Values(a),
+    "add": lambda xp, a: xp.add(a, Values(a)),
+    "add, override": lambda xp, a: xp.add(a, Numbers(a)),
+    "*, override": lambda xp, a: a * Numbers(a),
+    "where": lambda xp, a: xp.where(a > 0, a, Values(a)),
+    "concatenate": lambda xp, a: xp.concatenate([a, Values(a)]),
+    "concatenate before": lambda xp, a: xp.concatenate([Values(a), a]),
+    "append": lambda xp, a: xp.append(a, Items(a)),
+    "dot": lambda xp, a: xp.dot(a, Values(a)),
+    "einsum": lambda xp, a: xp.einsum("i,i->i", a, Values(a)),
+    "sum": lambda xp, a: xp.add.reduce(a, axis=Index(a)),
+    "take": lambda xp, a: xp.take(a, Index(a)),
+    "item": lambda xp, a: a[Index(a)],
+    "item, tuple": lambda xp, a: a[(Index(a),)],
+    "slice": lambda xp, a: a[Index(a) :].copy(),
+    "astype": lambda xp, a: a.astype(Type(a)),
+    "array": lambda xp, a: xp.array(a, dtype=Type(a)),
+    "in": lambda xp, a: Items(a) in a[:2],
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reads_see_what_a_callback_wrote(xp, name):
+    a = ones(xp)
+    return READS[name](xp, a), a
+
+
+WRITES = {
+    "[...]": lambda xp, a: a.__setitem__(..., Values(a)),
+    "[:2]": lambda xp, a: a.__setitem__(slice(2), Items(a)),
+    "[i]": lambda xp, a: a.__setitem__(Index(a), 3.0),
+    "[i, ...]": lambda xp, a: a.__setitem__((Index(a), ...), 3.0),
+    "flat": lambda xp, a: a.flat.__setitem__(slice(None), Values(a)),
+    "+=": lambda xp, a: a.__iadd__(Values(a)),
+    "out": lambda xp, a: xp.add(2.0, Values(a), out=a),
+    "add.at": lambda xp, a: xp.add.at(a, [0, 0], Items(a)),
+    "copyto": lambda xp, a: xp.copyto(a, Values(a)),
+    "put": lambda xp, a: xp.put(a, [0, 1], Items(a)),
+    "fill": lambda xp, a: a.fill(Index(a)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_come_after_what_a_callback_wrote(xp, name):
+    a = ones(xp)
+    WRITES[name](xp, a)
+    return a
+
+
+def test_functions_that_are_called_for_each_row(xp):
+    a = ones(xp).reshape(4, -1)
+
+    def total(row):
+        a[...] = a + 1
+        return row.sum()
+
+    over = xp.apply_over_axes(lambda x, axis: (total(x), x.sum(axis))[1], a, [0])
+    return xp.apply_along_axis(total, 1, a), over, a
+
+
+def test_functions_that_are_called_for_each_element(xp):
+    a, b = ones(xp), ones(xp)
+
+    def number(x):
+        if x == 1.0:
+            a[-1] = b[0] = 7.0
+            a[: SIZE // 2] = 3.0
+        return x
+
+    return xp.frompyfunc(number, 1, 1)(a).astype(float), xp.vectorize(number)(b), a, b
+
+
+def test_functions_of_pieces(xp):
+    a = ones(xp)
+
+    def piece(x):
+        a[...] = a * 2
+        return x
+
+    return xp.piecewise(a, [a > 2, a <= 2], [piece, piece]), a
+
+
+def test_readers_of_files_and_iterators(xp):
+    a = ones(xp)
+
+    def convert(text):
+        a[...] = a + 1
+        return float(text)
+
+    def elements():
+        for i in range(3):
+            a[...] = float(i)
+            yield a[0]
+
+    loaded = xp.loadtxt(io.StringIO("1 2\n3 4"), converters=convert)
+    return loaded, a.copy(), xp.fromiter(elements(), float), a
+
+
+def test_what_is_printed(xp):
+    a = ones(xp)
+
+    def show(x):
+        a[...] = 7.0
+        return str(float(x))
+
+    with xp.printoptions(formatter={"float_kind": show}):
+        return str(a)
+
+
+def test_the_array_that_other_code_of_the_call_reads(xp):
+    """A callback reads the array before the call writes it."""
+    a, seen = ones(xp), []
+
+    class Reads(Change):
+        def __array__(self, dtype=None, copy=None):
+            seen.append(a + 1)
+            return numpy.zeros(SIZE)
+
+    xp.add(Reads(a), 2.0, out=a)
+    return seen, a
+
+
+def test_more_arrays_than_a_call_notes(xp):
+    arrays = [ones(xp) for _ in range(40)]
+    return xp.concatenate([Values(arrays[-1]), *arrays]).sum(), arrays[-1]
+
+
+def test_an_array_that_a_callback_drops(xp):
+    """A list is cleared while the call has its arrays."""
+    arrays = [ones(xp)]
+
+    class Clears:
+        def __array__(self, dtype=None, copy=None):
+            arrays.clear()
+            return numpy.ones(3)
+
+    arrays.append(Clears())
+    return xp.concatenate(arrays)
+
+
+def test_an_array_is_free_again_after_the_call(xp):
+    """Also if the call, or the conversion of its arguments, fails."""
+    a = ones(xp)
+    for call in (
+        lambda: xp.add(a, "text"),
+        lambda: xp.linalg.inv(a),
+        lambda: a["text"],
+        lambda: a.__setitem__("text", 1),
+        lambda: a.__setitem__(0, "text"),
+        lambda: xp.concatenate([a, 1], axis=2),
+        lambda: a < {},
+        lambda: a[[0, 1, a]],
+    ):
+        with pytest.raises(
+            (TypeError, ValueError, IndexError, numpy.linalg.LinAlgError)
+        ):
+            call()
+    b = a + 1
+    assert xp is numpy or xp._bridge.pending() > 0
+    return b
