@@ -9,6 +9,7 @@ import numpy
 
 from .foreign import Statements
 from .programs import Program, Step, attempt, namespace, quiet
+from .unusual import Statements as UnusualStatements
 
 DTYPES = [*"?bBhHiIqQefdFD"]
 SHAPES = [
@@ -70,6 +71,7 @@ class Writer:
         self.shapes = [*SHAPES, *(LARGE if seed % 7 == 0 else [])]
         self.checks = (0.0, 0.1, 1.0)[int(self.random.integers(3))]
         self.foreign = Statements(self, has_process)
+        self.unusual = UnusualStatements(self)
 
     def write(self, n_steps: int | None) -> Program:
         steps = []
@@ -259,6 +261,7 @@ class Writer:
             self.cast: 3,
             self.near: 2,
             self.foreign.statement: 12,
+            self.unusual.statement: 12,
             self.reading: 3,
             self.deletion: 2,
             self.loop: 1,

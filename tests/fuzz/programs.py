@@ -16,7 +16,7 @@ import numpy
 import mxnp
 from mxnp._engine import core
 
-from . import foreign
+from . import foreign, unusual
 
 GPU = core.gpu()
 ON_GPU = os.environ.get("MXNP_DEVICE") == GPU.name or (
@@ -80,6 +80,7 @@ def namespace(xp: Any) -> dict[str, Any]:
         return xp.array(numbers(seed, shape, dtype))
 
     names = {"np": xp, "numpy": numpy, "make": make, "foreign": foreign}
+    names |= {"unusual": unusual, "warnings": warnings}
     return {**names, KEEP: _Kept()} if xp is numpy else names
 
 
