@@ -1,5 +1,5 @@
-/* test_compact.c -- a mask selects the right elements, whichever thread copies a chunk.  Arrays
- * have their exact size, so the sanitizers find each access beyond their end. */
+/* test_compact.c -- a mask selects the right elements, whichever thread copies a chunk.  Masks
+ * and elements have their exact size, so the sanitizers find each access beyond their end. */
 #include <string.h>
 
 #include "check.h"
@@ -32,11 +32,29 @@ static void fill_elements(char *elements, intptr_t n, int itemsize)
             elements[i * itemsize + b] = (char)(i >> 8 * (b % 4));
 }
 
+#define GUARD 128 /* bytes behind a result, which no chunk may write */
+
+static char *new_guarded(size_t nbytes)
+{
+    char *to = malloc(nbytes + GUARD);
+    CHECK(to);
+    memset(to + nbytes, 0xA5, GUARD);
+    return to;
+}
+
+static void free_guarded(char *to, size_t nbytes)
+{
+    for (size_t b = 0; b < GUARD; b++)
+        CHECK((unsigned char)to[nbytes + b] == 0xA5);
+    free(to);
+}
+
 static void check_elements(const struct mx_compaction *c, int itemsize)
 {
     char *from = malloc((size_t)(c->n * itemsize));
-    char *to = malloc((size_t)(c->begins[c->n_chunks] * itemsize) + 1);
-    CHECK(from && to);
+    size_t nbytes = (size_t)(c->begins[c->n_chunks] * itemsize);
+    char *to = new_guarded(nbytes);
+    CHECK(from);
     fill_elements(from, c->n, itemsize);
     mx_compact_write(c, from, itemsize, to);
     intptr_t k = 0;
@@ -44,19 +62,19 @@ static void check_elements(const struct mx_compaction *c, int itemsize)
         if (c->mask[i] != 0)
             CHECK(memcmp(to + itemsize * k++, from + itemsize * i, (size_t)itemsize) == 0);
     free(from);
-    free(to);
+    free_guarded(to, nbytes);
 }
 
 static void check_places(const struct mx_compaction *c)
 {
-    int64_t *to = malloc((size_t)c->begins[c->n_chunks] * sizeof *to + 1);
-    CHECK(to);
+    size_t nbytes = (size_t)c->begins[c->n_chunks] * sizeof(int64_t);
+    int64_t *to = (int64_t *)(void *)new_guarded(nbytes);
     mx_compact_write(c, NULL, 8, (char *)to);
     intptr_t k = 0;
     for (intptr_t i = 0; i < c->n; i++)
         if (c->mask[i] != 0)
             CHECK(to[k++] == i);
-    free(to);
+    free_guarded((char *)to, nbytes);
 }
 
 static void check_mask(intptr_t n, int percent)
