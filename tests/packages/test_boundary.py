@@ -1,5 +1,6 @@
 """Test that compiled code of other packages receives the NumPy array inside."""
 
+import contextlib
 import inspect
 import math
 import os
@@ -176,6 +177,35 @@ def test_writes_after_the_call_are_seen(compiled):
         compiled.write_kept()
         numpy.testing.assert_array_equal(x + 1, before * 2 + 1)
         numpy.testing.assert_array_equal(earlier, before * 3)
+
+
+def test_operations_wait_again_after_a_call(compiled):
+    """Also after one that fails."""
+    x, taker = np.arange(30_000.0) + 1, compiled.Taker()
+
+    def wrong():
+        return x[np.full(30_000, 40_000) * 1]  # it waits, and its indices are invalid
+
+    for call in (
+        lambda: compiled.one(x),
+        lambda: compiled.one(x, 1),
+        lambda: compiled.named(x, wrong(), a=1),
+        lambda: taker[x],
+        lambda: taker.__setitem__(x, wrong()),
+        lambda: x in taker,
+    ):
+        with contextlib.suppress(TypeError, IndexError):
+            call()
+        with contextlib.suppress(IndexError):
+            np.synchronize()
+        y = x + 1
+        assert np._bridge.pending() == 1
+        np.synchronize()
+        del y
+
+
+def test_many_arguments(compiled, x):
+    assert compiled.many(*[x] * 40) is True
 
 
 def test_numpys_functions_and_classes(compiled):
