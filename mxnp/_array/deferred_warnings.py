@@ -16,13 +16,13 @@ def _flush() -> None:
         _bridge.flush("warnings")
 
 
-def _after_flush(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a method flush the queue first."""
+def _after_flush(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function or method flush the queue first."""
 
-    @functools.wraps(method, assigned=("__name__", "__qualname__", "__doc__"))
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+    @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"))
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         _flush()
-        return method(self, *args, **kwargs)
+        return function(*args, **kwargs)
 
     return wrapper
 
@@ -82,6 +82,10 @@ def _return_caught(enter: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+# `filterwarnings` and `simplefilter` call `_add_filter`. The operations recorded before
+# the filters change warn under the filters from before.
+for _name in ("_add_filter", "resetwarnings"):
+    setattr(warnings, _name, _after_flush(getattr(warnings, _name)))
 flush_around(warnings.catch_warnings)
 warnings.catch_warnings.__enter__ = _return_caught(  # type: ignore[method-assign]
     warnings.catch_warnings.__enter__

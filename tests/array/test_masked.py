@@ -182,7 +182,6 @@ def test_functions_of_testing_pass_arrays_and_results_on():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_testing_suppresses_warnings_of_recorded_operations():
     x = -mxnp.ones(20_000)
     with mxnp.testing.suppress_warnings() as suppressed:

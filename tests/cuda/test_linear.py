@@ -405,7 +405,7 @@ def test_unusual_operands(compute: Callable[..., Any]) -> None:
         numpy.testing.assert_allclose(one, other, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::DeprecationWarning")
 def test_numpy_warns_of_old_modes() -> None:
     with pytest.raises(DeprecationWarning, match="economic"):
         np.linalg.qr(np.array(numbers("float64", 6, 6)), "economic")

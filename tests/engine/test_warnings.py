@@ -20,6 +20,7 @@ import pytest
 from support.lanes import ON_CUDA, ON_GPU, ON_X86
 
 import mxnp
+from mxnp import _bridge
 from mxnp._engine import core
 
 Library = types.ModuleType
@@ -361,11 +362,15 @@ class Outcome(NamedTuple):
 
 
 def run(
-    xp: Library, source: str, action: Any = "always", read: bool = False
+    xp: Library,
+    source: str,
+    action: Any = "always",
+    read: bool = False,
+    given: str = GIVEN,
 ) -> Outcome:
     """Run a program and wait for its results, by reading them or with synchronize()."""
     names: dict[str, Any] = {"np": xp, "__name__": "__main__"}
-    exec(GIVEN, names)
+    exec(given, names)
     given = set(names)
     error = None
     state, handler = xp.geterr(), xp.geterrcall()
@@ -507,8 +512,116 @@ def test_filters_by_module() -> None:
     assert found[0] == found[1]
 
 
-def test_warnings_as_errors() -> None:
-    """Each is raised once, at the latest by the wait, and all results are computed."""
+def small(source: str) -> str:
+    """Change a program so that its arrays are too small to be recorded."""
+    return re.sub("20011|16389|16400", "7", source).replace("130, 131", "3, 4")
+
+
+@pytest.mark.parametrize("size", ["large", "small"])
+@pytest.mark.sampled(3)
+@programs(WARNINGS)
+def test_warnings_as_errors(source: str, size: str) -> None:
+    """They are raised on the line that recorded the operation."""
+    convert = small if size == "small" else str
+    expected = run(numpy, convert(source), "error", given=convert(GIVEN))
+    ours = run(mxnp, convert(source), "error", given=convert(GIVEN))
+    assert ours[:2] == expected[:2]
+    if ON_X86 or "np.inf).astype" not in source:
+        assert_values(ours, expected)
+
+
+FILTERS = """
+warnings.filterwarnings("error")
+
+warnings.simplefilter("error", RuntimeWarning)
+
+warnings.filterwarnings("error", message="divide by zero")
+
+warnings.filterwarnings("error", "divide", RuntimeWarning, "__main__")
+
+warnings.filterwarnings("error", module="__main__")
+
+warnings.filterwarnings("error", lineno=7)
+
+warnings.resetwarnings(); warnings.filterwarnings("error", category=Warning)
+
+warnings.filters.insert(0, ("error", None, RuntimeWarning, None, 0))
+
+warnings.filters[0] = ("error", None, Warning, None, 0)
+
+warnings.filters = [("error", None, RuntimeWarning, None, 0)]
+
+warnings.simplefilter("error"); warnings.filterwarnings("ignore", "invalid")
+"""
+
+CATCHING = """
+x = a + a
+FILTER
+caught = "nothing"
+try:
+    for j in range(2):
+        b = 1 / z; c = z / z
+except RuntimeWarning as error:
+    caught = str(error)
+x = a * 2 + 1
+"""
+
+
+@programs(FILTERS)
+def test_programs_catch_warnings_as_errors(source: str) -> None:
+    """Every way to set a filter takes effect at the next operation."""
+    source = CATCHING.replace("FILTER", source)
+    expected, ours = run(numpy, source), run(mxnp, source)
+    assert expected.names["caught"] == "divide by zero encountered in divide"
+    assert ours[:2] == expected[:2]
+    assert_values(ours, expected)
+
+
+UNAFFECTED = """
+warnings.simplefilter("error", DeprecationWarning)
+
+warnings.filterwarnings("error", append=True)
+
+warnings.simplefilter("error"); warnings.simplefilter("ignore", RuntimeWarning)
+"""
+
+
+@programs(UNAFFECTED)
+def test_errors_for_other_warnings(source: str) -> None:
+    """Operations are recorded if no filter can turn their warnings into errors."""
+    z = mxnp.zeros(_MANY)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exec(source)
+        b = 1 / z
+        assert _bridge.pending() > 0
+    assert len(caught) == ("ignore" not in source)
+    del b
+
+
+def test_filters_apply_to_later_operations() -> None:
+    """Operations that wait when a filter changes warn under the filters from before."""
+    found = []
+    for xp in (numpy, mxnp):
+        z = xp.zeros(_MANY)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            first = 1 / z
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeWarning):
+                first = z / z
+            warnings.simplefilter("always")
+            second = 1 / z
+            warnings.resetwarnings()
+            warnings.simplefilter("ignore")
+            third = xp.log(z)
+            warnings.filterwarnings("always")
+            found.append([str(each.message) for each in caught])
+            del first, second, third
+    assert found[0] == found[1] == ["divide by zero encountered in divide"] * 2
+
+
+def test_results_before_an_error_are_computed() -> None:
     z = mxnp.zeros(20011)
     a = z + 1
     b = a * 2
@@ -517,32 +630,16 @@ def test_warnings_as_errors() -> None:
         with pytest.raises(
             RuntimeWarning, match=r"^divide by zero encountered in divide$"
         ):
-            wait_for(lambda: a / z)
+            a / z
+        with pytest.raises(
+            RuntimeWarning, match=r"^invalid value encountered in sqrt$"
+        ):
+            mxnp.sqrt(z - a)
         c = b + 1
-        synchronize()
         a += c
     assert a.tolist() == [4.0] * 20011
     assert b.tolist() == [2.0] * 20011
     assert c.tolist() == [3.0] * 20011
-
-
-def wait_for(action: Any) -> Any:
-    result = action()
-    synchronize()
-    return result
-
-
-def test_warnings_as_errors_while_reading() -> None:
-    z = mxnp.zeros(20011)
-    a = z + 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(
-            RuntimeWarning, match=r"^invalid value encountered in sqrt$"
-        ):
-            str(mxnp.sqrt(z - a))
-        assert (a * 2).tolist() == [2.0] * 20011
-        assert (z - a).tolist() == [-1.0] * 20011
 
 
 RAISING = """

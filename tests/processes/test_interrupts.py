@@ -134,10 +134,8 @@ def test_errors_come_out_of_exports(
 
 
 def test_a_raised_error_is_not_raised_again() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        y = 1 / (mxnp.zeros(N) + 0)
-        with pytest.raises(RuntimeWarning, match="divide by zero"):
-            memoryview(y)
-        assert y.__array__()[3] == numpy.inf
-        assert y._np_array[3] == numpy.inf
+    y = 1 / (mxnp.zeros(N) + 0)
+    with pytest.raises(RuntimeWarning, match="divide by zero"):
+        memoryview(y)
+    assert y.__array__()[3] == numpy.inf
+    assert y._np_array[3] == numpy.inf

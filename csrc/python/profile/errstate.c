@@ -1,6 +1,7 @@
 /* errstate.c -- the floating-point conditions of numpy.errstate. */
 #include "python/profile/errstate.h"
 #include "python/base/settings.h"
+#include "python/profile/filters.h"
 #include "python/profile/profile.h"
 
 static PyObject *get_state;     /* `get` of the context variable behind numpy.errstate */
@@ -57,9 +58,10 @@ int errstate_mask(void)
         current_state = Py_NewRef(state);
     }
     Py_DECREF(state);
-    if (current_mask == -1)
+    int raises = current_mask > 0 ? filters_raise() : current_mask == -1;
+    if (raises > 0)
         span_note_errstate();
-    return current_mask;
+    return raises == 0 ? current_mask : raises > 0 ? -1 : -2;
 }
 
 int errstate_warn(const struct call_site *site, int met, const char *name)
@@ -83,5 +85,5 @@ int errstate_load(PyObject *numpy)
     geterr = PyObject_GetAttrString(numpy, "geterr");
     Py_XDECREF(state);
     Py_XDECREF(umath);
-    return get_state && geterr ? 0 : -1;
+    return get_state && geterr ? filters_load() : -1;
 }

@@ -3,8 +3,8 @@
 #include "python/profile/call_site.h"
 
 /* Return the mask of the conditions that the program wants warnings of, in NumPy's numbers.
- * Return -1 if it wants more than warnings, which only NumPy supports, or -2 with an exception
- * set. */
+ * Return -1 if it wants more than warnings, which only NumPy supports, or if its filters may
+ * turn them into errors.  Return -2 with an exception set. */
 int errstate_mask(void);
 
 /* Issue the warnings for the conditions that an operation met.  Return 0, or -1 with an
