@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
 import pickle
@@ -14,6 +15,7 @@ import numpy
 
 from mxnp._bridge import (
     Array,
+    Function,
     edit,
     end_edit,
     exact_interface,
@@ -52,14 +54,37 @@ _EXCLUDED = {
 }
 
 
+def _or_numpys(
+    function: Callable[..., Any], numpys: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Make a function leave the arrays of NumPy's classes to a function of NumPy."""
+    others = Function(numpys)
+
+    @functools.wraps(function)
+    def chosen(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        call = others if issubclass(type(self), numpy.ndarray) else function
+        return call(self, *args, **kwargs)
+
+    return chosen
+
+
 def member(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add a method to ndarray, with the docstring and signature of NumPy's method."""
     name = function.__name__
-    function.__doc__ = getattr(numpy.ndarray, name).__doc__
-    function.__qualname__ = f"ndarray.{name}"
-    vars(function)["__wrapped__"] = getattr(numpy.ndarray, name)
-    setattr(ndarray, name, function)
-    return function
+    original = getattr(numpy.ndarray, name)
+    method = _or_numpys(function, original)
+    method.__doc__ = original.__doc__
+    method.__qualname__ = f"ndarray.{name}"
+    vars(method)["__wrapped__"] = original
+    setattr(ndarray, name, method)
+    return method
+
+
+def _add_attribute(name: str, get: Callable[..., Any]) -> None:
+    """Add an attribute to ndarray that differs from NumPy's in its getter."""
+    original = vars(numpy.ndarray)[name]
+    getter = _or_numpys(get, original.__get__)
+    setattr(ndarray, name, attribute(original, get=getter))
 
 
 add_members(
@@ -134,12 +159,14 @@ def _count_own_references() -> int:
     """Return the reference count of an object during a call of one of its methods."""
     counts = []
 
+    def count(self: Any, *_: Any, **__: Any) -> None:
+        counts.append(sys.getrefcount(self))
+
     class Probe:
-        def count(self, *_: Any, **__: Any) -> None:
-            counts.append(sys.getrefcount(self))
+        resize = _or_numpys(count, numpy.ndarray.resize)
 
     probe = Probe()
-    probe.count(1)
+    probe.resize(1)
     return counts[0]
 
 
@@ -151,7 +178,7 @@ def _base(self: ndarray) -> Any:
     return parent if parent is not None and parent._np_array is base else wrap(base)
 
 
-ndarray.base = attribute(vars(numpy.ndarray)["base"], get=_base)  # type: ignore[attr-defined]
+_add_attribute("base", _base)
 
 
 def _ctypes(self: ndarray) -> Any:
@@ -164,9 +191,7 @@ def _ctypes(self: ndarray) -> Any:
     return found
 
 
-ndarray.ctypes = property(  # type: ignore[attr-defined]
-    _ctypes, doc=numpy.ndarray.ctypes.__doc__
-)
+_add_attribute("ctypes", _ctypes)
 
 
 def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
@@ -183,8 +208,7 @@ def _interface(name: str, kinds: str, get: Callable[..., Any]) -> None:
         pin(self)
         return get(self._np_array)
 
-    doc = getattr(numpy.ndarray, name).__doc__
-    setattr(ndarray, name, property(interface, doc=doc))
+    _add_attribute(name, interface)
 
 
 # A dtype that a program defines may have any kind.
@@ -278,6 +302,5 @@ def _get_flat(self: ndarray) -> flatiter:
     return flatiter._over(self, self._np_array.flat)
 
 
-_flat = attribute(vars(numpy.ndarray)["flat"], get=_get_flat)
-ndarray.flat = _flat  # type: ignore[attr-defined]
+_add_attribute("flat", _get_flat)
 name_like(flatiter, numpy.flatiter)

@@ -111,11 +111,21 @@ class ndarray(Array, metaclass=ArrayType):  # noqa: N801
 
 
 def _wrap_override(override: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a program's ``__array_ufunc__`` receive mxnp's ufuncs and arrays."""
+    """
+    Make a program's ``__array_ufunc__`` receive mxnp's ufuncs and arrays.
+
+    An output that it returns is the one that NumPy passed.
+    """
 
     @functools.wraps(override)
     def __array_ufunc__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-        return override(self, *wrap(args), **wrap(kwargs))
+        outs = kwargs.get("out", ())
+        kwargs = {name: wrap(value) for name, value in kwargs.items()}
+        result = override(self, *wrap(args), **kwargs)
+        passed = dict(zip(map(id, kwargs.get("out", ())), outs, strict=True))
+        if type(result) is tuple:
+            return tuple(passed.get(id(each), each) for each in result)
+        return passed.get(id(result), result)
 
     return __array_ufunc__
 

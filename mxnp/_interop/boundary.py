@@ -16,7 +16,12 @@ from types import ModuleType
 
 import numpy
 
-from mxnp._bridge import patch_conversions, patch_method, patch_module
+from mxnp._bridge import (
+    patch_array_classes,
+    patch_conversions,
+    patch_method,
+    patch_module,
+)
 from mxnp._engine import core
 from mxnp._import import hook_extensions, mentions_arrays
 
@@ -35,6 +40,9 @@ _COPIES = {"cv2"}
 _SMALLEST, _LARGEST = 1 << 16, 1 << 24
 
 _SUFFIXES = tuple(EXTENSION_SUFFIXES)
+# Methods of `numpy.ndarray` to which packages pass on what they got: a class, as in
+# Index.view(ndarray) of pandas, or arrays, as in super().__array_ufunc__().
+_PASSED_ON = ("view", "__array_function__", "__array_ufunc__")
 
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")  # noqa: PTH118, PTH120
 _INSTALLED = (f"site-packages{os.sep}", f"dist-packages{os.sep}")  # in it
@@ -82,8 +90,9 @@ def _imported(module: ModuleType) -> None:
 
 def load() -> None:
     """Change extension modules and classes, present and future."""
-    # Packages pass on the class that the program passed: Index.view(ndarray) in pandas.
-    patch_method(numpy.ndarray, "view")
+    for name in _PASSED_ON:
+        patch_method(numpy.ndarray, name)
+    patch_array_classes()
     builtins.__build_class__ = patch_conversions(builtins.__build_class__, load)
     hook_extensions(_imported)
     for name, module in list(sys.modules.items()):

@@ -428,10 +428,31 @@ static PyObject *call_numpy(PyObject *callable, PyObject *positional, PyObject *
     return result;
 }
 
+static bool is_subclass(PyObject *x)
+{
+    return PyType_Check(x) && x != (PyObject *)np_array_type &&
+           PyType_IsSubtype((PyTypeObject *)x, np_array_type);
+}
+
+/* Check whether an argument is a subclass of numpy.ndarray.  NumPy calls its method
+ * __array_finalize__, which may read elements, and must be called once. */
+static bool has_subclass(PyObject *positional, PyObject *named)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(positional); i++)
+        if (is_subclass(PyTuple_GetItem(positional, i)))
+            return true;
+    while (named && PyDict_Next(named, &at, &key, &value))
+        if (is_subclass(value))
+            return true;
+    return false;
+}
+
 static PyObject *call(const struct function *f, PyObject *callable, PyObject *positional,
                       PyObject *named, struct call_args *call_args)
 {
-    bool reads = !f->is_view || queue_is_idle();
+    bool reads = !f->is_view || queue_is_idle() || has_subclass(positional, named);
     if (convert_prepare(call_args, reads) < 0)
         return NULL;
     PyObject *result = call_numpy(callable, positional, named);

@@ -123,6 +123,27 @@ PyObject *arguments_call(vector_function call, const void *context, PyObject *co
     return call_unwrapped(call, context, args, flags, names);
 }
 
+PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++)
+        PyTuple_SetItem(tuple, i, Py_NewRef(args[i]));
+    return tuple;
+}
+
+int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict)
+{
+    *dict = arguments_count(names) ? PyDict_New() : NULL;
+    if (arguments_count(names) && !*dict)
+        return -1;
+    for (Py_ssize_t i = 0; i < arguments_count(names); i++)
+        if (PyDict_SetItem(*dict, PyTuple_GetItem(names, i), args[i]) < 0) {
+            Py_CLEAR(*dict);
+            return -1;
+        }
+    return 0;
+}
+
 /* -- Slots ------------------------------------------------------------------------- */
 
 int arguments_begin(struct arguments *arguments, PyObject *first, PyObject *second)

@@ -29,6 +29,13 @@ typedef PyObject *(*vector_function)(const void *context, PyObject *const *args,
 PyObject *arguments_call(vector_function call, const void *context, PyObject *const *args,
                          size_t flags, PyObject *names);
 
+/* Return a new tuple of n arguments. */
+PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n);
+
+/* Set *dict to a new dict of named arguments, or to NULL if there are no names.  Return 0, or
+ * -1 with an exception set. */
+int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict);
+
 /* -- Slots ------------------------------------------------------------------------- */
 
 /* The arguments of a slot, at most two, and the same as compiled code gets them. */

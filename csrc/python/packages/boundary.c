@@ -7,6 +7,7 @@
  */
 #include "python/packages/boundary.h"
 #include "python/packages/callables.h"
+#include "python/packages/unbound.h"
 
 static PyObject *dot;
 static bool is_known; /* whether the structs of this Python are known: see layout.h */
@@ -145,6 +146,14 @@ static PyObject *method_patch(PyObject *self, PyObject *args)
     return status < 0 ? NULL : PyBool_FromLong(is_known);
 }
 
+static PyObject *classes_patch(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (is_known && unbound_patch() < 0)
+        return NULL;
+    return PyBool_FromLong(is_known);
+}
+
 PyMethodDef boundary_methods[] = {
     {"patch_module", module_patch, METH_O,
      "patch_module(module)\n--\n\n"
@@ -154,6 +163,10 @@ PyMethodDef boundary_methods[] = {
     {"patch_method", method_patch, METH_VARARGS,
      "patch_method(type, name)\n--\n\n"
      "Do the same for one method of a compiled type."},
+    {"patch_array_classes", classes_patch, METH_NOARGS,
+     "patch_array_classes()\n--\n\n"
+     "Let the members of ``numpy.ndarray`` and ``mxnp.ndarray``, called as functions, accept "
+     "arrays of both. Return False likewise."},
     {NULL, NULL, 0, NULL},
 };
 

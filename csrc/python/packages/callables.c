@@ -70,16 +70,23 @@ static bool is_compiled(PyObject *x)
     return false;
 }
 
-static int patch_vectorcall(PyObject *function, vector_call *call)
+int callable_replace(PyObject *function, vector_call *call, vector_call replacement)
 {
-    if (*call == function_patched)
+    if (*call == replacement)
         return 0;
     if (2 * n_functions >= capacity && grow_functions() < 0)
         return -1;
     *find_function(function) = (struct patched_function){Py_NewRef(function), *call};
     n_functions++;
-    *call = function_patched;
+    *call = replacement;
     return 0;
+}
+
+vector_call callable_original(PyObject *function) { return find_function(function)->call; }
+
+static int patch_vectorcall(PyObject *function, vector_call *call)
+{
+    return callable_replace(function, call, function_patched);
 }
 
 /* -- Functions that are called through a PyMethodDef ------------------------------- */
@@ -111,35 +118,13 @@ static struct definition *new_definition(PyMethodDef *original)
     return d;
 }
 
-static PyObject *pack(PyObject *const *args, Py_ssize_t n)
-{
-    PyObject *tuple = PyTuple_New(n);
-    for (Py_ssize_t i = 0; tuple && i < n; i++)
-        PyTuple_SetItem(tuple, i, Py_NewRef(args[i]));
-    return tuple;
-}
-
-/* *dict becomes NULL if there are no names.  Return 0, or -1 with an exception set. */
-static int pack_named(PyObject *const *args, PyObject *names, PyObject **dict)
-{
-    *dict = arguments_count(names) ? PyDict_New() : NULL;
-    if (arguments_count(names) && !*dict)
-        return -1;
-    for (Py_ssize_t i = 0; i < arguments_count(names); i++)
-        if (PyDict_SetItem(*dict, PyTuple_GetItem(names, i), args[i]) < 0) {
-            Py_CLEAR(*dict);
-            return -1;
-        }
-    return 0;
-}
-
 /* Call a function that takes a tuple and a dict. */
 static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
                              PyObject *names)
 {
     ternaryfunc call = (ternaryfunc)((struct type_struct *)Py_TYPE(function))->call;
-    PyObject *named, *result = NULL, *tuple = pack(args, n);
-    if (tuple && pack_named(args + n, names, &named) == 0) {
+    PyObject *named, *result = NULL, *tuple = arguments_pack(args, n);
+    if (tuple && arguments_pack_named(args + n, names, &named) == 0) {
         result = call(function, tuple, named);
         Py_XDECREF(named);
     }
@@ -306,6 +291,11 @@ int callable_patch_class(PyTypeObject *type)
     return call && *call ? patch_vectorcall((PyObject *)type, call) : 0;
 }
 
+bool callable_is_method(PyObject *x)
+{
+    return Py_TYPE(x) == method_type || Py_TYPE(x) == patched_method_type;
+}
+
 bool callable_is_function(PyObject *x)
 {
     return Py_TYPE(x) == &PyCFunction_Type || is_compiled(x) || is_wrapper(x);
@@ -348,12 +338,10 @@ static PyTypeObject *type_of_member(PyTypeObject *type, const char *name)
     return kind;
 }
 
-/* Make a subtype of a type of descriptors, which Python declares final. */
-static PyTypeObject *derive(PyTypeObject *final, const char *name, descrgetfunc get)
+PyTypeObject *callable_derive(PyTypeObject *final, const char *name, PyType_Slot *own)
 {
     struct type_struct *type = (struct type_struct *) final;
     unsigned long flags = type->flags;
-    PyType_Slot own[] = {{Py_tp_descr_get, get}, {0, NULL}};
     PyType_Spec spec = {
         .name = name,
         .basicsize = (int)type->basicsize,
@@ -378,9 +366,12 @@ static PyTypeObject *derive(PyTypeObject *final, const char *name, descrgetfunc 
 
 static int derive_types(void)
 {
-    patched_method_type = derive(method_type, "builtins.method_descriptor", get_method);
+    PyType_Slot of_methods[] = {{Py_tp_descr_get, (void *)get_method}, {0, NULL}};
+    PyType_Slot of_class_methods[] = {{Py_tp_descr_get, (void *)get_class_method}, {0, NULL}};
+    patched_method_type =
+        callable_derive(method_type, "builtins.method_descriptor", of_methods);
     patched_class_method_type =
-        derive(class_method_type, "builtins.classmethod_descriptor", get_class_method);
+        callable_derive(class_method_type, "builtins.classmethod_descriptor", of_class_methods);
     return patched_method_type && patched_class_method_type ? 0 : -1;
 }
 

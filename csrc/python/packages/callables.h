@@ -1,6 +1,6 @@
 /* callables.h -- functions, methods and attributes of compiled code, changed in place. */
 #pragma once
-#include "python/base/numpy.h"
+#include "python/base/types.h"
 
 /* Return 1; 0 if the structs of this Python are unknown, so nothing may be changed; or -1 with
  * an exception set. */
@@ -8,6 +8,18 @@ int callable_load(void);
 
 /* Check whether x is a function of compiled code, also inside a staticmethod or the like. */
 bool callable_is_function(PyObject *x);
+
+/* Check whether x is the descriptor of a method. */
+bool callable_is_method(PyObject *x);
+
+/* Replace the vectorcall of a function, which is then never freed, and keep the one that it
+ * had. Return 0, or -1 with an exception set. */
+int callable_replace(PyObject *function, vector_call *call, vector_call replacement);
+vector_call callable_original(PyObject *function);
+
+/* Make a subtype of a type of descriptors, which Python declares final.  Return NULL with an
+ * exception set. */
+PyTypeObject *callable_derive(PyTypeObject *final, const char *name, PyType_Slot *own);
 
 /* Each function makes compiled code receive NumPy arrays.  It leaves other objects unchanged.
  * It returns 0, or -1 with an exception set. */
