@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy import ndarray
 
@@ -37,6 +37,11 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Method(Function): ...
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+def frameless(function: _Function, /) -> _Function: ...
+def show_own_frames(value: bool, /) -> bool: ...
 
 class Hook:
     def __new__(

@@ -8,6 +8,7 @@ import numpy.ctypeslib as _ctypeslib
 
 from ._array.ndarray import unwrap as _unwrap
 from ._array.ndarray import wrap as _wrap
+from ._bridge import frameless as _frameless
 from ._namespace import mirror as _mirror
 
 
@@ -24,7 +25,7 @@ def _accept_arrays(pointer: _Any) -> type:
     def from_param(cls: type, obj: _Any) -> _Any:
         return pointer.from_param(_unwrap(obj))
 
-    body: dict[str, _Any] = {"from_param": classmethod(from_param)}
+    body: dict[str, _Any] = {"from_param": classmethod(_frameless(from_param))}
     if hasattr(pointer, "contents"):
         body["contents"] = property(lambda self: _wrap(pointer.contents.fget(self)))
     return type(pointer.__name__, (pointer,), body)

@@ -13,8 +13,10 @@ from numpy import random as _random
 from ._array.ndarray import unwrap as _unwrap
 from ._bridge import Function as _Function
 from ._bridge import Method as _Method
+from ._bridge import frameless as _frameless
 from ._bridge import name_like as _name_like
 from ._engine import core as _core
+from ._engine.frames import frameless_members as _frameless_members
 from ._namespace import mirror as _mirror
 from ._namespace import recorded_forms as _recorded_forms
 
@@ -59,6 +61,7 @@ def _wrap_methods(kind: type) -> None:
             setattr(kind, name, _WrappedMethod(member))
 
 
+@_frameless_members
 class Generator(_random.Generator, metaclass=_DerivedType):  # noqa: D101
     __doc__ = _random.Generator.__doc__
     __module__ = "mxnp.random"
@@ -92,6 +95,7 @@ class Generator(_random.Generator, metaclass=_DerivedType):  # noqa: D101
         return (_generator, (self.bit_generator,), None)
 
 
+@_frameless_members
 class RandomState(_random.RandomState, metaclass=_DerivedType):  # noqa: D101
     __doc__ = _random.RandomState.__doc__
     __module__ = "mxnp.random"
@@ -173,7 +177,8 @@ def _accept_array_seeds(original: type) -> type:
         kwargs = {name: _unwrap(value) for name, value in kwargs.items()}
         original.__init__(self, *_unwrap(args), **kwargs)  # type: ignore[misc]
 
-    body = {"__init__": __init__, "__doc__": original.__doc__, "__module__": __name__}
+    body = {"__init__": _frameless(__init__), "__doc__": original.__doc__}
+    body["__module__"] = __name__
     if issubclass(original, _random.BitGenerator):
         body["random_raw"] = raw = _Method(original.random_raw)
         if original in (_random.PCG64, _random.Philox):

@@ -14,6 +14,7 @@
 #include "python/index/update.h"
 #include "python/object/array.h"
 #include "python/object/checks.h"
+#include "python/object/frameless.h"
 #include "python/object/function.h"
 #include "python/object/hooks.h"
 #include "python/object/lookup.h"
@@ -26,6 +27,7 @@
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
 #include "python/profile/profile.h"
+#include "python/profile/traceback.h"
 #include "python/record/assignment.h"
 #include "python/record/call.h"
 #include "python/record/caller.h"
@@ -227,7 +229,7 @@ static int add_methods(PyObject *module)
         compiler_methods,   loan_methods,       queue_methods,           reduction_methods,
         indexing_methods,   selection_methods,  update_methods,          boundary_methods,
         operators_methods,  conversion_methods, function_module_methods, hook_methods,
-        checks_methods,
+        checks_methods,     traceback_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)
@@ -283,7 +285,8 @@ static int add_types(PyObject *module)
                    add_type(module, "Function", &function_spec, NULL, &function_type) < 0 ||
                    add_type(module, "Method", &method_spec, function_type, &member_type) < 0 ||
                    add_type(module, "Lookup", &lookup_spec, NULL, &unused) < 0 ||
-                   add_type(module, "Hook", &hook_spec, NULL, &unused) < 0
+                   add_type(module, "Hook", &hook_spec, NULL, &unused) < 0 ||
+                   add_type(module, "frameless", &frameless_spec, NULL, &unused) < 0
                ? -1
                : 0;
 }

@@ -10,6 +10,7 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._engine.devices import device
+from mxnp._engine.frames import frameless_members
 
 from .ndarray import ndarray
 from .ufunc import OPERATIONS, named, ufunc
@@ -17,6 +18,7 @@ from .ufunc import OPERATIONS, named, ufunc
 _MODES = ("clip", "drop", "fill", "promise_in_bounds", "wrap")
 
 
+@frameless_members
 class At:
     """
     Select elements of an array, for a copy in which they are changed.
@@ -82,6 +84,7 @@ def at(array: Any) -> At:
     return At(array if type(array) is ndarray else _bridge.wrap(numpy.asarray(array)))
 
 
+@frameless_members
 class Selection:
     """
     Elements of an array that a key selects.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mxnp import _bridge
+from mxnp._bridge import frameless
 
 
 def _flush() -> None:
@@ -24,7 +25,7 @@ def _after_flush(function: Callable[..., Any]) -> Callable[..., Any]:
         _flush()
         return function(*args, **kwargs)
 
-    return wrapper
+    return frameless(wrapper)
 
 
 def flush_around(cls: type) -> None:
@@ -79,7 +80,7 @@ def _return_caught(enter: Callable[..., Any]) -> Callable[..., Any]:
         module._showwarnmsg_impl = caught.append
         return caught
 
-    return wrapper
+    return frameless(wrapper)
 
 
 # `filterwarnings` and `simplefilter` call `_add_filter`. The operations recorded before

@@ -19,12 +19,14 @@ from mxnp._bridge import (
     edit,
     end_edit,
     exact_interface,
+    frameless,
     is_lent,
     name_like,
     peek,
     pin,
     standard,
 )
+from mxnp._engine.frames import frameless_members
 
 from .members import add_members, attribute
 from .ndarray import Subclass, ndarray, unwrap, wrap
@@ -65,7 +67,7 @@ def _or_numpys(
         call = others if issubclass(type(self), numpy.ndarray) else function
         return call(self, *args, **kwargs)
 
-    return chosen
+    return frameless(chosen)
 
 
 def member(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,7 +145,7 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     inside = self._np_array
     _weak = weakref.ref(inside) if weakref.getweakrefcount(self) else None
     if operator.index(kwargs.get("refcheck", True)):
-        others = sys.getrefcount(self) - _OWN_REFERENCES
+        others = sys.getrefcount(self) - _OWN_REFERENCES[bool(kwargs)]
         if others > 0 and inside.flags.owndata:
             # NumPy raises its error for a similar array with as many references. The
             # call below holds a reference too, which Python 3.14 and later borrow.
@@ -155,7 +157,7 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     inside.resize(*unwrap(new_shape), **kwargs)
 
 
-def _count_own_references() -> int:
+def _count_own_references(**kwargs: Any) -> int:
     """Return the reference count of an object during a call of one of its methods."""
     counts = []
 
@@ -166,11 +168,12 @@ def _count_own_references() -> int:
         resize = _or_numpys(count, numpy.ndarray.resize)
 
     probe = Probe()
-    probe.resize(1)
+    probe.resize(1, **kwargs)
     return counts[0]
 
 
-_OWN_REFERENCES = _count_own_references()
+# Without and with keywords.
+_OWN_REFERENCES = (_count_own_references(), _count_own_references(refcheck=True))
 
 
 def _base(self: ndarray) -> Any:
@@ -228,6 +231,7 @@ class FlatiterType(type):
         return isinstance(instance, numpy.flatiter) or type(instance) is cls
 
 
+@frameless_members
 class flatiter(metaclass=FlatiterType):  # noqa: N801
     __doc__ = numpy.flatiter.__doc__
     __module__ = "mxnp"
@@ -295,7 +299,7 @@ for _operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
     def _compare(self: flatiter, other: Any, operator: str = _operator) -> Any:
         return wrap(getattr(self._iterator, operator)(unwrap(other)))
 
-    setattr(flatiter, _operator, _compare)
+    setattr(flatiter, _operator, frameless(_compare))
 
 
 def _get_flat(self: ndarray) -> flatiter:

@@ -13,11 +13,13 @@ from typing import Any, cast
 
 import numpy
 
-from mxnp._bridge import Array, unwrap, wrap
+from mxnp._bridge import Array, frameless, unwrap, wrap
+from mxnp._engine.frames import frameless_members
 
 __all__ = ["described", "ndarray", "unwrap", "wrap"]
 
 
+@frameless_members
 class ArrayType(type):
     """
     The metaclass of `ndarray`.
@@ -50,6 +52,7 @@ class ArrayType(type):
         return subclass is cls or issubclass(subclass, numpy.ndarray)
 
 
+@frameless_members
 class ndarray(Array, metaclass=ArrayType):  # noqa: N801
     """
     N-dimensional array, whose operations are recorded and fused if it is large.
@@ -127,7 +130,7 @@ def _wrap_override(override: Callable[..., Any]) -> Callable[..., Any]:
             return tuple(passed.get(id(each), each) for each in result)
         return passed.get(id(result), result)
 
-    return __array_ufunc__
+    return frameless(__array_ufunc__)
 
 
 def _has_metadata(dtype: numpy.dtype[Any]) -> bool:
@@ -150,6 +153,7 @@ def described(dtype: numpy.dtype[Any]) -> bool:
     return is_equal and not _has_metadata(dtype)
 
 
+@frameless_members
 class Subclass(numpy.ndarray):
     """
     The base of classes derived from `ndarray`.
@@ -177,6 +181,7 @@ class Subclass(numpy.ndarray):
         return super().__array_function__(func, kinds, unwrap(args), kwargs)
 
 
+@frameless_members
 class OverridingSubclass(Subclass):
     """The base of derived classes that define ``__array_ufunc__``."""
 

@@ -9,6 +9,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._bridge import Function
 from mxnp._engine import core
+from mxnp._engine.frames import frameless_members
 
 from .members import add_members
 from .ndarray import described, ndarray
@@ -36,6 +37,7 @@ class _Documentation:
         return self.of_class if instance is None else instance.__wrapped__.__doc__
 
 
+@frameless_members
 class ufunc(Function, metaclass=UfuncType):  # noqa: N801
     """
     Function that operates element by element on whole arrays.

@@ -17,6 +17,7 @@ from mxnp._array.ndarray import ndarray, unwrap
 from mxnp._bridge import Function
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
+from mxnp._engine.frames import frameless_members
 from mxnp._namespace.mirror import find_counterpart
 
 __all__ = ["STANDARD", "argsort", "compat", "extend", "populate"]
@@ -50,6 +51,7 @@ class _Devices(tuple[Any, ...]):
         return [*self, *other] if isinstance(other, list) else super().__add__(other)
 
 
+@frameless_members
 class __array_namespace_info__(_Info):  # type: ignore[misc]  # noqa: N801
     __doc__ = _Info.__doc__
     __module__ = "mxnp"

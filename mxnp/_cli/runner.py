@@ -29,6 +29,7 @@ from weakref import WeakKeyDictionary
 import numpy
 
 from mxnp import _bridge
+from mxnp._bridge import frameless
 from mxnp._interop.adapters import when_imported
 from mxnp._interop.program_files import (
     is_in_folder,
@@ -297,6 +298,7 @@ _MODULES: dict[str, types.ModuleType] = {
 }
 
 
+@frameless
 def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     """
     Make the program's ``import numpy`` import mxnp from now on.
@@ -371,6 +373,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
             when_imported(name, _prepare_if_installed)
 
 
+@frameless
 def uninstall() -> None:
     """
     Make ``import numpy`` import NumPy again, everywhere.

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from mxnp._engine import core, devices
+from mxnp._engine.frames import frameless_members
 from mxnp._interop.program_files import is_in_program
 from mxnp._profiler.model import Report
 from mxnp._profiler.report import profile
@@ -76,6 +77,7 @@ def examine(report: Report) -> rendering.Diagnosis:
     return rendering.Diagnosis(listed, rest, array)
 
 
+@frameless_members
 class doctor(profile):  # noqa: N801
     """
     Context manager that reports slow patterns of a block and suggests rewrites.

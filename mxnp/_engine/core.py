@@ -255,6 +255,7 @@ def _set_threshold() -> None:
 
 _bridge.start(int(ffi.cast("uintptr_t", lib.mx_recorder_table())))
 _set_threshold()
+_bridge.show_own_frames(os.environ.get("MXNP_TRACEBACKS") == "full")
 os.register_at_fork(
     before=_bridge.before_fork,
     after_in_parent=_bridge.after_fork,

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from mxnp import _bridge
+from mxnp._bridge import frameless
 
 from .core import Group, last_flush
 from .figures import count, nbytes, time
 
 
+@frameless
 def explain(file: TextIO | None = None) -> None:
     """
     Print a report on the last flush.

@@ -9,6 +9,8 @@ from types import TracebackType
 
 from mxnp import _bridge
 
+from .frames import frameless_members
+
 
 class Setting:
     """
@@ -67,6 +69,7 @@ class Setting:
             raise ImportError(f"{variable} is {value!r}: {error}") from None
 
 
+@frameless_members
 class Block:
     """Context manager that sets a setting for the thread or task of a block."""
 

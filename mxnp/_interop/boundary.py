@@ -40,6 +40,7 @@ _COPIES = {"cv2"}
 _SMALLEST, _LARGEST = 1 << 16, 1 << 24
 
 _SUFFIXES = tuple(EXTENSION_SUFFIXES)
+
 # Methods of `numpy.ndarray` to which packages pass on what they got: a class, as in
 # Index.view(ndarray) of pandas, or arrays, as in super().__array_ufunc__().
 _PASSED_ON = ("view", "__array_function__", "__array_ufunc__")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
+from mxnp._bridge import frameless
 from mxnp._engine import core
 
 # Attributes that a kernel can use by name, and their types.
@@ -53,6 +54,7 @@ _NO_DEVICE = (
 )
 
 
+@frameless
 def gpu_kernel(
     name: str,
     input_names: Sequence[str],

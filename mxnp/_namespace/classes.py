@@ -14,12 +14,14 @@ import numpy
 from mxnp._array.methods import flatiter
 from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import ufunc
-from mxnp._bridge import Function, Method, name_like, pin
+from mxnp._bridge import Function, Method, frameless, name_like, pin
+from mxnp._engine.frames import frameless_members
 
 from .mirror import replace, wrap_function
 from .recorded_forms import implements
 
 
+@frameless_members
 class vectorize(numpy.vectorize):  # noqa: N801
     __doc__ = numpy.vectorize.__doc__
     __module__: Any = "mxnp"
@@ -53,6 +55,7 @@ def _pin_operands(op: Any) -> None:
         pin(operand)
 
 
+@frameless_members
 class nditer(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.nditer.__doc__
     _original = numpy.nditer
@@ -129,6 +132,7 @@ name_like(nditer, numpy.nditer)
 _nditer = Function(numpy.nditer, adopts=False)
 
 
+@frameless_members
 class broadcast(metaclass=IteratorType):  # noqa: N801
     __doc__ = numpy.broadcast.__doc__
     _original = numpy.broadcast
@@ -186,6 +190,7 @@ _frompyfunc: Any = numpy.frompyfunc
 vars(frompyfunc)["__text_signature__"] = _frompyfunc.__text_signature__
 
 
+@frameless_members
 class FunctionWithCallback(Method):
     """A NumPy function that calls its first argument, which receives mxnp arrays."""
 
@@ -215,6 +220,7 @@ for _name in ("apply_along_axis", "apply_over_axes", "fromfunction"):
     replace(_function, wrap_function(_function, "numpy", FunctionWithCallback))
 
 
+@frameless_members
 class NpzFile(numpy.lib.npyio.NpzFile):
     __doc__ = numpy.lib.npyio.NpzFile.__doc__
     __module__ = "mxnp.lib.npyio"
@@ -273,7 +279,7 @@ def _unwrap_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
                 return argument
         return result
 
-    return wrapper
+    return frameless(wrapper)
 
 
 for _cls in (numpy.matrix, numpy.memmap, numpy.recarray):

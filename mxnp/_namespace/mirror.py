@@ -18,7 +18,7 @@ import numpy
 
 from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import named, ufunc
-from mxnp._bridge import Function, Lookup, Method, set_counterparts
+from mxnp._bridge import Function, Lookup, Method, frameless, set_counterparts
 
 # Types of callables that are wrapped. Other objects are returned unchanged.
 _FUNCTIONS = (
@@ -35,7 +35,12 @@ set_counterparts(_counterparts)  # for packages that pass mxnp arrays to NumPy
 
 def replace(original: Any, counterpart: Any) -> None:
     """Register the counterpart of an object for all of NumPy's modules."""
-    _counterparts[original] = counterpart
+    _counterparts[original] = _hidden(counterpart)
+
+
+def _hidden(value: Any) -> Any:
+    """Keep a function that is written in Python out of tracebacks."""
+    return frameless(value) if type(value) is types.FunctionType else value
 
 
 def find_counterpart(value: Any, module: str = "numpy") -> Any:
@@ -127,6 +132,9 @@ def populate(
     """
     names = vars(module)
     later = later or {}
+    for name, value in list(names.items()):
+        if name[0] != "_" and str(getattr(value, "__module__", "")).startswith("mxnp"):
+            names[name] = _hidden(value)
     for name, value in list(vars(original).items()):
         if name[0] != "_" and not isinstance(value, types.ModuleType):
             names.setdefault(name, find_counterpart(value, original.__name__))

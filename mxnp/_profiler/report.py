@@ -11,6 +11,7 @@ from typing import Any, Self, TextIO
 import numpy
 
 from mxnp._engine import core
+from mxnp._engine.frames import frameless_members
 
 from . import html
 from . import text as _table
@@ -43,6 +44,7 @@ def _with_place(counted: Row | Wait | Check) -> dict[str, Any]:
     return {**asdict(place), "expression": place.expression, **values}
 
 
+@frameless_members
 class profile:  # noqa: N801
     """
     Context manager that measures what each line of a block costs and where it runs.

@@ -34,6 +34,7 @@ from mxnp._bridge import (
     set_intercepted,
 )
 from mxnp._engine import places
+from mxnp._engine.frames import frameless_members
 
 __all__ = ["Operation", "Verdict", "Watcher", "place"]
 
@@ -238,6 +239,7 @@ def _of_function_protocol(args: tuple[Any, ...], _: dict[str, Any]) -> Operation
 # -- Watching --------------------------------------------------------------------------
 
 
+@frameless_members
 class Watcher:
     """
     Base class of context managers that are called before and after each operation.

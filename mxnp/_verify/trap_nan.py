@@ -10,6 +10,7 @@ import numpy
 from mxnp._array.ndarray import ndarray
 from mxnp._bridge import peek
 from mxnp._engine.core import synchronize
+from mxnp._engine.frames import frameless_members
 
 from .hooks import End, Operation, Verdict, Watcher, place
 
@@ -28,6 +29,7 @@ class NaNError(FloatingPointError):
     __module__ = "mxnp"
 
 
+@frameless_members
 class trap_nan(Watcher):  # noqa: N801
     """
     Context manager that stops at the operation that produces the first NaN.

@@ -17,6 +17,7 @@ from mxnp._bridge import FIRST_CALLS, is_selected, peek, take_counts
 from mxnp._engine import core
 from mxnp._engine.core import synchronize
 from mxnp._engine.devices import GPU, devices, get_device, get_float64_policy
+from mxnp._engine.frames import frameless_members
 from mxnp._engine.modes import get_mode
 
 from . import tolerances
@@ -48,6 +49,7 @@ def fraction_of(text: str) -> float:
     return fraction
 
 
+@frameless_members
 class verify(Watcher):  # noqa: N801
     """
     Context manager that compares each operation of a block with NumPy.

@@ -23,6 +23,7 @@
 #include "python/object/function.h"
 #include "python/packages/disguise.h"
 #include "python/profile/profile.h"
+#include "python/profile/traceback.h"
 #include "python/record/assignment.h"
 #include "python/record/call.h"
 #include "python/record/expression.h"
@@ -1043,6 +1044,8 @@ static PyObject *array_array_function(PyObject *a, PyObject *args, PyObject *kwa
     int status = ours ? function_record(ours, positional, named, &result) : 0;
     if (status == 0)
         result = call_protocol(a, function, types, positional, named);
+    if (!result)
+        traceback_hide_own();
     if (span.is_on)
         profile_end_call(&span, positional, 1, result);
     return result;

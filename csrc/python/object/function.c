@@ -11,6 +11,7 @@
 #include "python/packages/disguise.h"
 #include "python/packages/layout.h"
 #include "python/profile/profile.h"
+#include "python/profile/traceback.h"
 #include "python/record/call.h"
 #include "python/record/elide.h"
 #include "python/record/expression.h"
@@ -356,6 +357,8 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     struct function *f = (struct function *)self;
     PyObject *result =
         profile_is_on ? call_counted(f, args, kwargs) : function_run(f, args, kwargs);
+    if (!result)
+        traceback_hide_own();
     if (result && f->is_maker && settings_narrow_doubles() && device_has(DEVICE_NARROW))
         result = narrow_result(result, args, kwargs);
     return returns_standard(f, args) ? convert_standard(result, MAX_DEPTH) : result;
