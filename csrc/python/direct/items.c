@@ -244,7 +244,7 @@ static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObje
     npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0), n = 0;
     const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
     for (npy_intp i = 0; i < length; i++)
-        n += is_true[i * step];
+        n += is_true[i * step] != 0;
     size_t itemsize = (size_t)dtype_itemsizes[row];
     PyObject *np_array =
         n > 0 && n * (npy_intp)itemsize <= RECYCLED_BYTES ? recycle_new(row, 1, &n) : NULL;
