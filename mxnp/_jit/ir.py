@@ -164,6 +164,10 @@ class Block:
         """Return the same bits as a value of another dtype."""
         if TYPES[value.dtype] == TYPES[dtype]:
             return value._replace(dtype=dtype)
-        if "bool" in (value.dtype, dtype) or BITS[value.dtype] != BITS[dtype]:
+        if {BITS[value.dtype], BITS[dtype]} == {1, 8}:  # the byte of a bool
+            if dtype == "bool":
+                return self.compare("ne", value, self.constant(value.dtype, 0))
+            return self.convert("zext", value, dtype)
+        if BITS[value.dtype] != BITS[dtype]:
             raise UnsupportedError(f"bits of {value.dtype} as {dtype}")
         return self.convert("bitcast", value, dtype)

@@ -17,8 +17,9 @@ class Run(NamedTuple):
     n_calls: int
 
 
-def _memory_type(dtype: str) -> str:
-    return "i8" if dtype == "bool" else TYPES[dtype]
+def _in_memory(dtype: str) -> str:
+    """Return the dtype of elements in memory, where a bool is any byte."""
+    return "uint8" if dtype == "bool" else dtype
 
 
 def _itemsize(dtype: str) -> int:
@@ -46,52 +47,40 @@ class _Body:
         block = self.block
         self.pointers.add(access)
         if self._accesses[access].layout is Layout.ADJACENT:
-            of = _memory_type(dtype)
             return block.append(
-                f"getelementptr {of}, ptr %p{access}, i64 {block.index}"
+                f"getelementptr {TYPES[dtype]}, ptr %p{access}, i64 {block.index}"
             )
         self.strides.add(access)
         at = block.append(f"add i64 {block.index}, {lane}")
         offset = block.append(f"mul i64 {at}, %s{access}")
         return block.append(f"getelementptr i8, ptr %p{access}, i64 {offset}")
 
-    def _as_value(self, name: str, dtype: str, lanes: int) -> Value:
-        if dtype != "bool":
-            return Value(name, dtype)
-        memory, zero = (
-            ("i8", "0") if lanes == 1 else (f"<{lanes} x i8>", "zeroinitializer")
-        )
-        return self.block.emit("bool", f"icmp ne {memory} {name}, {zero}")
-
     def _load(self, access: int, dtype: str) -> Value:
-        block, memory = self.block, _memory_type(dtype)
-        layout = self._accesses[access].layout
+        block, layout = self.block, self._accesses[access].layout
         if layout is Layout.ONE_VALUE:
-            if self.single.setdefault(access, dtype) != dtype:
-                raise UnsupportedError("one value of two dtypes")
+            self.single[access] = dtype
             self.pointers.add(access)
             name = f"%one{access}" if block.lanes == 1 else f"%all{access}"
             return Value(name, dtype, is_single=True)
         align = _itemsize(dtype)
         if block.lanes == 1 or layout is Layout.ADJACENT:
-            of = memory if block.lanes == 1 else f"<{block.lanes} x {memory}>"
             at = self._address(access, dtype)
-            loaded = block.append(f"load {of}, ptr {at}, align {align}")
-            return self._as_value(loaded, dtype, block.lanes)
-        vector = "poison"
+            return block.emit(
+                dtype, f"load {block.type(dtype)}, ptr {at}, align {align}"
+            )
+        vector, memory, of = "poison", TYPES[dtype], block.type(dtype)
         for lane in range(block.lanes):
             at = self._address(access, dtype, lane)
             one = block.append(f"load {memory}, ptr {at}, align {align}")
-            of = f"<{block.lanes} x {memory}>"
             vector = block.append(
                 f"insertelement {of} {vector}, {memory} {one}, i64 {lane}"
             )
-        return self._as_value(vector, dtype, block.lanes)
+        return Value(vector, dtype)
 
     def read(self, access: int, dtype: str) -> Value:
         """Return the value of an operand at this point of the run."""
         if access not in self._values:
-            self._values[access] = self._load(access, dtype)
+            self._values[access] = self._load(access, _in_memory(dtype))
         return self.block.reinterpret(self._values[access], dtype)
 
     def add_call(self, call: Call) -> None:
@@ -104,25 +93,18 @@ class _Body:
 
     def store(self, access: int) -> None:
         """Write the value of an operand to memory."""
-        block, value = self.block, self._values[access]
-        memory, layout = _memory_type(value.dtype), self._accesses[access].layout
-        if value.dtype == "bool":
-            of = "i8" if block.lanes == 1 else f"<{block.lanes} x i8>"
-            name = block.append(f"zext {block.type('bool')} {value.name} to {of}")
-        else:
-            name = value.name
-        align = _itemsize(value.dtype)
+        block, layout = self.block, self._accesses[access].layout
+        value = self._values[access]
+        name, dtype, _ = block.reinterpret(value, _in_memory(value.dtype))
+        of, align = block.type(dtype), _itemsize(dtype)
         if block.lanes == 1 or layout is Layout.ADJACENT:
-            of = memory if block.lanes == 1 else f"<{block.lanes} x {memory}>"
-            at = self._address(access, value.dtype)
+            at = self._address(access, dtype)
             block.lines.append(f"  store {of} {name}, ptr {at}, align {align}")
             return
         for lane in range(block.lanes):
-            one = block.append(
-                f"extractelement <{block.lanes} x {memory}> {name}, i64 {lane}"
-            )
-            at = self._address(access, value.dtype, lane)
-            block.lines.append(f"  store {memory} {one}, ptr {at}, align {align}")
+            one = block.append(f"extractelement {of} {name}, i64 {lane}")
+            at = self._address(access, dtype, lane)
+            block.lines.append(f"  store {TYPES[dtype]} {one}, ptr {at}, align {align}")
 
 
 # -- Runs ------------------------------------------------------------------------------
@@ -184,11 +166,8 @@ def _print_entry(body: _Body) -> Iterator[str]:
         yield f"  %ps{access} = getelementptr i64, ptr %strides, i64 {access}"
         yield f"  %s{access} = load i64, ptr %ps{access}"
     for access, dtype in sorted(body.single.items()):
-        memory, of = _memory_type(dtype), TYPES[dtype]
-        name = f"%byte{access}" if dtype == "bool" else f"%one{access}"
-        yield f"  {name} = load {memory}, ptr %p{access}, align {_itemsize(dtype)}"
-        if dtype == "bool":
-            yield f"  %one{access} = icmp ne i8 %byte{access}, 0"
+        of = TYPES[dtype]
+        yield f"  %one{access} = load {of}, ptr %p{access}, align {_itemsize(dtype)}"
         vector = f"<{lanes} x {of}>"
         yield f"  %in{access} = insertelement {vector} poison, {of} %one{access}, i64 0"
         yield (

@@ -24,6 +24,18 @@ def _same_dtype(*values: Value) -> str:
     return values[0].dtype
 
 
+def _moved(a: Value) -> Value:
+    """
+    Return a value as the result of a call.
+
+    NumPy's loops keep the byte of a bool, which is any byte but 0 if it is true. A bool
+    in LLVM has lost it.
+    """
+    if a.dtype == "bool":
+        raise UnsupportedError("the byte of a bool")
+    return a
+
+
 def _not(block: Block, a: Value) -> Value:
     return block.binary("xor", a, block.constant("bool", 1))
 
@@ -175,7 +187,7 @@ def _bitwise_count(block: Block, a: Value) -> Value:
 
 def _rounding(name: str) -> Function:
     def compute(block: Block, a: Value) -> Value:
-        return block.call(a.dtype, name, a) if is_float(a.dtype) else a
+        return block.call(a.dtype, name, a) if is_float(a.dtype) else _moved(a)
 
     return compute
 
@@ -249,7 +261,7 @@ def _whole(block: Block, a: Value, dtype: str) -> Value:
 
 def _cast(block: Block, a: Value, dtype: str) -> Value:
     if a.dtype == dtype:
-        return a
+        return _moved(a)
     if dtype == "bool":
         return _truth(block, a)
     if is_float(a.dtype):
@@ -269,7 +281,7 @@ def _cast(block: Block, a: Value, dtype: str) -> Value:
 
 def _select(block: Block, condition: Value, a: Value, b: Value) -> Value:
     _same_dtype(a, b)
-    return block.select(_truth(block, condition), a, b)
+    return block.select(_truth(block, condition), _moved(a), _moved(b))
 
 
 _FUNCTIONS: dict[str, Function] = {
