@@ -1185,3 +1185,58 @@ def test_writes_to_an_export_come_after_recorded_reads(write: Any) -> None:
     assert _bridge.pending() == 1
     write(x)
     assert y[9] == 2
+
+
+@pytest.mark.parametrize("n", [20, 50_000])
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda r: r[3],
+        lambda r: r[-1:][0],
+        lambda r: r.reshape(1, -1)[0, 3],
+        lambda r: r.reshape(-1, 1)[3][0],
+        lambda r: r[3:4].reshape(())[()],
+        lambda r: next(iter(r)),
+        lambda r: min(r[:9], key=lambda element: element["b"]),
+    ],
+    ids=["index", "view", "two", "row", "0-d", "iterator", "min"],
+)
+def test_elements_of_records_share_their_memory(take: Any, n: int, xp: Library) -> Any:
+    r, x = xp.zeros(n, [("a", "i8"), ("b", "f8")]), xp.arange(10.0)
+    y, taken = r["a"] * 2 + 1, x[r["a"]]
+    element = take(r)
+    element["a"] = 1_000_000
+    z = r["a"] * 2
+    element["a"] = 2_000_000
+    found = [y, taken, z, r["a"] + 0]
+    try:
+        x[r["a"]]
+    except IndexError as error:
+        found.append(str(error))
+    a = r["a"]
+    a -= 7
+    return [*found, element["a"], element.tolist()]
+
+
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
+@pytest.mark.parametrize("n", [20, 50_000])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda i: setattr(i, "dtype", numpy.dtype("i8")),
+        lambda i: setattr(i, "strides", (2,)),
+        lambda i: i.byteswap(inplace=True),
+    ],
+    ids=["dtype", "strides", "byteswap"],
+)
+def test_indices_that_are_changed_are_checked_again(
+    change: Any, n: int, xp: Library
+) -> Any:
+    x, i = xp.arange(10.0), xp.array(numpy.full(n, 5, "i4"))
+    taken = x[i]
+    change(i)
+    try:
+        x[i]
+    except IndexError as error:
+        return taken, str(error)
+    return None

@@ -503,13 +503,25 @@ static int array_contains(PyObject *a, PyObject *x)
     return is_in;
 }
 
+/* Steal a reference to an element of a structured dtype.  It refers to the memory of the array,
+ * so the program may read and write that memory at any time. */
+static PyObject *lend_element(PyObject *a, PyObject *element)
+{
+    if (prepare(a, NULL) < 0) {
+        Py_DECREF(element);
+        return NULL;
+    }
+    queue_export(a);
+    return element;
+}
+
 /* Steal a reference to an item.  Return an array if it is a view of `a` or a copy, and an
  * element unchanged. */
 static PyObject *adopt_item(PyObject *a, PyObject *item)
 {
     struct call_args call_args = {.n = 1, .arrays = {a}};
     if (!item || Py_TYPE(item) != np_array_type)
-        return item;
+        return item && PyArray_IsScalar(item, Void) ? lend_element(a, item) : item;
     return convert_adopt_array(item, &call_args);
 }
 
@@ -1119,6 +1131,7 @@ static int set_of_np_array(PyObject *a, PyObject *value, void *name)
     if (value && prepare(Py_None, value) < 0)
         return -1;
     value = value ? operand(value) : NULL;
+    index_forget(as_array(a)); /* other bytes become its elements */
     return PyObject_SetAttr(as_array(a)->np_array, name, value);
 }
 
