@@ -657,3 +657,34 @@ def test_integers_of_all_sizes_index():
         return found
 
     assert_same(run(mxnp), run(numpy))
+
+
+def test_an_index_that_changes_the_array(xp):
+    a = xp.arange(20.0).reshape(20, 1)
+
+    class Index(numpy.int64):
+        def __index__(self):
+            a.shape = (1, 20)
+            return 19
+
+    with pytest.raises(IndexError) as read:
+        a[Index(3), 0]
+    a.shape = (20, 1)
+    with pytest.raises(IndexError) as written:
+        a[Index(3), 0] = 5
+    return str(read.value), str(written.value), a
+
+
+def test_a_dtype_that_changes_the_array(xp):
+    a = xp.full(20, 3.0)
+
+    class Meta(type):
+        @property
+        def dtype(cls):
+            a.dtype = numpy.dtype("int8")
+            return numpy.dtype("float32")
+
+    class Dtype(metaclass=Meta):
+        pass
+
+    return a.astype(Dtype), a

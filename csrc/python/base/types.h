@@ -78,6 +78,12 @@ static inline bool is_array(PyObject *x) { return Py_TYPE(x) == array_type; }
 static inline struct array *as_array(PyObject *x) { return (struct array *)x; }
 static inline bool is_standard(PyObject *x) { return is_array(x) && as_array(x)->is_standard; }
 
+/* Check whether a class is written in C, so that its methods run no code of the program. */
+static inline bool is_static(PyTypeObject *type)
+{
+    return !(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE);
+}
+
 static inline PyArrayObject *np_array_of(PyObject *x)
 {
     return (PyArrayObject *)as_array(x)->np_array;

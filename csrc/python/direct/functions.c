@@ -865,12 +865,17 @@ static PyObject *new_like(PyObject *a, int row)
     return np_array ? recycle_wrap(np_array) : NULL;
 }
 
+/* Check whether reading a dtype runs no code of the program, which could change the array. */
+static bool is_plain_dtype(PyObject *x)
+{
+    return PyArray_DescrCheck(x) || PyUnicode_CheckExact(x) ||
+           (PyType_Check(x) && is_static((PyTypeObject *)x));
+}
+
 static int call_astype(PyObject *const *args, size_t n, PyObject **result)
 {
     PyArray_Descr *dtype = NULL;
-    if (n != 2 || !is_small_contiguous(args[0]) ||
-        !(PyType_Check(args[1]) || PyUnicode_CheckExact(args[1]) ||
-          PyArray_DescrCheck(args[1])))
+    if (n != 2 || !is_small_contiguous(args[0]) || !is_plain_dtype(args[1]))
         return 0;
     int from = recycle_row(PyArray_DESCR(np_array_of(args[0])));
     int to = PyArray_DescrConverter(args[1], &dtype) ? recycle_row(dtype) : -1;

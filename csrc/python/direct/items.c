@@ -11,10 +11,12 @@
 
 /* -- Keys -------------------------------------------------------------------------- */
 
+/* Check for an integer whose value is found without code of the program, which could change the
+ * array. */
 static bool is_integer(PyObject *x)
 {
-    return PyLong_CheckExact(x) ||
-           (PyArray_IsScalar(x, Integer) && !PyArray_IsScalar(x, Timedelta));
+    return PyLong_CheckExact(x) || (PyArray_IsScalar(x, Integer) &&
+                                    !PyArray_IsScalar(x, Timedelta) && is_static(Py_TYPE(x)));
 }
 
 /* Return the position of an integer on an axis of `length`, or -1 if NumPy has to read the key.

@@ -921,7 +921,7 @@ static bool is_plain_call(PyObject *args, PyObject *kwargs)
         return false;
     for (Py_ssize_t i = 2; i < n; i++) {
         PyTypeObject *type = Py_TYPE(PyTuple_GetItem(args, i));
-        if (type != array_type && PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE)
+        if (type != array_type && !is_static(type))
             return false;
     }
     return true;

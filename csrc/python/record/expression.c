@@ -58,12 +58,6 @@ int expression_leave(PyObject *callee, PyObject *result, PyObject *const *inputs
     return result && PyErr_Occurred() ? -1 : status;
 }
 
-/* Check whether a class is written in C. */
-static bool is_static(PyTypeObject *type)
-{
-    return !(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE);
-}
-
 static bool is_plain(PyObject *x, int levels);
 
 static bool are_plain(PyObject *items, bool is_list, int levels)
