@@ -5,6 +5,9 @@
 
 template <typename T> inline T mx_load(device const uchar *at) { return *(device const T *)at; }
 
+/* Any byte but 0 is true, and a bool in memory must be 0 or 1. */
+template <> inline bool mx_load<bool>(device const uchar *at) { return *at != 0; }
+
 /* NumPy aligns a complex number like its parts. */
 /* -- also for double, where there is one -- */
 template <> inline float2 mx_load<float2>(device const uchar *at)

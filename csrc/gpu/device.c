@@ -137,4 +137,9 @@ bool mx_device_is_usable(void) { return used && used->driver->is_usable(); }
 
 const char *mx_device_type(int dtype) { return used ? used->types[dtype] : NULL; }
 
+const char *mx_device_memory_type(int dtype)
+{
+    return mx_device_type(dtype == MX_DTYPE_bool ? MX_DTYPE_uint8 : dtype);
+}
+
 bool mx_device_supports(int dtype) { return mx_device_type(dtype) != NULL; }

@@ -218,4 +218,6 @@ bool mx_device_is_usable(void);               /* whether kernels can run on it n
 
 /* Name of a dtype in the language of the device in use; NULL: unsupported. */
 const char *mx_device_type(int dtype);
+/* The type of elements in memory.  A bool there is a byte: any byte but 0 is true. */
+const char *mx_device_memory_type(int dtype);
 bool mx_device_supports(int dtype);

@@ -299,6 +299,21 @@ static void print_results(const struct scan *scan)
     mx_text_print(text, "    }\n");
 }
 
+/* Prints how the first element becomes the first result as it is, also a bool with another byte
+ * than 0 and 1. */
+static void print_first(const struct scan *scan)
+{
+    struct mx_text *text = &scan->kernel->text;
+    mx_text_print(text,
+                  "    if (segment == 0 && y == 0 && is_here) {\n        const %s i%d = 0;\n"
+                  "        mx_store(",
+                  scan->offset, scan->shape->axis);
+    print_address(scan, 1);
+    mx_text_print(text, ", mx_load<%s>(", mx_device_memory_type(MX_DTYPE_bool));
+    print_address(scan, 0);
+    mx_text_print(text, "));\n    }\n");
+}
+
 /* Elements of a thread that loads packs: at least one pack. */
 static int share_of_packs(int size, int pack)
 {
@@ -346,6 +361,9 @@ void mx_scans_print(struct mx_kernel *kernel, const struct mx_status_words *word
         print_totals(&scan);
     else
         print_results(&scan);
+    if (pass == MX_SCAN_RESULTS && in->operands[0].dtype == MX_DTYPE_bool &&
+        in->operands[1].dtype == MX_DTYPE_bool)
+        print_first(&scan);
     if (words->of_steps[0] && pass == MX_SCAN_RESULTS)
         print_condition(&scan);
     mx_steps_report(kernel, words);

@@ -252,7 +252,7 @@ static void print_assignment(struct mx_kernel *kernel, int pack)
     const struct mx_instruction *in = mx_kernel_instruction(kernel, 0);
     const int *views = kernel->group->steps[0].views;
     struct mx_text *text = &kernel->text;
-    const char *type = mx_device_type(output_of(in)->dtype);
+    const char *type = mx_steps_type(in, in->nin);
     int to = kernel->buffers[views[in->nin]], last = kernel->ndim - 1;
     if (pack > 1) {
         mx_text_print(

@@ -137,14 +137,29 @@ bool mx_steps_has_status(const struct mx_instruction *in)
 
 /* -- Operands ---------------------------------------------------------------------- */
 
+/* Whether the result is one of the operands as it is, also if that is a bool with another byte
+ * than 0 and 1. */
+static bool moves(const struct mx_instruction *in)
+{
+    bool is_moved = in->kind == MX_GATHER || in->op == MX_COPY || in->op == MX_SELECT ||
+                    in->op == MX_OP_floor || in->op == MX_OP_ceil || in->op == MX_OP_trunc;
+    return is_moved && in->operands[in->nin - 1].dtype == in->operands[in->nin].dtype;
+}
+
+const char *mx_steps_type(const struct mx_instruction *in, int k)
+{
+    bool is_condition = in->op == MX_SELECT && k == 0;
+    int dtype = in->operands[k].dtype;
+    return moves(in) && !is_condition ? mx_device_memory_type(dtype) : mx_device_type(dtype);
+}
+
 static void print_value(struct mx_kernel *kernel, const struct mx_operand *operand,
-                        const char *bytes)
+                        const char *bytes, const char *type)
 {
     int64_t bits[2] = {0};
     size_t size = (size_t)operand->itemsize;
     memcpy(bits, bytes, size < sizeof bits ? size : sizeof bits);
-    mx_text_print(&kernel->text, "mx_value<%s>(args[%d]", mx_device_type(operand->dtype),
-                  mx_kernel_arg(kernel, bits[0]));
+    mx_text_print(&kernel->text, "mx_value<%s>(args[%d]", type, mx_kernel_arg(kernel, bits[0]));
     if (size > sizeof *bits)
         mx_text_print(&kernel->text, ", args[%d]", mx_kernel_arg(kernel, bits[1]));
     mx_text_print(&kernel->text, ")");
@@ -152,14 +167,18 @@ static void print_value(struct mx_kernel *kernel, const struct mx_operand *opera
 
 void mx_steps_print_operand(struct mx_kernel *kernel, int step, int k)
 {
-    const struct mx_operand *operand = &mx_kernel_instruction(kernel, step)->operands[k];
+    const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
+    const struct mx_operand *operand = &in->operands[k];
+    const char *type = mx_steps_type(in, k);
     int view = kernel->group->steps[step].views[k];
     if (view < 0)
-        print_value(kernel, operand, operand->value);
-    else if (kernel->group->views[view].dtype == operand->dtype)
-        mx_text_print(&kernel->text, "v%d", view);
+        print_value(kernel, operand, operand->value, type);
+    else if (kernel->group->views[view].dtype != operand->dtype)
+        mx_text_print(&kernel->text, "mx_bits<%s>(v%d)", type, view);
+    else if (type != mx_device_memory_type(operand->dtype))
+        mx_text_print(&kernel->text, "%s(v%d)", type, view);
     else
-        mx_text_print(&kernel->text, "mx_bits<%s>(v%d)", mx_device_type(operand->dtype), view);
+        mx_text_print(&kernel->text, "v%d", view);
 }
 
 /* Assigns a result to the variable of its view. */
@@ -208,7 +227,7 @@ void mx_steps_print_target(struct mx_kernel *kernel, int step, int k)
 static void print_gather(struct mx_kernel *kernel, int step)
 {
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
-    const char *type = mx_device_type(in->operands[in->nin - 1].dtype);
+    const char *type = mx_steps_type(in, in->nin);
     int view = kernel->group->steps[step].views[in->nin - 1];
     mx_steps_print_target(kernel, step, in->nin - 1);
     mx_text_print(&kernel->text,
@@ -251,10 +270,11 @@ static void print_range(struct mx_kernel *kernel, int step)
     int itemsize = in->operands[1].itemsize;
     struct mx_operand one = {.itemsize = itemsize, .dtype = in->operands[1].dtype};
     /* In a reduction `r` may stand for i0. */
-    mx_text_print(&kernel->text, "        %s value = mx_range(", mx_device_type(one.dtype));
-    print_value(kernel, &one, first->value);
+    const char *type = mx_device_type(one.dtype);
+    mx_text_print(&kernel->text, "        %s value = mx_range(", type);
+    print_value(kernel, &one, first->value, type);
     mx_text_print(&kernel->text, ", ");
-    print_value(kernel, &one, first->value + itemsize);
+    print_value(kernel, &one, first->value + itemsize, type);
     mx_text_print(&kernel->text, ", long(i0));\n");
     print_result(kernel, step, 1, "value");
 }
@@ -309,10 +329,9 @@ static void print_map(struct mx_kernel *kernel, int step)
     static const char *const names[] = {"a", "b", "d"};
     const struct mx_instruction *in = mx_kernel_instruction(kernel, step);
     struct mx_text *text = &kernel->text;
-    const char *type = mx_device_type(in->operands[in->nin].dtype);
+    const char *type = mx_steps_type(in, in->nin);
     for (int k = 0; k < in->nin; k++) {
-        mx_text_print(text, "        %s %s = ", mx_device_type(in->operands[k].dtype),
-                      names[k]);
+        mx_text_print(text, "        %s %s = ", mx_steps_type(in, k), names[k]);
         mx_steps_print_operand(kernel, step, k);
         mx_text_print(text, ";\n");
     }
@@ -357,7 +376,7 @@ void mx_steps_load(struct mx_kernel *kernel)
     const struct mx_group *group = kernel->group;
     for (int v = 0; v < group->n_views; v++) {
         const struct mx_view *view = &group->views[v];
-        const char *type = mx_device_type(view->dtype);
+        const char *type = mx_device_memory_type(view->dtype);
         if (view->is_indexed || view->is_reduced)
             continue;
         mx_text_print(&kernel->text, "    %s v%d", type, v);
@@ -426,7 +445,7 @@ void mx_steps_print(struct mx_kernel *kernel,
 static void load_packs(struct mx_kernel *kernel)
 {
     for (int v = 0; v < kernel->group->n_views; v++) {
-        const char *type = mx_device_type(kernel->group->views[v].dtype);
+        const char *type = mx_device_memory_type(kernel->group->views[v].dtype);
         if (!mx_kernel_is_packed(kernel, v))
             continue;
         mx_text_print(&kernel->text, "    mx_pack<%s, %du> p%d", type, kernel->pack, v);

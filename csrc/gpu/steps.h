@@ -28,6 +28,9 @@ void mx_steps_print_packs(struct mx_kernel *kernel, const char *end,
 /* Writes what the steps collected to the status words. */
 void mx_steps_report(struct mx_kernel *kernel, const struct mx_status_words *words);
 
+/* The type in which an instruction computes with operand k. */
+const char *mx_steps_type(const struct mx_instruction *in, int k);
+
 /* Prints operand k of a step: a variable, or a value among the arguments. */
 void mx_steps_print_operand(struct mx_kernel *kernel, int step, int k);
 

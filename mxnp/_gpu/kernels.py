@@ -69,6 +69,11 @@ _THREADS = 256  # of a threadgroup: MX_THREADS of the prelude
 _TYPES = core.gpu().types
 
 
+def _memory_type(dtype: str) -> str:
+    """Return the type of items that are moved as they are: a bool may be any byte."""
+    return _TYPES["uint8" if dtype == "bool" else dtype]
+
+
 @cache
 def _source(name: str, operation: str = "", **types: str) -> str:
     """Return the text of a kernel, preceded by its types and its operation."""
@@ -121,7 +126,7 @@ def _run_lengths(n: int) -> list[int]:
 
 def _sort_source(dtype: str) -> str:
     """Return the text of the kernels that sort items of a dtype."""
-    return _source("sort", mx_item=_TYPES["uint8" if dtype == "bool" else dtype])
+    return _source("sort", mx_item=_memory_type(dtype))
 
 
 def sort(
@@ -203,7 +208,7 @@ class _Radix:
         self.size, self.empty = rows * n, empty
         self.passes = numpy.dtype(dtype).itemsize
         self.tiles = _ceil_divide(n, _radix_tile(self.passes))
-        source = _source("radix", mx_item=_TYPES["uint8" if dtype == "bool" else dtype])
+        source = _source("radix", mx_item=_memory_type(dtype))
         self.launch = partial(launch, source, threads=_GROUP)
         self.args = [n, rows, self.tiles, self.passes]
         states = rows * self.tiles * _DIGITS
@@ -288,7 +293,7 @@ _MASK_BLOCK = _THREADS * 16 * 4  # elements: MX_MASK_BLOCK of compact
 
 def _compact_source(dtype: str = "bool") -> str:
     """Return the text of the kernels that select positions, or items of a dtype."""
-    return _source("compact", mx_item=_TYPES[dtype])
+    return _source("compact", mx_item=_memory_type(dtype))
 
 
 def count_true(
