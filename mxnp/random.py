@@ -15,6 +15,7 @@ from ._bridge import Function as _Function
 from ._bridge import Method as _Method
 from ._bridge import frameless as _frameless
 from ._bridge import name_like as _name_like
+from ._bridge import set_generators as _set_generators
 from ._engine import core as _core
 from ._engine.frames import frameless_members as _frameless_members
 from ._namespace import mirror as _mirror
@@ -114,6 +115,7 @@ class RandomState(_random.RandomState, metaclass=_DerivedType):  # noqa: D101
 
 _wrap_methods(Generator)
 _wrap_methods(RandomState)
+_set_generators(Generator, RandomState)  # compiled code receives NumPy's
 
 
 def _generator(bit_generator: _Any = "MT19937") -> Generator:

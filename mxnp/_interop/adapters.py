@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from mxnp._array import pickles
-from mxnp._array.ndarray import ndarray
+from mxnp._array.ndarray import ArrayType, ndarray
 from mxnp._bridge import Function, Method
 from mxnp._engine.core import core_version, get_num_threads, set_num_threads
 from mxnp._namespace.classes import take_arrays
@@ -105,14 +105,41 @@ def _adapt_threadpoolctl(threadpoolctl: Any) -> None:
 # look the class up in a table, or read the global names of a program.
 
 
+# With `--include`, a package has registered mxnp's class, and NumPy's is missing.
+_CLASSES = (numpy.ndarray, ndarray)
+
+
+def _register_both(table: dict[Any, Any]) -> None:
+    """Give both classes of arrays the entry that one of them has."""
+    entry = next(table[cls] for cls in _CLASSES if cls in table)
+    table.update(dict.fromkeys(_CLASSES, entry))
+
+
 def _adapt_autograd_boxes(boxes: Any) -> None:
     """Make autograd differentiate with respect to mxnp arrays."""
-    boxes.ArrayBox.register(ndarray)
+    for cls in _CLASSES:
+        boxes.ArrayBox.register(cls)
 
 
 def _adapt_autograd_spaces(spaces: Any) -> None:
-    """Register NumPy's vector space in autograd for mxnp arrays."""
-    spaces.VSpace.register(ndarray, spaces.VSpace.mappings[numpy.ndarray])
+    """Register autograd's vector space of arrays for mxnp arrays."""
+    _register_both(spaces.VSpace.mappings)
+
+
+def _adapt_autograd_names(wrapper: Any) -> None:
+    """Undo that autograd, with `--include`, took mxnp's classes for functions.
+
+    It takes any callable for one whose class is not `type`.
+    """
+    names = vars(wrapper._np)
+    for name, value in names.items():
+        if isinstance(value, ArrayType) and name in vars(wrapper):
+            setattr(wrapper, name, value)
+
+
+def _adapt_deap(creator: Any) -> None:
+    """Make deap derive from its own subclass of arrays, which it finds by the class."""
+    _register_both(creator.class_replacers)
 
 
 def _adapt_jax(abstract_arrays: Any) -> None:
@@ -229,6 +256,8 @@ def _adapter_of(module_name: str, function: str) -> Callable[[ModuleType], None]
 _ADAPTERS: dict[str, Callable[[Any], None]] = {
     "autograd.numpy.numpy_boxes": _adapt_autograd_boxes,
     "autograd.numpy.numpy_vspaces": _adapt_autograd_spaces,
+    "autograd.numpy.numpy_wrapper": _adapt_autograd_names,
+    "deap.creator": _adapt_deap,
     "einops._backends": _adapt_einops,
     "jax._src.abstract_arrays": _adapt_jax,
     "numba.core.interpreter": _adapt_numba,

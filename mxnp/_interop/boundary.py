@@ -25,8 +25,10 @@ from mxnp._bridge import (
 from mxnp._engine import core
 from mxnp._import import hook_extensions, mentions_arrays
 
-# mxnp calls NumPy with NumPy arrays, and its own modules know both kinds of arrays.
+# mxnp calls NumPy with NumPy arrays, and its own modules know both kinds of arrays. A
+# package calls NumPy's random generators with arrays of the program.
 _OWN = {"numpy", "mxnp"}
+_RANDOM = "numpy.random."
 
 # They find arrays in the memory of the GPU, by the protocols of mxnp arrays.
 _ON_GPU = {"cupy", "cupyx", "cupy_backends"}
@@ -70,6 +72,8 @@ def _file_of(module: ModuleType) -> str | None:
 def takes_arrays(module: ModuleType) -> bool:
     """Check whether the compiled functions of a module may require NumPy arrays."""
     package = module.__name__.partition(".")[0]
+    if module.__name__.startswith(_RANDOM):
+        return True
     if package in _OWN or (package in _ON_GPU and core.gpu_has_own_memory()):
         return False
     path = _file_of(module)

@@ -40,6 +40,7 @@ static int status(PyObject *x)
 static PyObject *one(PyObject *self, PyObject *x) { return answer(x); }
 static PyObject *none(PyObject *self, PyObject *x) { Py_RETURN_TRUE; }
 static PyObject *same(PyObject *self, PyObject *x) { return Py_NewRef(x); }
+static PyObject *class_of(PyObject *self, PyObject *x) { return Py_NewRef(Py_TYPE(x)); }
 static PyObject *many(PyObject *self, PyObject *args) { return answer(args); }
 
 static PyObject *named(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -165,6 +166,80 @@ static PyObject *get_told(PyObject *self, void *closure)
     return PyBool_FromLong(told(found));
 }
 
+/* -- Lists and dicts, changed in place -- */
+
+static PyObject *reverse(PyObject *self, PyObject *list)
+{
+    return PyList_Reverse(list) < 0 ? NULL : Py_NewRef(list);
+}
+
+static PyObject *append(PyObject *self, PyObject *args) /* append(list, x) */
+{
+    if (status(PyTuple_GET_ITEM(args, 1)) < 0 ||
+        PyList_Append(PyTuple_GET_ITEM(args, 0), PyTuple_GET_ITEM(args, 1)) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *fill(PyObject *self, PyObject *dict) /* the last value becomes the first */
+{
+    PyObject *keys = PyDict_Keys(dict);
+    for (Py_ssize_t i = PyList_GET_SIZE(keys); i-- > 0;) {
+        PyObject *key = PyList_GET_ITEM(keys, i);
+        PyObject *value = Py_NewRef(PyDict_GetItem(dict, key));
+        PyDict_DelItem(dict, key);
+        PyDict_SetItem(dict, key, value);
+        Py_DECREF(value);
+    }
+    PyDict_SetItemString(dict, "number", PyList_GET_ITEM(keys, 0));
+    Py_DECREF(keys);
+    Py_RETURN_NONE;
+}
+
+static PyObject *clear(PyObject *self, PyObject *x)
+{
+    if (PyDict_Check(x))
+        PyDict_Clear(x);
+    else
+        PyList_SetSlice(x, 0, PY_SSIZE_T_MAX, NULL);
+    Py_RETURN_NONE;
+}
+
+static PyObject *rotate_pairs(PyObject *self, PyObject *pairs) /* (a, b), ... to (b, a), ... */
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs); i++) {
+        PyObject *pair = PyList_GET_ITEM(pairs, i);
+        PyList_SetItem(pairs, i,
+                       PyTuple_Pack(2, PyTuple_GET_ITEM(pair, 1), PyTuple_GET_ITEM(pair, 0)));
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *reverse_and_fail(PyObject *self, PyObject *list)
+{
+    PyList_Reverse(list);
+    return PyErr_Format(PyExc_KeyError, "after a change");
+}
+
+static PyObject *inside(PyObject *self, PyObject *x) /* the argument in containers */
+{
+    return Py_BuildValue("O(O[O]{s:O}i)", x, x, x, "x", x, 1);
+}
+
+static PyObject *remembered; /* a list of the module */
+
+static PyObject *remember(PyObject *self, PyObject *x)
+{
+    if (!remembered)
+        remembered = PyList_New(0);
+    return PyList_Append(remembered, x) < 0 ? NULL : Py_NewRef(remembered);
+}
+
+static PyObject *check_remembered(PyObject *self, PyObject *unused)
+{
+    return answer(remembered);
+}
+
 #define F(f) (PyCFunction)(void (*)(void)) f
 #define DEFINITIONS                                                      \
     {"one", one, METH_O, "one($self, x, /)\n--\n\nTake an array."},      \
@@ -179,6 +254,16 @@ static PyObject *get_told(PyObject *self, void *closure)
 static PyMethodDef functions[] = {DEFINITIONS,
                                   {"doubled", doubled, METH_O, NULL},
                                   {"keep", keep, METH_O, NULL},
+                                  {"class_of", class_of, METH_O, NULL},
+                                  {"reverse", reverse, METH_O, NULL},
+                                  {"append", append, METH_VARARGS, NULL},
+                                  {"fill", fill, METH_O, NULL},
+                                  {"clear", clear, METH_O, NULL},
+                                  {"rotate_pairs", rotate_pairs, METH_O, NULL},
+                                  {"reverse_and_fail", reverse_and_fail, METH_O, NULL},
+                                  {"inside", inside, METH_O, NULL},
+                                  {"remember", remember, METH_O, NULL},
+                                  {"check_remembered", check_remembered, METH_NOARGS, NULL},
                                   {"write_kept", write_kept, METH_NOARGS, NULL},
                                   {"attribute", attribute, METH_O, NULL},
                                   {"called", called, METH_O, NULL},
@@ -264,11 +349,73 @@ static PyTypeObject quick = {
     .tp_vectorcall = make,
 };
 
-static int fill(PyObject *made)
+/* -- Objects of f2py, which copy an array, and take the result of a conversion for a copy -- */
+
+static PyObject *call_fortran(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *x = PyTuple_GET_ITEM(args, 0);
+    int copies = PyArray_Check(x) ? NPY_ARRAY_ENSURECOPY : 0;
+    PyObject *own = PyArray_FROMANY(x, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY | copies);
+    PyObject *result = own ? doubled(NULL, own) : NULL;
+    Py_XDECREF(own);
+    return result ? Py_BuildValue("(NO)", result, x) : NULL;
+}
+
+static PyTypeObject fortran;
+
+static PyObject *get_fortran(PyObject *self, char *name) /* a function, made on demand */
+{
+    if (strcmp(name, "function") == 0)
+        return PyObject_New(PyObject, &fortran);
+    return PyErr_Format(PyExc_AttributeError, "%s", name);
+}
+
+static PyTypeObject fortran = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "fortran",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_dealloc = (destructor)PyObject_Free,
+    .tp_getattr = get_fortran,
+    .tp_call = call_fortran,
+};
+
+/* -- Functions behind decorators -- */
+
+static const char decorators[] =
+    "import functools\n"
+    "def by_name(function):\n"
+    "    @functools.wraps(function)\n"
+    "    def call(*args): return function(*args)\n"
+    "    return call\n"
+    "def by_closure(function): return lambda *args: function(*args)\n"
+    "def by_cache(function): return functools.lru_cache(functools.wraps(function)(\n"
+    "    lambda *args: function(args[0].x)))\n";
+
+static PyMethodDef hidden = {"hidden", one, METH_O, NULL};
+
+static int add_decorated(PyObject *module)
+{
+    static const char *const names[] = {"by_name", "by_closure", "by_cache"};
+    PyObject *dict = PyModule_GetDict(module);
+    PyObject *done = PyRun_String(decorators, Py_file_input, dict, dict);
+    for (size_t i = 0; done && i < 3; i++) {
+        PyObject *function = PyCFunction_New(&hidden, NULL);
+        PyObject *decorated =
+            PyObject_CallFunctionObjArgs(PyDict_GetItemString(dict, names[i]), function, NULL);
+        PyDict_SetItemString(dict, names[i], decorated);
+        Py_DECREF(function);
+    }
+    return done ? 0 : -1;
+}
+
+static int execute(PyObject *made)
 {
     if (PyType_Ready(&type) < 0 || PyType_Ready(&derived) < 0 || PyType_Ready(&quick) < 0 ||
         PyModule_AddFunctions(made, functions) < 0 || PyModule_AddType(made, &type) < 0 ||
         PyModule_AddType(made, &derived) < 0 || PyModule_AddType(made, &quick) < 0)
+        return -1;
+    Py_SET_TYPE(&fortran, &PyType_Type); /* f2py does no more for its type */
+    PyModule_AddObject(made, "fortran", PyObject_New(PyObject, &fortran));
+    if (add_decorated(made) < 0)
         return -1;
     /* The dict of a module also has the names that it imported. */
     PyObject *math = PyImport_ImportModule("math");
@@ -280,7 +427,7 @@ static int fill(PyObject *made)
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "compiled"};
 
 #ifdef IN_PHASES
-static PyModuleDef_Slot phases[] = {{Py_mod_exec, fill}, {0, NULL}};
+static PyModuleDef_Slot phases[] = {{Py_mod_exec, execute}, {0, NULL}};
 
 PyMODINIT_FUNC PyInit_compiled(void)
 {
@@ -294,6 +441,6 @@ PyMODINIT_FUNC PyInit_compiled(void)
     import_array();
     module.m_size = -1;
     PyObject *made = PyModule_Create(&module);
-    return made && fill(made) < 0 ? NULL : made;
+    return made && execute(made) < 0 ? NULL : made;
 }
 #endif

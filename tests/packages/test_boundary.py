@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import types
+import weakref
 from pathlib import Path
 
 import numpy
@@ -208,6 +209,168 @@ def test_many_arguments(compiled, x):
     assert compiled.many(*[x] * 40) is True
 
 
+class TestLists:
+    """Lists and dicts of the program that compiled code changes."""
+
+    def test_they_are_changed_in_place(self, compiled, x):
+        y, z = x + 1, numpy.ones(2)
+        items = [x, 1, y, z]
+        assert compiled.reverse(items) is items
+        assert len(items) == 4
+        assert items[0] is z
+        assert items[1] is y
+        assert items[3] is x
+        compiled.append(items, y)
+        assert items[4] is y
+        compiled.append(items, 5)
+        assert items[5] == 5
+
+    def test_more_arrays_than_a_call_keeps(self, compiled):
+        arrays = [np.full(2, float(i)) for i in range(100)]
+        items = list(arrays)
+        compiled.reverse(items)
+        assert [id(item) for item in items] == [id(a) for a in reversed(arrays)]
+
+    def test_dicts(self, compiled, x):
+        y = x + 1
+        items = {"a": x, "b": y, "c": 3}
+        compiled.fill(items)
+        assert list(items) == ["c", "b", "a", "number"]
+        assert items["a"] is x
+        assert items["b"] is y
+        assert items["number"] == "a"
+
+    def test_tuples_in_them(self, compiled, x):
+        pairs = [(x, 1), (x + 1, [x])]
+        before = list(pairs)
+        compiled.reverse(pairs)
+        assert pairs[0] is before[1]
+        assert pairs[1] is before[0]
+        compiled.rotate_pairs(pairs)
+        assert pairs[1][1] is x
+        assert pairs[0][0] is before[1][1]
+
+    def test_in_other_arguments(self, compiled, x):
+        inner = [x, x + 1]
+        first, second = inner
+        outer = {"lists": (1, inner)}
+        assert compiled.one(outer) is True
+        assert outer["lists"][1] is inner
+        compiled.append([inner], inner)
+        compiled.reverse(outer["lists"][1])
+        assert inner[0] is second
+        assert inner[1] is first
+
+    def test_changes_before_an_exception(self, compiled, x):
+        y = x + 1
+        items = [x, y]
+        with pytest.raises(KeyError, match="after a change"):
+            compiled.reverse_and_fail(items)
+        assert items[0] is y
+        assert items[1] is x
+
+    def test_arrays_that_leave_them_are_freed(self, compiled, x):
+        for items in ([x + 1, x], {"x": x + 1}):
+            memory = weakref.ref(items[0] if type(items) is list else items["x"])
+            compiled.clear(items)
+            assert not items
+            assert memory() is None
+
+
+class TestResults:
+    """Arrays of the program inside the results of compiled code."""
+
+    def test_in_tuples_lists_and_dicts(self, compiled, x):
+        first, (second, third, fourth, number) = compiled.inside(x)
+        assert first is x
+        assert second is x
+        assert third[0] is x
+        assert fourth["x"] is x
+        assert number == 1
+
+    def test_other_arrays_stay_numpys(self, compiled, x):
+        plain = numpy.ones(3)
+        first, (second, third, fourth, number) = compiled.inside([plain, x])
+        assert type(first) is list
+        assert second is first
+        assert third[0] is first
+        assert first[0] is plain
+        assert first[1] is x
+
+    def test_lists_that_belong_to_the_package(self, compiled, x):
+        items = compiled.remember(x)
+        assert compiled.remember(x + 1) is items
+        assert {type(item) for item in items} == {numpy.ndarray}
+        assert compiled.check_remembered()
+
+
+@pytest.mark.parametrize("name", ["Generator", "RandomState"])
+def test_random_generators(compiled, name):
+    arguments = [np.random.PCG64(3)] if name == "Generator" else [3]
+    rng = getattr(np.random, name)(*arguments)
+    assert compiled.class_of(rng) is getattr(numpy.random, name)
+    assert compiled.same(rng) is rng
+    assert compiled.inside([rng])[0][0] is rng
+    blank = type(rng).__new__(type(rng))
+    assert compiled.class_of(blank) is type(rng)
+
+
+class TestObjectsOfFortran:
+    def test_arrays_are_copied(self, compiled, x):
+        before = numpy.array(x)
+        for function in (compiled.fortran, compiled.fortran.function):
+            result, argument = function(x)
+            assert argument is x
+            numpy.testing.assert_array_equal(result, before * 2)
+            numpy.testing.assert_array_equal(x, before)
+
+    def test_called_by_name(self, compiled, x):
+        before = numpy.array(x)
+        type(compiled.fortran).__call__(compiled.fortran, x)
+        numpy.testing.assert_array_equal(x, before)
+
+    @pytest.mark.slow
+    @pytest.mark.needs("scipy")
+    def test_of_scipy(self, xp):
+        blas = importlib.import_module("scipy.linalg.blas")
+        lapack = importlib.import_module("scipy.linalg.lapack")
+        a = xp.asfortranarray(xp.array([[4.0, 1], [1, 3]]) * 1)
+        b = xp.ones(2) * 3
+        lapack.dgesv(a, b)
+        lapack.dpotrf(a)
+        blas.dgemm(1.0, a, a, 1.0, a)
+        u, v = xp.arange(5.0) + 1, xp.arange(5.0) * 2
+        u2, v2 = blas.drot(u, v, 0.3, 0.7, overwrite_x=1)
+        lapack.dpotrf(c := a + 1, overwrite_a=1)
+        return a, b, u, v, v2.tolist(), u2 is u, v2 is v, c
+
+
+class TestDecorated:
+    @pytest.mark.parametrize("name", ["by_name", "by_closure"])
+    def test_by_functions_written_in_python(self, compiled, x, name):
+        assert getattr(compiled, name)(x) is True
+
+    def test_by_functools(self, compiled, x):
+        assert compiled.by_cache(Holder(x)) is True
+
+    @pytest.mark.slow
+    @pytest.mark.needs("scipy")
+    def test_of_scipy(self):
+        program = """
+import mxnp as np
+from scipy.linalg import qr, qr_update
+a = np.random.default_rng(0).random((4, 4))
+q, r = map(np.array, qr(a))
+before = q.copy(), r.copy()
+qr_update(q, r, np.ones(4), np.ones(4))
+assert np.array_equal(q, before[0]) and np.array_equal(r, before[1])
+"""
+        subprocess.run(
+            [sys.executable, "-m", "mxnp", "--include", "scipy", "-c", program],
+            check=True,
+        )
+
+
 def test_numpys_functions_and_classes(compiled):
     assert compiled.same(np.sin) is numpy.sin
     assert compiled.same(np.ndarray) is numpy.ndarray
@@ -375,7 +538,10 @@ class TestWhichModules:
         assert not boundary.takes_arrays(_json)
 
     def test_numpy_is_left_alone(self):
-        assert not boundary.takes_arrays(numpy.random.mtrand)
+        assert not boundary.takes_arrays(numpy.linalg._umath_linalg)
+
+    def test_except_its_random_generators(self):
+        assert boundary.takes_arrays(numpy.random.mtrand)
 
     def test_those_that_name_no_array(self, tmp_path):
         module = types.ModuleType("other")

@@ -394,6 +394,45 @@ def test_xarray(a):
     assert float(data.x.max()) == A.max()
 
 
+@pytest.mark.slow
+@pytest.mark.needs("autograd")
+@pytest.mark.parametrize("options", [[], ["--include", "autograd"]])
+def test_autograd_with_and_without_its_own_arrays(options):
+    program = """
+import numpy as np
+import autograd.numpy as anp
+from autograd import grad, hessian, jacobian
+x = np.array([1.0, 2, 3]) * 1
+assert grad(lambda x: anp.sum(x**2))(x).tolist() == [2, 4, 6]
+assert jacobian(lambda x: x**2)(x).tolist() == np.diag(2 * x).tolist()
+assert hessian(lambda x: anp.sum(anp.concatenate([x, x])**2))(x)[0, 0] == 4
+"""
+    command = [sys.executable, "-m", "mxnp", *options, "-c", program]
+    subprocess.run(command, check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("deap")
+@pytest.mark.parametrize("options", [[], ["--include", "deap"]])
+def test_deap_derives_from_the_class_of_arrays(options):
+    program = """
+import copy
+import numpy as np
+from deap import base, creator, tools
+creator.create("Fitness", base.Fitness, weights=(1.0,))
+creator.create("Individual", np.ndarray, fitness=creator.Fitness)
+one, two = creator.Individual([1.0, 2, 3]), creator.Individual(np.ones(3) * 2)
+one.fitness.values = (float(one.sum()),)
+clone = copy.deepcopy(one)
+assert clone.fitness.values == (6.0,) and clone.fitness is not one.fitness
+assert (one + np.ones(3)).tolist() == [2, 3, 4]
+assert isinstance(one, np.ndarray)
+assert np.array_equal(tools.selBest([one], 1)[0], [1, 2, 3])
+"""
+    command = [sys.executable, "-m", "mxnp", *options, "-c", program]
+    subprocess.run(command, check=True)
+
+
 @pytest.mark.needs("einops")
 @pytest.mark.slow
 def test_einops(a):

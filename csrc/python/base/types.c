@@ -3,7 +3,7 @@
 #include "python/base/types.h"
 
 PyTypeObject *array_type, *ufunc_type, *np_array_type, *object_dtype, *function_type,
-    *member_type;
+    *member_type, *generator_types[2];
 PyObject *method_class, *described, *is_from_package;
 
 /* import_array() prints NumPy's exception and sets another one. */
@@ -25,7 +25,32 @@ static PyObject *set_package_test(PyObject *module, PyObject *test)
     Py_RETURN_NONE;
 }
 
+static PyObject *set_generators(PyObject *module, PyObject *args)
+{
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:set_generators", &PyType_Type, &generator_types[0],
+                          &PyType_Type, &generator_types[1]))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        Py_INCREF((PyObject *)generator_types[i]);
+    Py_RETURN_NONE;
+}
+
+PyObject *generator_inside(PyObject *generator)
+{
+    PyObject *inside = PyObject_GetAttrString(generator, "_original");
+    if (!inside) {
+        PyErr_Clear(); /* a generator whose __init__ has not run */
+        return generator;
+    }
+    Py_DECREF(inside); /* the generator holds it */
+    return inside;
+}
+
 PyMethodDef types_methods[] = {
+    {"set_generators", set_generators, METH_VARARGS,
+     "set_generators(generator, state)\n--\n\n"
+     "Set the classes of mxnp's random generators, whose attribute _original is NumPy's."},
     {"set_package_test", set_package_test, METH_O,
      "set_package_test(is_from_package)\n--\n\n"
      "Set the helper that returns whether a class has a method from a package."},

@@ -58,15 +58,16 @@ struct function {
     PyObject *weakrefs;
 };
 
-extern PyTypeObject *array_type;    /* mxnp.ndarray */
-extern PyTypeObject *ufunc_type;    /* mxnp.ufunc */
-extern PyTypeObject *np_array_type; /* numpy.ndarray */
-extern PyTypeObject *object_dtype;  /* the class of numpy.dtype(object) */
-extern PyTypeObject *function_type; /* mxnp._bridge.Function */
-extern PyTypeObject *member_type;   /* mxnp._bridge.Method */
-extern PyObject *method_class;      /* types.MethodType */
-extern PyObject *described;         /* _array.ndarray.described */
-extern PyObject *is_from_package;   /* _cli.runner.is_from_package, or NULL */
+extern PyTypeObject *array_type;         /* mxnp.ndarray */
+extern PyTypeObject *ufunc_type;         /* mxnp.ufunc */
+extern PyTypeObject *np_array_type;      /* numpy.ndarray */
+extern PyTypeObject *object_dtype;       /* the class of numpy.dtype(object) */
+extern PyTypeObject *function_type;      /* mxnp._bridge.Function */
+extern PyTypeObject *member_type;        /* mxnp._bridge.Method */
+extern PyTypeObject *generator_types[2]; /* mxnp.random.Generator and RandomState */
+extern PyObject *method_class;           /* types.MethodType */
+extern PyObject *described;              /* _array.ndarray.described */
+extern PyObject *is_from_package;        /* _cli.runner.is_from_package, or NULL */
 
 /* Import NumPy's C API.  Return 0, or -1 with an exception set. */
 int types_import_numpy(void);
@@ -83,6 +84,14 @@ static inline bool is_static(PyTypeObject *type)
 {
     return !(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE);
 }
+
+static inline bool is_generator(PyObject *x)
+{
+    return Py_TYPE(x) == generator_types[0] || Py_TYPE(x) == generator_types[1];
+}
+
+/* Return a borrowed reference to NumPy's generator in one of mxnp's. */
+PyObject *generator_inside(PyObject *generator);
 
 static inline PyArrayObject *np_array_of(PyObject *x)
 {

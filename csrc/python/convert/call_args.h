@@ -10,11 +10,16 @@
  * recognised.  They are held until call_args_end(). */
 struct call_args {
     int n;
-    bool is_full;     /* there were more arrays than `arrays` holds */
-    bool into_dicts;  /* arrays that are values of dicts are unwrapped, too */
-    bool is_standard; /* results are arrays, never NumPy scalars */
-    bool is_inside;   /* the result was a tuple, list or dict, which refers to its items */
-    PyObject *failed; /* one of the arrays beyond `arrays` that was never written, or NULL */
+    bool is_full;      /* there were more arrays than `arrays` holds */
+    bool into_dicts;   /* arrays that are values of dicts are unwrapped, too */
+    bool gives_back;   /* changed copies of lists and dicts are given back: see copies.h */
+    bool keeps_others; /* results stay as they are, except the NumPy arrays of the call */
+    bool is_standard;  /* results are arrays, never NumPy scalars */
+    bool is_inside;    /* the result was a tuple, list or dict, which refers to its items */
+    int n_copies;
+    struct copy *copies;
+    PyObject *origins; /* keeps what was removed from a list until the end of the call */
+    PyObject *failed;  /* one of the arrays beyond `arrays` that was never written, or NULL */
     PyObject *arrays[MAX_CALL_ARGS];
     Py_ssize_t holders[MAX_CALL_ARGS]; /* references to their NumPy arrays before the call */
     int nout;
@@ -46,10 +51,12 @@ static inline void call_args_release(PyObject *x)
 /* Set the counts and flags only: to clear the arrays would take time. */
 static inline void call_args_begin(struct call_args *call_args)
 {
-    call_args->n = call_args->nout = 0;
-    call_args->is_full = call_args->into_dicts = call_args->is_standard = call_args->is_inside =
-        false;
+    call_args->n = call_args->nout = call_args->n_copies = 0;
+    call_args->is_full = call_args->into_dicts = call_args->gives_back =
+        call_args->keeps_others = call_args->is_standard = call_args->is_inside = false;
     call_args->failed = NULL;
+    call_args->copies = NULL;
+    call_args->origins = NULL;
 }
 
 static inline void call_args_add(struct call_args *call_args, PyObject *x)
@@ -75,6 +82,14 @@ static inline void call_args_end(struct call_args *call_args)
     calls_with_more -= call_args->is_full;
 }
 
+/* Check for an object in whose place NumPy gets another one. */
+static inline bool has_counterpart(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    return type == array_type || type == ufunc_type || x == (PyObject *)array_type ||
+           is_generator(x);
+}
+
 /* Return a borrowed reference to the object that NumPy gets instead of x. */
 static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
 {
@@ -87,5 +102,5 @@ static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
         return ((struct function *)x)->wrapped;
     if (x == (PyObject *)array_type)
         return (PyObject *)np_array_type;
-    return x;
+    return is_generator(x) ? generator_inside(x) : x;
 }

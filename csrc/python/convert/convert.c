@@ -2,6 +2,7 @@
 #include "python/convert/convert.h"
 #include "python/base/recursion.h"
 #include "python/base/refusal.h"
+#include "python/convert/copies.h"
 #include "python/profile/profile.h"
 #include "python/record/expression.h"
 #include "python/record/failure.h"
@@ -43,10 +44,10 @@ static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int 
         else
             PyTuple_SetItem(copy, i, value);
     }
-    if (!copy) {
-        Py_INCREF(items);
-        copy = items;
-    }
+    if (!copy)
+        return Py_NewRef(items);
+    if (is_list && copies_note(call_args, items, copy) < 0)
+        Py_CLEAR(copy);
     return copy;
 }
 
@@ -68,7 +69,11 @@ static PyObject *unwrap_values(PyObject *dict, struct call_args *call_args, int 
             return NULL;
         }
     }
-    return copy ? copy : Py_NewRef(dict);
+    if (copy && copies_note(call_args, dict, copy) < 0)
+        Py_CLEAR(copy);
+    else if (!copy)
+        copy = Py_NewRef(dict);
+    return copy;
 }
 
 PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
@@ -77,9 +82,10 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
         return unwrap_values(x, call_args, depth - 1);
     if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))
         return unwrap_items(x, call_args, depth - 1);
-    x = unwrap(x, call_args);
-    Py_INCREF(x);
-    return x;
+    PyObject *inside = unwrap(x, call_args);
+    if (is_generator(x) && copies_note(call_args, x, inside) < 0)
+        return NULL;
+    return Py_NewRef(inside);
 }
 
 /* Return a new tuple of arguments unwrapped. */
@@ -154,6 +160,8 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
             return call_args->arrays[i];
         }
     }
+    if (call_args->keeps_others)
+        return np_array;
     PyObject *base = PyArray_BASE((PyArrayObject *)np_array);
     PyObject *out = wrapper_new(np_array);
     for (int i = 0; out && base && i < call_args->n; i++) {
@@ -198,12 +206,13 @@ int convert_prepare(struct call_args *call_args, bool reads)
     return status;
 }
 
-void convert_mark_exported(const struct call_args *call_args)
+void convert_mark_exported(struct call_args *call_args)
 {
     for (int i = 0; i < call_args->n; i++)
         if (count_holders(call_args->arrays[i]) > call_args->holders[i])
             queue_export(call_args->arrays[i]);
     queue_after_write();
+    Py_CLEAR(call_args->origins);
 }
 
 void convert_end_call(struct call_args *call_args)
@@ -223,7 +232,10 @@ static PyObject *adopt_list(PyObject *list, struct call_args *call_args, int dep
             Py_DECREF(list);
             return NULL;
         }
-        PyList_SetItem(list, i, value);
+        if (value == item)
+            Py_DECREF(value);
+        else
+            PyList_SetItem(list, i, value);
     }
     return list;
 }
@@ -337,6 +349,13 @@ PyObject *convert_standard(PyObject *result, int depth)
     return convert_adopt(result, &call_args, depth);
 }
 
+/* Check for a list or dict of a package that has it elsewhere too. */
+static bool is_held(PyObject *result, const struct call_args *call_args)
+{
+    return call_args->keeps_others && !PyTuple_Check(result) &&
+           Py_REFCNT(result) > 1 + call_args->is_inside;
+}
+
 PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth)
 {
     if (!result)
@@ -349,7 +368,12 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
         result = convert_adopt_array(result, call_args);
         return result && call_args->is_standard ? mark_standard(result, false) : result;
     }
-    if (depth == 0)
+    PyObject *original = copies_original(call_args, result);
+    if (original) {
+        Py_DECREF(result);
+        return Py_NewRef(original);
+    }
+    if (depth == 0 || is_held(result, call_args))
         return result;
     call_args->is_inside = true;
     if (PyTuple_Check(result))
@@ -473,18 +497,19 @@ PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *a
 {
     struct call_args call_args;
     call_args_begin(&call_args);
+    call_args.gives_back = true;
     int depth = f->depth > 0 && makes_objects(args, kwargs) ? 0 : f->depth;
-    PyObject *positional = unwrap_args(args, &call_args, depth);
-    PyObject *named = NULL, *result = NULL;
-    bool has_names = kwargs && PyDict_Size(kwargs) > 0;
-    if (positional && has_names)
+    bool has_named = kwargs && PyDict_Size(kwargs) > 0;
+    PyObject *positional = unwrap_args(args, &call_args, depth), *named = NULL, *result = NULL;
+    if (positional && has_named)
         named = convert_unwrap_kwargs(kwargs, &call_args, depth);
-    if (positional && (named || !has_names))
+    if (positional && (named || !has_named))
         result = call(f, callable, positional, named, &call_args);
     if (f->adopts)
         result = convert_adopt(result, &call_args, MAX_DEPTH);
-    Py_XDECREF(named);
+    result = copies_end(&call_args, result);
     Py_XDECREF(positional);
+    Py_XDECREF(named);
     convert_end_call(&call_args);
     return result;
 }

@@ -14,8 +14,9 @@ PyObject *convert_unwrap_kwargs(PyObject *kwargs, struct call_args *call_args, i
  * set. */
 int convert_prepare(struct call_args *call_args, bool reads);
 
-/* After the call, mark those arrays as exported whose NumPy array other code still holds. */
-void convert_mark_exported(const struct call_args *call_args);
+/* At the end of the call, mark those arrays as exported whose NumPy array other code still
+ * holds. */
+void convert_mark_exported(struct call_args *call_args);
 
 /* Do the same, and let go of the arrays. */
 void convert_end_call(struct call_args *call_args);

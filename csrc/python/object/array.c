@@ -11,6 +11,7 @@
 #include "python/base/recursion.h"
 #include "python/base/refusal.h"
 #include "python/convert/convert.h"
+#include "python/convert/copies.h"
 #include "python/direct/elementwise.h"
 #include "python/direct/items.h"
 #include "python/direct/parts.h"
@@ -1021,7 +1022,7 @@ static bool are_arrays(PyObject *types)
 static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
                                PyObject *positional, PyObject *named)
 {
-    struct call_args call_args = {0};
+    struct call_args call_args = {.gives_back = true};
     PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_function__");
     PyObject *kinds = convert_unwrap(types, &call_args, 1);
     PyObject *values = convert_unwrap(positional, &call_args, MAX_DEPTH);
@@ -1030,7 +1031,7 @@ static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
     PyObject *result = NULL;
     if (call && kinds && values && items && convert_prepare(&call_args, true) == 0)
         result = PyObject_CallFunctionObjArgs(call, function, kinds, values, items, NULL);
-    result = convert_adopt(result, &call_args, MAX_DEPTH);
+    result = copies_end(&call_args, convert_adopt(result, &call_args, MAX_DEPTH));
     Py_XDECREF(items);
     Py_XDECREF(values);
     Py_XDECREF(kinds);

@@ -1,6 +1,7 @@
 /* arguments.c -- arguments on their way to compiled code of other packages. */
 #include "python/packages/arguments.h"
 #include "python/convert/convert.h"
+#include "python/convert/copies.h"
 
 #define DEPTH                                                                       \
     4 /* nested tuples, lists and dicts of an argument that are searched for arrays \
@@ -40,7 +41,7 @@ static bool dict_holds_array(PyObject *dict, int depth)
 static bool holds_array(PyObject *x, int depth)
 {
     PyTypeObject *type = Py_TYPE(x);
-    if (type == array_type || type == ufunc_type || x == (PyObject *)array_type)
+    if (has_counterpart(x))
         return true;
     if (depth == 0)
         return false;
@@ -60,34 +61,32 @@ static void release(PyObject **row, Py_ssize_t n)
         Py_DECREF(row[i]);
 }
 
+/* Steal a reference to the result; NULL passes through.  Return it with the program's own
+ * objects in place of those that the callee got, and release the arguments. */
+static PyObject *end(struct call_args *call_args, PyObject **row, Py_ssize_t n,
+                     PyObject *result)
+{
+    result = copies_end(call_args, convert_adopt(result, call_args, DEPTH));
+    convert_mark_exported(call_args);
+    release(row, n);
+    call_args_end(call_args);
+    return result;
+}
+
 /* Put new references to the unwrapped arguments into `row`, and wait for the operations on
  * their arrays.  Return 0, or -1 with an exception set and nothing to release. */
 static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
                       struct call_args *call_args)
 {
+    Py_ssize_t i = 0;
     call_args_begin(call_args);
-    call_args->into_dicts = true;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!(row[i] = convert_unwrap(args[i], call_args, DEPTH + 1))) {
-            release(row, i);
-            call_args_end(call_args);
-            return -1;
-        }
-    if (convert_prepare(call_args, true) == 0)
+    call_args->into_dicts = call_args->gives_back = call_args->keeps_others = true;
+    while (i < n && (row[i] = convert_unwrap(args[i], call_args, DEPTH + 1)))
+        i++;
+    if (i == n && convert_prepare(call_args, true) == 0)
         return 0;
-    release(row, n);
-    call_args_end(call_args);
+    end(call_args, row, i, NULL);
     return -1;
-}
-
-static PyObject *keep_identity(const struct call_args *call_args, PyObject *result)
-{
-    for (int i = 0; result && i < call_args->n; i++)
-        if (as_array(call_args->arrays[i])->np_array == result) {
-            Py_DECREF(result);
-            return Py_NewRef(call_args->arrays[i]);
-        }
-    return result;
 }
 
 /* -- Vectorcalls ------------------------------------------------------------------- */
@@ -105,10 +104,7 @@ static PyObject *call_unwrapped(vector_function call, const void *context,
         return PyErr_NoMemory();
     if (unwrap_all(args, n, row, &call_args) == 0) {
         result = call(context, row, flags & ~ARGUMENTS_OFFSET, names);
-        convert_mark_exported(&call_args);
-        result = keep_identity(&call_args, result);
-        release(row, n);
-        call_args_end(&call_args);
+        result = end(&call_args, row, n, result);
     }
     if (row != inlined)
         PyMem_Free(row);
@@ -157,20 +153,18 @@ int arguments_begin(struct arguments *arguments, PyObject *first, PyObject *seco
     return unwrap_all(args, arguments->n, arguments->row, &arguments->call_args);
 }
 
-int arguments_end_status(struct arguments *arguments, int status)
-{
-    if (arguments->are_unwrapped) {
-        convert_mark_exported(&arguments->call_args);
-        release(arguments->row, arguments->n);
-        call_args_end(&arguments->call_args);
-    }
-    return status;
-}
-
 PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 {
-    if (arguments->are_unwrapped)
-        result = keep_identity(&arguments->call_args, result);
-    arguments_end_status(arguments, 0);
-    return result;
+    return arguments->are_unwrapped
+               ? end(&arguments->call_args, arguments->row, arguments->n, result)
+               : result;
+}
+
+int arguments_end_status(struct arguments *arguments, int status)
+{
+    if (!arguments->are_unwrapped)
+        return status;
+    PyObject *result = arguments_end(arguments, status < 0 ? NULL : Py_NewRef(Py_None));
+    Py_XDECREF(result);
+    return result ? status : -1;
 }

@@ -12,29 +12,20 @@
 static PyObject *dot;
 static bool is_known; /* whether the structs of this Python are known: see layout.h */
 
-static int patch_type(PyTypeObject *type)
-{
-    PyObject *dict = PyObject_GetAttrString((PyObject *)type, "__dict__");
-    PyObject *items = dict ? PyMapping_Items(dict) : NULL;
-    int status = items ? callable_patch_class(type) : -1;
-    for (Py_ssize_t i = 0; items && i < PyList_Size(items) && status == 0; i++) {
-        PyObject *item = PyList_GetItem(items, i);
-        status =
-            callable_patch_member(type, PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1));
-    }
-    Py_XDECREF(items);
-    Py_XDECREF(dict);
-    return status;
-}
-
-/* Steal a reference to a module's name.  Return a new reference to its first part, or NULL. */
+/* Steal a reference to a module's name.  Return a new reference to its first part, or NULL.  Of
+ * NumPy, whose random generators are patched and nothing else, take the first two parts. */
 static PyObject *package_of_name(PyObject *name)
 {
-    PyObject *parts = name && PyUnicode_Check(name) ? PyUnicode_Partition(name, dot) : NULL;
-    PyObject *first = parts ? Py_NewRef(PyTuple_GetItem(parts, 0)) : NULL;
+    PyObject *parts = name && PyUnicode_Check(name) ? PyUnicode_Split(name, dot, 2) : NULL;
+    PyObject *first = parts ? PyList_GetItem(parts, 0) : NULL, *package;
+    if (first && PyList_Size(parts) > 1 &&
+        PyUnicode_CompareWithASCIIString(first, "numpy") == 0)
+        package = PyUnicode_FromFormat("numpy.%U", PyList_GetItem(parts, 1));
+    else
+        package = Py_XNewRef(first);
     Py_XDECREF(parts);
     Py_XDECREF(name);
-    return first;
+    return package;
 }
 
 static PyObject *package_of(PyObject *x)
@@ -56,7 +47,7 @@ static bool is_builtin(PyObject *x)
 
 /* A module whose values are patched. */
 struct owner {
-    PyObject *module, *package; /* the first part of its name */
+    PyObject *module, *package; /* see package_of_name() */
     const char *name;
 };
 
@@ -90,15 +81,77 @@ static bool is_submodule(PyObject *x, const struct owner *owner)
     return name && strncmp(name, owner->name, length) == 0 && name[length] == '.';
 }
 
+/* -- Functions behind decorators ------------------------------------------------------- */
+
+#define DECORATORS 8 /* of one function, one around the other */
+
+static int patch_decorated(PyObject *x, const struct owner *owner, int depth);
+
+/* Patch the function in an attribute of x, if it has the attribute. */
+static int patch_inside(PyObject *x, const char *attribute, const struct owner *owner,
+                        int depth)
+{
+    PyObject *function = PyObject_GetAttrString(x, attribute);
+    int status = 0;
+    PyErr_Clear();
+    if (function && callable_is_function(function))
+        status = is_made_by(function, owner) ? callable_patch(function) : 0;
+    else if (function && depth > 0)
+        status = patch_decorated(function, owner, depth - 1);
+    Py_XDECREF(function);
+    return status;
+}
+
+/* Patch the functions to which x refers: as what it wraps, or as variables of a function around
+ * it. */
+static int patch_decorated(PyObject *x, const struct owner *owner, int depth)
+{
+    if (!callable_is_decorated(x))
+        return 0;
+    int status = patch_inside(x, "__wrapped__", owner, depth);
+    PyObject *cells = PyObject_GetAttrString(x, "__closure__");
+    PyErr_Clear();
+    bool has_cells = cells && PyTuple_CheckExact(cells);
+    for (Py_ssize_t i = 0; has_cells && i < PyTuple_Size(cells) && status == 0; i++)
+        status = patch_inside(PyTuple_GetItem(cells, i), "cell_contents", owner, depth);
+    Py_XDECREF(cells);
+    return status;
+}
+
+/* -- Modules --------------------------------------------------------------------------- */
+
+static int patch_member(PyTypeObject *type, PyObject *item, const struct owner *owner)
+{
+    PyObject *member = PyTuple_GetItem(item, 1);
+    return callable_is_decorated(member)
+               ? patch_decorated(member, owner, DECORATORS)
+               : callable_patch_member(type, PyTuple_GetItem(item, 0), member);
+}
+
+static int patch_type(PyTypeObject *type, const struct owner *owner)
+{
+    PyObject *dict = PyObject_GetAttrString((PyObject *)type, "__dict__");
+    PyObject *items = dict ? PyMapping_Items(dict) : NULL;
+    int status = items ? callable_patch_class(type) : -1;
+    for (Py_ssize_t i = 0; items && i < PyList_Size(items) && status == 0; i++)
+        status = patch_member(type, PyList_GetItem(items, i), owner);
+    Py_XDECREF(items);
+    Py_XDECREF(dict);
+    return status;
+}
+
 static int patch_module(PyObject *module);
 
 static int patch_value(PyObject *x, const struct owner *owner)
 {
     if (is_submodule(x, owner))
         return patch_module(x);
-    if (PyType_Check(x))
-        return is_made_by(x, owner) ? patch_type((PyTypeObject *)x) : 0;
-    return callable_is_function(x) && is_made_by(x, owner) ? callable_patch(x) : 0;
+    if (callable_is_decorated(x))
+        return patch_decorated(x, owner, DECORATORS);
+    bool is_type = PyType_Check(x);
+    if (!(is_type || callable_is_function(x)) || !is_made_by(x, owner))
+        return 0;
+    return is_type ? patch_type((PyTypeObject *)x, owner) : callable_patch(x);
 }
 
 static int patch_values(PyObject *values, const struct owner *owner)

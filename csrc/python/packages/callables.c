@@ -59,15 +59,17 @@ static PyObject *function_patched(PyObject *function, PyObject *const *args, siz
     return arguments_call(call_vector, &c, args, flags, names);
 }
 
-/* Check whether x is a function that Cython, nanobind or Boost.Python compiled. */
+static const char *class_name(PyObject *x) { return ((struct type_struct *)Py_TYPE(x))->name; }
+
+/* Check whether x is a function that Cython, nanobind or Boost.Python compiled, or one of f2py's objects. */
 static bool is_compiled(PyObject *x)
 {
     static const char *const names[] = {"cython_function", "nb_func", "nb_method",
                                         "Boost.Python.function"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strstr(((struct type_struct *)Py_TYPE(x))->name, names[i]))
+        if (strstr(class_name(x), names[i]))
             return true;
-    return false;
+    return strcmp(class_name(x), "fortran") == 0;
 }
 
 int callable_replace(PyObject *function, vector_call *call, vector_call replacement)
@@ -265,7 +267,7 @@ static int patch_attribute(PyObject *descriptor)
 
 static bool is_instance_method(PyObject *x)
 {
-    return strcmp(((struct type_struct *)Py_TYPE(x))->name, "instancemethod") == 0;
+    return strcmp(class_name(x), "instancemethod") == 0;
 }
 
 static bool is_wrapper(PyObject *x)
@@ -274,8 +276,9 @@ static bool is_wrapper(PyObject *x)
            is_instance_method(x);
 }
 
-/* Cython's functions for several types, those that accept any arguments, and functions of
- * Boost.Python lack a vectorcall.  They are called through their class. */
+/* Cython's functions for several types, and those that accept any arguments, lack a vectorcall.
+ * So do functions of Boost.Python and the objects of f2py.  They are called through their class.
+ */
 static int patch_compiled(PyObject *function)
 {
     vector_call *call = layout_vectorcall(function);
@@ -299,6 +302,12 @@ bool callable_is_method(PyObject *x)
 bool callable_is_function(PyObject *x)
 {
     return Py_TYPE(x) == &PyCFunction_Type || is_compiled(x) || is_wrapper(x);
+}
+
+bool callable_is_decorated(PyObject *x)
+{
+    return strcmp(class_name(x), "function") == 0 ||
+           strcmp(class_name(x), "functools._lru_cache_wrapper") == 0;
 }
 
 int callable_patch(PyObject *x)

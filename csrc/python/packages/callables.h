@@ -21,6 +21,10 @@ vector_call callable_original(PyObject *function);
  * exception set. */
 PyTypeObject *callable_derive(PyTypeObject *final, const char *name, PyType_Slot *own);
 
+/* Check whether x may be the result of a decorator: a function written in Python, or one of
+ * functools. */
+bool callable_is_decorated(PyObject *x);
+
 /* Each function makes compiled code receive NumPy arrays.  It leaves other objects unchanged.
  * It returns 0, or -1 with an exception set. */
 
