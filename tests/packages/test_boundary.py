@@ -290,7 +290,7 @@ class TestResults:
 
     def test_other_arrays_stay_numpys(self, compiled, x):
         plain = numpy.ones(3)
-        first, (second, third, fourth, number) = compiled.inside([plain, x])
+        first, (second, third, *_) = compiled.inside([plain, x])
         assert type(first) is list
         assert second is first
         assert third[0] is first

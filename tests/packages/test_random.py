@@ -3,8 +3,6 @@
 import numpy
 import pytest
 
-import mxnp as np
-
 GENERATORS = {
     "Generator": numpy.random.default_rng,
     "RandomState": numpy.random.RandomState,
