@@ -194,3 +194,20 @@ class OverridingSubclass(Subclass):
         kwargs = {name: unwrap(value) for name, value in kwargs.items()}
         call = super().__array_ufunc__
         return wrap(call(unwrap(ufunc), method, *unwrap(inputs), **kwargs))
+
+
+class MixedSubclass(Subclass):
+    """The base of derived classes that have a metaclass of their own."""
+
+    __module__ = "mxnp"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Change the bases of a class that defines ``__array_ufunc__``."""
+        super().__init_subclass__(**kwargs)
+        override = vars(cls).get("__array_ufunc__")
+        if override is not None:
+            cls.__bases__ = tuple(
+                OverridingSubclass if base is MixedSubclass else base
+                for base in cls.__bases__
+            )
+            cls.__array_ufunc__ = _wrap_override(override)  # type: ignore[method-assign]

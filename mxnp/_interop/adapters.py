@@ -110,7 +110,7 @@ _CLASSES = (numpy.ndarray, ndarray)
 
 
 def _register_both(table: dict[Any, Any]) -> None:
-    """Give both classes of arrays the entry that one of them has."""
+    """Register the entry of one class of arrays for both."""
     entry = next(table[cls] for cls in _CLASSES if cls in table)
     table.update(dict.fromkeys(_CLASSES, entry))
 

@@ -16,6 +16,7 @@ from types import ModuleType
 
 import numpy
 
+from mxnp._array.ndarray import MixedSubclass
 from mxnp._bridge import (
     patch_array_classes,
     patch_conversions,
@@ -98,7 +99,9 @@ def load() -> None:
     for name in _PASSED_ON:
         patch_method(numpy.ndarray, name)
     patch_array_classes()
-    builtins.__build_class__ = patch_conversions(builtins.__build_class__, load)
+    builtins.__build_class__ = patch_conversions(
+        builtins.__build_class__, load, MixedSubclass
+    )
     hook_extensions(_imported)
     for name, module in list(sys.modules.items()):
         if (_file_of(module) or "").endswith(_SUFFIXES) or name in _COPIES:

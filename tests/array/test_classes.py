@@ -1,5 +1,7 @@
 """Test NumPy's classes that take or return arrays."""
 
+import abc
+import collections.abc
 import ctypes
 import weakref
 from typing import Any
@@ -121,3 +123,61 @@ def test_seed_sequences_give_arrays(xp: Any) -> Any:
         xp.random.default_rng(Zeros()).random(3),
         xp.random.Generator(xp.random.Philox(Zeros())).random(3),
     ]
+
+
+class Counting(type):
+    """A metaclass of the program."""
+
+    def __new__(mcls, name: str, bases: Any, namespace: Any) -> Any:
+        return super().__new__(mcls, name, bases, {**namespace, "n": len(bases)})
+
+
+class Plain(type):
+    """A metaclass without methods."""
+
+
+def _by_statement(xp: Any) -> Any:
+    class Made(xp.ndarray, metaclass=abc.ABCMeta):
+        pass
+
+    return Made
+
+
+def _with_a_mixin(xp: Any) -> Any:
+    class Made(xp.ndarray, collections.abc.Hashable):
+        __hash__ = object.__hash__
+
+    return Made
+
+
+def _with_an_override(xp: Any) -> Any:
+    class Made(xp.ndarray, metaclass=Counting):
+        def __array_ufunc__(
+            self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
+        ) -> Any:
+            plain = [xp.asarray(x).view(xp.ndarray) for x in inputs]
+            return super().__array_ufunc__(ufunc, method, *plain, **kwargs) * 10
+
+    return Made
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [
+        _by_statement,
+        _with_a_mixin,
+        _with_an_override,
+        lambda xp: Counting("Made", (xp.ndarray,), {}),
+        lambda xp: Plain("Made", (xp.ndarray,), {"n": 3}),
+        lambda xp: type("Made", (xp.ndarray, collections.abc.Sized), {}),
+        lambda xp: abc.ABCMeta("Made", (xp.ndarray,), {}),
+    ],
+)
+def test_classes_with_a_metaclass(xp: Any, derive: Any) -> Any:
+    made = derive(xp)
+    x = xp.arange(3.0).view(made)
+    y = x + xp.ones(3)
+    assert isinstance(x, xp.ndarray)
+    assert issubclass(made, xp.ndarray)
+    names = type(made).__name__, type(y).__name__, type(x[1:]).__name__
+    return names, xp.asarray(y), getattr(made, "n", None), x.sum()

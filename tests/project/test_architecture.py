@@ -282,7 +282,7 @@ def test_functions_of_the_bridge_are_named_after_their_file(path):
 
 def test_names_of_functions_are_found():
     names = FUNCTION.findall((CSRC / "python/packages/slots.c").read_text())
-    assert names == ["slot_patch", "slot_patch_new", "slot_patch_call"]
+    assert names == ["slot_replace", "slot_patch", "slot_patch_new", "slot_patch_call"]
     header = (CSRC / "python/profile/call_site.h").read_text()
     assert {"call_site_new", "call_site_free"} <= {*FUNCTION.findall(header)}
 

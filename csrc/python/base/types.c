@@ -36,7 +36,7 @@ static PyObject *set_generators(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-PyObject *generator_inside(PyObject *generator)
+PyObject *types_generator_inside(PyObject *generator)
 {
     PyObject *inside = PyObject_GetAttrString(generator, "_original");
     if (!inside) {

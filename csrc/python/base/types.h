@@ -91,7 +91,7 @@ static inline bool is_generator(PyObject *x)
 }
 
 /* Return a borrowed reference to NumPy's generator in one of mxnp's. */
-PyObject *generator_inside(PyObject *generator);
+PyObject *types_generator_inside(PyObject *generator);
 
 static inline PyArrayObject *np_array_of(PyObject *x)
 {

@@ -102,5 +102,5 @@ static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
         return ((struct function *)x)->wrapped;
     if (x == (PyObject *)array_type)
         return (PyObject *)np_array_type;
-    return is_generator(x) ? generator_inside(x) : x;
+    return is_generator(x) ? types_generator_inside(x) : x;
 }

@@ -1,4 +1,4 @@
-/* conversion.h -- classes whose __array__ returns an mxnp array: see conversion.c. */
+/* conversion.h -- classes that return mxnp arrays or derive from them: see conversion.c. */
 #pragma once
 #include "python/base/numpy.h"
 

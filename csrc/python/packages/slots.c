@@ -195,23 +195,23 @@ static void replace(void **functions, int n, void *original, void *thunk)
             functions[i] = thunk;
 }
 
-/* Replace a function in the slots of a type and of its subclasses, which have copies. */
-static int replace_slot(PyTypeObject *class, void *original, void *thunk)
+int slot_replace(PyTypeObject *class, void *original, void *replacement)
 {
     struct type_struct *type = (struct type_struct *)class;
     void **own[] = {&type->call, &type->richcompare, &type->init, &type->new};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        replace(own[i], 1, original, thunk);
-    replace(type->as_number, N_NUMBER_SLOTS, original, thunk);
-    replace(type->as_sequence, N_SEQUENCE_SLOTS, original, thunk);
-    replace(type->as_mapping, N_MAPPING_SLOTS, original, thunk);
+        replace(own[i], 1, original, replacement);
+    replace(type->as_number, N_NUMBER_SLOTS, original, replacement);
+    replace(type->as_sequence, N_SEQUENCE_SLOTS, original, replacement);
+    replace(type->as_mapping, N_MAPPING_SLOTS, original, replacement);
     PyObject *subclasses =
         PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", class);
     if (!subclasses)
         return -1;
     int status = 0;
     for (Py_ssize_t i = 0; i < PyList_Size(subclasses) && status == 0; i++)
-        status = replace_slot((PyTypeObject *)PyList_GetItem(subclasses, i), original, thunk);
+        status =
+            slot_replace((PyTypeObject *)PyList_GetItem(subclasses, i), original, replacement);
     Py_DECREF(subclasses);
     return status;
 }
@@ -237,7 +237,7 @@ int slot_patch(PyTypeObject *type, PyObject *name, PyObject *descriptor)
     if (!thunk)
         return 0;
     s->wrapped = thunk;
-    return replace_slot(type, original, thunk);
+    return slot_replace(type, original, thunk);
 }
 
 /* Check whether `new` is inherited, such as that of object. */
@@ -256,7 +256,7 @@ int slot_patch_new(PyTypeObject *class)
     if (is_inherited_new(class) || is_thunk(TERNARY, original))
         return 0;
     void *thunk = slot_thunk(TERNARY, original);
-    return thunk ? replace_slot(class, original, thunk) : 0;
+    return thunk ? slot_replace(class, original, thunk) : 0;
 }
 
 void slot_patch_call(PyTypeObject *class)

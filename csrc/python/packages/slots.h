@@ -11,5 +11,8 @@ int slot_patch(PyTypeObject *type, PyObject *name, PyObject *descriptor);
 /* Patch the function that makes objects. */
 int slot_patch_new(PyTypeObject *type);
 
+/* Replace a function in the slots of a type and of its subclasses, which have copies. */
+int slot_replace(PyTypeObject *class, void *original, void *replacement);
+
 /* Patch the function that calls objects; it cannot fail. */
 void slot_patch_call(PyTypeObject *type);
