@@ -296,6 +296,9 @@ class TestResults:
         assert third[0] is first
         assert first[0] is plain
         assert first[1] is x
+        first, *_ = compiled.inside((plain, x))
+        assert first[0] is plain
+        assert first[1] is x
 
     def test_lists_that_belong_to_the_package(self, compiled, x):
         items = compiled.remember(x)

@@ -4,7 +4,8 @@
 static PyObject *variables;    /* of the module `warnings` */
 static PyObject *filters_name; /* of the list of filters in it */
 static PyObject *get_filters;  /* a function that returns the list of the context, or NULL */
-static PyObject *known;        /* a copy of the list that `known_answer` was computed from */
+static PyObject *known_list;   /* the list that `known_answer` was computed from */
+static PyObject *known;        /* a copy of it */
 static int known_answer;
 
 /* Return a new reference to the list of filters, or NULL, without an exception set if there is
@@ -19,18 +20,15 @@ static PyObject *current_filters(void)
     return filters;
 }
 
-/* Programs may change the list in place, which Python does not count, so its items are
- * compared. The copy holds references to them: an item that is the same object is the same
- * filter. */
+/* Programs may change the list in place, which Python does not count.  They insert, remove or
+ * replace the first filter or the last one, so these and the number of filters are compared.
+ * The copy holds references to them: an item that is the same object is the same filter. */
 static bool is_known(PyObject *filters)
 {
     Py_ssize_t n = PyList_Size(filters);
-    if (!known || PyList_Size(known) != n)
-        return false;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (PyList_GetItem(filters, i) != PyList_GetItem(known, i))
-            return false;
-    return true;
+    return filters == known_list && PyList_Size(known) == n &&
+           (n == 0 || (PyList_GetItem(filters, 0) == PyList_GetItem(known, 0) &&
+                       PyList_GetItem(filters, n - 1) == PyList_GetItem(known, n - 1)));
 }
 
 /* Return 1 if a filter may turn the warning into an error, 0 if it has no effect on the answer,
@@ -60,24 +58,30 @@ static int read_filters(PyObject *filters)
     return answer == 2 ? 0 : answer;
 }
 
+/* Return the answer for a list, and note it. */
+static int read_anew(PyObject *filters)
+{
+    PyObject *copy = PyList_GetSlice(filters, 0, PyList_Size(filters));
+    int answer = copy ? read_filters(copy) : -1;
+    if (answer < 0) {
+        Py_XDECREF(copy);
+        return -1;
+    }
+    PyObject *list_before = known_list, *before = known;
+    known_list = Py_NewRef(filters);
+    known = copy;
+    known_answer = answer;
+    Py_XDECREF(list_before);
+    Py_XDECREF(before);
+    return answer;
+}
+
 int filters_raise(void)
 {
     PyObject *filters = current_filters();
     if (!filters)
         return PyErr_Occurred() ? -1 : 0;
-    int answer = known_answer;
-    if (!is_known(filters)) {
-        PyObject *copy = PyList_GetSlice(filters, 0, PyList_Size(filters));
-        answer = copy ? read_filters(copy) : -1;
-        if (answer < 0) {
-            Py_XDECREF(copy);
-        } else {
-            PyObject *before = known;
-            known = copy;
-            known_answer = answer;
-            Py_XDECREF(before);
-        }
-    }
+    int answer = is_known(filters) ? known_answer : read_anew(filters);
     Py_DECREF(filters);
     return answer;
 }
