@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import weakref
 
 import numpy
 import pytest
@@ -10,7 +11,10 @@ SIZE = 40_000
 
 
 def ones(xp):
-    return xp.ones(SIZE) * 1.0
+    """Return a large array whose elements are computed."""
+    a = xp.ones(SIZE) * 1.0
+    a[:1].tolist()
+    return a
 
 
 class Change:
@@ -193,10 +197,12 @@ def test_more_arrays_than_a_call_notes(xp):
 def test_an_array_that_a_callback_drops(xp):
     """A list is cleared while the call has its arrays."""
     arrays = [ones(xp)]
+    array = weakref.ref(arrays[0])
 
     class Clears:
         def __array__(self, dtype=None, copy=None):
             arrays.clear()
+            assert xp is numpy or array() is not None
             return numpy.ones(3)
 
     arrays.append(Clears())

@@ -1841,12 +1841,7 @@ np.apply_along_axis(warns, 0, a)
 """
 
 # Rows for which mxnp's error or warning differs, with the reason.
-OF_NUMPYS_CLASS = (
-    "the class is NumPy's own, and an mxnp array is no numpy.ndarray to it"
-)
 DIFFERENT = {
-    "np.dtype(a)": OF_NUMPYS_CLASS,
-    "np.iinfo(a)": OF_NUMPYS_CLASS,
     "a + Wraps()": "Python has a slot for concatenation for classes written in C",
     "a.dump()": "Python names the function, a private one in NumPy",
     "np.apply_along_axis(warns, 0, a)": "the caller of the function is in mxnp",

@@ -116,6 +116,7 @@ ATTRIBUTES = {
     "_buffer": "the memory under it",
     "_base": "the array it is a view of",
     "_is_standard": "whether results are arrays, never NumPy scalars",
+    "__numpy_dtype__": "the refusal to be a dtype",
     "at": "changes that give a new array, as in JAX and MLX",
     "__module__": "a class written in Python names its module",
     "__slots__": "so that an array has no dictionary",

@@ -4,8 +4,8 @@
 
 extern PyType_Spec function_spec, method_spec;
 
-/* Record a call.  Return 1 with the result, 0 if NumPy has to compute it, or -1 with an exception
- * set. */
+/* Record a call.  Return 1 with the result, 0 if NumPy has to compute it, or -1 with an
+ * exception set. */
 int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObject **result);
 
 /* Call the function without counting the call. */

@@ -55,8 +55,10 @@ static const char *name_of(const struct mx_instruction *in)
         return "reduce";
     case MX_SCAN:
         return "accumulate";
-    default:
+    case MX_SCATTER:
         return in->warns_as_at ? "at" : in->name;
+    default:
+        return in->name;
     }
 }
 
