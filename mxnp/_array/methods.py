@@ -143,6 +143,8 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     if is_lent(self):
         raise ValueError("cannot resize an array that other code uses on the GPU")
     inside = self._np_array
+    if not kwargs.keys() <= {"refcheck"}:
+        inside.resize(*unwrap(new_shape), **kwargs)  # raises NumPy's error
     _weak = weakref.ref(inside) if weakref.getweakrefcount(self) else None
     if operator.index(kwargs.get("refcheck", True)):
         others = sys.getrefcount(self) - _OWN_REFERENCES[bool(kwargs)]
@@ -152,8 +154,7 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
             like = numpy.empty_like(inside)
             _references = [like] * (others - (sys.version_info >= (3, 14)))
             like.resize(*unwrap(new_shape), **kwargs)
-        if kwargs.keys() <= {"refcheck"}:
-            kwargs["refcheck"] = False
+        kwargs["refcheck"] = False
     inside.resize(*unwrap(new_shape), **kwargs)
 
 

@@ -36,12 +36,18 @@ def _is_axis(value: Any) -> bool:
 
 
 def _is_dtype(value: Any) -> bool:
-    return value is None or isinstance(value, (type, str, numpy.dtype))
+    if type(value) is str:
+        return value.lstrip("<>=|")[:1] != "a"  # NumPy warns
+    return value is None or isinstance(value, (type, numpy.dtype))
+
+
+def _is_ddof(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < 2**31)
 
 
 def _is_out(value: Any) -> bool:
     if type(value) is tuple and len(value) == 1:
-        value = value[0]
+        return type(value[0]) is ndarray
     return value is None or type(value) is ndarray
 
 
@@ -64,6 +70,7 @@ ORDINARY: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_FLAGS, _is_flag),
     **dict.fromkeys(_NAMES, _is_name),
     "axis": _is_axis,
+    "ddof": _is_ddof,
     "density": lambda value: value is None or _is_flag(value),
     "dtype": _is_dtype,
     "initial": _is_initial,

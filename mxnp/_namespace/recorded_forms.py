@@ -3,8 +3,8 @@
 The recorded form of a function is called before NumPy's function, with the arguments
 of the program, if the call is large and its arguments are ordinary. It records
 operations, or it returns NotImplemented for every case that it does not handle exactly
-as NumPy does. NumPy's function is called then: its rules, its warnings and its errors
-apply.
+as NumPy does, or it raises an exception. NumPy's function is called then: its rules,
+its warnings and its errors apply.
 """
 
 from __future__ import annotations

@@ -23,6 +23,18 @@ def is_core_dtype(dtype: numpy.dtype[Any]) -> bool:
     return dtype.isnative and is_known and is_plain
 
 
+def fits(value: Any, dtype: numpy.dtype[Any]) -> bool:
+    """Return whether NumPy assigns a number without an error or a warning."""
+    is_known = is_number(value) and is_core_dtype(dtype)
+    return is_known and _bridge.fits(value, dtype.num)
+
+
+def find_dtype(dtype: Any) -> numpy.dtype[Any] | None:
+    """Return the dtype that an argument names, or None if NumPy must handle it."""
+    found = numpy.dtype(dtype)
+    return found if is_core_dtype(found) else None
+
+
 def is_row_major(a: Any) -> bool:
     """Return whether `a` is an mxnp array in C order."""
     return type(a) is ndarray and bool(a.flags.c_contiguous)

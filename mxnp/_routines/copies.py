@@ -16,28 +16,28 @@ from mxnp._array.ufunc import named
 from mxnp._namespace.ordinary import NO_VALUE
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import find_axis, is_core_dtype, is_number, is_row_major
+from .arguments import (
+    find_axis,
+    find_dtype,
+    fits,
+    is_core_dtype,
+    is_number,
+    is_row_major,
+)
 
 # NumPy has moved a smaller array before a recorded operation could start.
 _FACTOR = 4
 _COPY_FACTOR = 16  # of single copies, which are as fast without a record
 _INTEGERS = (int, numpy.integer)
+_EXACT_TYPES = {int, float, numpy.int64, numpy.float64}
 _MOST_AXES = 3  # that a recorded roll shifts: each doubles the number of copies
-
-
-def _find_dtype(dtype: Any) -> numpy.dtype[Any] | None:
-    """Return the dtype that an argument names, or None if NumPy must handle it."""
-    if isinstance(dtype, str) and dtype.lstrip("<>=|")[:1] == "a":
-        return None  # NumPy issues a deprecation warning
-    found = numpy.dtype(dtype)
-    return found if is_core_dtype(found) else None
 
 
 # -- New arrays ------------------------------------------------------------------------
 
 
 def _filled(shape: Any, dtype: Any, value: Any) -> Any:
-    wanted = _find_dtype(dtype)
+    wanted = find_dtype(dtype)
     if wanted is None:
         return NotImplemented
     return _bridge.fill(_as_tuple(shape), wanted.num, value)
@@ -86,7 +86,7 @@ def _full(
 
 @implements(numpy.empty, threshold_factor=_FACTOR, size_rule="shape")
 def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
-    wanted = _find_dtype(dtype)
+    wanted = find_dtype(dtype)
     if like is not None or order != "C" or wanted is None:
         return NotImplemented
     return _bridge.empty(_as_tuple(shape), wanted.num, False)
@@ -140,7 +140,9 @@ def _empty_like(
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     if stop is None:
         start, stop = type(start)(), start
-    wanted = None if dtype is None else _find_dtype(dtype)
+    if not {type(start), type(stop), type(step)} <= _EXACT_TYPES:
+        return NotImplemented
+    wanted = None if dtype is None else find_dtype(dtype)
     if dtype is not None and (wanted is None or wanted.kind not in "iuf"):
         return NotImplemented
     third = start + 2 * step
@@ -169,7 +171,7 @@ def _astype(
 ) -> Any:
     if type(a) is not ndarray or order not in ("K", "C") or type(copy) is not bool:
         return NotImplemented
-    wanted = _find_dtype(dtype)
+    wanted = find_dtype(dtype)
     if wanted is None or casting != "unsafe":
         return NotImplemented
     if not copy and a.dtype == wanted and (order == "K" or a.flags.c_contiguous):
@@ -193,7 +195,7 @@ def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
 
 @implements(numpy.ndarray.fill, threshold_factor=_FACTOR)
 def _fill(a: Any, value: Any) -> Any:
-    if not is_number(value):
+    if not fits(value, a.dtype):
         return NotImplemented
     a[...] = value
     return None

@@ -14,10 +14,15 @@ from mxnp._bridge import ASSIGN, CLAMP, IN_BOUNDS, MODULO, NEAREST
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import find_axis, is_core_dtype, is_index_array, is_number
+from .arguments import (
+    find_axis,
+    fits,
+    is_core_dtype,
+    is_index_array,
+    is_number,
+)
 
 _BOUNDS = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
-_MAX_NDIM = 64
 _add = named(numpy.add).operation
 
 
@@ -111,6 +116,11 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> Any:
     key = _key_along(arr, indices, axis)
     if key is None:
         return NotImplemented
+    if type(values) is ndarray:
+        if values.dtype.kind == "c" and arr.dtype.kind != "c":
+            return NotImplemented  # NumPy warns
+    elif not fits(values, arr.dtype):
+        return NotImplemented
     arr[key] = values
     return None
 
@@ -127,42 +137,42 @@ def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
 
 
 def _choose_at(*args: Any, **kwargs: Any) -> Any:
-    """Return NumPy's method, unless it might read memory outside of the values."""
-    has_values = len(args) == 4 and not kwargs
-    n = numpy.ndim(args[3]) if has_values and not is_number(args[3]) else 0
-    if n > 1 or (n == 1 and getattr(_only_index(args[2]), "ndim", 0) > 1):
-        return _at_with_axes
+    """Return NumPy's method, with values for which it reads no memory outside of them.
+
+    NumPy 2.4 reads beyond the end of values that have fewer axes than the elements, and
+    at a null pointer if they have more.
+    """
+    if len(args) != 4 or kwargs or is_number(args[3]):
+        return numpy.ufunc.at
+    op, a, indices, b = args
+    values: Any = b if type(b) is ndarray else numpy.asarray(_bridge.unwrap(b))
+    is_one = type(indices) is tuple and len(indices) == 1
+    index = indices[0] if is_one else indices
+    if values.ndim == 1 and getattr(index, "ndim", 0) > 1 and index.dtype != bool:
+        return numpy.ufunc.at, (op, a, indices, values[numpy.newaxis])
+    if values.ndim > 1 and not _has_axes(a, index, values.ndim):
+        return _refuse_values
     return numpy.ufunc.at
 
 
-def _only_index(indices: Any) -> Any:
-    is_one = type(indices) is tuple and len(indices) == 1
-    return indices[0] if is_one else indices
+def _refuse_values(*args: Any) -> None:
+    """Raise NumPy's error, for values that have more axes than the elements."""
+    raise ValueError("array is not broadcastable to correct shape")
 
 
-def _at_with_axes(op: numpy.ufunc, a: Any, indices: Any, b: Any) -> None:
-    """Call the method with values that have an axis for each one of the elements.
-
-    NumPy 2.4 reads beyond the end of values with fewer axes, and at a null pointer if
-    there are more.
-    """
-    values = numpy.asarray(b)
-    n = _count_axes(a, _only_index(indices))
-    if n < values.ndim:
-        raise ValueError("array is not broadcastable to correct shape")
-    is_short = values.ndim == 1 < n and _only_index(indices).dtype != bool
-    op.at(a, indices, values[numpy.newaxis] if is_short else b)
-
-
-def _count_axes(a: Any, index: Any) -> int:
-    """Return the number of axes of ``a[index]``, or many if NumPy refuses the index."""
-    if isinstance(a, numpy.ndarray) and isinstance(index, numpy.ndarray):
-        is_mask = index.dtype == bool
-        return a.ndim + (1 - index.ndim if is_mask else index.ndim - 1)
+def _has_axes(a: Any, index: Any, n: int) -> bool:
+    """Return whether ``a[index]`` has n axes, or NumPy refuses to write it."""
+    if not (isinstance(a, numpy.ndarray) and a.flags.writeable):
+        return True
+    if isinstance(index, numpy.ndarray):
+        more = 1 - index.ndim if index.dtype == bool else index.ndim - 1
+        if a.ndim + more >= n:
+            return True
     try:
-        return int(numpy.broadcast_to(numpy.True_, a.shape)[index].ndim)
-    except (AttributeError, IndexError, TypeError, ValueError):
-        return 2 * _MAX_NDIM
+        found = numpy.broadcast_to(numpy.True_, a.shape)[_bridge.unwrap(index)]
+    except (IndexError, TypeError, ValueError):
+        return True
+    return int(found.ndim) >= n
 
 
 vars(ufunc)["at"].choose = _choose_at
@@ -174,7 +184,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: Any = False) -> Any:
         return NotImplemented
     if not (a.flags.c_contiguous and a.flags.writeable):
         return NotImplemented
-    if not is_number(val):
+    if not fits(val, a.dtype):
         return NotImplemented
     n = a.shape[1]
     a.reshape(-1)[: None if wrap else n * n : n + 1] = val
@@ -246,7 +256,7 @@ def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         type(weights) is not ndarray or weights.shape != x.shape
     ):
         return NotImplemented
-    if weights is not None and weights.dtype.kind not in "biuf":
+    if weights is not None and not numpy.can_cast(weights.dtype, numpy.float64):
         return NotImplemented
     least, most = _bridge.index_range(x)
     if least < 0:

@@ -18,6 +18,7 @@ from mxnp._namespace.recorded_forms import implements
 from .arguments import (
     find_axes,
     find_axis,
+    find_dtype,
     find_reduced_shape,
     read_keepdims,
 )
@@ -78,14 +79,24 @@ def is_bfloat16(dtype: numpy.dtype[Any]) -> bool:
     return dtype.name == "bfloat16" and _bridge.has_dtype(dtype.num)
 
 
-def _find_result_dtype(op: ufunc, dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
-    """Return the dtype of NumPy's result for elements of a dtype."""
+def _find_result_dtype(
+    op: ufunc, own: numpy.dtype[Any], dtype: Any
+) -> numpy.dtype[Any] | None:
+    """Return the dtype of NumPy's result for elements of a dtype.
+
+    The result is None if NumPy must handle the argument `dtype`.
+    """
+    if dtype is not None:
+        wanted = find_dtype(dtype)
+        if wanted is None or own.kind not in "fc" or numpy.can_cast(own, wanted):
+            return wanted
+        return None  # NumPy's warnings of casts name the reduction
     if op in (_logical_or, _logical_and):
         return numpy.dtype(bool)
-    if op in (_add, _multiply) and dtype.kind in "bui" and dtype.itemsize <= 8:
-        wide = _UNSIGNED_LONG if dtype.kind == "u" else _LONG
-        return wide if dtype.itemsize < wide.itemsize else dtype
-    return dtype
+    if op in (_add, _multiply) and own.kind in "bui" and own.itemsize <= 8:
+        wide = _UNSIGNED_LONG if own.kind == "u" else _LONG
+        return wide if own.itemsize < wide.itemsize else own
+    return own
 
 
 def _select_where(op: ufunc, a: Any, where: Any, initial: Any) -> Any:
@@ -98,7 +109,7 @@ def _select_where(op: ufunc, a: Any, where: Any, initial: Any) -> Any:
     if start is NO_VALUE:
         return NotImplemented
     selected = _bridge.select(where, a, start)
-    if selected is NotImplemented or selected.ndim == 0:
+    if selected is NotImplemented or selected.shape != a.shape or a.ndim == 0:
         return NotImplemented
     return selected
 
@@ -132,8 +143,8 @@ def reduce_by(
     axes, keeps_dims = find_axes(axis, a.ndim), read_keepdims(keepdims)
     if axes == 0 or keeps_dims is None:
         return NotImplemented
-    wanted = _find_result_dtype(op, a.dtype) if dtype is None else numpy.dtype(dtype)
-    if not can_hold_reduced(out, a, axis, keepdims, wanted):
+    wanted = _find_result_dtype(op, a.dtype, dtype)
+    if wanted is None or not can_hold_reduced(out, a, axis, keepdims, wanted):
         return NotImplemented
     has_initial = initial is not NO_VALUE
     if has_initial:
@@ -324,7 +335,9 @@ def _accumulate(op: ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     axis = find_axis(axis, a.ndim)
     if axis < 0:
         return NotImplemented
-    wanted = _find_result_dtype(op, a.dtype) if dtype is None else numpy.dtype(dtype)
+    wanted = _find_result_dtype(op, a.dtype, dtype)
+    if wanted is None:
+        return NotImplemented
     return _bridge.accumulate(op.operation, a, axis, wanted.num)
 
 

@@ -90,6 +90,8 @@ def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
     if not (_is_writable(arr) and _is_mask_of(mask, arr) and _is_castable(vals, arr)):
         return NotImplemented
+    if numpy.may_share_memory(arr._np_array, vals._np_array):
+        return NotImplemented  # NumPy reads what it has written
     positions = _bridge.positions(mask)
     if positions is NotImplemented or vals.size == 0:
         return NotImplemented

@@ -178,7 +178,8 @@ def _variance_in_two_passes(
     """Return the variance as an array, or NotImplemented."""
     if type(a) is not ndarray or a.size == 0 or type(ddof) not in (int, float):
         return NotImplemented
-    if is_bfloat16(a.dtype) or (dtype is None and a.dtype == numpy.float16):
+    precision = a.dtype if dtype is None else numpy.dtype(dtype)
+    if is_bfloat16(a.dtype) or precision == numpy.float16:
         return NotImplemented  # NumPy computes them in their own precision
     wanted = _mean_dtype(a, dtype)
     if dtype is not None and (
@@ -190,7 +191,11 @@ def _variance_in_two_passes(
         return NotImplemented
     if mean is NO_VALUE or mean is None:
         mean = _average(a, axis, dtype, True, where)
-    elif dtype is not None or type(mean) is not ndarray or mean.dtype.kind not in "fc":
+    elif (
+        dtype is not None
+        or type(mean) is not ndarray
+        or mean.dtype != _mean_dtype(a, None)
+    ):
         return NotImplemented
     if mean is NotImplemented:
         return NotImplemented

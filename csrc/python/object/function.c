@@ -15,6 +15,7 @@
 #include "python/record/call.h"
 #include "python/record/elide.h"
 #include "python/record/expression.h"
+#include "python/record/failure.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
@@ -252,6 +253,17 @@ static int count_args(PyObject *args, PyObject *kwargs)
     return (int)(PyTuple_Size(args) + (kwargs ? PyDict_Size(kwargs) : 0));
 }
 
+/* Check whether NumPy has to handle a call whose recorded form returned a result, or raised:
+ * NumPy's exception counts.  Exceptions of recorded operations are raised only once. */
+static bool is_left_to_numpy(PyObject *result, unsigned long failures_before)
+{
+    if (result)
+        return result == Py_NotImplemented;
+    return failures_raised == failures_before && PyErr_ExceptionMatches(PyExc_Exception) &&
+           !PyErr_ExceptionMatches(PyExc_MemoryError) &&
+           !PyErr_ExceptionMatches(device_type_error);
+}
+
 static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *self = (PyObject *)f;
@@ -279,12 +291,9 @@ int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObje
         return record(f, args, kwargs, result);
     if (!f->implementation || f->implementation == Py_None || !is_for_queue(f, args))
         return 0;
+    unsigned long failures_before = failures_raised;
     *result = call_queued(f, args, kwargs);
-    /* NumPy raises its own TypeError for these arguments. */
-    bool is_refused = *result ? *result == Py_NotImplemented
-                              : PyErr_ExceptionMatches(PyExc_TypeError) &&
-                                    !PyErr_ExceptionMatches(device_type_error);
-    if (!is_refused)
+    if (!is_left_to_numpy(*result, failures_before))
         return *result ? 1 : -1;
     Py_CLEAR(*result);
     PyErr_Clear();
@@ -303,10 +312,18 @@ PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
         Py_XDECREF(all);
         return result;
     }
+    unsigned long failures_before = failures_raised;
     PyObject *chosen = PyObject_Call(f->choose, args, kwargs);
-    if (!chosen)
-        return NULL;
-    result = convert_call(f, chosen, args, kwargs);
+    if (!chosen) {
+        if (!is_left_to_numpy(chosen, failures_before))
+            return NULL;
+        PyErr_Clear();
+        return convert_call(f, f->wrapped, args, kwargs);
+    }
+    bool has_args = PyTuple_CheckExact(chosen) && PyTuple_Size(chosen) == 2;
+    result = has_args
+                 ? convert_call(f, PyTuple_GetItem(chosen, 0), PyTuple_GetItem(chosen, 1), NULL)
+                 : convert_call(f, chosen, args, kwargs);
     Py_DECREF(chosen);
     return result;
 }
@@ -679,7 +696,8 @@ static PyMemberDef function_members[] = {
     {"__wrapped__", T_OBJECT, offsetof(struct function, wrapped), READONLY,
      "The NumPy callable."},
     {"choose", T_OBJECT, offsetof(struct function, choose), 0,
-     "None, or a function that returns the NumPy callable for the arguments of a call."},
+     "None, or a function that returns the NumPy callable for the arguments of a call, or a "
+     "tuple of that and of other arguments."},
     {"choose_from", T_INT, offsetof(struct function, choose_from), 0,
      "The fewest arguments of a call for which `choose` is asked."},
     {"implementation", T_OBJECT, offsetof(struct function, implementation), 0,

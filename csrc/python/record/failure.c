@@ -20,6 +20,8 @@ struct failure {
     struct failure *next;
 };
 
+unsigned long failures_raised;
+
 /* The latest failure is first.  The GIL guards the list. */
 static struct failure *failures;
 static PyObject *notes_name;
@@ -175,6 +177,7 @@ static void raise_copy(const struct failure *failure)
 /* The note of the exception runs Python code, and other threads may run meanwhile. */
 static void raise_once(struct failure *failure)
 {
+    failures_raised++;
     bool was_raised = failure->is_raised;
     failure->is_raised = true;
     failure->count++;

@@ -3,6 +3,9 @@
 #include "ir/instruction.h"
 #include "python/base/types.h"
 
+/* How many exceptions recorded operations have raised. */
+extern unsigned long failures_raised;
+
 /* Attach the failure of an instruction to the arrays that it would have written.  The
  * instruction is the failed check itself, or one that did not run because of it. */
 void failure_report(const struct mx_instruction *in);

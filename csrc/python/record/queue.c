@@ -41,6 +41,7 @@ static int check_signals(PyThreadState *saved)
 
 static void raise_failure(int status)
 {
+    failures_raised++;
     if (status == MX_ERROR_MEMORY)
         memory_raise_error();
     else
@@ -154,8 +155,10 @@ static int report_warning(const struct mx_instruction *in)
 {
     if (errstate_warn(in->call_site, atomic_load(&in->fpe_flags), name_of(in)) == 0)
         return 0;
-    if (in->thread == core->thread() || !PyErr_ExceptionMatches(PyExc_RuntimeWarning))
+    if (in->thread == core->thread() || !PyErr_ExceptionMatches(PyExc_RuntimeWarning)) {
+        failures_raised++;
         return -1;
+    }
     failure_keep(in);
     return 0;
 }
