@@ -220,7 +220,10 @@ static int call_item(PyObject *const *args, size_t n, PyObject **result)
     PyArrayObject *np_array = np_array_of(args[0]);
     int row = recycle_row(PyArray_DESCR(np_array));
     Py_ssize_t i = PyLong_AsSsize_t(args[1]), size = array_size(np_array);
-    PyErr_Clear();
+    if (i == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
     i += i < 0 ? size : 0;
     if ((row != ROW_float64 && row != ROW_int64) || i < 0 || i >= size)
         return 0;
