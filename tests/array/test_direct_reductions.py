@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
-from conftest import assert_same
+from support.same import assert_same
 
 import mxnp
 
