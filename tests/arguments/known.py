@@ -1,0 +1,107 @@
+"""Calls that are not run, or that differ, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .table import Call
+
+
+@dataclass(frozen=True)
+class Known:
+    """
+    A kind of calls, and one of them as an example.
+
+    Attributes
+    ----------
+    pattern : str
+        A regular expression that matches these calls.
+    example : str
+        A call. With NumPy it crashes or does not return, or mxnp's result differs.
+    """
+
+    pattern: str
+    reason: str
+    example: str
+    size: str = "small"
+
+    def has(self, call: Call) -> bool:
+        return re.search(self.pattern, call.text) is not None
+
+
+# NumPy reads or writes memory of others, or does not return.
+NOT_RUN = [
+    Known(
+        r"(accumulate|cum\w+)\(.*out=\(?(np\.zeros\(\(\), |np\.array\(|f0|i0)",
+        "NumPy writes a running result beyond an array without axes",
+        "np.cumsum(f1, out=f0)",
+        "large",
+    ),
+    Known(
+        r"(dstack|column_stack|[hv]?stack|concatenate)\(np\.(matrix|ma\.array)",
+        "NumPy dispatches to more arrays than it has room for",
+        "np.dstack(np.matrix(f2.T))",
+        "large",
+    ),
+    Known(
+        r"(diagonal|trace)\(.*-?2 ?\*\* ?(31|32|63|70)",
+        "NumPy's offset of a diagonal overflows",
+        "f2.diagonal(offset=-2**31).tolist()",
+        "large",
+    ),
+    Known(
+        r"\b(all|any|reduce)\(.*out=.*(None\)|None\]|object|, '\|?O'|o[0-3])",
+        "NumPy releases the objects of `out` twice",
+        "b1.all(out=np.array(None))",
+        "large",
+    ),
+    Known(
+        r"(power|shift|pow__).*(2 ?\*\* ?(31|32|63|64|70)|o[12])",
+        "numbers of Python may have millions of digits",
+        "np.power(i1, [2**70])",
+    ),
+    Known(
+        r"(put|take|choose)\(.*(nan|inf|2 ?\*\* ?).*wrap",
+        "NumPy subtracts the length from an index until it is in bounds",
+        "np.put(f1, np.float64(np.nan), f3, mode='wrap')",
+    ),
+    Known(
+        r"np\.diff\(.*n=2 ?\*\* ?(31|6|7)",
+        "NumPy computes each of the differences",
+        "np.diff(f1, n=2**64)",
+    ),
+]
+
+DIFFERENT = [
+    Known(
+        r"searchsorted",
+        "positions in an array that is not sorted depend on the order of the search",
+        "f1.searchsorted(s1)",
+        "large",
+    ),
+    Known(
+        r"np\.signbit\(.*out=.*(\.T|\[)",
+        "NumPy writes wrong elements of an `out` with steps",
+        "np.signbit(f1, out=np.zeros((4000, 2), '?')[..., 0])",
+        "large",
+    ),
+    Known(
+        r"np\.clip\(",
+        "the Array API standard adds calls with one bound",
+        "np.clip(f1, 0)",
+    ),
+    Known(
+        r"\.__\w+__\(.*(matrix|np\.ma|Sub)",
+        "the method does not know whether an operator calls it, which asks subclasses first",
+        "f1.__eq__(np.matrix(f2))",
+    ),
+]
+
+
+def runs(call: Call) -> bool:
+    return not any(known.has(call) for known in NOT_RUN)
+
+
+def differs(call: Call) -> bool:
+    return any(known.has(call) for known in DIFFERENT)

@@ -1,0 +1,105 @@
+"""Compare calls with odd arguments with NumPy's: see ``python -m tests.arguments``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy
+import pytest
+from arguments.__main__ import Report, run
+from arguments.known import DIFFERENT, NOT_RUN, Known
+from arguments.runs import Names, compare, evaluate
+from arguments.runs import run as run_call
+from arguments.table import BASES, FOUND, SIZES, read, ufunc_calls
+from support.paths import ROOT
+from support.processes import end_of
+
+import mxnp
+from mxnp import _bridge
+from mxnp._namespace.recorded_forms import forms
+
+CALLS = [*BASES, *ufunc_calls()]
+
+
+@pytest.fixture
+def recorded() -> Iterator[None]:
+    """Record the calls with large arrays, as the processes that run the calls do."""
+    before = _bridge.set_threshold(min(200, _bridge.get_threshold()))
+    yield
+    _bridge.set_threshold(before)
+
+
+def check(report: Report) -> None:
+    text = "\n".join(report.groups())
+    assert not report.found, f"of {report.calls} calls, {len(report.found)}:\n{text}"
+
+
+def test_a_sample_of_calls_does_as_numpy_does() -> None:
+    check(run(calls=2500, seconds=120))
+
+
+@pytest.mark.slow
+def test_calls_do_as_numpy_does() -> None:
+    check(run(calls=40_000, seconds=500, seed=1))
+
+
+@pytest.mark.parametrize("text", CALLS)
+@pytest.mark.sampled(7)
+def test_ordinary_calls_do_as_numpy_does(text: str) -> None:
+    evaluate(text, "small")  # NumPy accepts it
+    call = read(text, "small")
+    assert compare(call, *(run_call(call, xp) for xp in (numpy, mxnp))) is None
+
+
+@pytest.mark.parametrize("text", FOUND)
+@pytest.mark.usefixtures("recorded")
+def test_calls_that_differed_do_as_numpy_does(text: str) -> None:
+    for size in SIZES:
+        call = read(text, size)
+        assert compare(call, *(run_call(call, xp) for xp in (numpy, mxnp))) is None, (
+            size
+        )
+
+
+def test_every_function_is_in_the_table() -> None:
+    """A function that mxnp computes itself, here or in C, has an ordinary call."""
+    source = (ROOT / "csrc" / "python" / "direct" / "functions.c").read_text()
+    direct = re.findall(
+        r'^    \{"(\w*)", "(\w+)", \w+, (?:true|false)\},$', source, re.M
+    )
+    assert direct
+    named = {name for owner, name in direct if name != "T"}
+    named |= {original.__name__ for original in forms}
+    called = {read(text, "small").function.rpartition(".")[2] for text in CALLS}
+    assert not named - called
+
+
+def test_values_of_names_are_made_once_for_a_call() -> None:
+    names = Names(numpy, "small")
+    assert names["f1"] is names["f1"]
+    assert names["f1"] is not Names(numpy, "small")["f1"]
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("known", DIFFERENT, ids=lambda known: known.example)
+def test_known_calls_differ(known: Known) -> None:
+    call = read(known.example, known.size)
+    assert known.has(call)
+    assert compare(call, *(run_call(call, xp) for xp in (numpy, mxnp))) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", NOT_RUN, ids=lambda known: known.example)
+def test_calls_that_are_not_run_fail_in_numpy(known: Known) -> None:
+    """NumPy reads or writes memory that is not its own, or computes for seconds."""
+    program = f"""
+import faulthandler, sys
+faulthandler.dump_traceback_later(5, exit=True)
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from arguments.runs import evaluate
+for _ in range(2000):
+    evaluate({known.example!r}, {known.size!r})
+"""
+    assert known.has(read(known.example, known.size))
+    assert end_of("-c", program, PYTHONMALLOC="debug").status != 0
