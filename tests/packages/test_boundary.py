@@ -1,6 +1,7 @@
 """Test that compiled code of other packages receives the NumPy array inside."""
 
 import contextlib
+import importlib
 import inspect
 import math
 import os

@@ -668,7 +668,7 @@ static bool must_copy(PyArrayObject *to, PyObject *key, PyObject *value)
     if (!PyArray_Check(value) || PyArray_NDIM(from) == 0 ||
         are_apart(extent_of_array(to), extent_of_array(from)))
         return false;
-    return PyArray_NDIM(to) > 1 || PyArray_NDIM(from) > 1 || !parts_is_run(key) ||
+    return PyArray_NDIM(to) != 1 || PyArray_NDIM(from) != 1 || !parts_is_run(key) ||
            PyArray_STRIDE(to, 0) != PyArray_STRIDE(from, 0);
 }
 
@@ -887,9 +887,9 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     Py_DECREF(view->obj);
     view->obj = a;
     view->readonly |= memory_is_lent(a);
-    /* NumPy's buffers have other strides along axes of fewer than two elements.  A memoryview,
-     * which numpy.asarray requests, copies them. */
-    if (flags == PyBUF_FULL_RO && view->ndim > 0)
+    /* NumPy's buffers have other strides along axes of one element.  A memoryview, which
+     * numpy.asarray requests, copies them. */
+    if (flags == PyBUF_FULL_RO && view->ndim > 0 && view->len > 0)
         view->strides = PyArray_STRIDES((PyArrayObject *)np_array);
     root_of(a)->n_holds++;
     root_of(a)->version++;

@@ -61,7 +61,8 @@ static PyObject *function_patched(PyObject *function, PyObject *const *args, siz
 
 static const char *class_name(PyObject *x) { return ((struct type_struct *)Py_TYPE(x))->name; }
 
-/* Check whether x is a function that Cython, nanobind or Boost.Python compiled, or one of f2py's objects. */
+/* Check whether x is a function that Cython, nanobind or Boost.Python compiled, or one of
+ * f2py's objects. */
 static bool is_compiled(PyObject *x)
 {
     static const char *const names[] = {"cython_function", "nb_func", "nb_method",
@@ -277,7 +278,8 @@ static bool is_wrapper(PyObject *x)
 }
 
 /* Cython's functions for several types, and those that accept any arguments, lack a vectorcall.
- * So do functions of Boost.Python and the objects of f2py.  They are called through their class.
+ * So do functions of Boost.Python and the objects of f2py.  They are called through their
+ * class.
  */
 static int patch_compiled(PyObject *function)
 {
