@@ -15,12 +15,6 @@ def seconds(n):
     return slice(1, 1 + 2 * n, 2)
 
 
-def mask(x, n):
-    is_true = numpy.zeros(len(x), bool)
-    is_true[run(n)] = True
-    return is_true
-
-
 # Where values go and where they come from, for n values.
 KEYS = {
     "slice": lambda x, n: (run(n), seconds(n)),
@@ -28,7 +22,6 @@ KEYS = {
     "every second": lambda x, n: (seconds(n), run(n)),
     "with ellipsis": lambda x, n: ((..., run(n)), seconds(n)),
     "row": lambda x, n: (run(n), (None, seconds(n))),
-    "mask": lambda x, n: (mask(x, n), seconds(n)),
     "positions": lambda x, n: (numpy.arange(3, 3 + n), seconds(n)),
     "same steps": lambda x, n: (run(n), slice(1, 1 + n)),
 }

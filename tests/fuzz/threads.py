@@ -29,6 +29,7 @@ import numpy
 import mxnp
 from mxnp import _bridge
 
+from . import unusual
 from .grammar import write
 from .interrupts import simple_steps
 from .programs import attempt, compare, compare_errors, namespace, run
@@ -153,6 +154,7 @@ def main() -> int:
     _bridge.set_threshold(chosen.threshold)
     sys.setswitchinterval(1e-4)
     warnings.simplefilter("ignore")
+    unusual.WITHOUT.append("warnings")  # all threads have the same filters
     end = time.monotonic() + chosen.seconds
     fuzz = Fuzz(chosen.seed, chosen.threads, chosen.programs, end)
     threads = [threading.Thread(target=fuzz.work) for _ in range(chosen.threads)]

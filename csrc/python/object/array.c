@@ -661,11 +661,12 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
 
 /* Check whether NumPy might read elements of a value that it has just written.  It copies a
  * value that shares memory with the elements, but not along one axis, where it only chooses the
- * first or the last element to begin with.  That is right if both go on in equal steps. */
+ * first or the last element to begin with.  That is right if both go on in equal steps.  For a
+ * mask NumPy reads the values in turn, so that is done here too. */
 static bool must_copy(PyArrayObject *to, PyObject *key, PyObject *value)
 {
     PyArrayObject *from = (PyArrayObject *)value;
-    if (!PyArray_Check(value) || PyArray_NDIM(from) == 0 ||
+    if (is_advanced(key) || !PyArray_Check(value) || PyArray_NDIM(from) == 0 ||
         are_apart(extent_of_array(to), extent_of_array(from)))
         return false;
     return PyArray_NDIM(to) != 1 || PyArray_NDIM(from) != 1 || !parts_is_run(key) ||
