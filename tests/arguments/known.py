@@ -92,6 +92,18 @@ DIFFERENT = [
         "np.clip(f1, 0)",
     ),
     Known(
+        r"np\.(maximum|minimum)\.at\(",
+        "NumPy warns of NaN in its loop for index arrays only",
+        "np.maximum.at(n1, q1, p1)",
+        "large",
+    ),
+    Known(
+        r"apply_along_axis\(np\.",
+        "NumPy calls the function, so the warning names a line of NumPy",
+        "np.apply_along_axis(np.sum, 0, n1)",
+        "large",
+    ),
+    Known(
         r"\.__\w+__\(.*(matrix|np\.ma|Sub)",
         "the method does not know whether an operator calls it, which asks subclasses first",
         "f1.__eq__(np.matrix(f2))",
