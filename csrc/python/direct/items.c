@@ -238,15 +238,27 @@ static bool is_mask_of(PyArrayObject *mask, PyArrayObject *array)
            PyArray_DIM(array, 0) <= RECYCLED_BYTES && PyArray_DIM(array, 0) < queue_threshold;
 }
 
+static npy_intp count_true(const char *is_true, npy_intp length, npy_intp step)
+{
+    npy_intp n = 0;
+    if (step == 1) { /* a constant step needs no multiplication */
+        for (npy_intp i = 0; i < length; i++)
+            n += is_true[i] != 0;
+        return n;
+    }
+    for (npy_intp i = 0; i < length; i++)
+        n += is_true[i * step] != 0;
+    return n;
+}
+
 /* Copy the elements of a vector where a mask is true.  Return 1, 0 or -1. */
 static int take_masked(PyArrayObject *from, int row, PyArrayObject *mask, PyObject **item)
 {
     if (!is_mask_of(mask, from))
         return 0;
-    npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0), n = 0;
+    npy_intp length = PyArray_DIM(mask, 0), step = PyArray_STRIDE(mask, 0);
     const char *is_true = PyArray_BYTES(mask), *data = PyArray_BYTES(from);
-    for (npy_intp i = 0; i < length; i++)
-        n += is_true[i * step] != 0;
+    npy_intp n = count_true(is_true, length, step);
     size_t itemsize = (size_t)dtype_itemsizes[row];
     PyObject *np_array =
         n > 0 && n * (npy_intp)itemsize <= RECYCLED_BYTES ? recycle_new(row, 1, &n) : NULL;
