@@ -145,6 +145,8 @@ def _choose_at(*args: Any, **kwargs: Any) -> Any:
     if len(args) != 4 or kwargs or is_number(args[3]):
         return numpy.ufunc.at
     op, a, indices, b = args
+    if op.nin != 2 or op.nout != 1 or op.signature:
+        return numpy.ufunc.at  # NumPy refuses it
     values: Any = b if type(b) is ndarray else numpy.asarray(_bridge.unwrap(b))
     is_one = type(indices) is tuple and len(indices) == 1
     index = indices[0] if is_one else indices
