@@ -35,12 +35,20 @@ set_counterparts(_counterparts)  # for packages that pass mxnp arrays to NumPy
 
 def replace(original: Any, counterpart: Any) -> None:
     """Register the counterpart of an object for all of NumPy's modules."""
-    _counterparts[original] = _hidden(counterpart)
+    module = getattr(original, "__module__", None) or "numpy"
+    module = module.replace("numpy", "mxnp", 1)
+    _counterparts[original] = _hidden(counterpart, module)
 
 
-def _hidden(value: Any) -> Any:
-    """Keep a function that is written in Python out of tracebacks."""
-    return frameless(value) if type(value) is types.FunctionType else value
+def _hidden(value: Any, module: str) -> Any:
+    """Keep a function that is written in Python out of tracebacks.
+
+    It is pickled as a name of the module.
+    """
+    if type(value) is not types.FunctionType:
+        return value
+    value.__module__ = module
+    return frameless(value)
 
 
 def find_counterpart(value: Any, module: str = "numpy") -> Any:
@@ -134,7 +142,7 @@ def populate(
     later = later or {}
     for name, value in list(names.items()):
         if name[0] != "_" and str(getattr(value, "__module__", "")).startswith("mxnp"):
-            names[name] = _hidden(value)
+            names[name] = _hidden(value, module.__name__)
     for name, value in list(vars(original).items()):
         if name[0] != "_" and not isinstance(value, types.ModuleType):
             names.setdefault(name, find_counterpart(value, original.__name__))

@@ -173,6 +173,10 @@ def function_of(name: str, dtype: str) -> Any:
     return of_dtype[name] if name in of_dtype else REAL[name]
 
 
+# A bool in LLVM has lost the byte that NumPy's loops copy.
+NOT_COMPILED = {("where", "bool")}
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_bits_and_warnings_are_numpys(name, dtype):
@@ -182,7 +186,7 @@ def test_bits_and_warnings_are_numpys(name, dtype):
     for conditions in ("warn", "ignore"):
         with numpy.errstate(all=conditions):
             ours, our_warnings = run(function, mxnp, mxnp.array(a), mxnp.array(b))
-            assert count_compiled() > 0
+            assert (count_compiled() > 0) is ((name, dtype) not in NOT_COMPILED)
             expected, warned = run(function, numpy, a, b)
         assert ours.dtype == expected.dtype
         # NaN has many bits, of which NumPy promises none.

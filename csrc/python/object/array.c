@@ -868,8 +868,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
         return -1;
     }
     span_begin(&span, SPAN_EXPORT, "buffer");
-    forget_dropped();
-    if (status >= 0 && prepare(a, NULL) < 0) {
+    if (status >= 0 && (raise_dropped(a) < 0 || prepare(a, NULL) < 0)) {
         keep_dropped(a);
         status = -1;
     }
