@@ -139,3 +139,15 @@ def test_a_raised_error_is_not_raised_again() -> None:
         memoryview(y)
     assert y.__array__()[3] == numpy.inf
     assert y._np_array[3] == numpy.inf
+
+
+def test_an_exception_of_a_handler_is_raised(monkeypatch: Any) -> None:
+    """Another exception of a recorded form would leave the call to NumPy."""
+
+    def interrupted(*_: Any) -> None:
+        raise ValueError("from the program")
+
+    monkeypatch.setattr(mxnp.clip, "implementation", interrupted)
+    monkeypatch.setattr(mxnp.clip, "threshold_factor", 1)
+    with pytest.raises(ValueError, match="from the program"):
+        mxnp.clip(mxnp.zeros(N), 0, 3)

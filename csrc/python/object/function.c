@@ -254,14 +254,15 @@ static int count_args(PyObject *args, PyObject *kwargs)
 }
 
 /* Check whether NumPy has to handle a call whose recorded form returned a result, or raised:
- * NumPy's exception counts.  Exceptions of recorded operations are raised only once. */
+ * NumPy's exception counts.  Exceptions of recorded operations and of the program's own code,
+ * such as a signal handler, are raised only once. */
 static bool is_left_to_numpy(PyObject *result, unsigned long failures_before)
 {
     if (result)
         return result == Py_NotImplemented;
     return failures_raised == failures_before && PyErr_ExceptionMatches(PyExc_Exception) &&
            !PyErr_ExceptionMatches(PyExc_MemoryError) &&
-           !PyErr_ExceptionMatches(device_type_error);
+           !PyErr_ExceptionMatches(device_type_error) && traceback_ends_inside();
 }
 
 static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwargs)

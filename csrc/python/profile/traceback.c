@@ -59,6 +59,37 @@ void traceback_hide_own(void)
     PyErr_Restore(type, value, traceback);
 }
 
+/* Check whether a frame runs code of mxnp or NumPy. */
+static bool is_inside(PyObject *traceback)
+{
+    PyObject *frame = PyObject_GetAttrString(traceback, "tb_frame");
+    const char *package = frame ? call_site_package(frame) : NULL;
+    bool is = package && (call_site_is_own(package) || strcmp(package, "numpy") == 0 ||
+                          strncmp(package, "numpy.", 6) == 0);
+    Py_XDECREF(frame);
+    return is;
+}
+
+bool traceback_ends_inside(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *last = Py_XNewRef(traceback), *next;
+    while (last && (next = PyObject_GetAttrString(last, "tb_next")) != NULL) {
+        if (next == Py_None) {
+            Py_DECREF(next);
+            break;
+        }
+        Py_DECREF(last);
+        last = next;
+    }
+    bool is = !last || is_inside(last);
+    Py_XDECREF(last);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return is;
+}
+
 static PyObject *show_own_frames(PyObject *module, PyObject *value)
 {
     (void)module;

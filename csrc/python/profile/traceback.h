@@ -6,5 +6,9 @@
  * and of the program's callbacks stay.  Call it where C returns to the program. */
 void traceback_hide_own(void);
 
+/* Check whether code of mxnp or NumPy raised the exception that is set, rather than code of the
+ * program, such as a signal handler. */
+bool traceback_ends_inside(void);
+
 /* Methods of the module. */
 extern PyMethodDef traceback_methods[];
