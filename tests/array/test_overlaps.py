@@ -37,7 +37,7 @@ VALUES = {
 @pytest.mark.parametrize("dtype", ["f8", "i4", "u1"])
 @pytest.mark.parametrize("of", VALUES)
 def test_values_are_those_before_the_assignment(size, name, dtype, of):
-    """NumPy's are not for some keys, so its result is that of a copy."""
+    """For some keys NumPy reads what it has written, so it gets a copy here."""
     expected = (numpy.arange(size) % 100).astype(dtype)
     x = mxnp.array(expected) * 1
     key, taken = KEYS[name](x, size // 2 - 3)
