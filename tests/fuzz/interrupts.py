@@ -75,7 +75,8 @@ class Alarm:
             try:
                 self.is_armed = True
                 signal.setitimer(signal.ITIMER_REAL, seconds)
-                exec(step.text, names)
+                # If the last string that ran was interrupted, Python ends as the signal does.
+                exec(compile(step.text, "<string>", "exec"), names)
             finally:
                 self.is_armed = False
                 signal.setitimer(signal.ITIMER_REAL, 0)

@@ -46,6 +46,17 @@ def test_programs_that_are_interrupted() -> None:
     assert all(int(count) > 0 for count in counts.groups())
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX's timers")
+def test_an_interrupted_statement_does_not_end_the_process() -> None:
+    program = """
+from tests.fuzz.interrupts import Alarm, Step
+
+print(Alarm().run(Step("while True: pass"), {}, 0.01).__name__)
+"""
+    found = end_of("-c", program, PYTHONPATH=str(ROOT))
+    assert (found.status, found.out, found.err) == (0, "KeyboardInterrupt\n", "")
+
+
 # -- Errors of handlers ------------------------------------------------------------------
 
 
