@@ -146,7 +146,9 @@ def resize(self: ndarray, /, *new_shape: Any, **kwargs: Any) -> None:
     if not kwargs.keys() <= {"refcheck"}:
         inside.resize(*unwrap(new_shape), **kwargs)  # raises NumPy's error
     _weak = weakref.ref(inside) if weakref.getweakrefcount(self) else None
-    if operator.index(kwargs.get("refcheck", True)):
+    if kwargs:
+        kwargs["refcheck"] = operator.index(kwargs["refcheck"])
+    if kwargs.get("refcheck", True):
         others = sys.getrefcount(self) - _OWN_REFERENCES[bool(kwargs)]
         if others > 0 and inside.flags.owndata:
             # NumPy raises its error for a similar array with as many references. The

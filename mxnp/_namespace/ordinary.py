@@ -56,6 +56,15 @@ def _is_initial(value: Any) -> bool:
     return value is NO_VALUE or is_number
 
 
+def _is_list(value: Any) -> bool:
+    return type(value) in (list, tuple)
+
+
+def _is_operand(value: Any) -> bool:
+    is_array = type(value) in (ndarray, numpy.ndarray)
+    return value is None or is_array or _is_initial(value)
+
+
 def _is_mask(value: Any) -> bool:
     return value is True or value is NO_VALUE or type(value) is ndarray
 
@@ -64,12 +73,16 @@ _FLAGS = {
     "copy", "density", "endpoint", "equal_nan", "keepdims", "retstep", "return_counts",
     "return_index", "return_inverse", "sorted", "sparse", "subok", "wrap",
 }  # fmt: skip
+_OPERANDS = {"a_max", "a_min", "max", "min"}
 _NAMES = {"casting", "indexing", "mode", "order", "side"}
 
 ORDINARY: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_FLAGS, _is_flag),
     **dict.fromkeys(_NAMES, _is_name),
+    **dict.fromkeys(_OPERANDS, _is_operand),
     "axis": _is_axis,
+    "choicelist": _is_list,
+    "condlist": _is_list,
     "ddof": _is_ddof,
     "density": lambda value: value is None or _is_flag(value),
     "dtype": _is_dtype,

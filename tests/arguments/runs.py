@@ -6,7 +6,7 @@ import decimal
 import fractions
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +102,33 @@ class WithArray:
         return "WithArray()"
 
 
+asked: list[str] = []
+
+
+def _asking(**answers: Callable[..., Any]) -> type:
+    """Return a class of objects that note in `asked` which methods are called."""
+
+    def method(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(_: Any, *args: Any, **kwargs: Any) -> Any:
+            asked.append(name)
+            return answer(*args, **kwargs)
+
+        return ask
+
+    methods = {f"__{name}__": method(name, answers[name]) for name in answers}
+    return type("Asked", (), {**methods, "__repr__": lambda _: "Asked()"})
+
+
+ASKING = {
+    "AskedItems": _asking(
+        len=lambda: 2, iter=lambda: iter([0, 1]), getitem=[0, 1].__getitem__
+    ),
+    "AskedNumber": _asking(index=lambda: 1, float=lambda: 1.0, bool=lambda: True),
+    "AskedTruth": _asking(bool=lambda: True),
+    "AskedArray": _asking(array=lambda dtype=None, copy=None: numpy.arange(2.0)),
+}
+
+
 def read_only(a: Any) -> Any:
     a.flags.writeable = False
     return a
@@ -121,7 +148,7 @@ class Names(dict[str, Any]):
             np=xp, S=SIZES[size], T=SHAPES[size][2], Sub=SUBCLASSES[xp],
             Plain=Plain, Once=Once, Index=Index, NoTruth=NoTruth, Fails=Fails, WithArray=WithArray,
             Decimal=decimal.Decimal, Fraction=fractions.Fraction,
-            read_only=read_only, unaligned=unaligned,
+            read_only=read_only, unaligned=unaligned, **ASKING,
         )  # fmt: skip
         self.xp, self.size, self.arrays = xp, size, dict[str, Any]()
 
@@ -164,6 +191,7 @@ class Outcome:
     result: Any
     error: BaseException | None
     warned: list[warnings.WarningMessage]
+    asked: list[str]  # methods of the objects in `ASKING`
     names: Names
 
 
@@ -171,6 +199,7 @@ def run(call: Call, xp: Any) -> Outcome:
     names = Names(xp, call.size)
     code = compile(call.text, FILE, "eval")
     result, error = None, None
+    asked.clear()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
@@ -178,7 +207,7 @@ def run(call: Call, xp: Any) -> Outcome:
             mxnp.synchronize()
         except Exception as raised:
             result, error = None, raised.with_traceback(None)
-    return Outcome(result, error, [*warned], names)
+    return Outcome(result, error, [*warned], [*asked], names)
 
 
 def _text(error: BaseException | None) -> str:
@@ -237,6 +266,8 @@ def compare(call: Call, numpys: Outcome, ours: Outcome) -> tuple[str, str] | Non
                 assert_same(a, b, what, ALLOWED)
         except AssertionError as error:
             return what, str(error)
+    if ours.asked != numpys.asked:
+        return "asked", f"{ours.asked}, not {numpys.asked}"
     if _warnings(ours) != _warnings(numpys):
         return "warnings", f"{_warnings(ours)}, not {_warnings(numpys)}"
     numpys_files = {w.filename for w in numpys.warned}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 import numpy
 import pytest
 from arguments.__main__ import Report, run
-from arguments.known import DIFFERENT, NOT_RUN, Known, differs
-from arguments.runs import Names, compare, evaluate
+from arguments.known import DIFFERENT, NOT_RUN, Known, differs, runs
+from arguments.runs import ASKING, Names, compare, evaluate
 from arguments.runs import run as run_call
-from arguments.table import BASES, FOUND, SIZES, read, ufunc_calls
+from arguments.table import BASES, FOUND, SIZES, bases, read, ufunc_calls
 from support.paths import ROOT
 from support.processes import end_of
 
@@ -61,6 +62,42 @@ def test_calls_that_differed_do_as_numpy_does(text: str) -> None:
         assert compare(call, *(run_call(call, xp) for xp in (numpy, mxnp))) is None, (
             size
         )
+
+
+# Calls that read an object of the program more often than NumPy, or in another order.
+READ_TWICE = [
+    "np.select(AskedItems(), [f1, i1])", "np.select([b1, b1], AskedItems())",
+    "np.select([b1, b1], Fails())", "i2.clip(max=AskedItems())", "i2.clip(max=AskedArray())",
+    "f1.__setitem__(AskedItems(), 2.5)", "f2.__setitem__(AskedNumber(), f2[:1])",
+    "f1.__setitem__(slice(AskedNumber(), 3), 2.5)", "f1.resize(10, refcheck=AskedNumber())",
+    "(f2 + 1).__getitem__((AskedNumber(), AskedNumber()))", "np.add.at(f1, q1, AskedItems())",
+    "np.multiply.at(f2, q1[:5], AskedArray())",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", READ_TWICE)
+@pytest.mark.usefixtures("recorded")
+def test_objects_are_read_as_often_as_by_numpy(text: str) -> None:
+    for size in SIZES:
+        call = read(text, size)
+        assert compare(call, *(run_call(call, xp) for xp in (numpy, mxnp))) is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("recorded")
+def test_every_argument_is_read_as_often_as_by_numpy() -> None:
+    values = [f"{name}()" for name in ASKING]
+    values += ["[AskedNumber()]", "(AskedNumber(), AskedNumber())", "Fails()"]
+    found = []
+    for base in bases(evaluate):
+        for parameter, value in itertools.product(base.parameters(), values):
+            call = base.change(base.call, parameter, value)
+            if runs(call) and not differs(call):
+                outcomes = (run_call(call, xp) for xp in (numpy, mxnp))
+                found += [
+                    (call.text, each) for each in [compare(call, *outcomes)] if each
+                ]
+    assert not found
 
 
 def test_every_function_is_in_the_table() -> None:

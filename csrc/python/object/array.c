@@ -546,13 +546,33 @@ static bool is_advanced(PyObject *key)
     return false;
 }
 
+/* Check whether an object of the program is a part of a key, or of a slice in it. */
+static bool has_foreign(PyObject *key)
+{
+    if (PyTuple_CheckExact(key)) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(key); i++)
+            if (has_foreign(PyTuple_GetItem(key, i)))
+                return true;
+        return false;
+    }
+    if (!PySlice_Check(key) || !parts_has_slices)
+        return !is_static(Py_TYPE(key));
+    const struct parts_slice *slice = (const struct parts_slice *)key;
+    return !is_static(Py_TYPE(slice->start)) || !is_static(Py_TYPE(slice->stop)) ||
+           !is_static(Py_TYPE(slice->step));
+}
+
+/* Check whether a key selects a view, and may be read twice: no code of the program reads it.
+ */
+static bool is_basic(PyObject *key) { return !is_advanced(key) && !has_foreign(key); }
+
 /* Return a new reference to an item.  A view needs only allocated memory, not computed
  * elements. */
 static PyObject *find_item(PyObject *a, PyObject *index)
 {
     PyObject *np_array = as_array(a)->np_array;
     if (queue_writes(a)) {
-        if (is_advanced(index) ? queue_wait(a) < 0 : queue_before_view(a) < 0)
+        if (is_basic(index) ? queue_before_view(a) < 0 : queue_wait(a) < 0)
             return NULL;
         PyObject *item = PyObject_GetItem(np_array, index);
         if (!item || !queue_writes(a) || is_view_of(item, a))
@@ -644,7 +664,7 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
     bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
     if (is_large && is_array(key))
         return call_masked_fill(a, key, value);
-    if (!is_large || is_advanced(key))
+    if (!is_large || !is_basic(key))
         return 0;
     if (queue_before_view(a) < 0)
         return -1;
