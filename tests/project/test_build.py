@@ -4,7 +4,9 @@ import platform
 import re
 import shutil
 import subprocess
+import sysconfig
 
+import numpy
 import pytest
 from support.paths import ROOT
 
@@ -34,3 +36,37 @@ def test_products_and_sums_are_rounded_one_by_one(tmp_path):
     assert not re.search(r"\bv?fm(add|la)", out.read_text())
     subprocess.run([*command, *fused, "-ffp-contract=fast"], check=True)
     assert re.search(r"\bv?fm(add|la)", out.read_text())
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+@pytest.mark.parametrize(
+    ("expression", "complaint"),
+    [
+        ("PyObject_Str(queue_to_read(a))", ""),
+        ("PyArray_DATA(queue_ready(a))", ""),
+        ("PyObject_Str(np_array_of(a))", "incompatible.pointer"),
+        ("PyObject_Str((PyObject *)np_array_of(a))", "cast-qual"),
+        ("PyArray_DATA(np_array_of(a))", "_Generic"),
+    ],
+)
+def test_numpy_arrays_that_are_not_prepared_are_not_passed_on(
+    expression, complaint, tmp_path
+):
+    source = tmp_path / "source.c"
+    source.write_text(
+        '#include "python/record/queue.h"\n'
+        "void *use(PyObject *a);\n"
+        f"void *use(PyObject *a) {{ return {expression}; }}\n"
+    )
+    options = re.findall(r"'(-W[^']+)'", (ROOT / "meson.build").read_text())
+    command = ["cc", "-std=c11", "-D_DEFAULT_SOURCE", "-DPy_LIMITED_API=0x030b0000"]
+    for folder in (numpy.get_include(), sysconfig.get_path("include")):
+        options += ["-isystem", folder]
+    done = subprocess.run(
+        [*command, *options, f"-I{ROOT / 'csrc'}", "-fsyntax-only", "-Werror", source],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) == (not complaint), done.stderr
+    assert re.search(complaint, done.stderr), done.stderr

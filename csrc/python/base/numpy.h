@@ -21,3 +21,13 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
+
+/* Return where the elements of an array are, or will be. */
+static inline char *data_address(const PyArrayObject *np_array)
+{
+    return PyArray_BYTES(np_array);
+}
+
+/* Elements are read and written through pointers that are not const: see types.h. */
+#define PyArray_BYTES(array) _Generic((array), PyArrayObject *: PyArray_BYTES(array))
+#define PyArray_DATA(array)  _Generic((array), PyArrayObject *: PyArray_DATA(array))

@@ -1,7 +1,19 @@
 /* types.h -- the structs of the bridge's objects, and the classes that they are tested for.
  *
- * An mxnp array holds a numpy.ndarray, np_array.  Every operator, method and function replaces
- * array arguments by the NumPy arrays inside, calls NumPy, and adopts the result.
+ * An mxnp array holds a numpy.ndarray.  Every operator, method and function replaces array
+ * arguments by the NumPy arrays inside, calls NumPy, and adopts the result.
+ *
+ * Operations that are recorded for an array may not have run, and its memory may not be
+ * allocated.  So there are three ways to the NumPy array:
+ *
+ *   np_array_of()    for shape, dtype, strides and flags.  The pointer is const: it cannot be
+ *                    passed on to other code, and PyArray_DATA() does not take it.
+ *   queue_to_view(), queue_to_read(), queue_to_write()
+ *                    for other code.  They wait for what it needs.  call_args.h notes the
+ * arrays of a call, and convert_prepare() waits for all of them. queue_ready()    for elements,
+ * where it is known that nothing waits.
+ *
+ * The field `unprepared` is for reference counts, identity and attributes.
  */
 #pragma once
 #include "python/base/numpy.h"
@@ -10,8 +22,8 @@
 
 struct array {
     PyObject_HEAD PyObject
-        *np_array;  /* the numpy.ndarray; never NULL in an array that Python code can see */
-    PyObject *base; /* the array that this one is a view of, or NULL */
+        *unprepared; /* the numpy.ndarray; never NULL in an array that Python code can see */
+    PyObject *base;  /* the array that this one is a view of, or NULL */
     PyObject *weakrefs;
 
     /* The fields below are used in the root of a chain of views only. */
@@ -93,9 +105,10 @@ static inline bool is_generator(PyObject *x)
 /* Return a borrowed reference to NumPy's generator in one of mxnp's. */
 PyObject *types_generator_inside(PyObject *generator);
 
-static inline PyArrayObject *np_array_of(PyObject *x)
+/* Return the NumPy array inside, for what describes its elements. */
+static inline const PyArrayObject *np_array_of(PyObject *x)
 {
-    return (PyArrayObject *)as_array(x)->np_array;
+    return (const PyArrayObject *)as_array(x)->unprepared;
 }
 
 /* Return the array that stands for the memory of `a` and of all other views of it. */

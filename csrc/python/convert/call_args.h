@@ -30,8 +30,8 @@ struct call_args {
 static inline Py_ssize_t count_holders(PyObject *a)
 {
     struct array *root = root_of(a);
-    Py_ssize_t count = Py_REFCNT(as_array(a)->np_array);
-    return root == as_array(a) ? count : count + Py_REFCNT(root->np_array);
+    Py_ssize_t count = Py_REFCNT(as_array(a)->unprepared);
+    return root == as_array(a) ? count : count + Py_REFCNT(root->unprepared);
 }
 
 /* Note that a call of other code uses the memory of an array.  The call may run code of the
@@ -96,7 +96,7 @@ static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
     PyTypeObject *type = Py_TYPE(x);
     if (type == array_type) {
         call_args_add(call_args, x);
-        return as_array(x)->np_array;
+        return as_array(x)->unprepared;
     }
     if (type == ufunc_type)
         return ((struct function *)x)->wrapped;

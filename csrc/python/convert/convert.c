@@ -154,7 +154,7 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
         if (call_args->outs[i] == np_array)
             return np_array;
     for (int i = 0; i < call_args->n; i++) {
-        if (as_array(call_args->arrays[i])->np_array == np_array) {
+        if (as_array(call_args->arrays[i])->unprepared == np_array) {
             Py_INCREF(call_args->arrays[i]);
             Py_DECREF(np_array);
             return call_args->arrays[i];
@@ -166,8 +166,8 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
     PyObject *out = wrapper_new(np_array);
     for (int i = 0; out && base && i < call_args->n; i++) {
         struct array *x = as_array(call_args->arrays[i]);
-        bool direct = x->np_array == base;
-        if (!direct && PyArray_BASE((PyArrayObject *)x->np_array) != base)
+        bool direct = x->unprepared == base;
+        if (!direct && PyArray_BASE((PyArrayObject *)x->unprepared) != base)
             continue;
         as_array(out)->base = Py_XNewRef(direct ? (PyObject *)x : x->base);
         call_args->holders[i]++;
@@ -317,8 +317,8 @@ static PyObject *mark_standard(PyObject *a, bool is_inside)
         return a;
     if (Py_REFCNT(a) > 1 + is_inside) {
         struct call_args call_args = {.n = 1, .arrays = {a}};
-        PyObject *view =
-            queue_before_view(a) < 0 ? NULL : PyArray_View(np_array_of(a), NULL, NULL);
+        PyObject *np_array = queue_to_view(a);
+        PyObject *view = np_array ? PyArray_View((PyArrayObject *)np_array, NULL, NULL) : NULL;
         PyObject *other = view ? convert_adopt_array(view, &call_args) : NULL;
         Py_DECREF(a);
         a = other;
@@ -418,9 +418,9 @@ static bool has_read(PyObject *result, const struct call_args *call_args)
         return PyArray_CheckScalar(result) || PyArray_Check(result);
     PyObject *base = PyArray_BASE((PyArrayObject *)result);
     for (int i = 0; i < call_args->n; i++) {
-        PyObject *np_array = as_array(call_args->arrays[i])->np_array;
+        PyObject *np_array = as_array(call_args->arrays[i])->unprepared;
         if (np_array == result || np_array == base ||
-            (PyObject *)root_of(call_args->arrays[i])->np_array == base)
+            (PyObject *)root_of(call_args->arrays[i])->unprepared == base)
             return false;
     }
     return true;

@@ -130,8 +130,8 @@ static PyObject *find_origins(const struct call_args *call_args)
     PyObject *origins = PyDict_New();
     int status = origins ? 0 : -1;
     for (int i = 0; i < call_args->n && status == 0; i++)
-        status =
-            add_origin(origins, call_args->arrays[i], as_array(call_args->arrays[i])->np_array);
+        status = add_origin(origins, call_args->arrays[i],
+                            as_array(call_args->arrays[i])->unprepared);
     for (int i = 0; i < call_args->n_copies && status == 0; i++) {
         const struct copy *c = &call_args->copies[i];
         status = add_origin(origins, c->original, c->made);
@@ -173,7 +173,7 @@ static PyObject *restored_tuple(PyObject *origins, PyObject *tuple)
  * mxnp array around the same NumPy array. */
 static PyObject *restored(PyObject *origins, PyObject *x)
 {
-    PyObject *key = PyLong_FromVoidPtr(is_array(x) ? as_array(x)->np_array : x);
+    PyObject *key = PyLong_FromVoidPtr(is_array(x) ? as_array(x)->unprepared : x);
     PyObject *original = key ? PyDict_GetItemWithError(origins, key) : NULL;
     Py_XDECREF(key);
     if (original || PyErr_Occurred())

@@ -19,7 +19,7 @@ static inline bool has_shape(const PyArrayObject *np_array, int ndim, const npy_
     return true;
 }
 
-static inline bool same_shape(PyArrayObject *a, PyArrayObject *b)
+static inline bool same_shape(const PyArrayObject *a, const PyArrayObject *b)
 {
     return has_shape(a, PyArray_NDIM(b), PyArray_DIMS(b));
 }
@@ -39,9 +39,9 @@ struct extent {
 struct extent arrays_extent(const char *data, int ndim, const npy_intp *shape,
                             const npy_intp *strides, npy_intp itemsize);
 
-static inline struct extent extent_of_array(PyArrayObject *a)
+static inline struct extent extent_of_array(const PyArrayObject *a)
 {
-    return arrays_extent(PyArray_BYTES(a), PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a),
+    return arrays_extent(data_address(a), PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a),
                          PyArray_ITEMSIZE(a));
 }
 

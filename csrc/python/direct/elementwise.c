@@ -58,7 +58,7 @@ static bool read_input(PyObject *x, struct input *input)
         return row >= 0 ||
                (source_read(x, source) && (source->code != WEAK_INT || fits_int64(x)));
     }
-    PyArrayObject *np_array = np_array_of(x);
+    const PyArrayObject *np_array = np_array_of(x);
     *source = (struct source){
         .code = recycle_row(PyArray_DESCR(np_array)), .array = x, .np_array = np_array};
     return source->code >= 0 && PyArray_NDIM(np_array) <= MOST_NDIM &&
@@ -129,7 +129,7 @@ static bool find_shape(struct operation *operation)
 /* Cast the elements of an array to the dtype of the loop, in scratch memory. */
 static bool cast_array(struct input *input, int row, int number)
 {
-    PyArrayObject *np_array = input->source.np_array;
+    PyArrayObject *np_array = queue_ready(input->source.array);
     npy_intp n = array_size(np_array);
     mx_loop_function cast = core->cast_loop(input->source.code, row);
     if (!cast || !is_c_contiguous(np_array) || n * dtype_itemsizes[row] > RECYCLED_BYTES)
@@ -147,7 +147,7 @@ static bool prepare_input(struct operation *operation, int number)
 {
     struct input *input = &operation->inputs[number];
     int row = operation->signature->in[number];
-    PyArrayObject *np_array = input->source.np_array;
+    const PyArrayObject *np_array = input->source.np_array;
     memset(input->strides, 0, sizeof input->strides);
     if (!np_array) {
         input->data = input->value;
@@ -157,7 +157,7 @@ static bool prepare_input(struct operation *operation, int number)
     bool is_cast = row != input->source.code;
     /* An axis of one element may have any stride, which NumPy passes to the loop. */
     bool is_contiguous = is_cast || (PyArray_NDIM(np_array) > 1 && is_c_contiguous(np_array));
-    input->data = PyArray_BYTES(np_array);
+    input->data = PyArray_BYTES(queue_ready(input->source.array));
     if (is_cast ? !cast_array(input, row, number) : !is_in_c_order(np_array))
         return false;
     int first = operation->ndim - PyArray_NDIM(np_array);
@@ -371,8 +371,8 @@ static enum overlap find_overlap(const struct operation *operation, const struct
     struct extent extent = extent_of_view(to, itemsize);
     for (int i = 0; i < operation->nin; i++) {
         const struct input *input = &operation->inputs[i];
-        PyArrayObject *np_array = input->source.np_array;
-        bool is_own = np_array && input->data == PyArray_BYTES(np_array); /* not cast */
+        const PyArrayObject *np_array = input->source.np_array;
+        bool is_own = np_array && input->data == data_address(np_array); /* not cast */
         if (is_own && is_same_memory(operation, input, to))
             overlap = SAME_ELEMENTS;
         else if (is_own && !are_apart(extent_of_array(np_array), extent))
@@ -415,7 +415,7 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     *result = NULL;
     if (!is_array(out) || !read_operation(&operation, op, inputs, nin))
         return PyErr_Occurred() ? -1 : 0;
-    PyArrayObject *to = np_array_of(out);
+    PyArrayObject *to = queue_ready(out);
     if (!can_take(to, &operation))
         return 0;
     struct view view;

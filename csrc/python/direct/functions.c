@@ -77,7 +77,7 @@ static int call_empty(PyObject *const *args, size_t n, PyObject **result)
 
 static void clear(PyObject *a)
 {
-    memset(PyArray_DATA(np_array_of(a)), 0, (size_t)PyArray_NBYTES(np_array_of(a)));
+    memset(PyArray_DATA(queue_ready(a)), 0, (size_t)PyArray_NBYTES(np_array_of(a)));
 }
 
 static int call_zeros(PyObject *const *args, size_t n, PyObject **result)
@@ -91,7 +91,7 @@ static int call_zeros(PyObject *const *args, size_t n, PyObject **result)
 /* Set all elements of a contiguous array to a value of its dtype. */
 static void fill(PyObject *a, int row, char *value)
 {
-    char *both[] = {value, PyArray_BYTES(np_array_of(a))};
+    char *both[] = {value, PyArray_BYTES(queue_ready(a))};
     intptr_t size = array_size(np_array_of(a)), strides[] = {0, dtype_itemsizes[row]};
     core->copy_loop(dtype_itemsizes[row])(both, &size, strides, NULL);
 }
@@ -189,7 +189,7 @@ static int call_copy(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n != 1 || !is_small_contiguous(args[0]))
         return 0;
-    PyArrayObject *from = np_array_of(args[0]);
+    PyArrayObject *from = queue_ready(args[0]);
     int row = recycle_row(PyArray_DESCR(from));
     PyObject *to = recycle_new(row, PyArray_NDIM(from), PyArray_DIMS(from));
     if (!to)
@@ -203,7 +203,7 @@ static int call_fill(PyObject *const *args, size_t n, PyObject **result)
     char value[16];
     if (n != 2 || !is_contiguous(args[0]) || !PyArray_ISWRITEABLE(np_array_of(args[0])))
         return 0;
-    PyArrayObject *np_array = np_array_of(args[0]);
+    PyArrayObject *np_array = queue_ready(args[0]);
     int row = recycle_row(PyArray_DESCR(np_array));
     if (row < 0 || !scalars_read(args[1], row, value))
         return 0;
@@ -217,7 +217,7 @@ static int call_item(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n != 2 || !is_contiguous(args[0]) || !PyLong_CheckExact(args[1]))
         return 0;
-    PyArrayObject *np_array = np_array_of(args[0]);
+    PyArrayObject *np_array = queue_ready(args[0]);
     int row = recycle_row(PyArray_DESCR(np_array));
     Py_ssize_t i = PyLong_AsSsize_t(args[1]), size = array_size(np_array);
     if (i == -1 && PyErr_Occurred()) {
@@ -237,7 +237,7 @@ static int call_item(PyObject *const *args, size_t n, PyObject **result)
 static PyObject *reshaped(PyObject *a, struct view *view)
 {
     npy_intp stride = PyArray_ITEMSIZE(np_array_of(a));
-    view->data = PyArray_BYTES(np_array_of(a));
+    view->data = PyArray_BYTES(queue_ready(a));
     for (int axis = view->ndim - 1; axis >= 0; axis--) {
         view->strides[axis] = stride;
         stride *= view->shape[axis];
@@ -296,7 +296,7 @@ static int call_transpose(PyObject *const *args, size_t n, PyObject **result)
     struct view view;
     if (n != 1 || !is_array(args[0]) || recycle_row(PyArray_DESCR(np_array_of(args[0]))) < 0)
         return 0;
-    PyArrayObject *np_array = np_array_of(args[0]);
+    PyArrayObject *np_array = queue_ready(args[0]);
     int ndim = PyArray_NDIM(np_array);
     if (ndim == 0 || ndim > MOST_NDIM || !recycle_is_plain(np_array))
         return 0;
@@ -338,7 +338,7 @@ static int reduce(int op, PyObject *a, int *row, char *value)
 {
     if (!is_contiguous(a))
         return 0;
-    PyArrayObject *np_array = np_array_of(a);
+    PyArrayObject *np_array = queue_ready(a);
     npy_intp size = array_size(np_array);
     *row = recycle_row(PyArray_DESCR(np_array));
     if (*row < 0 || size == 0)
@@ -439,7 +439,7 @@ static void reduce_rows(const struct matrix_reduction *m, char *to)
 /* Reduce a contiguous matrix along an axis, in NumPy's order. */
 static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **result)
 {
-    PyArrayObject *np_array = np_array_of(a);
+    PyArrayObject *np_array = queue_ready(a);
     if (!is_contiguous(a) || PyArray_NDIM(np_array) != 2 || axis_number == Py_None)
         return 0;
     long axis = read_axis(axis_number);
@@ -492,7 +492,7 @@ static int reduce_array(int op, PyObject *const *args, size_t n, PyObject **resu
 
 /* Return the row of a dtype whose sums have the same dtype, or -1.  NumPy sums small integers
  * as int64. */
-static int sums_as(PyArrayObject *np_array)
+static int sums_as(const PyArrayObject *np_array)
 {
     int row = recycle_row(PyArray_DESCR(np_array));
     return row == ROW_int64 || row == ROW_uint64 || row >= ROW_float16 ? row : -1;
@@ -585,7 +585,7 @@ static int find_means(PyObject *a, PyObject *axis, PyObject **result)
     int status = reduce_matrix(MX_OP_add, a, axis, result);
     if (status <= 0)
         return status;
-    PyArrayObject *sums = np_array_of(*result);
+    PyArrayObject *sums = queue_ready(*result);
     npy_intp size = array_size(sums);
     divide_by_count(recycle_row(PyArray_DESCR(sums)), PyArray_BYTES(sums), size,
                     array_size(np_array_of(a)) / size);
@@ -613,7 +613,7 @@ static int find_variance(PyObject *a, bool is_root, PyObject **result)
     int status = find_mean(a, mean);
     if (status <= 0)
         return status;
-    PyArrayObject *np_array = np_array_of(a);
+    PyArrayObject *np_array = queue_ready(a);
     int row = recycle_row(PyArray_DESCR(np_array));
     npy_intp size = array_size(np_array);
     core->rows_squares(row)->reduce(PyArray_BYTES(np_array), 0, 1, size, mean, value);
@@ -632,7 +632,7 @@ static int find_variances(PyObject *a, PyObject *axis, bool is_root, PyObject **
     int status = find_means(a, axis, &means);
     if (status <= 0)
         return status;
-    PyArrayObject *np_array = np_array_of(a), *np_means = np_array_of(means);
+    PyArrayObject *np_array = queue_ready(a), *np_means = queue_ready(means);
     int row = recycle_row(PyArray_DESCR(np_array));
     npy_intp kept = array_size(np_means), count = array_size(np_array) / kept;
     npy_intp stride = PyArray_DIM(np_array, 1) * PyArray_ITEMSIZE(np_array);
@@ -702,7 +702,7 @@ static int call_cumsum(PyObject *const *args, size_t n, PyObject **result)
 {
     if (n == 0 || n > 2 || !is_small_contiguous(args[0]))
         return 0;
-    PyArrayObject *from = np_array_of(args[0]);
+    PyArrayObject *from = queue_ready(args[0]);
     int row = sums_as(from), ndim = n == 2 ? PyArray_NDIM(from) : 1;
     long axis = n == 2 ? read_axis(args[1]) : 0;
     axis += axis < 0 ? ndim : 0;
@@ -742,7 +742,7 @@ static int find(PyObject *a, bool is_maximum, PyObject **result)
     npy_intp index;
     if (!is_contiguous(a) || array_size(np_array_of(a)) == 0)
         return 0;
-    PyArrayObject *np_array = np_array_of(a);
+    PyArrayObject *np_array = queue_ready(a);
     PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(PyArray_DESCR(np_array));
     PyArray_ArgFunc *search = is_maximum ? functions->argmax : functions->argmin;
     if (recycle_row(PyArray_DESCR(np_array)) < 0 || !search ||
@@ -765,7 +765,7 @@ static int call_argmin(PyObject *const *args, size_t n, PyObject **result)
 /* Check whether two contiguous arrays have the same lengths from an axis on, and one dtype. */
 static bool can_join(PyObject *a, PyObject *b, int axis)
 {
-    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    const PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
     int ndim = PyArray_NDIM(x);
     return PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_NDIM(y) == ndim &&
            memcmp(PyArray_DIMS(x) + axis, PyArray_DIMS(y) + axis,
@@ -808,7 +808,7 @@ static int join(PyObject *parts, bool is_stack, PyObject **result)
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *a = is_list ? PyList_GetItem(parts, i) : PyTuple_GetItem(parts, i);
         size_t nbytes = (size_t)(array_size(np_array_of(a)) * PyArray_ITEMSIZE(np_array_of(a)));
-        memcpy(at, PyArray_DATA(np_array_of(a)), nbytes);
+        memcpy(at, PyArray_DATA(queue_ready(a)), nbytes);
         at += nbytes;
     }
     return answer(recycle_wrap(np_array), result);
@@ -839,7 +839,7 @@ static int call_dot(PyObject *const *args, size_t n, PyObject **result)
     _Alignas(16) char value[16] = {0};
     if (n != 2 || !is_array(args[0]) || !is_array(args[1]))
         return 0;
-    PyArrayObject *x = np_array_of(args[0]), *y = np_array_of(args[1]);
+    PyArrayObject *x = queue_ready(args[0]), *y = queue_ready(args[1]);
     if (PyArray_NDIM(x) == 2)
         return products_dot(args[0], args[1], result);
     int row = recycle_row(PyArray_DESCR(x));
@@ -863,7 +863,7 @@ static int call_matmul(PyObject *const *args, size_t n, PyObject **result)
 /* Return a new array of a dtype with the shape of another, or NULL with an exception set. */
 static PyObject *new_like(PyObject *a, int row)
 {
-    PyArrayObject *like = np_array_of(a);
+    const PyArrayObject *like = np_array_of(a);
     PyObject *np_array = recycle_new(row, PyArray_NDIM(like), PyArray_DIMS(like));
     return np_array ? recycle_wrap(np_array) : NULL;
 }
@@ -889,7 +889,7 @@ static int call_astype(PyObject *const *args, size_t n, PyObject **result)
         return call_copy(args, 1, result);
     if (!cast || !(*result = new_like(args[0], to)))
         return cast ? -1 : 0;
-    char *both[] = {PyArray_BYTES(np_array_of(args[0])), PyArray_BYTES(np_array_of(*result))};
+    char *both[] = {PyArray_BYTES(queue_ready(args[0])), PyArray_BYTES(queue_ready(*result))};
     intptr_t size = array_size(np_array_of(args[0]));
     mx_conditions_clear();
     cast(both, &size, (intptr_t[]){dtype_itemsizes[from], dtype_itemsizes[to]}, NULL);
@@ -910,7 +910,7 @@ static int call_where(PyObject *const *args, size_t n, PyObject **result)
                                   : -1;
     if (row < 0)
         return 0;
-    data[0] = PyArray_BYTES(np_array_of(args[0]));
+    data[0] = PyArray_BYTES(queue_ready(args[0]));
     for (int i = 1; i < 3; i++) {
         bool is_one = !is_array(args[i]);
         if (is_one ? (row < ROW_float64 && row != ROW_int64) ||
@@ -920,14 +920,14 @@ static int call_where(PyObject *const *args, size_t n, PyObject **result)
                          !same_shape(np_array_of(args[0]), np_array_of(args[i])) ||
                          recycle_row(PyArray_DESCR(np_array_of(args[i]))) != row)
             return 0;
-        data[i] = is_one ? values[i - 1] : PyArray_BYTES(np_array_of(args[i]));
+        data[i] = is_one ? values[i - 1] : PyArray_BYTES(queue_ready(args[i]));
         strides[i] = is_one ? 0 : dtype_itemsizes[row];
     }
     mx_loop_function select = core->copy_select_loop(dtype_itemsizes[row]);
     intptr_t size = array_size(np_array_of(args[0]));
     if (!select || !(*result = new_like(args[0], row)))
         return select ? -1 : 0;
-    data[3] = PyArray_BYTES(np_array_of(*result));
+    data[3] = PyArray_BYTES(queue_ready(*result));
     strides[3] = dtype_itemsizes[row];
     select(data, &size, strides, NULL);
     return 1;
@@ -941,7 +941,7 @@ static int call_clip(PyObject *const *args, size_t n, PyObject **result)
     char *data[4];
     if (n != 3 || !is_small_contiguous(args[0]))
         return 0;
-    PyArrayObject *from = np_array_of(args[0]);
+    PyArrayObject *from = queue_ready(args[0]);
     int row = recycle_row(PyArray_DESCR(from));
     intptr_t size = array_size(from), itemsize = dtype_itemsizes[row];
     intptr_t strides[4] = {itemsize, 0, 0, itemsize};
@@ -953,7 +953,7 @@ static int call_clip(PyObject *const *args, size_t n, PyObject **result)
                             PyArray_DESCR(np_array_of(args[i])) != PyArray_DESCR(from) ||
                             !same_shape(np_array_of(args[i]), from))
             return 0;
-        data[i] = is_number ? numbers[i - 1] : PyArray_BYTES(np_array_of(args[i]));
+        data[i] = is_number ? numbers[i - 1] : PyArray_BYTES(queue_ready(args[i]));
         strides[i] = is_number ? 0 : itemsize;
     }
     const struct mx_loop *loop = row == ROW_bool ? NULL : signature_uniform(&clip, row);
@@ -961,7 +961,7 @@ static int call_clip(PyObject *const *args, size_t n, PyObject **result)
         return 0;
     if (!(*result = new_like(args[0], row)))
         return -1;
-    data[3] = PyArray_BYTES(np_array_of(*result));
+    data[3] = PyArray_BYTES(queue_ready(*result));
     mx_conditions_clear();
     loop->function(data, &size, strides, loop->data);
     if (mx_conditions_met())

@@ -138,7 +138,7 @@ static int select_items(struct view *view, bool *is_element, PyArrayObject *np_a
 
 PyObject *items_new_view(PyObject *a, const struct view *view)
 {
-    PyObject *np_array = recycle_new_view(np_array_of(a), view);
+    PyObject *np_array = recycle_new_view(queue_ready(a), view);
     PyObject *out = np_array ? wrapper_new_small(np_array) : NULL;
     if (out)
         as_array(out)->base = Py_NewRef((PyObject *)root_of(a));
@@ -281,11 +281,11 @@ __attribute__((noinline)) static int take_many(PyObject *a, int row, PyObject *k
 {
     struct view view;
     bool is_element;
-    PyArrayObject *np_array = np_array_of(a);
+    PyArrayObject *np_array = queue_ready(a);
     if (is_array(key)) {
-        PyArrayObject *indices = np_array_of(key);
         if (!queue_is_free(key))
             return 0;
+        PyArrayObject *indices = queue_ready(key);
         return PyArray_TYPE(indices) == NPY_BOOL ? take_masked(np_array, row, indices, item)
                                                  : take_at(np_array, row, indices, item);
     }
@@ -298,7 +298,7 @@ __attribute__((noinline)) static int take_many(PyObject *a, int row, PyObject *k
 
 int items_take(PyObject *a, PyObject *key, PyObject **item)
 {
-    PyArrayObject *np_array = np_array_of(a);
+    PyArrayObject *np_array = queue_ready(a);
     int row = recycle_row(PyArray_DESCR(np_array));
     *item = NULL;
     if (row < 0 || !recycle_is_plain(np_array))
@@ -313,7 +313,7 @@ int items_take(PyObject *a, PyObject *key, PyObject **item)
 int items_take_row(PyObject *a, Py_ssize_t i, PyObject **item)
 {
     struct view view;
-    PyArrayObject *np_array = np_array_of(a);
+    PyArrayObject *np_array = queue_ready(a);
     int row = recycle_row(PyArray_DESCR(np_array)), ndim = PyArray_NDIM(np_array);
     *item = NULL;
     if (row < 0 || !recycle_is_plain(np_array) || ndim == 0 || ndim > DIRECT_NDIM || i < 0)
@@ -382,7 +382,7 @@ static bool is_same_view(const struct view *to, PyArrayObject *from)
 static bool assign_array(const struct view *to, PyObject *value, npy_intp itemsize)
 {
     npy_intp strides[DIRECT_NDIM], n = count_elements(to);
-    PyArrayObject *from = np_array_of(value);
+    PyArrayObject *from = queue_ready(value);
     if (n >= queue_threshold && !queue_is_eager(n)) /* it is recorded */
         return false;
     if (is_same_view(to, from))
@@ -417,7 +417,7 @@ static bool assign_at(PyArrayObject *to, PyArrayObject *key, PyObject *value,
         return false;
     char *from = (char *)(uintptr_t)number;
     if (!number) {
-        PyArrayObject *values = np_array_of(value);
+        PyArrayObject *values = queue_ready(value);
         if (!same_shape(values, key) || !are_apart(extent_of_array(values), written))
             return false;
         from = PyArray_BYTES(values);
@@ -434,9 +434,9 @@ static bool assign_at(PyArrayObject *to, PyArrayObject *key, PyObject *value,
 static bool assign_selected(PyArrayObject *to, PyObject *key, PyObject *value,
                             const char *number, size_t itemsize)
 {
-    PyArrayObject *selected = np_array_of(key);
     if (!queue_is_free(key) || PyArray_NDIM(to) != 1)
         return false;
+    PyArrayObject *selected = queue_ready(key);
     if (PyArray_TYPE(selected) != NPY_BOOL)
         return assign_at(to, selected, value, number, itemsize);
     return number && is_mask_of(selected, to) && assign_masked(to, selected, number, itemsize);
@@ -448,7 +448,7 @@ int items_assign(PyObject *a, PyObject *key, PyObject *value)
     struct view view;
     struct source source;
     bool is_element;
-    PyArrayObject *to = np_array_of(a);
+    PyArrayObject *to = queue_ready(a);
     int row = recycle_row(PyArray_DESCR(to));
     if (row < 0 || !PyArray_ISBEHAVED(to) || !recycle_is_plain(to) || queue_threshold <= 1)
         return 0;

@@ -23,7 +23,7 @@ struct matrix {
 
 static bool read_matrix(PyObject *x, bool is_left, struct matrix *matrix)
 {
-    PyArrayObject *np_array = np_array_of(x);
+    PyArrayObject *np_array = queue_ready(x);
     int ndim = PyArray_NDIM(np_array);
     if (ndim < 1 || ndim > 2 || !PyArray_ISALIGNED(np_array) || array_size(np_array) == 0)
         return false;
@@ -63,7 +63,7 @@ static bool multiply(const struct mx_loop *loop, const struct matrix *x, const s
  * time. */
 static int multiply_into_pool(PyObject *function, PyObject *a, PyObject *b, PyObject **result)
 {
-    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    PyArrayObject *x = queue_ready(a), *y = queue_ready(b);
     int row = recycle_row(PyArray_DESCR(x));
     if (row < ROW_float32 || PyArray_DESCR(x) != PyArray_DESCR(y) || PyArray_NDIM(x) != 2 ||
         PyArray_NDIM(y) != 2 || PyArray_DIM(x, 1) != PyArray_DIM(y, 0) || array_size(x) == 0 ||
@@ -147,7 +147,7 @@ static int multiply_numbers(PyArrayObject *x, PyArrayObject *y, PyObject **resul
 
 int products_dot(PyObject *a, PyObject *b, PyObject **result)
 {
-    PyArrayObject *x = np_array_of(a), *y = np_array_of(b);
+    PyArrayObject *x = queue_ready(a), *y = queue_ready(b);
     int has_multiplied = multiply_into_pool(NULL, a, b, result);
     if (has_multiplied)
         return has_multiplied;

@@ -20,7 +20,7 @@ static struct index_range find_range(const struct source *indices)
     struct index_range range;
     const PyArrayObject *np_array = indices->np_array;
     int64_t begin = profile_is_on ? mx_now() : 0;
-    core->index_range(PyArray_BYTES(indices->np_array), indices->code, PyArray_NDIM(np_array),
+    core->index_range(source_elements(indices), indices->code, PyArray_NDIM(np_array),
                       PyArray_DIMS(indices->np_array), PyArray_STRIDES(indices->np_array),
                       &range.least, &range.most);
     if (profile_is_on)
@@ -133,11 +133,11 @@ static bool add_arrays(struct index *index, PyObject *item, int axis)
 
 /* Return a borrowed reference to the NumPy array of a mask in a key, or NULL for another item.
  */
-static PyArrayObject *mask_of(PyObject *item)
+static const PyArrayObject *mask_of(PyObject *item)
 {
-    PyArrayObject *np_array = is_array(item)                   ? np_array_of(item)
-                              : Py_TYPE(item) == np_array_type ? (PyArrayObject *)item
-                                                               : NULL;
+    const PyArrayObject *np_array = is_array(item)                   ? np_array_of(item)
+                                    : Py_TYPE(item) == np_array_type ? (PyArrayObject *)item
+                                                                     : NULL;
     return np_array && PyArray_TYPE(np_array) == NPY_BOOL ? np_array : NULL;
 }
 
@@ -154,7 +154,7 @@ static bool fits_axes(PyObject *item, const PyArrayObject *indexed, int axis)
     int n = axes_of(item);
     if (axis + n > PyArray_NDIM(indexed) || n == 0)
         return false;
-    PyArrayObject *mask = mask_of(item);
+    const PyArrayObject *mask = mask_of(item);
     return !mask ||
            PyArray_CompareLists(PyArray_DIMS(mask),
                                 PyArray_DIMS((PyArrayObject *)(uintptr_t)indexed) + axis, n);
@@ -274,14 +274,15 @@ static bool settle_shape(struct index *index)
 /* A mask over all axes selects from the flat array if both are in C order. */
 static bool read_whole_mask(struct index *index, PyObject *a, PyObject *key)
 {
-    PyArrayObject *np_array = np_array_of(a), *mask = is_array(key) ? mask_of(key) : NULL;
+    const PyArrayObject *np_array = np_array_of(a);
+    const PyArrayObject *mask = is_array(key) ? mask_of(key) : NULL;
     if (!mask || PyArray_NDIM(np_array) < 2 || PyArray_NDIM(mask) != PyArray_NDIM(np_array) ||
         !PyArray_SAMESHAPE(mask, np_array) || !PyArray_IS_C_CONTIGUOUS(np_array))
         return false;
     PyObject *positions = selection_positions(key);
     bool is_read = positions && add_array(index, positions, 0);
     if (is_read)
-        index->view = PyObject_CallMethod((PyObject *)np_array, "reshape", "i", -1);
+        index->view = PyObject_CallMethod(as_array(a)->unprepared, "reshape", "i", -1);
     Py_XDECREF(positions);
     return is_read && index->view;
 }
@@ -290,7 +291,7 @@ static void read_key(struct index *index, PyObject *a, PyObject *key)
 {
     PyObject *items = PyTuple_CheckExact(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
     PyObject *basic = items ? read_items(index, items, np_array_of(a)) : NULL;
-    index->view = basic ? PyObject_GetItem(as_array(a)->np_array, basic) : NULL;
+    index->view = basic ? PyObject_GetItem(as_array(a)->unprepared, basic) : NULL;
     if (basic && !index->view)
         refusal_drop();
     Py_XDECREF(basic);

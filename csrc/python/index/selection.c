@@ -45,8 +45,8 @@ static bool is_for_device(const struct source *mask, const struct source *from)
 {
     if (!queue_takes(mask->array) && !(from && queue_takes(from->array)))
         return false;
-    return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->np_array) &&
-           (!from || memory_of(root_of(from->array)->np_array));
+    return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->unprepared) &&
+           (!from || memory_of(root_of(from->array)->unprepared));
 }
 
 /* Do the same as select_elements() on the device. */
@@ -84,7 +84,7 @@ static int select_elements(const struct source *mask, const struct source *from,
     if (wait_for(mask, from) < 0 || queue_enter() < 0)
         return -1;
     int64_t begin = profile_is_on ? mx_now() : 0;
-    const uint8_t *is_true = PyArray_DATA(mask->np_array);
+    const uint8_t *is_true = (const uint8_t *)source_elements(mask);
     int status = core->compact_count(&c, is_true, PyArray_SIZE(mask->np_array));
     queue_leave();
     if (status != MX_OK)
@@ -94,8 +94,8 @@ static int select_elements(const struct source *mask, const struct source *from,
         *out = new_row(row, n);
     status = n == 0 ? 0 : *out && queue_enter() == 0 ? 1 : -1;
     if (status > 0) {
-        core->compact_write(&c, from ? PyArray_BYTES(from->np_array) : NULL,
-                            dtype_itemsizes[row], PyArray_BYTES(np_array_of(*out)));
+        core->compact_write(&c, from ? source_elements(from) : NULL, dtype_itemsizes[row],
+                            PyArray_BYTES(queue_ready(*out)));
         queue_leave();
     }
     if (status < 0)
@@ -138,11 +138,13 @@ PyObject *selection_nonzero(PyObject *mask)
 {
     PyObject *positions = NULL;
     int status = PyArray_NDIM(np_array_of(mask)) == 1 ? find_positions(mask, &positions) : 0;
-    if (status < 0 || (status == 0 && queue_before_read(mask) < 0))
+    if (status < 0)
         return NULL;
     if (status == 0) {
         struct call_args call_args = {0};
-        return convert_adopt(PyArray_Nonzero(np_array_of(mask)), &call_args, 1);
+        PyObject *np_array = queue_to_read(mask);
+        PyObject *found = np_array ? PyArray_Nonzero((PyArrayObject *)np_array) : NULL;
+        return convert_adopt(found, &call_args, 1);
     }
     PyObject *all = PyTuple_Pack(1, positions);
     Py_DECREF(positions);

@@ -128,7 +128,7 @@ static bool is_for_device(PyObject *a, const struct update *update)
     return update->kind != MX_SET &&
            (update->in_order || !core->gpu_supports_update(update->op, code)) &&
            update->row == code && device_has(DEVICE_UPDATE) &&
-           PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->np_array);
+           PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->unprepared);
 }
 
 /* Return a new tuple of (array, size, stride in elements) for each index array. */
@@ -164,7 +164,7 @@ static int update_on_device(PyObject *a, const struct index *index, const struct
     PyObject *args = Py_BuildValue(
         "iOOiiinNiiN", update->op, a, value->array ? value->array : value->scalar, is_own,
         update->is_truth, (int)index->indexing.bounds,
-        (PyArray_BYTES(index->table.np_array) - PyArray_BYTES(np_array_of(a))) / itemsize,
+        (data_address(index->table.np_array) - data_address(np_array_of(a))) / itemsize,
         describe_axes(index, itemsize), index->block_at, index->block.ndim,
         describe_indices(index, itemsize));
     PyObject *done;
@@ -179,7 +179,7 @@ static bool is_for_copy(PyObject *a, const struct index *index)
 {
     int code = dtype_row(PyArray_TYPE(np_array_of(a)));
     return core->gpu_is_used() && settings_device() != MX_PROCESSOR &&
-           shape_size(&index->shape) >= MANY_UPDATES && !memory_of(root_of(a)->np_array) &&
+           shape_size(&index->shape) >= MANY_UPDATES && !memory_of(root_of(a)->unprepared) &&
            PyArray_NBYTES(np_array_of(a)) <= SMALL_BYTES &&
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && core->gpu_supports(code);
 }
@@ -191,7 +191,7 @@ static int update_key(PyObject *a, PyObject *key, const struct source *value,
 static int update_copy(PyObject *a, PyObject *key, const struct source *value,
                        const struct update *update, int bounds)
 {
-    PyArrayObject *array = np_array_of(a);
+    const PyArrayObject *array = np_array_of(a);
     PyObject *np_array =
         memory_new_filled(PyArray_TYPE(array), PyArray_NDIM(array), PyArray_DIMS(array));
     PyObject *copy = np_array ? wrapper_new(np_array) : NULL;

@@ -92,8 +92,9 @@ static inline PyObject *adopt_fresh(PyObject *result)
     return result && Py_TYPE(result) == np_array_type ? wrapper_new(result) : result;
 }
 
-/* Return a borrowed reference to the NumPy array of an array, or to any other object itself. */
-static inline PyObject *operand(PyObject *x) { return is_array(x) ? as_array(x)->np_array : x; }
+/* Return a borrowed reference to the NumPy array of an array, or to any other object itself, or
+ * NULL with an exception set. */
+static inline PyObject *operand(PyObject *x) { return is_array(x) ? queue_to_read(x) : x; }
 
 static bool is_subclass(PyObject *x)
 {
@@ -133,6 +134,13 @@ static inline int prepare_to_write(PyObject *a, PyObject *b)
     if (prepare(a, b) < 0)
         return -1;
     return queue_is_idle() ? 0 : queue_before_write(a);
+}
+
+/* Prepare an array for code that reads it.  Return a borrowed reference to the NumPy array, or
+ * NULL with an exception set. */
+static inline PyObject *prepared(PyObject *a)
+{
+    return prepare(a, NULL) < 0 ? NULL : queue_to_read(a);
 }
 
 static inline PyObject *after_write(PyObject *result)
@@ -184,14 +192,15 @@ struct operation {
 static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b)
 {
     struct call_args call_args;
-    if (recursion_enter() < 0)
+    PyObject *x = operand(a), *y = operand(b);
+    if (!x || !y || recursion_enter() < 0)
         return NULL;
     call_args_begin(&call_args);
     if (!is_harmless(a) || !is_harmless(b))
         call_args_add(&call_args, is_array(a) ? a : b);
-    PyObject *result = how->slot(operand(a), operand(b));
+    PyObject *result = how->slot(x, y);
     if (is_left_to_package(&result, a, b, how->reflected))
-        result = convert_adopt(how->call(as_array(a)->np_array, b), &call_args, 0);
+        result = convert_adopt(how->call(x, b), &call_args, 0);
     convert_end_call(&call_args);
     recursion_leave();
     return result;
@@ -218,9 +227,7 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
     if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
                            : elementwise_call(how.op, inputs, 2, &result))
         return result;
-    PyObject *x = operand(a), *y = operand(b);
-    bool is_between_arrays = x != a && y != b;
-    if (!is_between_arrays && (is_subclass(x) || is_subclass(y)))
+    if (is_subclass(a) || is_subclass(b))
         how.slot = how.call;
     return adopt_fresh(call_slot(&how, a, b));
 }
@@ -228,7 +235,7 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
 /* An in-place operator returns the array itself if NumPy returns its NumPy array. */
 static PyObject *keep_identity(PyObject *a, PyObject *result)
 {
-    if (result && result == as_array(a)->np_array) {
+    if (result && result == as_array(a)->unprepared) {
         Py_DECREF(result);
         Py_INCREF(a);
         return a;
@@ -264,9 +271,10 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
         return NULL;
     if (elementwise_call(op, &a, 1, &result) != 0)
         return result;
-    if (recursion_enter() < 0)
+    PyObject *x = operand(a);
+    if (!x || recursion_enter() < 0)
         return NULL;
-    result = slot(as_array(a)->np_array);
+    result = slot(x);
     recursion_leave();
     return adopt_fresh(result);
 }
@@ -381,8 +389,10 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
         return result;
     if (prepare(a, b) < 0)
         return NULL;
-    if (modulus != Py_None)
-        return adopt_fresh(numpy_slots.power(operand(a), operand(b), modulus));
+    if (modulus != Py_None) {
+        PyObject *x = operand(a), *y = operand(b);
+        return x && y ? adopt_fresh(numpy_slots.power(x, y, modulus)) : NULL;
+    }
     int row = power_row(a, b);
     if (elementwise_call(row, inputs, row == MX_OP_power ? 2 : 1, &result) != 0)
         return result;
@@ -398,15 +408,17 @@ static PyObject *call_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     static const struct operation how = {MX_OP_power, numpy_inplace_power, raise_inplace_to,
                                          "__rpow__"};
-    PyObject *result, *np_array = as_array(a)->np_array, *inputs[] = {a, b};
+    PyObject *result, *inputs[] = {a, b};
     if (modulus == Py_None && record_power(a, b, a, &result) != 0)
         return result;
     root_of(a)->version++;
     if (prepare_to_write(a, b) < 0)
         return NULL;
-    if (modulus != Py_None)
-        return after_write(
-            keep_identity(a, numpy_slots.inplace_power(np_array, operand(b), modulus)));
+    if (modulus != Py_None) {
+        PyObject *x = queue_to_write(a), *y = operand(b);
+        result = x && y ? numpy_slots.inplace_power(x, y, modulus) : NULL;
+        return after_write(keep_identity(a, result));
+    }
     int row = power_row(a, b);
     if (elementwise_call_into(row, inputs, row == MX_OP_power ? 2 : 1, a, &result) != 0)
         return after_write(result);
@@ -429,13 +441,13 @@ static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
         return NULL;
     if (elementwise_call(row, inputs, 2, &result) != 0)
         return result;
-    if (recursion_enter() < 0)
+    PyObject *x = operand(a), *y = operand(b);
+    if (!x || !y || recursion_enter() < 0)
         return NULL;
     struct call_args call_args;
     call_args_begin(&call_args);
     if (!is_harmless(b))
         call_args_add(&call_args, a);
-    PyObject *x = operand(a), *y = operand(b);
     bool is_asked = !is_array(a) || (y == b && is_subclass(y)); /* a is a scalar of NumPy's */
     result = is_asked ? PyObject_RichCompare(x, y, op) : numpy_slots.richcompare(x, y, op);
     if (is_left_to_package(&result, a, b, reflected[op]))
@@ -460,7 +472,7 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
         struct span span;                                                             \
         span_begin(&span, SPAN_READ, #name);                                          \
         call_args_hold(a);                                                            \
-        PyObject *result = prepare(a, NULL) < 0 ? NULL : call(as_array(a)->np_array); \
+        PyObject *np_array = prepared(a), *result = np_array ? call(np_array) : NULL; \
         call_args_release(a);                                                         \
         if (!result) /* the conversion is not supported */                            \
             span_note_nothing();                                                      \
@@ -476,7 +488,8 @@ static int array_bool(PyObject *a)
 {
     struct span span;
     span_begin(&span, SPAN_READ, "bool");
-    int is_true = prepare(a, NULL) < 0 ? -1 : PyObject_IsTrue(as_array(a)->np_array);
+    PyObject *np_array = prepared(a);
+    int is_true = np_array ? PyObject_IsTrue(np_array) : -1;
     span_end(&span, a, NULL, NULL);
     return is_true;
 }
@@ -485,9 +498,9 @@ static int array_bool(PyObject *a)
 
 static Py_ssize_t array_length(PyObject *a)
 {
-    PyArrayObject *np_array = np_array_of(a);
+    const PyArrayObject *np_array = np_array_of(a);
     return PyArray_NDIM(np_array) > 0 ? PyArray_DIM(np_array, 0)
-                                      : PyObject_Size((PyObject *)np_array);
+                                      : PyObject_Size(as_array(a)->unprepared); /* an error */
 }
 
 static int array_contains(PyObject *a, PyObject *x)
@@ -497,7 +510,8 @@ static int array_contains(PyObject *a, PyObject *x)
     struct span span;
     span_begin(&span, SPAN_READ, "in");
     call_args_hold(a);
-    int is_in = prepare(a, x) < 0 ? -1 : PySequence_Contains(as_array(a)->np_array, value);
+    PyObject *np_array = prepare(a, x) < 0 ? NULL : queue_to_read(a);
+    int is_in = np_array ? PySequence_Contains(np_array, value) : -1;
     call_args_release(a);
     span_end(&span, a, NULL, NULL);
     call_args_end(&call_args);
@@ -531,7 +545,7 @@ static inline bool is_view_of(PyObject *item, PyObject *a)
     if (Py_TYPE(item) != np_array_type)
         return false;
     PyObject *base = PyArray_BASE((PyArrayObject *)item);
-    return base && (base == as_array(a)->np_array || base == root_of(a)->np_array);
+    return base && (base == as_array(a)->unprepared || base == root_of(a)->unprepared);
 }
 
 /* Check whether a key contains arrays, lists or bools, so that elements are copied. */
@@ -570,17 +584,16 @@ static bool is_basic(PyObject *key) { return !is_advanced(key) && !has_foreign(k
  * elements. */
 static PyObject *find_item(PyObject *a, PyObject *index)
 {
-    PyObject *np_array = as_array(a)->np_array;
-    if (queue_writes(a)) {
-        if (is_basic(index) ? queue_before_view(a) < 0 : queue_wait(a) < 0)
-            return NULL;
-        PyObject *item = PyObject_GetItem(np_array, index);
+    PyObject *np_array;
+    if (queue_writes(a) && is_basic(index)) {
+        np_array = queue_to_view(a);
+        PyObject *item = np_array ? PyObject_GetItem(np_array, index) : NULL;
         if (!item || !queue_writes(a) || is_view_of(item, a))
             return item;
         Py_DECREF(item);
-        if (queue_wait(a) < 0)
-            return NULL;
     }
+    if (!(np_array = queue_to_read(a)))
+        return NULL;
     span_note_numpy();
     return PyObject_GetItem(np_array, index);
 }
@@ -666,9 +679,10 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
         return call_masked_fill(a, key, value);
     if (!is_large || !is_basic(key))
         return 0;
-    if (queue_before_view(a) < 0)
+    PyObject *np_array = queue_to_view(a);
+    if (!np_array)
         return -1;
-    PyObject *view = PyObject_GetItem(as_array(a)->np_array, key);
+    PyObject *view = PyObject_GetItem(np_array, key);
     if (!view)
         return refusal_drop();
     int status = 0;
@@ -683,7 +697,7 @@ static int record_item(PyObject *a, PyObject *key, PyObject *value)
  * value that shares memory with the elements, but not along one axis, where it only chooses the
  * first or the last element to begin with.  That is right if both go on in equal steps.  For a
  * mask NumPy reads the values in turn, so that is done here too. */
-static bool must_copy(PyArrayObject *to, PyObject *key, PyObject *value)
+static bool must_copy(const PyArrayObject *to, PyObject *key, PyObject *value)
 {
     PyArrayObject *from = (PyArrayObject *)value;
     if (is_advanced(key) || !PyArray_Check(value) || PyArray_NDIM(from) == 0 ||
@@ -698,10 +712,10 @@ static int assign(PyObject *np_array, PyObject *index, PyObject *value)
     return value ? PyObject_SetItem(np_array, index, value) : PyObject_DelItem(np_array, index);
 }
 
-static int assign_item(PyObject *a, PyObject *key, PyObject *value)
+__attribute__((noinline)) static int assign_item(PyObject *a, PyObject *key, PyObject *value)
 {
     struct call_args call_args;
-    PyObject *np_array = as_array(a)->np_array;
+    PyObject *np_array;
     int status = value ? record_item(a, key, value) : 0;
     if (status == 0 && value && index_may_record(a, key, queue_uses(a)))
         status = update_assign(a, key, value);
@@ -716,13 +730,13 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
     }
     call_args_hold(a);
     /* An array that becomes an element of an object array keeps its identity. */
-    bool is_object = PyArray_DESCR((PyArrayObject *)np_array)->kind == 'O';
+    bool is_object = PyArray_DESCR(np_array_of(a))->kind == 'O';
     bool is_element = is_object && value && is_array(value) && !is_advanced(key);
     PyObject *source = value;
     if (value && !is_element)
         source = convert_unwrap(value, &call_args, is_object ? 0 : MAX_DEPTH);
     if ((value && !source) || convert_prepare(&call_args, true) < 0 ||
-        prepare_to_write(a, NULL) < 0) {
+        prepare_to_write(a, NULL) < 0 || !(np_array = queue_to_write(a))) {
         status = -1;
     } else {
         if (as_array(a)->is_blank)
@@ -745,7 +759,7 @@ static int assign_item(PyObject *a, PyObject *key, PyObject *value)
 /* Return how many elements a key of integers selects, or 0 for another key. */
 static Py_ssize_t count_selected(PyObject *a, PyObject *key)
 {
-    PyArrayObject *np_array = np_array_of(a);
+    const PyArrayObject *np_array = np_array_of(a);
     bool is_tuple = PyTuple_CheckExact(key);
     Py_ssize_t n = is_tuple ? PyTuple_Size(key) : 1, size = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -779,13 +793,12 @@ static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 
 static PyObject *take_row(PyObject *a, Py_ssize_t i)
 {
-    if (queue_writes(a)) {
-        bool is_row = PyArray_NDIM(np_array_of(a)) > 1;
-        if (is_row ? queue_before_view(a) < 0 : queue_wait(a) < 0)
-            return NULL;
-    }
+    bool is_row = PyArray_NDIM(np_array_of(a)) > 1;
+    PyObject *np_array = is_row ? queue_to_view(a) : queue_to_read(a);
+    if (!np_array)
+        return NULL;
     span_note_numpy();
-    return adopt_item(a, PySequence_GetItem(as_array(a)->np_array, i));
+    return adopt_item(a, PySequence_GetItem(np_array, i));
 }
 
 static PyObject *array_item(PyObject *a, Py_ssize_t i)
@@ -803,7 +816,7 @@ static PyObject *array_item(PyObject *a, Py_ssize_t i)
 
 static PyObject *array_iter(PyObject *a)
 {
-    PyArrayObject *np_array = np_array_of(a);
+    const PyArrayObject *np_array = np_array_of(a);
     /* The iterator would take an IndexError of a deferred index for the end. */
     struct span span;
     span_begin(&span, SPAN_READ, "iter");
@@ -811,15 +824,16 @@ static PyObject *array_iter(PyObject *a)
     span_pop(&span);
     if (status < 0)
         return NULL;
-    return PyArray_NDIM(np_array) == 0 ? PyObject_GetIter((PyObject *)np_array)
-                                       : PySeqIter_New(a);
+    return PyArray_NDIM(np_array) == 0
+               ? PyObject_GetIter(as_array(a)->unprepared) /* an error */
+               : PySeqIter_New(a);
 }
 
 /* Check whether the format of a buffer describes the dtype exactly.  Return -1 with an
  * exception set. */
-static int is_described(PyObject *np_array)
+static int is_described(const PyArrayObject *np_array)
 {
-    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)np_array);
+    PyArray_Descr *dtype = PyArray_DESCR(np_array);
     if (PyDataType_METADATA(dtype))
         return 0;
     if (dtype->kind != 'V' && dtype->kind != 'T')
@@ -878,9 +892,9 @@ static int raise_dropped(PyObject *a)
  * the dtype, only requests without a format succeed. */
 static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
 {
-    PyObject *np_array = as_array(a)->np_array;
+    PyObject *np_array = NULL;
     view->obj = NULL;
-    int status = flags & PyBUF_FORMAT ? is_described(np_array) : 1;
+    int status = flags & PyBUF_FORMAT ? is_described(np_array_of(a)) : 1;
     struct span span;
     if (status > 0 && memory_is_lent(a) && flags & PyBUF_WRITABLE) {
         PyErr_SetString(PyExc_BufferError,
@@ -888,7 +902,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
         return -1;
     }
     span_begin(&span, SPAN_EXPORT, "buffer");
-    if (status >= 0 && (raise_dropped(a) < 0 || prepare(a, NULL) < 0)) {
+    if (status >= 0 && (raise_dropped(a) < 0 || !(np_array = prepared(a)))) {
         keep_dropped(a);
         status = -1;
     }
@@ -910,7 +924,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     /* NumPy's buffers have other strides along axes of one element.  A memoryview, which
      * numpy.asarray requests, copies them. */
     if (flags == PyBUF_FULL_RO && view->ndim > 0 && view->len > 0)
-        view->strides = PyArray_STRIDES((PyArrayObject *)np_array);
+        view->strides = PyArray_STRIDES(np_array_of(a));
     root_of(a)->n_holds++;
     root_of(a)->version++;
     /* The constructor of numpy.ndarray keeps the address after it has released the buffer. */
@@ -1005,7 +1019,7 @@ static PyObject *call_for_numpy(PyObject *a, PyObject *args, PyObject *kwargs)
         return result;
     }
     /* NumPy's own method returns NotImplemented if another operand has to be asked. */
-    PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_ufunc__");
+    PyObject *call = PyObject_GetAttrString(as_array(a)->unprepared, "__array_ufunc__");
     if (call)
         result = convert_call(&plain, call, args, kwargs);
     Py_XDECREF(call);
@@ -1043,7 +1057,7 @@ static PyObject *call_protocol(PyObject *a, PyObject *function, PyObject *types,
                                PyObject *positional, PyObject *named)
 {
     struct call_args call_args = {.gives_back = true};
-    PyObject *call = PyObject_GetAttrString(as_array(a)->np_array, "__array_function__");
+    PyObject *call = PyObject_GetAttrString(as_array(a)->unprepared, "__array_function__");
     PyObject *kinds = convert_unwrap(types, &call_args, 1);
     PyObject *values = convert_unwrap(positional, &call_args, MAX_DEPTH);
     PyObject *items = PyDict_Check(named) ? convert_unwrap_kwargs(named, &call_args, MAX_DEPTH)
@@ -1143,17 +1157,16 @@ static PyObject *get_size(PyObject *a, void *name)
 
 static PyObject *get_of_np_array(PyObject *a, void *name)
 {
-    return PyObject_GetAttr(as_array(a)->np_array, name);
+    return PyObject_GetAttr(as_array(a)->unprepared, name);
 }
 
 static int set_of_np_array(PyObject *a, PyObject *value, void *name)
 {
     /* NumPy reads the elements of an array, for a shape or for strides, or refuses it. */
-    if (value && prepare(Py_None, value) < 0)
+    if (value && (prepare(value, NULL) < 0 || !(value = operand(value))))
         return -1;
-    value = value ? operand(value) : NULL;
     index_forget(as_array(a)); /* other bytes become its elements */
-    return PyObject_SetAttr(as_array(a)->np_array, name, value);
+    return PyObject_SetAttr(as_array(a)->unprepared, name, value);
 }
 
 static PyObject *get_class(PyObject *a, void *unused)
@@ -1166,7 +1179,7 @@ static int set_class(PyObject *a, PyObject *value, void *unused)
 {
     (void)unused;
     /* NumPy's array refuses it with NumPy's message. */
-    return PyObject_SetAttrString(as_array(a)->np_array, "__class__", value);
+    return PyObject_SetAttrString(as_array(a)->unprepared, "__class__", value);
 }
 
 /* Code that gets the NumPy array may read and write it at any time. */
@@ -1175,12 +1188,11 @@ static PyObject *get_np_array(PyObject *a, void *unused)
     (void)unused;
     struct span span;
     span_begin(&span, SPAN_EXPORT, NULL);
-    int status = raise_dropped(a) < 0 ? -1 : prepare(a, NULL);
+    PyObject *np_array = raise_dropped(a) < 0 ? NULL : prepared(a);
     span_pop(&span);
-    if (status < 0)
-        return NULL;
-    queue_export(a);
-    return Py_NewRef(as_array(a)->np_array);
+    if (np_array)
+        queue_export(a);
+    return Py_XNewRef(np_array);
 }
 
 static PyGetSetDef array_getset[] = {
@@ -1249,10 +1261,10 @@ static void array_dealloc(PyObject *self)
     if (a->range)
         index_forget(a);
     memory_disown(self);
-    if (!a->is_exported && !a->is_pinned && !a->is_lent && a->np_array &&
-        recycle_keep(a->np_array))
-        a->np_array = NULL;
-    Py_CLEAR(a->np_array);
+    if (!a->is_exported && !a->is_pinned && !a->is_lent && a->unprepared &&
+        recycle_keep(a->unprepared))
+        a->unprepared = NULL;
+    Py_CLEAR(a->unprepared);
     Py_CLEAR(a->base);
     if (is_away)
         queue_away = core->coherence_count();

@@ -34,7 +34,7 @@ static _Thread_local bool is_comparing, is_selected;
 
 static PyArrayObject *elements(PyObject *x)
 {
-    return is_array(x) ? np_array_of(x) : (PyArrayObject *)x;
+    return is_array(x) ? queue_ready(x) : (PyArrayObject *)x;
 }
 
 static bool is_one_run(PyArrayObject *a)
@@ -155,7 +155,7 @@ static bool admit(struct check *check, PyObject *x, int depth)
 static PyObject *converted(PyObject *x)
 {
     if (is_array(x))
-        return Py_NewRef((PyObject *)np_array_of(x));
+        return Py_NewRef((PyObject *)queue_ready(x));
     if (Py_TYPE(x) == ufunc_type)
         return Py_NewRef(((struct function *)x)->wrapped);
     bool is_list = PyList_CheckExact(x);
@@ -207,7 +207,7 @@ static PyObject *selected(PyObject *a, PyObject *key)
     if (!whole)
         return NULL;
     PyTuple_SetItem(whole, n, Py_NewRef(Py_Ellipsis));
-    PyObject *view = PyObject_GetItem((PyObject *)np_array_of(a), has_ellipsis ? key : whole);
+    PyObject *view = PyObject_GetItem((PyObject *)queue_ready(a), has_ellipsis ? key : whole);
     Py_DECREF(whole);
     if (view && Py_TYPE(view) != np_array_type)
         Py_CLEAR(view);
@@ -385,7 +385,7 @@ static bool are_same(PyObject *ours, PyObject *theirs, bool is_view)
     if (is_array(ours) && Py_TYPE(theirs) == np_array_type) {
         if (queue_before_write(ours) < 0)
             return false;
-        PyArrayObject *a = np_array_of(ours), *b = (PyArrayObject *)theirs;
+        PyArrayObject *a = queue_ready(ours), *b = (PyArrayObject *)theirs;
         return recycle_row(PyArray_DESCR(b)) >= 0 && PyArray_NDIM(b) <= DIRECT_NDIM &&
                have_same_layout(a, b) &&
                (is_view ? PyArray_BYTES(a) == PyArray_BYTES(b) : have_same_elements(a, b));
@@ -645,7 +645,7 @@ static bool may_have_nan(PyObject *x)
     int row;
     bool is_list = PyList_CheckExact(x);
     if (is_array(x))
-        return queue_before_write(x) < 0 || array_may_have_nan(np_array_of(x));
+        return queue_before_write(x) < 0 || array_may_have_nan(queue_ready(x));
     if (PyObject_TypeCheck(x, np_array_type))
         return Py_TYPE(x) != np_array_type || array_may_have_nan((PyArrayObject *)x);
     if (PyFloat_Check(x) && Py_TYPE(x) != &PyFloat_Type && (row = scalars_row(x)) < 0)

@@ -80,8 +80,7 @@ struct function *function_that_records(PyObject *original)
 static bool is_large(PyObject *a, int threshold_factor)
 {
     return queue_writes(a) ||
-           queue_weight((PyArrayObject *)as_array(a)->np_array) / threshold_factor >=
-               queue_threshold;
+           queue_weight(np_array_of(a)) / threshold_factor >= queue_threshold;
 }
 
 /* Check whether one of the arguments, or of the items of a list or tuple to this depth, is
@@ -218,8 +217,8 @@ static int record(const struct function *f, PyObject *args, PyObject *kwargs, Py
         return 0;
     for (int i = 0; i < row->nin; i++)
         inputs[i] = PyTuple_GetItem(args, i);
-    int status =
-        call_ufunc((PyObject *)f, f->operation, inputs, row->nin, outs, row->nout, results);
+    int status = call_ufunc((PyObject *)(uintptr_t)f, f->operation, inputs, row->nin, outs,
+                            row->nout, results);
     if (status == 0 && row->nout == 1)
         return compute_eagerly(f, inputs, row->nin, outs[0], result);
     if (status < 1)
@@ -492,7 +491,7 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     for (size_t i = 0; i < all; i++) {
         if (!is_array(args[i]) && !is_plain(args[i]))
             return 0;
-        values[i] = is_array(args[i]) ? as_array(args[i])->np_array : args[i];
+        values[i] = is_array(args[i]) ? (PyObject *)queue_ready(args[i]) : args[i];
     }
     *result = NULL;
     if (recursion_enter() < 0)

@@ -317,8 +317,7 @@ static PyObject *peek(PyObject *module, PyObject *a)
         PyErr_SetString(PyExc_TypeError, "peek() takes an mxnp array");
         return NULL;
     }
-    int status = memory_is_lent(a) ? queue_before_read(a) : queue_before_write(a);
-    return status < 0 ? NULL : Py_NewRef(as_array(a)->np_array);
+    return Py_XNewRef(memory_is_lent(a) ? queue_to_read(a) : queue_to_write(a));
 }
 
 PyMethodDef hook_methods[] = {

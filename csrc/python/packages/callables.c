@@ -138,7 +138,7 @@ static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize
 static PyObject *call_builtin(const void *function, PyObject *const *args, size_t flags,
                               PyObject *names)
 {
-    PyObject *f = (PyObject *)function;
+    PyObject *f = (PyObject *)(uintptr_t)function;
     vector_call call = definition_of(f)->function;
     Py_ssize_t n = arguments_positional(flags);
     return call ? call(f, args, flags, names) : call_packed(f, args, n, names);
@@ -153,7 +153,7 @@ static PyObject *builtin_patched(PyObject *function, PyObject *const *args, size
 static PyObject *call_method(const void *descriptor, PyObject *const *args, size_t flags,
                              PyObject *names)
 {
-    struct method_descriptor *m = (struct method_descriptor *)descriptor;
+    struct method_descriptor *m = (struct method_descriptor *)(uintptr_t)descriptor;
     return ((struct definition *)m->def)->method((PyObject *)m, args, flags, names);
 }
 

@@ -95,9 +95,9 @@ void call_site_free(struct call_site *site)
     PyMem_Free(site);
 }
 
-void call_site_keep(struct call_site *site, PyObject *object)
+void call_site_keep(struct call_site *site, const void *object)
 {
-    site->kept[site->n_kept++] = Py_NewRef(object);
+    site->kept[site->n_kept++] = Py_NewRef((PyObject *)(uintptr_t)object);
 }
 
 PyObject *call_site_code(const struct call_site *site, int *instruction)

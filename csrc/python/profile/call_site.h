@@ -14,7 +14,7 @@ struct call_site *call_site_new(void);
 void call_site_free(struct call_site *site);
 
 /* Hold a reference to the object until the call site is freed. */
-void call_site_keep(struct call_site *site, PyObject *object);
+void call_site_keep(struct call_site *site, const void *object);
 
 /* Return a borrowed reference to the code object and its instruction, or NULL if the call site
  * is unknown. */

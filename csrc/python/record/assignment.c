@@ -100,8 +100,8 @@ static PyObject *empty(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
     if (out)
-        memory_of(as_array(out)->np_array)->is_blank = as_array(out)->is_blank = is_blank;
-    if (out && core->buffer_publish(memory_of(as_array(out)->np_array)) != MX_OK) {
+        memory_of(as_array(out)->unprepared)->is_blank = as_array(out)->is_blank = is_blank;
+    if (out && core->buffer_publish(memory_of(as_array(out)->unprepared)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
         Py_DECREF(out);
@@ -114,7 +114,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
  * or NotImplemented. */
 static PyObject *assign(PyObject *out, PyObject *value)
 {
-    int status = out ? assignment_record(out, as_array(out)->np_array, value) : -1;
+    int status = out ? assignment_record(out, as_array(out)->unprepared, value) : -1;
     return record_result(status, out);
 }
 
@@ -158,8 +158,7 @@ static PyObject *range(PyObject *module, PyObject *args)
         Py_XDECREF(out);
         return NULL;
     }
-    struct source to = {
-        .array = out, .np_array = (PyArrayObject *)as_array(out)->np_array, .code = row};
+    struct source to = {.array = out, .np_array = np_array_of(out), .code = row};
     record_view(&in.operands[1], &to, &shape, site);
     int64_t sequence = record_append(&in, site);
     if (sequence >= 0)
@@ -220,7 +219,7 @@ static PyObject *is_on_device(PyObject *module, PyObject *a)
 {
     (void)module;
     if (is_array(a) && queue_computes(a)) {
-        memory_end_elision(memory_of(root_of(a)->np_array)); /* its elements are needed */
+        memory_end_elision(memory_of(root_of(a)->unprepared)); /* its elements are needed */
         if (queue_flush() < 0)
             return NULL;
     }

@@ -186,7 +186,7 @@ static bool is_one_loop(const struct call *call)
 {
     npy_intp size = shape_size(&call->shape);
     for (int i = 0; i < call->nin; i++) {
-        PyArrayObject *np_array = call->inputs[i].np_array;
+        const PyArrayObject *np_array = call->inputs[i].np_array;
         if (np_array && (PyArray_SIZE(np_array) != size ||
                          !PyArray_CHKFLAGS(np_array, NPY_ARRAY_C_CONTIGUOUS)))
             return false;

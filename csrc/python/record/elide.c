@@ -44,7 +44,7 @@ static struct mx_buffer *lend(PyObject *a)
     if (array->base || array->is_exported || array->n_holds > 0 || array->is_pinned ||
         array->is_lent)
         return NULL;
-    struct mx_buffer *buffer = memory_of(array->np_array);
+    struct mx_buffer *buffer = memory_of(array->unprepared);
     if (buffer)
         buffer->elision_owner = a;
     return buffer;

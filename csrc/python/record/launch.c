@@ -98,8 +98,7 @@ static bool read_arrays(PyObject *arrays, int n, struct source *sources)
 static void read_extent(struct mx_operand *operand, const PyArrayObject *np_array)
 {
     operand->strides[0] = 0;
-    operand->strides[1] =
-        PyArray_SIZE((PyArrayObject *)np_array) ? PyArray_ITEMSIZE(np_array) : 0;
+    operand->strides[1] = PyArray_SIZE(np_array) ? PyArray_ITEMSIZE(np_array) : 0;
     for (int i = 0; i < PyArray_NDIM(np_array) && operand->strides[1]; i++) {
         npy_intp reach = (PyArray_DIM(np_array, i) - 1) * PyArray_STRIDE(np_array, i);
         operand->strides[reach < 0 ? 0 : 1] += reach < 0 ? -reach : reach;

@@ -76,11 +76,11 @@ static int lend(PyObject *a, struct mx_buffer **lent)
 }
 
 /* Return the address on the GPU of the first element of a lent array. */
-static char *address_of(PyObject *a, const struct mx_buffer *buffer)
+static char *gpu_address(PyObject *a, const struct mx_buffer *buffer)
 {
-    const PyArrayObject *first = (const PyArrayObject *)root_of(a)->np_array;
+    const PyArrayObject *first = np_array_of((PyObject *)root_of(a));
     return (char *)core->coherence_address(buffer) +
-           (PyArray_BYTES(np_array_of(a)) - PyArray_BYTES(first));
+           (data_address(np_array_of(a)) - data_address(first));
 }
 
 /* A capsule's memory. */
@@ -118,7 +118,7 @@ static void drop_capsule(PyObject *capsule)
 
 static int code_of(const PyArrayObject *np_array)
 {
-    switch (PyArray_DESCR((PyArrayObject *)np_array)->kind) {
+    switch (PyArray_DESCR(np_array)->kind) {
     case 'b':
         return DLPACK_BOOL;
     case 'i':
@@ -135,11 +135,11 @@ static int code_of(const PyArrayObject *np_array)
 /* Return false if a stride is not a multiple of the size of the elements. */
 static bool describe(struct loan *loan, struct tensor *tensor, PyObject *a, int device)
 {
-    PyArrayObject *np_array = np_array_of(a);
+    const PyArrayObject *np_array = np_array_of(a);
     npy_intp itemsize = PyArray_ITEMSIZE(np_array);
     bool are_multiples = true;
     *tensor = (struct tensor){
-        .data = address_of(a, loan->buffer),
+        .data = gpu_address(a, loan->buffer),
         .device_type = DLPACK_CUDA,
         .device = device,
         .ndim = PyArray_NDIM(np_array),
@@ -214,7 +214,7 @@ static PyObject *device_address(PyObject *module, PyObject *a)
     if (status == 0)
         Py_RETURN_NONE;
     core->buffer_release(buffer); /* the array keeps it, and the user the array */
-    return PyLong_FromVoidPtr(address_of(a, buffer));
+    return PyLong_FromVoidPtr(gpu_address(a, buffer));
 }
 
 static PyObject *is_lent(PyObject *module, PyObject *a)

@@ -161,24 +161,26 @@ PyObject *memory_pool(PyObject *np_array)
 struct mx_buffer *memory_adopt(struct array *a)
 {
     bool is_known = a->n_holds > 0 || a->is_exported || a->is_pinned;
-    if (!memory_of(a->np_array) && !is_known && should_pool((PyArrayObject *)a->np_array, 0))
-        a->np_array = copy_to_buffer(a->np_array);
-    return memory_of(a->np_array);
+    if (!memory_of(a->unprepared) && !is_known &&
+        should_pool((PyArrayObject *)a->unprepared, 0))
+        a->unprepared = copy_to_buffer(a->unprepared);
+    return memory_of(a->unprepared);
 }
 
 void memory_note_written(PyObject *a)
 {
-    struct mx_buffer *buffer = memory_of(as_array(a)->np_array);
+    struct mx_buffer *buffer = memory_of(as_array(a)->unprepared);
     as_array(a)->is_blank = false;
     if (buffer)
         buffer->is_blank = false;
 }
 
-void memory_own(PyObject *a) { memory_of(as_array(a)->np_array)->owner = a; }
+void memory_own(PyObject *a) { memory_of(as_array(a)->unprepared)->owner = a; }
 
 void memory_disown(PyObject *a)
 {
-    struct mx_buffer *buffer = as_array(a)->np_array ? memory_of(as_array(a)->np_array) : NULL;
+    struct mx_buffer *buffer =
+        as_array(a)->unprepared ? memory_of(as_array(a)->unprepared) : NULL;
     if (buffer && buffer->owner == a)
         buffer->owner = NULL;
 }

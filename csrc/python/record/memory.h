@@ -39,7 +39,7 @@ static inline bool memory_is_lent(PyObject *a)
 {
     struct array *root = root_of(a);
     if (root->is_lent) {
-        const struct mx_buffer *buffer = memory_of(root->np_array);
+        const struct mx_buffer *buffer = memory_of(root->unprepared);
         root->is_lent = buffer && mx_coherence_is_lent(buffer);
     }
     return root->is_lent;

@@ -415,7 +415,7 @@ static int wait_for(PyObject *a, bool writes)
     int64_t *mark = writes ? &root->used : &root->written;
     if (root->failure)
         return failure_raise(a);
-    memory_end_elision(memory_of(root->np_array));
+    memory_end_elision(memory_of(root->unprepared));
     do {
         bool is_reread = writes && queue_rematerializable > 0 && queue_may_reread(a);
         if (*mark != QUEUE_AWAY_DONE || is_reread) {
@@ -424,7 +424,7 @@ static int wait_for(PyObject *a, bool writes)
         }
         if (!queue_is_away(*mark))
             return 0;
-        struct mx_buffer *buffer = memory_of(root->np_array);
+        struct mx_buffer *buffer = memory_of(root->unprepared);
         if (queue_call_inside(writes ? bring_to_write : bring_to_read, buffer) < 0)
             return -1;
         if (mx_coherence_is_lent(buffer))
@@ -462,7 +462,7 @@ int queue_flush_and_bring(void)
 bool queue_may_reread(PyObject *a)
 {
     const struct array *root = root_of(a);
-    struct mx_buffer *buffer = root->is_exported ? NULL : memory_of(root->np_array);
+    struct mx_buffer *buffer = root->is_exported ? NULL : memory_of(root->unprepared);
     return !buffer || core->may_reread(buffer);
 }
 
@@ -496,7 +496,7 @@ int queue_before_view(PyObject *a)
 {
     if (!queue_writes(a))
         return 0;
-    struct mx_buffer *buffer = memory_of(root_of(a)->np_array);
+    struct mx_buffer *buffer = memory_of(root_of(a)->unprepared);
     if (buffer && core->buffer_publish(buffer) != MX_OK) {
         memory_raise_error();
         return -1;

@@ -52,12 +52,34 @@ static inline int queue_before_write(PyObject *a)
     return queue_uses(a) ? queue_wait_to_write(a) : 0;
 }
 
-/* Let go of the operations that are kept for an array that is gone. */
-void queue_drop_rematerializable(void);
-
 /* Allocate the memory of an array before a view of it is made.  Return 0, or -1 with an
  * exception set. */
 int queue_before_view(PyObject *a);
+
+/* Return a borrowed reference to the NumPy array inside, for code that takes a view of it,
+ * reads it or writes it, or NULL with an exception set. */
+static inline PyObject *queue_to_view(PyObject *a)
+{
+    return queue_before_view(a) < 0 ? NULL : as_array(a)->unprepared;
+}
+static inline PyObject *queue_to_read(PyObject *a)
+{
+    return queue_before_read(a) < 0 ? NULL : as_array(a)->unprepared;
+}
+static inline PyObject *queue_to_write(PyObject *a)
+{
+    return queue_before_write(a) < 0 ? NULL : as_array(a)->unprepared;
+}
+
+/* The same where it is known that nothing has to wait. */
+static inline PyArrayObject *queue_ready(PyObject *a)
+{
+    MX_ASSERT(!queue_writes(a));
+    return (PyArrayObject *)as_array(a)->unprepared;
+}
+
+/* Let go of the operations that are kept for an array that is gone. */
+void queue_drop_rematerializable(void);
 
 /* Note that other code may hold the NumPy array, so operations on its memory cannot wait. */
 static inline void queue_export(PyObject *a)
@@ -72,8 +94,8 @@ static inline void queue_settle_export(PyObject *a)
 {
     struct array *root = root_of(a);
     bool is_view = (PyObject *)root != a;
-    if (root->is_exported && Py_REFCNT(root->np_array) == 1 + is_view &&
-        (!is_view || Py_REFCNT(as_array(a)->np_array) == 1))
+    if (root->is_exported && Py_REFCNT(root->unprepared) == 1 + is_view &&
+        (!is_view || Py_REFCNT(as_array(a)->unprepared) == 1))
         root->is_exported = false;
     root->version += root->is_exported;
 }
@@ -81,8 +103,7 @@ static inline void queue_settle_export(PyObject *a)
 /* Check whether an operation on an array is recorded, rather than run by NumPy immediately. */
 static inline bool queue_takes(PyObject *a)
 {
-    return queue_weight((PyArrayObject *)as_array(a)->np_array) >= queue_threshold ||
-           queue_writes(a);
+    return queue_weight(np_array_of(a)) >= queue_threshold || queue_writes(a);
 }
 
 /* Check whether the result of two arrays is large.  Each may be repeated along axes of the

@@ -26,17 +26,16 @@ void record_memory(struct mx_operand *operand, const struct source *source,
                    struct call_site *site)
 {
     struct array *root = root_of(source->array);
-    struct mx_buffer *buffer = memory_of(root->np_array);
-    char *data = PyArray_BYTES(source->np_array);
+    struct mx_buffer *buffer = memory_of(root->unprepared);
+    const char *data = data_address(source->np_array);
     if (buffer && core->coherence_is_on()) {
         buffer->owner = buffer->owner ? buffer->owner : root;
         atomic_store(&buffer->is_shared, record_is_shared_here(source->array));
     }
     operand->buffer = buffer;
-    operand->at =
-        buffer ? data - PyArray_BYTES((PyArrayObject *)root->np_array) : (intptr_t)data;
+    operand->at = buffer ? data - data_address(np_array_of((PyObject *)root)) : (intptr_t)data;
     if (!buffer)
-        call_site_keep(site, (PyObject *)source->np_array);
+        call_site_keep(site, source->np_array);
 }
 
 void record_view(struct mx_operand *operand, const struct source *source,
@@ -224,7 +223,7 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
 
 static bool is_foreign(PyObject *a)
 {
-    const PyArrayObject *np_array = (const PyArrayObject *)root_of(a)->np_array;
+    const PyArrayObject *np_array = np_array_of((PyObject *)root_of(a));
     return PyArray_BASE(np_array) || !(PyArray_FLAGS(np_array) & NPY_ARRAY_OWNDATA);
 }
 
@@ -239,7 +238,7 @@ bool record_is_shared_here(PyObject *a)
 
 static void find_extent(const PyArrayObject *np_array, char **low, char **high)
 {
-    *low = *high = PyArray_BYTES(np_array);
+    *low = *high = data_address(np_array);
     for (int i = 0; i < PyArray_NDIM(np_array); i++) {
         npy_intp reach = (PyArray_DIM(np_array, i) - 1) * PyArray_STRIDE(np_array, i);
         *(reach < 0 ? low : high) += reach;
@@ -257,7 +256,7 @@ bool record_collides(const struct source *out, const struct source *source)
     find_extent(source->np_array, &source_low, &source_high);
     if (source_high <= low || high <= source_low)
         return false;
-    bool is_same = PyArray_BYTES(out->np_array) == PyArray_BYTES(source->np_array) &&
+    bool is_same = data_address(out->np_array) == data_address(source->np_array) &&
                    PyArray_NDIM(out->np_array) == PyArray_NDIM(source->np_array) &&
                    PyArray_ITEMSIZE(out->np_array) == PyArray_ITEMSIZE(source->np_array);
     for (int i = 0; is_same && i < PyArray_NDIM(out->np_array); i++)
@@ -283,7 +282,7 @@ bool record_can_write(const struct source *out, const struct shape *shape)
 
 void record_hold(PyObject *a)
 {
-    const struct mx_buffer *buffer = memory_of(as_array(a)->np_array);
+    const struct mx_buffer *buffer = memory_of(as_array(a)->unprepared);
     if (held_since != queue_done)
         held = 0;
     held_since = queue_done;

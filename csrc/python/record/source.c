@@ -10,7 +10,7 @@
 
 bool source_read_array(PyObject *x, struct source *source)
 {
-    PyArrayObject *np_array = (PyArrayObject *)as_array(x)->np_array;
+    const PyArrayObject *np_array = np_array_of(x);
     queue_settle_export(x);
     *source = (struct source){
         .code = dtype_row(PyArray_TYPE(np_array)), .array = x, .np_array = np_array};
@@ -125,7 +125,7 @@ bool source_value(const struct source *source, int row, char *value)
     if (source->scalar && source->code >= NTYPES)
         return pack_number(source->scalar, row, value);
     if (!source->scalar)
-        memcpy(own, PyArray_DATA(source->np_array), (size_t)dtype_itemsizes[source->code]);
+        memcpy(own, source_elements(source), (size_t)dtype_itemsizes[source->code]);
     else if (PyBool_Check(source->scalar))
         own[0] = source->scalar == Py_True;
     else if (source->code != ROW_bfloat16)

@@ -2,13 +2,14 @@
 #pragma once
 #include "python/base/dtypes.h"
 #include "python/base/types.h"
+#include "python/record/queue.h"
 
 /* An argument: an array, or a scalar.  Its references are borrowed. */
 struct source {
-    int code;                /* the row of its dtype, or WEAK_... */
-    PyObject *array;         /* NULL for a scalar */
-    PyArrayObject *np_array; /* that of the array, or of a view of it */
-    PyObject *scalar;        /* NULL for an array */
+    int code;                      /* the row of its dtype, or WEAK_... */
+    PyObject *array;               /* NULL for a scalar */
+    const PyArrayObject *np_array; /* that of the array, or of a view of it */
+    PyObject *scalar;              /* NULL for an array */
 };
 
 /* Read an argument.  Return false if it cannot be recorded. */
@@ -17,6 +18,13 @@ bool source_read_array(PyObject *x, struct source *source);
 
 /* Return the row of the dtype that the value has on its own, without another operand. */
 int source_own_row(const struct source *source);
+
+/* Return the address of the elements of an array for which nothing waits. */
+static inline char *source_elements(const struct source *source)
+{
+    MX_ASSERT(!queue_writes(source->array));
+    return data_address(source->np_array);
+}
 
 /* Check whether the source is one value that is known now. */
 bool source_is_value(const struct source *source);

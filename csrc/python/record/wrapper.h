@@ -27,7 +27,7 @@ static inline PyObject *wrapper_new_small(PyObject *np_array)
             PyObject_GC_UnTrack(out);
     }
     if (out)
-        out->np_array = np_array;
+        out->unprepared = np_array;
     else
         Py_DECREF(np_array);
     return (PyObject *)out;
