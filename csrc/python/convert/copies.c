@@ -148,25 +148,32 @@ static PyObject *find_origins(const struct call_args *call_args)
 
 static PyObject *restored(PyObject *origins, PyObject *x);
 
+/* Return a new list with the items of a list or tuple restored. */
+static PyObject *restored_items(PyObject *origins, PyObject *x)
+{
+    PyObject *items = PySequence_List(x);
+    for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
+        PyObject *item = restored(origins, PyList_GetItem(items, i));
+        if (!item)
+            Py_CLEAR(items);
+        else
+            PyList_SetItem(items, i, item);
+    }
+    return items;
+}
+
 /* Return a new reference to a tuple with the items restored, which is the same object if none
  * of them differs. */
 static PyObject *restored_tuple(PyObject *origins, PyObject *tuple)
 {
-    Py_ssize_t n = PyTuple_Size(tuple);
-    PyObject *made = PyTuple_New(n);
+    PyObject *items = restored_items(origins, tuple), *made = NULL;
     bool differs = false;
-    for (Py_ssize_t i = 0; made && i < n; i++) {
-        PyObject *item = restored(origins, PyTuple_GetItem(tuple, i));
-        differs |= item != PyTuple_GetItem(tuple, i);
-        if (!item)
-            Py_CLEAR(made);
-        else
-            PyTuple_SetItem(made, i, item);
-    }
-    if (!made || differs)
-        return made;
-    Py_DECREF(made);
-    return Py_NewRef(tuple);
+    for (Py_ssize_t i = 0; items && i < PyTuple_Size(tuple); i++)
+        differs |= PyList_GetItem(items, i) != PyTuple_GetItem(tuple, i);
+    if (items)
+        made = differs ? PyList_AsTuple(items) : Py_NewRef(tuple);
+    Py_XDECREF(items);
+    return made;
 }
 
 /* Return a new reference to the program's object for one of the callee, which may be another
@@ -183,15 +190,7 @@ static PyObject *restored(PyObject *origins, PyObject *x)
 
 static int give_back_list(PyObject *origins, PyObject *original, PyObject *made)
 {
-    Py_ssize_t n = PyList_Size(made);
-    PyObject *items = PyList_New(n);
-    for (Py_ssize_t i = 0; items && i < n; i++) {
-        PyObject *item = restored(origins, PyList_GetItem(made, i));
-        if (!item)
-            Py_CLEAR(items);
-        else
-            PyList_SetItem(items, i, item);
-    }
+    PyObject *items = restored_items(origins, made);
     int status = items ? PyList_SetSlice(original, 0, PY_SSIZE_T_MAX, items) : -1;
     Py_XDECREF(items);
     return status;

@@ -9,10 +9,11 @@
 
 static bool shows_own;
 
-static bool is_own(PyObject *traceback)
+/* Check the package of the code that an entry of a traceback runs. */
+static bool is_in(PyObject *traceback, bool (*test)(const char *))
 {
     PyObject *frame = PyObject_GetAttrString(traceback, "tb_frame");
-    bool is = frame && call_site_is_own(call_site_package(frame));
+    bool is = frame && test(call_site_package(frame));
     Py_XDECREF(frame);
     return is;
 }
@@ -21,7 +22,7 @@ static bool is_own(PyObject *traceback)
  */
 static PyObject *skip_own(PyObject *traceback)
 {
-    while (traceback && traceback != Py_None && is_own(traceback)) {
+    while (traceback && traceback != Py_None && is_in(traceback, call_site_is_own)) {
         PyObject *next = PyObject_GetAttrString(traceback, "tb_next");
         Py_DECREF(traceback);
         traceback = next;
@@ -59,15 +60,10 @@ void traceback_hide_own(void)
     PyErr_Restore(type, value, traceback);
 }
 
-/* Check whether a frame runs code of mxnp or NumPy. */
-static bool is_inside(PyObject *traceback)
+static bool is_own_or_numpys(const char *package)
 {
-    PyObject *frame = PyObject_GetAttrString(traceback, "tb_frame");
-    const char *package = frame ? call_site_package(frame) : NULL;
-    bool is = package && (call_site_is_own(package) || strcmp(package, "numpy") == 0 ||
-                          strncmp(package, "numpy.", 6) == 0);
-    Py_XDECREF(frame);
-    return is;
+    return call_site_is_own(package) ||
+           (package && (strcmp(package, "numpy") == 0 || strncmp(package, "numpy.", 6) == 0));
 }
 
 bool traceback_ends_inside(void)
@@ -83,7 +79,7 @@ bool traceback_ends_inside(void)
         Py_DECREF(last);
         last = next;
     }
-    bool is = !last || is_inside(last);
+    bool is = !last || is_in(last, is_own_or_numpys);
     Py_XDECREF(last);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
