@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 import pytest
 from conftest import assert_same
+from support.lanes import ON_GPU
 
 import mxnp
 
@@ -79,7 +80,9 @@ REDUCTIONS = [
     *(f"np.{name}.accumulate(m, dtype=bool)" for name in BINARY),
     *(f"np.{name}.reduceat(m, i[:9])" for name in BINARY),
     *(f"m.sum(dtype={dtype!r})" for dtype in DTYPES),
-    *(f"m[:1000].cumsum(dtype={dtype!r})" for dtype in DTYPES),
+    # A GPU adds in another order, which float16 rounds to other sums.
+    *(f"m.cumsum(dtype={dtype!r})" for dtype in DTYPES if dtype != "e" or not ON_GPU),
+    "m[:1000].cumsum(dtype='e')",
     *(f"np.sum(x.astype({dtype!r}), where=m)" for dtype in DTYPES),
     *(
         f"m.{name}()"
