@@ -180,6 +180,43 @@ def reduce_by(
     return result
 
 
+def _is_long_product(op: ufunc, a: Any, axis: Any, out: Any, keepdims: Any) -> bool:
+    """Return whether all elements of an array of floats are multiplied for a scalar."""
+    if op is not _multiply or type(a) is not ndarray or a.dtype.kind not in "fc":
+        return False
+    is_whole = axis is None or a.ndim == 1
+    is_scalar = out is None and not keepdims and not _bridge.get_setting(_bridge.FAST)
+    return is_whole and is_scalar
+
+
+def _reduce_and_finish(
+    reduce: Callable[..., Any],
+    op: ufunc,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """Return a reduction as NumPy does.
+
+    The product of a part of an array may overflow where NumPy's product is 0 already.
+    So a product that is infinite or NaN is left to NumPy.
+    """
+    arguments = op, a, axis, dtype, out, keepdims, initial, where
+    if not _is_long_product(op, a, axis, out, keepdims):
+        return finish(reduce(*arguments), out)
+    if numpy.geterr()["under"] != "ignore":
+        return NotImplemented
+    with numpy.errstate(all="ignore"):
+        product = finish(reduce(*arguments))
+    if product is NotImplemented or not numpy.isfinite(product):
+        return NotImplemented
+    return product
+
+
 def sum_or_product(
     op: ufunc, reduce: Callable[..., Any] = reduce_by
 ) -> Callable[..., Any]:
@@ -194,8 +231,9 @@ def sum_or_product(
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Any:
-        result = reduce(op, a, axis, dtype, out, keepdims, initial, where)
-        return finish(result, out)
+        return _reduce_and_finish(
+            reduce, op, a, axis, dtype, out, keepdims, initial, where
+        )
 
     return reduction
 
@@ -274,8 +312,9 @@ def _ufunc_reduce(
         return NotImplemented
     if type(out) is tuple:
         out = out[0] if len(out) == 1 else NotImplemented
-    result = reduce_by(op, array, axis, dtype, out, keepdims, initial, where)
-    return finish(result, out)
+    return _reduce_and_finish(
+        reduce_by, op, array, axis, dtype, out, keepdims, initial, where
+    )
 
 
 # -- Searches --------------------------------------------------------------------------

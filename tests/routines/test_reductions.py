@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -386,6 +387,35 @@ def test_one_that_is_not_finite(value: str, dtype: str, xp: Library) -> Any:
         x[edge // 2] = -x[edge]
         results += [xp.min(x), xp.max(x), xp.sum(x), xp.nanmax(x), xp.argmax(x)]
     return results
+
+
+@pytest.mark.parametrize(
+    "product", ["x.prod()", "np.prod(x + 0)", "np.multiply.reduce(x)"]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        numpy.arange(200_000),
+        numpy.arange(200_000)[::-1],
+        numpy.full(200_000, 0.5),
+        numpy.r_[-1, numpy.full(200_000, 2)],
+        numpy.r_[numpy.ones(200_000), numpy.inf, 0],
+        numpy.r_[0, numpy.ones(200_000), -3],
+    ],
+    ids=["from_0", "to_0", "halves", "twos", "inf", "zero"],
+)
+def test_products_that_are_not_finite(
+    numbers: numpy.ndarray, dtype: str, product: str
+) -> None:
+    """A partial product may overflow although NumPy's product is 0 before it."""
+    found = []
+    for xp in (numpy, mxnp):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            result = eval(product, {"np": xp, "x": xp.array(numbers.astype(dtype))})
+        found.append((str(result), {str(each.message) for each in told}))
+    assert found[0] == found[1]
 
 
 @pytest.mark.sampled(2)
