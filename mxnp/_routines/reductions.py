@@ -180,13 +180,16 @@ def reduce_by(
     return result
 
 
-def _is_long_product(op: ufunc, a: Any, axis: Any, out: Any, keepdims: Any) -> bool:
-    """Return whether all elements of an array of floats are multiplied for a scalar."""
-    if op is not _multiply or type(a) is not ndarray or a.dtype.kind not in "fc":
+def _is_in_other_order(
+    op: ufunc, a: Any, axis: Any, out: Any, keepdims: Any, where: Any
+) -> bool:
+    """Return whether NumPy goes through floats in another order, to return a scalar."""
+    if type(a) is not ndarray or a.dtype.kind not in "fc":
         return False
+    is_other = op is _multiply or (op is _add and type(where) is ndarray)
     is_whole = axis is None or a.ndim == 1
     is_scalar = out is None and not keepdims and not _bridge.get_setting(_bridge.FAST)
-    return is_whole and is_scalar
+    return is_other and is_whole and is_scalar
 
 
 def _reduce_and_finish(
@@ -202,19 +205,20 @@ def _reduce_and_finish(
 ) -> Any:
     """Return a reduction as NumPy does.
 
-    The product of a part of an array may overflow where NumPy's product is 0 already.
-    So a product that is infinite or NaN is left to NumPy.
+    The product of a part of an array may overflow where NumPy's product is 0 already,
+    and a sum that is NaN already warns no more. So an infinite result, or NaN, is left
+    to NumPy if its order is another one.
     """
     arguments = op, a, axis, dtype, out, keepdims, initial, where
-    if not _is_long_product(op, a, axis, out, keepdims):
+    if not _is_in_other_order(op, a, axis, out, keepdims, where):
         return finish(reduce(*arguments), out)
     if numpy.geterr()["under"] != "ignore":
         return NotImplemented
     with numpy.errstate(all="ignore"):
-        product = finish(reduce(*arguments))
-    if product is NotImplemented or not numpy.isfinite(product):
+        result = finish(reduce(*arguments))
+    if result is NotImplemented or not numpy.isfinite(result):
         return NotImplemented
-    return product
+    return result
 
 
 def sum_or_product(

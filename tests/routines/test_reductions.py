@@ -418,6 +418,20 @@ def test_products_that_are_not_finite(
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("total", ["x.sum(where=m)", "np.add.reduce(x + 0, where=m)"])
+@pytest.mark.parametrize("numbers", [[1, "nan", "inf", 0, "-inf"], ["inf", 1, "-inf"]])
+def test_selected_sums_that_are_nan(numbers: list[Any], total: str) -> None:
+    """NumPy warns unless the sum is NaN before."""
+    found = []
+    for xp in (numpy, mxnp):
+        x = xp.resize(xp.array([*map(float, numbers)]), 200_000)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            eval(total, {"np": xp, "x": x, "m": x != 0})
+        found.append({str(each.message) for each in told})
+    assert found[0] == found[1]
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ties(dtype: str, xp: Library) -> Any:
