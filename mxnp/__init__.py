@@ -21,7 +21,6 @@ from ._engine import core as _engine_core  # first, to report a missing core
 
 if _engine_core.gpu().models:
     from . import _gpu as _gpu
-from . import _cli as _cli
 from . import _jit as _jit
 from . import _routines as _routines
 from . import array_namespace as array_namespace
@@ -47,6 +46,7 @@ from ._engine.modes import mode as mode
 from ._engine.modes import set_mode as set_mode
 from ._interop import adapters as _adapters
 from ._interop import boundary as _boundary
+from ._interop import door as _door
 from ._namespace import mirror as _mirror
 
 
@@ -86,4 +86,5 @@ _standard.populate(_sys.modules[__name__])
 _boundary.load()
 # `from mxnp import *` imports the names that `from numpy import *` does.
 __all__ = list(_numpy.__all__)
-_adapters.adapt_packages()  # last: packages that are imported already use mxnp
+_adapters.adapt_packages()  # packages that are imported already use mxnp
+_door.load()  # last: from here on the calls of the program are seen

@@ -22,6 +22,7 @@
 #include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
 #include "python/packages/disguise.h"
+#include "python/packages/door.h"
 #include "python/packages/layout.h"
 #include "python/packages/operators.h"
 #include "python/profile/call_site.h"
@@ -106,19 +107,8 @@ static PyObject *standard(PyObject *module, PyObject *x)
 
 static PyObject *unwrap_all(PyObject *module, PyObject *x)
 {
-    struct call_args call_args = {0};
     (void)module;
-    PyObject *out = convert_unwrap(x, &call_args, MAX_DEPTH);
-    struct span span;
-    span_begin(&span, SPAN_EXPORT, NULL);
-    if (out && convert_prepare(&call_args, true) < 0)
-        Py_CLEAR(out);
-    span_pop(&span);
-    for (int i = 0; i < call_args.n; i++)
-        queue_export(call_args.arrays[i]);
-    call_args_end(&call_args);
-    queue_after_write();
-    return out;
+    return convert_export(x, MAX_DEPTH, false);
 }
 
 static PyObject *pin(PyObject *module, PyObject *x)
@@ -224,12 +214,12 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,      settings_methods,   device_methods,          profile_methods,
-        assignment_methods, call_methods,       caller_methods,          launch_methods,
-        compiler_methods,   loan_methods,       queue_methods,           reduction_methods,
-        indexing_methods,   selection_methods,  update_methods,          boundary_methods,
-        operators_methods,  conversion_methods, function_module_methods, hook_methods,
-        checks_methods,     traceback_methods,
+        types_methods,      settings_methods,  device_methods,     profile_methods,
+        assignment_methods, call_methods,      caller_methods,     launch_methods,
+        compiler_methods,   loan_methods,      queue_methods,      reduction_methods,
+        indexing_methods,   selection_methods, update_methods,     boundary_methods,
+        door_methods,       operators_methods, conversion_methods, function_module_methods,
+        hook_methods,       checks_methods,    traceback_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

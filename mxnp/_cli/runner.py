@@ -23,18 +23,19 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache, partial, wraps
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy
 
 from mxnp import _bridge
 from mxnp._bridge import frameless
 from mxnp._interop.adapters import when_imported
-from mxnp._interop.program_files import (
-    is_in_folder,
-    is_in_package,
-    is_in_standard_library,
+from mxnp._interop.owners import (
+    ImportFilter,
+    belongs_to_program,
+    get_rules,
+    owner_of_frame,
+    set_rules,
 )
 from mxnp._namespace import mirror
 
@@ -46,99 +47,9 @@ __all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninst
 # -- The importing file ----------------------------------------------------------------
 
 
-class ImportFilter(NamedTuple):
-    """The modules that get mxnp, or keep NumPy, whatever folder they are in."""
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-
 def _path_variable(variable: str) -> list[str]:
     """Return the parts of an environment variable that is separated like PATH."""
     return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
-
-
-def _matches(prefixes: Iterable[str], name: str, file: str | None) -> bool:
-    """Check whether a module is one of the prefixes, or inside, by name or by path."""
-    for prefix in prefixes:
-        if "/" in prefix or os.sep in prefix:
-            if file is not None and is_in_folder(file, prefix):
-                return True
-        elif name == prefix or name.startswith(prefix + "."):
-            return True
-    return False
-
-
-def _is_program(names: dict[str, Any], source: str, rules: ImportFilter) -> bool:
-    """
-    Check whether code belongs to the program, so that its imports get mxnp.
-
-    Parameters
-    ----------
-    names : dict
-        The globals of the code.
-    source : str
-        The file name in its code object.
-    rules : ImportFilter
-        The included and excluded modules.
-    """
-    spec = names.get("__spec__")
-    name = getattr(spec, "name", None) or names.get("__name__") or ""
-    file = names.get("__file__") or getattr(spec, "origin", None)
-    if not isinstance(file, str):
-        file = None
-    if _matches(rules.exclude, name, file):
-        return False
-    if _matches(rules.include, name, file) or names.get("__name__") == "__main__":
-        return True
-    if file is None:
-        return True  # a notebook's cell, or code passed to exec
-    if file in ("built-in", "frozen") or is_in_standard_library(file):
-        # The standard library does not import NumPy itself. It runs code that the
-        # program passed as a string, as timeit does.
-        return source.startswith("<") and not source.startswith("<frozen")
-    return not is_in_package(file)
-
-
-def belongs_to_package(names: dict[str, Any]) -> bool:
-    """Check whether globals are those of a package, which expects NumPy's arrays."""
-    file = names.get("__file__")
-    if not isinstance(file, str) or is_in_standard_library(file):
-        return False
-    return not _is_program(names, "", _rules or ImportFilter())
-
-
-def _owner(frame: types.FrameType) -> str:
-    """Return whose code a frame runs: "program", "package" or "library"."""
-    if belongs_to_package(frame.f_globals):
-        return "package"
-    source = frame.f_code.co_filename
-    is_own = _is_program(frame.f_globals, source, _rules or ImportFilter())
-    return "program" if is_own else "library"
-
-
-def _finds_in_package(cls: type, method: str) -> bool:
-    if method == "__ne__" and vars(object)[method] is getattr(cls, method):
-        method = "__eq__"  # object.__ne__ calls it
-    for each in cls.__mro__:
-        if method in vars(each):
-            module = sys.modules.get(each.__module__)
-            return module is not None and belongs_to_package(vars(module))
-    return False
-
-
-_in_package: WeakKeyDictionary[type, dict[str, bool]] = WeakKeyDictionary()
-
-
-def is_from_package(cls: type, method: str) -> bool:
-    """Check whether an installed package defines a method of a class. Cached."""
-    answers = _in_package.setdefault(cls, {})
-    if method not in answers:
-        answers[method] = _finds_in_package(cls, method)
-    return answers[method]
-
-
-_bridge.set_package_test(is_from_package)
 
 
 # -- The result of an import -----------------------------------------------------------
@@ -167,13 +78,12 @@ def _replace_imported(
     level: int = 0,
 ) -> types.ModuleType:
     """Return the result of `__import__`, which found a module and called this."""
-    rules = _rules
-    if rules is None or not _is_numpy_module(found):
+    if get_rules() is None or not _is_numpy_module(found):
         return found
     importer = sys._getframe(1)
     own = globals is None or globals is importer.f_globals
     names = importer.f_globals if globals is None else globals
-    if not _is_program(names, importer.f_code.co_filename if own else "", rules):
+    if not belongs_to_program(names, importer.f_code.co_filename if own else ""):
         return found
     return _counterpart(found)
 
@@ -182,11 +92,10 @@ def _replace_import_module(
     found: types.ModuleType, name: str, package: str | None = None
 ) -> types.ModuleType:
     """Return the result of `importlib.import_module`, which calls this."""
-    rules = _rules
-    if rules is None or not _is_numpy_module(found):
+    if get_rules() is None or not _is_numpy_module(found):
         return found
     importer = sys._getframe(1)
-    if not _is_program(importer.f_globals, importer.f_code.co_filename, rules):
+    if not belongs_to_program(importer.f_globals, importer.f_code.co_filename):
         return found
     return _counterpart(found)
 
@@ -232,7 +141,7 @@ def _prepare(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def get_preparation_data(*args: Any, **kwargs: Any) -> Any:
         data = original(*args, **kwargs)
-        rules = _rules
+        rules = get_rules()
         if rules is not None:
             data["mxnp"] = _Installer(rules, data.get("sys_path", sys.path))
         return data
@@ -245,7 +154,7 @@ def _prepare_server(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def spawnv_passfds(path: Any, args: Sequence[Any], passfds: Any) -> Any:
-        rules = _rules
+        rules = get_rules()
         args = list(args)
         at = args.index("-c") + 1 if "-c" in args else 0  # sys.argv may follow the code
         if rules is not None and _imports_modules(str(args[at])):
@@ -283,14 +192,13 @@ def _forget_children(module: Any) -> None:
 
 
 def _prepare_if_installed(module: Any) -> None:
-    if _rules is not None:
+    if get_rules() is not None:
         _prepare_children(module)
 
 
 # -- Installation ----------------------------------------------------------------------
 
 _lock = threading.RLock()
-_rules: ImportFilter | None = None  # None: not installed
 _hooks: dict[str, Any] = {}  # our import functions, each with the one it replaced
 _MODULES: dict[str, types.ModuleType] = {
     "__import__": builtins,
@@ -341,20 +249,19 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     'mxnp'
     >>> mxnp.uninstall()
     """
-    global _rules  # noqa: PLW0603
     if isinstance(include, str) or isinstance(exclude, str):
         raise TypeError(
             "include and exclude must be iterables of names, not str: pass [name]"
         )
     with _lock:
-        _in_package.clear()
-        before = _rules or ImportFilter()
+        installed = get_rules()
+        before = installed or ImportFilter()
         rules = ImportFilter(
             tuple({*before.include, *include, *_path_variable("MXNP_INCLUDE")}),
             tuple({*before.exclude, *exclude, *_path_variable("MXNP_EXCLUDE")}),
         )
-        if _rules is not None:
-            _rules = rules
+        if installed is not None:
+            set_rules(rules)
             return
         # A program that does not call install() does not import it.
         from mxnp import _import
@@ -368,7 +275,7 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
                 original = getattr(_MODULES[name], name)
                 _hooks[name] = (hook(original, replace), original)
                 setattr(_MODULES[name], name, _hooks[name][0])
-        _rules = rules
+        set_rules(rules)
         for name in _SPAWNERS:
             when_imported(name, _prepare_if_installed)
 
@@ -384,12 +291,10 @@ def uninstall() -> None:
     --------
     install : Make ``import numpy`` import mxnp.
     """
-    global _rules  # noqa: PLW0603
     with _lock:
-        if _rules is None:
+        if get_rules() is None:
             return
-        _rules = None
-        _in_package.clear()
+        set_rules(None)
         for name, (hook, original) in list(_hooks.items()):
             # A function of other code that wraps ours stays. Ours then changes nothing.
             if getattr(_MODULES[name], name) is hook:
@@ -402,7 +307,7 @@ def uninstall() -> None:
 
 def is_installed() -> bool:
     """Check whether imports of NumPy return mxnp."""
-    return _rules is not None
+    return get_rules() is not None
 
 
 # -- Running a program ----------------------------------------------------------------
@@ -468,7 +373,7 @@ def _add_note(error: BaseException) -> None:
     with suppress(Exception):
         from mxnp._interop import notes
 
-        notes.add_note(error, _owner)
+        notes.add_note(error, owner_of_frame)
 
 
 def _print(error: BaseException) -> None:

@@ -18,8 +18,8 @@ import numpy
 import pytest
 
 import mxnp
-from mxnp._cli import runner
 from mxnp._engine import core
+from mxnp._interop import owners
 
 PLAIN = [sys.executable]
 STDLIB = sysconfig.get_path("stdlib")
@@ -899,7 +899,7 @@ def test_a_second_install_adds_names():
     mxnp.install(["pandas"], ["own"])
     try:
         mxnp.install(["scipy"], ["other"])
-        rules = runner._rules
+        rules = owners.get_rules()
     finally:
         mxnp.uninstall()
     assert {"pandas", "scipy"} <= set(rules.include)
@@ -1000,10 +1000,16 @@ def test_a_notebooks_cell(installed):
     ],
 )
 def test_whose_import_it_is(names, source, expected):
-    rules = runner.ImportFilter(
-        include=("pandas",), exclude=("a.b", "pandas.y", "/lab/src")
+    before = owners.get_rules()
+    owners.set_rules(
+        owners.ImportFilter(
+            include=("pandas",), exclude=("a.b", "pandas.y", "/lab/src")
+        )
     )
-    assert runner._is_program(names, source, rules) is expected
+    try:
+        assert owners.belongs_to_program(names, source) is expected
+    finally:
+        owners.set_rules(before)
 
 
 # -- The command line -----------------------------------------------------------------

@@ -14,6 +14,7 @@ struct call_args {
     bool into_dicts;   /* arrays that are values of dicts are unwrapped, too */
     bool gives_back;   /* changed copies of lists and dicts are given back: see copies.h */
     bool keeps_others; /* results stay as they are, except the NumPy arrays of the call */
+    bool is_package;   /* the callee is not NumPy, and may hold the lists that it returns */
     bool is_standard;  /* results are arrays, never NumPy scalars */
     bool is_inside;    /* the result was a tuple, list or dict, which refers to its items */
     int n_copies;
@@ -53,7 +54,8 @@ static inline void call_args_begin(struct call_args *call_args)
 {
     call_args->n = call_args->nout = call_args->n_copies = 0;
     call_args->is_full = call_args->into_dicts = call_args->gives_back =
-        call_args->keeps_others = call_args->is_standard = call_args->is_inside = false;
+        call_args->keeps_others = call_args->is_package = call_args->is_standard =
+            call_args->is_inside = false;
     call_args->failed = NULL;
     call_args->copies = NULL;
     call_args->origins = NULL;

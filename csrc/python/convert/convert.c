@@ -221,6 +221,24 @@ void convert_end_call(struct call_args *call_args)
     call_args_end(call_args);
 }
 
+PyObject *convert_export(PyObject *x, int depth, bool into_dicts)
+{
+    struct call_args call_args;
+    struct span span;
+    call_args_begin(&call_args);
+    call_args.into_dicts = into_dicts;
+    PyObject *out = convert_unwrap(x, &call_args, depth);
+    span_begin(&span, SPAN_EXPORT, NULL);
+    if (out && convert_prepare(&call_args, true) < 0)
+        Py_CLEAR(out);
+    span_pop(&span);
+    for (int i = 0; i < call_args.n; i++)
+        queue_export(call_args.arrays[i]);
+    call_args_end(&call_args);
+    queue_after_write();
+    return out;
+}
+
 /* Adopt the values of a list or dict in place, because NumPy has just made it. */
 static PyObject *adopt_list(PyObject *list, struct call_args *call_args, int depth)
 {
@@ -352,7 +370,7 @@ PyObject *convert_standard(PyObject *result, int depth)
 /* Check for a list or dict of a package that has it elsewhere too. */
 static bool is_held(PyObject *result, const struct call_args *call_args)
 {
-    return call_args->keeps_others && !PyTuple_Check(result) &&
+    return call_args->is_package && !PyTuple_Check(result) &&
            Py_REFCNT(result) > 1 + call_args->is_inside;
 }
 

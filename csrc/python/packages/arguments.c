@@ -80,7 +80,8 @@ static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
 {
     Py_ssize_t i = 0;
     call_args_begin(call_args);
-    call_args->into_dicts = call_args->gives_back = call_args->keeps_others = true;
+    call_args->into_dicts = call_args->gives_back = true;
+    call_args->keeps_others = call_args->is_package = true;
     while (i < n && (row[i] = convert_unwrap(args[i], call_args, DEPTH + 1)))
         i++;
     if (i == n && convert_prepare(call_args, true) == 0)
@@ -93,8 +94,9 @@ static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
 
 #define N_INLINE 16 /* arguments of a call that need no allocated memory */
 
-static PyObject *call_unwrapped(vector_function call, const void *context,
-                                PyObject *const *args, size_t flags, PyObject *names)
+PyObject *arguments_call_unwrapped(vector_function call, const void *context,
+                                   PyObject *const *args, size_t flags, PyObject *names,
+                                   bool adopts)
 {
     PyObject *inlined[N_INLINE], *result = NULL;
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
@@ -103,6 +105,7 @@ static PyObject *call_unwrapped(vector_function call, const void *context,
     if (!row)
         return PyErr_NoMemory();
     if (unwrap_all(args, n, row, &call_args) == 0) {
+        call_args.keeps_others = !adopts;
         result = call(context, row, flags & ~ARGUMENTS_OFFSET, names);
         result = end(&call_args, row, n, result);
     }
@@ -116,7 +119,15 @@ PyObject *arguments_call(vector_function call, const void *context, PyObject *co
 {
     if (!arguments_have_arrays(args, arguments_positional(flags) + arguments_count(names)))
         return call(context, args, flags, names);
-    return call_unwrapped(call, context, args, flags, names);
+    return arguments_call_unwrapped(call, context, args, flags, names, false);
+}
+
+PyObject *arguments_adopt(PyObject *result)
+{
+    struct call_args none;
+    call_args_begin(&none);
+    none.is_package = true;
+    return convert_adopt(result, &none, DEPTH);
 }
 
 PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n)

@@ -29,6 +29,16 @@ typedef PyObject *(*vector_function)(const void *context, PyObject *const *args,
 PyObject *arguments_call(vector_function call, const void *context, PyObject *const *args,
                          size_t flags, PyObject *names);
 
+/* The same for arguments that hold an mxnp array.  With `adopts`, other NumPy arrays of the
+ * result become mxnp arrays too. */
+PyObject *arguments_call_unwrapped(vector_function call, const void *context,
+                                   PyObject *const *args, size_t flags, PyObject *names,
+                                   bool adopts);
+
+/* Steal a reference to a result; NULL passes through.  Return it with mxnp arrays in place of
+ * NumPy arrays, except in lists and dicts that other code holds. */
+PyObject *arguments_adopt(PyObject *result);
+
 /* Return a new tuple of n arguments. */
 PyObject *arguments_pack(PyObject *const *args, Py_ssize_t n);
 

@@ -1,0 +1,611 @@
+/* door.c -- functions of packages, written in Python, receive NumPy arrays.
+ *
+ * A package tests what it gets in many ways: `type(x) is numpy.ndarray`, `asarray(x) is x`, a
+ * table of classes.  So mxnp arrays are converted where the program calls a package.  The
+ * functions keep their identity and all attributes.  Only their vectorcall changes, which the
+ * interpreter asks from Python 3.12 on:
+ *
+ * - A door is a function of a package.  The mxnp arrays among its arguments become the NumPy
+ *   arrays inside.  NumPy arrays that it returns to the program become mxnp arrays.
+ * - A callback is a function of the program that a package got.  If a package calls it, its
+ *   arguments and its result are converted in the other direction.
+ * - A watched function is an accessor of a package's class.  It only shows which classes the
+ *   program meets.  After a few calls it is as before.
+ *
+ * mxnp/_interop/door.py decides what becomes a door, and when.
+ */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include "python/packages/door.h"
+#include "python/base/refusal.h"
+#include "python/convert/convert.h"
+#include "python/packages/arguments.h"
+#include "python/packages/callables.h"
+#include "python/packages/layout.h"
+#include <dlfcn.h>
+
+/* Whose code it is.  The numbers are those of owners.py. */
+enum owner { NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE };
+
+static PyTypeObject *function_class; /* types.FunctionType */
+static vector_call run;              /* the vectorcall of functions written in Python */
+static void (*set_vectorcall)(PyObject *function, vector_call call);
+
+/* Functions of door.py. */
+static PyObject *find_owner;   /* by the name of a module, and its globals if known */
+static PyObject *open_class;   /* opens the doors of a class */
+static PyObject *see_call;     /* opens other callables, and looks at the code that calls */
+static PyObject *takes_arrays; /* whether a function takes mxnp arrays at present */
+static PyObject *stop_event;   /* sys.monitoring.DISABLE */
+
+static PyTypeObject *partial_class; /* functools.partial */
+static PyObject *module_string, *name_string, *function_string, *self_string, *partial_string;
+static long long n_conversions; /* calls of doors with arrays */
+
+/* -- Owners ---------------------------------------------------------------------------- */
+
+static PyObject *owners; /* by the name of a module */
+
+/* Return the owner of a module, or -1 with an exception set. */
+static int owner_of_module(PyObject *name, PyObject *globals)
+{
+    if (!name || !PyUnicode_CheckExact(name))
+        return globals ? PROGRAM : NOBODY; /* code that was passed to exec() with a dict */
+    PyObject *known = PyDict_GetItemWithError(owners, name);
+    if (known)
+        return (int)PyLong_AsLong(known);
+    PyObject *found =
+        PyObject_CallFunctionObjArgs(find_owner, name, globals ? globals : Py_None, NULL);
+    int owner = found ? (int)PyLong_AsLong(found) : refusal_drop();
+    if (found && PyDict_SetItem(owners, name, found) < 0)
+        owner = -1;
+    Py_XDECREF(found);
+    return owner;
+}
+
+/* Return whose code is running: in a vectorcall, the caller's. */
+static int owner_of_caller(void)
+{
+    PyObject *globals = PyEval_GetGlobals();
+    PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
+    return globals ? owner_of_module(name, globals) : NOBODY;
+}
+
+static int owner_of(PyObject *x)
+{
+    PyObject *name = PyObject_GetAttr(x, module_string);
+    int owner = name ? owner_of_module(name, NULL) : refusal_drop();
+    Py_XDECREF(name);
+    return owner;
+}
+
+/* -- Counts ---------------------------------------------------------------------------- */
+
+/* A table of how often calls were seen.  A collision only begins a count again. */
+enum { N_COUNTS = 4096 };
+static struct count {
+    const void *subject; /* an address, which may be reused */
+    long place;
+    int n;
+} counts[N_COUNTS];
+
+static int count_up(const void *subject, long place)
+{
+    size_t row = ((size_t)subject >> 4) * 31 + (size_t)place;
+    struct count *count = &counts[row % N_COUNTS];
+    if (count->subject != subject || count->place != place)
+        *count = (struct count){subject, place, 0};
+    return ++count->n;
+}
+
+/* -- Classes --------------------------------------------------------------------------- */
+
+/* A hash table with open addressing of the classes that were met, which it keeps alive. */
+static struct met {
+    PyTypeObject *class;
+    bool is_package; /* one of its bases is a package's */
+    bool was_passed; /* a package got an instance */
+} *table;
+static size_t n_met, capacity;
+
+static struct met *find_met(PyTypeObject *class)
+{
+    for (size_t at = ((size_t)class >> 4) * 0x9E3779B97F4A7C15u >> 20;; at++) {
+        struct met *met = &table[at & (capacity - 1)];
+        if (met->class == class || !met->class)
+            return met;
+    }
+}
+
+static int grow_table(void)
+{
+    struct met *before = table;
+    size_t n = capacity, larger = n ? 2 * n : 256;
+    struct met *made = PyMem_Calloc(larger, sizeof *made);
+    if (!made) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    table = made;
+    capacity = larger;
+    for (size_t i = 0; i < n; i++)
+        if (before[i].class)
+            *find_met(before[i].class) = before[i];
+    PyMem_Free(before);
+    return 0;
+}
+
+/* Call open_class for a class written in Python, unless it is known.  Return 1 if it is, or
+ * derives from, a class of a package; 0 if not; or -1 with an exception set. */
+static int meet_new(PyTypeObject *class, bool is_passed)
+{
+    PyObject *is_package =
+        PyObject_CallFunction(open_class, "OO", class, is_passed ? Py_True : Py_False);
+    if ((!is_package && refusal_drop() < 0) || (2 * n_met >= capacity && grow_table() < 0)) {
+        Py_XDECREF(is_package);
+        return -1;
+    }
+    struct met *met = find_met(class); /* the call may have met the class itself */
+    n_met += !met->class;
+    if (!met->class)
+        Py_INCREF((PyObject *)class);
+    *met = (struct met){class, is_package == Py_True, is_passed};
+    Py_XDECREF(is_package);
+    return met->is_package;
+}
+
+static inline int meet(PyTypeObject *class, bool is_passed)
+{
+    if (is_static(class))
+        return 0;
+    const struct met *met = find_met(class);
+    if (met->class && (met->was_passed || !is_passed))
+        return met->is_package;
+    return meet_new(class, is_passed);
+}
+
+/* -- Arguments ------------------------------------------------------------------------- */
+
+#define DEPTH 5  /* the call itself, and nested tuples, lists and dicts */
+#define FEW   16 /* items that are searched whoever calls */
+
+/* A search for objects of the program among the arguments of a door. */
+struct search {
+    bool has_array;
+    int owner; /* of the caller, or -1 if it is not known yet */
+};
+
+static int search_object(struct search *search, PyObject *x, int depth);
+static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names);
+
+static int make_callback(PyObject *function)
+{
+    int owner = *layout_vectorcall(function) == run ? owner_of(function) : NOBODY;
+    if (owner == PROGRAM)
+        set_vectorcall(function, call_callback);
+    return owner < 0 ? -1 : 0;
+}
+
+static int search_attribute(struct search *search, PyObject *x, PyObject *name, int depth)
+{
+    PyObject *inside = PyObject_GetAttr(x, name);
+    int status = inside ? search_object(search, inside, depth) : refusal_drop();
+    Py_XDECREF(inside);
+    return status;
+}
+
+static int search_dict(struct search *search, PyObject *dict, int depth)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    int status = 0;
+    while (status == 0 && PyDict_Next(dict, &at, &key, &value))
+        status = search_object(search, value, depth);
+    return status;
+}
+
+static int search_sequence(struct search *search, PyObject *x, int depth)
+{
+    bool is_list = PyList_CheckExact(x);
+    int status = 0;
+    for (Py_ssize_t i = 0; status == 0 && i < (is_list ? PyList_Size(x) : PyTuple_Size(x)); i++)
+        status = search_object(search, is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i),
+                               depth);
+    return status;
+}
+
+/* Search a tuple, list or dict.  Packages pass long ones to each other, without arrays of the
+ * program. */
+static int search_items(struct search *search, PyObject *x, int depth)
+{
+    if (PyObject_Size(x) > FEW && search->owner < 0)
+        search->owner = owner_of_caller();
+    if (PyObject_Size(x) > FEW && search->owner != PROGRAM)
+        return search->owner < 0 ? -1 : 0;
+    return PyDict_CheckExact(x) ? search_dict(search, x, depth)
+                                : search_sequence(search, x, depth);
+}
+
+/* Search an object.  Return 0, or -1 with an exception set. */
+static int search_object(struct search *search, PyObject *x, int depth)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    if (has_counterpart(x)) {
+        search->has_array = true;
+        return 0;
+    }
+    if (type == function_class)
+        return make_callback(x);
+    if (type == &PyTuple_Type || type == &PyList_Type || type == &PyDict_Type)
+        return depth > 0 ? search_items(search, x, depth - 1) : 0;
+    if ((PyObject *)type == method_class)
+        return search_attribute(search, x, function_string, depth) < 0
+                   ? -1
+                   : search_attribute(search, x, self_string, depth);
+    if (type == partial_class && search_attribute(search, x, partial_string, depth) < 0)
+        return -1;
+    return meet(type, true) < 0 ? -1 : 0;
+}
+
+/* -- Doors ----------------------------------------------------------------------------- */
+
+static PyObject *call_function(const void *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
+{
+    return run((PyObject *)function, args, flags, names);
+}
+
+/* Check whether a function takes mxnp arrays at present. Return 1, 0, or -1 with an exception
+ * set. */
+static int is_asked(PyObject *function)
+{
+    int owner = owner_of(function);
+    if (owner != ASKED_PACKAGE)
+        return owner < 0 ? -1 : 0;
+    PyObject *takes = PyObject_CallFunctionObjArgs(takes_arrays, function, NULL);
+    bool does = takes == Py_True;
+    int status = takes ? 0 : refusal_drop();
+    Py_XDECREF(takes);
+    return status < 0 ? -1 : does;
+}
+
+/* Steal a reference to what a door returns; NULL passes through. */
+static PyObject *come_back(PyObject *result)
+{
+    if (!result)
+        return NULL;
+    PyTypeObject *type = Py_TYPE(result);
+    int status = 0;
+    if (type == np_array_type || PyTuple_Check(result) || type == &PyList_Type ||
+        type == &PyDict_Type) {
+        int owner = owner_of_caller();
+        if (owner == PROGRAM)
+            return arguments_adopt(result);
+        status = owner < 0 ? -1 : 0;
+    } else {
+        status = meet(type, false);
+    }
+    if (status < 0)
+        Py_CLEAR(result);
+    return result;
+}
+
+static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, size_t flags,
+                                  PyObject *names)
+{
+    int takes = is_asked(function), owner = takes == 0 ? owner_of_caller() : NOBODY;
+    if (takes < 0 || owner < 0)
+        return NULL;
+    if (takes)
+        return run(function, args, flags, names);
+    n_conversions++;
+    return arguments_call_unwrapped(call_function, function, args, flags, names,
+                                    owner == PROGRAM);
+}
+
+static PyObject *call_door(PyObject *function, PyObject *const *args, size_t flags,
+                           PyObject *names)
+{
+    struct search search = {false, -1};
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (search_object(&search, args[i], DEPTH) < 0)
+            return NULL;
+    if (search.has_array)
+        return call_with_arrays(function, args, flags, names);
+    return come_back(run(function, args, flags, names));
+}
+
+/* Open a door, if the function is a package's.  Return 0, or -1 with an exception set. */
+static int open_function(PyObject *function)
+{
+    int owner = *layout_vectorcall(function) == run ? owner_of(function) : NOBODY;
+    if (owner >= PACKAGE)
+        set_vectorcall(function, call_door);
+    return owner < 0 ? -1 : 0;
+}
+
+/* -- Callbacks ------------------------------------------------------------------------- */
+
+/* Wait for the operations on arrays that a callback got, whose memory is the package's.  Steal
+ * a reference to the result and return it, or NULL with an exception set. */
+static PyObject *end_callback(PyObject *const *args, PyObject **row, Py_ssize_t n,
+                              PyObject *result)
+{
+    struct call_args call_args;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    call_args_begin(&call_args);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (row[i] != args[i] && is_array(row[i]))
+            call_args_add(&call_args, row[i]);
+    int status = convert_prepare(&call_args, true);
+    convert_end_call(&call_args);
+    if (type)
+        PyErr_Restore(type, value, traceback);
+    if (status < 0)
+        Py_CLEAR(result);
+    if (!result || !arguments_have_arrays(&result, 1))
+        return result;
+    PyObject *exported = convert_export(result, DEPTH, true);
+    Py_DECREF(result);
+    return exported;
+}
+
+static PyObject *run_callback(PyObject *function, PyObject *const *args, size_t flags,
+                              PyObject *names, PyObject **row)
+{
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names), made = 0;
+    PyObject *result = NULL;
+    for (; made < n; made++)
+        if (!(row[made] = arguments_adopt(Py_NewRef(args[made]))))
+            break;
+    if (made == n)
+        result = run(function, row, flags & ~ARGUMENTS_OFFSET, names);
+    result = end_callback(args, row, made, result);
+    while (made > 0)
+        Py_DECREF(row[--made]);
+    return result;
+}
+
+static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
+{
+    enum { N_INLINE = 16 };
+    PyObject *inlined[N_INLINE], *result;
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    int owner = owner_of_caller();
+    if (owner < PACKAGE)
+        return owner < 0 ? NULL : run(function, args, flags, names);
+    PyObject **row = n <= N_INLINE ? inlined : PyMem_Malloc((size_t)n * sizeof *row);
+    if (!row)
+        return PyErr_NoMemory();
+    result = run_callback(function, args, flags, names, row);
+    if (row != inlined)
+        PyMem_Free(row);
+    return result;
+}
+
+/* -- Watched functions ------------------------------------------------------------------ */
+
+enum { N_WATCHED = 64 }; /* calls until a function is as before */
+
+static PyObject *call_watched(PyObject *function, PyObject *const *args, size_t flags,
+                              PyObject *names)
+{
+    PyObject *result = run(function, args, flags, names);
+    if (result && meet(Py_TYPE(result), false) < 0)
+        Py_CLEAR(result);
+    if (count_up(function, -1) > N_WATCHED)
+        set_vectorcall(function, run);
+    return result;
+}
+
+static int watch_function(PyObject *function)
+{
+    int owner = *layout_vectorcall(function) == run ? owner_of(function) : NOBODY;
+    if (owner >= PACKAGE)
+        set_vectorcall(function, call_watched);
+    return owner < 0 ? -1 : 0;
+}
+
+/* -- Events of calls -------------------------------------------------------------------- */
+
+enum { N_EVENTS = 256 }; /* at one place, until its calls are no longer seen */
+
+static int arrive(PyObject *callable);
+
+static int arrive_bound(PyObject *method)
+{
+    PyObject *function = PyObject_GetAttr(method, function_string);
+    PyObject *self = function ? PyObject_GetAttr(method, self_string) : NULL;
+    int status = self ? 0 : refusal_drop();
+    if (self && (arrive(function) < 0 || meet(Py_TYPE(self), false) < 0))
+        status = -1;
+    Py_XDECREF(function);
+    Py_XDECREF(self);
+    return status;
+}
+
+/* Open the doors of what a program calls.  Return 1 if the event has to stay, because the
+ * interpreter would call __init__ without its vectorcall; 0 if not; or -1 with an exception
+ * set. */
+static int arrive(PyObject *callable)
+{
+    PyTypeObject *type = Py_TYPE(callable);
+    if (type == function_class)
+        return open_function(callable);
+    if ((PyObject *)type == method_class)
+        return arrive_bound(callable);
+    if (PyType_Check(callable))
+        return meet((PyTypeObject *)callable, false);
+    return meet(type, false) < 0 ? -1 : 0;
+}
+
+/* CALL events: (code, offset, callable, first argument). */
+static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    (void)self;
+    if (n != 4)
+        return PyErr_Format(PyExc_TypeError, "door_event() takes 4 arguments");
+    int seen = count_up(args[0], PyLong_AsLong(args[1]));
+    int stays = arrive(args[2]);
+    if (stays < 0 || meet(Py_TYPE(args[3]), false) < 0)
+        return NULL;
+    if (seen == 1) {
+        PyObject *done = PyObject_CallFunctionObjArgs(see_call, args[0], args[2], NULL);
+        if (!done && refusal_drop() < 0)
+            return NULL;
+        Py_XDECREF(done);
+    }
+    return Py_NewRef(seen > N_EVENTS && !stays ? stop_event : Py_None);
+}
+
+/* -- Code that is about to run ----------------------------------------------------------- */
+
+static PyObject *see_code;
+static PyInterpreterState *interpreter;
+
+/* An audit hook, which Python calls before it runs the code of a module. */
+static int hear(const char *event, PyObject *args, void *unused)
+{
+    (void)unused;
+    if (strcmp(event, "exec") != 0 || !see_code || PyInterpreterState_Get() != interpreter)
+        return 0;
+    PyObject *done = PyObject_CallFunctionObjArgs(see_code, PyTuple_GetItem(args, 0), NULL);
+    int status = done ? 0 : refusal_drop();
+    Py_XDECREF(done);
+    return status;
+}
+
+static PyObject *hook_code(PyObject *self, PyObject *function)
+{
+    int (*add)(int (*)(const char *, PyObject *, void *), void *);
+    (void)self;
+    *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
+    bool is_first = !see_code;
+    Py_XDECREF(see_code);
+    see_code = function == Py_None ? NULL : Py_NewRef(function);
+    interpreter = PyInterpreterState_Get();
+    if (is_first && see_code && (!add || add(hear, NULL) < 0))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* -- Methods of the module ---------------------------------------------------------------- */
+
+static PyObject *set_door(PyObject *self, PyObject *args)
+{
+    PyObject *example, *partial;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOOOOOO:set_door", &example, &partial, &find_owner,
+                          &open_class, &see_call, &takes_arrays, &stop_event))
+        return NULL;
+    *(void **)&set_vectorcall = dlsym(RTLD_DEFAULT, "PyFunction_SetVectorcall");
+    vector_call *call = layout_is_known() ? layout_vectorcall(example) : NULL;
+    if (!set_vectorcall || !call)
+        Py_RETURN_FALSE;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++)
+        Py_INCREF(PyTuple_GetItem(args, i));
+    function_class = Py_TYPE(example);
+    partial_class = (PyTypeObject *)partial;
+    run = *call;
+    owners = PyDict_New();
+    module_string = PyUnicode_InternFromString("__module__");
+    name_string = PyUnicode_InternFromString("__name__");
+    function_string = PyUnicode_InternFromString("__func__");
+    self_string = PyUnicode_InternFromString("__self__");
+    partial_string = PyUnicode_InternFromString("func");
+    if (PyErr_Occurred() || grow_table() < 0)
+        return NULL;
+    Py_RETURN_TRUE;
+}
+
+static PyObject *forget_owners(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (owners)
+        PyDict_Clear(owners);
+    Py_RETURN_NONE;
+}
+
+static PyObject *apply(PyObject *x, int (*change)(PyObject *))
+{
+    if (function_class && Py_TYPE(x) == function_class && change(x) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *open_door(PyObject *self, PyObject *x)
+{
+    (void)self;
+    return apply(x, open_function);
+}
+
+static PyObject *watch(PyObject *self, PyObject *x)
+{
+    (void)self;
+    return apply(x, watch_function);
+}
+
+static PyObject *take_callback(PyObject *self, PyObject *x)
+{
+    (void)self;
+    return apply(x, make_callback);
+}
+
+static PyObject *meet_object(PyObject *self, PyObject *x)
+{
+    (void)self;
+    if (arrive(x) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *patch_callable(PyObject *self, PyObject *x)
+{
+    (void)self;
+    if (callable_patch(x) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *door_count(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return PyLong_FromLongLong(n_conversions);
+}
+
+PyMethodDef door_methods[] = {
+    {"set_door", set_door, METH_VARARGS,
+     "set_door(function, partial, find_owner, open_class, see_call, takes_arrays, stop)\n--\n\n"
+     "Set the functions of _interop/door.py. Return False if this Python has no doors."},
+    {"forget_owners", forget_owners, METH_NOARGS,
+     "forget_owners()\n--\n\n"
+     "Ask again to whom the modules belong."},
+    {"door_event", (PyCFunction)(void (*)(void))door_event, METH_FASTCALL,
+     "door_event(code, offset, callable, first, /)\n--\n\n"
+     "Open the doors of what the program calls: the handler of CALL events."},
+    {"hook_code", hook_code, METH_O,
+     "hook_code(function)\n--\n\n"
+     "Call a function with the code of each module, and other code, before it runs."},
+    {"open_door", open_door, METH_O,
+     "open_door(function)\n--\n\n"
+     "Make a function receive NumPy arrays, if it is a package's."},
+    {"watch", watch, METH_O,
+     "watch(function)\n--\n\n"
+     "Open the doors of what the next calls of a package's function return."},
+    {"take_callback", take_callback, METH_O,
+     "take_callback(function)\n--\n\n"
+     "Make a function of the program receive mxnp arrays when a package calls it."},
+    {"meet", meet_object, METH_O,
+     "meet(object)\n--\n\n"
+     "Open the doors of an object, as if the program called it."},
+    {"patch_callable", patch_callable, METH_O,
+     "patch_callable(function)\n--\n\n"
+     "Make a compiled function receive NumPy arrays."},
+    {"door_count", door_count, METH_NOARGS,
+     "door_count()\n--\n\n"
+     "Return how many calls of packages have converted arrays."},
+    {NULL, NULL, 0, NULL},
+};
