@@ -24,6 +24,7 @@ from .program_files import is_in_program
 
 # The numbers are those of door.c.
 NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE = range(4)
+MET, CALLED, PASSED = 1, 2, 4
 
 # Packages that take mxnp arrays, or pass on what they get without looking at it.
 WANT_ARRAYS = frozenset(
@@ -92,8 +93,8 @@ def find_owner(name: str, names: dict[str, Any] | None) -> int:
 
 # -- Classes ---------------------------------------------------------------------------
 
-# Methods whose names begin with an underscore, and that get objects of the program.
-_OPERATORS = {
+# Methods that Python calls with objects of the program.
+_BINARY = {
     f"__{prefix}{name}__"
     for name in (
         *("add", "and", "divmod", "floordiv", "lshift", "matmul", "mod", "mul"),
@@ -101,13 +102,13 @@ _OPERATORS = {
     )
     for prefix in ("", "r", "i")
 }
-_OPENED = _OPERATORS | {
+_OPERATORS = _BINARY | {
     *("__call__", "__contains__", "__delitem__", "__eq__", "__ge__", "__getitem__"),
-    *("__gt__", "__init__", "__le__", "__lt__", "__ne__", "__new__", "__set__"),
-    *("__setattr__", "__setitem__"),
+    *("__gt__", "__le__", "__lt__", "__ne__", "__set__", "__setattr__", "__setitem__"),
 }
-# Methods that get none, and return objects that the program may not have met.
-_WATCHED = {"__enter__", "__get__", "__getattr__", "__iter__", "__next__"}
+_MAKERS = {"__call__", "__init__", "__new__"}  # the first one in a metaclass
+# Methods that get none, and may return objects of classes that are not known yet.
+_ACCESSORS = {"__enter__", "__get__", "__getattr__", "__iter__", "__next__"}
 
 
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
@@ -126,13 +127,17 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
             yield "__get__", vars(type(member)).get("__get__")
 
 
-def _open_members(cls: type) -> None:
+def _open_members(cls: type, way: int) -> None:
     """Open the doors of a package's class."""
     for name, member in _members(cls):
-        if name in _WATCHED:
-            _bridge.watch(member)
-        elif name in _OPENED or not name.startswith("_"):
+        if way == CALLED and name in _MAKERS:
             _bridge.open_door(member)
+        elif name in _ACCESSORS:
+            _bridge.wait_accessor(member)
+        elif name in _OPERATORS:
+            _bridge.wait_operator(member)
+        elif not name.startswith("_"):
+            _bridge.wait_method(member)
 
 
 def _take_members(cls: type) -> None:
@@ -141,16 +146,17 @@ def _take_members(cls: type) -> None:
         _bridge.take_callback(member)
 
 
-def open_class(cls: type, is_passed: bool) -> bool:
+def open_class(cls: type, way: int) -> bool:
     """
     Open the doors of a class and of its bases.
 
     Parameters
     ----------
     cls : type
-        The class of an object that the program has.
-    is_passed : bool
-        Whether a package got the object, whose methods it may call.
+        The class.
+    way : int
+        MET if the program has an object of the class, CALLED if it called the class, or
+        PASSED if a package got the object, whose methods it may call.
 
     Returns
     -------
@@ -163,9 +169,12 @@ def open_class(cls: type, is_passed: bool) -> bool:
         owner = find_owner(name, None) if isinstance(name, str) else NOBODY
         if owner >= PACKAGE:
             is_package = True
-            _open_members(base)
-        elif owner == PROGRAM and is_passed:
+            _open_members(base, way)
+        elif owner == PROGRAM and way == PASSED:
             _take_members(base)
+    if way == CALLED:
+        call: Any = type(cls).__call__  # a function in a package's metaclass
+        _bridge.open_door(call)
     return is_package
 
 
@@ -174,14 +183,18 @@ def open_class(cls: type, is_passed: bool) -> bool:
 _scanned: dict[CodeType, int] = {}  # the number of modules at that time
 
 
-def _open_value(value: Any) -> None:
+def _open_value(value: Any, names: set[str]) -> None:
+    """Open what a name means, and the methods of an object that are named too."""
     if isinstance(value, functools.partial):
-        _open_value(value.func)
-    elif not isinstance(value, ModuleType):
-        _bridge.meet(value)
-        wrapped = getattr(value, "__wrapped__", None) if callable(value) else None
-        if type(wrapped) is FunctionType and type(value) is not FunctionType:
-            _bridge.open_door(wrapped)  # of functools.lru_cache, for example
+        _open_value(value.func, names)
+        return
+    _bridge.meet(value)
+    wrapped = getattr(value, "__wrapped__", None) if callable(value) else None
+    if type(wrapped) is FunctionType and type(value) is not FunctionType:
+        _bridge.open_door(wrapped)  # of functools.lru_cache, for example
+    for cls in type(value).__mro__:
+        for name in names & cls.__dict__.keys():
+            _bridge.open_door(cls.__dict__[name])
 
 
 def _open_names(code: CodeType, frame: FrameType) -> None:
@@ -195,19 +208,18 @@ def _open_names(code: CodeType, frame: FrameType) -> None:
     found = [space[name] for space in spaces for name in names if name in space]
     seen: set[int] = set()
     for value in found:  # grows
-        if isinstance(value, ModuleType) and id(value) not in seen:
+        if not isinstance(value, ModuleType):
+            _open_value(value, names)
+        elif id(value) not in seen and find_owner(value.__name__, None) >= PACKAGE:
             seen.add(id(value))
-            if find_owner(value.__name__, vars(value)) >= PACKAGE:
-                inside = vars(value)
-                found.extend(inside[name] for name in names if name in inside)
-        elif not isinstance(value, ModuleType):
-            _open_value(value)
+            inside = vars(value)
+            found.extend(inside[name] for name in names if name in inside)
 
 
 def see_call(code: CodeType, function: Any) -> None:
     """See the first call at a place of the program."""
     if type(function) is not FunctionType:
-        _open_value(function)
+        _open_value(function, set())
         name = getattr(function, "__module__", None)
         if isinstance(name, str) and find_owner(name, None) >= PACKAGE:
             module = sys.modules.get(name)

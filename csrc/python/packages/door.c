@@ -9,8 +9,7 @@
  *   arrays inside.  NumPy arrays that it returns to the program become mxnp arrays.
  * - A callback is a function of the program that a package got.  If a package calls it, its
  *   arguments and its result are converted in the other direction.
- * - A watched function is an accessor of a package's class.  It only shows which classes the
- *   program meets.  After a few calls it is as before.
+ * - Other functions of classes that the program meets wait until the program calls them.
  *
  * mxnp/_interop/door.py decides what becomes a door, and when.
  */
@@ -103,8 +102,11 @@ static int count_up(const void *subject, long place)
 static struct met {
     PyTypeObject *class;
     bool is_package; /* one of its bases is a package's */
-    bool was_passed; /* a package got an instance */
+    unsigned ways;   /* in which it was met */
 } *table;
+
+/* The ways in which a class is met, as bits.  The numbers are those of door.py. */
+enum way { MET = 1, CALLED = 2, PASSED = 4 };
 static size_t n_met, capacity;
 
 static struct met *find_met(PyTypeObject *class)
@@ -136,10 +138,9 @@ static int grow_table(void)
 
 /* Call open_class for a class written in Python, unless it is known.  Return 1 if it is, or
  * derives from, a class of a package; 0 if not; or -1 with an exception set. */
-static int meet_new(PyTypeObject *class, bool is_passed)
+static int meet_new(PyTypeObject *class, enum way way)
 {
-    PyObject *is_package =
-        PyObject_CallFunction(open_class, "OO", class, is_passed ? Py_True : Py_False);
+    PyObject *is_package = PyObject_CallFunction(open_class, "Oi", class, way);
     if ((!is_package && refusal_drop() < 0) || (2 * n_met >= capacity && grow_table() < 0)) {
         Py_XDECREF(is_package);
         return -1;
@@ -148,19 +149,19 @@ static int meet_new(PyTypeObject *class, bool is_passed)
     n_met += !met->class;
     if (!met->class)
         Py_INCREF((PyObject *)class);
-    *met = (struct met){class, is_package == Py_True, is_passed};
+    met->class = class;
+    met->is_package = is_package == Py_True;
+    met->ways |= way;
     Py_XDECREF(is_package);
     return met->is_package;
 }
 
-static inline int meet(PyTypeObject *class, bool is_passed)
+static inline int meet(PyTypeObject *class, enum way way)
 {
     if (is_static(class))
         return 0;
     const struct met *met = find_met(class);
-    if (met->class && (met->was_passed || !is_passed))
-        return met->is_package;
-    return meet_new(class, is_passed);
+    return met->ways & way ? met->is_package : meet_new(class, way);
 }
 
 /* -- Arguments ------------------------------------------------------------------------- */
@@ -244,7 +245,7 @@ static int search_object(struct search *search, PyObject *x, int depth)
                    : search_attribute(search, x, self_string, depth);
     if (type == partial_class && search_attribute(search, x, partial_string, depth) < 0)
         return -1;
-    return meet(type, true) < 0 ? -1 : 0;
+    return meet(type, PASSED) < 0 ? -1 : 0;
 }
 
 /* -- Doors ----------------------------------------------------------------------------- */
@@ -283,7 +284,7 @@ static PyObject *come_back(PyObject *result)
             return arguments_adopt(result);
         status = owner < 0 ? -1 : 0;
     } else {
-        status = meet(type, false);
+        status = meet(type, MET);
     }
     if (status < 0)
         Py_CLEAR(result);
@@ -316,10 +317,14 @@ static PyObject *call_door(PyObject *function, PyObject *const *args, size_t fla
     return come_back(run(function, args, flags, names));
 }
 
+static bool is_waiting(vector_call call);
+
 /* Open a door, if the function is a package's.  Return 0, or -1 with an exception set. */
 static int open_function(PyObject *function)
 {
-    int owner = *layout_vectorcall(function) == run ? owner_of(function) : NOBODY;
+    vector_call now = *layout_vectorcall(function);
+    bool is_open = now != run && !is_waiting(now);
+    int owner = is_open ? NOBODY : owner_of(function);
     if (owner >= PACKAGE)
         set_vectorcall(function, call_door);
     return owner < 0 ? -1 : 0;
@@ -386,28 +391,75 @@ static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t
     return result;
 }
 
-/* -- Watched functions ------------------------------------------------------------------ */
+/* -- Functions that wait ---------------------------------------------------------------- */
 
-enum { N_WATCHED = 64 }; /* calls until a function is as before */
+/* Functions of a class are replaced when the program meets the class.  Their version is not
+ * changed, so code of the package that ran often still calls them as fast as before, past the
+ * replacement.  An operator becomes a door when the program calls it.  So does a method, whose
+ * calls by the program are mostly events.  An accessor shows which objects it returns.  Methods
+ * and accessors are as before after a few calls by the package. */
+enum { N_WAITING = 64 };
 
-static PyObject *call_watched(PyObject *function, PyObject *const *args, size_t flags,
-                              PyObject *names)
+static void retire(PyObject *function)
+{
+    if (count_up(function, -1) > N_WAITING)
+        *layout_vectorcall(function) = run;
+}
+
+static PyObject *call_waiting(PyObject *function, PyObject *const *args, size_t flags,
+                              PyObject *names, bool retires)
+{
+    int owner = owner_of_caller();
+    if (owner < 0)
+        return NULL;
+    if (owner == PROGRAM) {
+        set_vectorcall(function, call_door);
+        return call_door(function, args, flags, names);
+    }
+    if (retires)
+        retire(function);
+    return run(function, args, flags, names);
+}
+
+static PyObject *call_operator(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
+{
+    return call_waiting(function, args, flags, names, false);
+}
+
+static PyObject *call_method(PyObject *function, PyObject *const *args, size_t flags,
+                             PyObject *names)
+{
+    return call_waiting(function, args, flags, names, true);
+}
+
+static PyObject *call_accessor(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
 {
     PyObject *result = run(function, args, flags, names);
-    if (result && meet(Py_TYPE(result), false) < 0)
+    if (result && meet(Py_TYPE(result), MET) < 0)
         Py_CLEAR(result);
-    if (count_up(function, -1) > N_WATCHED)
-        set_vectorcall(function, run);
+    retire(function);
     return result;
 }
 
-static int watch_function(PyObject *function)
+static bool is_waiting(vector_call call)
 {
-    int owner = *layout_vectorcall(function) == run ? owner_of(function) : NOBODY;
+    return call == call_operator || call == call_method || call == call_accessor;
+}
+
+static int replace(PyObject *function, vector_call call)
+{
+    vector_call *now = layout_vectorcall(function);
+    int owner = *now == run ? owner_of(function) : NOBODY;
     if (owner >= PACKAGE)
-        set_vectorcall(function, call_watched);
+        *now = call;
     return owner < 0 ? -1 : 0;
 }
+
+static int open_operator(PyObject *function) { return replace(function, call_operator); }
+static int open_method(PyObject *function) { return replace(function, call_method); }
+static int open_accessor(PyObject *function) { return replace(function, call_accessor); }
 
 /* -- Events of calls -------------------------------------------------------------------- */
 
@@ -420,7 +472,7 @@ static int arrive_bound(PyObject *method)
     PyObject *function = PyObject_GetAttr(method, function_string);
     PyObject *self = function ? PyObject_GetAttr(method, self_string) : NULL;
     int status = self ? 0 : refusal_drop();
-    if (self && (arrive(function) < 0 || meet(Py_TYPE(self), false) < 0))
+    if (self && (arrive(function) < 0 || meet(Py_TYPE(self), MET) < 0))
         status = -1;
     Py_XDECREF(function);
     Py_XDECREF(self);
@@ -438,8 +490,8 @@ static int arrive(PyObject *callable)
     if ((PyObject *)type == method_class)
         return arrive_bound(callable);
     if (PyType_Check(callable))
-        return meet((PyTypeObject *)callable, false);
-    return meet(type, false) < 0 ? -1 : 0;
+        return meet((PyTypeObject *)callable, CALLED);
+    return meet(type, MET) < 0 ? -1 : 0;
 }
 
 /* CALL events: (code, offset, callable, first argument). */
@@ -450,7 +502,7 @@ static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
         return PyErr_Format(PyExc_TypeError, "door_event() takes 4 arguments");
     int seen = count_up(args[0], PyLong_AsLong(args[1]));
     int stays = arrive(args[2]);
-    if (stays < 0 || meet(Py_TYPE(args[3]), false) < 0)
+    if (stays < 0 || meet(Py_TYPE(args[3]), MET) < 0)
         return NULL;
     if (seen == 1) {
         PyObject *done = PyObject_CallFunctionObjArgs(see_call, args[0], args[2], NULL);
@@ -542,10 +594,22 @@ static PyObject *open_door(PyObject *self, PyObject *x)
     return apply(x, open_function);
 }
 
-static PyObject *watch(PyObject *self, PyObject *x)
+static PyObject *wait_operator(PyObject *self, PyObject *x)
 {
     (void)self;
-    return apply(x, watch_function);
+    return apply(x, open_operator);
+}
+
+static PyObject *wait_method(PyObject *self, PyObject *x)
+{
+    (void)self;
+    return apply(x, open_method);
+}
+
+static PyObject *wait_accessor(PyObject *self, PyObject *x)
+{
+    (void)self;
+    return apply(x, open_accessor);
 }
 
 static PyObject *take_callback(PyObject *self, PyObject *x)
@@ -592,8 +656,14 @@ PyMethodDef door_methods[] = {
     {"open_door", open_door, METH_O,
      "open_door(function)\n--\n\n"
      "Make a function receive NumPy arrays, if it is a package's."},
-    {"watch", watch, METH_O,
-     "watch(function)\n--\n\n"
+    {"wait_operator", wait_operator, METH_O,
+     "wait_operator(function)\n--\n\n"
+     "Make an operator of a package a door as soon as the program uses it."},
+    {"wait_method", wait_method, METH_O,
+     "wait_method(function)\n--\n\n"
+     "The same for a method, which is given up after some calls by the package."},
+    {"wait_accessor", wait_accessor, METH_O,
+     "wait_accessor(function)\n--\n\n"
      "Open the doors of what the next calls of a package's function return."},
     {"take_callback", take_callback, METH_O,
      "take_callback(function)\n--\n\n"
