@@ -17,6 +17,7 @@ struct call_args {
     bool is_package;   /* the callee is not NumPy, and may hold the lists that it returns */
     bool is_standard;  /* results are arrays, never NumPy scalars */
     bool is_inside;    /* the result was a tuple, list or dict, which refers to its items */
+    bool is_held;      /* so do other objects, which refer to that tuple */
     int n_copies;
     struct copy *copies;
     PyObject *origins; /* keeps what was removed from a list until the end of the call */
@@ -55,7 +56,7 @@ static inline void call_args_begin(struct call_args *call_args)
     call_args->n = call_args->nout = call_args->n_copies = 0;
     call_args->is_full = call_args->into_dicts = call_args->gives_back =
         call_args->keeps_others = call_args->is_package = call_args->is_standard =
-            call_args->is_inside = false;
+            call_args->is_inside = call_args->is_held = false;
     call_args->failed = NULL;
     call_args->copies = NULL;
     call_args->origins = NULL;

@@ -15,6 +15,9 @@
  * if none of them is an array. */
 static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int depth)
 {
+    PyObject *known = copies_made(call_args, items);
+    if (known)
+        return Py_NewRef(known);
     bool is_list = PyList_CheckExact(items);
     Py_ssize_t n = is_list ? PyList_Size(items) : PyTuple_Size(items);
     PyObject *copy = NULL;
@@ -55,6 +58,9 @@ static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int 
  * of them is an array. */
 static PyObject *unwrap_values(PyObject *dict, struct call_args *call_args, int depth)
 {
+    PyObject *known = copies_made(call_args, dict);
+    if (known)
+        return Py_NewRef(known);
     PyObject *key, *item, *copy = NULL;
     Py_ssize_t at = 0;
     while (PyDict_Next(dict, &at, &key, &item)) {
@@ -260,21 +266,21 @@ static PyObject *adopt_list(PyObject *list, struct call_args *call_args, int dep
 
 static PyObject *adopt_dict(PyObject *dict, struct call_args *call_args, int depth)
 {
-    PyObject *items = PyDict_Items(dict);
-    for (Py_ssize_t i = 0; items && i < PyList_Size(items); i++) {
-        PyObject *pair = PyList_GetItem(items, i);
-        PyObject *item = PyTuple_GetItem(pair, 1);
-        Py_INCREF(item);
-        PyObject *value = convert_adopt(item, call_args, depth);
-        if (!value || PyDict_SetItem(dict, PyTuple_GetItem(pair, 0), value) < 0)
-            Py_CLEAR(items);
+    PyObject *keys = PyDict_Keys(dict); /* references to values would make them look held */
+    for (Py_ssize_t i = 0; keys && i < PyList_Size(keys); i++) {
+        PyObject *key = PyList_GetItem(keys, i);
+        PyObject *item = PyDict_GetItemWithError(dict, key);
+        PyObject *value = item ? convert_adopt(Py_NewRef(item), call_args, depth) : NULL;
+        if (value ? value != item && PyDict_SetItem(dict, key, value) < 0
+                  : PyErr_Occurred() != NULL)
+            Py_CLEAR(keys);
         Py_XDECREF(value);
     }
-    if (!items) {
+    if (!keys) {
         Py_DECREF(dict);
         return NULL;
     }
-    Py_DECREF(items);
+    Py_DECREF(keys);
     return dict;
 }
 
@@ -367,11 +373,27 @@ PyObject *convert_standard(PyObject *result, int depth)
     return convert_adopt(result, &call_args, depth);
 }
 
-/* Check for a list or dict of a package that has it elsewhere too. */
+/* Check for a container of a package that has it elsewhere too. */
 static bool is_held(PyObject *result, const struct call_args *call_args)
 {
-    return call_args->is_package && !PyTuple_Check(result) &&
-           Py_REFCNT(result) > 1 + call_args->is_inside;
+    return call_args->is_package && Py_REFCNT(result) > 1 + call_args->is_inside;
+}
+
+/* Adopt the items of a tuple, list or dict.  The lists and dicts in a tuple that is held stay
+ * as they are. */
+static PyObject *adopt_items(PyObject *result, struct call_args *call_args, int depth)
+{
+    bool was_held = call_args->is_held;
+    call_args->is_held |= is_held(result, call_args);
+    call_args->is_inside = true;
+    if (PyTuple_Check(result))
+        result = adopt_tuple(result, call_args, depth);
+    else if (!call_args->is_held && PyList_CheckExact(result))
+        result = adopt_list(result, call_args, depth);
+    else if (!call_args->is_held && PyDict_CheckExact(result))
+        result = adopt_dict(result, call_args, depth);
+    call_args->is_held = was_held;
+    return result;
 }
 
 PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth)
@@ -391,16 +413,7 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
         Py_DECREF(result);
         return Py_NewRef(original);
     }
-    if (depth == 0 || is_held(result, call_args))
-        return result;
-    call_args->is_inside = true;
-    if (PyTuple_Check(result))
-        return adopt_tuple(result, call_args, depth - 1);
-    if (PyList_CheckExact(result))
-        return adopt_list(result, call_args, depth - 1);
-    if (PyDict_CheckExact(result))
-        return adopt_dict(result, call_args, depth - 1);
-    return result;
+    return depth > 0 ? adopt_items(result, call_args, depth - 1) : result;
 }
 
 static bool is_object_dtype(PyObject *x)

@@ -53,6 +53,14 @@ PyObject *copies_original(const struct call_args *call_args, PyObject *x)
     return NULL;
 }
 
+PyObject *copies_made(const struct call_args *call_args, PyObject *original)
+{
+    for (int i = 0; i < call_args->n_copies && i < N_RECOGNISED; i++)
+        if (call_args->copies[i].original == original)
+            return call_args->copies[i].made;
+    return NULL;
+}
+
 /* -- Changes by the callee --------------------------------------------------------------- */
 
 static bool are_same_lists(PyObject *a, PyObject *b)

@@ -14,6 +14,9 @@ int copies_note(struct call_args *call_args, PyObject *original, PyObject *made)
  * callee got x, or NULL. */
 PyObject *copies_original(const struct call_args *call_args, PyObject *x);
 
+/* Return a borrowed reference to the copy that the callee gets of a list or dict, or NULL. */
+PyObject *copies_made(const struct call_args *call_args, PyObject *original);
+
 /* After the call, give changed copies back, and release all.  Steal a reference to the result
  * and return it, or NULL with an exception set.  NULL passes through.  convert_mark_exported()
  * has to follow. */
