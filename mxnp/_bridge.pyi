@@ -108,6 +108,7 @@ def patch_conversions(
 def set_door(
     function: Callable[..., Any],
     partial: type,
+    cached: Callable[..., Any],
     find_owner: Callable[[str, dict[str, Any] | None], int],
     open_class: Callable[[type, int], bool],
     see_call: Callable[[CodeType, Any], None],

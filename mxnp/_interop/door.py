@@ -303,6 +303,7 @@ def load() -> None:
     if not free or not _bridge.set_door(
         load,
         functools.partial,
+        functools.cache(load),
         find_owner,
         open_class,
         see_call,

@@ -37,7 +37,9 @@ static PyObject *takes_arrays; /* whether a function takes mxnp arrays at presen
 static PyObject *stop_event;   /* sys.monitoring.DISABLE */
 
 static PyTypeObject *partial_class; /* functools.partial */
-static PyObject *module_string, *name_string, *function_string, *self_string, *partial_string;
+static PyTypeObject *cached_class;  /* of functions that functools.cache() made */
+static PyObject *module_string, *globals_string, *name_string, *function_string, *self_string,
+    *partial_string, *wrapped_string;
 static long long n_conversions; /* calls of doors with arrays */
 
 /* -- Owners ---------------------------------------------------------------------------- */
@@ -69,10 +71,18 @@ static int owner_of_caller(void)
     return globals ? owner_of_module(name, globals) : NOBODY;
 }
 
-static int owner_of(PyObject *x)
+/* Return the owner of a function's code, or of the module that the function names.  The code of
+ * functools.wraps() and the like is the standard library's. */
+static int owner_of(PyObject *function)
 {
-    PyObject *name = PyObject_GetAttr(x, module_string);
-    int owner = name ? owner_of_module(name, NULL) : refusal_drop();
+    PyObject *globals = PyObject_GetAttr(function, globals_string);
+    PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
+    int owner = name ? owner_of_module(name, globals) : refusal_drop();
+    Py_XDECREF(globals);
+    if (owner != NOBODY)
+        return owner;
+    name = PyObject_GetAttr(function, module_string);
+    owner = name ? owner_of_module(name, NULL) : refusal_drop();
     Py_XDECREF(name);
     return owner;
 }
@@ -221,7 +231,7 @@ static int search_items(struct search *search, PyObject *x, int depth)
 {
     if (PyObject_Size(x) > FEW && search->owner < 0)
         search->owner = owner_of_caller();
-    if (PyObject_Size(x) > FEW && search->owner != PROGRAM)
+    if (PyObject_Size(x) > FEW && (search->owner < 0 || search->owner >= PACKAGE))
         return search->owner < 0 ? -1 : 0;
     return PyDict_CheckExact(x) ? search_dict(search, x, depth)
                                 : search_sequence(search, x, depth);
@@ -244,6 +254,10 @@ static int search_object(struct search *search, PyObject *x, int depth)
                    ? -1
                    : search_attribute(search, x, self_string, depth);
     if (type == partial_class && search_attribute(search, x, partial_string, depth) < 0)
+        return -1;
+    if (type == cached_class)
+        return search_attribute(search, x, wrapped_string, depth);
+    if (PyType_Check(x) && meet((PyTypeObject *)x, PASSED) < 0)
         return -1;
     return meet(type, PASSED) < 0 ? -1 : 0;
 }
@@ -406,13 +420,25 @@ static void retire(PyObject *function)
         *layout_vectorcall(function) = run;
 }
 
+/* Check whether the program calls, also through functions such as map().  Return 1, 0, or -1
+ * with an exception set. */
+static int is_call_of_program(PyObject *const *args, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (has_counterpart(args[i]))
+            return 1;
+    int owner = owner_of_caller();
+    return owner < 0 ? -1 : owner == PROGRAM;
+}
+
 static PyObject *call_waiting(PyObject *function, PyObject *const *args, size_t flags,
                               PyObject *names, bool retires)
 {
-    int owner = owner_of_caller();
-    if (owner < 0)
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    int is_own = is_call_of_program(args, n);
+    if (is_own < 0)
         return NULL;
-    if (owner == PROGRAM) {
+    if (is_own) {
         set_vectorcall(function, call_door);
         return call_door(function, args, flags, names);
     }
@@ -502,7 +528,7 @@ static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
         return PyErr_Format(PyExc_TypeError, "door_event() takes 4 arguments");
     int seen = count_up(args[0], PyLong_AsLong(args[1]));
     int stays = arrive(args[2]);
-    if (stays < 0 || meet(Py_TYPE(args[3]), MET) < 0)
+    if (stays < 0 || arrive(args[3]) < 0) /* the first argument of map(), for example */
         return NULL;
     if (seen == 1) {
         PyObject *done = PyObject_CallFunctionObjArgs(see_call, args[0], args[2], NULL);
@@ -548,9 +574,9 @@ static PyObject *hook_code(PyObject *self, PyObject *function)
 
 static PyObject *set_door(PyObject *self, PyObject *args)
 {
-    PyObject *example, *partial;
+    PyObject *example, *partial, *cached;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOOOOOO:set_door", &example, &partial, &find_owner,
+    if (!PyArg_ParseTuple(args, "OOOOOOOO:set_door", &example, &partial, &cached, &find_owner,
                           &open_class, &see_call, &takes_arrays, &stop_event))
         return NULL;
     *(void **)&set_vectorcall = dlsym(RTLD_DEFAULT, "PyFunction_SetVectorcall");
@@ -561,13 +587,16 @@ static PyObject *set_door(PyObject *self, PyObject *args)
         Py_INCREF(PyTuple_GetItem(args, i));
     function_class = Py_TYPE(example);
     partial_class = (PyTypeObject *)partial;
+    cached_class = Py_TYPE(cached);
     run = *call;
     owners = PyDict_New();
     module_string = PyUnicode_InternFromString("__module__");
+    globals_string = PyUnicode_InternFromString("__globals__");
     name_string = PyUnicode_InternFromString("__name__");
     function_string = PyUnicode_InternFromString("__func__");
     self_string = PyUnicode_InternFromString("__self__");
     partial_string = PyUnicode_InternFromString("func");
+    wrapped_string = PyUnicode_InternFromString("__wrapped__");
     if (PyErr_Occurred() || grow_table() < 0)
         return NULL;
     Py_RETURN_TRUE;
@@ -642,7 +671,8 @@ static PyObject *door_count(PyObject *self, PyObject *unused)
 
 PyMethodDef door_methods[] = {
     {"set_door", set_door, METH_VARARGS,
-     "set_door(function, partial, find_owner, open_class, see_call, takes_arrays, stop)\n--\n\n"
+     "set_door(function, partial, cached, find_owner, open_class, see_call, takes_arrays, stop)"
+     "\n--\n\n"
      "Set the functions of _interop/door.py. Return False if this Python has no doors."},
     {"forget_owners", forget_owners, METH_NOARGS,
      "forget_owners()\n--\n\n"
