@@ -13,14 +13,15 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from mxnp import _bridge
 
 from .boundary import takes_arrays
-from .owners import belongs_to_package, belongs_to_program
-from .program_files import is_in_program
+from .owners import belongs_to_package, belongs_to_program, get_rules
+from .program_files import is_in_folder, is_in_program
 
 # The numbers are those of door.c.
 NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE = range(4)
@@ -58,7 +59,34 @@ _ASKED = {"scipy": _scipy_takes_arrays, "sklearn": _sklearn_takes_arrays}
 
 
 def _takes_arrays(function: Any) -> bool:
-    return _ASKED[function.__module__.partition(".")[0]]()
+    for name in (function.__globals__["__name__"], function.__module__):
+        package = name.partition(".")[0]
+        if package in _ASKED:
+            return _ASKED[package]()
+    return False
+
+
+# -- Looks that run no code of others --------------------------------------------------
+
+_module_names_of: Any = vars(ModuleType)["__dict__"].__get__
+_mro_of = type.__dict__["__mro__"].__get__
+_members_of = type.__dict__["__dict__"].__get__
+
+
+def _names_of(module: Any) -> dict[str, Any]:
+    """Return the names in a module, which may be lazy, or not a module at all."""
+    if not issubclass(type(module), ModuleType):
+        return {}
+    names: dict[str, Any] = _module_names_of(module)
+    return names
+
+
+def _find_member(cls: type, name: str) -> Any:
+    """Return what a class, or a base, has for a name, or None."""
+    for base in _mro_of(cls):
+        if name in _members_of(base):
+            return _members_of(base)[name]
+    return None
 
 
 # -- Owners ----------------------------------------------------------------------------
@@ -69,7 +97,7 @@ def _uses_mxnp(package: str) -> bool:
     ours = sys.modules["mxnp"]
     for name, module in list(sys.modules.items()):
         inside = name == package or name.startswith(package + ".")
-        if inside and any(value is ours for value in list(vars(module).values())):
+        if inside and any(value is ours for value in list(_names_of(module).values())):
             return True
     return False
 
@@ -78,10 +106,11 @@ def find_owner(name: str, names: dict[str, Any] | None) -> int:
     """Return whose code a module is; its globals are given if they are known."""
     package = name.partition(".")[0]
     if names is None:
-        module = sys.modules.get(name) or sys.modules.get(package)
-        if module is None:  # a class or function that was made by exec()
+        found = [_names_of(sys.modules.get(each)) for each in (name, package)]
+        found.sort(key=lambda names: not isinstance(names.get("__file__"), str))
+        names = found[0] or found[1]
+        if not names:  # a class or function that was made by exec()
             return NOBODY
-        names = vars(module)
     if name == "__main__" or belongs_to_program(names, ""):
         return PROGRAM
     if not belongs_to_package(names) or package in WANT_ARRAYS:
@@ -113,18 +142,20 @@ _ACCESSORS = {"__enter__", "__get__", "__getattr__", "__iter__", "__next__"}
 
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
     """Yield the functions of a class, also those inside class methods and the like."""
-    for name, member in list(vars(cls).items()):
-        if isinstance(member, (classmethod, staticmethod)):
+    for name, member in list(_members_of(cls).items()):
+        kind = type(member)
+        if issubclass(kind, (classmethod, staticmethod)):
             yield name, member.__func__
-        elif isinstance(member, property):
+        elif issubclass(kind, property):
             yield "__get__", member.fget
             yield "__set__", member.fset
-        elif isinstance(member, functools.cached_property):
+        elif issubclass(kind, functools.cached_property):
             yield "__get__", member.func
-        elif type(member) is FunctionType:
+        elif kind is FunctionType:
             yield name, member
         else:
-            yield "__get__", vars(type(member)).get("__get__")
+            yield "__get__", _find_member(kind, "__get__")
+            yield "__set__", _find_member(kind, "__set__")
 
 
 def _open_members(cls: type, way: int) -> None:
@@ -164,8 +195,8 @@ def open_class(cls: type, way: int) -> bool:
         Whether the class, or a base, is a package's.
     """
     is_package = False
-    for base in type.mro(cls):
-        name = base.__dict__.get("__module__")
+    for base in _mro_of(cls):
+        name = _members_of(base).get("__module__")
         owner = find_owner(name, None) if isinstance(name, str) else NOBODY
         if owner >= PACKAGE:
             is_package = True
@@ -173,76 +204,106 @@ def open_class(cls: type, way: int) -> bool:
         elif owner == PROGRAM and way == PASSED:
             _take_members(base)
     if way == CALLED:
-        call: Any = type(cls).__call__  # a function in a package's metaclass
-        _bridge.open_door(call)
+        _bridge.open_door(_find_member(type(cls), "__call__"))  # of a metaclass
     return is_package
 
 
 # -- Calls -----------------------------------------------------------------------------
 
 _scanned: dict[CodeType, int] = {}  # the number of modules at that time
+_MOST_SCANNED = 10_000  # a program may make code without end
 
 
 def _open_value(value: Any, names: set[str]) -> None:
     """Open what a name means, and the methods of an object that are named too."""
-    if isinstance(value, functools.partial):
+    kind = type(value)
+    if kind is functools.partial:
         _open_value(value.func, names)
         return
     _bridge.meet(value)
-    wrapped = getattr(value, "__wrapped__", None) if callable(value) else None
-    if type(wrapped) is FunctionType and type(value) is not FunctionType:
+    if kind is not FunctionType and callable(value):
+        wrapped = inspect.getattr_static(value, "__wrapped__", None)
         _bridge.open_door(wrapped)  # of functools.lru_cache, for example
-    for cls in type(value).__mro__:
-        for name in names & cls.__dict__.keys():
-            _bridge.open_door(cls.__dict__[name])
+    for cls in _mro_of(kind):
+        for name in names & _members_of(cls).keys():
+            _bridge.open_door(_members_of(cls)[name])
 
 
 def _open_names(code: CodeType, frame: FrameType) -> None:
     """Open what the names of code mean, such as ``f`` in ``map(f, arrays)``."""
     names = {*code.co_names, *code.co_freevars}
-    spaces = [frame.f_globals]
+    spaces: list[Any] = [frame.f_globals]
     # Before Python 3.13, a frame whose variables were read keeps their values alive.
-    if code.co_flags & inspect.CO_OPTIMIZED and sys.version_info >= (3, 13):
+    if not code.co_flags & inspect.CO_OPTIMIZED:
+        spaces.extend(each for each in [frame.f_locals] if type(each) is dict)
+    elif sys.version_info >= (3, 13):
         names.update(code.co_varnames)
         spaces.append(frame.f_locals)
     found = [space[name] for space in spaces for name in names if name in space]
     seen: set[int] = set()
     for value in found:  # grows
-        if not isinstance(value, ModuleType):
+        inside = _names_of(value)
+        if not inside:
             _open_value(value, names)
-        elif id(value) not in seen and find_owner(value.__name__, None) >= PACKAGE:
+        elif id(value) not in seen:
             seen.add(id(value))
-            inside = vars(value)
-            found.extend(inside[name] for name in names if name in inside)
+            if find_owner(str(inside.get("__name__")), inside) >= PACKAGE:
+                found.extend(inside[name] for name in names if name in inside)
+
+
+def _see_names(code: CodeType, frame: FrameType) -> None:
+    if _scanned.get(code) != len(sys.modules):
+        if len(_scanned) > _MOST_SCANNED:
+            _scanned.clear()
+        _scanned[code] = len(sys.modules)
+        _open_names(code, frame)
+
+
+def see_start(code: CodeType, offset: int) -> Any:
+    """See the first call of a function of the program, which may use operators only."""
+    _see_names(code, sys._getframe(1))
+    return _monitoring.DISABLE
 
 
 def see_call(code: CodeType, function: Any) -> None:
     """See the first call at a place of the program."""
-    if type(function) is not FunctionType:
+    kind = type(function)
+    if kind is not FunctionType:
         _open_value(function, set())
-        name = getattr(function, "__module__", None)
-        if isinstance(name, str) and find_owner(name, None) >= PACKAGE:
-            module = sys.modules.get(name)
-            if module is not None and takes_arrays(module):
-                _bridge.patch_callable(function)
-    if _scanned.get(code) != len(sys.modules):
-        _scanned[code] = len(sys.modules)
-        _open_names(code, sys._getframe(1))
+        if type(_find_member(kind, "__call__")) is not FunctionType:
+            name = getattr(function, "__module__", None)
+            if isinstance(name, str) and find_owner(name, None) >= PACKAGE:
+                module = sys.modules.get(name)
+                if module is not None and takes_arrays(module):
+                    _bridge.patch_callable(function)
+    _see_names(code, sys._getframe(1))
 
 
 # -- The program's code ----------------------------------------------------------------
 
+_monitoring: Any = getattr(sys, "monitoring", None)
 _tool = 0  # of sys.monitoring
 
 # Modules that run code that a user types, or that the program passes as a string.
 _RUNNERS = {"bdb", "code", "doctest", "runpy", "timeit", "_pyrepl"}
 
 
+def _is_file_of_program(file: str) -> bool:
+    """Check whether a file belongs to the program, or to a package that is included."""
+    rules = get_rules()
+    if is_in_program(file) or not rules or not rules.include:
+        return is_in_program(file)
+    folders = [path for path in sys.path if path and is_in_folder(file, path)]
+    inside = os.path.relpath(file, max(folders, key=len, default=os.sep))
+    name = os.path.splitext(inside)[0].replace(os.sep, ".")  # noqa: PTH122
+    return belongs_to_program({"__name__": name, "__file__": file}, "")
+
+
 def _is_program(code: CodeType) -> bool:
     """Check whether code that is about to run is the program's."""
     file = code.co_filename
     if not file.startswith("<"):
-        return not file.startswith("frozen") and is_in_program(file)
+        return not file.startswith("frozen") and _is_file_of_program(file)
     if file.startswith(("<ipython", "<stdin", "<console", "<doctest", "<python-input")):
         return True
     names = sys._getframe(2).f_globals  # of the function that calls exec()
@@ -254,17 +315,21 @@ def _is_program(code: CodeType) -> bool:
 
 def _observe(code: CodeType) -> None:
     """See the calls of code, and of the functions in it."""
-    monitoring: Any = getattr(sys, "monitoring")  # noqa: B009
-    monitoring.set_local_events(_tool, code, monitoring.events.CALL)
+    events = _monitoring.events.CALL
+    if code.co_flags & inspect.CO_OPTIMIZED:
+        events |= _monitoring.events.PY_START
+    _monitoring.set_local_events(_tool, code, events)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             _observe(inner)
 
 
-def see_code(code: CodeType) -> None:
-    """See the code of a module before it runs."""
-    if isinstance(code, CodeType) and _is_program(code):
+def see_code(code: CodeType) -> bool:
+    """See code before it runs, and return whether it is the program's."""
+    is_program = isinstance(code, CodeType) and _is_program(code)
+    if is_program:
         _observe(code)
+    return is_program
 
 
 def _see_running() -> None:
@@ -273,33 +338,42 @@ def _see_running() -> None:
         each: FrameType | None = frame
         while each is not None:
             file = each.f_code.co_filename
-            if each.f_globals.get("__name__") == "__main__" or is_in_program(file):
+            is_main = each.f_globals.get("__name__") == "__main__"
+            if is_main or _is_file_of_program(file):
                 _observe(each.f_code)
             each = each.f_back
     for name, module in list(sys.modules.items()):
-        path = getattr(module, "__dict__", {}).get("__file__")
-        if isinstance(path, str) and is_in_program(path):
-            for value in list(vars(module).values()):
-                if getattr(value, "__module__", None) == name:
-                    _see_functions(value)
+        names = _names_of(module)
+        path = names.get("__file__")
+        if isinstance(path, str) and _is_file_of_program(path):
+            for value in list(names.values()):
+                _see_functions(value, name)
 
 
-def _see_functions(value: Any) -> None:
+def _see_functions(value: Any, module: str) -> None:
+    """See the code of a function or class of a module, also inside decorators."""
     if type(value) is FunctionType:
-        _observe(value.__code__)
-    elif isinstance(value, type):
+        if value.__globals__.get("__name__") == module:
+            _observe(value.__code__)
+        for cell in value.__closure__ or ():
+            with suppress(ValueError):  # it is empty
+                if type(cell.cell_contents) is FunctionType:
+                    _see_functions(cell.cell_contents, module)
+    elif not issubclass(type(value), type):
+        wrapped = inspect.getattr_static(value, "__wrapped__", None)
+        if type(wrapped) is FunctionType:
+            _see_functions(wrapped, module)
+    elif _members_of(value).get("__module__") == module:
         for _, member in _members(value):
-            if type(member) is FunctionType:
-                _observe(member.__code__)
+            _see_functions(member, module)
 
 
 def load() -> None:
     """Open doors from now on, if this Python has them."""
     global _tool  # noqa: PLW0603
-    monitoring: Any = getattr(sys, "monitoring", None)
-    if monitoring is None:
+    if _monitoring is None:
         return
-    free = [tool for tool in (4, 3) if monitoring.get_tool(tool) is None]
+    free = [tool for tool in (4, 3, 5) if _monitoring.get_tool(tool) is None]
     if not free or not _bridge.set_door(
         load,
         functools.partial,
@@ -308,11 +382,12 @@ def load() -> None:
         open_class,
         see_call,
         _takes_arrays,
-        monitoring.DISABLE,
+        _monitoring.DISABLE,
     ):
         return
     _tool = free[0]
-    monitoring.use_tool_id(_tool, "mxnp")
-    monitoring.register_callback(_tool, monitoring.events.CALL, _bridge.door_event)
+    _monitoring.use_tool_id(_tool, "mxnp")
+    _monitoring.register_callback(_tool, _monitoring.events.CALL, _bridge.door_event)
+    _monitoring.register_callback(_tool, _monitoring.events.PY_START, see_start)
     _bridge.hook_code(see_code)
     _see_running()

@@ -95,24 +95,30 @@ static struct count {
     const void *subject; /* an address, which may be reused */
     long place;
     int n;
+    unsigned age;
 } counts[N_COUNTS];
 
-static int count_up(const void *subject, long place)
+static unsigned age; /* of the code at an address: counts begin again after new code is seen */
+
+static struct count *find_count(const void *subject, long place)
 {
     size_t row = ((size_t)subject >> 4) * 31 + (size_t)place;
     struct count *count = &counts[row % N_COUNTS];
-    if (count->subject != subject || count->place != place)
-        *count = (struct count){subject, place, 0};
-    return ++count->n;
+    if (count->subject != subject || count->place != place || count->age != age)
+        *count = (struct count){subject, place, 0, age};
+    return count;
 }
+
+static int count_up(const void *subject, long place) { return ++find_count(subject, place)->n; }
 
 /* -- Classes --------------------------------------------------------------------------- */
 
-/* A hash table with open addressing of the classes that were met, which it keeps alive. */
+/* A hash table with open addressing of the classes that were met. */
 static struct met {
-    PyTypeObject *class;
-    bool is_package; /* one of its bases is a package's */
-    unsigned ways;   /* in which it was met */
+    PyTypeObject *class; /* an address, which may be reused */
+    PyObject *reference; /* a weak one */
+    bool is_package;     /* one of its bases is a package's */
+    unsigned ways;       /* in which it was met */
 } *table;
 
 /* The ways in which a class is met, as bits.  The numbers are those of door.py. */
@@ -128,10 +134,19 @@ static struct met *find_met(PyTypeObject *class)
     }
 }
 
+static inline bool is_alive(const struct met *met)
+{
+    return met->class && PyWeakref_GetObject(met->reference) == (PyObject *)met->class;
+}
+
+/* Double the table, unless most of its classes are gone. */
 static int grow_table(void)
 {
     struct met *before = table;
-    size_t n = capacity, larger = n ? 2 * n : 256;
+    size_t n = capacity, n_alive = 0, larger;
+    for (size_t i = 0; i < n; i++)
+        n_alive += is_alive(&before[i]);
+    larger = !n ? 256 : 4 * n_alive >= n ? 2 * n : n;
     struct met *made = PyMem_Calloc(larger, sizeof *made);
     if (!made) {
         PyErr_NoMemory();
@@ -139,9 +154,14 @@ static int grow_table(void)
     }
     table = made;
     capacity = larger;
+    n_met = 0;
     for (size_t i = 0; i < n; i++)
-        if (before[i].class)
+        if (is_alive(&before[i])) {
             *find_met(before[i].class) = before[i];
+            n_met++;
+        } else {
+            Py_XDECREF(before[i].reference);
+        }
     PyMem_Free(before);
     return 0;
 }
@@ -151,19 +171,23 @@ static int grow_table(void)
 static int meet_new(PyTypeObject *class, enum way way)
 {
     PyObject *is_package = PyObject_CallFunction(open_class, "Oi", class, way);
-    if ((!is_package && refusal_drop() < 0) || (2 * n_met >= capacity && grow_table() < 0)) {
-        Py_XDECREF(is_package);
-        return -1;
+    PyObject *reference = is_package ? PyWeakref_NewRef((PyObject *)class, NULL) : NULL;
+    int status = reference ? 0 : refusal_drop();
+    if (reference && 2 * n_met >= capacity)
+        status = grow_table();
+    if (reference && status == 0) {
+        struct met *met = find_met(class); /* the call may have met the class itself */
+        bool is_known = is_alive(met);
+        n_met += !met->class;
+        PyObject *former = met->reference;
+        *met = (struct met){class, reference, is_package == Py_True,
+                            (is_known ? met->ways : 0) | way};
+        reference = former;
+        status = met->is_package;
     }
-    struct met *met = find_met(class); /* the call may have met the class itself */
-    n_met += !met->class;
-    if (!met->class)
-        Py_INCREF((PyObject *)class);
-    met->class = class;
-    met->is_package = is_package == Py_True;
-    met->ways |= way;
+    Py_XDECREF(reference);
     Py_XDECREF(is_package);
-    return met->is_package;
+    return status;
 }
 
 static inline int meet(PyTypeObject *class, enum way way)
@@ -171,7 +195,7 @@ static inline int meet(PyTypeObject *class, enum way way)
     if (is_static(class))
         return 0;
     const struct met *met = find_met(class);
-    return met->ways & way ? met->is_package : meet_new(class, way);
+    return met->ways & way && is_alive(met) ? met->is_package : meet_new(class, way);
 }
 
 /* -- Arguments ------------------------------------------------------------------------- */
@@ -478,8 +502,10 @@ static int replace(PyObject *function, vector_call call)
 {
     vector_call *now = layout_vectorcall(function);
     int owner = *now == run ? owner_of(function) : NOBODY;
-    if (owner >= PACKAGE)
+    if (owner >= PACKAGE) {
+        find_count(function, -1)->n = 0;
         *now = call;
+    }
     return owner < 0 ? -1 : 0;
 }
 
@@ -550,9 +576,10 @@ static int hear(const char *event, PyObject *args, void *unused)
     (void)unused;
     if (strcmp(event, "exec") != 0 || !see_code || PyInterpreterState_Get() != interpreter)
         return 0;
-    PyObject *done = PyObject_CallFunctionObjArgs(see_code, PyTuple_GetItem(args, 0), NULL);
-    int status = done ? 0 : refusal_drop();
-    Py_XDECREF(done);
+    PyObject *is_seen = PyObject_CallFunctionObjArgs(see_code, PyTuple_GetItem(args, 0), NULL);
+    int status = is_seen ? 0 : refusal_drop();
+    age += is_seen == Py_True;
+    Py_XDECREF(is_seen);
     return status;
 }
 
