@@ -93,6 +93,12 @@ static inline bool has_counterpart(PyObject *x)
            is_generator(x);
 }
 
+/* Check for a function, or an unbound method, of mxnp.  Packages get NumPy's. */
+static inline bool is_function(PyObject *x)
+{
+    return PyType_IsSubtype(Py_TYPE(x), function_type);
+}
+
 /* Return a borrowed reference to the object that NumPy gets instead of x. */
 static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
 {
@@ -105,5 +111,7 @@ static inline PyObject *unwrap(PyObject *x, struct call_args *call_args)
         return ((struct function *)x)->wrapped;
     if (x == (PyObject *)array_type)
         return (PyObject *)np_array_type;
+    if (call_args->is_package && is_function(x))
+        return ((struct function *)x)->wrapped;
     return is_generator(x) ? types_generator_inside(x) : x;
 }

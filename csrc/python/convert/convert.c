@@ -82,8 +82,26 @@ static PyObject *unwrap_values(PyObject *dict, struct call_args *call_args, int 
     return copy;
 }
 
+/* Return a new reference to the method of a NumPy array or ufunc, for one of mxnp. */
+static PyObject *unwrap_method(PyObject *method, struct call_args *call_args)
+{
+    PyObject *self = PyObject_GetAttrString(method, "__self__"), *result = NULL;
+    PyObject *inside = self ? unwrap(self, call_args) : NULL;
+    if (inside == self)
+        result = Py_XNewRef(method);
+    else if (inside) {
+        PyObject *name = PyObject_GetAttrString(method, "__name__");
+        result = name ? PyObject_GetAttr(inside, name) : NULL;
+        Py_XDECREF(name);
+    }
+    Py_XDECREF(self);
+    return result;
+}
+
 PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
 {
+    if (call_args->is_package && (PyObject *)Py_TYPE(x) == method_class)
+        return unwrap_method(x, call_args);
     if (depth > 0 && call_args->into_dicts && PyDict_CheckExact(x))
         return unwrap_values(x, call_args, depth - 1);
     if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))

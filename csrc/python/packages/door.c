@@ -283,6 +283,8 @@ static int search_object(struct search *search, PyObject *x, int depth)
         return search_attribute(search, x, wrapped_string, depth);
     if (PyType_Check(x) && meet((PyTypeObject *)x, PASSED) < 0)
         return -1;
+    if (is_function(x))
+        search->has_array = true;
     return meet(type, PASSED) < 0 ? -1 : 0;
 }
 
