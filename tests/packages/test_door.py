@@ -1,0 +1,1222 @@
+"""Test calls of packages by a program: they get NumPy arrays, and give mxnp arrays back.
+
+Each use of the package ``visited`` runs with NumPy and with mxnp, as a program of its own
+that no call has met before. The package notes the classes of all arrays that it gets.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy
+import pytest
+
+import mxnp
+
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="interpreters before Python 3.12 have no doors"
+)
+
+FOLDER = str(Path(__file__).with_name("site-packages"))
+
+
+def forget():
+    """Forget the package, so that it is imported anew, without doors."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "visited"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def visited():
+    sys.path.insert(0, FOLDER)
+    forget()
+    import visited
+
+    yield visited
+    sys.path.remove(FOLDER)
+    forget()
+
+
+@pytest.fixture(params=[5, 20_000], ids=["small", "large"])
+def n(request):
+    return request.param
+
+
+def run(function, np, n):
+    """Run a function as a new program, or with NumPy as code of another package."""
+    forget()
+    import visited
+
+    text = textwrap.dedent(inspect.getsource(function))
+    text = text[text.index("def ") :]
+    names = {"__name__": "__main__", "np": np}
+    if np is numpy:
+        names |= {"__name__": "other", "__file__": f"{FOLDER}/other.py"}
+    exec(compile(text, "<stdin>", "exec"), names)
+    x = np.arange(float(n)) + 1
+    result = plain((names[function.__name__](np, visited, x), x))
+    assert set(visited.seen) <= {numpy.ndarray}
+    return result
+
+
+def plain(x):
+    """Return an object with bytes in place of arrays of both kinds."""
+    if isinstance(x, (list, tuple)):
+        return [plain(each) for each in x]
+    if isinstance(x, dict):
+        return {key: plain(value) for key, value in x.items()}
+    if isinstance(x, (numpy.ndarray, mxnp.ndarray, numpy.generic)):
+        return x.dtype.str, x.shape, x.tobytes()
+    return x
+
+
+uses = []
+
+
+def use(function):
+    uses.append(pytest.param(function, id=function.__name__))
+    return function
+
+
+def fails(reason):
+    mark = pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
+
+    def decorate(function):
+        uses.append(pytest.param(function, id=function.__name__, marks=mark))
+        return function
+
+    return decorate
+
+
+# -- Functions -------------------------------------------------------------------------
+
+
+@use
+def function(np, p, x):
+    y = p.double(x)
+    assert type(y) is np.ndarray
+    return y
+
+
+@use
+def pending_work(np, p, x):
+    y = (x * 3 + 1) / 2
+    z = p.double(y)
+    y += 1
+    return p.double(y - z)
+
+
+@use
+def named_argument(np, p, x):
+    return p.with_default(x, shift=x, scale=x[0])
+
+
+@use
+def many_arguments(np, p, x):
+    return p.variadic(*[x + i for i in range(40)], **{f"k{i}": x - i for i in range(9)})
+
+
+@use
+def unpacked_arguments(np, p, x):
+    args, kwargs = [x, x], {"shift": x}
+    return p.variadic(*args), p.with_default(*(x,), **kwargs)
+
+
+@use
+def written_in_place(np, p, x):
+    y = p.increment(x)
+    assert y is x
+    x += 1
+    return y
+
+
+@use
+def same_argument_twice(np, p, x):
+    return p.is_same(x, x), p.is_same(x, x[:]), p.has_same_items([x, x])
+
+
+@use
+def containers(np, p, x):
+    tree = {"a": [x, (x + 1, {"b": x})], "c": {"d": [x]}}
+    y = p.nested(tree)
+    assert y is tree
+    return y
+
+
+@use
+def same_list_twice(np, p, x):
+    items = [x]
+    return p.is_same(items, items), p.has_same_items([items, items])
+
+
+@use
+def list_changed_in_place(np, p, x):
+    items = [x, x + 1]
+    p.append_sum(items)
+    assert items[0] is x
+    assert type(items[1]) is np.ndarray
+    return items
+
+
+@use
+def list_reversed_in_place(np, p, x):
+    items = [x, x + 1]
+    assert p.reverse(items) is items
+    assert items[1] is x
+    return items
+
+
+@use
+def dict_changed_in_place(np, p, x):
+    items = {"a": x, "c": x}
+    p.change_dict(items)
+    assert items["c"] is x
+    return items
+
+
+@use
+def private_function(np, p, x):
+    return p._private(x)
+
+
+@use
+def recursion_in_the_package(np, p, x):
+    return p.recursive(x, 30)
+
+
+@use
+def functions_of_a_function(np, p, x):
+    return p.compose(p.double, p.increment)(x + 0)
+
+
+@use
+def closure(np, p, x):
+    add = p.make_adder(x)
+    y = add(x)
+    x += 1
+    return y, add(x)
+
+
+@use
+def lambda_of_a_package(np, p, x):
+    return p.shout(x)
+
+
+@use
+def partial_of_a_package(np, p, x):
+    return p.triple(x)
+
+
+@use
+def partial_of_the_program(np, p, x):
+    import functools
+
+    return functools.partial(p.with_default, x)(scale=3)
+
+
+@use
+def partials_at_one_place(np, p, x):
+    import functools
+
+    calls = [functools.partial(f, x) for f in (p.double, p.increment, p._private)]
+    return [call() for call in calls]
+
+
+@use
+def by_attribute_name(np, p, x):
+    return [getattr(p, name)(x) for name in ("double", "increment", "_private")]
+
+
+@use
+def from_a_dict(np, p, x):
+    return [p.FUNCTIONS[name](x) for name in ("double", "increment")]
+
+
+@use
+def from_a_result(np, p, x):
+    return p.factory(3)(x)
+
+
+@use
+def from_an_import(np, p, x):
+    from visited import double as twice
+
+    return twice(x)
+
+
+@use
+def an_alias(np, p, x):
+    f = g = p.double
+    return f(x), g(x)
+
+
+@use
+def functions_at_one_place(np, p, x):
+    def own(x):
+        return x + 1
+
+    results = []
+    for f in [p.double, own, p._private, own, np.sqrt, p.shout, own, p.MODEL.predict]:
+        results.append(f(x))
+    return results
+
+
+@use
+def many_calls_at_one_place(np, p, x):
+    def call(f, x):
+        return f(x)
+
+    def own(x):
+        return x + 1
+
+    for _ in range(400):
+        call(own, x)
+    for _ in range(400):
+        call(p.double, x)
+    return call(p._private, x)
+
+
+@use
+def many_classes_at_one_place(np, p, x):
+    class Own:
+        def __init__(self, x):
+            self.x = x
+
+    def call(f, x):
+        return f(x).x
+
+    for _ in range(400):
+        call(Own, x)
+    for _ in range(400):
+        call(p.Model, x)
+    return call(p.Created, x), call(p.WithMeta, x)
+
+
+@use
+def many_calls_with_other_arrays(np, p, x):
+    total = 0
+    for i in range(600):
+        total = total + p.double(x + i)
+    return total
+
+
+# -- Functions that call functions -----------------------------------------------------
+
+
+@use
+def mapped(np, p, x):
+    return list(map(p.double, [x, x + 1]))
+
+
+@use
+def mapped_from_a_dict(np, p, x):
+    return list(map(p.FUNCTIONS["double"], [x, x + 1]))
+
+
+@use
+def mapped_method(np, p, x):
+    model = p.Model()
+    return list(map(model.predict, [x, x + 1])), list(map(p.Model.twice, [x]))
+
+
+@use
+def mapped_class(np, p, x):
+    return [model.x for model in map(p.Model, [x, x + 1])]
+
+
+@use
+def filtered(np, p, x):
+    return list(filter(p.TABLE.__contains__, [x])), list(filter(p.double, [x[0:1]]))
+
+
+@use
+def sorted_by_key(np, p, x):
+    items = [x[2:3], x[0:1], x[1:2]]
+    return sorted(items, key=p.double), min(items, key=p.double)
+
+
+@use
+def reduced(np, p, x):
+    import functools
+
+    return functools.reduce(p.with_default, [x, 2, 3])
+
+
+@use
+def starmapped(np, p, x):
+    import itertools
+
+    return list(itertools.starmap(p.with_default, [(x, 2)]))
+
+
+@use
+def method_caller(np, p, x):
+    import operator
+
+    model = p.Model()
+    return operator.methodcaller("predict", x)(model)
+
+
+@use
+def threads(np, p, x):
+    import threading
+
+    results = []
+    t = threading.Thread(target=lambda: results.append(p.double(x)))
+    t.start()
+    t.join()
+    t = threading.Thread(target=p.increment, args=(x,))
+    t.start()
+    t.join()
+    return results
+
+
+@use
+def pool_of_threads(np, p, x):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(p.double, x).result()
+        return first, list(pool.map(p.variadic, [x, x + 1], [x, x]))
+
+
+@use
+def pool_with_a_method(np, p, x):
+    from concurrent.futures import ThreadPoolExecutor
+
+    model = p.Model()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(model.predict, x).result()
+
+
+@use
+def coroutine(np, p, x):
+    import asyncio
+
+    return asyncio.run(p.compute(x))
+
+
+@use
+def coroutines_together(np, p, x):
+    import asyncio
+
+    async def main():
+        return await asyncio.gather(*[p.compute(x + i) for i in range(3)])
+
+    return asyncio.run(main())
+
+
+@use
+def in_another_thread(np, p, x):
+    import asyncio
+
+    async def main():
+        return await asyncio.to_thread(p.double, x)
+
+    return asyncio.run(main())
+
+
+@use
+def async_generator(np, p, x):
+    import asyncio
+
+    async def main():
+        return [y async for y in p.stream(x)]
+
+    return asyncio.run(main())
+
+
+@use
+def async_context(np, p, x):
+    import asyncio
+
+    async def main():
+        async with p.Context(x) as y:
+            return y + 1
+
+    return asyncio.run(main())
+
+
+@fails("the result of a coroutine comes from the event loop")
+def async_callback(np, p, x):
+    import asyncio
+
+    async def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return asyncio.run(p.call_async(own, x))
+
+
+@use
+def generator(np, p, x):
+    return list(p.steps(x)), [y + 1 for y in p.steps(x)], next(p.steps(x))
+
+
+@use
+def generator_expression(np, p, x):
+    return tuple(p.double(y) for y in [x, x + 1])
+
+
+@use
+def comprehension(np, p, x):
+    return {i: p.double(y) for i, y in enumerate([x, x + 1])}
+
+
+@fails("a generator's send() is a method of a class of Python")
+def sent(np, p, x):
+    means = p.running_mean()
+    next(means)
+    return [means.send(x), means.send(x + 1)]
+
+
+# -- Decorators ------------------------------------------------------------------------
+
+
+@use
+def cached(np, p, x):
+    y = p.cached(5)
+    assert p.cached(5) is not None
+    return y, p.by_identity(p.Key(x))
+
+
+@use
+def cached_with_array_in_it(np, p, x):
+    key = p.Key(x)
+    return p.by_identity(key, scale=np.float64(2)), p.by_identity.cache_info()[:2]
+
+
+@use
+def dispatched(np, p, x):
+    return p.dispatched(x), p.Model().dispatch(x)
+
+
+@use
+def context_manager_function(np, p, x):
+    with p.opened(x) as y:
+        return y
+
+
+@use
+def decorated_in_the_package(np, p, x):
+    return p.decorated(x)
+
+
+@use
+def decorator(np, p, x):
+    @p.logged
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return own(x)
+
+
+@use
+def decorator_without_wraps(np, p, x):
+    @p.bare
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return own(x)
+
+
+@use
+def decorator_with_arguments(np, p, x):
+    @p.scaled(x)
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return own(x)
+
+
+@use
+def decorator_object(np, p, x):
+    @p.Memory
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return own(x)
+
+
+@use
+def decorated_method(np, p, x):
+    class Own:
+        @p.logged
+        def step(self, x):
+            assert type(x) is np.ndarray
+            return x + 1
+
+        @staticmethod
+        @p.logged
+        def static(x):
+            return x + 2
+
+        @property
+        @p.logged
+        def value(self):
+            return x
+
+    return Own().step(x), Own.static(x), Own().value
+
+
+@use
+def wrapper_of_the_program(np, p, x):
+    import functools
+
+    @functools.wraps(p.double)
+    def double(x):
+        assert type(x) is np.ndarray
+        return p.double(x)
+
+    return double(x)
+
+
+# -- Classes ---------------------------------------------------------------------------
+
+
+@use
+def instance(np, p, x):
+    model = p.Model(x, option=x)
+    y = model.fit(x).predict(x)
+    assert model.holds(x)
+    return y, model.read()
+
+
+@use
+def instance_of_a_global(np, p, x):
+    return p.MODEL.predict(x), p.TABLE(x, y=x)
+
+
+@use
+def kept_array_is_shared(np, p, x):
+    model = p.Model(x)
+    x += 1
+    first = model.read()
+    model.write(7)
+    x[1] = 3
+    return first, model.read(), x
+
+
+@use
+def private_method(np, p, x):
+    return p.Model()._hidden(x)
+
+
+@use
+def class_method(np, p, x):
+    return p.Model.from_array(x).read(), p.Model(x).from_array(x).read()
+
+
+@use
+def static_method(np, p, x):
+    return p.Model.twice(x), p.Model().twice(x)
+
+
+@use
+def function_of_a_class(np, p, x):
+    return p.Model.predict(p.Model(x), x)
+
+
+@use
+def bound_method(np, p, x):
+    predict = p.Model().predict
+    return predict(x), [f(x) for f in [p.Model().predict, p.Model().fit(x).step]]
+
+
+@use
+def property_that_is_set(np, p, x):
+    model = p.Model()
+    model.data = x
+    x += 1
+    return model.data
+
+
+@use
+def property_that_is_set_by_name(np, p, x):
+    model = p.Model()
+    for name in ["data"]:
+        setattr(model, name, x)
+    return model.data
+
+
+@use
+def cached_property(np, p, x):
+    model = p.Model(x)
+    y = model.total
+    assert type(model.total) is not None
+    return y
+
+
+@use
+def partial_methods(np, p, x):
+    model = p.Model()
+    return model.by_three(x), model.halve() if False else None
+
+
+@use
+def subclass_in_the_package(np, p, x):
+    return p.Derived(x).predict(x)
+
+
+@use
+def slots(np, p, x):
+    return p.Slotted(x).get()
+
+
+@use
+def new(np, p, x):
+    return p.Created(x).x
+
+
+@use
+def metaclass(np, p, x):
+    return p.WithMeta(x).x, p.WithMeta[x], p.WithMeta.of(x).x
+
+
+@use
+def dataclass(np, p, x):
+    a = p.Record(x, y=x + 1)
+    return a.x, p.Frozen(x).get()
+
+
+@use
+def replaced_dataclass(np, p, x):
+    import dataclasses
+
+    return dataclasses.replace(p.Record(x), y=x).y
+
+
+@use
+def descriptor(np, p, x):
+    d = p.Descriptors()
+    d.x = x
+    return d.x
+
+
+@use
+def set_attribute(np, p, x):
+    d = p.Attributes()
+    d.x = x
+    return d.missing
+
+
+@use
+def operators(np, p, x):
+    o = p.Operand()
+    return [
+        *(o + x, o - x, o * x, o / x, o // x, o % x, o**x, o @ x),
+        *(o & x, o | x, o ^ x, o << x, o >> x, divmod(o, x)[0]),
+    ]
+
+
+@use
+def reflected_operators(np, p, x):
+    o = p.Operand()
+    return [
+        *(x + o, x - o, x * o, x / o, x // o, x % o, x**o, x @ o),
+        *(x & o, x | o, x ^ o, x << o, x >> o, divmod(x, o)[0]),
+    ]
+
+
+@use
+def comparisons(np, p, x):
+    o = p.Operand()
+    return [o == x, o != x, o < x, o <= x, o > x, o >= x]
+
+
+@use
+def reflected_comparisons(np, p, x):
+    o = p.Operand()
+    return [x == o, x != o, x < o, x <= o, x > o, x >= o]
+
+
+@use
+def operators_in_place(np, p, x):
+    o = p.Operand()
+    o += x
+    o *= x
+    o -= x
+    o |= x
+    return o.x
+
+
+@use
+def operators_of_a_global(np, p, x):
+    return p.OPERAND + x, x + p.OPERAND, -p.OPERAND
+
+
+@use
+def functions_for_operators(np, p, x):
+    import operator
+
+    return operator.add(p.Operand(), x), operator.iadd(p.Operand(), x).x
+
+
+@use
+def subscripts(np, p, x):
+    table = p.Table()
+    table["a"] = x
+    table[x] = x + 1
+    assert x in table
+    first = table[x]
+    del table[x]
+    return table["a"], first, table(x)
+
+
+@use
+def iteration(np, p, x):
+    table = p.Table()
+    table["a"] = x
+    return list(table), list(reversed(table)), len(table)
+
+
+@use
+def context_manager(np, p, x):
+    with p.Context(x) as y:
+        y += 1
+        x += 1
+    return y
+
+
+@use
+def several_context_managers(np, p, x):
+    import contextlib
+
+    with p.Context(x) as a, contextlib.ExitStack() as stack:
+        b = stack.enter_context(p.Context(x + 1))
+        return a + b
+
+
+@use
+def sequence(np, p, x):
+    items = p.Sequence(x, x)
+    items.insert(0, x + 1)
+    items[1] = x
+    return [items[0], *items, items.pop()]
+
+
+@fails("a subclass of list holds what the program put into it")
+def subclass_of_list(np, p, x):
+    return p.ListOf([x, x + 1]).total()
+
+
+@fails("the class of an attribute is not known before its methods")
+def object_in_an_object(np, p, x):
+    parent = p.Parent()
+    parent.child["a"] = x
+    parent.children[0]["a"] = x
+    return parent.child + x, x + parent.children[1]
+
+
+# -- Subclasses of the program ---------------------------------------------------------
+
+
+@use
+def inherited_methods(np, p, x):
+    class Own(p.Model):
+        pass
+
+    own = Own(x)
+    own.data = x + 1
+    return own.predict(x), own.transform(x), own.data, own.total, Own.twice(x)
+
+
+@use
+def overridden_methods(np, p, x):
+    class Own(p.Model):
+        def __init__(self, x, offset):
+            super().__init__(x)
+            self.offset = offset
+
+        def step(self, x):
+            assert type(x) is np.ndarray
+            return super().step(x) + self.offset
+
+        def predict(self, x):
+            assert type(x) is np.ndarray
+            return p.Model.predict(self, x) - 1
+
+    own = Own(x, x * 2)
+    return own.transform(x), own.step(x), own.predict(x)
+
+
+@use
+def abstract_methods(np, p, x):
+    class Own(p.Abstract):
+        def step(self, x):
+            assert type(x) is np.ndarray
+            return x * 2
+
+    return Own().run(x)
+
+
+@use
+def made_by_the_package(np, p, x):
+    class Own(p.Model):
+        def __init__(self, x):
+            assert type(x) is np.ndarray
+            super().__init__(x)
+
+    return Own(x).make(x).read(), Own.from_array(x).read()
+
+
+@use
+def class_as_an_argument(np, p, x):
+    class Own:
+        def __init__(self, x):
+            assert type(x) is np.ndarray
+            self.x = x
+
+    return p.construct(Own, x).x, p.construct(p.Model, x).x
+
+
+@use
+def subclass_with_a_metaclass(np, p, x):
+    class Own(p.WithMeta):
+        pass
+
+    return Own(x).x, Own[x], Own.of(x).x
+
+
+@fails("the attributes that a class of the program sets")
+def subclass_of_a_dataclass(np, p, x):
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Own(p.Record):
+        z: object = None
+
+    return Own(x, x, x).z
+
+
+# -- Callbacks -------------------------------------------------------------------------
+
+
+@use
+def callback(np, p, x):
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return p.apply(own, x), p.apply(own, x=x), p.apply_to_new(own)
+
+
+@use
+def callback_lambda(np, p, x):
+    return p.apply(lambda x: x.T * 2, x), p.apply(lambda: x)
+
+
+@use
+def callback_that_writes(np, p, x):
+    def own(y):
+        y += 1
+        y[1] = x[0]
+
+    return p.kept_write(own, x), x
+
+
+@use
+def callback_that_writes_its_variables(np, p, x):
+    def own(y):
+        x[:] = x * 2 + 1
+        return y + 1
+
+    return p.apply(own, x), p.apply(own, x)
+
+
+@use
+def callback_that_returns_its_argument(np, p, x):
+    y = p.apply(lambda x: x, x)
+    assert y is x
+    return y
+
+
+@use
+def callback_that_keeps_its_argument(np, p, x):
+    kept = []
+    p.apply(kept.append, x)
+    p.apply(lambda x: kept.append(x), x)
+    x += 1
+    return kept
+
+
+@use
+def callbacks_in_containers(np, p, x):
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return p.apply_all([own, lambda x: x - 1], x), p.apply_all({"a": own}, x)
+
+
+@use
+def callback_method(np, p, x):
+    class Own:
+        def __init__(self):
+            self.calls = []
+
+        def step(self, x):
+            assert type(x) is np.ndarray
+            self.calls.append(x)
+            return x * len(self.calls)
+
+    own = Own()
+    return p.apply(own.step, x), p.apply(own.step, x), own.calls
+
+
+@use
+def callback_object(np, p, x):
+    class Own:
+        def __call__(self, x):
+            assert type(x) is np.ndarray
+            return x * 2
+
+        def other(self, x):
+            assert type(x) is np.ndarray
+            return x * 3
+
+    return p.apply(Own(), x), p.method_of(Own(), "other", x)
+
+
+@use
+def callback_class_method(np, p, x):
+    class Own:
+        @classmethod
+        def make(cls, x):
+            assert type(x) is np.ndarray
+            return x + 1
+
+        @staticmethod
+        def static(x):
+            assert type(x) is np.ndarray
+            return x + 2
+
+    return p.apply(Own.make, x), p.apply(Own.static, x), p.apply(Own().static, x)
+
+
+@use
+def callback_partial(np, p, x):
+    import functools
+
+    def own(y, x):
+        assert type(x) is np.ndarray
+        return x + y
+
+    return p.apply(functools.partial(own, x), x)
+
+
+@use
+def callback_with_a_cache(np, p, x):
+    import functools
+
+    @functools.cache
+    def own(i):
+        return x + i
+
+    return p.apply(own, 3), p.apply(own, 3)
+
+
+@use
+def callback_dispatched(np, p, x):
+    import functools
+
+    @functools.singledispatch
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return p.apply(own, x)
+
+
+@use
+def callback_results(np, p, x):
+    return p.apply(lambda x: (x, [x + 1], {"a": x}), x)
+
+
+@use
+def callback_of_a_package(np, p, x):
+    return p.apply(p.double, x)
+
+
+@use
+def callback_of_numpy(np, p, x):
+    functions = [np.sqrt, np.mean, np.sort, np.zeros_like, np.fft.fft, np.array]
+    return p.apply_all(functions, x), p.apply(np.add, x, x)
+
+
+@use
+def callback_of_numpy_class(np, p, x):
+    return p.apply(np.ndarray.sum, x), p.apply(np.ndarray.copy, x)
+
+
+@use
+def callback_of_an_array(np, p, x):
+    y = x + 1
+    x -= 1
+    return p.apply(x.dot, y), p.apply(x.clip, 2, y), p.apply(np.add.accumulate, x)
+
+
+@fails("x.__add__ is an object of a class of Python")
+def callback_operator_of_an_array(np, p, x):
+    return p.apply(x.__add__, x)
+
+
+@use
+def callback_called_later(np, p, x):
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return p.apply_later(own)(x)
+
+
+@use
+def callback_in_another_thread(np, p, x):
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    return p.thread_apply(own, x)
+
+
+@use
+def callback_for_a_sort(np, p, x):
+    def own(x):
+        assert type(x) is np.ndarray
+        return -x[0]
+
+    return p.sort_by([x[1:2], x[0:1]], own)
+
+
+@use
+def minimum(np, p, x):
+    def gradient(x):
+        assert type(x) is np.ndarray
+        return 2 * x - np.sin(x)
+
+    return p.minimise(gradient, x)
+
+
+@use
+def callback_in_an_object(np, p, x):
+    class Own:
+        def __init__(self):
+            self.functions = [lambda x: x + 1]
+
+        def step(self, x):
+            assert type(x) is np.ndarray
+            return self.functions[0](x)
+
+    return p.method_of(Own(), "step", x)
+
+
+@use
+def program_to_package_and_back(np, p, x):
+    def descend(x, n):
+        assert type(x) is np.ndarray
+        if n == 0:
+            return x
+        return p.apply(descend, x + 1, n - 1) * 2
+
+    return p.apply(descend, x, 12)
+
+
+# -- Results ---------------------------------------------------------------------------
+
+
+@use
+def new_array(np, p, x):
+    y = p.made()
+    assert type(y) is np.ndarray
+    return y
+
+
+@use
+def named_tuple(np, p, x):
+    y = p.pair(x)
+    assert y.first is x
+    assert type(y.second) is np.ndarray
+    return y.first, y.second, type(y).__name__
+
+
+@use
+def lists_and_dicts(np, p, x):
+    y, z = p.listed(x), p.mapping(x)
+    assert y[0] is x
+    assert type(y[1]) is type(y[2][0]) is type(y[3]["x"]) is np.ndarray
+    assert z["x"] is x
+    assert type(z["y"][0]) is np.ndarray
+    return y, z
+
+
+@use
+def kept_lists_stay(np, p, x):
+    assert p.kept_list() is p._kept
+    y = p.kept_tuple()
+    assert y[0] is p._kept
+    p.check_kept()
+    return y[0][0]
+
+
+@use
+def arrays_of_two_packages(np, p, x):
+    model = p.Model(p.double(x))
+    y = model.read()
+    y += 1
+    return model.read(), p.calls_a_lot(y)
+
+
+# -- Code that is run in other ways ----------------------------------------------------
+
+
+@use
+def evaluated(np, p, x):
+    names = {"p": p, "x": x}
+    exec("y = p.double(x)", names)
+    return names["y"], eval("p._private(x)"), eval("[p.shout(y) for y in [x]]")
+
+
+@use
+def compiled_first(np, p, x):
+    code = compile("list(map(p.double, [x]))", "somewhere.py", "eval")
+    return eval(code)
+
+
+@use
+def timed(np, p, x):
+    import timeit
+
+    names = {"p": p, "x": x}
+    timeit.timeit("y = p.double(x); global z; z = y", globals=names, number=2)
+    timeit.timeit(lambda: p.increment(x), number=3)
+    return names["z"], x
+
+
+@use
+def by_doctest(np, p, x):
+    import doctest
+
+    names = {"p": p, "x": x}
+    parser = doctest.DocTestParser()
+    test = parser.get_doctest(">>> y = p.double(x)\n", names, "t", "t.py", 0)
+    doctest.DocTestRunner(verbose=False).run(test, clear_globs=False)
+    return test.globs["y"]
+
+
+@pytest.mark.parametrize("body", uses)
+def test_packages_get_numpy_arrays(visited, n, body):
+    assert run(body, mxnp, n) == run(body, numpy, n)
+
+
+def test_names_of_uses():
+    tree = ast.parse(Path(__file__).read_text())
+    names = [each.name for each in tree.body if isinstance(each, ast.FunctionDef)]
+    assert len(names) == len(set(names))
