@@ -96,9 +96,11 @@ def _uses_mxnp(package: str) -> bool:
     """Check whether a package imports mxnp itself, so that it knows what it gets."""
     ours = sys.modules["mxnp"]
     for name, module in list(sys.modules.items()):
-        inside = name == package or name.startswith(package + ".")
-        if inside and any(value is ours for value in list(_names_of(module).values())):
-            return True
+        if name == package or name.startswith(package + "."):
+            names = _names_of(module)
+            uses = any(value is ours for value in list(names.values()))
+            if uses and not belongs_to_program(names, ""):  # by --include
+                return True
     return False
 
 
@@ -211,7 +213,7 @@ def open_class(cls: type, way: int) -> bool:
 # -- Calls -----------------------------------------------------------------------------
 
 _scanned: dict[CodeType, int] = {}  # the number of modules at that time
-_MOST_SCANNED = 10_000  # a program may make code without end
+_MOST_SCANNED = 1000  # a program may make code without end
 
 
 def _open_value(value: Any, names: set[str]) -> None:
@@ -285,7 +287,18 @@ _monitoring: Any = getattr(sys, "monitoring", None)
 _tool = 0  # of sys.monitoring
 
 # Modules that run code that a user types, or that the program passes as a string.
-_RUNNERS = {"bdb", "code", "doctest", "runpy", "timeit", "_pyrepl"}
+_RUNNERS = {
+    *(
+        "_pyrepl",
+        "bdb",
+        "code",
+        "doctest",
+        "mxnp._cli.runner",
+        "pdb",
+        "runpy",
+        "timeit",
+    ),
+}
 
 
 def _is_file_of_program(file: str) -> bool:
@@ -307,10 +320,9 @@ def _is_program(code: CodeType) -> bool:
     if file.startswith(("<ipython", "<stdin", "<console", "<doctest", "<python-input")):
         return True
     names = sys._getframe(2).f_globals  # of the function that calls exec()
-    package = str(names.get("__name__")).partition(".")[0]
-    return (
-        package in _RUNNERS or find_owner(names.get("__name__", ""), names) == PROGRAM
-    )
+    name = str(names.get("__name__"))
+    is_runner = name in _RUNNERS or name.partition(".")[0] in _RUNNERS
+    return is_runner or find_owner(name, names) == PROGRAM
 
 
 def _observe(code: CodeType) -> None:
