@@ -89,6 +89,15 @@ def _find_member(cls: type, name: str) -> Any:
     return None
 
 
+def _module_of(function: Any) -> Any:
+    """Return the name of the module of a class or a compiled callable, or None."""
+    if issubclass(type(function), type):
+        return _members_of(function).get("__module__")
+    if type(_find_member(type(function), "__call__")) is FunctionType:
+        return None
+    return getattr(function, "__module__", None)
+
+
 # -- Owners ----------------------------------------------------------------------------
 
 
@@ -223,7 +232,7 @@ def _open_value(value: Any, names: set[str]) -> None:
         _open_value(value.func, names)
         return
     _bridge.meet(value)
-    if kind is not FunctionType and callable(value):
+    if kind is not FunctionType and not issubclass(kind, type) and callable(value):
         wrapped = inspect.getattr_static(value, "__wrapped__", None)
         _bridge.open_door(wrapped)  # of functools.lru_cache, for example
     for cls in _mro_of(kind):
@@ -253,32 +262,20 @@ def _open_names(code: CodeType, frame: FrameType) -> None:
                 found.extend(inside[name] for name in names if name in inside)
 
 
-def _see_names(code: CodeType, frame: FrameType) -> None:
+def see_call(code: CodeType, function: Any) -> None:
+    """See the first call at a place of the program, or of its code if there is none."""
+    if function is not None and type(function) is not FunctionType:
+        _open_value(function, set())
+        name = _module_of(function)
+        if isinstance(name, str) and find_owner(name, None) >= PACKAGE:
+            module: Any = sys.modules.get(name)
+            if _names_of(module) and takes_arrays(module):
+                _bridge.patch_callable(function)
     if _scanned.get(code) != len(sys.modules):
         if len(_scanned) > _MOST_SCANNED:
             _scanned.clear()
         _scanned[code] = len(sys.modules)
-        _open_names(code, frame)
-
-
-def see_start(code: CodeType, offset: int) -> Any:
-    """See the first call of a function of the program, which may use operators only."""
-    _see_names(code, sys._getframe(1))
-    return _monitoring.DISABLE
-
-
-def see_call(code: CodeType, function: Any) -> None:
-    """See the first call at a place of the program."""
-    kind = type(function)
-    if kind is not FunctionType:
-        _open_value(function, set())
-        if type(_find_member(kind, "__call__")) is not FunctionType:
-            name = getattr(function, "__module__", None)
-            if isinstance(name, str) and find_owner(name, None) >= PACKAGE:
-                module = sys.modules.get(name)
-                if module is not None and takes_arrays(module):
-                    _bridge.patch_callable(function)
-    _see_names(code, sys._getframe(1))
+        _open_names(code, sys._getframe(1))
 
 
 # -- The program's code ----------------------------------------------------------------
@@ -303,9 +300,13 @@ _RUNNERS = {
 
 def _is_file_of_program(file: str) -> bool:
     """Check whether a file belongs to the program, or to a package that is included."""
+    try:
+        is_own = is_in_program(file)
+    except OSError:  # the current folder is gone
+        return False
     rules = get_rules()
-    if is_in_program(file) or not rules or not rules.include:
-        return is_in_program(file)
+    if is_own or not rules or not rules.include:
+        return is_own
     folders = [path for path in sys.path if path and is_in_folder(file, path)]
     inside = os.path.relpath(file, max(folders, key=len, default=os.sep))
     name = os.path.splitext(inside)[0].replace(os.sep, ".")  # noqa: PTH122
@@ -400,6 +401,8 @@ def load() -> None:
     _tool = free[0]
     _monitoring.use_tool_id(_tool, "mxnp")
     _monitoring.register_callback(_tool, _monitoring.events.CALL, _bridge.door_event)
-    _monitoring.register_callback(_tool, _monitoring.events.PY_START, see_start)
+    _monitoring.register_callback(
+        _tool, _monitoring.events.PY_START, _bridge.door_event
+    )
     _bridge.hook_code(see_code)
     _see_running()

@@ -229,13 +229,22 @@ static int search_attribute(struct search *search, PyObject *x, PyObject *name, 
     return status;
 }
 
+/* Search an item, which another thread may remove. */
+static int search_held(struct search *search, PyObject *item, int depth)
+{
+    Py_INCREF(item);
+    int status = search_object(search, item, depth);
+    Py_DECREF(item);
+    return status;
+}
+
 static int search_dict(struct search *search, PyObject *dict, int depth)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
     int status = 0;
     while (status == 0 && PyDict_Next(dict, &at, &key, &value))
-        status = search_object(search, value, depth);
+        status = search_held(search, value, depth);
     return status;
 }
 
@@ -244,8 +253,8 @@ static int search_sequence(struct search *search, PyObject *x, int depth)
     bool is_list = PyList_CheckExact(x);
     int status = 0;
     for (Py_ssize_t i = 0; status == 0 && i < (is_list ? PyList_Size(x) : PyTuple_Size(x)); i++)
-        status = search_object(search, is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i),
-                               depth);
+        status =
+            search_held(search, is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), depth);
     return status;
 }
 
@@ -548,22 +557,30 @@ static int arrive(PyObject *callable)
     return meet(type, MET) < 0 ? -1 : 0;
 }
 
-/* CALL events: (code, offset, callable, first argument). */
+/* See the first event at a place, with the callable, or None at the start of code.  Return 0,
+ * or -1 with an exception set. */
+static int see(PyObject *code, PyObject *callable)
+{
+    PyObject *done = PyObject_CallFunctionObjArgs(see_call, code, callable, NULL);
+    int status = done ? 0 : refusal_drop();
+    Py_XDECREF(done);
+    return status;
+}
+
+/* CALL events: (code, offset, callable, first argument).  PY_START events: (code, offset). */
 static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
+    if (n == 2) /* the code may have operators, and no calls */
+        return see(args[0], Py_None) < 0 ? NULL : Py_NewRef(stop_event);
     if (n != 4)
-        return PyErr_Format(PyExc_TypeError, "door_event() takes 4 arguments");
+        return PyErr_Format(PyExc_TypeError, "door_event() takes 2 or 4 arguments");
     int seen = count_up(args[0], PyLong_AsLong(args[1]));
     int stays = arrive(args[2]);
     if (stays < 0 || arrive(args[3]) < 0) /* the first argument of map(), for example */
         return NULL;
-    if (seen == 1) {
-        PyObject *done = PyObject_CallFunctionObjArgs(see_call, args[0], args[2], NULL);
-        if (!done && refusal_drop() < 0)
-            return NULL;
-        Py_XDECREF(done);
-    }
+    if (seen == 1 && see(args[0], args[2]) < 0)
+        return NULL;
     return Py_NewRef(seen > N_EVENTS && !stays ? stop_event : Py_None);
 }
 
@@ -707,8 +724,8 @@ PyMethodDef door_methods[] = {
      "forget_owners()\n--\n\n"
      "Ask again to whom the modules belong."},
     {"door_event", (PyCFunction)(void (*)(void))door_event, METH_FASTCALL,
-     "door_event(code, offset, callable, first, /)\n--\n\n"
-     "Open the doors of what the program calls: the handler of CALL events."},
+     "door_event(code, offset, callable=None, first=None, /)\n--\n\n"
+     "Open the doors of what the program calls: the handler of PY_START and CALL events."},
     {"hook_code", hook_code, METH_O,
      "hook_code(function)\n--\n\n"
      "Call a function with the code of each module, and other code, before it runs."},
