@@ -52,7 +52,7 @@ _STANDARD = os.path.join(os.path.dirname(os.__file__), "")  # noqa: PTH118, PTH1
 _INSTALLED = (f"site-packages{os.sep}", f"dist-packages{os.sep}")  # in it
 
 
-def _is_standard(path: str) -> bool:
+def is_standard(path: str) -> bool:
     """Check whether a file is in the folder of Python's standard library.
 
     `program_files.is_in_standard_library` follows links too. It takes 0.4 ms for a
@@ -80,7 +80,7 @@ def takes_arrays(module: ModuleType) -> bool:
     path = _file_of(module)
     if path is None:  # nobody knows what it requires
         return True
-    if _is_standard(path):
+    if is_standard(path):
         return False
     try:
         size = os.stat(path).st_size  # noqa: PTH116

@@ -19,7 +19,7 @@ from typing import Any
 
 from mxnp import _bridge
 
-from .boundary import takes_arrays
+from .boundary import is_standard, takes_arrays
 from .owners import belongs_to_package, belongs_to_program, get_rules
 from .program_files import is_in_folder, is_in_program
 
@@ -100,17 +100,7 @@ def _module_of(function: Any) -> Any:
 
 # -- Owners ----------------------------------------------------------------------------
 
-
-def _uses_mxnp(package: str) -> bool:
-    """Check whether a package imports mxnp itself, so that it knows what it gets."""
-    ours = sys.modules["mxnp"]
-    for name, module in list(sys.modules.items()):
-        if name == package or name.startswith(package + "."):
-            names = _names_of(module)
-            uses = any(value is ours for value in list(names.values()))
-            if uses and not belongs_to_program(names, ""):  # by --include
-                return True
-    return False
+_users: set[str] = set()  # packages that import mxnp, so they know what they get
 
 
 def find_owner(name: str, names: dict[str, Any] | None) -> int:
@@ -126,7 +116,7 @@ def find_owner(name: str, names: dict[str, Any] | None) -> int:
         return PROGRAM
     if not belongs_to_package(names) or package in WANT_ARRAYS:
         return NOBODY
-    if _uses_mxnp(package):
+    if package in _users:
         return PROGRAM
     return ASKED_PACKAGE if package in _ASKED else PACKAGE
 
@@ -221,7 +211,7 @@ def open_class(cls: type, way: int) -> bool:
 
 # -- Calls -----------------------------------------------------------------------------
 
-_scanned: dict[CodeType, int] = {}  # the number of modules at that time
+_scanned: dict[int, tuple[CodeType, int]] = {}  # the number of modules at that time
 _MOST_SCANNED = 1000  # a program may make code without end
 
 
@@ -271,10 +261,11 @@ def see_call(code: CodeType, function: Any) -> None:
             module: Any = sys.modules.get(name)
             if _names_of(module) and takes_arrays(module):
                 _bridge.patch_callable(function)
-    if _scanned.get(code) != len(sys.modules):
+    scan = code, len(sys.modules)
+    if _scanned.get(id(code)) != scan:
         if len(_scanned) > _MOST_SCANNED:
             _scanned.clear()
-        _scanned[code] = len(sys.modules)
+        _scanned[id(code)] = scan
         _open_names(code, sys._getframe(1))
 
 
@@ -317,13 +308,30 @@ def _is_program(code: CodeType) -> bool:
     """Check whether code that is about to run is the program's."""
     file = code.co_filename
     if not file.startswith("<"):
-        return not file.startswith("frozen") and _is_file_of_program(file)
+        return not is_standard(file) and _is_file_of_program(file)
     if file.startswith(("<ipython", "<stdin", "<console", "<doctest", "<python-input")):
         return True
     names = sys._getframe(2).f_globals  # of the function that calls exec()
     name = str(names.get("__name__"))
     is_runner = name in _RUNNERS or name.partition(".")[0] in _RUNNERS
     return is_runner or find_owner(name, names) == PROGRAM
+
+
+def _package_of(file: str) -> str:
+    """Return the installed package that a file belongs to, or an empty name."""
+    for folder in ("site-packages", "dist-packages"):
+        before, _, inside = file.rpartition(f"{os.sep}{folder}{os.sep}")
+        if before:
+            return inside.partition(os.sep)[0].partition(".")[0]
+    return ""
+
+
+def _is_users(code: CodeType) -> bool:
+    """Check whether code belongs to a package that imports mxnp itself."""
+    package = _package_of(code.co_filename)
+    if "mxnp" in code.co_names and package not in ("", "mxnp"):
+        _users.add(package)
+    return package in _users
 
 
 def _observe(code: CodeType) -> None:
@@ -339,7 +347,7 @@ def _observe(code: CodeType) -> None:
 
 def see_code(code: CodeType) -> bool:
     """See code before it runs, and return whether it is the program's."""
-    is_program = isinstance(code, CodeType) and _is_program(code)
+    is_program = isinstance(code, CodeType) and (_is_users(code) or _is_program(code))
     if is_program:
         _observe(code)
     return is_program
@@ -350,10 +358,10 @@ def _see_running() -> None:
     for frame in sys._current_frames().values():
         each: FrameType | None = frame
         while each is not None:
-            file = each.f_code.co_filename
+            code = each.f_code
             is_main = each.f_globals.get("__name__") == "__main__"
-            if is_main or _is_file_of_program(file):
-                _observe(each.f_code)
+            if is_main or _is_users(code) or _is_file_of_program(code.co_filename):
+                _observe(code)
             each = each.f_back
     for name, module in list(sys.modules.items()):
         names = _names_of(module)

@@ -12,7 +12,7 @@ static bool holds_array(PyObject *x, int depth);
 static bool any_holds_array(PyObject *const *items, Py_ssize_t n, int depth)
 {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (holds_array(items[i], depth))
+        if (!argument_is_plain(items[i]) && holds_array(items[i], depth))
             return true;
     return false;
 }
@@ -41,6 +41,8 @@ static bool dict_holds_array(PyObject *dict, int depth)
 static bool holds_array(PyObject *x, int depth)
 {
     PyTypeObject *type = Py_TYPE(x);
+    if (argument_is_plain(x))
+        return false;
     if (has_counterpart(x))
         return true;
     if (depth == 0)

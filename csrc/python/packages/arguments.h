@@ -2,6 +2,14 @@
 #pragma once
 #include "python/convert/call_args.h"
 
+/* Check for the classes of most arguments, which are passed on as they are. */
+static inline bool argument_is_plain(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    return type == np_array_type || type == &PyUnicode_Type || type == &PyLong_Type ||
+           type == &PyFloat_Type || type == &PyBool_Type || x == Py_None;
+}
+
 /* Check whether one of the arguments has a counterpart in NumPy, such as an array, or holds one
  * in tuples, lists and dicts. */
 bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n);

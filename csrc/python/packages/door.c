@@ -192,7 +192,7 @@ static int meet_new(PyTypeObject *class, enum way way)
 
 static inline int meet(PyTypeObject *class, enum way way)
 {
-    if (is_static(class))
+    if (!(((struct type_struct *)class)->flags & Py_TPFLAGS_HEAPTYPE))
         return 0;
     const struct met *met = find_met(class);
     return met->ways & way && is_alive(met) ? met->is_package : meet_new(class, way);
@@ -274,6 +274,8 @@ static int search_items(struct search *search, PyObject *x, int depth)
 static int search_object(struct search *search, PyObject *x, int depth)
 {
     PyTypeObject *type = Py_TYPE(x);
+    if (argument_is_plain(x))
+        return 0;
     if (has_counterpart(x)) {
         search->has_array = true;
         return 0;
@@ -359,7 +361,7 @@ static PyObject *call_door(PyObject *function, PyObject *const *args, size_t fla
     struct search search = {false, -1};
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (search_object(&search, args[i], DEPTH) < 0)
+        if (!argument_is_plain(args[i]) && search_object(&search, args[i], DEPTH) < 0)
             return NULL;
     if (search.has_array)
         return call_with_arrays(function, args, flags, names);
@@ -542,6 +544,14 @@ static int arrive_bound(PyObject *method)
     return status;
 }
 
+/* Check whether the interpreter may call the __init__ of a class past its vectorcall: from
+ * Python 3.13 on, if the class has no __new__ of its own. */
+static bool calls_init(PyObject *class)
+{
+    const struct type_struct *object = (struct type_struct *)&PyBaseObject_Type;
+    return Py_Version >= 0x030D0000 && ((struct type_struct *)class)->new == object->new;
+}
+
 /* Open the doors of what a program calls.  Return 1 if the event has to stay, because the
  * interpreter would call __init__ without its vectorcall; 0 if not; or -1 with an exception
  * set. */
@@ -552,8 +562,10 @@ static int arrive(PyObject *callable)
         return open_function(callable);
     if ((PyObject *)type == method_class)
         return arrive_bound(callable);
-    if (PyType_Check(callable))
-        return meet((PyTypeObject *)callable, CALLED);
+    if (PyType_Check(callable)) {
+        int is_package = meet((PyTypeObject *)callable, CALLED);
+        return is_package > 0 ? calls_init(callable) : is_package;
+    }
     return meet(type, MET) < 0 ? -1 : 0;
 }
 
