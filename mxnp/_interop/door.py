@@ -66,6 +66,9 @@ def _takes_arrays(function: Any) -> bool:
     return False
 
 
+_CACHE = type(functools.cache(_takes_arrays))  # the class of cached functions
+
+
 # -- Looks that run no code of others --------------------------------------------------
 
 _module_names_of: Any = vars(ModuleType)["__dict__"].__get__
@@ -222,9 +225,8 @@ def _open_value(value: Any, names: set[str]) -> None:
         _open_value(value.func, names)
         return
     _bridge.meet(value)
-    if kind is not FunctionType and not issubclass(kind, type) and callable(value):
-        wrapped = inspect.getattr_static(value, "__wrapped__", None)
-        _bridge.open_door(wrapped)  # of functools.lru_cache, for example
+    if kind is _CACHE:
+        _bridge.open_door(value.__wrapped__)
     for cls in _mro_of(kind):
         for name in names & _members_of(cls).keys():
             _bridge.open_door(_members_of(cls)[name])
@@ -380,11 +382,11 @@ def _see_functions(value: Any, module: str) -> None:
             with suppress(ValueError):  # it is empty
                 if type(cell.cell_contents) is FunctionType:
                     _see_functions(cell.cell_contents, module)
-    elif not issubclass(type(value), type):
-        wrapped = inspect.getattr_static(value, "__wrapped__", None)
-        if type(wrapped) is FunctionType:
-            _see_functions(wrapped, module)
-    elif _members_of(value).get("__module__") == module:
+    elif type(value) is _CACHE:
+        _see_functions(value.__wrapped__, module)
+    elif (
+        issubclass(type(value), type) and _members_of(value).get("__module__") == module
+    ):
         for _, member in _members(value):
             _see_functions(member, module)
 

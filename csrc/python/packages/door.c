@@ -201,7 +201,7 @@ static inline int meet(PyTypeObject *class, enum way way)
 /* -- Arguments ------------------------------------------------------------------------- */
 
 #define DEPTH 5  /* the call itself, and nested tuples, lists and dicts */
-#define FEW   16 /* items that are searched whoever calls */
+#define FEW   16 /* items that are searched for any caller */
 
 /* A search for objects of the program among the arguments of a door. */
 struct search {
