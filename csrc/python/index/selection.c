@@ -21,8 +21,8 @@ static bool is_large(PyObject *mask)
 static bool is_plain(const struct source *source)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(dtype_type_number(source->code));
-    bool is_same =
-        dtype == PyArray_DESCR(source->np_array) && PyArray_CheckExact(source->np_array);
+    bool is_same = dtype == PyArray_DESCR(source->np_array) &&
+                   Py_TYPE(as_array(source->array)->unprepared) == np_array_type;
     Py_DECREF(dtype);
     return is_same && PyArray_NDIM(source->np_array) > 0;
 }
