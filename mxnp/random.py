@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys as _sys
+from functools import partial as _partial
 from functools import wraps as _wraps
 from types import FunctionType as _FunctionType
 from typing import Any as _Any
+from weakref import ref as _ref
 
 import numpy as _numpy
 from numpy import random as _random
@@ -46,13 +48,24 @@ class _WrappedMethod:
             return self.member
         # NumPy's methods call each other, so they are called on an object of NumPy.
         name = self.member.__name__
-        function = _Function(getattr(instance._original, name))
+        method = getattr(instance._original, name)
+        function = _Function(method)
+        function.__reduce__ = _partial(_reduce_method, _ref(instance), method)
         function.is_maker = True
         bit_generator = getattr(instance, "bit_generator", None)
         if isinstance(bit_generator, (_random.PCG64, _random.Philox)):
             _recorded_forms.attach(function, self.member, bit_generator)
         vars(instance)[name] = function  # later lookups find it first
         return function
+
+
+def _reduce_method(generator: _ref[_Any], method: _Any) -> tuple[_Any, ...]:
+    """Pickle a method as NumPy's is, by its generator and its name."""
+    owner, original = generator(), method.__self__
+    if owner is None and isinstance(original, _random.RandomState):
+        owner = _state(original._bit_generator)
+        owner.__setstate__(original.__getstate__())
+    return getattr, (owner or Generator(original.bit_generator), method.__name__)
 
 
 def _wrap_methods(kind: type) -> None:

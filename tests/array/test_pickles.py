@@ -190,3 +190,12 @@ def test_joblib_maps_its_files(tmp_path):
     joblib.dump(mxnp.arange(5.0), tmp_path / "a")
     assert type(joblib.load(tmp_path / "a")) is mxnp.ndarray
     assert isinstance(joblib.load(tmp_path / "a", mmap_mode="r"), numpy.memmap)
+
+
+@pytest.mark.parametrize("load", [copy.copy, lambda m: pickle.loads(pickle.dumps(m))])
+@pytest.mark.parametrize("name", ["default_rng", "RandomState"])
+def test_methods_of_random_generators(xp, name, load):
+    generator = getattr(xp.random, name)(1)
+    draw = generator.standard_normal
+    drawn = draw(3), load(draw)(2), load(getattr(xp.random, name)(5).uniform)(size=4)
+    return *drawn, draw(2), generator.standard_normal(2)
