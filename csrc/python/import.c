@@ -142,8 +142,12 @@ static PyObject *create_dynamic(PyObject *self, PyObject *args)
 {
     (void)self;
     PyObject *module = PyObject_Call(create, args, NULL);
-    bool is_done = module && PyModule_Check(module) && !is_filled_later(module);
-    return is_done ? report(module, module) : module;
+    if (!module || !PyModule_Check(module) || is_filled_later(module))
+        return module;
+    /* The module's place, which is set after this call otherwise. */
+    if (PyObject_SetAttrString(module, "__spec__", PyTuple_GetItem(args, 0)) < 0)
+        PyErr_Clear();
+    return report(module, module);
 }
 
 static PyObject *exec_dynamic(PyObject *self, PyObject *module)

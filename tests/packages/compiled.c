@@ -424,7 +424,10 @@ static int execute(PyObject *made)
     return PyModule_AddObjectRef(made, "integer", (PyObject *)&PyLong_Type);
 }
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "compiled"};
+#ifndef NAME
+#define NAME "compiled"
+#endif
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, NAME};
 
 #ifdef IN_PHASES
 static PyModuleDef_Slot phases[] = {{Py_mod_exec, execute}, {0, NULL}};

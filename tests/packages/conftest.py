@@ -47,6 +47,12 @@ def in_phases(tmp_path_factory, path):
 
 
 @pytest.fixture(scope="session")
+def renamed(tmp_path_factory, path):
+    """Return the path of a module that gives itself another name than its file's."""
+    return build(tmp_path_factory.mktemp("renamed"), '-DNAME="_other"')
+
+
+@pytest.fixture(scope="session")
 def compiled(path):
     module = load(path)
     sys.modules["compiled"] = module

@@ -512,6 +512,15 @@ def test_a_loader_before_mxnp(in_phases, tmp_path):
     run_with_loaded_module(in_phases, tmp_path, loader, known, "import mxnp as np\n")
 
 
+def test_a_module_that_gives_itself_another_name(renamed, monkeypatch, x):
+    monkeypatch.setitem(sys.modules, "compiled", types.ModuleType("compiled"))
+    spec = importlib.util.spec_from_file_location("compiled.compiled", renamed)
+    module = importlib.util.module_from_spec(spec)
+    assert (module.__name__, module.Taker.__module__) == ("_other", "compiled")
+    assert module.one(x) is True
+    assert module.Taker(x).one(x) is True
+
+
 def test_loading_looks_as_before():
     import _imp
 

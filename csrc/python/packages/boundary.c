@@ -48,8 +48,15 @@ static bool is_builtin(PyObject *x)
 /* A module whose values are patched. */
 struct owner {
     PyObject *module, *package; /* see package_of_name() */
-    const char *name;
+    PyObject *place;            /* the package from which it is imported, or NULL */
+    const char *name;           /* by which it may call itself otherwise */
 };
+
+static bool is_package_of(const struct owner *owner, PyObject *package)
+{
+    return PyUnicode_Compare(package, owner->package) == 0 ||
+           (owner->place && PyUnicode_Compare(package, owner->place) == 0);
+}
 
 /* Check whether another module than this one has a name. */
 static bool is_other_module(PyObject *name, PyObject *module)
@@ -64,7 +71,7 @@ static bool is_other_module(PyObject *name, PyObject *module)
 static bool is_made_by(PyObject *x, const struct owner *owner)
 {
     PyObject *package = package_of(x);
-    bool is_made = !package || PyUnicode_Compare(package, owner->package) == 0 ||
+    bool is_made = !package || is_package_of(owner, package) ||
                    (PyUnicode_CompareWithASCIIString(package, "builtins") == 0
                         ? !is_builtin(x)
                         : !is_other_module(package, owner->module));
@@ -164,12 +171,17 @@ static int patch_values(PyObject *values, const struct owner *owner)
 
 static int patch_module(PyObject *module)
 {
+    PyObject *spec = PyObject_GetAttrString(module, "__spec__");
+    PyObject *place = spec ? PyObject_GetAttrString(spec, "name") : NULL;
+    PyErr_Clear();
     struct owner owner = {module, package_of_name(PyModule_GetNameObject(module)),
-                          PyModule_GetName(module)};
+                          package_of_name(place), PyModule_GetName(module)};
     PyObject *values = owner.package ? PyDict_Values(PyModule_GetDict(module)) : NULL;
     int status = values ? patch_values(values, &owner) : -1;
     Py_XDECREF(values);
     Py_XDECREF(owner.package);
+    Py_XDECREF(owner.place);
+    Py_XDECREF(spec);
     return status;
 }
 
