@@ -13,7 +13,7 @@ def make_counterpart(name: str, member: Any, owner: str, adopts: bool = True) ->
     if callable(member):
         method = Method(member, adopts=adopts)
         method.__name__, method.__doc__ = name, member.__doc__
-        method.__qualname__ = f"{owner}.{name}"
+        method.__qualname__, method.__module__ = f"{owner}.{name}", "mxnp"
         method.is_member = True
         return method
     if not hasattr(member, "__get__"):

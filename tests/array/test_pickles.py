@@ -199,3 +199,17 @@ def test_methods_of_random_generators(xp, name, load):
     draw = generator.standard_normal
     drawn = draw(3), load(draw)(2), load(getattr(xp.random, name)(5).uniform)(size=4)
     return *drawn, draw(2), generator.standard_normal(2)
+
+
+@pytest.mark.parametrize("kind", ["ndarray", "ufunc"])
+def test_members_of_classes(kind):
+    for name, original in vars(getattr(numpy, kind)).items():
+        if callable(original) and name not in ("__array_namespace__", "__new__"):
+            member = getattr(getattr(mxnp, kind), name)
+            assert pickle.loads(pickle.dumps(member)) == member
+
+
+def test_methods_of_arrays_by_cloudpickle():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    x = mxnp.arange(20_000.0) + 1
+    assert pickle.loads(cloudpickle.dumps(x.sum))() == x.sum()
