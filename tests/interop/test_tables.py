@@ -72,6 +72,6 @@ def test_tolerances_name_uses(module):
 def test_the_extras_name_each_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    extra = extras["interop"] + extras["interop-all"]
+    extra = project["dependencies"] + extras["interop"] + extras["interop-all"]
     listed = {re.split("[^\\w-]", requirement)[0] for requirement in extra}
     assert {runs.package(module)[0] for module in runs.modules()} - listed == {"torch"}
