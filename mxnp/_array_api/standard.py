@@ -14,7 +14,6 @@ from typing import Any
 import numpy
 
 from mxnp._array.ndarray import ndarray, unwrap
-from mxnp._bridge import Function
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, check_device, devices, get_device
 from mxnp._engine.frames import frameless_members
@@ -33,10 +32,7 @@ def compat() -> Any:
     return array_api_compat.numpy
 
 
-# NumPy 2.0 lacks it.
-_Info: Any = getattr(numpy, "__array_namespace_info__", None)
-if _Info is None:
-    _Info = compat().__array_namespace_info__
+_Info: Any = numpy.__array_namespace_info__
 
 
 class _Devices(tuple[Any, ...]):
@@ -155,9 +151,6 @@ def populate(module: types.ModuleType) -> None:
     names = vars(module)
     names["__array_api_version__"] = STANDARD
     names["__array_namespace_info__"] = __array_namespace_info__
-    for name in ("cumulative_prod", "cumulative_sum", "unstack"):  # not in NumPy 2.0
-        if not hasattr(numpy, name):
-            names[name] = Function(getattr(compat(), name))
 
 
 def extend(
@@ -259,14 +252,8 @@ def _sort_arguments(
     return a, axis, keywords
 
 
-# False for NumPy 2.0.
-_HAS_MIN = "min" in inspect.signature(numpy.clip).parameters
-
-
 def _has_one_positional_bound(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether a call of clip passes one bound by position, as NumPy refuses."""
-    if len(args) == 1 and not _HAS_MIN:
-        return bool({"min", "max"} & kwargs.keys())
     return len(args) == 2 and not {"a_max", "min"} & kwargs.keys()
 
 

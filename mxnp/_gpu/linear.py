@@ -299,15 +299,6 @@ _UFUNCS = {
     "svd_f": _Ufunc(_svd, 2),
     "lstsq": _Ufunc(_lstsq),
 }
-# NumPy 2.0 and 2.1 have two of some, for more rows and for more columns.
-_OF_SHAPES = {
-    f"{name}{suffix}{rest}": _UFUNCS[f"{name}{rest}"]
-    for name, rest in (
-        *(("qr_r_raw", ""), ("lstsq", "")),
-        *(("svd", ""), ("svd", "_s"), ("svd", "_f")),
-    )
-    for suffix in ("_m", "_n")
-}
 
 
 def _as_array(a: Any, **kwargs: Any) -> Any:
@@ -322,7 +313,7 @@ def _numpys_functions() -> types.ModuleType:
     classes = {k: v for k, v in vars(original).items() if isinstance(v, type)}
     vars(copy).update(
         classes,
-        _umath_linalg=types.SimpleNamespace(**_UFUNCS, **_OF_SHAPES),
+        _umath_linalg=types.SimpleNamespace(**_UFUNCS),
         _makearray=lambda a: (a, _adopt),
         asarray=_as_array,
         asanyarray=_as_array,

@@ -50,10 +50,6 @@ IDENTITIES = {
 # Not recorded: integer powers may raise, and expm1 differs at complex limits.
 NOT_RECORDED = {"power": INTEGER, "expm1": {"complex64", "complex128"}}
 
-# NumPy 2.0 rounds integers as float64.
-if numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
-    CLASSES["real_or_bool"] = REAL_FLOATING
-
 # Numeric ufuncs with core dimensions are not elementwise.
 NOT_ELEMENTWISE = {"matmul", "matvec", "vecdot", "vecmat"}
 # Ufuncs of one operand without loops over numbers.

@@ -17,11 +17,8 @@ int signature_load(PyObject *numpy)
     kinds[WEAK_COMPLEX] = (PyObject *)&PyComplex_Type;
     for (int op = 0; op < MX_OP_COUNT; op++) {
         ufuncs[op] = PyObject_GetAttrString(numpy, core->op_get(op)->name);
-        if (ufuncs[op])
-            continue;
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        if (!ufuncs[op])
             return -1;
-        PyErr_Clear(); /* this version of NumPy lacks the ufunc */
     }
     return 0;
 }

@@ -14,10 +14,7 @@ import mxnp
 INF, NAN = numpy.inf, numpy.nan
 STANDARD = "2025.12"
 
-try:
-    INFO = numpy.__array_namespace_info__
-except AttributeError:  # NumPy 2.0
-    from array_api_compat.numpy import __array_namespace_info__ as INFO  # noqa: N812
+INFO = numpy.__array_namespace_info__
 
 # Functions that take more arguments than NumPy's, with calls that NumPy accepts, too.
 NUMPY_CALLS = {
@@ -348,9 +345,6 @@ def test_signatures_show_the_standards_parameters(name, names):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not hasattr(numpy, "unstack"), reason="NumPy 2.0 needs it immediately"
-)
 def test_array_api_compat_is_imported_when_it_is_needed():
     code = "import sys, mxnp; mxnp.sort([1]); print('array_api_compat' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
