@@ -34,7 +34,9 @@ def explain(file: TextIO | None = None) -> None:
     The bytes are those of the arrays that a group reads and writes. Each array counts
     once. The report lists at most 256 groups. It does not include operations that were
     computed immediately: on small arrays, without a recorded form, and on arrays of
-    up to 2**17 elements after flushes of single operations.
+    up to 2**17 elements after flushes of single operations. The last line says how
+    often functions of packages got arrays since mxnp was imported, if they did. A call
+    that gets an array waits for the operations on it, so that it ends a group.
 
     Examples
     --------
@@ -55,6 +57,9 @@ def explain(file: TextIO | None = None) -> None:
     waiting = _bridge.pending()
     if waiting:
         lines.append(f"Recorded since, and not run yet: {count(waiting, 'operation')}")
+    calls = _bridge.converted_calls()
+    if calls:
+        lines.append(f"Packages have got arrays in {count(calls, 'call')} so far")
     print("\n".join(lines), file=file)
 
 

@@ -17,6 +17,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU
 from mxnp._interop.program_files import is_in_program
 
+from .conversions import conversions, function_name
 from .model import ENGINES, Check, Event, Place, Report, Row, Total, Wait
 
 # -- Names and reasons -----------------------------------------------------------------
@@ -26,6 +27,7 @@ REASONS = {
     "read": "{} reads the elements",
     "element": "a[i] reads elements",
     "export": "the memory is exported",
+    "package": "a package gets an array: {}",
     "full": "256 operations were recorded",
     "memory": "256 MB of memory waited to be released",
     "shared": "the memory is known outside mxnp, so operations cannot be deferred",
@@ -107,6 +109,10 @@ def _name(name: Any) -> str:
     return f"{submodule}.{qualified}" if is_public else qualified
 
 
+def _wait_name(kind: str, name: Any) -> str:
+    return function_name(name) if kind == "package" else _name(name)
+
+
 def _reason(kind: str, operation: str) -> str:
     """Return the reason of a wait as a sentence."""
     reader = _READERS.get(operation, operation) if kind in ("read", "export") else ""
@@ -132,23 +138,30 @@ def _since(rows: list[tuple[Any, ...]], before: list[tuple[Any, ...]]) -> list[A
     return changed
 
 
-def _counted(counts: Iterable[tuple[Any, ...]], places: _Places) -> tuple[Any, ...]:
-    """Return rows, waits, checks and seconds of recording from the bridge's tuples."""
+def _counted(
+    counts: Iterable[tuple[Any, ...]], places: _Places, wall: float
+) -> tuple[Any, ...]:
+    """Return rows, waits, checks, conversions and seconds of recording."""
     rows: list[Row] = []
     waits: dict[Any, list[Any]] = defaultdict(lambda: [0, 0, 0])
     checks: dict[Place, list[Any]] = defaultdict(lambda: [0, 0, 0, 0])
+    passed: list[Any] = []
     recording = 0
     for code, instruction, where, kind, name, *values in counts:
         calls, elements, nanoseconds, read, written, fused, fused_ns, *rest = values
+        rest, of_packages = rest[:4], rest[4:]
         if calls == 0 and nanoseconds == 0:
             continue
         place = places.find(code, instruction)
         if where == "record":
             recording += nanoseconds
         elif where == "wait":
-            wait = waits[place, kind, _name(name)]
+            wait = waits[place, kind, _wait_name(kind, name)]
             for at, value in enumerate((calls, elements, nanoseconds)):
                 wait[at] += value
+        elif where == "package":
+            counted = [calls, elements, nanoseconds, read, *of_packages]
+            passed.append((place, kind, name, counted))
         elif where in ("check", "spared") or (
             where in ENGINES and kind == core.BOUNDS_CHECK
         ):
@@ -192,6 +205,7 @@ def _counted(counts: Iterable[tuple[Any, ...]], places: _Places) -> tuple[Any, .
             Check(place, count, elements, ns / _SECOND, cached)
             for place, (count, elements, ns, cached) in checks.items()
         ],
+        conversions(passed, wall),
         recording / _SECOND,
     )
 
@@ -270,7 +284,7 @@ class Counter:
     def start(self) -> None:
         """Begin counting. Operations recorded before run first and are not counted."""
         _bridge.flush("report")
-        _bridge.profile_start(self._n_events)
+        _bridge.profile_start(self._n_events, is_in_program)
         _bridge.operators_count()
         self._report = None
         self._rows = _bridge.profile_rows()
@@ -303,7 +317,8 @@ class Counter:
         wall = (time.monotonic_ns() - self._begin) / _SECOND
         now = _bridge.profile_rows()
         places = _Places()
-        rows, waits, checks, recording = _counted(_since(now, self._rows), places)
+        since = _since(now, self._rows)
+        rows, waits, checks, passed, recording = _counted(since, places, wall)
         events = _bridge.profile_events(self._events) if self._n_events else []
         dropped = _bridge.profile_event_count()[1] - self._dropped
         return Report(
@@ -313,6 +328,7 @@ class Counter:
             _sum(rows, waits, wall, recording),
             [self._event(places, now[event[0]], *event[1:]) for event in events],
             dropped if self._n_events else 0,
+            passed,
         )
 
     def _event(
@@ -328,7 +344,7 @@ class Counter:
         code, instruction, where, kind, name, *_ = row
         label = _name(name)
         if where == "wait":
-            label = _reason(kind, label)
+            label = _reason(kind, _wait_name(kind, name))
         elif where in ENGINES:
             label = core.operation_name(label, kind)
         return Event(

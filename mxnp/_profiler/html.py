@@ -130,6 +130,7 @@ def page(report: Report, program: str = "", findings: str = "") -> str:
 {_waits(report)}
 <h2>Operations</h2>
 {_operations(report.rows, report)}
+{_conversions(report)}
 {_checks(report)}
 </main>
 <script>{_SCRIPT}</script>
@@ -144,7 +145,8 @@ def fragment(report: Report, findings: str = "") -> str:
     return (
         f'<style>{_STYLE}</style><div class="mxnp">{_head(report)}{findings}'
         f"{_operations(slowest, report, sortable=False)}"
-        f"{_waits(report, sortable=False) if report.waits else ''}</div>"
+        f"{_waits(report, sortable=False) if report.waits else ''}"
+        f"{_conversions(report, sortable=False)}</div>"
     )
 
 
@@ -297,6 +299,39 @@ def _waits(report: Report, sortable: bool = True) -> str:
     return _table(heads, rows, sortable)
 
 
+def _conversions(report: Report, sortable: bool = True) -> str:
+    if not report.conversions:
+        return ""
+    heads = [
+        ("line", False),
+        ("expression", False),
+        ("function", False),
+        ("calls", True),
+        ("arrays", True),
+        ("memory", True),
+        ("waited", True),
+        ("in a loop", False),
+    ]
+    rows: Iterable[Sequence[_Cell]] = (
+        [
+            _where(one.place.file, one.place.line),
+            (_code(one.place.expression), None),
+            (escape(one.function), None),
+            (f"{one.calls:,}", one.calls),
+            (f"{one.arrays:,}", one.arrays),
+            (figures.nbytes(one.nbytes), one.nbytes),
+            (figures.time(one.waiting), one.waiting),
+            (escape(one.advice), None),
+        ]
+        for one in report.conversions
+    )
+    return (
+        "<h2>Arrays passed to packages</h2>"
+        "<p>The functions got NumPy arrays with the same memory. Nothing was copied."
+        f"</p>{_table(heads, rows, sortable)}"
+    )
+
+
 def _checks(report: Report) -> str:
     if not report.checks:
         return ""
@@ -391,10 +426,20 @@ def _line(number: int, text: str, lines: dict[int, Line], longest: float) -> str
     count = sum(wait.count for wait in line.waits)
     waits = f' <span class="waits">{count:,} waits</span>' if count > 1 else ""
     waits = ' <span class="waits">1 wait</span>' if count == 1 else waits
+    passed = sum(one.calls for one in line.conversions)
+    if passed:
+        calls = "1 call" if passed == 1 else f"{passed:,} calls"
+        waits += f'  <span class="soft">{calls} of packages</span>'
     reasons = "".join(
         f'<p class="waits">{wait.count:,} times, {figures.time(wait.seconds)}: '
         f"{_code(wait.place.expression)}: {escape(wait.reason)}</p>"
         for wait in line.waits
+    )
+    reasons += "".join(
+        f"<p>{one.calls:,} times, {_code(one.function)} got "
+        f"{figures.count(one.arrays, 'array')} ({figures.nbytes(one.nbytes)} in all). "
+        f"{escape(one.advice)}</p>"
+        for one in line.conversions
     )
     table = _table(_HEADS, map(_cells, line.rows), sortable=False) if line.rows else ""
     return (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from mxnp._engine.devices import GPU
 
@@ -56,6 +58,33 @@ class Place:
         lines[0] = lines[0][self.column :]
         text = b" ".join(line.strip() for line in lines).decode(errors="replace")
         return text or self.source
+
+    def argument(self, function: str, from_end: int) -> str:
+        """
+        Return the name of the variable that is an argument, or an empty text.
+
+        Parameters
+        ----------
+        function : str
+            The function that was called; its last name has to be in the expression.
+        from_end : int
+            The argument's number from the end, from 1.
+        """
+        try:
+            call = ast.parse(self.expression, mode="eval").body
+        except SyntaxError:
+            return ""
+        if not isinstance(call, ast.Call):
+            return ""
+        passed = [*call.args, *(keyword.value for keyword in call.keywords)]
+        is_known = (
+            ast.unparse(call.func).rpartition(".")[2] == function.rpartition(".")[2]
+            and all(keyword.arg for keyword in call.keywords)
+            and not any(isinstance(each, ast.Starred) for each in passed)
+            and 0 < from_end <= len(passed)
+            and isinstance(passed[-from_end], (ast.Name, ast.Attribute))
+        )
+        return ast.unparse(passed[-from_end]) if is_known else ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.file else "(unknown)"
@@ -167,6 +196,68 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Argument:
+    """
+    An argument of a package's function that is or holds an array.
+
+    Parameters
+    ----------
+    expression : str
+        The name of the array; empty if unknown.
+    calls, arrays, elements, nbytes : int
+        Calls, and sums over them.
+    same, parts : int
+        Calls with the array of the call before, and with another array that has the
+        same memory.
+    unchanged : int
+        Calls with the array of the call before, if the program did not write it since.
+    """
+
+    expression: str
+    calls: int
+    arrays: int
+    elements: int
+    nbytes: int
+    same: int
+    parts: int
+    unchanged: int
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """
+    An expression that passes arrays to a function of a package.
+
+    The function gets NumPy arrays with the same memory.
+
+    Parameters
+    ----------
+    place : Place
+        The expression of the program, which may call the function through others.
+    function : str
+        The function.
+    calls, arrays, nbytes : int
+        The number of calls with arrays, of arrays in all calls, and of their bytes,
+        which are not copied.
+    waits : int
+        Calls that waited for recorded operations.
+    waiting : float
+        The seconds that they waited.
+    advice : str
+        What is known about a call in a loop, and what to do if that helps; or empty.
+    """
+
+    place: Place
+    function: str
+    calls: int
+    arrays: int
+    nbytes: int
+    waits: int
+    waiting: float
+    advice: str
+
+
+@dataclass(frozen=True)
 class Total:
     """
     The sums of a report.
@@ -251,12 +342,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Line:
-    """The rows and waits of one line of the program, each sorted by time."""
+    """The rows, waits and conversions of one line, each sorted by time."""
 
     file: str
     line: int
     rows: list[Row]
     waits: list[Wait]
+    conversions: list[Conversion]
 
     @property
     def seconds(self) -> float:
@@ -283,14 +375,15 @@ class Report:
     total: Total
     events: list[Event] = field(default_factory=list, repr=False)
     dropped: int = 0  # events beyond the limit
+    conversions: list[Conversion] = field(default_factory=list)
 
     def lines(self) -> list[Line]:
         """Return the lines of the program, the slowest first."""
-        rows: dict[tuple[str, int], list[Row]] = defaultdict(list)
-        waits: dict[tuple[str, int], list[Wait]] = defaultdict(list)
-        for row in self.rows:
-            rows[row.place.file, row.place.line].append(row)
-        for wait in self.waits:
-            waits[wait.place.file, wait.place.line].append(wait)
-        lines = [Line(*key, rows[key], waits[key]) for key in {**rows, **waits}]
+        columns: tuple[list[Any], ...] = (self.rows, self.waits, self.conversions)
+        found: dict[tuple[str, int], tuple[list[Any], ...]]
+        found = defaultdict(lambda: ([], [], []))
+        for number, counted in enumerate(columns):
+            for each in counted:
+                found[each.place.file, each.place.line][number].append(each)
+        lines = [Line(*key, *counted) for key, counted in found.items()]
         return sorted(lines, key=lambda line: -line.seconds)

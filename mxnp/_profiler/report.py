@@ -17,7 +17,7 @@ from . import html
 from . import text as _table
 from . import trace as _trace
 from .counter import Counter
-from .model import Check, Line, Place, Report, Row, Total, Wait
+from .model import Check, Conversion, Line, Place, Report, Row, Total, Wait
 
 SCHEMA = "mxnp-report/1"
 N_EVENTS = 1_000_000  # the largest number of events of a trace
@@ -34,10 +34,11 @@ def to_dict(report: Report, program: str = "") -> dict[str, Any]:
         "rows": [_with_place(row) for row in report.rows],
         "waits": [_with_place(wait) for wait in report.waits],
         "checks": [_with_place(check) for check in report.checks],
+        "conversions": [_with_place(each) for each in report.conversions],
     }
 
 
-def _with_place(counted: Row | Wait | Check) -> dict[str, Any]:
+def _with_place(counted: Row | Wait | Check | Conversion) -> dict[str, Any]:
     values = asdict(counted)
     place: Place = counted.place
     del values["place"]
@@ -73,6 +74,9 @@ class profile:  # noqa: N801
         ``reason``, ``count``, ``seconds``.
     checks : list of Check
         The expressions whose indices were checked.
+    conversions : list of Conversion
+        The expressions that passed arrays to functions of packages: ``function``,
+        ``calls``, ``arrays``, ``waiting``, ``advice``.
     total : Total
         Sums over the report, in seconds and bytes.
 
@@ -142,6 +146,11 @@ class profile:  # noqa: N801
     def checks(self) -> list[Check]:
         """The expressions whose indices were checked."""
         return self.report.checks
+
+    @property
+    def conversions(self) -> list[Conversion]:
+        """The expressions that passed arrays to functions of packages."""
+        return self.report.conversions
 
     @property
     def total(self) -> Total:

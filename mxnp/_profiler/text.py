@@ -85,6 +85,8 @@ def render(report: Report) -> Any:
     parts: list[Any] = [_line_table(report)] if report.rows else []
     if report.waits:
         parts.append(_wait_table(report))
+    if report.conversions:
+        parts.append(_conversion_table(report))
     parts += [Text(sentence) for sentence in _sentences(report)]
     parts.append(Text(summary(report), style="bold"))
     return Group(*parts)
@@ -188,6 +190,44 @@ def _wait_table(report: Report) -> Any:
     return table
 
 
+def _conversion_table(report: Report) -> Any:
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    table = _table(
+        "Arrays passed to packages, as NumPy arrays with the same memory",
+        ("", {"ratio": 1}),
+        ("calls", _right(5)),
+        ("arrays", _right(6)),
+        ("memory", _right(7)),
+        ("waited", _right(7)),
+    )
+    for one in report.conversions[:_MOST_LINES]:
+        where = Text(no_wrap=True, overflow="ellipsis")
+        where.append(f"{place(one.place.file, one.place.line)}  ", style="bold")
+        where.append(one.place.expression)
+        where.append(f"\n  {one.function}", style="yellow")
+        advice = [Padding(Text(one.advice), (0, 0, 0, 2))] if one.advice else []
+        table.add_row(
+            Group(where, *advice),
+            _number(one.calls),
+            _number(one.arrays),
+            figures.nbytes(one.nbytes),
+            _seconds(one.waiting),
+        )
+    rest = report.conversions[_MOST_LINES:]
+    if rest:
+        table.add_row(
+            Text(figures.count(len(rest), "more line"), style="italic"),
+            _number(sum(one.calls for one in rest)),
+            _number(sum(one.arrays for one in rest)),
+            figures.nbytes(sum(one.nbytes for one in rest)),
+            _seconds(sum(one.waiting for one in rest)),
+        )
+    return table
+
+
 def _sentences(report: Report) -> list[str]:
     total = report.total
     sentences = []
@@ -198,6 +238,13 @@ def _sentences(report: Report) -> list[str]:
         sentences.append(
             f"Index arrays checked: {checked} in {figures.time(seconds)}; "
             f"the range of {cached} more was already known"
+        )
+    if report.conversions:
+        arrays = sum(one.arrays for one in report.conversions)
+        calls = sum(one.calls for one in report.conversions)
+        sentences.append(
+            f"Packages got {figures.count(arrays, 'array')} "
+            f"in {figures.count(calls, 'call')}"
         )
     sentences += [
         f"Waited {figures.time(total.waiting)} in "

@@ -9,9 +9,16 @@ import pytest
 from support.lanes import needs_fusion
 
 import mxnp
+from mxnp import _bridge
 from mxnp._engine import core, explain
 
 pytestmark = needs_fusion
+
+
+@pytest.fixture(autouse=True)
+def without_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the calls of packages by tests before."""
+    monkeypatch.setattr(_bridge, "converted_calls", lambda: 0)
 
 
 def explained() -> str:

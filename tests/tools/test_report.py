@@ -129,12 +129,14 @@ def test_json(folder):
     report = json.loads((folder / "out.json").read_text())
     assert list(report) == [
         "schema", "mxnp", "numpy", "program", "total", "rows", "waits", "checks",
+        "conversions",
     ]  # fmt: skip
     assert report["schema"] == "mxnp-report/1"
     assert report["program"] == "heat.py"
     place = [field.name for field in fields(model.Place)] + ["expression"]
     for key, kind in (
         ("rows", model.Row), ("waits", model.Wait), ("checks", model.Check),
+        ("conversions", model.Conversion),
     ):  # fmt: skip
         names = [field.name for field in fields(kind)][1:]
         assert all(list(one) == place + names for one in report[key])
@@ -158,6 +160,7 @@ def test_the_schema_is_documented():
         model.Row,
         model.Wait,
         model.Check,
+        model.Conversion,
         model.Total,
     ):
         for field in fields(kind):

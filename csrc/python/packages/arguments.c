@@ -2,6 +2,7 @@
 #include "python/packages/arguments.h"
 #include "python/convert/convert.h"
 #include "python/convert/copies.h"
+#include "python/profile/profile.h"
 
 #define DEPTH                                                                       \
     4 /* nested tuples, lists and dicts of an argument that are searched for arrays \
@@ -69,15 +70,59 @@ static PyObject *end(struct call_args *call_args, PyObject **row, Py_ssize_t n,
                      PyObject *result)
 {
     result = copies_end(call_args, convert_adopt(result, call_args, DEPTH));
+    release(row, n); /* what the callee keeps has other references */
     convert_mark_exported(call_args);
-    release(row, n);
     call_args_end(call_args);
     return result;
 }
 
+/* -- Counts ------------------------------------------------------------------------ */
+
+static long long n_converted;
+
+long long arguments_converted_calls(void) { return n_converted; }
+
+/* Return a new reference to the function that a report names.  For a method that was looked up
+ * in an object, this is the method of its class, which is the same at each call. */
+static PyObject *named_function(PyObject *function)
+{
+    PyObject *self = PyCFunction_Check(function) ? PyCFunction_GetSelf(function) : NULL;
+    if (!self || PyModule_Check(self) || PyType_Check(self))
+        return Py_NewRef(function);
+    PyObject *name = PyObject_GetAttrString(function, "__name__");
+    PyObject *method = name ? PyObject_GetAttr((PyObject *)Py_TYPE(self), name) : NULL;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return method ? method : Py_NewRef(function);
+}
+
+/* Wait for the operations on the arrays, and count the call for the report. */
+__attribute__((noinline)) static int prepare_counted(PyObject *function, PyObject *const *args,
+                                                     Py_ssize_t n, struct call_args *call_args)
+{
+    struct span span;
+    PyObject *named = named_function(function);
+    profile_begin(&span, SPAN_PACKAGE, (struct span_name){named, NULL});
+    int status = convert_prepare(call_args, true);
+    if (status == 0)
+        profile_converted(&span, args, n);
+    else
+        profile_pop(&span);
+    Py_DECREF(named);
+    return status;
+}
+
+static inline int prepare(PyObject *function, PyObject *const *args, Py_ssize_t n,
+                          struct call_args *call_args)
+{
+    n_converted += function && call_args->n > 0;
+    return profile_is_on && function ? prepare_counted(function, args, n, call_args)
+                                     : convert_prepare(call_args, true);
+}
+
 /* Put new references to the unwrapped arguments into `row`, and wait for the operations on
  * their arrays.  Return 0, or -1 with an exception set and nothing to release. */
-static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
+static int unwrap_all(PyObject *function, PyObject *const *args, Py_ssize_t n, PyObject **row,
                       struct call_args *call_args)
 {
     Py_ssize_t i = 0;
@@ -86,7 +131,7 @@ static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
     call_args->keeps_others = call_args->is_package = true;
     while (i < n && (row[i] = convert_unwrap(args[i], call_args, DEPTH + 1)))
         i++;
-    if (i == n && convert_prepare(call_args, true) == 0)
+    if (i == n && prepare(function, args, n, call_args) == 0)
         return 0;
     end(call_args, row, i, NULL);
     return -1;
@@ -96,9 +141,8 @@ static int unwrap_all(PyObject *const *args, Py_ssize_t n, PyObject **row,
 
 #define N_INLINE 16 /* arguments of a call that need no allocated memory */
 
-PyObject *arguments_call_unwrapped(vector_function call, const void *context,
-                                   PyObject *const *args, size_t flags, PyObject *names,
-                                   bool adopts)
+PyObject *arguments_call_unwrapped(vector_call call, PyObject *function, PyObject *const *args,
+                                   size_t flags, PyObject *names, bool adopts)
 {
     PyObject *inlined[N_INLINE], *result = NULL;
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
@@ -106,9 +150,9 @@ PyObject *arguments_call_unwrapped(vector_function call, const void *context,
     struct call_args call_args;
     if (!row)
         return PyErr_NoMemory();
-    if (unwrap_all(args, n, row, &call_args) == 0) {
+    if (unwrap_all(function, args, n, row, &call_args) == 0) {
         call_args.keeps_others = !adopts;
-        result = call(context, row, flags & ~ARGUMENTS_OFFSET, names);
+        result = call(function, row, flags & ~ARGUMENTS_OFFSET, names);
         result = end(&call_args, row, n, result);
     }
     if (row != inlined)
@@ -116,12 +160,12 @@ PyObject *arguments_call_unwrapped(vector_function call, const void *context,
     return result;
 }
 
-PyObject *arguments_call(vector_function call, const void *context, PyObject *const *args,
+PyObject *arguments_call(vector_call call, PyObject *function, PyObject *const *args,
                          size_t flags, PyObject *names)
 {
     if (!arguments_have_arrays(args, arguments_positional(flags) + arguments_count(names)))
-        return call(context, args, flags, names);
-    return arguments_call_unwrapped(call, context, args, flags, names, false);
+        return call(function, args, flags, names);
+    return arguments_call_unwrapped(call, function, args, flags, names, false);
 }
 
 PyObject *arguments_adopt(PyObject *result)
@@ -155,7 +199,8 @@ int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict
 
 /* -- Slots ------------------------------------------------------------------------- */
 
-int arguments_begin(struct arguments *arguments, PyObject *first, PyObject *second)
+int arguments_begin(struct arguments *arguments, PyObject *self, PyObject *first,
+                    PyObject *second)
 {
     PyObject *args[] = {first, second};
     arguments->n = second ? 2 : 1;
@@ -163,7 +208,8 @@ int arguments_begin(struct arguments *arguments, PyObject *first, PyObject *seco
     memcpy(arguments->row, args, sizeof args);
     if (!arguments->are_unwrapped)
         return 0;
-    return unwrap_all(args, arguments->n, arguments->row, &arguments->call_args);
+    PyObject *class = !self || PyType_Check(self) ? self : (PyObject *)Py_TYPE(self);
+    return unwrap_all(class, args, arguments->n, arguments->row, &arguments->call_args);
 }
 
 PyObject *arguments_end(struct arguments *arguments, PyObject *result)

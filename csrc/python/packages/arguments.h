@@ -32,16 +32,16 @@ static inline Py_ssize_t arguments_positional(size_t flags)
 /* Call a function with an array of arguments, first the positional ones and then those of the
  * names.  If one of them holds an mxnp array, all are unwrapped, and a result that is the NumPy
  * array inside an argument is returned as this argument. */
-typedef PyObject *(*vector_function)(const void *context, PyObject *const *args, size_t flags,
-                                     PyObject *names);
-PyObject *arguments_call(vector_function call, const void *context, PyObject *const *args,
+PyObject *arguments_call(vector_call call, PyObject *function, PyObject *const *args,
                          size_t flags, PyObject *names);
 
 /* The same for arguments that hold an mxnp array.  With `adopts`, other NumPy arrays of the
  * result become mxnp arrays too. */
-PyObject *arguments_call_unwrapped(vector_function call, const void *context,
-                                   PyObject *const *args, size_t flags, PyObject *names,
-                                   bool adopts);
+PyObject *arguments_call_unwrapped(vector_call call, PyObject *function, PyObject *const *args,
+                                   size_t flags, PyObject *names, bool adopts);
+
+/* Return how many calls have replaced arrays. */
+long long arguments_converted_calls(void);
 
 /* Steal a reference to a result; NULL passes through.  Return it with mxnp arrays in place of
  * NumPy arrays, except in lists and dicts that other code holds. */
@@ -64,9 +64,11 @@ struct arguments {
     struct call_args call_args;
 };
 
-/* Unwrap the arguments if one of them holds an mxnp array.  NULL stands for a missing second
- * one.  Return 0, or -1 with an exception set. */
-int arguments_begin(struct arguments *arguments, PyObject *first, PyObject *second);
+/* Unwrap the arguments of an object's slot if one of them holds an mxnp array.  The object is
+ * NULL for NumPy's own slots, which are not counted.  NULL stands for a missing second
+ * argument. Return 0, or -1 with an exception set. */
+int arguments_begin(struct arguments *arguments, PyObject *self, PyObject *first,
+                    PyObject *second);
 
 /* Return the result of the call, whose reference is stolen; NULL passes through.  If it is the
  * NumPy array inside an argument, return this argument. */

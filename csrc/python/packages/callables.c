@@ -40,23 +40,10 @@ static int grow_functions(void)
     return 0;
 }
 
-struct vector_context {
-    PyObject *function;
-    vector_call call;
-};
-
-static PyObject *call_vector(const void *context, PyObject *const *args, size_t flags,
-                             PyObject *names)
-{
-    const struct vector_context *c = context;
-    return c->call(c->function, args, flags, names);
-}
-
 static PyObject *function_patched(PyObject *function, PyObject *const *args, size_t flags,
                                   PyObject *names)
 {
-    struct vector_context c = {function, find_function(function)->call};
-    return arguments_call(call_vector, &c, args, flags, names);
+    return arguments_call(find_function(function)->call, function, args, flags, names);
 }
 
 static const char *class_name(PyObject *x) { return ((struct type_struct *)Py_TYPE(x))->name; }
@@ -135,13 +122,12 @@ static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize
     return result;
 }
 
-static PyObject *call_builtin(const void *function, PyObject *const *args, size_t flags,
+static PyObject *call_builtin(PyObject *function, PyObject *const *args, size_t flags,
                               PyObject *names)
 {
-    PyObject *f = (PyObject *)(uintptr_t)function;
-    vector_call call = definition_of(f)->function;
+    vector_call call = definition_of(function)->function;
     Py_ssize_t n = arguments_positional(flags);
-    return call ? call(f, args, flags, names) : call_packed(f, args, n, names);
+    return call ? call(function, args, flags, names) : call_packed(function, args, n, names);
 }
 
 static PyObject *builtin_patched(PyObject *function, PyObject *const *args, size_t flags,
@@ -150,11 +136,11 @@ static PyObject *builtin_patched(PyObject *function, PyObject *const *args, size
     return arguments_call(call_builtin, function, args, flags, names);
 }
 
-static PyObject *call_method(const void *descriptor, PyObject *const *args, size_t flags,
+static PyObject *call_method(PyObject *descriptor, PyObject *const *args, size_t flags,
                              PyObject *names)
 {
-    struct method_descriptor *m = (struct method_descriptor *)(uintptr_t)descriptor;
-    return ((struct definition *)m->def)->method((PyObject *)m, args, flags, names);
+    struct method_descriptor *m = (struct method_descriptor *)descriptor;
+    return ((struct definition *)m->def)->method(descriptor, args, flags, names);
 }
 
 static PyObject *method_patched(PyObject *descriptor, PyObject *const *args, size_t flags,
@@ -192,7 +178,7 @@ static int attribute_set(PyObject *self, PyObject *value, void *closure)
     struct arguments arguments;
     if (!value)
         return original->set(self, NULL, original->closure);
-    if (arguments_begin(&arguments, value, NULL) < 0)
+    if (arguments_begin(&arguments, self, value, NULL) < 0)
         return -1;
     return arguments_end_status(&arguments,
                                 original->set(self, arguments.row[0], original->closure));

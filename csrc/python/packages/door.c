@@ -40,7 +40,6 @@ static PyTypeObject *partial_class; /* functools.partial */
 static PyTypeObject *cached_class;  /* of functions that functools.cache() made */
 static PyObject *module_string, *globals_string, *name_string, *function_string, *self_string,
     *partial_string, *wrapped_string;
-static long long n_conversions; /* calls of doors with arrays */
 
 /* -- Owners ---------------------------------------------------------------------------- */
 
@@ -301,12 +300,6 @@ static int search_object(struct search *search, PyObject *x, int depth)
 
 /* -- Doors ----------------------------------------------------------------------------- */
 
-static PyObject *call_function(const void *function, PyObject *const *args, size_t flags,
-                               PyObject *names)
-{
-    return run((PyObject *)function, args, flags, names);
-}
-
 /* Check whether a function takes mxnp arrays at present. Return 1, 0, or -1 with an exception
  * set. */
 static int is_asked(PyObject *function)
@@ -350,9 +343,7 @@ static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, siz
         return NULL;
     if (takes)
         return run(function, args, flags, names);
-    n_conversions++;
-    return arguments_call_unwrapped(call_function, function, args, flags, names,
-                                    owner == PROGRAM);
+    return arguments_call_unwrapped(run, function, args, flags, names, owner == PROGRAM);
 }
 
 static PyObject *call_door(PyObject *function, PyObject *const *args, size_t flags,
@@ -721,10 +712,10 @@ static PyObject *patch_callable(PyObject *self, PyObject *x)
     Py_RETURN_NONE;
 }
 
-static PyObject *door_count(PyObject *self, PyObject *unused)
+static PyObject *converted_calls(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    return PyLong_FromLongLong(n_conversions);
+    return PyLong_FromLongLong(arguments_converted_calls());
 }
 
 PyMethodDef door_methods[] = {
@@ -762,8 +753,8 @@ PyMethodDef door_methods[] = {
     {"patch_callable", patch_callable, METH_O,
      "patch_callable(function)\n--\n\n"
      "Make a compiled function receive NumPy arrays."},
-    {"door_count", door_count, METH_NOARGS,
-     "door_count()\n--\n\n"
+    {"converted_calls", converted_calls, METH_NOARGS,
+     "converted_calls()\n--\n\n"
      "Return how many calls of packages have converted arrays."},
     {NULL, NULL, 0, NULL},
 };

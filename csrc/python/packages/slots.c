@@ -6,12 +6,14 @@
 /* Not inlined, because thousands of functions call these. */
 #define SHARED __attribute__((noinline)) static
 
+static bool has_patched_new(PyTypeObject *class); /* and a report counts the call of that */
+
 /* -- Slots with their arguments unwrapped -------------------------------------------- */
 
 SHARED PyObject *binary_patched(binaryfunc original, PyObject *a, PyObject *b)
 {
     struct arguments arguments;
-    if (arguments_begin(&arguments, a, b) < 0)
+    if (arguments_begin(&arguments, is_array(a) ? b : a, a, b) < 0)
         return NULL;
     return arguments_end(&arguments, original(arguments.row[0], arguments.row[1]));
 }
@@ -19,7 +21,7 @@ SHARED PyObject *binary_patched(binaryfunc original, PyObject *a, PyObject *b)
 SHARED PyObject *compare_patched(richcmpfunc original, PyObject *a, PyObject *b, int op)
 {
     struct arguments arguments;
-    if (arguments_begin(&arguments, b, NULL) < 0)
+    if (arguments_begin(&arguments, a, b, NULL) < 0)
         return NULL;
     return arguments_end(&arguments, original(a, arguments.row[0], op));
 }
@@ -28,7 +30,7 @@ SHARED PyObject *ternary_patched(ternaryfunc original, PyObject *self, PyObject 
                                  PyObject *kwargs)
 {
     struct arguments arguments;
-    if (arguments_begin(&arguments, args, kwargs) < 0)
+    if (arguments_begin(&arguments, self, args, kwargs) < 0)
         return NULL;
     return arguments_end(&arguments, original(self, arguments.row[0], arguments.row[1]));
 }
@@ -36,7 +38,8 @@ SHARED PyObject *ternary_patched(ternaryfunc original, PyObject *self, PyObject 
 SHARED int init_patched(initproc original, PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct arguments arguments;
-    if (arguments_begin(&arguments, args, kwargs) < 0)
+    PyObject *counted = profile_is_on && has_patched_new(Py_TYPE(self)) ? NULL : self;
+    if (arguments_begin(&arguments, counted, args, kwargs) < 0)
         return -1;
     return arguments_end_status(&arguments, original(self, arguments.row[0], arguments.row[1]));
 }
@@ -45,7 +48,7 @@ SHARED int assign_patched(objobjargproc original, PyObject *self, PyObject *key,
                           PyObject *value)
 {
     struct arguments arguments;
-    if (arguments_begin(&arguments, key, value) < 0)
+    if (arguments_begin(&arguments, self, key, value) < 0)
         return -1;
     return arguments_end_status(&arguments, original(self, arguments.row[0], arguments.row[1]));
 }
@@ -53,7 +56,7 @@ SHARED int assign_patched(objobjargproc original, PyObject *self, PyObject *key,
 SHARED int contains_patched(objobjproc original, PyObject *self, PyObject *x)
 {
     struct arguments arguments;
-    if (arguments_begin(&arguments, x, NULL) < 0)
+    if (arguments_begin(&arguments, self, x, NULL) < 0)
         return -1;
     return arguments_end_status(&arguments, original(self, arguments.row[0]));
 }
@@ -151,6 +154,11 @@ static bool is_thunk(enum kind kind, void *function)
         if (slot_thunks[kind][i] == function)
             return true;
     return false;
+}
+
+static bool has_patched_new(PyTypeObject *class)
+{
+    return is_thunk(TERNARY, ((struct type_struct *)class)->new);
 }
 
 /* -- Changing types ------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ static PyObject *call_member(PyTypeObject *class, PyObject *name, PyObject *args
     PyObject *result = NULL;
     if (member && class == array_type)
         result = PyObject_Call(member, args, kwargs);
-    else if (member && arguments_begin(&arguments, args, kwargs) == 0)
+    else if (member && arguments_begin(&arguments, NULL, args, kwargs) == 0)
         result = convert_adopt(arguments_end(&arguments, PyObject_Call(member, arguments.row[0],
                                                                        arguments.row[1])),
                                &none, MAX_DEPTH);

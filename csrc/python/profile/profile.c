@@ -18,7 +18,8 @@ struct span *profile_innermost(void) { return innermost; }
 /* clang-format off */
 #define LANES(M)                                                           \
     M(CPU, "cpu") M(GPU, "gpu") M(NUMPY, "numpy") M(RECORD, "record")  \
-    M(WAIT, "wait") M(CHECK, "check") M(SPARED, "spared")
+    M(WAIT, "wait") M(CHECK, "check") M(SPARED, "spared")                  \
+    M(PACKAGE, "package")
 /* clang-format on */
 
 #define DEFINE_LANE(name, text) LANE_##name,
@@ -32,7 +33,9 @@ struct key {
     PyObject *code; /* NULL: unknown */
     int instruction;
     enum lane lane;
-    int kind; /* for a wait, an enum span_kind; for a recorded operation, an enum mx_kind */
+    int kind; /* for a wait, an enum span_kind; for a recorded operation, an enum mx_kind; for
+               * an argument of a package's function, its place from the end, and 0 for the call
+               */
     struct span_name name;
 };
 
@@ -44,6 +47,11 @@ struct row {
     int64_t n_large;                    /* calls of NumPy with arrays above the threshold */
     int64_t n_doubles;                  /* calls with operands that a GPU may not support */
     int64_t n_plain;                    /* calls of NumPy with arrays of NumPy only */
+    int64_t n_arrays, n_waits;          /* of calls of packages */
+    int64_t n_same, n_parts;    /* calls with the array of the call before, or of its memory */
+    int64_t n_unchanged;        /* the former, if the program did not write it in between */
+    PyObject *last, *last_root; /* weak references to that array, and the root of its chain */
+    int64_t last_version;       /* of the root */
 };
 
 struct event {
@@ -149,6 +157,8 @@ static void clear(void)
     for (Py_ssize_t i = 0; i < table.n; i++) {
         Py_XDECREF(table.rows[i].key.code);
         Py_XDECREF(table.rows[i].key.name.function);
+        Py_XDECREF(table.rows[i].last);
+        Py_XDECREF(table.rows[i].last_root);
     }
     PyMem_Free(table.rows);
     PyMem_Free(table.slots);
@@ -158,38 +168,64 @@ static void clear(void)
 
 /* -- Lines of the program ----------------------------------------------------------- */
 
-/* A cache of is_library_frame by code object, with a reference to each. */
+/* Whose code it is: mxnp's or NumPy's, or else a package's or the program's, if that was asked.
+ */
+enum owner { LIBRARY, OTHER, PACKAGE, PROGRAM };
+
+/* A cache by code object, with a reference to each. */
 static struct {
     PyObject *code;
-    bool is_library;
+    enum owner owner;
 } known_codes[256];
 
-/* Check whether a frame runs code of mxnp or NumPy.  Its time counts for the line that called
- * it. */
-static bool is_library_frame(PyObject *frame)
+static PyObject *is_in_program; /* a function of the name of a file */
+
+static enum owner ask_owner(PyObject *code)
+{
+    PyObject *file = PyObject_GetAttrString(code, "co_filename");
+    PyObject *is = file ? PyObject_CallFunctionObjArgs(is_in_program, file, NULL) : NULL;
+    bool is_programs = is == Py_True;
+    Py_XDECREF(file);
+    Py_XDECREF(is);
+    return is_programs ? PROGRAM : PACKAGE;
+}
+
+static enum owner owner_of(PyObject *frame, bool asks)
 {
     PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
     size_t slot = ((uintptr_t)code >> 4) % (sizeof known_codes / sizeof *known_codes);
-    bool is_library = known_codes[slot].is_library;
+    enum owner owner = known_codes[slot].owner;
     if (known_codes[slot].code != code) {
         const char *name = call_site_package(frame);
-        is_library = call_site_is_own(name) ||
-                     (name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0));
-        PyErr_Clear();
+        bool is_numpys =
+            name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0);
         PyObject *before = known_codes[slot].code;
+        owner = is_numpys || call_site_is_own(name) ? LIBRARY : OTHER;
         known_codes[slot].code = Py_NewRef(code);
-        known_codes[slot].is_library = is_library;
+        known_codes[slot].owner = owner;
         Py_XDECREF(before);
     }
+    if (asks && owner == OTHER) {
+        owner = ask_owner(code);
+        if (known_codes[slot].code == code) /* the question may have run other code */
+            known_codes[slot].owner = owner;
+    }
+    PyErr_Clear();
     Py_DECREF(code);
-    return is_library;
+    return owner;
 }
 
-/* Put a new reference to the code that the program runs, and its instruction, into the key.
- * Return a borrowed reference to the frame, or NULL. */
-static PyObject *find_site(struct key *key)
+/* Check whether a frame runs code of mxnp or NumPy.  Its time counts for the line that called
+ * it. */
+static bool is_library_frame(PyObject *frame) { return owner_of(frame, false) == LIBRARY; }
+
+static bool is_foreign_frame(PyObject *frame) { return owner_of(frame, true) != PROGRAM; }
+
+/* Put a new reference to the code of a frame, and its instruction, into the key.  Return a
+ * borrowed reference to the frame, or NULL. */
+static PyObject *find_frame(struct key *key, bool (*is_skipped)(PyObject *frame))
 {
-    PyObject *frame = call_site_find_frame(is_library_frame);
+    PyObject *frame = call_site_find_frame(is_skipped);
     if (frame) {
         key->code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
         key->instruction = call_site_instruction(frame);
@@ -198,6 +234,9 @@ static PyObject *find_site(struct key *key)
     PyErr_Clear();
     return frame;
 }
+
+/* Find the code that calls mxnp or NumPy, which may be a package's. */
+static PyObject *find_site(struct key *key) { return find_frame(key, is_library_frame); }
 
 /* Count in the row of the program's line.  Steals the reference to the code. */
 static struct row *count(struct key *key, int64_t nanoseconds, int64_t elements)
@@ -232,7 +271,9 @@ void profile_pop(struct span *span)
 struct extent {
     Py_ssize_t elements, weight;
     int64_t bytes;
-    bool has_own; /* an array of mxnp */
+    bool has_own;    /* an array of mxnp */
+    PyObject *first; /* array of mxnp */
+    Py_ssize_t n;    /* arrays */
 };
 
 static void measure(PyObject *x, int depth, struct extent *extent)
@@ -348,6 +389,87 @@ void profile_waited(int64_t begin, int64_t operations)
     PyErr_Restore(type, value, traceback);
 }
 
+static void add_arrays(PyObject *x, int depth, struct extent *extent)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    if (is_array(x)) {
+        extent->elements += PyArray_SIZE(np_array_of(x));
+        extent->bytes += PyArray_NBYTES(np_array_of(x));
+        extent->first = extent->first ? extent->first : x;
+        extent->n++;
+    } else if (depth > 0 && PyDict_CheckExact(x)) {
+        while (PyDict_Next(x, &at, &key, &value))
+            add_arrays(value, depth - 1, extent);
+    } else if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x))) {
+        bool is_list = PyList_CheckExact(x);
+        for (; at < (is_list ? PyList_Size(x) : PyTuple_Size(x)); at++)
+            add_arrays(is_list ? PyList_GetItem(x, at) : PyTuple_GetItem(x, at), depth - 1,
+                       extent);
+    }
+}
+
+/* Check whether a weak reference refers to x, and make it do so. */
+static bool refer(PyObject **reference, PyObject *x)
+{
+    PyObject *before = *reference;
+    if (before && PyWeakref_GetObject(before) == x)
+        return true;
+    *reference = PyWeakref_NewRef(x, NULL);
+    Py_XDECREF(before);
+    return false;
+}
+
+/* Note whether an argument is the array of the call before, or has its memory, and whether this
+ * may have been written since. */
+static void compare_with_last(struct row *row, PyObject *a)
+{
+    struct array *root = root_of(a);
+    bool is_same = refer(&row->last, a), is_part = refer(&row->last_root, (PyObject *)root);
+    row->n_same += is_same;
+    row->n_parts += is_part && !is_same;
+    /* this call has increased the version */
+    row->n_unchanged += is_same && root->version == row->last_version + 1;
+    row->last_version = root->version;
+}
+
+static struct row *count_arrays(struct key *key, const struct extent *extent)
+{
+    Py_XINCREF(key->code);
+    struct row *row = count(key, 0, extent->elements);
+    if (!row)
+        return NULL;
+    row->n_arrays += extent->n;
+    row->bytes_read += extent->bytes;
+    return row;
+}
+
+void profile_converted(struct span *span, PyObject *const *args, Py_ssize_t n)
+{
+    struct key key = {.lane = LANE_PACKAGE, .name = span->name};
+    struct extent all = {0};
+    struct row *row;
+    profile_pop(span);
+    for (Py_ssize_t i = 0; i < n; i++)
+        add_arrays(args[i], MAX_DEPTH, &all);
+    if (all.n == 0 || !profile_is_on ||
+        !(find_frame(&key, is_foreign_frame) || find_site(&key)))
+        return;
+    if ((row = count_arrays(&key, &all))) {
+        row->nanoseconds += span->counted;
+        row->n_waits += span->counted > 0;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        struct extent extent = {0};
+        add_arrays(args[i], MAX_DEPTH, &extent);
+        key.kind = (int)(n - i);
+        if (extent.n > 0 && (row = count_arrays(&key, &extent)))
+            compare_with_last(row, extent.first);
+    }
+    Py_XDECREF(key.code);
+    PyErr_Clear();
+}
+
 void profile_checked(int64_t begin, Py_ssize_t elements, bool is_spared)
 {
     int64_t taken = is_spared ? 0 : mx_now() - begin;
@@ -419,12 +541,16 @@ enum span_kind profile_kind(const char *name)
 
 /* -- Methods of the module ---------------------------------------------------------- */
 
-static PyObject *profile_start(PyObject *module, PyObject *limit)
+static PyObject *profile_start(PyObject *module, PyObject *args)
 {
+    PyObject *function;
+    Py_ssize_t events;
     (void)module;
-    Py_ssize_t events = PyNumber_AsSsize_t(limit, NULL);
-    if (events == -1 && PyErr_Occurred())
+    if (!PyArg_ParseTuple(args, "nO:profile_start", &events, &function))
         return NULL;
+    PyObject *before = is_in_program;
+    is_in_program = Py_NewRef(function);
+    Py_XDECREF(before);
     if (!table.rows && !grow())
         return PyErr_NoMemory();
     table.event_limit = events > table.event_limit ? events : table.event_limit;
@@ -466,12 +592,14 @@ static PyObject *row_object(const struct row *row)
         return NULL;
     }
     return Py_BuildValue(
-        "(OisNNLLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
+        "(OisNNLLLLLLLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
         key->lane == LANE_GPU ? core->gpu_name() : lane_names[key->lane], kind, name,
         (long long)row->calls, (long long)row->elements, (long long)row->nanoseconds,
         (long long)row->bytes_read, (long long)row->bytes_written, (long long)row->n_fused,
         (long long)row->fused_nanoseconds, (long long)row->n_elided, (long long)row->n_large,
-        (long long)row->n_doubles, (long long)row->n_plain);
+        (long long)row->n_doubles, (long long)row->n_plain, (long long)row->n_arrays,
+        (long long)row->n_waits, (long long)row->n_same, (long long)row->n_parts,
+        (long long)row->n_unchanged);
 }
 
 static PyObject *profile_rows(PyObject *module, PyObject *unused)
@@ -513,9 +641,9 @@ static PyObject *profile_event_count(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef profile_methods[] = {
-    {"profile_start", profile_start, METH_O,
-     "profile_start(n_events)\n--\n\nCount the cost of lines, and keep at most so many single "
-     "events, until profile_stop has been called as often."},
+    {"profile_start", profile_start, METH_VARARGS,
+     "profile_start(n_events, is_in_program)\n--\n\nCount the cost of lines, and keep at most "
+     "so many single events, until profile_stop has been called as often."},
     {"profile_stop", profile_stop, METH_NOARGS,
      "profile_stop()\n--\n\nForget all counts when the last report ends."},
     {"profile_rows", profile_rows, METH_NOARGS,

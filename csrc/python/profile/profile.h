@@ -13,7 +13,7 @@
 /* clang-format off */
 #define SPAN_KINDS(M)                                                                   \
     M(OPERATION, "operation") M(READ, "read") M(ELEMENT, "element") M(EXPORT, "export") \
-    M(FULL, "full") M(MEMORY, "memory") M(SHARED, "shared")                             \
+    M(PACKAGE, "package") M(FULL, "full") M(MEMORY, "memory") M(SHARED, "shared")                             \
     M(SYNCHRONIZE, "synchronize") M(WARNINGS, "warnings") M(EXIT, "exit")               \
     M(REPORT, "report") M(MASK, "mask") M(RANGE, "range") M(ERRSTATE, "errstate")       \
     M(NUMPY, "numpy") M(RESULT, "result")
@@ -116,6 +116,10 @@ void profile_checked(int64_t begin, Py_ssize_t elements, bool is_spared);
 
 /* Count the selection of elements by a mask. */
 void profile_selected(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes);
+
+/* Count a call of a package, whose arguments hold arrays that were replaced by the NumPy arrays
+ * inside, and end its span, which began before that. */
+void profile_converted(struct span *span, PyObject *const *args, Py_ssize_t n);
 
 /* Count a wait for so many operations. */
 void profile_waited(int64_t begin, int64_t operations);
