@@ -72,7 +72,6 @@ _CACHE = type(functools.cache(_takes_arrays))  # the class of cached functions
 # -- Looks that run no code of others --------------------------------------------------
 
 _module_names_of: Any = vars(ModuleType)["__dict__"].__get__
-_mro_of = type.__dict__["__mro__"].__get__
 _members_of = type.__dict__["__dict__"].__get__
 
 
@@ -82,6 +81,11 @@ def _names_of(module: Any) -> dict[str, Any]:
         return {}
     names: dict[str, Any] = _module_names_of(module)
     return names
+
+
+def _mro_of(cls: type) -> tuple[type, ...]:
+    """Return the order of a class and its bases, which a compiled class may lack."""
+    return type.__dict__["__mro__"].__get__(cls) or ()
 
 
 def _find_member(cls: type, name: str) -> Any:
@@ -137,7 +141,8 @@ _BINARY = {
 }
 _OPERATORS = _BINARY | {
     *("__call__", "__contains__", "__delitem__", "__eq__", "__ge__", "__getitem__"),
-    *("__gt__", "__le__", "__lt__", "__ne__", "__set__", "__setattr__", "__setitem__"),
+    *("__abs__", "__gt__", "__invert__", "__le__", "__neg__", "__pos__"),
+    *("__lt__", "__ne__", "__set__", "__setattr__", "__setitem__"),
 }
 _MAKERS = {"__call__", "__init__", "__new__"}  # the first one in a metaclass
 # Methods that get none, and may return objects of classes that are not known yet.

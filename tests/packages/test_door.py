@@ -816,6 +816,143 @@ def object_in_an_object(np, p, x):
     return parent.child + x, x + parent.children[1]
 
 
+@fails("the interpreter sets an attribute without a call")
+def attribute_that_is_set(np, p, x):
+    model = p.Model()
+    model.x = x
+    return model.predict(x)
+
+
+@fails("the interpreter reads an attribute without a call")
+def attribute_that_is_read(np, p, x):
+    model = p.Model(x)
+    return model.x is x
+
+
+@fails("the interpreter sets an attribute without a call")
+def callback_in_an_attribute(np, p, x):
+    def own(x):
+        assert type(x) is np.ndarray
+        return x + 1
+
+    model = p.Model()
+    model.x = own
+    return model.call_kept(x)
+
+
+@fails("items come from an iterator, without a call")
+def classes_of_items(np, p, x):
+    return [type(y) is np.ndarray for y in p.steps(x)]
+
+
+@fails("an awaited result comes from the event loop")
+def class_of_an_awaited_result(np, p, x):
+    import asyncio
+
+    async def main():
+        return type(await p.compute(x)) is np.ndarray
+
+    return asyncio.run(main())
+
+
+@fails("accessors of a class only show the classes of their results")
+def classes_of_accessors(np, p, x):
+    with p.Context(x) as y:
+        return type(y) is np.ndarray, type(p.Model(x).data) is np.ndarray
+
+
+@use
+def classes_of_other_results(np, p, x):
+    o, model, table = p.Operand(), p.Model(x), p.Table()
+    table["a"] = x
+    results = [o + x, x + o, table["a"], model.predict(x), model.read(), -o]
+    results += [p.Model.twice(x), p.dispatched(x), p.triple(x)[1], p.pair(x)[1]]
+    return [type(y) is np.ndarray for y in results]
+
+
+@use
+def nested_functions_and_default_values(np, p, x):
+    def outer(f=p.FUNCTIONS["double"], *, g=p.Model().predict):
+        def inner():
+            return f(x), g(x), [h(x) for h in (f, g)]
+
+        return inner
+
+    return outer()(), outer(p._private, g=p.shout)()
+
+
+@use
+def functions_in_objects_of_the_program(np, p, x):
+    import types
+
+    tools = types.SimpleNamespace(f=p.double, g=p.Model().predict, cls=p.Model)
+
+    class Own:
+        f = staticmethod(p.double)
+        predict = p.Model.predict
+        scale = 3
+
+        def __init__(self):
+            self.f = p._private
+            self.x = None
+
+    own = Own()
+    return (
+        tools.f(x),
+        tools.g(x),
+        tools.cls(x).read(),
+        own.f(x),
+        Own.f(x),
+        own.predict(x),
+    )
+
+
+@use
+def unpacking_and_matching(np, p, x):
+    record = p.Record(x, y=p.Pair(x, x))
+    match record:
+        case p.Record(x=a, y=(b, c)):
+            pass
+    (d, e), f = p.pair(x), p.listed(x)[0]
+    return a, b, c, d, e, f
+
+
+@use
+def named_tuples(np, p, x):
+    import collections
+    import typing
+
+    class Point(typing.NamedTuple):
+        x: object
+        y: object = None
+
+    class Shape(tuple):
+        pass
+
+    point = Point(x, [x])
+    y = p.nested(point)
+    assert y.x is x
+    assert type(y) is Point
+    pair = collections.namedtuple("pair", "a")(x)
+    assert type(p.nested(Shape([1, 2]))) is Shape
+    return (
+        p.apply(lambda pair: pair, pair)[0],
+        p.variadic(*point[:1]),
+        p.nested({"a": pair}),
+    )
+
+
+@use
+def chains_of_calls(np, p, x):
+    return p.Model(x).fit(p.double(x), p.increment(x)).predict(p.Model.twice(x))
+
+
+@use
+def walrus_and_conditions(np, p, x):
+    y = p.double(x) if (z := p._private(x)).any() else p.increment(x)
+    return y, z, p.MODEL and p.MODEL.predict(z), [w for w in [p.double(z)] if w.all()]
+
+
 # -- Subclasses of the program ---------------------------------------------------------
 
 

@@ -94,6 +94,20 @@ def test_path_that_is_run(script):
     assert run("-c", f"import runpy; runpy.run_path({path!r})") == "numpy\n"
 
 
+def test_folder_that_is_gone(tmp_path):
+    text = f"""
+import os
+{OWN}
+os.rmdir(os.getcwd())
+exec(compile("visited.double(x)", "relative.py", "exec"))
+eval(compile("visited.double(x)", "", "eval"))
+eval(compile("visited.double(x)", "a" * 5000, "eval"))
+print(*{{each.__module__ for each in visited.seen}})
+"""
+    (tmp_path / "gone").mkdir()
+    assert run("-c", text, folder=tmp_path / "gone").split() == ["numpy", "numpy"]
+
+
 def test_module_of_the_program(script, tmp_path):
     script(PROGRAM, "part.py")
     assert run(*RUNNER, "-c", "import part", folder=tmp_path) == "numpy\n"

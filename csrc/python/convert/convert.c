@@ -11,6 +11,23 @@
 
 /* -- Unwrapping: replace arrays by the NumPy arrays inside ------------------------------ */
 
+/* Steal a reference to a tuple of new items for another tuple.  Return it, or a named tuple, or
+ * the other tuple if its class cannot make one. */
+static PyObject *rebuild(PyObject *tuple, PyObject *items)
+{
+    PyObject *out = NULL;
+    if (PyTuple_CheckExact(tuple))
+        return items;
+    PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(tuple), "_make");
+    if (make)
+        out = PyObject_CallFunctionObjArgs(make, items, NULL);
+    else if (refusal_drop() == 0)
+        out = Py_NewRef(tuple);
+    Py_XDECREF(make);
+    Py_DECREF(items);
+    return out;
+}
+
 /* Return a new reference to a tuple or list with its items unwrapped, which is the same object
  * if none of them is an array. */
 static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int depth)
@@ -49,7 +66,9 @@ static PyObject *unwrap_items(PyObject *items, struct call_args *call_args, int 
     }
     if (!copy)
         return Py_NewRef(items);
-    if (is_list && copies_note(call_args, items, copy) < 0)
+    if (!is_list)
+        return rebuild(items, copy);
+    if (copies_note(call_args, items, copy) < 0)
         Py_CLEAR(copy);
     return copy;
 }
@@ -104,7 +123,8 @@ PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
         return unwrap_method(x, call_args);
     if (depth > 0 && call_args->into_dicts && PyDict_CheckExact(x))
         return unwrap_values(x, call_args, depth - 1);
-    if (depth > 0 && (PyTuple_CheckExact(x) || PyList_CheckExact(x)))
+    bool is_tuple = call_args->is_package ? PyTuple_Check(x) : PyTuple_CheckExact(x);
+    if (depth > 0 && (is_tuple || PyList_CheckExact(x)))
         return unwrap_items(x, call_args, depth - 1);
     PyObject *inside = unwrap(x, call_args);
     if (is_generator(x) && copies_note(call_args, x, inside) < 0)
@@ -245,12 +265,12 @@ void convert_end_call(struct call_args *call_args)
     call_args_end(call_args);
 }
 
-PyObject *convert_export(PyObject *x, int depth, bool into_dicts)
+PyObject *convert_export(PyObject *x, int depth, bool is_package)
 {
     struct call_args call_args;
     struct span span;
     call_args_begin(&call_args);
-    call_args.into_dicts = into_dicts;
+    call_args.into_dicts = call_args.is_package = is_package;
     PyObject *out = convert_unwrap(x, &call_args, depth);
     span_begin(&span, SPAN_EXPORT, NULL);
     if (out && convert_prepare(&call_args, true) < 0)
@@ -306,39 +326,24 @@ static PyObject *adopt_dict(PyObject *dict, struct call_args *call_args, int dep
 static PyObject *adopt_tuple(PyObject *tuple, struct call_args *call_args, int depth)
 {
     Py_ssize_t n = PyTuple_Size(tuple);
-    PyObject *items = PyTuple_New(n), *out = NULL;
+    PyObject *items = PyTuple_New(n);
     bool changed = false;
     for (Py_ssize_t i = 0; items && i < n; i++) {
         PyObject *item = PyTuple_GetItem(tuple, i);
-        Py_INCREF(item);
-        PyObject *value = convert_adopt(item, call_args, depth);
-        if (!value) {
-            Py_CLEAR(items);
-            break;
-        }
+        PyObject *value = convert_adopt(Py_NewRef(item), call_args, depth);
         changed |= value != item;
-        PyTuple_SetItem(items, i, value);
+        if (!value)
+            Py_CLEAR(items);
+        else
+            PyTuple_SetItem(items, i, value);
     }
-    if (!items)
-        goto done;
-    if (!changed) {
-        out = tuple;
-        Py_INCREF(out);
-    } else if (PyTuple_CheckExact(tuple)) {
-        out = items;
-        Py_INCREF(out);
-    } else {
-        PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(tuple), "_make");
-        if (make) {
-            out = PyObject_CallFunctionObjArgs(make, items, NULL);
-            Py_DECREF(make);
-        } else if (refusal_drop() == 0) {
-            out = tuple; /* another subclass of tuple, which cannot be rebuilt */
-            Py_INCREF(out);
-        }
+    if (!items || !changed) {
+        Py_XDECREF(items);
+        if (!items)
+            Py_CLEAR(tuple);
+        return tuple;
     }
-done:
-    Py_XDECREF(items);
+    PyObject *out = rebuild(tuple, items);
     Py_DECREF(tuple);
     return out;
 }

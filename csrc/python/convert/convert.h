@@ -36,9 +36,9 @@ PyObject *convert_adopt(PyObject *result, struct call_args *call_args, int depth
 PyObject *convert_standard(PyObject *result, int depth);
 
 /* Return a new reference to x with NumPy arrays in place of mxnp arrays, also inside tuples,
- * lists and, with `into_dicts`, dicts, for code that keeps them.  Return NULL with an exception
- * set. */
-PyObject *convert_export(PyObject *x, int depth, bool into_dicts);
+ * lists and, for a package, named tuples and dicts, for code that keeps them.  Return NULL with
+ * an exception set. */
+PyObject *convert_export(PyObject *x, int depth, bool is_package);
 
 /* Call a NumPy callable with args and kwargs unwrapped. */
 PyObject *convert_call(const struct function *f, PyObject *callable, PyObject *args,

@@ -48,7 +48,7 @@ static bool holds_array(PyObject *x, int depth)
         return true;
     if (depth == 0)
         return false;
-    if (type == &PyTuple_Type || type == &PyList_Type)
+    if (PyTuple_Check(x) || type == &PyList_Type)
         return sequence_holds_array(x, depth - 1);
     return type == &PyDict_Type && dict_holds_array(x, depth - 1);
 }

@@ -261,9 +261,12 @@ static int search_sequence(struct search *search, PyObject *x, int depth)
  * program. */
 static int search_items(struct search *search, PyObject *x, int depth)
 {
-    if (PyObject_Size(x) > FEW && search->owner < 0)
+    Py_ssize_t n = PyTuple_Check(x)       ? PyTuple_Size(x)
+                   : PyDict_CheckExact(x) ? PyDict_Size(x)
+                                          : PyList_Size(x);
+    if (n > FEW && search->owner < 0)
         search->owner = owner_of_caller();
-    if (PyObject_Size(x) > FEW && (search->owner < 0 || search->owner >= PACKAGE))
+    if (n > FEW && (search->owner < 0 || search->owner >= PACKAGE))
         return search->owner < 0 ? -1 : 0;
     return PyDict_CheckExact(x) ? search_dict(search, x, depth)
                                 : search_sequence(search, x, depth);
@@ -295,6 +298,8 @@ static int search_object(struct search *search, PyObject *x, int depth)
         return -1;
     if (is_function(x))
         search->has_array = true;
+    if (PyTuple_Check(x) && depth > 0 && search_items(search, x, depth - 1) < 0)
+        return -1; /* a named tuple */
     return meet(type, PASSED) < 0 ? -1 : 0;
 }
 
