@@ -204,6 +204,8 @@ def open_class(cls: type, way: int) -> bool:
         Whether the class, or a base, is a package's.
     """
     is_package = False
+    if not _mro_of(cls):
+        raise TypeError("the class is being made")  # to be met again
     for base in _mro_of(cls):
         name = _members_of(base).get("__module__")
         owner = find_owner(name, None) if isinstance(name, str) else NOBODY
@@ -283,16 +285,8 @@ _tool = 0  # of sys.monitoring
 
 # Modules that run code that a user types, or that the program passes as a string.
 _RUNNERS = {
-    *(
-        "_pyrepl",
-        "bdb",
-        "code",
-        "doctest",
-        "mxnp._cli.runner",
-        "pdb",
-        "runpy",
-        "timeit",
-    ),
+    *("_pyrepl", "bdb", "code", "doctest", "mxnp._cli.runner", "pdb", "runpy"),
+    "timeit",
 }
 
 
