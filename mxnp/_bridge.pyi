@@ -112,7 +112,7 @@ def set_door(
     find_owner: Callable[[str, dict[str, Any] | None], int],
     open_class: Callable[[type, int], bool],
     see_call: Callable[[CodeType, Any], None],
-    takes_arrays: Callable[[Callable[..., Any]], bool],
+    takes_arrays: Callable[[], bool],
     stop: object,
     /,
 ) -> bool: ...

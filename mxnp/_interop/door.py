@@ -45,25 +45,16 @@ WANT_ARRAYS = frozenset(
 )
 
 
-def _scipy_takes_arrays() -> bool:
-    return os.environ.get("SCIPY_ARRAY_API", "0") not in ("0", "false", "False", "")
+# Packages that take arrays of other libraries if the user has asked them to: SciPy for
+# all of a process, and scikit-learn at any time.
+_SCIPYS_SWITCH, _FALSE = "SCIPY_ARRAY_API", ("", "0", "false", "False")
+_ASKED = "sklearn"
 
 
-def _sklearn_takes_arrays() -> bool:
-    sklearn: Any = sys.modules["sklearn"]
-    return bool(sklearn.get_config()["array_api_dispatch"])
-
-
-# Packages that take arrays of other libraries if the user has asked them to.
-_ASKED = {"scipy": _scipy_takes_arrays, "sklearn": _sklearn_takes_arrays}
-
-
-def _takes_arrays(function: Any) -> bool:
-    for name in (function.__globals__["__name__"], function.__module__):
-        package = name.partition(".")[0]
-        if package in _ASKED:
-            return _ASKED[package]()
-    return False
+def _takes_arrays() -> bool:
+    """Check whether scikit-learn takes arrays of other libraries at present."""
+    config: Any = sys.modules["sklearn._config"]
+    return bool(config._get_threadlocal_config()["array_api_dispatch"])
 
 
 _CACHE = type(functools.cache(_takes_arrays))  # the class of cached functions
@@ -125,7 +116,9 @@ def find_owner(name: str, names: dict[str, Any] | None) -> int:
         return NOBODY
     if package in _users:
         return PROGRAM
-    return ASKED_PACKAGE if package in _ASKED else PACKAGE
+    if package == "scipy" and os.environ.get(_SCIPYS_SWITCH, "0") not in _FALSE:
+        return NOBODY
+    return ASKED_PACKAGE if package == _ASKED else PACKAGE
 
 
 # -- Classes ---------------------------------------------------------------------------

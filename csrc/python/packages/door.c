@@ -33,7 +33,7 @@ static void (*set_vectorcall)(PyObject *function, vector_call call);
 static PyObject *find_owner;   /* by the name of a module, and its globals if known */
 static PyObject *open_class;   /* opens the doors of a class */
 static PyObject *see_call;     /* opens other callables, and looks at the code that calls */
-static PyObject *takes_arrays; /* whether a function takes mxnp arrays at present */
+static PyObject *takes_arrays; /* whether such a package takes mxnp arrays at present */
 static PyObject *stop_event;   /* sys.monitoring.DISABLE */
 
 static PyTypeObject *partial_class; /* functools.partial */
@@ -312,7 +312,7 @@ static int is_asked(PyObject *function)
     int owner = owner_of(function);
     if (owner != ASKED_PACKAGE)
         return owner < 0 ? -1 : 0;
-    PyObject *takes = PyObject_CallFunctionObjArgs(takes_arrays, function, NULL);
+    PyObject *takes = PyObject_CallFunctionObjArgs(takes_arrays, NULL);
     bool does = takes == Py_True;
     int status = takes ? 0 : refusal_drop();
     Py_XDECREF(takes);
