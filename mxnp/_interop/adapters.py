@@ -115,6 +115,11 @@ def _register_both(table: dict[Any, Any]) -> None:
     table.update(dict.fromkeys(_CLASSES, entry))
 
 
+def _adapt_anndata(registry: Any) -> None:
+    """Convert arrays where anndata writes them. The program puts them into a dict."""
+    _pass_numpy_arrays(registry.Writer, "write_elem")
+
+
 def _adapt_autograd_boxes(boxes: Any) -> None:
     """Make autograd differentiate with respect to mxnp arrays."""
     for cls in _CLASSES:
@@ -254,6 +259,7 @@ def _adapter_of(module_name: str, function: str) -> Callable[[ModuleType], None]
 
 
 _ADAPTERS: dict[str, Callable[[Any], None]] = {
+    "anndata._io.specs.registry": _adapt_anndata,
     "autograd.numpy.numpy_boxes": _adapt_autograd_boxes,
     "autograd.numpy.numpy_vspaces": _adapt_autograd_spaces,
     "autograd.numpy.numpy_wrapper": _adapt_autograd_names,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from .runs import Failures
 
-FILE = Path(__file__).with_suffix(".txt")
+# Before Python 3.12, packages written in Python get mxnp arrays.
+FILE = Path(__file__).with_name(
+    "expected.txt" if sys.version_info >= (3, 12) else "expected_before_3.12.txt"
+)
 HEADER = """\
 # Uses that fail with mxnp and should be fixed: module, way, use, error. A use that
 # passes must be removed. `python -m tests.interop --expect MODULE...` writes this list.
@@ -39,7 +43,7 @@ def surprises(module: str, way: str, found: Failures) -> list[str]:
     return [
         f"{use}: {found[use][0]} ({found[use][1]})" for use in found if use not in named
     ] + [
-        f"{use} passes: remove it from expected.txt"
+        f"{use} passes: remove it from {FILE.name}"
         for use in sorted(named - found.keys())
     ]
 
