@@ -52,14 +52,14 @@ def run(function, np, n):
     import visited
 
     text = textwrap.dedent(inspect.getsource(function))
-    text = text[text.index("def ") :]
-    names = {"__name__": "__main__", "np": np}
+    text = text[text.index("def ") :].replace("(np, p, x)", "(x)", 1)
+    names = {"__name__": "__main__", "np": np, "p": visited}
     if np is numpy:
         names |= {"__name__": "other", "__file__": f"{FOLDER}/other.py"}
     exec(compile(text, "<stdin>", "exec"), names)
     x = np.arange(float(n)) + 1
-    result = plain((names[function.__name__](np, visited, x), x))
-    assert set(visited.seen) <= {numpy.ndarray}
+    result = plain((names[function.__name__](x), x))
+    assert {each.__module__.partition(".")[0] for each in visited.seen} <= {"numpy"}
     return result
 
 
@@ -92,6 +92,15 @@ def fails(reason):
     return decorate
 
 
+def use_from_3_13(function):
+    """Note a use that needs the variables of functions, which Python 3.12 cannot read."""
+    mark = pytest.mark.skipif(
+        sys.version_info < (3, 13), reason="frames keep the variables that were read"
+    )
+    uses.append(pytest.param(function, id=function.__name__, marks=mark))
+    return function
+
+
 # -- Functions -------------------------------------------------------------------------
 
 
@@ -113,6 +122,12 @@ def pending_work(np, p, x):
 @use
 def named_argument(np, p, x):
     return p.with_default(x, shift=x, scale=x[0])
+
+
+@use_from_3_13
+def package_in_a_variable(np, p, x):
+    package, f = p, p.double
+    return package.variadic(*[x]), f(*[x]), list(map(package.shout, [x]))
 
 
 @use
@@ -940,6 +955,49 @@ def named_tuples(np, p, x):
         p.variadic(*point[:1]),
         p.nested({"a": pair}),
     )
+
+
+@use
+def kinds_of_arrays(np, p, x):
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    arrays = [
+        *(x, x + 1, x.astype("f4"), x.astype(complex), x > 2, x.astype("U3")),
+        *(x.astype(object), np.array(3.0), np.zeros((0, 3)), np.empty((2, 0))),
+        *(np.ones((3, 4)).T, np.ones((3, 4), order="F"), np.ones((4, 4))[::2, 1:]),
+        *(np.zeros(3, "M8[s]"), np.zeros(2, [("a", "f8"), ("b", "i4")]), frozen),
+        *(np.broadcast_to(np.arange(3), (2, 3)), np.arange(6).view("i2"), x[::-1]),
+        *(np.zeros(3, ">f8"), np.zeros(4).reshape(2, 2), x[np.newaxis], x[2:3]),
+        *(np.ma.array([1, 2], mask=[0, 1]), np.rec.array([(1, 2.0)])),
+        *(np.frombuffer(b"12345678"), np.zeros(9, "i1")[1:].view("i8"), np.eye(3)),
+    ]
+    return [p.describe(each) for each in arrays], [
+        p.nested(each).shape for each in arrays
+    ]
+
+
+@use
+def overlapping_arguments(np, p, x):
+    y = x * 2
+    return p.overlaps(y, y[1:3]), p.overlaps(y[::2], y[1::2]), y, p.overlaps(x, x), x
+
+
+@use
+def arrays_without_elements(np, p, x):
+    return p.double(x[:0]), p.variadic(x[:0], np.zeros((3, 0)))
+
+
+@use
+def scalars_and_dtypes(np, p, x):
+    values = [x[0], x.sum(), x.dtype, np.float32(2), np.int64, float(x[1]), len(x)]
+    return [str(type(each)) for each in p.nested(values)], p.with_default(x[0], x[1])
+
+
+@use
+def random_generators(np, p, x):
+    rng = np.random.default_rng(3)
+    y = p.apply(rng.normal, 0.0, 1.0, len(x))
+    return y, p.apply(lambda r: r.integers(9), rng), rng.normal()
 
 
 @use
