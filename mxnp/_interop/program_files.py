@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import site
-import sysconfig
+import sys
 from collections.abc import Iterable
 from functools import cache
 
@@ -20,21 +20,20 @@ def _with_real(*paths: str) -> tuple[str, ...]:
 @cache
 def _standard_folders() -> tuple[str, ...]:
     """Return the folders of the standard library."""
-    paths = sysconfig.get_paths()
-    return _with_real(
-        paths["stdlib"], paths["platstdlib"], os.path.dirname(os.__file__)
-    )
+    folder = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    prefixes = sys.base_prefix, sys.base_exec_prefix
+    found = [os.path.join(prefix, sys.platlibdir, folder) for prefix in prefixes]
+    return _with_real(os.path.dirname(os.__file__), *found)
 
 
 @cache
 def _package_folders() -> tuple[str, ...]:
     """Return the folders of installed packages and of mxnp."""
-    paths = sysconfig.get_paths()
     own: Iterable[str] = importlib.import_module("mxnp").__path__
     # In some environments the site module lacks these names.
     listed: list[str] = getattr(site, "getsitepackages", list)()
     user = [path for path in [getattr(site, "USER_SITE", None)] if path]
-    return _with_real(paths["purelib"], paths["platlib"], *own, *listed, *user)
+    return _with_real(*own, *listed, *user)
 
 
 def _is_within(file: str, folders: Iterable[str]) -> bool:

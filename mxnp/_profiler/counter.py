@@ -104,7 +104,8 @@ def _name(name: Any) -> str:
     qualified = str(getattr(name, "__qualname__", None) or name.__name__)
     module = getattr(name, "__module__", None) or ""
     top, _, submodule = module.partition(".")
-    qualified = qualified.removeprefix("ndarray.")
+    for cls in ("ndarray.", "Generator.", "RandomState."):
+        qualified = qualified.removeprefix(cls)
     is_public = top in ("mxnp", "numpy") and submodule and submodule[0] != "_"
     return f"{submodule}.{qualified}" if is_public else qualified
 
