@@ -157,3 +157,15 @@ def test_random_programs(part: int, size: int) -> None:
         text = program(seed)
         wanted = run(numpy, text, size)
         assert run(mxnp, text, size) == wanted, f"seed {seed}:\n{text}"
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_view_that_both_keep(is_kept: bool, size: int) -> None:
+    text = f"""
+view = keeper.keep_reversed(a0)
+if not {is_kept}:
+    del view
+a0[::2] += 100
+see(keeper.copies())
+"""
+    assert run(mxnp, text, size) == run(numpy, text, size)

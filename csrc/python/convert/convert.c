@@ -214,7 +214,8 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
         if (!direct && PyArray_BASE((PyArrayObject *)x->unprepared) != base)
             continue;
         as_array(out)->base = Py_XNewRef(direct ? (PyObject *)x : x->base);
-        call_args->holders[i]++;
+        /* A package that keeps the view too may write to the memory of the array. */
+        call_args->holders[i] += !call_args->is_package || !as_array(out)->is_exported;
         break;
     }
     if (out && base && !as_array(out)->base)
