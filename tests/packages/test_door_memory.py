@@ -66,6 +66,16 @@ STATEMENTS = [
     "see(keeper.call_kept(lambda t: t * 2, {n}))", "kept.append({a}); kept[-1][0] = {n}",
     "keeper.call(remember, {a}); kept[-1][1:3] += 1", "{a} = {x} % 43; keeper.write({n})",
     "try: keeper.call(raise_after_write, {a})\nexcept ValueError: see({a})",
+    "v = keeper.pair({a}); v.view[1:3] += {n}; {a} += v[0] % 3; keeper.write(2)",
+    "v = keeper.split({a}); v[1] -= 2; keeper.write_one(-1, 3); see(v[0] + v[1])",
+    "v = keeper.mapping({x}); v['view'] *= 2; v['views'][1] -= 1; see(v['x'] * 2)",
+    "v = keeper.mapping({a}); {a} += 1; v['views'][0] %= 5; see(keeper.copies())",
+    "v = keeper.state({a}); {a} += 2; v[1][1][:2] -= {n}; see(keeper.check_state())",
+    "v = keeper.state(); v[0] += 1; see(v[1][0] * 3); see(keeper.check_state())",
+    "v = keeper.view_of_view({a}); {a} -= 1; v += 3; see(keeper.copies())",
+    "v = keeper.reshaped({a}); {a} *= 2; v[1] += 1; {a} %= 29; see(v.sum(axis=0) % 31)",
+    "v = keeper.view_of_view({a}); w = v + 1; keeper.write({n}); see([v, w])",
+    "w = {a} * 2; keeper.keep({a}); v = {a} + w; keeper.write({n}); see([w, v])",
     "keeper.call(remember, {x}); {a} += kept[-1][0]", "{a} = np.asarray({x} % 47)",
 ]  # fmt: skip
 FUNCTIONS = """

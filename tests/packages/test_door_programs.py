@@ -264,8 +264,8 @@ def ring(*_):
 signal.signal(signal.SIGALRM, ring)
 made = []
 while n_signals < 200:
-    signal.setitimer(signal.ITIMER_REAL, 0.0001 + n_signals % 10 * 0.0001)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0001 + n_signals % 10 * 0.0001)
         while True:
             class Own(visited.Model):
                 def step(self, x):
