@@ -134,6 +134,7 @@ _BINARY = {
 }
 _OPERATORS = _BINARY | {
     *("__call__", "__contains__", "__delitem__", "__eq__", "__ge__", "__getitem__"),
+    *("__class_getitem__", "__init_subclass__"),
     *("__abs__", "__gt__", "__invert__", "__le__", "__neg__", "__pos__"),
     *("__lt__", "__ne__", "__set__", "__setattr__", "__setitem__"),
 }

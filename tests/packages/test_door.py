@@ -1001,6 +1001,100 @@ def random_generators(np, p, x):
 
 
 @use
+def class_arguments_and_subscripts(np, p, x):
+    class Own(p.Registered, x=x):
+        pass
+
+    return p.Registered.kinds["Own"], p.Registered[x], Own[x]
+
+
+@use
+def subclasses_of_dicts(np, p, x):
+    a, b = p.Defaults(), p.Own()
+    a["x"] = b["x"] = x
+    b.update(y=x + 1)
+    return a["x"], a["none"], b["x"], b["y"], b.data["y"]
+
+
+@use
+def copies_and_states(np, p, x):
+    import copy
+    import pickle
+
+    state = p.State(x)
+    others = [copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))]
+    return [each.x for each in others], f"{state:.2f}", round(state, 1), [3, 4][state]
+
+
+@use
+def converted_objects(np, p, x):
+    state = p.State(x)
+    return np.asarray(state), np.sum(state), x + np.asarray(state), np.add(x, state)
+
+
+@use
+def total_ordering(np, p, x):
+    a, y = p.Ordered(x[:1]), x[1:2]
+    return a == y, a < y, a <= y, a > y
+
+
+@use
+def objects_that_compute(np, p, x):
+    a = p.Universal(x)
+    return np.sin(a), np.add(a, x), np.add(x, a), x + a, np.mean(a), np.add.reduce(a)
+
+
+@use
+def contexts_and_timers(np, p, x):
+    import contextvars
+    import sched
+
+    results = [contextvars.copy_context().run(p.double, x)]
+    scheduler = sched.scheduler()
+    scheduler.enter(0, 0, p.increment, (x,))
+    scheduler.run()
+    return results, x
+
+
+@use
+def callbacks_in_several_ways(np, p, x):
+    import functools
+
+    def own(y, *, z=None):
+        assert type(y) is np.ndarray
+        return y + x[0]
+
+    class Own:
+        def __call__(self, y):
+            return own(y)
+
+        __getitem__ = method = __call__
+
+    return p.visit(
+        *(own, Own(), Own().method, Own().__getitem__, Own.method.__get__(Own())),
+        *(functools.partial(own, z=3), functools.wraps(own)(lambda y: own(y))),
+        named=own,
+        other=functools.partial(Own().method),
+    )
+
+
+@fails("the methods of a class are looked at once")
+def methods_added_later(np, p, x):
+    class Own(p.Model):
+        pass
+
+    own = Own(x)
+    own.transform(x)
+
+    def step(self, x):
+        assert type(x) is np.ndarray
+        return x * 9
+
+    Own.step = step
+    return own.step(x), p.Model.transform(own, x)
+
+
+@use
 def chains_of_calls(np, p, x):
     return p.Model(x).fit(p.double(x), p.increment(x)).predict(p.Model.twice(x))
 
