@@ -1094,6 +1094,50 @@ def methods_added_later(np, p, x):
     return own.step(x), p.Model.transform(own, x)
 
 
+@fails("a generator of the program gives its items without a call")
+def generator_of_the_program(np, p, x):
+    return p.consume(x + i for i in range(3))
+
+
+@fails("an iterator gives its items without a call")
+def iterators(np, p, x):
+    return p.consume(map(np.sqrt, [x])), p.consume(zip([x], [x]))
+
+
+@fails("only tuples, lists and dicts are searched")
+def other_containers(np, p, x):
+    import collections
+
+    return p.consume(collections.deque([x])), p.consume({"a": x}.values())
+
+
+@fails("a package reads an attribute of the program's object without a call")
+def attribute_of_an_object_of_the_program(np, p, x):
+    import types
+
+    return p.read_attribute(types.SimpleNamespace(x=x))
+
+
+@fails("a list that a package has is not changed")
+def callback_that_gets_a_list(np, p, x):
+    return p.apply_to_list(lambda items: type(items[0]) is np.ndarray, x)
+
+
+@fails("containers are searched to a depth of 5")
+def deep_containers(np, p, x):
+    return p.nested([[[[[[[x]]]]]]])
+
+
+@use
+def property_of_an_object_of_the_program(np, p, x):
+    class Own:
+        @property
+        def x(self):
+            return x
+
+    return p.read_attribute(Own())
+
+
 @use
 def chains_of_calls(np, p, x):
     return p.Model(x).fit(p.double(x), p.increment(x)).predict(p.Model.twice(x))
