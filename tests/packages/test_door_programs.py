@@ -281,6 +281,36 @@ print(n_caught == n_signals)
     assert run(script(text)) == "True\n"
 
 
+def test_interrupts_while_a_callback_fails(script):
+    text = """
+import mxnp as np, signal, sys, visited
+x = np.arange(2e6)
+n_signals = n_caught = 0
+def ring(*_):
+    global n_signals
+    n_signals += 1
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, ring)
+def fail(y):
+    for _ in range(4):
+        y[:] = np.sqrt(y * 2 + 1)
+    raise ValueError("a fault of the program")
+visited.note = lambda *_: None
+while n_signals < 60:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001 + n_signals % 30 * 0.002)
+        while True:
+            try:
+                visited.apply(fail, x)
+            except ValueError:
+                pass
+    except KeyboardInterrupt:
+        n_caught += 1
+print(n_signals - n_caught)
+"""
+    assert run(script(text)) == "0\n"
+
+
 # -- Functions stay the same -----------------------------------------------------------
 
 
