@@ -22,7 +22,7 @@
 #include "python/packages/layout.h"
 #include <dlfcn.h>
 
-/* Whose code it is.  The numbers are those of owners.py. */
+/* Whose code it is.  The numbers are those of door.py. */
 enum owner { NOBODY, PROGRAM, PACKAGE, ASKED_PACKAGE };
 
 static PyTypeObject *function_class; /* types.FunctionType */
@@ -449,8 +449,9 @@ enum { N_WAITING = 64 };
 
 static void retire(PyObject *function)
 {
-    if (count_up(function, -1) > N_WAITING)
-        *layout_vectorcall(function) = run;
+    vector_call *now = layout_vectorcall(function);
+    if (count_up(function, -1) > N_WAITING && is_waiting(*now))
+        *now = run;
 }
 
 /* Check whether the program calls, also through functions such as map().  Return 1, 0, or -1
