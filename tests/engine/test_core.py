@@ -121,23 +121,6 @@ def test_core_fits_its_package(tmp_path):
     assert import_copy(tmp_path, with_core=True) == (0, [])
 
 
-@pytest.mark.slow
-def test_a_ufunc_that_an_older_numpy_lacks_is_left_out():
-    program = """
-import numpy
-del numpy.heaviside, numpy.spacing
-import mxnp as np
-assert not hasattr(np, "heaviside")
-x = np.arange(100_000.0)
-assert float((x * 2 + 1).sum()) == 100_000.0**2
-assert np.zeros(3).at[np.array([0, 0])].add(1.0).tolist() == [2, 0, 0]
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
 # -- Status ---------------------------------------------------------------------------
 
 

@@ -64,6 +64,13 @@ class Stop(BaseException):
     """The exception of a signal handler, raised in whatever Python code is running."""
 
 
+def _asks(frame: FrameType | None) -> bool:
+    """Check whether a method of an odd argument runs: NumPy drops errors of some."""
+    while frame is not None and not frame.f_code.co_filename.endswith("unusual.py"):
+        frame = frame.f_back
+    return frame is not None
+
+
 class Trap:
     """Raises Stop in the n-th Python function that a statement calls."""
 
@@ -75,7 +82,7 @@ class Trap:
         code = frame.f_code
         # Errors are ignored in code that closes a generator.
         is_counted = event == "call" and code.co_name != "<genexpr>"
-        if is_counted and "tests/fuzz" not in code.co_filename:
+        if is_counted and "tests/fuzz" not in code.co_filename and not _asks(frame):
             self.n -= 1
             if self.n == 0:
                 sys.setprofile(None)
