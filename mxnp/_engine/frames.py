@@ -1,7 +1,8 @@
-"""Methods that are written in Python, and whose frames no traceback shows."""
+"""Frames: methods whose frames no traceback shows, and the variables of a frame."""
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any, TypeVar
 
@@ -37,3 +38,38 @@ def _frameless_member(name: str, member: Any) -> Any:
         get, change, delete = (verb and frameless(verb) for verb in verbs)
         return property(get, change, delete, member.__doc__)
     return member
+
+
+OPTIMIZED = 1  # a flag of code objects whose variables are not in a dict
+_ASK_FOR_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
+_OWN_REFERENCES = 3  # those of the frame, of a variable and of getrefcount
+
+
+def variables_of(frame: types.FrameType) -> Any:
+    """
+    Return the variables of a function that runs, by name.
+
+    Before Python 3.13 the frame keeps the dict `f_locals`, and with it all values. So
+    the dict is cleared, unless the program itself may hold it.
+
+    Parameters
+    ----------
+    frame : frame
+        A frame of the program.
+
+    Returns
+    -------
+    mapping or None
+        None if the frame is not that of a function, or its code may ask for the dict.
+    """
+    code = frame.f_code
+    is_function = code.co_flags & OPTIMIZED
+    if not is_function or not _ASK_FOR_LOCALS.isdisjoint(code.co_names):
+        return None
+    if sys.version_info >= (3, 13):
+        return frame.f_locals
+    f_locals = frame.f_locals
+    names = dict(f_locals)
+    if sys.getrefcount(f_locals) == _OWN_REFERENCES:
+        f_locals.clear()
+    return names

@@ -9,7 +9,6 @@ is no longer reported. See csrc/python/packages/door.c and docs/design/12-packag
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from mxnp import _bridge
+from mxnp._engine.frames import OPTIMIZED, variables_of
 
 from .boundary import is_standard, takes_arrays
 from .owners import belongs_to_package, belongs_to_program, get_rules
@@ -237,12 +237,11 @@ def _open_names(code: CodeType, frame: FrameType) -> None:
     """Open what the names of code mean, such as ``f`` in ``map(f, arrays)``."""
     names = {*code.co_names, *code.co_freevars}
     spaces: list[Any] = [frame.f_globals]
-    # Before Python 3.13, a frame whose variables were read keeps their values alive.
-    if not code.co_flags & inspect.CO_OPTIMIZED:
+    if not code.co_flags & OPTIMIZED:
         spaces.extend(each for each in [frame.f_locals] if type(each) is dict)
-    elif sys.version_info >= (3, 13):
+    else:
         names.update(code.co_varnames)
-        spaces.append(frame.f_locals)
+        spaces.append(variables_of(frame) or {})
     found = [space[name] for space in spaces for name in names if name in space]
     seen: set[int] = set()
     for value in found:  # grows
@@ -332,7 +331,7 @@ def _is_users(code: CodeType) -> bool:
 def _observe(code: CodeType) -> None:
     """See the calls of code, and of the functions in it."""
     events = _monitoring.events.CALL
-    if code.co_flags & inspect.CO_OPTIMIZED:
+    if code.co_flags & OPTIMIZED:
         events |= _monitoring.events.PY_START
     _monitoring.set_local_events(_tool, code, events)
     for inner in code.co_consts:

@@ -22,6 +22,7 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
+from mxnp._engine.frames import variables_of
 
 
 class UnknownError(Exception):
@@ -29,10 +30,6 @@ class UnknownError(Exception):
 
 
 # -- Names -----------------------------------------------------------------------------
-
-_OPTIMIZED = 1  # a flag of code objects whose variables are not in a dict
-_ASK_FOR_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
-_OWN_REFERENCES = 3  # those of the frame, of a variable and of getrefcount
 
 
 class Scope:
@@ -45,7 +42,9 @@ class Scope:
 
     def variable(self, name: str) -> Any:
         if self._variables is None:
-            self._variables = _read_variables(self.frame)
+            self._variables = variables_of(self.frame)
+            if self._variables is None:
+                raise UnknownError
         return _find(name, self._variables)
 
     def outside(self, name: str) -> Any:
@@ -67,24 +66,6 @@ def _find_in_dicts(name: str, *namespaces: Any) -> Any:
     if any(type(names) is not dict for names in namespaces):
         raise UnknownError
     return _find(name, *namespaces)
-
-
-def _read_variables(frame: FrameType) -> Any:
-    """Return the variables of a function.
-
-    Before Python 3.13 the frame keeps the dict `f_locals`, and with it all values. So
-    the dict is cleared, unless the program itself may hold it.
-    """
-    code = frame.f_code
-    if not code.co_flags & _OPTIMIZED or not _ASK_FOR_LOCALS.isdisjoint(code.co_names):
-        raise UnknownError
-    if sys.version_info >= (3, 13):
-        return frame.f_locals
-    f_locals = frame.f_locals
-    names = dict(f_locals)
-    if sys.getrefcount(f_locals) == _OWN_REFERENCES:
-        f_locals.clear()
-    return names
 
 
 # -- Operands --------------------------------------------------------------------------

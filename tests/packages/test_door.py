@@ -92,15 +92,6 @@ def fails(reason):
     return decorate
 
 
-def use_from_3_13(function):
-    """Note a use that needs the variables of functions, which Python 3.12 cannot read."""
-    mark = pytest.mark.skipif(
-        sys.version_info < (3, 13), reason="frames keep the variables that were read"
-    )
-    uses.append(pytest.param(function, id=function.__name__, marks=mark))
-    return function
-
-
 # -- Functions -------------------------------------------------------------------------
 
 
@@ -124,7 +115,7 @@ def named_argument(np, p, x):
     return p.with_default(x, shift=x, scale=x[0])
 
 
-@use_from_3_13
+@use
 def package_in_a_variable(np, p, x):
     package, f = p, p.double
     return package.variadic(*[x]), f(*[x]), list(map(package.shout, [x]))
