@@ -36,6 +36,7 @@ static PyObject *see_call;     /* opens other callables, and looks at the code t
 static PyObject *takes_arrays; /* whether such a package takes mxnp arrays at present */
 static PyObject *stop_event;   /* sys.monitoring.DISABLE */
 
+static PyObject *builtins;          /* the module */
 static PyTypeObject *partial_class; /* functools.partial */
 static PyTypeObject *cached_class;  /* of functions that functools.cache() made */
 static PyObject *module_string, *globals_string, *name_string, *function_string, *self_string,
@@ -88,22 +89,56 @@ static int owner_of(PyObject *function)
 
 /* -- Counts ---------------------------------------------------------------------------- */
 
-/* A table of how often calls were seen.  A collision only begins a count again. */
-enum { N_COUNTS = 4096 };
+/* A hash table with open addressing of how often calls were seen.  It is emptied when it cannot
+ * grow, so that the counts begin again. */
+enum { FIRST_COUNTS = 1 << 10, MAX_COUNTS = 1 << 18 };
 static struct count {
     const void *subject; /* an address, which may be reused */
     long place;
     int n;
     unsigned age;
-} counts[N_COUNTS];
+} *counts;
+static size_t n_counts, counts_capacity; /* a power of 2 */
 
 static unsigned age; /* of the code at an address: counts begin again after new code is seen */
 
+static struct count *find_row(const void *subject, long place)
+{
+    size_t at = (((size_t)subject >> 4) * 31 + (size_t)place) * 0x9E3779B97F4A7C15u >> 20;
+    for (;; at++) {
+        struct count *count = &counts[at & (counts_capacity - 1)];
+        if ((count->subject == subject && count->place == place) || !count->subject)
+            return count;
+    }
+}
+
+static void grow_counts(void)
+{
+    struct count *before = counts;
+    size_t n = counts_capacity, larger = n ? 2 * n : FIRST_COUNTS;
+    struct count *made = larger <= MAX_COUNTS ? PyMem_Calloc(larger, sizeof *made) : NULL;
+    n_counts = 0;
+    if (!made) {
+        memset(before, 0, n * sizeof *before);
+        return;
+    }
+    counts = made;
+    counts_capacity = larger;
+    for (size_t i = 0; i < n; i++)
+        if (before[i].subject && before[i].age == age) {
+            *find_row(before[i].subject, before[i].place) = before[i];
+            n_counts++;
+        }
+    PyMem_Free(before);
+}
+
 static struct count *find_count(const void *subject, long place)
 {
-    size_t row = ((size_t)subject >> 4) * 31 + (size_t)place;
-    struct count *count = &counts[row % N_COUNTS];
-    if (count->subject != subject || count->place != place || count->age != age)
+    if (2 * n_counts >= counts_capacity)
+        grow_counts();
+    struct count *count = find_row(subject, place);
+    n_counts += !count->subject;
+    if (!count->subject || count->age != age)
         *count = (struct count){subject, place, 0, age};
     return count;
 }
@@ -576,19 +611,41 @@ static int see(PyObject *code, PyObject *callable)
     return status;
 }
 
+/* Check whether modules were imported since code was last seen. */
+static bool has_new_modules(PyObject *code)
+{
+    struct count *seen = find_count(code, -2);
+    int n = (int)PyDict_Size(PyImport_GetModuleDict());
+    bool has = seen->n != n;
+    seen->n = n;
+    return has;
+}
+
+/* Check for callables that are known without a look: functions written in Python, and Python's
+ * own. */
+static bool is_ordinary(PyObject *callable)
+{
+    if (Py_TYPE(callable) == &PyCFunction_Type)
+        return ((struct c_function *)callable)->self == builtins;
+    return Py_TYPE(callable) == function_class ||
+           (PyType_Check(callable) && is_static((PyTypeObject *)callable));
+}
+
 /* CALL events: (code, offset, callable, first argument).  PY_START events: (code, offset). */
 static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
     if (n == 2) /* the code may have operators, and no calls */
-        return see(args[0], Py_None) < 0 ? NULL : Py_NewRef(stop_event);
+        return has_new_modules(args[0]) && see(args[0], Py_None) < 0 ? NULL
+                                                                     : Py_NewRef(stop_event);
     if (n != 4)
         return PyErr_Format(PyExc_TypeError, "door_event() takes 2 or 4 arguments");
     int seen = count_up(args[0], PyLong_AsLong(args[1]));
     int stays = arrive(args[2]);
     if (stays < 0 || arrive(args[3]) < 0) /* the first argument of map(), for example */
         return NULL;
-    if (seen == 1 && see(args[0], args[2]) < 0)
+    bool is_new = seen == 1 && (has_new_modules(args[0]) || !is_ordinary(args[2]));
+    if (is_new && see(args[0], args[2]) < 0)
         return NULL;
     return Py_NewRef(seen > N_EVENTS && !stays ? stop_event : Py_None);
 }
@@ -644,6 +701,7 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     partial_class = (PyTypeObject *)partial;
     cached_class = Py_TYPE(cached);
     run = *call;
+    builtins = Py_XNewRef(PyImport_AddModule("builtins"));
     owners = PyDict_New();
     module_string = PyUnicode_InternFromString("__module__");
     globals_string = PyUnicode_InternFromString("__globals__");
@@ -652,8 +710,9 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     self_string = PyUnicode_InternFromString("__self__");
     partial_string = PyUnicode_InternFromString("func");
     wrapped_string = PyUnicode_InternFromString("__wrapped__");
-    if (PyErr_Occurred() || grow_table() < 0)
-        return NULL;
+    grow_counts();
+    if (PyErr_Occurred() || !counts || grow_table() < 0)
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     Py_RETURN_TRUE;
 }
 
