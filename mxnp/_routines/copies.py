@@ -474,7 +474,7 @@ def _find_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
 
 @implements(numpy.pad, threshold_factor=_FACTOR)
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    if not is_row_major(array) or array.size == 0:
+    if not is_row_major(array) or array.size == 0 or array.ndim == 0:
         return NotImplemented
     widths = _find_widths(pad_width, array.ndim)
     value = kwargs.pop("constant_values", 0) if mode == "constant" else None
