@@ -1,9 +1,10 @@
 """Open the doors of packages: their functions that the program calls get NumPy arrays.
 
 Python reports the calls of the program's own code (`sys.monitoring`, Python 3.12 and
-later). A function of a package that is called becomes a door, with all public methods
-of a class whose objects the program meets. A place whose calls were seen often enough
-is no longer reported. See csrc/python/packages/door.c and docs/design/12-packages.md.
+later). A function of a package becomes a door when the program calls it. Methods of a
+class wait until the program calls them. Python stops reporting the calls at one place
+after it has reported them often enough. See csrc/python/packages/door.c and
+docs/design/12-packages.md.
 """
 
 from __future__ import annotations
@@ -215,9 +216,6 @@ def open_class(cls: type, way: int) -> bool:
 
 # -- Calls -----------------------------------------------------------------------------
 
-_scanned: dict[int, tuple[CodeType, int]] = {}  # the number of modules at that time
-_MOST_SCANNED = 1000  # a program may make code without end
-
 
 def _open_value(value: Any, names: set[str]) -> None:
     """Open what a name means, and the methods of an object that are named too."""
@@ -233,8 +231,9 @@ def _open_value(value: Any, names: set[str]) -> None:
             _bridge.open_door(_members_of(cls)[name])
 
 
-def _open_names(code: CodeType, frame: FrameType) -> None:
-    """Open what the names of code mean, such as ``f`` in ``map(f, arrays)``."""
+def see_names(code: CodeType) -> None:
+    """Open what names mean in the code that runs: ``f`` in ``map(f, arrays)``."""
+    frame = sys._getframe(1)
     names = {*code.co_names, *code.co_freevars}
     spaces: list[Any] = [frame.f_globals]
     if not code.co_flags & OPTIMIZED:
@@ -254,21 +253,14 @@ def _open_names(code: CodeType, frame: FrameType) -> None:
                 found.extend(inside[name] for name in names if name in inside)
 
 
-def see_call(code: CodeType, function: Any) -> None:
-    """See the first call at a place of the program, or of its code if there is none."""
-    if function is not None and type(function) is not FunctionType:
-        _open_value(function, set())
-        name = _module_of(function)
-        if isinstance(name, str) and find_owner(name, None) >= PACKAGE:
-            module: Any = sys.modules.get(name)
-            if _names_of(module) and takes_arrays(module):
-                _bridge.patch_callable(function)
-    scan = code, len(sys.modules)
-    if _scanned.get(id(code)) != scan:
-        if len(_scanned) > _MOST_SCANNED:
-            _scanned.clear()
-        _scanned[id(code)] = scan
-        _open_names(code, sys._getframe(1))
+def see_callable(function: Any) -> None:
+    """Open what the program calls, if it is no function written in Python."""
+    _open_value(function, set())
+    name = _module_of(function)
+    if isinstance(name, str) and find_owner(name, None) >= PACKAGE:
+        module: Any = sys.modules.get(name)
+        if _names_of(module) and takes_arrays(module):
+            _bridge.patch_callable(function)
 
 
 # -- The program's code ----------------------------------------------------------------
@@ -395,7 +387,8 @@ def load() -> None:
         functools.cache(load),
         find_owner,
         open_class,
-        see_call,
+        see_callable,
+        see_names,
         _takes_arrays,
         _monitoring.DISABLE,
     ):

@@ -32,7 +32,8 @@ static void (*set_vectorcall)(PyObject *function, vector_call call);
 /* Functions of door.py. */
 static PyObject *find_owner;   /* by the name of a module, and its globals if known */
 static PyObject *open_class;   /* opens the doors of a class */
-static PyObject *see_call;     /* opens other callables, and looks at the code that calls */
+static PyObject *see_callable; /* opens other callables */
+static PyObject *see_names;    /* opens what the names in code mean, which is running */
 static PyObject *takes_arrays; /* whether such a package takes mxnp arrays at present */
 static PyObject *stop_event;   /* sys.monitoring.DISABLE */
 
@@ -601,24 +602,25 @@ static int arrive(PyObject *callable)
     return meet(type, MET) < 0 ? -1 : 0;
 }
 
-/* See the first event at a place, with the callable, or None at the start of code.  Return 0,
- * or -1 with an exception set. */
-static int see(PyObject *code, PyObject *callable)
+/* Call a function of door.py.  Return 0, or -1 with an exception set. */
+static int show(PyObject *function, PyObject *x)
 {
-    PyObject *done = PyObject_CallFunctionObjArgs(see_call, code, callable, NULL);
+    PyObject *done = PyObject_CallFunctionObjArgs(function, x, NULL);
     int status = done ? 0 : refusal_drop();
     Py_XDECREF(done);
     return status;
 }
 
-/* Check whether modules were imported since code was last seen. */
-static bool has_new_modules(PyObject *code)
+/* See the names in code, unless no module was imported since they were last seen.  Return 0, or
+ * -1 with an exception set. */
+static int see_code_again(PyObject *code)
 {
     struct count *seen = find_count(code, -2);
     int n = (int)PyDict_Size(PyImport_GetModuleDict());
-    bool has = seen->n != n;
+    if (seen->n == n)
+        return 0;
     seen->n = n;
-    return has;
+    return show(see_names, code);
 }
 
 /* Check for callables that are known without a look: functions written in Python, and Python's
@@ -636,16 +638,16 @@ static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
     if (n == 2) /* the code may have operators, and no calls */
-        return has_new_modules(args[0]) && see(args[0], Py_None) < 0 ? NULL
-                                                                     : Py_NewRef(stop_event);
+        return see_code_again(args[0]) < 0 ? NULL : Py_NewRef(stop_event);
     if (n != 4)
         return PyErr_Format(PyExc_TypeError, "door_event() takes 2 or 4 arguments");
     int seen = count_up(args[0], PyLong_AsLong(args[1]));
     int stays = arrive(args[2]);
     if (stays < 0 || arrive(args[3]) < 0) /* the first argument of map(), for example */
         return NULL;
-    bool is_new = seen == 1 && (has_new_modules(args[0]) || !is_ordinary(args[2]));
-    if (is_new && see(args[0], args[2]) < 0)
+    if (seen == 1 && !is_ordinary(args[2]) && show(see_callable, args[2]) < 0)
+        return NULL;
+    if (seen == 1 && see_code_again(args[0]) < 0)
         return NULL;
     return Py_NewRef(seen > N_EVENTS && !stays ? stop_event : Py_None);
 }
@@ -688,8 +690,8 @@ static PyObject *set_door(PyObject *self, PyObject *args)
 {
     PyObject *example, *partial, *cached;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO:set_door", &example, &partial, &cached, &find_owner,
-                          &open_class, &see_call, &takes_arrays, &stop_event))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOO:set_door", &example, &partial, &cached, &find_owner,
+                          &open_class, &see_callable, &see_names, &takes_arrays, &stop_event))
         return NULL;
     *(void **)&set_vectorcall = dlsym(RTLD_DEFAULT, "PyFunction_SetVectorcall");
     vector_call *call = layout_is_known() ? layout_vectorcall(example) : NULL;
@@ -785,8 +787,8 @@ static PyObject *converted_calls(PyObject *self, PyObject *unused)
 
 PyMethodDef door_methods[] = {
     {"set_door", set_door, METH_VARARGS,
-     "set_door(function, partial, cached, find_owner, open_class, see_call, takes_arrays, stop)"
-     "\n--\n\n"
+     "set_door(function, partial, cached, find_owner, open_class, see_callable, "
+     "see_names, takes_arrays, stop)\n--\n\n"
      "Set the functions of _interop/door.py. Return False if this Python has no doors."},
     {"forget_owners", forget_owners, METH_NOARGS,
      "forget_owners()\n--\n\n"
