@@ -148,7 +148,6 @@ def _choose_at(*args: Any, **kwargs: Any) -> Any:
     if op.nin != 2 or op.nout != 1 or op.signature:
         return numpy.ufunc.at  # NumPy refuses it
     values: Any = b if type(b) is ndarray else numpy.asarray(_bridge.unwrap(b))
-    args = op, a, indices, values
     is_one = type(indices) is tuple and len(indices) == 1
     index = indices[0] if is_one else indices
     if values.ndim == 1 and getattr(index, "ndim", 0) > 1 and index.dtype != bool:
