@@ -42,7 +42,7 @@ def _frameless_member(name: str, member: Any) -> Any:
 
 OPTIMIZED = 1  # a flag of code objects whose variables are not in a dict
 _ASK_FOR_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
-_OWN_REFERENCES = 3  # those of the frame, of a variable and of getrefcount
+_OWN_REFERENCES = 3  # the frame, a variable and getrefcount refer to the dict
 
 
 def variables_of(frame: types.FrameType) -> Any:
@@ -60,7 +60,7 @@ def variables_of(frame: types.FrameType) -> Any:
     Returns
     -------
     mapping or None
-        None if the frame is not that of a function, or its code may ask for the dict.
+        None if the frame runs no function, or its code may ask for the dict.
     """
     code = frame.f_code
     is_function = code.co_flags & OPTIMIZED

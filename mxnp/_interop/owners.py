@@ -93,7 +93,7 @@ def belongs_to_program(names: dict[str, Any], source: str) -> bool:
 
 
 def belongs_to_package(names: dict[str, Any]) -> bool:
-    """Check whether globals are those of a package, which expects NumPy's arrays."""
+    """Check whether a package, which expects NumPy's arrays, has these globals."""
     file = names.get("__file__")
     if not isinstance(file, str) or is_in_standard_library(file):
         return False

@@ -8,7 +8,7 @@
 struct source {
     int code;                      /* the row of its dtype, or WEAK_... */
     PyObject *array;               /* NULL for a scalar */
-    const PyArrayObject *np_array; /* that of the array, or of a view of it */
+    const PyArrayObject *np_array; /* the NumPy array inside, or a view of it */
     PyObject *scalar;              /* NULL for an array */
 };
 
