@@ -8,37 +8,24 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 import textwrap
 from pathlib import Path
 
 import numpy
 import pytest
+from support.doors import FOLDER, forget, installed, needs_doors, plain
 
 import mxnp
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info < (3, 12), reason="interpreters before Python 3.12 have no doors"
-)
-
-FOLDER = str(Path(__file__).with_name("site-packages"))
-
-
-def forget():
-    """Forget the package, so that it is imported anew, without doors."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "visited"]:
-        del sys.modules[name]
+pytestmark = needs_doors
 
 
 @pytest.fixture
 def visited():
-    sys.path.insert(0, FOLDER)
-    forget()
-    import visited
+    with installed():
+        import visited
 
-    yield visited
-    sys.path.remove(FOLDER)
-    forget()
+        yield visited
 
 
 @pytest.fixture(params=[5, 20_000], ids=["small", "large"])
@@ -61,17 +48,6 @@ def run(function, np, n):
     result = plain((names[function.__name__](x), x))
     assert {each.__module__.partition(".")[0] for each in visited.seen} <= {"numpy"}
     return result
-
-
-def plain(x):
-    """Return an object with bytes in place of arrays of both kinds."""
-    if isinstance(x, (list, tuple)):
-        return [plain(each) for each in x]
-    if isinstance(x, dict):
-        return {key: plain(value) for key, value in x.items()}
-    if isinstance(x, (numpy.ndarray, mxnp.ndarray, numpy.generic)):
-        return x.dtype.str, x.shape, x.tobytes()
-    return x
 
 
 uses = []

@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
+from support.doors import FOLDER, installed, needs_doors, plain
 
 import mxnp
 from mxnp import _bridge
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info < (3, 12), reason="interpreters before Python 3.12 have no doors"
-)
+pytestmark = needs_doors
 
-FOLDER = str(Path(__file__).with_name("site-packages"))
 PROGRAMS = int(os.environ.get("MXNP_FUZZ", "160"))
 
 
@@ -34,9 +30,8 @@ def size(request: pytest.FixtureRequest) -> Iterator[int]:
     """Return the size of arrays, and record operations of any size."""
     before = _bridge.set_threshold(min(_bridge.get_threshold(), 4))
     mxnp.synchronize()
-    sys.path.insert(0, FOLDER)
-    yield request.param
-    sys.path.remove(FOLDER)
+    with installed():
+        yield request.param
     _bridge.set_threshold(before)
 
 
@@ -129,15 +124,6 @@ def program(seed: int) -> str:
         return f"{FUNCTIONS}\n{body}"
     body = textwrap.indent(f"global a0, a1, a2, keeper\n{body}", "    ")
     return f"{FUNCTIONS}\ndef main():\n{body}\nmain()"
-
-
-def plain(x: Any) -> Any:
-    """Return a copy with bytes in place of arrays of both kinds."""
-    if isinstance(x, (list, tuple)):
-        return [plain(each) for each in x]
-    if isinstance(x, (numpy.ndarray, mxnp.ndarray, numpy.generic)):
-        return x.dtype.str, x.shape, x.tobytes()
-    return x
 
 
 def run(np: Any, text: str, size: int) -> Any:

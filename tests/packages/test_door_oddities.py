@@ -7,33 +7,21 @@ raise their exceptions.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
+from support.doors import installed, needs_doors
 
 import mxnp
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info < (3, 12), reason="interpreters before Python 3.12 have no doors"
-)
-
-FOLDER = str(Path(__file__).with_name("site-packages"))
-
-
-def forget():
-    for name in [name for name in sys.modules if name.partition(".")[0] == "visited"]:
-        del sys.modules[name]
+pytestmark = needs_doors
 
 
 @pytest.fixture
 def odd():
-    sys.path.insert(0, FOLDER)
-    forget()
-    import visited.odd
+    with installed():
+        import visited.odd
 
-    yield visited.odd
-    sys.path.remove(FOLDER)
-    forget()
+        yield visited.odd
 
 
 def run(text, **names):

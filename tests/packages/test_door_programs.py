@@ -6,19 +6,12 @@ import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
+from support.doors import FOLDER, needs_doors
 
-pytestmark = [
-    pytest.mark.skipif(
-        sys.version_info < (3, 12),
-        reason="interpreters before Python 3.12 have no doors",
-    ),
-    pytest.mark.slow,
-]
+pytestmark = [needs_doors, pytest.mark.slow]
 
-FOLDER = str(Path(__file__).with_name("site-packages"))
 RUNNER = ("-m", "mxnp")
 
 CALLS = """
