@@ -22,6 +22,7 @@ from ._engine import core as _engine_core  # first, to report a missing core
 if _engine_core.gpu().models:
     from . import _gpu as _gpu
 from . import _jit as _jit
+from . import _numpy_layer as _numpy_layer
 from . import _routines as _routines
 from . import array_namespace as array_namespace
 from ._array.at import At as _At

@@ -20,6 +20,8 @@ from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import Function, Lookup, Method, frameless, set_counterparts
 
+from .functions import ROWS
+
 # Types of callables that are wrapped. Other objects are returned unchanged.
 _FUNCTIONS = (
     types.FunctionType,
@@ -83,7 +85,11 @@ def wrap_function(
     owner = getattr(original, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
         wrapper.__qualname__ = wrapper.__name__  # a module's function that is a method
-    wrapper.__module__ = _mirrored_name(getattr(original, "__module__", None) or module)
+    home = getattr(original, "__module__", None) or module
+    wrapper.__module__ = _mirrored_name(home)
+    row = ROWS.get(f"{home}.{wrapper.__name__}")
+    if row is not None:
+        wrapper.layer, wrapper.threshold_factor = True, row.threshold_factor
     return wrapper
 
 

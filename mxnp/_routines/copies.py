@@ -193,6 +193,27 @@ def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     return _copy_method(a, order)
 
 
+@implements(numpy.array, threshold_factor=_COPY_FACTOR)
+def _array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: Any = False,
+    ndmin: Any = 0,
+    like: Any = None,
+) -> Any:
+    if (
+        type(object) is not ndarray
+        or like is not None
+        or ndmin != 0
+        or copy is not True
+    ):
+        return NotImplemented
+    return _astype(object, object.dtype if dtype is None else dtype, order)
+
+
 @implements(numpy.ndarray.fill, threshold_factor=_FACTOR)
 def _fill(a: Any, value: Any) -> Any:
     if not fits(value, a.dtype):

@@ -14,7 +14,7 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._namespace.recorded_forms import implements
 
-from .arguments import is_core_dtype
+from .arguments import fits, is_core_dtype, is_number
 
 
 def _truth(a: Any) -> Any:
@@ -71,6 +71,15 @@ def _is_castable(values: Any, a: Any) -> bool:
     return type(values) is ndarray and numpy.can_cast(values.dtype, a.dtype)
 
 
+def _write_where(a: Any, mask: Any, values: Any) -> Any:
+    """Record an assignment of values where a mask is true, or return NotImplemented."""
+    chosen = _bridge.select(mask, values, a)
+    if chosen is NotImplemented or chosen.shape != a.shape or chosen.dtype != a.dtype:
+        return NotImplemented
+    a[...] = chosen
+    return None
+
+
 @implements(numpy.putmask)
 def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
     if not _is_writable(a) or not _is_mask_of(mask, a) or not is_core_dtype(a.dtype):
@@ -79,11 +88,30 @@ def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
         return NotImplemented
     if values.dtype != a.dtype:
         values = values.astype(a.dtype)
-    chosen = _bridge.select(mask, values, a)
-    if chosen is NotImplemented:
-        return chosen
-    a[...] = chosen
+    return _write_where(a, mask, values)
+
+
+@implements(numpy.copyto)
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Any:
+    if type(dst) is not ndarray or not dst.flags.writeable or casting != "same_kind":
+        return NotImplemented
+    if is_number(src):
+        if not fits(src, dst.dtype) or not _is_same_kind(src, dst.dtype):
+            return NotImplemented
+        src = dst.dtype.type(src)
+    elif not _is_castable(src, dst) or not is_core_dtype(src.dtype):
+        return NotImplemented
+    if where is not True:
+        is_mask = type(where) is ndarray and where.dtype == bool
+        return _write_where(dst, where, src) if is_mask else NotImplemented
+    if src.ndim > dst.ndim:
+        return NotImplemented  # NumPy drops leading axes of length 1 only here
+    dst[...] = src
     return None
+
+
+def _is_same_kind(value: Any, dtype: numpy.dtype[Any]) -> bool:
+    return bool(numpy.can_cast(numpy.asarray(value).dtype, dtype, "same_kind"))
 
 
 @implements(numpy.place)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.ufunc import OPERATIONS
+from mxnp._namespace.functions import ROWS
 
 SIZES = {"small": 30, "large": 4000}
 SHAPES = {
@@ -193,7 +194,19 @@ def ufunc_calls() -> Iterator[str]:
                 break
 
 
-BASES = [*_parts(_FUNCTIONS), *_parts(_METHODS), *_parts(_UFUNC_METHODS)]
+def layer_calls() -> Iterator[str]:
+    """Yield the calls of functions that run as NumPy's own code over mxnp's arrays."""
+    for name, row in ROWS.items():
+        for arguments in row.calls:
+            yield f"np.{name.removeprefix('numpy.')}{arguments}"
+
+
+BASES = [
+    *_parts(_FUNCTIONS),
+    *_parts(_METHODS),
+    *_parts(_UFUNC_METHODS),
+    *layer_calls(),
+]
 
 
 # -- Odd values ------------------------------------------------------------------------

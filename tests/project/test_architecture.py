@@ -15,6 +15,7 @@ PYTHON = {
     "_array": "_engine",
     "_namespace": "_engine _array",
     "_routines": "_engine _array _namespace",
+    "_numpy_layer": "_array _namespace",
     "_array_api": "_engine _array _namespace",
     "_gpu": "_engine _array _namespace _routines",
     "_jit": "_engine",

@@ -54,6 +54,7 @@ struct function {
     bool takes_axis;                 /* by `direct`, as its second argument */
     PyObject *choose;         /* a function that returns the callable for given arguments */
     PyObject *implementation; /* called first when an array is large: it may record */
+    PyObject *layer;          /* NumPy's code over mxnp arrays, called next: see run_layer() */
     int choose_from;          /* `choose` is asked if there are this many arguments */
     int threshold_factor;     /* an array of this many thresholds is large */
     char size_rule;           /* which argument has to be large: see function_members */

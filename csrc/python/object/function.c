@@ -2,6 +2,7 @@
 #include "python/object/function.h"
 #include "ir/ops.h"
 #include "python/base/device.h"
+#include "python/base/dtypes.h"
 #include "python/base/recursion.h"
 #include "python/base/settings.h"
 #include "python/convert/convert.h"
@@ -22,6 +23,7 @@
 static PyObject *out_name;
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
+static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
 
 /* From Python 3.12 on, a class loses its vectorcall when __call__ is set. */
 static void restore_vectorcall(PyTypeObject *type)
@@ -54,6 +56,14 @@ static PyObject *set_counterparts(PyObject *module, PyObject *dict)
     Py_RETURN_NONE;
 }
 
+static PyObject *set_layer_loader(PyObject *module, PyObject *loader)
+{
+    (void)module;
+    Py_XDECREF(load_layer);
+    load_layer = Py_NewRef(loader);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef function_module_methods[] = {
     {"set_intercepted", set_intercepted, METH_O,
      "set_intercepted(is_intercepted)\n--\n\n"
@@ -61,8 +71,23 @@ PyMethodDef function_module_methods[] = {
     {"set_counterparts", set_counterparts, METH_O,
      "set_counterparts(counterparts)\n--\n\n"
      "Set the dict from NumPy's functions to those of mxnp."},
+    {"set_layer_loader", set_layer_loader, METH_O,
+     "set_layer_loader(load)\n--\n\n"
+     "Set the function that returns NumPy's code for one of its functions, over mxnp arrays."},
     {NULL, NULL, 0, NULL},
 };
+
+/* Check for a recorded form. */
+static inline bool has_form(const struct function *f)
+{
+    return f->implementation && f->implementation != Py_None;
+}
+
+/* Check for code of NumPy that is executed over mxnp arrays. */
+static inline bool has_layer(const struct function *f)
+{
+    return f->layer && f->layer != Py_None;
+}
 
 struct function *function_that_records(PyObject *original)
 {
@@ -72,8 +97,7 @@ struct function *function_that_records(PyObject *original)
         return NULL;
     }
     struct function *f = (struct function *)ours;
-    bool records = PyObject_TypeCheck(ours, function_type) && f->implementation &&
-                   f->implementation != Py_None;
+    bool records = PyObject_TypeCheck(ours, function_type) && (has_form(f) || has_layer(f));
     return records ? f : NULL;
 }
 
@@ -282,6 +306,91 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
     return result;
 }
 
+/* -- NumPy's own code, executed over mxnp arrays ------------------------------------------ */
+
+/* Check for an argument that NumPy's code treats as it treats NumPy arrays and numbers.  The
+ * arrays are noted. */
+static bool suits_layer(PyObject *x, struct call_args *arrays, int levels)
+{
+    if (PyTuple_CheckExact(x) || PyList_CheckExact(x)) {
+        bool is_list = PyList_CheckExact(x);
+        Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x);
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (levels == 0 || !suits_layer(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i),
+                                            arrays, levels - 1))
+                return false;
+        return true;
+    }
+    bool is_own = Py_TYPE(x) == array_type;
+    if (!is_own && Py_TYPE(x) != np_array_type)
+        return x == Py_None || PyBool_Check(x) || PyLong_CheckExact(x) ||
+               PyFloat_CheckExact(x) || PyComplex_CheckExact(x) || PyUnicode_CheckExact(x) ||
+               PyArray_DescrCheck(x) || (PyArray_IsScalar(x, Number) && is_static(Py_TYPE(x))) ||
+               PyArray_IsScalar(x, Bool) || (PyType_Check(x) && is_static((PyTypeObject *)x));
+    const PyArrayObject *np_array = is_own ? np_array_of(x) : (PyArrayObject *)x;
+    if (dtype_row(PyArray_TYPE(np_array)) < 0 || !PyArray_ISNOTSWAPPED(np_array) ||
+        (is_own && as_array(x)->is_standard))
+        return false;
+    if (is_own)
+        call_args_add(arrays, x);
+    return true;
+}
+
+static bool suit_layer(PyObject *args, PyObject *kwargs, struct call_args *arrays)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
+        if (!suits_layer(value, arrays, 2))
+            return false;
+    return suits_layer(args, arrays, 3);
+}
+
+/* Execute NumPy's code for the function over the mxnp arrays.  There is no frame of mxnp, so
+ * that levels of warnings have NumPy's meaning.  Results that NumPy made become mxnp arrays.
+ * Return NULL if NumPy has to be called, without an exception or with one. */
+static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
+{
+    struct call_args arrays;
+    call_args_begin(&arrays);
+    PyObject *result = NULL;
+    if (suit_layer(args, kwargs, &arrays)) {
+        if (f->layer == Py_True) {
+            PyObject *layer = PyObject_CallFunctionObjArgs(load_layer, f->wrapped, NULL);
+            Py_DECREF(f->layer);
+            f->layer = layer ? layer : Py_NewRef(Py_None);
+        }
+        bool is_plain = expression_takes(args, kwargs);
+        if (is_plain || expression_close() == 0) {
+            if (is_plain)
+                expression_enter();
+            if (!PyErr_Occurred() && f->layer != Py_None)
+                result = PyObject_Call(f->layer, args, kwargs);
+            if (is_plain && expression_leave((PyObject *)f, result, NULL, 0) < 0)
+                Py_CLEAR(result);
+        }
+        result = convert_adopt(result, &arrays, MAX_DEPTH);
+    }
+    convert_end_call(&arrays);
+    return result;
+}
+
+/* Call one of the ways in which mxnp computes a call.  Return 1 with the result, 0 if it leaves
+ * the call to the next way, or -1 with an exception set. */
+static int try_way(PyObject *(*way)(struct function *, PyObject *, PyObject *),
+                   struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
+{
+    unsigned long failures_before = failures_raised;
+    *result = way(f, args, kwargs);
+    if (!*result && !PyErr_Occurred())
+        return 0;
+    if (!is_left_to_numpy(*result, failures_before))
+        return *result ? 1 : -1;
+    Py_CLEAR(*result);
+    PyErr_Clear();
+    return 0;
+}
+
 int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
     *result = NULL;
@@ -289,15 +398,12 @@ int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObje
         (has_large(args, 0, 1) || has_large_result(f, args) ||
          (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0)))))
         return record(f, args, kwargs, result);
-    if (!f->implementation || f->implementation == Py_None || !is_for_queue(f, args))
+    if (!(has_form(f) || has_layer(f)) || !is_for_queue(f, args))
         return 0;
-    unsigned long failures_before = failures_raised;
-    *result = call_queued(f, args, kwargs);
-    if (!is_left_to_numpy(*result, failures_before))
-        return *result ? 1 : -1;
-    Py_CLEAR(*result);
-    PyErr_Clear();
-    return 0;
+    int status = has_form(f) ? try_way(call_queued, f, args, kwargs, result) : 0;
+    if (status == 0 && has_layer(f))
+        status = try_way(run_layer, f, args, kwargs, result);
+    return status;
 }
 
 PyObject *function_run(struct function *f, PyObject *args, PyObject *kwargs)
@@ -398,10 +504,9 @@ static inline bool is_usual(const struct function *f)
 /* Return the size from which calls of a function are recorded, or left to NumPy. */
 static inline Py_ssize_t least_large(const struct function *f)
 {
-    bool has_form = f->implementation && f->implementation != Py_None;
     if (f->operation >= 0 || queue_threshold > MOST_SIZE)
         return queue_threshold;
-    if (!has_form)
+    if (!has_form(f) && !has_layer(f))
         return MOST_SIZE + 1;
     Py_ssize_t least = queue_threshold * (f->size_rule == 'a' ? f->threshold_factor : 1);
     return least <= MOST_SIZE ? least : MOST_SIZE + 1;
@@ -478,7 +583,7 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     PyObject *values[MAX_PLAIN];
     struct call_args call_args;
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
-    bool may_record = f->implementation && f->implementation != Py_None && f->size_rule != 'a';
+    bool may_record = (has_form(f) || has_layer(f)) && f->size_rule != 'a';
     bool may_choose = f->choose && all >= (size_t)f->choose_from;
     if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
         !are_small(args, all, least_large(f)) || !layout_is_known() ||
@@ -602,6 +707,7 @@ PyObject *function_standard(PyObject *function)
     copy->choose = Py_XNewRef(f->choose);
     copy->choose_from = f->choose_from;
     copy->implementation = Py_XNewRef(f->implementation);
+    copy->layer = Py_XNewRef(f->layer);
     copy->threshold_factor = f->threshold_factor;
     copy->size_rule = f->size_rule;
     copy->operation = f->operation;
@@ -662,6 +768,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(f->wrapped);
     Py_VISIT(f->choose);
     Py_VISIT(f->implementation);
+    Py_VISIT(f->layer);
     Py_VISIT(f->dict);
     Py_VISIT(Py_TYPE(self));
     return 0;
@@ -672,6 +779,7 @@ static int function_clear(PyObject *self)
     struct function *f = (struct function *)self;
     Py_CLEAR(f->choose);
     Py_CLEAR(f->implementation);
+    Py_CLEAR(f->layer);
     Py_CLEAR(f->dict);
     return 0;
 }
@@ -686,6 +794,7 @@ static void function_dealloc(PyObject *self)
     Py_XDECREF(f->wrapped);
     Py_XDECREF(f->choose);
     Py_XDECREF(f->implementation);
+    Py_XDECREF(f->layer);
     Py_XDECREF(f->dict);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
@@ -703,6 +812,9 @@ static PyMemberDef function_members[] = {
     {"implementation", T_OBJECT, offsetof(struct function, implementation), 0,
      "None, or a function that is called first when an array is large. It records the "
      "operation, or returns NotImplemented."},
+    {"layer", T_OBJECT, offsetof(struct function, layer), 0,
+     "None, or NumPy's code for the function, which is executed over mxnp arrays after "
+     "`implementation`. True until it is loaded."},
     {"threshold_factor", T_INT, offsetof(struct function, threshold_factor), 0,
      "An array of this many thresholds is large for `implementation`."},
     {"size_rule", T_CHAR, offsetof(struct function, size_rule), 0,

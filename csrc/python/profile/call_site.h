@@ -16,8 +16,8 @@ void call_site_free(struct call_site *site);
 /* Hold a reference to the object until the call site is freed. */
 void call_site_keep(struct call_site *site, const void *object);
 
-/* Return a borrowed reference to the code object and its instruction, or NULL if the call site
- * is unknown. */
+/* Return a borrowed reference to the code object that a report names, and its instruction, or
+ * NULL if the call site is unknown. */
 PyObject *call_site_code(const struct call_site *site, int *instruction);
 
 /* Return a new reference to the name of the file, and set the line, or return NULL if the call
@@ -39,5 +39,8 @@ const char *call_site_package(PyObject *frame);
 
 /* Check whether a package is mxnp itself or one of its private packages; false for NULL. */
 bool call_site_is_own(const char *package);
+
+/* Check whether a package is NumPy, mxnp, or a part of them; false for NULL. */
+bool call_site_is_library(const char *package);
 
 int call_site_load(void); /* -1 with an exception set */

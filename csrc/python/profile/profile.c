@@ -196,11 +196,8 @@ static enum owner owner_of(PyObject *frame, bool asks)
     size_t slot = ((uintptr_t)code >> 4) % (sizeof known_codes / sizeof *known_codes);
     enum owner owner = known_codes[slot].owner;
     if (known_codes[slot].code != code) {
-        const char *name = call_site_package(frame);
-        bool is_numpys =
-            name && (strcmp(name, "numpy") == 0 || strncmp(name, "numpy.", 6) == 0);
         PyObject *before = known_codes[slot].code;
-        owner = is_numpys || call_site_is_own(name) ? LIBRARY : OTHER;
+        owner = call_site_is_library(call_site_package(frame)) ? LIBRARY : OTHER;
         known_codes[slot].code = Py_NewRef(code);
         known_codes[slot].owner = owner;
         Py_XDECREF(before);

@@ -60,12 +60,6 @@ void traceback_hide_own(void)
     PyErr_Restore(type, value, traceback);
 }
 
-static bool is_own_or_numpys(const char *package)
-{
-    return call_site_is_own(package) ||
-           (package && (strcmp(package, "numpy") == 0 || strncmp(package, "numpy.", 6) == 0));
-}
-
 bool traceback_ends_inside(void)
 {
     PyObject *type, *value, *traceback;
@@ -79,7 +73,7 @@ bool traceback_ends_inside(void)
         Py_DECREF(last);
         last = next;
     }
-    bool is = !last || is_in(last, is_own_or_numpys);
+    bool is = !last || is_in(last, call_site_is_library);
     Py_XDECREF(last);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);

@@ -1,0 +1,206 @@
+"""NumPy's functions that are written in Python, with mxnp's functions in their globals.
+
+About half of NumPy is Python code over ufuncs, sorts, searches and copies. Here is a
+second function for each such function. It has NumPy's code object, and globals in which
+public functions, ufuncs and array methods are mxnp's. So NumPy's checks, results and
+messages are the same, its files and lines are in tracebacks and warnings, and the work
+is recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import Any
+
+import numpy
+
+from mxnp._array.ndarray import ndarray
+from mxnp._namespace.mirror import find_counterpart
+from mxnp._namespace.recorded_forms import forms
+
+# Modules of NumPy whose functions are executed over mxnp's arrays.
+_MODULES = {
+    "numpy._core._methods",
+    "numpy._core.einsumfunc",
+    "numpy._core.fromnumeric",
+    "numpy._core.function_base",
+    "numpy._core.numeric",
+    "numpy._core.shape_base",
+    "numpy.fft._helper",
+    "numpy.fft._pocketfft",
+    "numpy.lib._arraypad_impl",
+    "numpy.lib._arraysetops_impl",
+    "numpy.lib._function_base_impl",
+    "numpy.lib._histograms_impl",
+    "numpy.lib._index_tricks_impl",
+    "numpy.lib._nanfunctions_impl",
+    "numpy.lib._polynomial_impl",
+    "numpy.lib._scimath_impl",
+    "numpy.lib._shape_base_impl",
+    "numpy.lib._stride_tricks_impl",
+    "numpy.lib._twodim_base_impl",
+    "numpy.lib._type_check_impl",
+    "numpy.lib._ufunclike_impl",
+    "numpy.linalg._linalg",
+    "numpy.polynomial.chebyshev",
+    "numpy.polynomial.hermite",
+    "numpy.polynomial.hermite_e",
+    "numpy.polynomial.laguerre",
+    "numpy.polynomial.legendre",
+    "numpy.polynomial.polynomial",
+    "numpy.polynomial.polyutils",
+}
+
+
+def _without_elements(value: Any) -> Any:
+    """Return a NumPy array with the shape and dtype of an mxnp array."""
+    if type(value) is not ndarray:
+        return value
+    return numpy.broadcast_to(numpy.zeros((), value.dtype), value.shape)
+
+
+class _Converter:
+    """NumPy's private class `_array_converter`, for arguments that are mxnp arrays."""
+
+    def __new__(cls, *arguments: Any) -> Any:
+        if not any(type(each) is ndarray for each in arguments):
+            return _numpys_converter(*arguments)
+        return object.__new__(cls)
+
+    def __init__(self, *arguments: Any) -> None:
+        self._arguments = arguments
+        # It asks for classes and dtypes only, so the elements need not be computed.
+        self._converter = _numpys_converter(*map(_without_elements, arguments))
+
+    def __len__(self) -> int:
+        return len(self._arguments)
+
+    def __getitem__(self, index: int) -> Any:
+        own = self._arguments[index]
+        return own if type(own) is ndarray else self._converter[index]
+
+    def as_arrays(self, **kwargs: Any) -> tuple[Any, ...]:
+        converted = self._converter.as_arrays(**kwargs)
+        pairs = zip(self._arguments, converted, strict=True)
+        return tuple(own if type(own) is ndarray else other for own, other in pairs)
+
+    def wrap(self, array: Any, /, to_scalar: Any = None) -> Any:
+        if type(array) is ndarray:
+            is_scalar = to_scalar and array.ndim == 0
+            return array[()] if is_scalar else array  # type: ignore[index]
+        return self._converter.wrap(array, to_scalar=to_scalar)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._converter, name)
+
+
+_numpys_converter: Any = sys.modules["numpy._core._multiarray_umath"]._array_converter
+
+
+def _class_of(value: Any) -> type:
+    """Return the class that NumPy's code compares with `numpy.ndarray`."""
+    kind = type(value)
+    return numpy.ndarray if kind is ndarray else kind
+
+
+# NumPy's object, and what takes its place in the globals.
+_REPLACED: dict[Any, Any] = {_numpys_converter: _Converter}
+
+
+class _Namespace(types.ModuleType):
+    """A module of NumPy as functions of the layer see it."""
+
+    def __init__(self, original: types.ModuleType) -> None:
+        super().__init__(original.__name__)
+        self.__dict__["_original"] = original
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = _resolve(getattr(self._original, name))
+        return value
+
+
+_namespaces: dict[str, _Namespace] = {}
+_globals: dict[str, dict[str, Any]] = {}  # by the name of a module
+_functions: dict[types.FunctionType, types.FunctionType] = {}
+
+
+def _is_numpys(name: str) -> bool:
+    return name == "numpy" or name.startswith("numpy.")
+
+
+def _resolve(value: Any) -> Any:
+    """Return what a function of the layer uses in place of an object of NumPy."""
+    if isinstance(value, types.ModuleType):
+        if not _is_numpys(value.__name__):
+            return value
+        return _namespaces.setdefault(value.__name__, _Namespace(value))
+    if isinstance(value, (dict, list, tuple)) and type(value) in (dict, list, tuple):
+        return _resolve_items(value)
+    if isinstance(value, numpy.ndarray) or not callable(value):
+        return value
+    layer = None if value in forms else find_layer(value)
+    if layer is not None:
+        return layer
+    if value in _REPLACED:
+        return _REPLACED[value]
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, numpy.ufunc):  # such as numpy.add.reduce
+        return getattr(find_counterpart(owner), value.__name__)
+    return value if isinstance(value, type) else find_counterpart(value)
+
+
+def _resolve_items(items: Any) -> Any:
+    if type(items) is dict:
+        return {key: _resolve(each) for key, each in items.items()}
+    return type(items)(map(_resolve, items))
+
+
+def _copy(function: types.FunctionType) -> types.FunctionType:
+    """Return a second function with the same code, and the globals of the layer."""
+    known = _functions.get(function)
+    if known is not None:
+        return known
+    names = _globals_of(function.__globals__["__name__"])
+    closure = function.__closure__
+    copy = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, closure
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    _functions[function] = copy
+    return copy
+
+
+def _globals_of(name: str) -> dict[str, Any]:
+    """Return the globals of the layer for a module of NumPy."""
+    known = _globals.get(name)
+    if known is not None:
+        return known
+    original = vars(sys.modules[name])
+    original.setdefault("__warningregistry__", {})  # shared: a warning is shown once
+    names = _globals[name] = {"type": _class_of}
+    for key, value in original.items():
+        names[key] = value if key.startswith("__") else _resolve(value)
+    return names
+
+
+@functools.cache
+def find_layer(original: Any) -> types.FunctionType | None:
+    """
+    Return NumPy's code for a function, over mxnp's arrays.
+
+    Parameters
+    ----------
+    original : callable
+        A function of NumPy.
+
+    Returns
+    -------
+    function or None
+        None if the function is not written in Python.
+    """
+    code = getattr(original, "__wrapped__", original)
+    if type(code) is not types.FunctionType:
+        return None
+    return _copy(code) if code.__globals__["__name__"] in _MODULES else None

@@ -1,0 +1,186 @@
+"""Test functions that run as NumPy's own code over mxnp's arrays, in their table."""
+
+from __future__ import annotations
+
+import json
+import traceback
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from arguments.table import layer_calls
+
+import mxnp
+from mxnp import _bridge
+from mxnp._namespace.functions import ROWS
+from mxnp._namespace.mirror import find_counterpart
+from mxnp._numpy_layer import find_layer
+
+SIZE = 20_000
+CALLS = list(layer_calls())
+VALUES = {"f": (-3, 7), "p": (0, 2), "n": (-3, 7), "q": (0, 5), "i": (-5, 9)}
+# mxnp's own sine and cosine, and products of complex numbers, have other last bits.
+INEXACT = ("np.sinc", "np.polynomial.laguerre.lagval")
+
+
+@pytest.fixture(autouse=True)
+def large() -> Iterator[None]:
+    before = _bridge.set_threshold(1024)
+    yield
+    _bridge.set_threshold(before)
+
+
+def make(name: str, dtype: str) -> Any:
+    """Return the array that a name of the table stands for."""
+    kind, ndim = name[0], int(name[1])
+    side = round(SIZE ** (1 / ndim))
+    rng = numpy.random.default_rng(ord(kind) + ndim)
+    shape = (side,) * ndim
+    if kind == "b":
+        return rng.random(shape) < 0.5
+    if kind == "c":
+        return rng.random(shape) + 1j * rng.random(shape)
+    if kind in "qiu":
+        low, high = (0, 200) if kind == "u" else VALUES[kind]
+        return rng.integers(low, high, shape).astype("u1" if kind == "u" else "i8")
+    low, high = VALUES.get(kind, (-3, 7))
+    x = (rng.random(shape) * (high - low) + low).astype("f4" if kind == "s" else dtype)
+    if kind == "n" and dtype[0] == "f":
+        x[rng.random(shape) < 0.1] = numpy.nan
+    return x
+
+
+class Arrays(dict[str, Any]):
+    """The names of a call, for NumPy or for mxnp."""
+
+    def __init__(self, xp: Any, dtype: str) -> None:
+        super().__init__(np=xp, S=SIZE)
+        self.dtype = dtype
+
+    def __missing__(self, name: str) -> Any:
+        if len(name) != 2 or not name[1].isdigit():
+            raise KeyError(name)
+        self[name] = self["np"].array(make(name, self.dtype))
+        return self[name]
+
+
+def evaluate(xp: Any, call: str, dtype: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return eval(call, {}, Arrays(xp, dtype))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            return type(error), str(error)
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("call", CALLS)
+def test_calls_do_as_numpy_does(xp: Any, call: str, dtype: str) -> Any:
+    if call.startswith(INEXACT):
+        return numpy.round(evaluate(xp, call, dtype), 5)
+    return evaluate(xp, call, dtype)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_code_is_numpys(name: str) -> None:
+    module, _, function = name.rpartition(".")
+    original = getattr(__import__(module, fromlist=["*"]), function)
+    layer = find_layer(original)
+    assert layer is not None
+    assert layer.__code__ is getattr(original, "__wrapped__", original).__code__
+    assert f"{original.__module__}.{original.__name__}" == name
+    assert find_counterpart(original, module).layer
+
+
+def test_only_large_calls_run_over_mxnps_arrays() -> None:
+    seen = []
+    counterpart = find_counterpart(numpy.diff)
+    before, counterpart.layer = counterpart.layer, lambda x: seen.append(x.size) or x
+    try:
+        for size in 100, 1023, 1024, 5000:
+            mxnp.diff(mxnp.zeros(size))
+    finally:
+        counterpart.layer = before
+    assert seen == [1024, 5000]
+
+
+def fail(*args: Any) -> Any:
+    raise AssertionError
+
+
+@pytest.mark.parametrize("kind", ["O", ">f8", "m8[s]", "subclass", "object"])
+def test_odd_arguments_are_left_to_numpy(kind: str) -> None:
+    x: Any = mxnp.zeros(SIZE, kind if kind not in ("subclass", "object") else "f8")
+    odd = x.view(mxnp.matrix) if kind == "subclass" else x
+    counterpart = find_counterpart(numpy.diff)
+    before, counterpart.layer = counterpart.layer, fail
+    try:
+        if kind == "object":
+            with pytest.raises(TypeError):
+                mxnp.diff(x, prepend=object())
+        else:
+            assert mxnp.diff(odd).size == SIZE - 1
+    finally:
+        counterpart.layer = before
+
+
+def test_errors_are_numpys(xp: Any) -> Any:
+    try:
+        xp.diff(xp.zeros(SIZE), -1)
+    except ValueError as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        return str(error), [(frame.name, frame.lineno) for frame in frames]
+    raise AssertionError
+
+
+@pytest.mark.parametrize("stacklevel", ["python", "ufunc"])
+def test_warnings_name_numpys_lines(xp: Any, stacklevel: str) -> Any:
+    x = xp.full((2, SIZE), xp.nan) if stacklevel == "python" else xp.zeros(SIZE)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if stacklevel == "python":
+            xp.nanmedian(x, axis=1)
+        else:
+            xp.interp(x[:1], [0, 1], [0, 1]), xp.gradient(1 / (x + 1e-310) * 1e10)
+            mxnp.synchronize()
+    return sorted(
+        (str(each.message), each.filename.split("site-packages")[-1], each.lineno)
+        for each in caught
+    )
+
+
+def test_a_callback_gets_the_arrays_and_raises_once() -> None:
+    seen = []
+
+    def double(x: Any) -> Any:
+        seen.append(type(x))
+        raise KeyError("mine")
+
+    x = mxnp.arange(SIZE * 1.0)
+    with pytest.raises(KeyError, match="mine"):
+        mxnp.piecewise(x, [x > 5], [double, 1])
+    assert len(seen) == 1
+
+
+def test_results_own_their_memory_or_share_it_as_numpys(xp: Any) -> Any:
+    x = xp.arange(SIZE * 1.0)
+    same, changed = xp.trim_zeros(x[1:], trim="b"), xp.roll(x, 3)
+    same[0] = -1
+    changed[0] = -2
+    return x[:5], changed[:5]
+
+
+def test_the_profile_names_the_line_of_the_program() -> None:
+    x = mxnp.arange(SIZE * 1.0)
+    with mxnp.profile() as report:
+        y = mxnp.gradient(x)
+        mxnp.synchronize()
+    rows = [
+        row for row in json.loads(report.to_json())["rows"] if row["backend"] == "cpu"
+    ]
+    assert rows
+    assert {row["file"].rsplit("/", 1)[-1] for row in rows} == {"test_numpy_layer.py"}
+    assert y.shape == x.shape
