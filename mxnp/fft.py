@@ -1,4 +1,4 @@
-"""Fourier transforms: NumPy's, on several threads, and the standard's `dtype=`."""
+"""Fourier transforms: NumPy's, and the standard's `dtype=`."""
 
 import sys as _sys
 from typing import Any as _Any
@@ -7,7 +7,6 @@ import numpy.fft as _fft
 
 from ._array_api import standard as _standard
 from ._namespace import mirror as _mirror
-from ._routines import transforms as _transforms
 
 
 def _fftfreq(
@@ -24,15 +23,6 @@ def _rfftfreq(
 
 for _original, _extension in ((_fft.fftfreq, _fftfreq), (_fft.rfftfreq, _rfftfreq)):
     _standard.extend(_original, _extension, lambda args, kwargs: "dtype" in kwargs)
-
-_TRANSFORMS = [
-    *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
-    *("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"),
-]
-for _original in [getattr(_fft, _name) for _name in _TRANSFORMS]:
-    _standard.extend(
-        _original, _transforms.divided(_original), _transforms.is_large, signature=False
-    )
 
 __path__: list[str] = []  # a package in NumPy, whose modules are mirrored
 _mirror.populate(_sys.modules[__name__], _fft)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -15,7 +14,6 @@ from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices, get_device
 from mxnp._namespace.recorded_forms import implements
-from mxnp._routines.transforms import copy_module
 
 from . import kernels
 
@@ -112,19 +110,6 @@ def is_for_device(*arrays: Any) -> bool:
         and core.is_gpu_usable()
         and (device == GPU or any(map(_bridge.is_on_device, arrays)))
     )
-
-
-def copy_for_device(original: types.ModuleType) -> types.ModuleType:
-    """Return a copy of a module of NumPy whose functions keep mxnp's arrays.
-
-    They do not dispatch to ``__array_function__``.
-    """
-    copy = copy_module(original, "_on_device")
-    for name, value in vars(copy).items():
-        inner = getattr(value, "__wrapped__", None)
-        if inner is not None and inner.__module__ == copy.__name__:
-            vars(copy)[name] = inner
-    return copy
 
 
 def make_contiguous(a: Any) -> Any:

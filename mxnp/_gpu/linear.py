@@ -19,10 +19,10 @@ import numpy.linalg
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
+from mxnp._numpy_layer.layer import copy_functions
 
 from .functions import (
     NotTakenError,
-    copy_for_device,
     empty,
     implements_on_gpu,
     is_for_device,
@@ -306,19 +306,15 @@ def _as_array(a: Any, **kwargs: Any) -> Any:
 
 
 @cache
-def _numpys_functions() -> types.ModuleType:
-    """Return a second copy of NumPy's functions, with the ufuncs of this file."""
-    original = numpy.linalg._linalg
-    copy = copy_for_device(original)
-    classes = {k: v for k, v in vars(original).items() if isinstance(v, type)}
-    vars(copy).update(
-        classes,
+def _numpys_functions() -> types.SimpleNamespace:
+    """Return NumPy's functions, with the ufuncs of this file."""
+    return copy_functions(
+        numpy.linalg._linalg,
         _umath_linalg=types.SimpleNamespace(**_UFUNCS),
         _makearray=lambda a: (a, _adopt),
         asarray=_as_array,
         asanyarray=_as_array,
     )
-    return copy
 
 
 def _are_taken(name: str, a: Any, args: Any, kwargs: Any) -> bool:

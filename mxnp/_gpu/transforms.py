@@ -18,10 +18,10 @@ import numpy.fft
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
+from mxnp._numpy_layer.layer import copy_functions
 
 from .functions import (
     NotTakenError,
-    copy_for_device,
     empty,
     implements_on_gpu,
     is_for_device,
@@ -147,11 +147,9 @@ def _transform_along(a: Any, axis: int, kind: int, n: int) -> Any:
 
 
 @cache
-def _numpys_functions() -> types.ModuleType:
-    """Return a second copy of NumPy's functions, which transform on the device."""
-    copy = copy_for_device(numpy.fft._pocketfft)
-    vars(copy).update(_raw_fft=_raw_fft, asarray=lambda a: a)
-    return copy
+def _numpys_functions() -> types.SimpleNamespace:
+    """Return NumPy's functions, which transform on the device."""
+    return copy_functions(numpy.fft._pocketfft, _raw_fft=_raw_fft, asarray=lambda a: a)
 
 
 def _is_taken(a: Any) -> bool:

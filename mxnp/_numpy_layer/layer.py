@@ -17,8 +17,11 @@ from typing import Any
 import numpy
 
 from mxnp._array.ndarray import ndarray
+from mxnp._bridge import Function
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import forms
+
+from .divided import Divided
 
 # Modules of NumPy whose functions are executed over mxnp's arrays.
 _MODULES = {
@@ -140,6 +143,9 @@ def _resolve(value: Any) -> Any:
         return _resolve_items(value)
     if isinstance(value, numpy.ndarray) or not callable(value):
         return value
+    if isinstance(value, numpy.ufunc) and value.signature is not None:
+        is_public = getattr(numpy, value.__name__, None) is value
+        return find_counterpart(value) if is_public else Function(Divided(value))
     layer = None if value in forms else find_layer(value)
     if layer is not None:
         return layer
@@ -163,12 +169,22 @@ def _copy(function: types.FunctionType) -> types.FunctionType:
     if known is not None:
         return known
     names = _globals_of(function.__globals__["__name__"])
-    closure = function.__closure__
+    copy = _functions[function] = _with_globals(function, names)
+    return copy
+
+
+def _with_globals(
+    function: types.FunctionType, names: dict[str, Any]
+) -> types.FunctionType:
+    """Return a second function with the code of another, and other globals."""
     copy = types.FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, closure
+        function.__code__,
+        names,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
     copy.__kwdefaults__ = function.__kwdefaults__
-    _functions[function] = copy
     return copy
 
 
@@ -204,3 +220,30 @@ def find_layer(original: Any) -> types.FunctionType | None:
     if type(code) is not types.FunctionType:
         return None
     return _copy(code) if code.__globals__["__name__"] in _MODULES else None
+
+
+def copy_functions(module: types.ModuleType, **replaced: Any) -> types.SimpleNamespace:
+    """
+    Return second functions with the code of a module of NumPy, for other arrays.
+
+    Parameters
+    ----------
+    module : module
+        The module of NumPy.
+    **replaced
+        What takes the place of the module's own globals.
+
+    Returns
+    -------
+    types.SimpleNamespace
+        The functions of the module that are written in Python, without dispatch.
+    """
+    names = {**vars(module), **replaced}
+    functions = {}
+    for name, value in vars(module).items():
+        code = getattr(value, "__wrapped__", value)
+        is_own = type(code) is types.FunctionType and code.__globals__ is vars(module)
+        if is_own and name not in replaced:
+            functions[name] = _with_globals(code, names)
+    names.update(functions)
+    return types.SimpleNamespace(**functions)

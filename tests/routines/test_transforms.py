@@ -17,6 +17,7 @@ import pytest
 from support.lanes import ON_CUDA, ON_X86
 
 import mxnp
+from mxnp._numpy_layer import divided
 from mxnp._verify import tolerances
 
 SHAPES = [(200, 600), (1200, 120), (3, 40_000), (70, 20, 81), (2, 3, 20_000)]
@@ -86,21 +87,20 @@ def test_transforms_along_several_axes_have_numpys_bits(shape: tuple[int, ...]) 
 
 @pytest.mark.skipif(ON_CUDA, reason="cuFFT transforms them")
 def test_transforms_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mxnp._routines import transforms
-
     x = mxnp.asarray(numbers((400, 600), "float64")).copy()
-    mxnp.fft.fft(x)
-    functions = transforms._numpys_functions()
     seen = set()
     waiting = threading.Barrier(3, timeout=60)
-    ufunc = functions.pfu.rfft_n_even
+    run = divided._run
 
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        seen.add(threading.get_ident())
-        waiting.wait()
-        return ufunc._ufunc(*args, **kwargs)
+    def recorded(work: Any, pieces: int) -> Any:
+        def wait(piece: int) -> Any:
+            seen.add(threading.get_ident())
+            waiting.wait()
+            return work(piece)
 
-    monkeypatch.setattr(functions.pfu, "rfft_n_even", transforms._Divided(recorded))
+        return run(wait, pieces)
+
+    monkeypatch.setattr(divided, "_run", recorded)
     assert_same(mxnp.fft.rfft(x), numpy.fft.rfft(numpy.asarray(x)))
     assert len(seen) == 3
     assert threading.get_ident() not in seen

@@ -20,7 +20,7 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
-static PyObject *out_name;
+static PyObject *out_name, *overwrite_name;
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
@@ -181,7 +181,7 @@ static bool is_for_queue(const struct function *f, PyObject *args)
     case 'q':
         return true;
     default:
-        return has_large(args, 1, f->threshold_factor);
+        return has_large(args, 2, f->threshold_factor);
     }
 }
 
@@ -309,70 +309,84 @@ static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwarg
 /* -- NumPy's own code, executed over mxnp arrays ------------------------------------------ */
 
 /* Check for an argument that NumPy's code treats as it treats NumPy arrays and numbers.  The
- * arrays are noted. */
-static bool suits_layer(PyObject *x, struct call_args *arrays, int levels)
+ * arrays are added to `arrays`, unless it is NULL. */
+static bool suits_layer(PyObject *x, int levels, struct call_args *arrays)
 {
     if (PyTuple_CheckExact(x) || PyList_CheckExact(x)) {
-        bool is_list = PyList_CheckExact(x);
+        bool is_list = PyList_CheckExact(x), suits = levels > 0;
         Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x);
-        for (Py_ssize_t i = 0; i < n; i++)
-            if (levels == 0 || !suits_layer(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i),
-                                            arrays, levels - 1))
-                return false;
-        return true;
+        for (Py_ssize_t i = 0; suits && i < n; i++)
+            suits = suits_layer(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i),
+                                levels - 1, arrays);
+        return suits;
     }
     bool is_own = Py_TYPE(x) == array_type;
     if (!is_own && Py_TYPE(x) != np_array_type)
         return x == Py_None || PyBool_Check(x) || PyLong_CheckExact(x) ||
                PyFloat_CheckExact(x) || PyComplex_CheckExact(x) || PyUnicode_CheckExact(x) ||
-               PyArray_DescrCheck(x) || (PyArray_IsScalar(x, Number) && is_static(Py_TYPE(x))) ||
+               PyArray_DescrCheck(x) ||
+               (PyArray_IsScalar(x, Number) && is_static(Py_TYPE(x))) ||
                PyArray_IsScalar(x, Bool) || (PyType_Check(x) && is_static((PyTypeObject *)x));
     const PyArrayObject *np_array = is_own ? np_array_of(x) : (PyArrayObject *)x;
-    if (dtype_row(PyArray_TYPE(np_array)) < 0 || !PyArray_ISNOTSWAPPED(np_array) ||
-        (is_own && as_array(x)->is_standard))
-        return false;
-    if (is_own)
+    if (is_own && arrays)
         call_args_add(arrays, x);
-    return true;
+    return dtype_row(PyArray_TYPE(np_array)) >= 0 && PyArray_ISNOTSWAPPED(np_array) &&
+           !(is_own && as_array(x)->is_standard);
+}
+
+static bool is_given(PyObject *kwargs, PyObject **key, const char *name)
+{
+    PyObject *value = convert_keyword(kwargs, key, name);
+    return value && value != Py_None && value != Py_False;
 }
 
 static bool suit_layer(PyObject *args, PyObject *kwargs, struct call_args *arrays)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
+    if (kwargs && (is_given(kwargs, &out_name, "out") ||
+                   is_given(kwargs, &overwrite_name, "overwrite_input")))
+        return false; /* NumPy could not repeat a call that fails */
     while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
-        if (!suits_layer(value, arrays, 2))
+        if (!suits_layer(value, 2, arrays))
             return false;
-    return suits_layer(args, arrays, 3);
+    return suits_layer(args, 3, arrays);
+}
+
+/* Steal a reference to a result, in which NumPy arrays become mxnp arrays. */
+static PyObject *adopt_from_layer(PyObject *result, PyObject *args, PyObject *kwargs)
+{
+    struct call_args arrays;
+    if (!result || is_array(result))
+        return result;
+    call_args_begin(&arrays);
+    suit_layer(args, kwargs, &arrays);
+    result = convert_adopt(result, &arrays, MAX_DEPTH);
+    convert_end_call(&arrays);
+    return result;
 }
 
 /* Execute NumPy's code for the function over the mxnp arrays.  There is no frame of mxnp, so
- * that levels of warnings have NumPy's meaning.  Results that NumPy made become mxnp arrays.
- * Return NULL if NumPy has to be called, without an exception or with one. */
+ * that levels of warnings have NumPy's meaning.  Return NULL if NumPy has to be called, without
+ * an exception or with one. */
 static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
 {
-    struct call_args arrays;
-    call_args_begin(&arrays);
-    PyObject *result = NULL;
-    if (suit_layer(args, kwargs, &arrays)) {
-        if (f->layer == Py_True) {
-            PyObject *layer = PyObject_CallFunctionObjArgs(load_layer, f->wrapped, NULL);
-            Py_DECREF(f->layer);
-            f->layer = layer ? layer : Py_NewRef(Py_None);
-        }
-        bool is_plain = expression_takes(args, kwargs);
-        if (is_plain || expression_close() == 0) {
-            if (is_plain)
-                expression_enter();
-            if (!PyErr_Occurred() && f->layer != Py_None)
-                result = PyObject_Call(f->layer, args, kwargs);
-            if (is_plain && expression_leave((PyObject *)f, result, NULL, 0) < 0)
-                Py_CLEAR(result);
-        }
-        result = convert_adopt(result, &arrays, MAX_DEPTH);
+    if (!suit_layer(args, kwargs, NULL))
+        return NULL;
+    if (f->layer == Py_True) {
+        PyObject *layer = PyObject_CallFunctionObjArgs(load_layer, f->wrapped, NULL);
+        Py_DECREF(f->layer);
+        f->layer = layer ? layer : Py_NewRef(Py_None);
     }
-    convert_end_call(&arrays);
-    return result;
+    bool is_plain = expression_takes(args, kwargs);
+    if (!has_layer(f) || PyErr_Occurred() || (!is_plain && expression_close() < 0))
+        return NULL;
+    if (is_plain)
+        expression_enter();
+    PyObject *result = PyObject_Call(f->layer, args, kwargs);
+    if (is_plain && expression_leave((PyObject *)f, result, NULL, 0) < 0)
+        Py_CLEAR(result);
+    return adopt_from_layer(result, args, kwargs);
 }
 
 /* Call one of the ways in which mxnp computes a call.  Return 1 with the result, 0 if it leaves

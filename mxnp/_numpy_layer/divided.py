@@ -1,0 +1,140 @@
+"""NumPy's private ufuncs over matrices and rows, whose batches threads divide.
+
+NumPy factors the matrices of a stack, and transforms the rows of an array, one after
+the other on one thread. Here NumPy's ufunc gets pieces of the stack on several threads.
+Each matrix is factored by NumPy, so results have NumPy's bits.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from mxnp._engine.core import get_num_threads
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+_PIECE = 32768  # elements; a thread takes at least as many
+
+
+@functools.lru_cache(maxsize=1)
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Return the threads of a process. A forked process needs its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(threads, "mxnp-numpy")
+
+
+def _run(work: Callable[[int], Any], pieces: int) -> list[Any]:
+    """Call `work` with the number of each piece, on threads; return the results."""
+    contexts = [contextvars.copy_context() for _ in range(pieces)]  # NumPy's errstate
+
+    def attempt(piece: int) -> Any:
+        try:
+            return contexts[piece].run(work, piece), None
+        except Exception as error:
+            return None, error
+
+    pool = _pool(os.getpid(), get_num_threads())
+    results, errors = zip(*pool.map(attempt, range(pieces)), strict=True)
+    for error in errors:
+        if error is not None:
+            raise error.with_traceback(None)  # without the frames of threads
+    return list(results)
+
+
+def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
+    """Return the number of core axes of each input and output of a ufunc."""
+
+    def read(part: str) -> list[int]:
+        groups = part.replace(" ", "").strip("()").split("),(")
+        return [len(group.split(",")) if group else 0 for group in groups]
+
+    inputs, outputs = signature.split("->")
+    return read(inputs), read(outputs)
+
+
+class Divided:
+    """
+    A ufunc over matrices or rows that takes NumPy arrays.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        A ufunc with a signature, such as those of ``numpy.linalg._umath_linalg``.
+    """
+
+    def __init__(self, ufunc: numpy.ufunc) -> None:
+        self._ufunc = ufunc
+        assert ufunc.signature is not None
+        self._inputs, self._outputs = _count_core_axes(ufunc.signature)
+
+    def __call__(self, *operands: Any, **kwargs: Any) -> Any:
+        if kwargs.get("axes") is not None:
+            return self._transform(*operands, **kwargs)
+        return self._factor(operands, kwargs)
+
+    def _count_pieces(self, length: int, elements: int) -> int:
+        return min(get_num_threads(), length, elements // _PIECE)
+
+    # -- Stacks of matrices --------------------------------------------------------
+
+    def _factor(self, operands: Sequence[Any], kwargs: Any) -> Any:
+        """Call the ufunc for pieces along the first axis of a stack of matrices."""
+        stacks = [
+            numpy.shape(x)[: numpy.ndim(x) - n]
+            for x, n in zip(operands, self._inputs, strict=True)
+        ]
+        batch = numpy.broadcast_shapes(*stacks)
+        size = max(map(numpy.size, operands))
+        # The work for a matrix grows faster than its size.
+        side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
+        pieces = self._count_pieces(batch[0], size * side) if batch else 1
+        if pieces < 2:
+            return self._ufunc(*operands, **kwargs)
+
+        def factor(piece: int) -> Any:
+            begin, end = (batch[0] * i // pieces for i in (piece, piece + 1))
+            parts = [
+                x[begin:end] if len(stack) == len(batch) and stack[0] > 1 else x
+                for x, stack in zip(operands, stacks, strict=True)
+            ]
+            return self._ufunc(*parts, **kwargs)
+
+        results = _run(factor, pieces)
+        if len(self._outputs) == 1:
+            return numpy.concatenate(results)
+        return tuple(map(numpy.concatenate, zip(*results, strict=True)))
+
+    # -- Rows ------------------------------------------------------------------------
+
+    def _transform(self, a: Any, factor: Any, *, axes: Any, out: Any) -> Any:
+        """Call the ufunc for pieces of an array along one of its other axes."""
+        ((axis,), _, _) = axes
+        across = max(
+            (i for i in range(a.ndim) if i != axis % a.ndim),
+            key=a.shape.__getitem__,
+            default=-1,
+        )
+        pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
+        if pieces < 2:
+            return self._ufunc(a, factor, axes=axes, out=out)
+        # A thread has no line to warn of, so that NumPy has to transform again.
+        ignores = set(numpy.geterr().values()) == {"ignore"}
+        conditions: Any = "ignore" if ignores else "raise"
+
+        def transform(piece: int) -> None:
+            n = a.shape[across]
+            part = slice(piece * n // pieces, (piece + 1) * n // pieces)
+            where = (slice(None),) * across + (part,)
+            with numpy.errstate(all=conditions):
+                self._ufunc(a[where], factor, axes=axes, out=out[where])
+
+        _run(transform, pieces)
+        return out
