@@ -14,19 +14,23 @@ class Row(NamedTuple):
     """A function that runs as NumPy's own code."""
 
     threshold_factor: int  # the multiple of the threshold from which a call is large
+    size_rule: str  # what is large: see `Function.size_rule`
     calls: tuple[str, ...]  # ordinary calls, as the tests make them
 
 
 def _read(table: str) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for line in table.strip().splitlines():
-        name, factor, calls = line.split(maxsplit=2)
-        rows[f"numpy.{name}"] = Row(int(factor), tuple(calls.split("; ")))
+        name, size, calls = line.split(maxsplit=2)
+        factor, rule = size.rstrip("sn"), size[-1] if size[-1] in "sn" else "a"
+        rows[f"numpy.{name}"] = Row(int(factor), rule, tuple(calls.split("; ")))
     return rows
 
 
-# By qualified name. The letter of an array names its values and the digit its axes: f
-# floats, p positive ones, n with NaN, q small integers, b bools, c complex numbers.
+# By qualified name. With "s" after the factor, the size is that of the shape in the
+# first argument, and with "n" its square. In the calls, the letter of an array names
+# its elements and the digit the number of axes: f has floats, p positive ones, n NaN
+# too, q small integers, b bools and c complex numbers.
 ROWS = _read("""
 allclose 2 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
 angle 1 (c1); (c2, deg=True)
@@ -90,7 +94,6 @@ put_along_axis 1 (f2, q2, f2, 0); (f2, q2, 1.5, 1)
 quantile 8 (f1, 0.5); (f2, 0.5, axis=0, method='nearest')
 real_if_close 8 (c1); (f1 + 0j)
 resize 1 (f1, 20); (f2, (3, 7))
-roll 16 (f1, 3); (f2, (1, 2), (0, 1)); (f2, 1)
 select 1 ([b1, b1], [f1, i1]); ([b1], [f1], 5)
 setdiff1d 1 (i1, [1]); (q1, q1[:2])
 setxor1d 1 (i1, q1)
@@ -99,6 +102,7 @@ take_along_axis 1 (f2, q2, 1)
 tensordot 4 (p2, p2); (f3, p3, ((0, 1), (0, 1)))
 tile 8 (f1, 3); (i2, (2, 1))
 trapezoid 1 (f1); (f1, p1.cumsum()); (f2, axis=0)
+tri 4n (100); (20, 30, 1, 'i4')
 tril 1 (f2); (i2, 1)
 trim_zeros 1 (f1)
 triu 1 (f2); (i2, -1)
@@ -108,6 +112,7 @@ unwrap 1 (f1); (f2, axis=0)
 fft.fft 4 (f2); (f2, axis=0); (c2, norm='ortho')
 fft.fft2 4 (f2)
 fft.fftn 4 (f3)
+fft.fftfreq 2s (S); (S, 0.5)
 fft.fftshift 16 (f1); (f2, axes=0)
 fft.hfft 4 (c2)
 fft.ifft 4 (c2); (f2, 7, 0)
@@ -118,6 +123,7 @@ fft.irfft 4 (c2)
 fft.irfft2 4 (c2)
 fft.irfftn 4 (c3)
 fft.rfft 4 (f2)
+fft.rfftfreq 2s (S)
 fft.rfft2 4 (f2)
 fft.rfftn 4 (f3)
 fft.ifftshift 16 (f2)

@@ -90,6 +90,7 @@ def wrap_function(
     row = ROWS.get(f"{home}.{wrapper.__name__}")
     if row is not None:
         wrapper.layer, wrapper.threshold_factor = True, row.threshold_factor
+        wrapper.size_rule = row.size_rule
     return wrapper
 
 

@@ -58,7 +58,7 @@ def implements(
         receives the object first.
     threshold_factor : int, optional
         The multiple of the threshold from which a call is large. It applies to the size
-        rule "arrays". Smaller calls are faster in NumPy.
+        rules "arrays" and "shape". Smaller calls are faster in NumPy.
     size_rule : {"arrays", "shape", "range", "any"}, optional
         What the size of a call is: the size of the largest array among its arguments,
         the size of the shape that is its first argument, or the length of a range. A

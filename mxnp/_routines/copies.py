@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -28,9 +28,9 @@ from .arguments import (
 # NumPy has moved a smaller array before a recorded operation could start.
 _FACTOR = 4
 _COPY_FACTOR = 16  # of single copies, which are as fast without a record
+_MOST_AXES = 3  # that a recorded roll shifts: each doubles the number of copies
 _INTEGERS = (int, numpy.integer)
 _EXACT_TYPES = {int, float, numpy.int64, numpy.float64}
-_MOST_AXES = 3  # that a recorded roll shifts: each doubles the number of copies
 
 
 # -- New arrays ------------------------------------------------------------------------
@@ -60,11 +60,11 @@ def _filled_with(value: Any) -> Callable[..., Any]:
     return create
 
 
-implements(numpy.zeros, threshold_factor=_FACTOR, size_rule="shape")(_filled_with(0))
-implements(numpy.ones, threshold_factor=_FACTOR, size_rule="shape")(_filled_with(1))
+implements(numpy.zeros, size_rule="shape")(_filled_with(0))
+implements(numpy.ones, size_rule="shape")(_filled_with(1))
 
 
-@implements(numpy.full, threshold_factor=_FACTOR, size_rule="shape")
+@implements(numpy.full, size_rule="shape")
 def _full(
     shape: Any,
     fill_value: Any,
@@ -84,7 +84,7 @@ def _full(
     return _filled(shape, dtype, fill_value)
 
 
-@implements(numpy.empty, threshold_factor=_FACTOR, size_rule="shape")
+@implements(numpy.empty, size_rule="shape")
 def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
     wanted = find_dtype(dtype)
     if like is not None or order != "C" or wanted is None:
@@ -131,12 +131,21 @@ def _full_like(
 def _empty_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
 ) -> Any:
-    if not is_row_major(a) or shape is not None or order not in ("K", "C"):
+    if type(a) is not ndarray or shape is not None or order not in ("K", "C"):
         return NotImplemented
-    return _empty(a.shape, a.dtype if dtype is None else dtype)
+    wanted = a.dtype if dtype is None else dtype
+    if is_row_major(a) or order == "C":
+        return _empty(a.shape, wanted)
+    if 0 in a.strides or 1 in a.shape:
+        return NotImplemented  # NumPy has rules for the order of these axes
+    axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
+    result = _empty(tuple(a.shape[axis] for axis in axes), wanted)
+    if result is NotImplemented:
+        return NotImplemented
+    return result.transpose([axes.index(axis) for axis in range(a.ndim)])
 
 
-@implements(numpy.arange, threshold_factor=_FACTOR, size_rule="range")
+@implements(numpy.arange, size_rule="range")
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     if stop is None:
         start, stop = type(start)(), start
@@ -382,25 +391,6 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return result
 
 
-@implements(numpy.tile, threshold_factor=_FACTOR)
-def _tile(a: Any, reps: Any) -> Any:
-    if type(a) is not ndarray or not is_core_dtype(a.dtype) or a.ndim == 0:
-        return NotImplemented
-    counts = reps if type(reps) is tuple else (reps,)
-    if any(type(each) is not int or each < 1 for each in counts):
-        return NotImplemented
-    ndim = max(a.ndim, len(counts))
-    counts = (1,) * (ndim - len(counts)) + counts
-    shape = (1,) * (ndim - a.ndim) + a.shape
-    pairs = [n for pair in zip(counts, shape, strict=True) for n in pair]
-    wide = _bridge.empty(tuple(pairs), a.dtype.num)
-    if wide is NotImplemented:
-        return NotImplemented
-    index = [i for n in shape for i in (None, slice(None))]
-    wide[...] = a.reshape(shape)[tuple(index)]
-    return wide.reshape(tuple(map(operator.mul, counts, shape)))
-
-
 def _find_shifts(
     shift: Any, axis: Any, shape: tuple[int, ...]
 ) -> dict[int, int] | None:
@@ -467,83 +457,3 @@ def _roll_axes(a: Any, shifts: dict[int, int]) -> Any:
         to, start = zip(*moves, strict=True)
         result[to] = a[start]
     return result
-
-
-# -- Padded arrays ---------------------------------------------------------------------
-
-
-def _find_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
-    """Return the widths before and after each axis, or None if NumPy must."""
-    if type(pad_width) is int:
-        pad_width = ((pad_width, pad_width),) * ndim
-    if type(pad_width) not in (tuple, list) or len(pad_width) == 0:
-        return None
-    if all(type(each) is int for each in pad_width) and len(pad_width) == 2:
-        pad_width = (tuple(pad_width),) * ndim
-    widths = [tuple(each) if type(each) is list else each for each in pad_width]
-    if len(widths) == 1:
-        widths *= ndim
-    if len(widths) != ndim:
-        return None
-    for each in widths:
-        if type(each) is not tuple or len(each) != 2:
-            return None
-        if any(type(width) is not int or width < 0 for width in each):
-            return None
-    return widths
-
-
-@implements(numpy.pad, threshold_factor=_FACTOR)
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    if not is_row_major(array) or array.size == 0 or array.ndim == 0:
-        return NotImplemented
-    widths = _find_widths(pad_width, array.ndim)
-    value = kwargs.pop("constant_values", 0) if mode == "constant" else None
-    if widths is None or kwargs or not is_core_dtype(array.dtype):
-        return NotImplemented
-    if not _has_recorded_mode(mode, value, widths, array):
-        return NotImplemented
-    inner = [
-        slice(before, before + n)
-        for n, (before, _) in zip(array.shape, widths, strict=True)
-    ]
-    shape = [part.stop + after for part, (_, after) in zip(inner, widths, strict=True)]
-    result = _bridge.empty(tuple(shape), array.dtype.num)
-    if result is NotImplemented:
-        return NotImplemented
-    result[tuple(inner)] = array
-    # As in NumPy, the margins of an axis include those of earlier axes.
-    for axis, (before, after) in enumerate(widths):
-        every, rows = [slice(None)] * axis, inner[axis + 1 :]
-        for margin, source in _margins(mode, before, after, inner[axis].stop):
-            if margin.start != margin.stop:
-                filling = value if source is None else result[(*every, source, *rows)]
-                result[(*every, margin, *rows)] = filling
-    return result
-
-
-def _has_recorded_mode(
-    mode: Any, value: Any, widths: list[tuple[int, int]], array: Any
-) -> bool:
-    if mode == "constant":
-        is_number = type(value) in (int, float, bool)
-        return is_number and _bridge.fits(value, array.dtype.num)
-    if mode == "wrap":
-        return all(max(each) <= n for each, n in zip(widths, array.shape, strict=True))
-    return bool(mode == "edge")
-
-
-def _margins(
-    mode: str, before: int, after: int, end: int
-) -> Iterator[tuple[slice, slice | None]]:
-    """Yield both margins of an axis, with the part of the axis that each repeats."""
-    first, last = slice(0, before), slice(end, end + after)
-    if mode == "constant":
-        yield first, None
-        yield last, None
-    elif mode == "edge":
-        yield first, slice(before, before + 1)
-        yield last, slice(end - 1, end)
-    else:
-        yield first, slice(end - before, end)
-        yield last, slice(before, before + after)

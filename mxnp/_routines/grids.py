@@ -13,7 +13,7 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
-from mxnp._array.ufunc import named
+from mxnp._array.ufunc import named, ufunc
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import RecordedForm, attach, forms, implements
 
@@ -205,7 +205,7 @@ def _meshgrid(
     return tuple(results)
 
 
-# -- Products and triangles ------------------------------------------------------------
+# -- Products --------------------------------------------------------------------------
 
 
 @implements(numpy.outer, size_rule="any")
@@ -217,55 +217,12 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
     return operator.mul(a.ravel()[:, None], b.ravel()[None, :])
 
 
-def _triangle(rows: int, columns: int, k: Any) -> Any:
-    """Return where an element is on or below a diagonal, or NotImplemented."""
-    if type(k) is not int or abs(k) > 2**30 or not _is_large(rows * columns):
+@implements(numpy.ufunc.outer, size_rule="any")
+def _ufunc_outer(op: ufunc, A: Any, B: Any, /) -> Any:  # noqa: N803  (NumPy's names)
+    if type(A) is not ndarray or type(B) is not ndarray:
         return NotImplemented
-    above = _bridge.wrap(numpy.arange(rows, dtype="i4"))[:, None]
-    return above >= _bridge.wrap(numpy.arange(-k, columns - k, dtype="i4"))
-
-
-@implements(numpy.tri, size_rule="any")
-def _tri(
-    N: Any,  # noqa: N803  (NumPy's names)
-    M: Any = None,  # noqa: N803
-    k: Any = 0,
-    dtype: Any = float,
-    *,
-    like: Any = None,
-) -> Any:
-    columns = N if M is None else M
-    if type(N) is not int or type(columns) is not int or like is not None:
+    if not _is_large(A.size * B.size):
         return NotImplemented
-    wanted = numpy.dtype(dtype)
-    if (
-        wanted.kind not in "biufc"
-        or not is_core_dtype(wanted)
-        or max(N, columns) > 2**30
-    ):
+    if op.__wrapped__.nin != 2 or op.__wrapped__.signature is not None:
         return NotImplemented
-    mask = _triangle(N, columns, k) if min(N, columns) > 0 else NotImplemented
-    if mask is NotImplemented or wanted.kind == "b":
-        return mask
-    return _bridge.cast(mask, wanted.num, True)
-
-
-def _choose_triangle(m: Any, k: Any, is_lower: bool) -> Any:
-    if type(m) is not ndarray or m.ndim < 2 or m.size == 0 or max(m.shape) > 2**30:
-        return NotImplemented
-    rows, columns = m.shape[-2:]
-    mask = _triangle(rows, columns, k) if is_core_dtype(m.dtype) else NotImplemented
-    if mask is NotImplemented or not _is_large(m.size):
-        return NotImplemented
-    zero = _bridge.wrap(numpy.zeros(1, m.dtype))
-    return _bridge.select(mask, *((m, zero) if is_lower else (zero, m)))
-
-
-@implements(numpy.tril)
-def _tril(m: Any, k: Any = 0) -> Any:
-    return _choose_triangle(m, k, True)
-
-
-@implements(numpy.triu)
-def _triu(m: Any, k: Any = 0) -> Any:
-    return _choose_triangle(m, k - 1, False) if type(k) is int else NotImplemented
+    return op(A.reshape(A.shape + (1,) * B.ndim), B)

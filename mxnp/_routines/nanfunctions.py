@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -14,18 +13,14 @@ from mxnp._namespace.recorded_forms import implements
 
 from .reductions import (
     FACTOR,
-    argmax,
-    argmin,
     finish,
-    maximum_or_minimum,
     reduce_by,
     sum_or_product,
 )
 from .statistics import divide_by_counts, finish_deviation, finish_variance
 
 _add, _multiply = named(numpy.add), named(numpy.multiply)
-_fmax, _fmin = named(numpy.fmax), named(numpy.fmin)
-_isnan, _logical_and = named(numpy.isnan), named(numpy.logical_and)
+_isnan = named(numpy.isnan)
 _square = named(numpy.square)
 
 
@@ -37,7 +32,7 @@ def _fill_nan(a: Any, value: float) -> tuple[Any, Any]:
     return is_nan, _bridge.select(is_nan, a.dtype.type(value), a)
 
 
-# -- Sums, extremes and searches -------------------------------------------------------
+# -- Sums and products -----------------------------------------------------------------
 
 
 def _reduce_filled(op: ufunc, a: Any, *args: Any) -> Any:
@@ -49,45 +44,9 @@ def _reduce_filled(op: ufunc, a: Any, *args: Any) -> Any:
     return reduce_by(op, a, *args)
 
 
-def _reduce_numbers(op: ufunc, a: Any, *args: Any) -> Any:
-    """Record a reduction by fmax or fmin, unless NumPy warns of a result."""
-    if type(a) is not ndarray or a.dtype.kind == "b":
-        return NotImplemented
-    result = reduce_by(op, a, *args)
-    # NumPy warns if all elements are NaN.
-    if result is NotImplemented or bool(_isnan(result).any()):
-        return NotImplemented
-    return result
-
-
-def _search(search: Callable[..., Any], worst: float) -> Callable[..., Any]:
-    """Make a function with the parameters of numpy.nanargmin."""
-
-    def nansearch(
-        a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
-    ) -> Any:
-        if type(a) is not ndarray or a.dtype.kind not in "biuf":
-            return NotImplemented
-        if a.dtype.kind != "f":
-            return search(a, axis, out, keepdims=keepdims)
-        is_nan, filled = _fill_nan(a, worst)
-        if filled is NotImplemented:
-            return NotImplemented
-        is_all_nan = reduce_by(_logical_and, is_nan, axis)
-        if is_all_nan is NotImplemented or bool(is_all_nan.any()):
-            return NotImplemented
-        return search(filled, axis, out, keepdims=keepdims)
-
-    return nansearch
-
-
 for _original, _implementation in (
     (numpy.nansum, sum_or_product(_add, _reduce_filled)),
     (numpy.nanprod, sum_or_product(_multiply, _reduce_filled)),
-    (numpy.nanmax, maximum_or_minimum(_fmax, _reduce_numbers)),
-    (numpy.nanmin, maximum_or_minimum(_fmin, _reduce_numbers)),
-    (numpy.nanargmax, _search(argmax, -numpy.inf)),
-    (numpy.nanargmin, _search(argmin, numpy.inf)),
 ):
     implements(_original, threshold_factor=FACTOR)(_implementation)
 

@@ -22,7 +22,6 @@ def _truth(a: Any) -> Any:
     return a if a.dtype == bool else a != 0
 
 
-@implements(numpy.flatnonzero)
 def _flatnonzero(a: Any) -> Any:
     if type(a) is not ndarray or a.dtype.kind not in "biufc":
         return NotImplemented
@@ -46,16 +45,6 @@ def _nonzero(a: Any) -> Any:
     out = _bridge.empty((positions.size, a.ndim), positions.dtype.num)
     _coordinates(positions, out.T, a.shape)
     return tuple(out[:, axis] for axis in range(a.ndim))
-
-
-@implements(numpy.argwhere)
-def _argwhere(a: Any) -> Any:
-    positions = _flatnonzero(a)
-    if positions is NotImplemented:
-        return positions
-    out = _bridge.empty((a.ndim, positions.size), positions.dtype.num)
-    _coordinates(positions, out, a.shape)
-    return out.T
 
 
 def _is_writable(a: Any) -> bool:
@@ -130,7 +119,6 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
     return None
 
 
-@implements(numpy.extract)
 def _extract(condition: Any, arr: Any) -> Any:
     if type(condition) is not ndarray or type(arr) is not ndarray:
         return NotImplemented

@@ -256,17 +256,6 @@ implements(numpy.std, numpy.ndarray.std, threshold_factor=FACTOR)(
 )
 
 
-@implements(numpy.ptp, threshold_factor=FACTOR)
-def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    if out is not None or type(a) is not ndarray or a.dtype.kind == "b":
-        return NotImplemented
-    greatest = reduce_by(_maximum, a, axis, keepdims=keepdims)
-    least = reduce_by(_minimum, a, axis, keepdims=keepdims)
-    if greatest is NotImplemented or least is NotImplemented:
-        return NotImplemented
-    return finish(greatest - least)
-
-
 @implements(numpy.count_nonzero, threshold_factor=FACTOR)
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if type(a) is not ndarray:

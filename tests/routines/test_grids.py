@@ -79,7 +79,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "outer": lambda np: np.outer(np.arange(30.0), np.arange(40)),
     "outer of matrices": lambda np: np.outer(np.ones((5, 6)).T, np.arange(40) * 1j),
     "tri": lambda np: np.tri(30, 40, 3),
-    "tri of bool": lambda np: np.tri(30, dtype=bool),
+    "tri of bool": lambda np: np.tri(400, dtype=bool),
     "tri of int8, below": lambda np: np.tri(30, 20, -4, dtype="i1"),
     "tri beyond": lambda np: np.tri(30, 20, 90),
     "tri of a float": lambda np: np.tri(30.5),

@@ -20,7 +20,7 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
-static PyObject *out_name, *overwrite_name;
+static PyObject *out_name, *dtype_name, *overwrite_name;
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
@@ -139,8 +139,9 @@ static bool has_large_result(const struct function *f, PyObject *args)
            queue_takes_result(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
 }
 
-/* Check whether the first argument is the shape of a large array. */
-static bool has_large_shape(PyObject *args)
+/* Check whether the first argument is the shape of a large array, or the side of a large
+ * square. */
+static bool has_large_shape(PyObject *args, int threshold_factor, bool is_square)
 {
     PyObject *shape = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
     bool is_tuple = shape && PyTuple_CheckExact(shape);
@@ -152,7 +153,8 @@ static bool has_large_shape(PyObject *args)
         size *= (double)PyLong_AsLongLong(n);
     }
     PyErr_Clear();
-    return shape && size >= (double)queue_threshold;
+    size = is_square ? size * size : size;
+    return shape && size / threshold_factor >= (double)queue_threshold;
 }
 
 /* Check whether the arguments are those of a large range: [start,] stop[, step]. */
@@ -175,7 +177,8 @@ static bool is_for_queue(const struct function *f, PyObject *args)
 {
     switch (f->size_rule) {
     case 's':
-        return has_large_shape(args);
+    case 'n':
+        return has_large_shape(args, f->threshold_factor, f->size_rule == 'n');
     case 'r':
         return has_large_range(args);
     case 'q':
@@ -183,6 +186,21 @@ static bool is_for_queue(const struct function *f, PyObject *args)
     default:
         return has_large(args, 2, f->threshold_factor);
     }
+}
+
+/* Check whether the argument `dtype` is the one that the operation computes in anyway. */
+static bool is_own_dtype(int op, PyObject *args, int nin, PyObject *dtype)
+{
+    if (!PyArray_DescrCheck(dtype) ||
+        (op != MX_OP_add && op != MX_OP_subtract && op != MX_OP_multiply && op != MX_OP_square))
+        return false;
+    for (int i = 0; i < nin; i++) {
+        PyObject *x = PyTuple_GetItem(args, i);
+        if (!is_array(x) ||
+            !PyArray_EquivTypes(PyArray_DESCR(np_array_of(x)), (PyArray_Descr *)dtype))
+            return false;
+    }
+    return true;
 }
 
 /* Read outputs passed by position or as out=.  Return false if there are other keywords. */
@@ -198,9 +216,14 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
         return false;
     if (!kwargs || PyDict_Size(kwargs) == 0)
         return true;
-    PyObject *out = convert_keyword(kwargs, &out_name, "out");
-    if (!out || PyDict_Size(kwargs) > 1 || n > nin)
+    PyObject *dtype = convert_keyword(kwargs, &dtype_name, "dtype");
+    if (dtype && !is_own_dtype(op, args, nin, dtype))
         return false;
+    PyObject *out = convert_keyword(kwargs, &out_name, "out");
+    if (PyDict_Size(kwargs) > !!out + !!dtype || (out && n > nin))
+        return false;
+    if (!out)
+        return true;
     if (PyTuple_CheckExact(out)) {
         for (int j = 0; j < nout && PyTuple_Size(out) == nout; j++)
             outs[j] = PyTuple_GetItem(out, j);
@@ -832,8 +855,9 @@ static PyMemberDef function_members[] = {
     {"threshold_factor", T_INT, offsetof(struct function, threshold_factor), 0,
      "An array of this many thresholds is large for `implementation`."},
     {"size_rule", T_CHAR, offsetof(struct function, size_rule), 0,
-     "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"r\" a "
-     "range. With \"q\", `implementation` decides."},
+     "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
+     "the "
+     "square of that number, \"r\" a range. With \"q\", `implementation` decides."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "The row of a ufunc in ops.def, or -1."},
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,
