@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
 
 def _run(work: Callable[[int], Any], pieces: int) -> list[Any]:
     """Call `work` with the number of each piece, on threads; return the results."""
+    _bridge.profile_note_threads()
     contexts = [contextvars.copy_context() for _ in range(pieces)]  # NumPy's errstate
 
     def attempt(piece: int) -> Any:
@@ -72,6 +74,7 @@ class Divided:
 
     def __init__(self, ufunc: numpy.ufunc) -> None:
         self._ufunc = ufunc
+        self.__name__ = ufunc.__name__  # for reports
         assert ufunc.signature is not None
         self._inputs, self._outputs = _count_core_axes(ufunc.signature)
 

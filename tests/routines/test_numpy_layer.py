@@ -187,3 +187,14 @@ def test_the_profile_names_the_line_of_the_program() -> None:
     assert rows
     assert {row["file"].rsplit("/", 1)[-1] for row in rows} == {"test_numpy_layer.py"}
     assert y.shape == x.shape
+
+
+def test_the_profile_counts_stacks_of_matrices() -> None:
+    stack = mxnp.array(numpy.random.default_rng(0).random((5000, 4, 4)))
+    before = mxnp.set_num_threads(2)
+    with mxnp.profile() as report:
+        inverse = mxnp.linalg.inv(stack)
+    mxnp.set_num_threads(before)
+    assert inverse.shape == stack.shape
+    rows = json.loads(report.to_json())["rows"]
+    assert ("inv", "cpu") in {(row["operation"], row["backend"]) for row in rows}

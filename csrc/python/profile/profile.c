@@ -305,7 +305,10 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
         return;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    struct key key = {.lane = span->is_numpys ? LANE_NUMPY : LANE_RECORD, .name = span->name};
+    struct key key = {.lane = span->is_divided  ? LANE_CPU
+                              : span->is_numpys ? LANE_NUMPY
+                                                : LANE_RECORD,
+                      .name = span->name};
     int64_t read = extent->bytes;
     bool is_plain = extent->elements > 0 && !extent->has_own;
     measure(result, 1, extent);
@@ -538,6 +541,16 @@ enum span_kind profile_kind(const char *name)
 
 /* -- Methods of the module ---------------------------------------------------------- */
 
+static PyObject *profile_note_threads(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    struct span *span = profile_is_on ? profile_innermost() : NULL;
+    if (span)
+        span->is_divided = true;
+    Py_RETURN_NONE;
+}
+
 static PyObject *profile_start(PyObject *module, PyObject *args)
 {
     PyObject *function;
@@ -638,6 +651,9 @@ static PyObject *profile_event_count(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef profile_methods[] = {
+    {"profile_note_threads", profile_note_threads, METH_NOARGS,
+     "profile_note_threads()\n--\n\nNote that NumPy computes the current call on several "
+     "threads."},
     {"profile_start", profile_start, METH_VARARGS,
      "profile_start(n_events, is_in_program)\n--\n\nCount the cost of lines, and keep at most "
      "so many single events, until profile_stop has been called as often."},

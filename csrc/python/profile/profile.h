@@ -32,6 +32,7 @@ struct span_name {
 struct span {
     bool is_on;
     bool is_numpys;    /* NumPy computes */
+    bool is_divided;   /* on several threads */
     bool has_errstate; /* NumPy computes because errors have to be raised immediately */
     enum span_kind kind;
     struct span_name name;
