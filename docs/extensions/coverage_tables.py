@@ -9,9 +9,11 @@ import numpy
 from docutils import nodes
 from measured_coverage import (
     MODULES,
+    UFUNC_METHODS,
     Coverage,
     Outcome,
     kept_of_gpu,
+    layer_names,
     measure,
     method_dtype,
     numpys_names,
@@ -86,18 +88,29 @@ def _ufunc_methods() -> Iterator[str]:
         found = measured().ufunc_methods[name][method]
         if found is None:
             return ""
-        if f"{name}.{method}" not in found.operations:
+        recorded = name if method == "outer" else f"{name}.{method}"
+        if recorded not in found.operations:
             return "NumPy"
         return "Metal" if method in kept_of_gpu()["ufunc methods"][name] else "recorded"
 
     names = [op.name for op in core.ops() if (op.nin, op.nout) == (2, 1)]
     yield from _table(
-        ("ufunc", "tried with", "`reduce`", "`accumulate`", "`at`, `a.at[i]`"),
+        (
+            "ufunc",
+            "tried with",
+            "`reduce`",
+            "`accumulate`",
+            "`at`, `a.at[i]`",
+            "`outer`",
+        ),
         (
             (
                 f"`{name}`",
                 method_dtype(name),
-                *(mark(name, method) for method in ("reduce", "accumulate", "at")),
+                *(
+                    mark(name, method)
+                    for method in ("reduce", "accumulate", "at", "outer")
+                ),
             )
             for name in names
         ),
@@ -139,12 +152,18 @@ def _numpys() -> Iterator[str]:
         yield f"**{title}** ({len(names)}): {', '.join(f'`{n}`' for n in names)}\n"
 
 
+def _layer() -> Iterator[str]:
+    names = layer_names()
+    yield f"{len(names)} functions: {', '.join(f'`{name}`' for name in names)}\n"
+
+
 def _counts() -> Iterator[str]:
     found = measured()
     recorded = [n for n, each in found.functions.items() if each.operations]
     yield (
         f"Measured with NumPy {numpy.__version__} and mxnp {mxnp.mxnp_version}: "
         f"{len(found.ufuncs)} ufuncs and {len(recorded)} functions are recorded; "
+        f"{len(layer_names())} functions run as NumPy's own code over mxnp arrays; "
         f"{len(kept_of_gpu()['functions'])} functions run wholly on a Metal device; "
         f"{sum(len(numpys_names(module)) for module in MODULES)} names in "
         f"{len(MODULES)} modules are computed by NumPy immediately."
@@ -158,6 +177,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "functions": lambda: _calls("functions", _link),
     "methods": lambda: _calls("methods", _method),
     "syntax": lambda: _calls("syntax", lambda each: f"`{each}`"),
+    "layer": _layer,
     "numpys": _numpys,
 }
 

@@ -26,7 +26,7 @@ import mxnp as np
 from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._engine.devices import GPU
-from mxnp._namespace import recorded_forms
+from mxnp._namespace import functions, recorded_forms
 
 ON_GPU = Path(__file__).with_name(f"on_{GPU}.json")
 DTYPES = [row.name for row in core.dtypes()]
@@ -65,10 +65,9 @@ FUNCTIONS: dict[str, _Call] = {
     **{
         name: lambda s, name=name: getattr(np, name)(s.x, axis=0)
         for name in (
-            *("sum", "prod", "max", "min", "amax", "amin", "mean", "var", "std", "ptp"),
+            *("sum", "prod", "max", "min", "amax", "amin", "mean", "var", "std"),
             *("argmax", "argmin", "cumsum", "cumprod", "count_nonzero"),
-            *("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd"),
-            *("nanargmax", "nanargmin"),
+            *("nansum", "nanprod", "nanmean", "nanvar", "nanstd"),
         )
     },
     **{
@@ -85,9 +84,11 @@ FUNCTIONS: dict[str, _Call] = {
             "zeros_like",
             "ones_like",
             "empty_like",
+            "array",
+            "around",
             "copy",
+            "round",
             "sort",
-            "argwhere",
         )
     },
     **{
@@ -98,14 +99,14 @@ FUNCTIONS: dict[str, _Call] = {
     "full_like": lambda s: np.full_like(s.x, 2.0),
     "arange": lambda s: np.arange(0, 2000, 1, np.float32),
     "argsort": lambda s: np.argsort(s.x, stable=True),
+    "ascontiguousarray": lambda s: np.ascontiguousarray(s.x.T),
     "bincount": lambda s: np.bincount(s.i),
     "choose": lambda s: np.choose(s.choice, [s.x, s.other]),
     "clip": lambda s: np.clip(s.x, -1, 1),
     "compress": lambda s: np.compress(s.line, s.flat),
+    "copyto": lambda s: np.copyto(s.x, s.other, where=s.mask),
     "dot": lambda s: np.dot(s.matrix, s.matrix),
-    "extract": lambda s: np.extract(s.mask, s.x),
     "fill_diagonal": lambda s: np.fill_diagonal(s.x, 1),
-    "flatnonzero": lambda s: np.flatnonzero(s.mask),
     "histogram": lambda s: np.histogram(s.flat.astype(float), 10, (-1.0, 1.0)),
     "indices": lambda s: np.indices((40, 50)),
     "linspace": lambda s: np.linspace(0, 1, 2000, dtype=np.float32),
@@ -114,7 +115,6 @@ FUNCTIONS: dict[str, _Call] = {
     "meshgrid": lambda s: np.meshgrid(s.flat, s.x[0]),
     "nonzero": lambda s: np.nonzero(s.mask),
     "outer": lambda s: np.outer(s.flat, s.x[0]),
-    "pad": lambda s: np.pad(s.x, 2),
     "place": lambda s: np.place(s.x, s.mask, s.flat),
     "put": lambda s: np.put(s.flat, s.i, s.flat),
     "put_along_axis": lambda s: np.put_along_axis(s.x, s.order, s.x, 0),
@@ -125,10 +125,6 @@ FUNCTIONS: dict[str, _Call] = {
     "select": lambda s: np.select([s.mask, s.choice > 0], [s.x, s.other]),
     "take": lambda s: np.take(s.x, s.i, axis=0),
     "take_along_axis": lambda s: np.take_along_axis(s.x, s.order, 0),
-    "tile": lambda s: np.tile(s.x, (2, 2)),
-    "tri": lambda s: np.tri(40, 50, dtype=np.float32),
-    "tril": lambda s: np.tril(s.x),
-    "triu": lambda s: np.triu(s.x),
     "unique": lambda s: np.unique(s.i),
     "where": lambda s: np.where(s.mask, s.x, 0),
 }
@@ -155,6 +151,7 @@ METHODS: dict[str, _Call] = {
     "nonzero": lambda s: s.mask.nonzero(),
     "put": lambda s: s.flat.put(s.i, s.flat),
     "repeat": lambda s: s.x.repeat(2, axis=0),
+    "round": lambda s: s.x.round(),
     "searchsorted": lambda s: s.flat.searchsorted(s.x),
     "sort": lambda s: s.x.sort(),
     "take": lambda s: s.x.take(s.i, axis=0),
@@ -173,6 +170,7 @@ UFUNC_METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "reduce": lambda op, x, i: op.reduce(x, axis=0),
     "accumulate": lambda op, x, i: op.accumulate(x, axis=0),
     "at": lambda op, x, i: op.at(x, i, x[0]),
+    "outer": lambda op, x, i: op.outer(x[0], x[1]),
 }
 
 # -- Calls -----------------------------------------------------------------------------
@@ -402,7 +400,13 @@ def numpys_names(module: str) -> list[str]:
         for name in names
         if isinstance(each := getattr(ours, name), _bridge.Function)
         and each.__name__ not in known
+        and not each.layer
     )
+
+
+def layer_names() -> list[str]:
+    """Return the names of the functions that run as NumPy's code over mxnp arrays."""
+    return [name.removeprefix("numpy.") for name in functions.ROWS]
 
 
 if __name__ == "__main__":

@@ -141,3 +141,28 @@ class Divided:
 
         _run(transform, pieces)
         return out
+
+
+# -- Interpolation ---------------------------------------------------------------------
+
+
+def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that calls NumPy's compiled `interp` for pieces of x."""
+
+    def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+        x = numpy.asarray(x, numpy.float64)
+        pieces = min(get_num_threads(), x.size // _PIECE)
+        # NumPy computes slopes beforehand if x has as many elements.
+        if pieces < 2 or x.size // pieces < numpy.size(xp):
+            return compiled(x, xp, fp, left, right)
+        result = numpy.empty(x.shape, numpy.result_type(fp, numpy.float64))
+        flat, out = x.reshape(-1), result.reshape(-1)
+
+        def compute(piece: int) -> None:
+            begin, end = (x.size * i // pieces for i in (piece, piece + 1))
+            out[begin:end] = compiled(flat[begin:end], xp, fp, left, right)
+
+        _run(compute, pieces)
+        return result
+
+    return interp

@@ -21,7 +21,7 @@ from mxnp._bridge import Function
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import forms
 
-from .divided import Divided
+from .divided import Divided, divided_interpolation
 
 # Modules of NumPy whose functions are executed over mxnp's arrays.
 _MODULES = {
@@ -99,7 +99,8 @@ class _Converter:
         return getattr(self._converter, name)
 
 
-_numpys_converter: Any = sys.modules["numpy._core._multiarray_umath"]._array_converter
+_compiled: Any = sys.modules["numpy._core._multiarray_umath"]
+_numpys_converter = _compiled._array_converter
 
 
 def _class_of(value: Any) -> type:
@@ -109,7 +110,13 @@ def _class_of(value: Any) -> type:
 
 
 # NumPy's object, and what takes its place in the globals.
-_REPLACED: dict[Any, Any] = {_numpys_converter: _Converter}
+_REPLACED: dict[Any, Any] = {
+    _numpys_converter: _Converter,
+    **{
+        each: Function(divided_interpolation(each))
+        for each in (_compiled.interp, _compiled.interp_complex)
+    },
+}
 
 
 class _Namespace(types.ModuleType):

@@ -223,6 +223,14 @@ def _array(
     return _astype(object, object.dtype if dtype is None else dtype, order)
 
 
+@implements(numpy.ascontiguousarray, threshold_factor=_COPY_FACTOR)
+def _ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    is_copied = type(a) is ndarray and a.ndim > 0 and not a.flags.c_contiguous
+    if not is_copied or dtype is not None:
+        return NotImplemented
+    return _copy_method(a)
+
+
 @implements(numpy.ndarray.fill, threshold_factor=_FACTOR)
 def _fill(a: Any, value: Any) -> Any:
     if not fits(value, a.dtype):

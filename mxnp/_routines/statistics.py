@@ -23,7 +23,9 @@ _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
 _logical_or = named(numpy.logical_or)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
+_multiply, _rint = named(numpy.multiply), named(numpy.rint)
 
+_EXACT_POWERS = 22  # powers of ten to this one are floats
 SAMPLE = 1024  # elements whose mean is near that of all, which is a power of two
 
 
@@ -262,3 +264,16 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         return NotImplemented
     is_true = a if a.dtype.kind == "b" else a.astype(bool)
     return finish(reduce_by(_add, is_true, axis, numpy.intp, keepdims=keepdims))
+
+
+@implements(numpy.round, numpy.around, numpy.ndarray.round)
+def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    if type(a) is not ndarray or a.dtype.kind != "f" or out is not None:
+        return NotImplemented
+    if type(decimals) is not int or abs(decimals) > _EXACT_POWERS:
+        return NotImplemented
+    if decimals == 0:
+        return _rint(a)
+    scale, restore = (_multiply, _divide) if decimals > 0 else (_divide, _multiply)
+    factor = 10.0 ** abs(decimals)
+    return restore(_rint(scale(a, factor)), factor)

@@ -252,13 +252,10 @@ def test_functions_without_a_recorded_form_are_numpys():
     """Check that some functions that the page lists as NumPy's record nothing."""
     x = mxnp.ones((40, 50))
     calls = {
-        "trapezoid": lambda: mxnp.trapezoid(x),
-        "cross": lambda: mxnp.cross(x[:, :3], x[:, 3:6]),
-        "median": lambda: mxnp.median(x, axis=0),
-        "diff": lambda: mxnp.diff(x),
         "flip": lambda: mxnp.flip(x),
         "einsum": lambda: mxnp.einsum("ij->j", x),
         "cov": lambda: mxnp.cov(x),
+        "convolve": lambda: mxnp.convolve(x[0], x[1]),
     }
     names = coverage.numpys_names("")
     before = _bridge.set_threshold(0)
@@ -277,7 +274,7 @@ def test_names_of_modules_are_numpys():
     for module in coverage.MODULES:
         theirs = getattr(numpy, module) if module else numpy
         names = coverage.numpys_names(module)
-        assert names
+        assert names or module == "fft"  # all of these have a layer
         assert all(callable(getattr(theirs, name)) for name in names)
 
 

@@ -197,4 +197,35 @@ def test_the_profile_counts_stacks_of_matrices() -> None:
     mxnp.set_num_threads(before)
     assert inverse.shape == stack.shape
     rows = json.loads(report.to_json())["rows"]
-    assert ("inv", "cpu") in {(row["operation"], row["backend"]) for row in rows}
+    assert ("linalg.inv", "cpu") in {(row["operation"], row["backend"]) for row in rows}
+
+
+@pytest.fixture
+def _two_threads() -> Iterator[None]:
+    before = mxnp.set_num_threads(2)
+    yield
+    mxnp.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize(
+    "shapes", [((6000, 3, 3), (1, 3, 2)), ((1, 3, 3), (6000, 3, 2))]
+)
+def test_stacks_are_broadcast(xp: Any, shapes: Any) -> Any:
+    rng = numpy.random.default_rng(1)
+    a, b = (xp.array(rng.random(shape)) for shape in shapes)
+    return xp.linalg.solve(a + 3 * xp.eye(3), b)
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_a_singular_matrix_in_a_stack_is_an_error(xp: Any) -> Any:
+    stack = xp.array(numpy.random.default_rng(1).random((6000, 3, 3)))
+    stack[5000] = 1
+    with pytest.raises(xp.linalg.LinAlgError, match="Singular matrix"):
+        xp.linalg.inv(stack)
+    return xp.linalg.det(stack)
+
+
+def test_results_of_the_converter_have_numpys_class(xp: Any) -> Any:
+    x = xp.arange(SIZE * 1.0)
+    return xp.delete(x, slice(1, None)), xp.diff(x, SIZE - 1), xp.unique(x[:1])

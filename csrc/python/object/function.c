@@ -406,6 +406,7 @@ static PyObject *run_layer(struct function *f, PyObject *args, PyObject *kwargs)
         return NULL;
     if (is_plain)
         expression_enter();
+    span_note_layer();
     PyObject *result = PyObject_Call(f->layer, args, kwargs);
     if (is_plain && expression_leave((PyObject *)f, result, NULL, 0) < 0)
         Py_CLEAR(result);

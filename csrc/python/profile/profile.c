@@ -292,6 +292,15 @@ static void measure(PyObject *x, int depth, struct extent *extent)
     }
 }
 
+/* Return the call of the program that runs NumPy's own code around a span, or NULL. */
+static struct span *layer_of(const struct span *span)
+{
+    struct span *layer = NULL;
+    for (struct span *at = span->outer; at; at = at->outer)
+        layer = at->is_layer ? at : layer;
+    return layer;
+}
+
 static void end(struct span *span, struct extent *extent, int threshold_factor,
                 PyObject *result)
 {
@@ -305,10 +314,11 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
         return;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    struct span *layer = layer_of(span);
     struct key key = {.lane = span->is_divided  ? LANE_CPU
                               : span->is_numpys ? LANE_NUMPY
                                                 : LANE_RECORD,
-                      .name = span->name};
+                      .name = layer ? layer->name : span->name};
     int64_t read = extent->bytes;
     bool is_plain = extent->elements > 0 && !extent->has_own;
     measure(result, 1, extent);
@@ -317,6 +327,10 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
                        : span->is_numpys && extent->elements == 0 ? 1
                                                                   : extent->elements;
     struct row *row = count(&key, total - span->counted, span->is_numpys ? elements : 0);
+    if (row && layer && span->is_numpys) { /* the calls inside are one of the program */
+        row->calls -= layer->has_counted;
+        layer->has_counted = true;
+    }
     if (row && span->is_numpys) {
         row->bytes_read += read;
         row->bytes_written += extent->bytes - read;

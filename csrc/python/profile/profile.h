@@ -33,6 +33,8 @@ struct span {
     bool is_on;
     bool is_numpys;    /* NumPy computes */
     bool is_divided;   /* on several threads */
+    bool is_layer;     /* NumPy's own code runs, and spans inside count for this call */
+    bool has_counted;  /* one of these spans, which NumPy computed */
     bool has_errstate; /* NumPy computes because errors have to be raised immediately */
     enum span_kind kind;
     struct span_name name;
@@ -102,6 +104,14 @@ static inline void span_note_nothing(void)
     struct span *span = profile_is_on ? profile_innermost() : NULL;
     if (span)
         span->is_numpys = false;
+}
+
+/* Note that NumPy's own code runs over mxnp arrays. */
+static inline void span_note_layer(void)
+{
+    struct span *span = profile_is_on ? profile_innermost() : NULL;
+    if (span)
+        span->is_layer = true;
 }
 
 static inline void span_note_errstate(void)

@@ -1,0 +1,94 @@
+"""
+Measure the functions that run as NumPy's own code, beside NumPy.
+
+``python docs/design/measure_layer.py [SIZE [DTYPE [NAME...]]]`` makes the calls of the
+table in `mxnp/_namespace/functions.py`. It prints NumPy's time in milliseconds, and
+that time over mxnp's. Calls take turns, and the best of 12 counts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy
+
+import mxnp
+from mxnp._namespace.functions import ROWS
+
+CALLS = 12
+
+
+def make(name: str, size: int, dtype: str) -> Any:
+    """Return the array that a name of the table stands for."""
+    kind, ndim = name[0], int(name[1])
+    shape = (round(size ** (1 / ndim)),) * ndim
+    rng = numpy.random.default_rng(0)
+    if kind == "b":
+        return rng.random(shape) < 0.5
+    if kind == "c":
+        return rng.random(shape) + 1j * rng.random(shape)
+    if kind in "iqu":
+        numbers = rng.integers(-5 if kind == "i" else 0, 5, shape)
+        return numbers.astype("u1") if kind == "u" else numbers
+    low = 0 if kind == "p" else -3
+    x = (low + 5 * rng.random(shape)).astype("f4" if kind == "s" else dtype)
+    if kind == "n" and x.dtype.kind == "f":
+        x[rng.random(shape) < 0.1] = numpy.nan
+    return x
+
+
+class Arrays(dict[str, Any]):
+    """The names of a call, for NumPy or for mxnp."""
+
+    def __init__(self, xp: Any, size: int, dtype: str) -> None:
+        super().__init__(np=xp, S=size)
+        self._arguments = size, dtype
+
+    def __missing__(self, name: str) -> Any:
+        if len(name) != 2 or not name[1].isdigit():
+            raise KeyError(name)
+        self[name] = self["np"].array(make(name, *self._arguments))
+        return self[name]
+
+
+def measure(name: str, call: str, size: int, dtype: str) -> tuple[float, float]:
+    """Return the seconds that a call takes with NumPy and with mxnp."""
+    module, _, function = name.rpartition(".")
+    best = [float("inf")] * 2
+    runs = []
+    for xp in (numpy, mxnp):
+        place = module.replace("numpy", xp.__name__, 1)
+        names = Arrays(xp, size, dtype)
+        names["f"] = getattr(importlib.import_module(place), function)
+        runs.append((compile(f"f{call}", name, "eval"), names))
+    for _ in range(CALLS):
+        for i, (code, names) in enumerate(runs):
+            begin = time.perf_counter()
+            result = eval(code, {}, names)
+            mxnp.synchronize()
+            best[i] = min(best[i], time.perf_counter() - begin)
+            del result
+    return best[0], best[1]
+
+
+def main(size: str = "524288", dtype: str = "f8", *wanted: str) -> None:
+    """Print a line for each call."""
+    warnings.simplefilter("ignore")
+    for name, row in ROWS.items():
+        if wanted and name.removeprefix("numpy.") not in wanted:
+            continue
+        for call in row.calls:
+            try:
+                numpys, ours = measure(name, call, int(size), dtype)
+            except (ArithmeticError, TypeError, ValueError) as error:
+                print(f"{name[6:]}{call:50} {type(error).__name__}")
+                continue
+            print(f"{name[6:] + call:60} {numpys * 1e3:9.3f} {numpys / ours:6.2f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
