@@ -107,10 +107,7 @@ def _ufunc_methods() -> Iterator[str]:
             (
                 f"`{name}`",
                 method_dtype(name),
-                *(
-                    mark(name, method)
-                    for method in ("reduce", "accumulate", "at", "outer")
-                ),
+                *(mark(name, method) for method in UFUNC_METHODS),
             )
             for name in names
         ),
