@@ -166,3 +166,57 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return interp
+
+
+# -- Correlation -----------------------------------------------------------------------
+
+# Results before those that use all of the short array, by its length.
+_BEFORE: dict[str, Callable[[int], int]] = {
+    "valid": lambda n: 0,
+    "same": lambda n: n // 2,
+    "full": lambda n: n - 1,
+}
+_AFTER: dict[str, Callable[[int], int]] = {
+    **_BEFORE,
+    "same": lambda n: n - n // 2 - 1,
+}
+
+
+def _are_divisible(a: Any, v: Any, mode: Any) -> bool:
+    """Return whether NumPy computes each result from a part of a long array."""
+    return (
+        type(mode) is str
+        and mode in _BEFORE
+        and all(type(x) is numpy.ndarray and x.ndim == 1 for x in (a, v))
+        and a.dtype == v.dtype
+        and a.dtype in (numpy.float32, numpy.float64)
+        and 0 < 16 * v.size < a.size
+        and a.size * v.size >= 2 * _PIECE
+    )
+
+
+def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that calls NumPy's compiled `correlate` for parts of an array."""
+
+    def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+        if not _are_divisible(a, v, mode) or get_num_threads() < 2:
+            return compiled(a, v, mode)
+        n = v.size
+        before, after = _BEFORE[mode](n), _AFTER[mode](n)
+        whole = a.size - n + 1  # results that use all of v
+        result = numpy.empty(before + whole + after, a.dtype)
+        # The results at both ends are those of shorter arrays.
+        result[:before] = compiled(a[: 2 * n], v, mode)[:before]
+        ending = compiled(a[-2 * n :], v, mode)
+        result[before + whole :] = ending[ending.size - after :]
+        pieces = min(get_num_threads(), a.size * n // _PIECE)
+
+        def compute(piece: int) -> None:
+            begin, end = (whole * i // pieces for i in (piece, piece + 1))
+            part = compiled(a[begin : end + n - 1], v, "valid")
+            result[before + begin : before + end] = part
+
+        _run(compute, pieces)
+        return result
+
+    return correlate

@@ -21,7 +21,7 @@ from mxnp._bridge import Function
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import forms
 
-from .divided import Divided, divided_interpolation
+from .divided import Divided, divided_correlation, divided_interpolation
 
 # Modules of NumPy whose functions are executed over mxnp's arrays.
 _MODULES = {
@@ -115,6 +115,10 @@ _REPLACED: dict[Any, Any] = {
     **{
         each: Function(divided_interpolation(each))
         for each in (_compiled.interp, _compiled.interp_complex)
+    },
+    **{
+        each: Function(divided_correlation(each))
+        for each in (_compiled.correlate, _compiled.correlate2)
     },
 }
 

@@ -105,6 +105,8 @@ def _is_same_kind(value: Any, dtype: numpy.dtype[Any]) -> bool:
 
 @implements(numpy.place)
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
+    if type(vals) in (list, tuple) and all(map(is_number, vals)):
+        vals = _bridge.wrap(numpy.array(vals))
     if not (_is_writable(arr) and _is_mask_of(mask, arr) and _is_castable(vals, arr)):
         return NotImplemented
     if numpy.may_share_memory(arr._np_array, vals._np_array):
