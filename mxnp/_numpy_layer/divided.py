@@ -21,7 +21,8 @@ from mxnp._engine.core import get_num_threads
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_PIECE = 32768  # elements; a thread takes at least as many
+_PIECE = 65536  # elements; a thread takes at least as many
+_PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
 
 
 @functools.lru_cache(maxsize=1)
@@ -191,7 +192,7 @@ def _are_divisible(a: Any, v: Any, mode: Any) -> bool:
         and a.dtype == v.dtype
         and a.dtype in (numpy.float32, numpy.float64)
         and 0 < 16 * v.size < a.size
-        and a.size * v.size >= 2 * _PIECE
+        and a.size * v.size >= 2 * _PRODUCTS
     )
 
 
@@ -209,7 +210,7 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         result[:before] = compiled(a[: 2 * n], v, mode)[:before]
         ending = compiled(a[-2 * n :], v, mode)
         result[before + whole :] = ending[ending.size - after :]
-        pieces = min(get_num_threads(), a.size * n // _PIECE)
+        pieces = min(get_num_threads(), a.size * n // _PRODUCTS)
 
         def compute(piece: int) -> None:
             begin, end = (whole * i // pieces for i in (piece, piece + 1))
