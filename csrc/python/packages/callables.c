@@ -1,49 +1,29 @@
 /* callables.c -- functions, methods and attributes of compiled code, changed in place. */
 #include "python/packages/callables.h"
+#include "python/base/table.h"
 #include "python/packages/arguments.h"
 #include "python/packages/layout.h"
 #include "python/packages/slots.h"
 
 /* -- Functions that are called through a vectorcall -------------------------------- */
 
-/* A hash table with open addressing of functions that Cython and nanobind compiled.  A patched
- * function is never freed, as modules are not. */
-static struct patched_function {
-    PyObject *function;
+/* Functions that Cython and nanobind compiled.  A patched function is never freed, as modules
+ * are not. */
+struct patched_function {
+    struct table_key function;
     vector_call call;
-} *known_functions;
-static size_t n_functions, capacity;
+};
+static struct table functions = {.row_size = sizeof(struct patched_function)};
 
-static struct patched_function *find_function(PyObject *function)
+vector_call callable_original(PyObject *function)
 {
-    size_t at = ((size_t)function >> 4) * 0x9E3779B97F4A7C15u;
-    for (at >>= 20;; at++) {
-        struct patched_function *entry = &known_functions[at & (capacity - 1)];
-        if (entry->function == function || !entry->function)
-            return entry;
-    }
-}
-
-static int grow_functions(void)
-{
-    struct patched_function *before = known_functions;
-    size_t n = capacity, larger = n ? 2 * n : 1024;
-    struct patched_function *made = PyMem_Calloc(larger, sizeof *made);
-    if (!made)
-        return -1;
-    known_functions = made;
-    capacity = larger;
-    for (size_t i = 0; i < n; i++)
-        if (before[i].function)
-            *find_function(before[i].function) = before[i];
-    PyMem_Free(before);
-    return 0;
+    return ((struct patched_function *)table_find(&functions, function, 0))->call;
 }
 
 static PyObject *function_patched(PyObject *function, PyObject *const *args, size_t flags,
                                   PyObject *names)
 {
-    return arguments_call(find_function(function)->call, function, args, flags, names);
+    return arguments_call(callable_original(function), function, args, flags, names);
 }
 
 static const char *class_name(PyObject *x) { return ((struct type_struct *)Py_TYPE(x))->name; }
@@ -64,15 +44,14 @@ int callable_replace(PyObject *function, vector_call *call, vector_call replacem
 {
     if (*call == replacement)
         return 0;
-    if (2 * n_functions >= capacity && grow_functions() < 0)
+    struct patched_function *row = table_add(&functions, function, 0);
+    if (!row)
         return -1;
-    *find_function(function) = (struct patched_function){Py_NewRef(function), *call};
-    n_functions++;
+    row->call = *call;
+    Py_INCREF(function);
     *call = replacement;
     return 0;
 }
-
-vector_call callable_original(PyObject *function) { return find_function(function)->call; }
 
 static int patch_vectorcall(PyObject *function, vector_call *call)
 {
@@ -393,5 +372,5 @@ int callable_load(void)
         return -1;
     if (!layout_is_known())
         return 0;
-    return grow_functions() < 0 || derive_types() < 0 ? -1 : 1;
+    return derive_types() < 0 ? -1 : 1;
 }

@@ -16,6 +16,7 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "python/packages/door.h"
 #include "python/base/refusal.h"
+#include "python/base/table.h"
 #include "python/convert/convert.h"
 #include "python/packages/arguments.h"
 #include "python/packages/callables.h"
@@ -90,116 +91,63 @@ static int owner_of(PyObject *function)
 
 /* -- Counts ---------------------------------------------------------------------------- */
 
-/* A hash table with open addressing of how often calls were seen.  It is emptied when it cannot
- * grow, so that the counts begin again. */
-enum { FIRST_COUNTS = 1 << 10, MAX_COUNTS = 1 << 18 };
-static struct count {
-    const void *subject; /* an address, which may be reused */
-    long place;
+struct count { /* how often a call was seen */
+    struct table_key place; /* the address may be reused */
     int n;
     unsigned age;
-} *counts;
-static size_t n_counts, counts_capacity; /* a power of 2 */
+};
 
 static unsigned age; /* of the code at an address: counts begin again after new code is seen */
 
-static struct count *find_row(const void *subject, long place)
-{
-    size_t at = (((size_t)subject >> 4) * 31 + (size_t)place) * 0x9E3779B97F4A7C15u >> 20;
-    for (;; at++) {
-        struct count *count = &counts[at & (counts_capacity - 1)];
-        if ((count->subject == subject && count->place == place) || !count->subject)
-            return count;
-    }
-}
+static bool is_recent(void *row) { return ((struct count *)row)->age == age; }
+static struct table counts = {.row_size = sizeof(struct count), .keep = is_recent};
 
-static void grow_counts(void)
+static struct count *find_count(const void *subject, long number)
 {
-    struct count *before = counts;
-    size_t n = counts_capacity, larger = n ? 2 * n : FIRST_COUNTS;
-    struct count *made = larger <= MAX_COUNTS ? PyMem_Calloc(larger, sizeof *made) : NULL;
-    n_counts = 0;
-    if (!made) {
-        memset(before, 0, n * sizeof *before);
-        return;
+    static struct count lost;
+    struct count *count = table_add(&counts, subject, number);
+    if (!count) {
+        PyErr_Clear();
+        count = &lost;
     }
-    counts = made;
-    counts_capacity = larger;
-    for (size_t i = 0; i < n; i++)
-        if (before[i].subject && before[i].age == age) {
-            *find_row(before[i].subject, before[i].place) = before[i];
-            n_counts++;
-        }
-    PyMem_Free(before);
-}
-
-static struct count *find_count(const void *subject, long place)
-{
-    if (2 * n_counts >= counts_capacity)
-        grow_counts();
-    struct count *count = find_row(subject, place);
-    n_counts += !count->subject;
-    if (!count->subject || count->age != age)
-        *count = (struct count){subject, place, 0, age};
+    if (count->age != age || count == &lost)
+        count->n = 0;
+    count->age = age;
     return count;
 }
 
-static int count_up(const void *subject, long place) { return ++find_count(subject, place)->n; }
+static int count_up(const void *subject, long number)
+{
+    return ++find_count(subject, number)->n;
+}
 
 /* -- Classes --------------------------------------------------------------------------- */
 
-/* A hash table with open addressing of the classes that were met. */
-static struct met {
-    PyTypeObject *class; /* an address, which may be reused */
-    PyObject *reference; /* a weak one */
-    bool is_package;     /* one of its bases is a package's */
-    unsigned ways;       /* in which it was met */
-} *table;
-
 /* The ways in which a class is met, as bits.  The numbers are those of door.py. */
 enum way { MET = 1, CALLED = 2, PASSED = 4 };
-static size_t n_met, capacity;
 
-static struct met *find_met(PyTypeObject *class)
-{
-    for (size_t at = ((size_t)class >> 4) * 0x9E3779B97F4A7C15u >> 20;; at++) {
-        struct met *met = &table[at & (capacity - 1)];
-        if (met->class == class || !met->class)
-            return met;
-    }
-}
+/* A class that was met. */
+struct met {
+    struct table_key class; /* the address may be reused */
+    PyObject *reference;    /* a weak one */
+    bool is_package;        /* one of its bases is a package's */
+    unsigned ways;          /* in which it was met */
+};
 
 static inline bool is_alive(const struct met *met)
 {
-    return met->class && PyWeakref_GetObject(met->reference) == (PyObject *)met->class;
+    return met->reference && PyWeakref_GetObject(met->reference) == met->class.address;
 }
 
-/* Double the table, unless most of its classes are gone. */
-static int grow_table(void)
+static bool keep_class(void *row)
 {
-    struct met *before = table;
-    size_t n = capacity, n_alive = 0, larger;
-    for (size_t i = 0; i < n; i++)
-        n_alive += is_alive(&before[i]);
-    larger = !n ? 256 : 4 * n_alive >= n ? 2 * n : n;
-    struct met *made = PyMem_Calloc(larger, sizeof *made);
-    if (!made) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    table = made;
-    capacity = larger;
-    n_met = 0;
-    for (size_t i = 0; i < n; i++)
-        if (is_alive(&before[i])) {
-            *find_met(before[i].class) = before[i];
-            n_met++;
-        } else {
-            Py_XDECREF(before[i].reference);
-        }
-    PyMem_Free(before);
-    return 0;
+    struct met *met = row;
+    if (!is_alive(met))
+        Py_CLEAR(met->reference);
+    return met->reference;
 }
+
+static struct table classes = {.row_size = sizeof(struct met), .keep = keep_class};
 
 /* Call open_class for a class written in Python, unless it is known.  Return 1 if it is, or
  * derives from, a class of a package; 0 if not; or -1 with an exception set. */
@@ -207,18 +155,14 @@ static int meet_new(PyTypeObject *class, enum way way)
 {
     PyObject *is_package = PyObject_CallFunction(open_class, "Oi", class, way);
     PyObject *reference = is_package ? PyWeakref_NewRef((PyObject *)class, NULL) : NULL;
-    int status = reference ? 0 : refusal_drop();
-    if (reference && 2 * n_met >= capacity)
-        status = grow_table();
-    if (reference && status == 0) {
-        struct met *met = find_met(class); /* the call may have met the class itself */
-        bool is_known = is_alive(met);
-        n_met += !met->class;
-        PyObject *former = met->reference;
-        *met = (struct met){class, reference, is_package == Py_True,
-                            (is_known ? met->ways : 0) | way};
+    int status = reference ? -1 : refusal_drop();
+    struct met *met = reference ? table_add(&classes, class, 0) : NULL;
+    if (met) {
+        PyObject *former = met->reference; /* the call may have met the class itself */
+        met->ways = (is_alive(met) ? met->ways : 0) | way;
+        met->reference = reference;
+        met->is_package = status = is_package == Py_True;
         reference = former;
-        status = met->is_package;
     }
     Py_XDECREF(reference);
     Py_XDECREF(is_package);
@@ -229,7 +173,7 @@ static inline int meet(PyTypeObject *class, enum way way)
 {
     if (!(((struct type_struct *)class)->flags & Py_TPFLAGS_HEAPTYPE))
         return 0;
-    const struct met *met = find_met(class);
+    const struct met *met = table_find(&classes, class, 0);
     return met->ways & way && is_alive(met) ? met->is_package : meet_new(class, way);
 }
 
@@ -712,9 +656,8 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     self_string = PyUnicode_InternFromString("__self__");
     partial_string = PyUnicode_InternFromString("func");
     wrapped_string = PyUnicode_InternFromString("__wrapped__");
-    grow_counts();
-    if (PyErr_Occurred() || !counts || grow_table() < 0)
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    if (PyErr_Occurred() || table_grow(&counts) < 0 || table_grow(&classes) < 0)
+        return NULL;
     Py_RETURN_TRUE;
 }
 
