@@ -10,20 +10,11 @@
 
 static bool holds_array(PyObject *x, int depth);
 
-static bool any_holds_array(PyObject *const *items, Py_ssize_t n, int depth)
-{
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!argument_is_plain(items[i]) && holds_array(items[i], depth))
-            return true;
-    return false;
-}
-
 static bool sequence_holds_array(PyObject *x, int depth)
 {
-    bool is_list = PyList_CheckExact(x);
-    Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x);
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (holds_array(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), depth))
+    PyObject *const *items = layout_items(x);
+    for (Py_ssize_t i = 0; i < Py_SIZE(x); i++)
+        if (!argument_is_plain(items[i]) && holds_array(items[i], depth))
             return true;
     return false;
 }
@@ -33,7 +24,7 @@ static bool dict_holds_array(PyObject *dict, int depth)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     while (PyDict_Next(dict, &at, &key, &value))
-        if (holds_array(value, depth))
+        if (!argument_is_plain(value) && holds_array(value, depth))
             return true;
     return false;
 }
@@ -42,21 +33,16 @@ static bool dict_holds_array(PyObject *dict, int depth)
 static bool holds_array(PyObject *x, int depth)
 {
     PyTypeObject *type = Py_TYPE(x);
-    if (argument_is_plain(x))
-        return false;
     if (has_counterpart(x))
         return true;
     if (depth == 0)
         return false;
-    if (PyTuple_Check(x) || type == &PyList_Type)
+    if (layout_has_flag(x, Py_TPFLAGS_TUPLE_SUBCLASS) || type == &PyList_Type)
         return sequence_holds_array(x, depth - 1);
     return type == &PyDict_Type && dict_holds_array(x, depth - 1);
 }
 
-bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n)
-{
-    return any_holds_array(args, n, DEPTH + 1);
-}
+bool argument_holds_array(PyObject *x) { return holds_array(x, DEPTH + 1); }
 
 static void release(PyObject **row, Py_ssize_t n)
 {
@@ -160,12 +146,13 @@ PyObject *arguments_call_unwrapped(vector_call call, PyObject *function, PyObjec
     return result;
 }
 
-PyObject *arguments_call(vector_call call, PyObject *function, PyObject *const *args,
-                         size_t flags, PyObject *names)
+PyObject *arguments_call_from(Py_ssize_t i, vector_call call, PyObject *function,
+                              PyObject *const *args, size_t flags, PyObject *names)
 {
-    if (!arguments_have_arrays(args, arguments_positional(flags) + arguments_count(names)))
-        return call(function, args, flags, names);
-    return arguments_call_unwrapped(call, function, args, flags, names, false);
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    return arguments_have_arrays(args + i, n - i)
+               ? arguments_call_unwrapped(call, function, args, flags, names, false)
+               : call(function, args, flags, names);
 }
 
 PyObject *arguments_adopt(PyObject *result)
@@ -199,15 +186,9 @@ int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict
 
 /* -- Slots ------------------------------------------------------------------------- */
 
-int arguments_begin(struct arguments *arguments, PyObject *self, PyObject *first,
-                    PyObject *second)
+int arguments_unwrap(struct arguments *arguments, PyObject *self)
 {
-    PyObject *args[] = {first, second};
-    arguments->n = second ? 2 : 1;
-    arguments->are_unwrapped = arguments_have_arrays(args, arguments->n);
-    memcpy(arguments->row, args, sizeof args);
-    if (!arguments->are_unwrapped)
-        return 0;
+    PyObject *args[] = {arguments->row[0], arguments->row[1]};
     PyObject *class = !self || PyType_Check(self) ? self : (PyObject *)Py_TYPE(self);
     return unwrap_all(class, args, arguments->n, arguments->row, &arguments->call_args);
 }

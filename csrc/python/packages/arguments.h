@@ -1,25 +1,35 @@
 /* arguments.h -- arguments on their way to compiled code of other packages. */
 #pragma once
 #include "python/convert/call_args.h"
+#include "python/packages/layout.h"
 
-/* Check for the classes of most arguments, which are passed on as they are. */
+#define CONTAINERS \
+    (Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS)
+
+/* Check for objects that have no counterpart in NumPy and hold no others.  mxnp's are of
+ * classes that are not static. */
 static inline bool argument_is_plain(PyObject *x)
 {
-    PyTypeObject *type = Py_TYPE(x);
-    return type == np_array_type || type == &PyUnicode_Type || type == &PyLong_Type ||
-           type == &PyFloat_Type || type == &PyBool_Type || x == Py_None;
+    return !layout_has_flag(x, CONTAINERS | Py_TPFLAGS_HEAPTYPE) ||
+           !(layout_has_flag(x, CONTAINERS) || has_counterpart(x));
 }
 
-/* Check whether one of the arguments has a counterpart in NumPy, such as an array, or holds one
+/* Check whether an object that is not plain has a counterpart, such as an array, or holds one
  * in tuples, lists and dicts. */
-bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n);
+bool argument_holds_array(PyObject *x);
+
+/* Check whether one of the arguments has or holds a counterpart. */
+static inline bool arguments_have_arrays(PyObject *const *args, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!argument_is_plain(args[i]) && argument_holds_array(args[i]))
+            return true;
+    return false;
+}
 
 /* -- Vectorcalls ------------------------------------------------------------------- */
 
-static inline Py_ssize_t arguments_count(PyObject *names)
-{
-    return names ? PyTuple_Size(names) : 0;
-}
+static inline Py_ssize_t arguments_count(PyObject *names) { return names ? Py_SIZE(names) : 0; }
 
 /* Return the number of positional arguments of a vectorcall.  nanobind uses more flags than
  * Python, in the upper half of the number, which are passed on. */
@@ -30,15 +40,26 @@ static inline Py_ssize_t arguments_positional(size_t flags)
 }
 
 /* Call a function with an array of arguments, first the positional ones and then those of the
- * names.  If one of them holds an mxnp array, all are unwrapped, and a result that is the NumPy
- * array inside an argument is returned as this argument. */
-PyObject *arguments_call(vector_call call, PyObject *function, PyObject *const *args,
-                         size_t flags, PyObject *names);
-
-/* The same for arguments that hold an mxnp array.  With `adopts`, other NumPy arrays of the
- * result become mxnp arrays too. */
+ * names.  One of them holds an mxnp array: all are unwrapped, and a result that is the NumPy
+ * array inside an argument is returned as this argument.  With `adopts`, other NumPy arrays of
+ * the result become mxnp arrays too. */
 PyObject *arguments_call_unwrapped(vector_call call, PyObject *function, PyObject *const *args,
                                    size_t flags, PyObject *names, bool adopts);
+
+/* The same for arguments that are plain before the i-th one, and without `adopts`. */
+PyObject *arguments_call_from(Py_ssize_t i, vector_call call, PyObject *function,
+                              PyObject *const *args, size_t flags, PyObject *names);
+
+/* The same for any arguments. */
+static inline PyObject *arguments_call(vector_call call, PyObject *function,
+                                       PyObject *const *args, size_t flags, PyObject *names)
+{
+    Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!argument_is_plain(args[i]))
+            return arguments_call_from(i, call, function, args, flags, names);
+    return call(function, args, flags, names);
+}
 
 /* Return how many calls have replaced arrays. */
 long long arguments_converted_calls(void);
@@ -64,11 +85,22 @@ struct arguments {
     struct call_args call_args;
 };
 
+/* Unwrap the arguments, one of which holds an mxnp array.  Return 0, or -1 with an exception
+ * set. */
+int arguments_unwrap(struct arguments *arguments, PyObject *self);
+
 /* Unwrap the arguments of an object's slot if one of them holds an mxnp array.  The object is
  * NULL for NumPy's own slots, which are not counted.  NULL stands for a missing second
- * argument. Return 0, or -1 with an exception set. */
-int arguments_begin(struct arguments *arguments, PyObject *self, PyObject *first,
-                    PyObject *second);
+ * argument.  Return 0, or -1 with an exception set. */
+static inline int arguments_begin(struct arguments *arguments, PyObject *self, PyObject *first,
+                                  PyObject *second)
+{
+    arguments->row[0] = first;
+    arguments->row[1] = second;
+    arguments->n = second ? 2 : 1;
+    arguments->are_unwrapped = arguments_have_arrays(arguments->row, arguments->n);
+    return arguments->are_unwrapped ? arguments_unwrap(arguments, self) : 0;
+}
 
 /* Return the result of the call, whose reference is stolen; NULL passes through.  If it is the
  * NumPy array inside an argument, return this argument. */

@@ -91,7 +91,7 @@ static int owner_of(PyObject *function)
 
 /* -- Counts ---------------------------------------------------------------------------- */
 
-struct count { /* how often a call was seen */
+struct count {              /* how often a call was seen */
     struct table_key place; /* the address may be reused */
     int n;
     unsigned age;
@@ -131,12 +131,15 @@ struct met {
     struct table_key class; /* the address may be reused */
     PyObject *reference;    /* a weak one */
     bool is_package;        /* one of its bases is a package's */
+    bool is_function;       /* its objects are mxnp's functions: packages get NumPy's */
+    bool is_simple;         /* its objects need not be searched again */
     unsigned ways;          /* in which it was met */
 };
 
 static inline bool is_alive(const struct met *met)
 {
-    return met->reference && PyWeakref_GetObject(met->reference) == met->class.address;
+    const struct weak_reference *reference = (struct weak_reference *)met->reference;
+    return reference && reference->object == met->class.address;
 }
 
 static bool keep_class(void *row)
@@ -149,32 +152,57 @@ static bool keep_class(void *row)
 
 static struct table classes = {.row_size = sizeof(struct met), .keep = keep_class};
 
-/* Call open_class for a class written in Python, unless it is known.  Return 1 if it is, or
- * derives from, a class of a package; 0 if not; or -1 with an exception set. */
-static int meet_new(PyTypeObject *class, enum way way)
+/* Check for a class whose objects have no counterpart in NumPy and hold none. */
+static bool is_simple(PyTypeObject *class)
+{
+    const PyTypeObject *const others[] = {array_type,         ufunc_type,    generator_types[0],
+                                          generator_types[1], partial_class, cached_class};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (class == others[i])
+            return false;
+    return !(((struct type_struct *)class)->flags & (CONTAINERS | Py_TPFLAGS_TYPE_SUBCLASS));
+}
+
+/* Call open_class for a class.  Set *found to its row, or to NULL if it refused.  Return 0, or
+ * -1 with an exception set. */
+static int meet_new(PyTypeObject *class, enum way way, const struct met **found)
 {
     PyObject *is_package = PyObject_CallFunction(open_class, "Oi", class, way);
     PyObject *reference = is_package ? PyWeakref_NewRef((PyObject *)class, NULL) : NULL;
-    int status = reference ? -1 : refusal_drop();
     struct met *met = reference ? table_add(&classes, class, 0) : NULL;
+    int status = met ? 0 : reference ? -1 : refusal_drop();
     if (met) {
         PyObject *former = met->reference; /* the call may have met the class itself */
         met->ways = (is_alive(met) ? met->ways : 0) | way;
         met->reference = reference;
-        met->is_package = status = is_package == Py_True;
+        met->is_package = is_package == Py_True;
+        met->is_function = PyType_IsSubtype(class, function_type);
+        met->is_simple = met->ways & PASSED && !met->is_function && is_simple(class);
         reference = former;
     }
+    *found = met;
     Py_XDECREF(reference);
     Py_XDECREF(is_package);
     return status;
 }
 
-static inline int meet(PyTypeObject *class, enum way way)
+/* Do the same for a class written in Python, unless it was met in this way. */
+static inline int find_met(PyTypeObject *class, enum way way, const struct met **met)
 {
+    *met = NULL;
     if (!(((struct type_struct *)class)->flags & Py_TPFLAGS_HEAPTYPE))
         return 0;
-    const struct met *met = table_find(&classes, class, 0);
-    return met->ways & way && is_alive(met) ? met->is_package : meet_new(class, way);
+    *met = table_find(&classes, class, 0);
+    return (*met)->ways & way && is_alive(*met) ? 0 : meet_new(class, way, met);
+}
+
+/* Return 1 if a class is, or derives from, a class of a package; 0 if not; or -1 with an
+ * exception set. */
+static inline int meet(PyTypeObject *class, enum way way)
+{
+    const struct met *met;
+    int status = find_met(class, way, &met);
+    return status < 0 ? -1 : met && met->is_package;
 }
 
 /* -- Arguments ------------------------------------------------------------------------- */
@@ -188,7 +216,14 @@ struct search {
     int owner; /* of the caller, or -1 if it is not known yet */
 };
 
-static int search_object(struct search *search, PyObject *x, int depth);
+/* Check for objects that are no callbacks, and hold neither arrays nor callbacks. */
+static inline bool is_plain(PyObject *x)
+{
+    return !layout_has_flag(x, CONTAINERS | Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_TYPE_SUBCLASS |
+                                   HAS_VECTORCALL);
+}
+
+static inline int search_object(struct search *search, PyObject *x, int depth);
 static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names);
 
@@ -211,6 +246,8 @@ static int search_attribute(struct search *search, PyObject *x, PyObject *name, 
 /* Search an item, which another thread may remove. */
 static int search_held(struct search *search, PyObject *item, int depth)
 {
+    if (is_plain(item))
+        return 0;
     Py_INCREF(item);
     int status = search_object(search, item, depth);
     Py_DECREF(item);
@@ -229,11 +266,9 @@ static int search_dict(struct search *search, PyObject *dict, int depth)
 
 static int search_sequence(struct search *search, PyObject *x, int depth)
 {
-    bool is_list = PyList_CheckExact(x);
     int status = 0;
-    for (Py_ssize_t i = 0; status == 0 && i < (is_list ? PyList_Size(x) : PyTuple_Size(x)); i++)
-        status =
-            search_held(search, is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), depth);
+    for (Py_ssize_t i = 0; status == 0 && i < Py_SIZE(x); i++)
+        status = search_held(search, layout_items(x)[i], depth);
     return status;
 }
 
@@ -241,9 +276,7 @@ static int search_sequence(struct search *search, PyObject *x, int depth)
  * program. */
 static int search_items(struct search *search, PyObject *x, int depth)
 {
-    Py_ssize_t n = PyTuple_Check(x)       ? PyTuple_Size(x)
-                   : PyDict_CheckExact(x) ? PyDict_Size(x)
-                                          : PyList_Size(x);
+    Py_ssize_t n = PyDict_CheckExact(x) ? PyDict_Size(x) : Py_SIZE(x);
     if (n > FEW && search->owner < 0)
         search->owner = owner_of_caller();
     if (n > FEW && (search->owner < 0 || search->owner >= PACKAGE))
@@ -252,12 +285,12 @@ static int search_items(struct search *search, PyObject *x, int depth)
                                 : search_sequence(search, x, depth);
 }
 
-/* Search an object.  Return 0, or -1 with an exception set. */
-static int search_object(struct search *search, PyObject *x, int depth)
+/* Search an object that is not known to be simple. */
+static int search_other(struct search *search, PyObject *x, int depth)
 {
     PyTypeObject *type = Py_TYPE(x);
-    if (argument_is_plain(x))
-        return 0;
+    if (type == &PyType_Type)
+        return meet((PyTypeObject *)x, PASSED) < 0 ? -1 : 0;
     if (has_counterpart(x)) {
         search->has_array = true;
         return 0;
@@ -274,13 +307,26 @@ static int search_object(struct search *search, PyObject *x, int depth)
         return -1;
     if (type == cached_class)
         return search_attribute(search, x, wrapped_string, depth);
-    if (PyType_Check(x) && meet((PyTypeObject *)x, PASSED) < 0)
+    if (layout_has_flag(x, Py_TPFLAGS_TYPE_SUBCLASS) && meet((PyTypeObject *)x, PASSED) < 0)
         return -1;
-    if (is_function(x))
-        search->has_array = true;
-    if (PyTuple_Check(x) && depth > 0 && search_items(search, x, depth - 1) < 0)
+    if (layout_has_flag(x, Py_TPFLAGS_TUPLE_SUBCLASS) && depth > 0 &&
+        search_items(search, x, depth - 1) < 0)
         return -1; /* a named tuple */
-    return meet(type, PASSED) < 0 ? -1 : 0;
+    const struct met *met;
+    int status = find_met(type, PASSED, &met);
+    search->has_array |= met && met->is_function;
+    return status;
+}
+
+/* Search an object.  Return 0, or -1 with an exception set. */
+static inline int search_object(struct search *search, PyObject *x, int depth)
+{
+    if (is_plain(x))
+        return 0;
+    const struct met *met = table_find(&classes, Py_TYPE(x), 0);
+    if (met->is_simple && is_alive(met))
+        return 0;
+    return search_other(search, x, depth);
 }
 
 /* -- Doors ----------------------------------------------------------------------------- */
@@ -302,12 +348,12 @@ static int is_asked(PyObject *function)
 /* Steal a reference to what a door returns; NULL passes through. */
 static PyObject *come_back(PyObject *result)
 {
-    if (!result)
-        return NULL;
+    if (!result || (is_plain(result) && Py_TYPE(result) != np_array_type))
+        return result;
     PyTypeObject *type = Py_TYPE(result);
     int status = 0;
-    if (type == np_array_type || PyTuple_Check(result) || type == &PyList_Type ||
-        type == &PyDict_Type) {
+    if (type == np_array_type || layout_has_flag(result, Py_TPFLAGS_TUPLE_SUBCLASS) ||
+        type == &PyList_Type || type == &PyDict_Type) {
         int owner = owner_of_caller();
         if (owner == PROGRAM)
             return arguments_adopt(result);
@@ -337,7 +383,7 @@ static PyObject *call_door(PyObject *function, PyObject *const *args, size_t fla
     struct search search = {false, -1};
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!argument_is_plain(args[i]) && search_object(&search, args[i], DEPTH) < 0)
+        if (search_object(&search, args[i], DEPTH) < 0)
             return NULL;
     if (search.has_array)
         return call_with_arrays(function, args, flags, names);

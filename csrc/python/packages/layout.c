@@ -68,11 +68,27 @@ static bool types_are_known(void)
            has_slot(&PyLong_Type, Py_nb_index, number->as_number, N_NUMBER_SLOTS);
 }
 
+static bool containers_are_known(void)
+{
+    PyObject *tuple = PyTuple_Pack(2, Py_None, (PyObject *)&PyDict_Type);
+    PyObject *list = tuple ? PySequence_List(tuple) : NULL;
+    PyObject *reference = PyWeakref_NewRef((PyObject *)&PyDict_Type, NULL);
+    bool known = list && reference && Py_SIZE(tuple) == 2 && Py_SIZE(list) == 2 &&
+                 layout_items(tuple)[1] == (PyObject *)&PyDict_Type &&
+                 layout_items(list)[1] == (PyObject *)&PyDict_Type &&
+                 ((struct weak_reference *)reference)->object == (PyObject *)&PyDict_Type;
+    Py_XDECREF(tuple);
+    Py_XDECREF(list);
+    Py_XDECREF(reference);
+    return known;
+}
+
 bool layout_is_known(void)
 {
     static enum { UNKNOWN, KNOWN, UNTRIED } layout = UNTRIED;
     if (layout == UNTRIED) {
-        layout = functions_are_known() && descriptors_are_known() && types_are_known();
+        layout = functions_are_known() && descriptors_are_known() && types_are_known() &&
+                 containers_are_known();
         PyErr_Clear();
     }
     return layout == KNOWN;

@@ -58,10 +58,34 @@ struct type_struct { /* PyTypeObject */
     void *init, *alloc, *new;
 };
 
+struct list_struct { /* PyListObject */
+    PyVarObject head;
+    PyObject **items;
+};
+
+struct weak_reference { /* PyWeakReference */
+    PyObject_HEAD PyObject *object;
+};
+
 #define METHOD_FLAGS (HAS_VECTORCALL | 1ul << 17) /* Py_TPFLAGS_METHOD_DESCRIPTOR */
 
 /* The number of functions in PyNumberMethods, PySequenceMethods and PyMappingMethods. */
 enum { N_NUMBER_SLOTS = 36, N_SEQUENCE_SLOTS = 10, N_MAPPING_SLOTS = 3, SEQUENCE_ITEM = 3 };
+
+/* Check whether the class of an object has one of some flags. */
+static inline bool layout_has_flag(PyObject *x, unsigned long flags)
+{
+    return ((struct type_struct *)Py_TYPE(x))->flags & flags;
+}
+
+/* Return the items of a list or, after the fields of its class, of a tuple. */
+static inline PyObject *const *layout_items(PyObject *x)
+{
+    const struct type_struct *tuple = (struct type_struct *)&PyTuple_Type;
+    return layout_has_flag(x, Py_TPFLAGS_TUPLE_SUBCLASS)
+               ? (PyObject *const *)((char *)x + tuple->basicsize)
+               : ((struct list_struct *)x)->items;
+}
 
 /* Check whether the structs of this Python are as declared here. */
 bool layout_is_known(void);

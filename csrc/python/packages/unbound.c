@@ -69,8 +69,7 @@ static ternaryfunc call_original_slot;
 static PyObject *slot_call(PyObject *descriptor, PyObject *args, PyObject *kwargs)
 {
     const struct descriptor *d = (struct descriptor *)descriptor;
-    PyTypeObject *class =
-        PyTuple_Size(args) > 0 ? class_for(d->type, PyTuple_GetItem(args, 0)) : NULL;
+    PyTypeObject *class = Py_SIZE(args) > 0 ? class_for(d->type, *layout_items(args)) : NULL;
     return class ? call_member(class, d->name, args, kwargs)
                  : call_original_slot(descriptor, args, kwargs);
 }
