@@ -349,6 +349,22 @@ static PyTypeObject quick = {
     .tp_vectorcall = make,
 };
 
+/* An object that shows another class than its own. */
+static PyObject *show_class(PyObject *self, void *unused)
+{
+    return Py_NewRef((PyObject *)&PyLong_Type);
+}
+
+static PyGetSetDef shown_attributes[] = {{"__class__", show_class}, {NULL}};
+
+static PyTypeObject shown = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "compiled.Shown",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = PyType_GenericNew,
+    .tp_getset = shown_attributes,
+};
+
 /* -- Objects of f2py, which copy an array, and take the result of a conversion for a copy -- */
 
 static PyObject *call_fortran(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -411,7 +427,8 @@ static int execute(PyObject *made)
 {
     if (PyType_Ready(&type) < 0 || PyType_Ready(&derived) < 0 || PyType_Ready(&quick) < 0 ||
         PyModule_AddFunctions(made, functions) < 0 || PyModule_AddType(made, &type) < 0 ||
-        PyModule_AddType(made, &derived) < 0 || PyModule_AddType(made, &quick) < 0)
+        PyModule_AddType(made, &derived) < 0 || PyModule_AddType(made, &quick) < 0 ||
+        PyModule_AddType(made, &shown) < 0)
         return -1;
     Py_SET_TYPE(&fortran, &PyType_Type); /* f2py does no more for its type */
     PyModule_AddObject(made, "fortran", PyObject_New(PyObject, &fortran));

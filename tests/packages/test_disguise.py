@@ -146,6 +146,13 @@ def test_proxies_in_c_show_the_class(xp):
     return [question(proxy) for question in ask]
 
 
+@pytest.mark.parametrize("asked", [int, str, (str, int), int | str])
+def test_objects_in_c_may_show_another_class(compiled, asked):
+    x = compiled.Shown()
+    assert [isinstance(x, asked) for _ in range(3)] == [asked is not str] * 3
+    assert isinstance(x, compiled.Shown)
+
+
 def test_functions_show_the_class_of_numpys(xp):
     functions = (xp.mean, xp.apply_along_axis, xp.vectorize, xp.random.normal)
     return [isinstance(f, type(numpy.mean)) for f in functions]

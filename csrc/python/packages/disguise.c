@@ -13,6 +13,7 @@
  * Any other instruction has called compiled code, which asks.
  */
 #include "python/packages/disguise.h"
+#include "python/base/table.h"
 #include "python/packages/layout.h"
 #include "python/profile/call_site.h"
 
@@ -30,6 +31,52 @@ static PyTypeObject *numpy_class(PyObject *x)
     if (((struct type_struct *)Py_TYPE(x))->getattro == function_getattr)
         return Py_TYPE(((struct function *)x)->wrapped);
     return NULL;
+}
+
+/* Classes written in C, which nobody can change, and whether their objects show their class. */
+struct static_class {
+    struct table_key class;
+    bool is_shown;
+};
+static struct table static_classes = {.row_size = sizeof(struct static_class)};
+
+/* Check whether only `object` among a class and its bases has the attribute __class__. */
+static bool has_usual_attribute(PyTypeObject *class)
+{
+    PyObject *mro = PyObject_GetAttrString((PyObject *)class, "__mro__");
+    bool has = mro && PyTuple_Check(mro);
+    for (Py_ssize_t i = 0; has && i + 1 < PyTuple_Size(mro); i++) {
+        PyObject *names = PyObject_GetAttrString(PyTuple_GetItem(mro, i), "__dict__");
+        has = names && PySequence_Contains(names, class_name) == 0;
+        Py_XDECREF(names);
+    }
+    Py_XDECREF(mro);
+    PyErr_Clear();
+    return has;
+}
+
+static bool is_shown(PyTypeObject *class)
+{
+    const struct static_class *known = table_find(&static_classes, class, 0);
+    if (known->class.address)
+        return known->is_shown;
+    bool is =
+        ((struct type_struct *)class)->getattro == usual_getattr && has_usual_attribute(class);
+    struct static_class *row = table_add(&static_classes, class, 0);
+    if (row)
+        row->is_shown = is;
+    else
+        PyErr_Clear();
+    return is;
+}
+
+/* Return the class that Python shows for an object, if this is known, or NULL. */
+static inline PyTypeObject *shown_class(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    if (layout_has_flag(x, Py_TPFLAGS_HEAPTYPE))
+        return numpy_class(x);
+    return is_shown(type) ? type : NULL;
 }
 
 /* -- Instructions of Python that ask ------------------------------------------------- */
@@ -164,8 +211,8 @@ static int is_instance_of_any(PyObject *x, PyTypeObject *class, PyObject *asked)
     int is = 0;
     if (Py_EnterRecursiveCall(" in __instancecheck__"))
         return -1;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(asked) && is == 0; i++)
-        is = is_instance(x, class, PyTuple_GetItem(asked, i));
+    for (Py_ssize_t i = 0; i < Py_SIZE(asked) && is == 0; i++)
+        is = is_instance(x, class, layout_items(asked)[i]);
     Py_LeaveRecursiveCall();
     return is;
 }
@@ -188,15 +235,16 @@ static bool may_be_proxy(PyObject *x)
     return found != usual_getattr && found != python_getattr && !PyType_Check(x);
 }
 
-/* Answer `isinstance(x, asked)` for an object that shows a class of NumPy. */
+/* Answer `isinstance(x, asked)` for an object that shows a class. */
 static int is_instance(PyObject *x, PyTypeObject *class, PyObject *asked)
 {
+    PyTypeObject *type = Py_TYPE(x);
     if (Py_TYPE(asked) == &PyType_Type) /* it has no __instancecheck__ of its own */
         return PyType_IsSubtype(class, (PyTypeObject *)asked) ||
-               PyType_IsSubtype(Py_TYPE(x), (PyTypeObject *)asked);
+               (type != class && PyType_IsSubtype(type, (PyTypeObject *)asked));
     if (PyTuple_Check(asked))
         return is_instance_of_any(x, class, asked);
-    return note_and_ask(x, x, asked);
+    return type == class ? PyObject_IsInstance(x, asked) : note_and_ask(x, x, asked);
 }
 
 static PyObject *asked_isinstance(PyObject *self, PyObject *const *args, Py_ssize_t n,
@@ -206,7 +254,9 @@ static PyObject *asked_isinstance(PyObject *self, PyObject *const *args, Py_ssiz
         return PyErr_Format(PyExc_TypeError, "isinstance() takes no keyword arguments");
     if (n != 2)
         return original_isinstance(self, args, n);
-    PyTypeObject *class = numpy_class(args[0]);
+    if ((PyObject *)Py_TYPE(args[0]) == args[1])
+        Py_RETURN_TRUE;
+    PyTypeObject *class = shown_class(args[0]);
     int is = class                   ? is_instance(args[0], class, args[1])
              : may_be_proxy(args[0]) ? note_and_ask(NULL, args[0], args[1])
                                      : PyObject_IsInstance(args[0], args[1]);
@@ -337,7 +387,8 @@ static int load_slots(void)
 int disguise_load(void)
 {
     class_name = PyUnicode_InternFromString("__class__");
-    if (!class_name || load_slots() < 0 || load_opcodes() < 0)
+    if (!class_name || table_grow(&static_classes) < 0 || load_slots() < 0 ||
+        load_opcodes() < 0)
         return -1;
     return layout_is_known() ? change_all() : 0;
 }
