@@ -20,6 +20,7 @@ struct hook {
 };
 
 static struct hook import_hook;
+static bool import_hook_is_over_pythons; /* its original is Python's own function */
 static struct hook import_module_hook;
 
 /* Check whether a name is that of a module of NumPy, or a relative name that may be one. */
@@ -61,10 +62,34 @@ static PyObject *call(struct hook *hook, PyObject *args, PyObject *kwargs)
     return found;
 }
 
-static PyObject *import(PyObject *self, PyObject *args, PyObject *kwargs)
+/* Check for Python's own function, rather than one of other code. */
+static bool is_pythons(PyObject *function)
+{
+    return PyCFunction_Check(function) &&
+           PyCFunction_GetSelf(function) == PyImport_AddModule("builtins");
+}
+
+/* A statement passes all five arguments by position. */
+static PyObject *import(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     (void)self;
-    return call(&import_hook, args, kwargs);
+    if (n == 5 && !names && import_hook_is_over_pythons && !is_numpy(args[0])) {
+        int level = (int)PyLong_AsLong(args[4]);
+        if (level == -1 && PyErr_Occurred())
+            return NULL;
+        return PyImport_ImportModuleLevelObject(args[0], args[1], args[2], args[3], level);
+    }
+    PyObject *tuple = PyTuple_New(n), *dict = names ? PyDict_New() : NULL, *found = NULL;
+    for (Py_ssize_t i = 0; tuple && i < n; i++)
+        PyTuple_SetItem(tuple, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; dict && i < PyTuple_Size(names); i++)
+        if (PyDict_SetItem(dict, PyTuple_GetItem(names, i), args[n + i]) < 0)
+            Py_CLEAR(dict);
+    if (tuple && (dict || !names))
+        found = call(&import_hook, tuple, dict);
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return found;
 }
 
 static PyObject *import_module(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -76,7 +101,7 @@ static PyObject *import_module(PyObject *self, PyObject *args, PyObject *kwargs)
 #define FUNCTION(f) ((PyCFunction)(void (*)(void))(f))
 
 static PyMethodDef import_def = {
-    "__import__", FUNCTION(import), METH_VARARGS | METH_KEYWORDS,
+    "__import__", FUNCTION(import), METH_FASTCALL | METH_KEYWORDS,
     PyDoc_STR("__import__(name, globals=None, locals=None, fromlist=(), level=0)\n--\n\n"
               "Import a module.")};
 static PyMethodDef import_module_def = {
@@ -105,7 +130,9 @@ static PyObject *hook(struct hook *hook, PyMethodDef *def, const char *owner, Py
 static PyObject *hook_import(PyObject *module, PyObject *args)
 {
     (void)module;
-    return hook(&import_hook, &import_def, "builtins", args);
+    PyObject *function = hook(&import_hook, &import_def, "builtins", args);
+    import_hook_is_over_pythons = function && is_pythons(import_hook.original);
+    return function;
 }
 
 static PyObject *hook_import_module(PyObject *module, PyObject *args)
