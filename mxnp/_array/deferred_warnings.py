@@ -17,17 +17,6 @@ def _flush() -> None:
         _bridge.flush("warnings")
 
 
-def _after_flush(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function or method flush the queue first."""
-
-    @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"))
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        _flush()
-        return function(*args, **kwargs)
-
-    return frameless(wrapper)
-
-
 def flush_around(cls: type) -> None:
     """
     Make `catch_warnings` or a class like it flush the queue at both ends.
@@ -36,7 +25,7 @@ def flush_around(cls: type) -> None:
     Those recorded in the block warn under the filters of the block.
     """
     for name in ("__enter__", "__exit__"):
-        setattr(cls, name, _after_flush(getattr(cls, name)))
+        setattr(cls, name, frameless(getattr(cls, name), True))
 
 
 def flush_inside(context: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +52,7 @@ for _name in (
     *("__reversed__", "__rmul__", "__setitem__", "clear", "copy", "count", "index"),
     *("insert", "pop", "remove", "reverse", "sort"),
 ):
-    setattr(_Caught, _name, _after_flush(getattr(list, _name)))
+    setattr(_Caught, _name, frameless(getattr(list, _name), True))
 
 
 def _return_caught(enter: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,7 +75,7 @@ def _return_caught(enter: Callable[..., Any]) -> Callable[..., Any]:
 # `filterwarnings` and `simplefilter` call `_add_filter`. The operations recorded before
 # the filters change warn under the filters from before.
 for _name in ("_add_filter", "resetwarnings"):
-    setattr(warnings, _name, _after_flush(getattr(warnings, _name)))
+    setattr(warnings, _name, frameless(getattr(warnings, _name), True))
 flush_around(warnings.catch_warnings)
 warnings.catch_warnings.__enter__ = _return_caught(  # type: ignore[method-assign]
     warnings.catch_warnings.__enter__

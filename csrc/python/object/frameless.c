@@ -4,32 +4,59 @@
  * attributes of the function, also __class__, so that other code takes them for it.
  */
 #include "python/object/frameless.h"
+#include "python/packages/layout.h"
 #include "python/profile/traceback.h"
+#include "python/record/queue.h"
 
 struct frameless {
     PyObject_HEAD PyObject *function;
+    vector_call call; /* NULL if the function has none */
+    bool flushes;     /* recorded operations run before the function, and warn */
 };
 
 static PyObject *function_of(PyObject *self) { return ((struct frameless *)self)->function; }
 
-static PyObject *frameless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static int begin(PyObject *self)
 {
-    PyObject *function;
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O:frameless", &function))
-        return NULL;
-    struct frameless *self = (struct frameless *)PyType_GenericAlloc(type, 0);
-    if (self)
-        self->function = Py_NewRef(function);
-    return (PyObject *)self;
+    bool flushes = ((struct frameless *)self)->flushes && queue_recorded > queue_done;
+    return flushes ? queue_flush_for("warnings") : 0;
+}
+
+static PyObject *end(PyObject *result)
+{
+    if (!result)
+        traceback_hide_own();
+    return result;
+}
+
+static PyObject *frameless_vectorcall(PyObject *self, PyObject *const *args, size_t flags,
+                                      PyObject *names)
+{
+    PyObject *function = function_of(self);
+    return end(begin(self) < 0 ? NULL
+                               : (*layout_vectorcall(function))(function, args, flags, names));
 }
 
 static PyObject *frameless_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *result = PyObject_Call(function_of(self), args, kwargs);
-    if (!result)
-        traceback_hide_own();
-    return result;
+    return end(begin(self) < 0 ? NULL : PyObject_Call(function_of(self), args, kwargs));
+}
+
+static PyObject *frameless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function;
+    int flushes = 0;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O|p:frameless", &function, &flushes))
+        return NULL;
+    struct frameless *self = (struct frameless *)PyType_GenericAlloc(type, 0);
+    if (!self)
+        return NULL;
+    const vector_call *call = layout_is_known() ? layout_vectorcall(function) : NULL;
+    self->function = Py_NewRef(function);
+    self->call = call && *call ? frameless_vectorcall : NULL;
+    self->flushes = flushes;
+    return (PyObject *)self;
 }
 
 static PyObject *frameless_get(PyObject *self, PyObject *instance, PyObject *owner)
@@ -90,23 +117,23 @@ static PyMethodDef frameless_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef frameless_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct frameless, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot frameless_slots[] = {
-    {Py_tp_new, frameless_new},
-    {Py_tp_dealloc, frameless_dealloc},
-    {Py_tp_traverse, frameless_traverse},
-    {Py_tp_clear, frameless_clear},
-    {Py_tp_call, frameless_call},
-    {Py_tp_descr_get, frameless_get},
-    {Py_tp_getattro, frameless_getattr},
-    {Py_tp_setattro, frameless_setattr},
-    {Py_tp_repr, frameless_repr},
-    {Py_tp_methods, frameless_methods},
-    {0, NULL},
+    {Py_tp_new, frameless_new},           {Py_tp_dealloc, frameless_dealloc},
+    {Py_tp_traverse, frameless_traverse}, {Py_tp_clear, frameless_clear},
+    {Py_tp_call, frameless_call},         {Py_tp_descr_get, frameless_get},
+    {Py_tp_getattro, frameless_getattr},  {Py_tp_setattro, frameless_setattr},
+    {Py_tp_repr, frameless_repr},         {Py_tp_methods, frameless_methods},
+    {Py_tp_members, frameless_members},   {0, NULL},
 };
 
 PyType_Spec frameless_spec = {
     .name = "mxnp._bridge.frameless",
     .basicsize = sizeof(struct frameless),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | HAS_VECTORCALL,
     .slots = frameless_slots,
 };

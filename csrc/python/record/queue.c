@@ -506,17 +506,20 @@ int queue_before_view(PyObject *a)
 
 /* -- Methods of the module --------------------------------------------------------- */
 
-static PyObject *flush(PyObject *module, PyObject *args)
+int queue_flush_for(const char *reason)
 {
-    (void)module;
     struct span span;
-    const char *reason = "synchronize";
-    if (!PyArg_ParseTuple(args, "|s:flush", &reason))
-        return NULL;
     span_begin(&span, profile_kind(reason), NULL);
     int status = queue_flush();
     span_pop(&span);
-    if (status < 0)
+    return status;
+}
+
+static PyObject *flush(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *reason = "synchronize";
+    if (!PyArg_ParseTuple(args, "|s:flush", &reason) || queue_flush_for(reason) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -35,6 +35,9 @@ static inline bool queue_is_free(PyObject *a)
 /* Run everything that is recorded.  Return 0, or -1 with an exception set. */
 int queue_flush(void);
 
+/* The same, where a report counts the time for a reason. */
+int queue_flush_for(const char *reason);
+
 /* Do the same, and bring all arrays from the device, which no longer has them. */
 int queue_flush_and_bring(void);
 
