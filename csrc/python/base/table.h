@@ -32,6 +32,6 @@ static inline void *table_find(const struct table *table, const void *address, l
  * Other rows may move. */
 void *table_add(struct table *table, const void *address, long number);
 
-/* Make room for more rows, unless most rows go.  A table needs it before its first use.  Return 0,
- * or -1 with an exception set. */
+/* Make room for more rows, unless most rows go.  A table needs it before its first use.  Return
+ * 0, or -1 with an exception set. */
 int table_grow(struct table *table);
