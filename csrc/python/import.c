@@ -5,9 +5,6 @@
  * written in C because each traceback and warning that passes through an import would name a
  * Python frame, and each import would be slower.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memmem */
-#endif
 #include <Python.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -219,15 +216,22 @@ static PyObject *hook_extensions(PyObject *module, PyObject *callback)
     return execute ? Py_NewRef(Py_None) : NULL;
 }
 
-/* The strings of which each compiled user of NumPy arrays contains one.  Constants are near the
- * end of a library, so it is read in blocks from there. */
-static const char *const texts[] = {"ndarray", "_ARRAY_API"};
+/* The strings of which each compiled user of NumPy arrays contains one, and the place of a
+ * letter that is rare in compiled code, for which memchr() looks.  Constants are near the end
+ * of a library, so it is read in blocks from there. */
+static const struct text {
+    const char *text;
+    size_t length, rare;
+} texts[] = {{"ndarray", 7, 6}, {"_ARRAY_API", 10, 5}};
 enum { BLOCK = 1 << 17, OVERLAP = sizeof "_ARRAY_API" - 2 };
 
-static bool has_text(const char *bytes, size_t size)
+static bool has_text(const char *bytes, size_t size, const struct text *text)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (memmem(bytes, size, texts[i], strlen(texts[i])))
+    if (size < text->length)
+        return false;
+    const char *at = bytes + text->rare, *end = bytes + size - text->length + text->rare + 1;
+    for (; at < end && (at = memchr(at, text->text[text->rare], (size_t)(end - at))); at++)
+        if (memcmp(at - text->rare, text->text, text->length) == 0)
             return true;
     return false;
 }
@@ -241,7 +245,8 @@ static bool file_has_text(FILE *library, char *bytes)
         if (fseek(library, begin, SEEK_SET) != 0)
             return true;
         size_t size = fread(bytes, 1, BLOCK + OVERLAP, library);
-        if (ferror(library) || has_text(bytes, size))
+        if (ferror(library) || has_text(bytes, size, &texts[0]) ||
+            has_text(bytes, size, &texts[1]))
             return true;
     }
     return false;
