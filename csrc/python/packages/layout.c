@@ -58,7 +58,9 @@ static bool types_are_known(void)
     struct type_struct *type = (struct type_struct *)dict;
     struct type_struct *number = (struct type_struct *)&PyLong_Type;
     struct type_struct *class = (struct type_struct *)&PyType_Type;
-    return type->new == PyType_GetSlot(dict, Py_tp_new) &&
+    PyObject *mro = PyObject_GetAttrString((PyObject *)dict, "__mro__");
+    Py_XDECREF(mro);
+    return type->mro == mro && type->new == PyType_GetSlot(dict, Py_tp_new) &&
            type->init == PyType_GetSlot(dict, Py_tp_init) &&
            type->richcompare == PyType_GetSlot(dict, Py_tp_richcompare) &&
            class->call == PyType_GetSlot(&PyType_Type, Py_tp_call) &&

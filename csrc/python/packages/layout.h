@@ -55,8 +55,12 @@ struct type_struct { /* PyTypeObject */
     PyObject *dict;
     void *descr_get, *descr_set;
     Py_ssize_t dictoffset;
-    void *init, *alloc, *new;
+    void *init, *alloc, *new, *free, *is_gc;
+    PyObject *bases, *mro, *cache;
+    void *subclasses; /* of a class of Python's own, it is elsewhere */
 };
+
+#define PYTHONS_OWN (1ul << 1) /* _Py_TPFLAGS_STATIC_BUILTIN, from Python 3.12 on */
 
 struct list_struct { /* PyListObject */
     PyVarObject head;

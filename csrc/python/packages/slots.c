@@ -212,6 +212,8 @@ int slot_replace(PyTypeObject *class, void *original, void *replacement)
     replace(type->as_number, N_NUMBER_SLOTS, original, replacement);
     replace(type->as_sequence, N_SEQUENCE_SLOTS, original, replacement);
     replace(type->as_mapping, N_MAPPING_SLOTS, original, replacement);
+    if (!type->subclasses && !(type->flags & PYTHONS_OWN))
+        return 0;
     PyObject *subclasses =
         PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", class);
     if (!subclasses)
