@@ -277,6 +277,8 @@ _RUNNERS = {
 
 def _is_file_of_program(file: str) -> bool:
     """Check whether a file belongs to the program, or to a package that is included."""
+    if file.startswith("<frozen "):  # of the standard library
+        return False
     try:
         is_own = is_in_program(file)
     except OSError:  # the current folder is gone
@@ -299,8 +301,12 @@ def _is_program(code: CodeType) -> bool:
         return True
     names = sys._getframe(2).f_globals  # of the function that calls exec()
     name = str(names.get("__name__"))
-    is_runner = name in _RUNNERS or name.partition(".")[0] in _RUNNERS
-    return is_runner or find_owner(name, names) == PROGRAM
+    if name in _RUNNERS or name.partition(".")[0] in _RUNNERS:
+        return True
+    own_file = names.get("__file__")  # of dataclasses, for example
+    if isinstance(own_file, str) and is_standard(own_file):
+        return False
+    return find_owner(name, names) == PROGRAM
 
 
 def _package_of(file: str) -> str:
@@ -317,6 +323,7 @@ def _is_users(code: CodeType) -> bool:
     package = _package_of(code.co_filename)
     if "mxnp" in code.co_names and package not in ("", "mxnp"):
         _users.add(package)
+        _quiet.clear()
     return package in _users
 
 
@@ -331,11 +338,28 @@ def _observe(code: CodeType) -> None:
             _observe(inner)
 
 
+_quiet: set[str] = set()  # folders that have no code of the program
+
+
+def _note_quiet(file: str) -> None:
+    """Note the folder of a package's file, of which code need not be seen again."""
+    rules = get_rules()
+    if (rules and rules.include) or _package_of(file) in _users:
+        return
+    folder = os.path.dirname(file)  # noqa: PTH120
+    if not _is_file_of_program(f"{folder}{os.sep}__init__.py"):
+        _quiet.add(folder)
+
+
 def see_code(code: CodeType) -> bool:
     """See code before it runs, and return whether it is the program's."""
-    is_program = isinstance(code, CodeType) and (_is_users(code) or _is_program(code))
+    if not isinstance(code, CodeType):
+        return False
+    is_program = _is_users(code) or _is_program(code)
     if is_program:
         _observe(code)
+    elif not code.co_filename.startswith("<"):
+        _note_quiet(code.co_filename)
     return is_program
 
 
@@ -399,5 +423,5 @@ def load() -> None:
     _monitoring.register_callback(
         _tool, _monitoring.events.PY_START, _bridge.door_event
     )
-    _bridge.hook_code(see_code)
+    _bridge.hook_code(see_code, _quiet)
     _see_running()

@@ -644,14 +644,35 @@ static PyObject *door_event(PyObject *self, PyObject *const *args, Py_ssize_t n)
 
 /* -- Code that is about to run ----------------------------------------------------------- */
 
-static PyObject *see_code;
+static PyObject *see_code, *quiet_folders, *user_name;
 static PyInterpreterState *interpreter;
+
+/* Check for code in a folder of which see_code() knows that it has no code of the program. Code
+ * that has the name of mxnp may become the program's. */
+static bool is_quiet(PyObject *code)
+{
+    PyObject *names = PyObject_GetAttrString(code, "co_names");
+    PyObject *file = PyObject_GetAttrString(code, "co_filename");
+    bool is_code = names && file && PyTuple_Check(names) && PyUnicode_Check(file);
+    Py_ssize_t n = is_code ? PyUnicode_GetLength(file) : 0;
+    Py_ssize_t slash = is_code ? PyUnicode_FindChar(file, '/', 0, n, -1) : -1;
+    PyObject *folder = slash > 0 ? PyUnicode_Substring(file, 0, slash) : NULL;
+    bool is = folder && PySet_Contains(quiet_folders, folder) > 0;
+    for (Py_ssize_t i = 0; is && i < PyTuple_Size(names); i++)
+        is = PyTuple_GetItem(names, i) != user_name; /* such names are interned */
+    Py_XDECREF(folder);
+    Py_XDECREF(file);
+    Py_XDECREF(names);
+    PyErr_Clear();
+    return is;
+}
 
 /* An audit hook, which Python calls before it runs the code of a module. */
 static int hear(const char *event, PyObject *args, void *unused)
 {
     (void)unused;
-    if (strcmp(event, "exec") != 0 || !see_code || PyInterpreterState_Get() != interpreter)
+    if (strcmp(event, "exec") != 0 || !see_code || PyInterpreterState_Get() != interpreter ||
+        is_quiet(PyTuple_GetItem(args, 0)))
         return 0;
     PyObject *is_seen = PyObject_CallFunctionObjArgs(see_code, PyTuple_GetItem(args, 0), NULL);
     int status = is_seen ? 0 : refusal_drop();
@@ -660,16 +681,22 @@ static int hear(const char *event, PyObject *args, void *unused)
     return status;
 }
 
-static PyObject *hook_code(PyObject *self, PyObject *function)
+static PyObject *hook_code(PyObject *self, PyObject *args)
 {
     int (*add)(int (*)(const char *, PyObject *, void *), void *);
-    (void)self;
-    *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
+    PyObject *function, *folders;
     bool is_first = !see_code;
-    Py_XDECREF(see_code);
-    see_code = function == Py_None ? NULL : Py_NewRef(function);
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO!:hook_code", &function, &PySet_Type, &folders))
+        return NULL;
+    *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
+    user_name = PyUnicode_InternFromString("mxnp");
+    if (!user_name)
+        return NULL;
+    see_code = Py_NewRef(function);
+    quiet_folders = Py_NewRef(folders);
     interpreter = PyInterpreterState_Get();
-    if (is_first && see_code && (!add || add(hear, NULL) < 0))
+    if (is_first && (!add || add(hear, NULL) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -712,6 +739,8 @@ static PyObject *forget_owners(PyObject *self, PyObject *unused)
     (void)self, (void)unused;
     if (owners)
         PyDict_Clear(owners);
+    if (quiet_folders)
+        PySet_Clear(quiet_folders);
     Py_RETURN_NONE;
 }
 
@@ -785,9 +814,10 @@ PyMethodDef door_methods[] = {
     {"door_event", (PyCFunction)(void (*)(void))door_event, METH_FASTCALL,
      "door_event(code, offset, callable=None, first=None, /)\n--\n\n"
      "Open the doors of what the program calls: the handler of PY_START and CALL events."},
-    {"hook_code", hook_code, METH_O,
-     "hook_code(function)\n--\n\n"
-     "Call a function with the code of each module, and other code, before it runs."},
+    {"hook_code", hook_code, METH_VARARGS,
+     "hook_code(function, folders)\n--\n\n"
+     "Call a function with the code of each module, and other code, before it runs, unless the "
+     "set of folders has that of its file."},
     {"open_door", open_door, METH_O,
      "open_door(function)\n--\n\n"
      "Make a function receive NumPy arrays, if it is a package's."},
