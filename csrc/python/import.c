@@ -6,10 +6,12 @@
  * Python frame, and each import would be slower.
  */
 #include <Python.h>
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct hook {
     PyObject *original; /* the function that was replaced */
@@ -218,7 +220,7 @@ static PyObject *hook_extensions(PyObject *module, PyObject *callback)
 
 /* The strings of which each compiled user of NumPy arrays contains one, and the place of a
  * letter that is rare in compiled code, for which memchr() looks.  Constants are near the end
- * of a library, so it is read in blocks from there. */
+ * of a library, so it is searched in blocks from there. */
 static const struct text {
     const char *text;
     size_t length, rare;
@@ -236,20 +238,27 @@ static bool has_text(const char *bytes, size_t size, const struct text *text)
     return false;
 }
 
-static bool file_has_text(FILE *library, char *bytes)
+/* Without an answer, a library may have them. */
+static bool file_has_text(const char *path)
 {
-    if (fseek(library, 0, SEEK_END) != 0)
-        return true;
-    for (long begin = ftell(library); begin > 0;) {
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_known = file >= 0 && fstat(file, &status) == 0;
+    size_t size = is_known ? (size_t)status.st_size : 0;
+    const char *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    if (file >= 0)
+        close(file);
+    if (bytes == MAP_FAILED)
+        return !is_known || size;
+    bool has = false;
+    for (size_t begin = size, end; begin > 0 && !has;) {
+        end = begin + OVERLAP < size ? begin + OVERLAP : size;
         begin = begin > BLOCK ? begin - BLOCK : 0;
-        if (fseek(library, begin, SEEK_SET) != 0)
-            return true;
-        size_t size = fread(bytes, 1, BLOCK + OVERLAP, library);
-        if (ferror(library) || has_text(bytes, size, &texts[0]) ||
-            has_text(bytes, size, &texts[1]))
-            return true;
+        has = has_text(bytes + begin, end - begin, &texts[0]) ||
+              has_text(bytes + begin, end - begin, &texts[1]);
     }
-    return false;
+    munmap((void *)(uintptr_t)bytes, size);
+    return has;
 }
 
 static PyObject *mentions_arrays(PyObject *module, PyObject *path)
@@ -258,13 +267,7 @@ static PyObject *mentions_arrays(PyObject *module, PyObject *path)
     (void)module;
     if (!PyUnicode_FSConverter(path, &name))
         return NULL;
-    FILE *library = fopen(PyBytes_AsString(name), "r");
-    char *bytes = malloc(BLOCK + OVERLAP);
-    /* Without an answer, it may. */
-    bool has = !library || !bytes || file_has_text(library, bytes);
-    free(bytes);
-    if (library)
-        fclose(library);
+    bool has = file_has_text(PyBytes_AsString(name));
     Py_DECREF(name);
     return PyBool_FromLong(has);
 }
