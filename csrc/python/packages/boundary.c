@@ -7,6 +7,7 @@
  */
 #include "python/packages/boundary.h"
 #include "python/packages/callables.h"
+#include "python/packages/layout.h"
 #include "python/packages/unbound.h"
 
 static PyObject *dot;
@@ -127,23 +128,22 @@ static int patch_decorated(PyObject *x, const struct owner *owner, int depth)
 
 /* -- Modules --------------------------------------------------------------------------- */
 
-static int patch_member(PyTypeObject *type, PyObject *item, const struct owner *owner)
+static int patch_member(PyTypeObject *type, PyObject *name, PyObject *member,
+                        const struct owner *owner)
 {
-    PyObject *member = PyTuple_GetItem(item, 1);
-    return callable_is_decorated(member)
-               ? patch_decorated(member, owner, DECORATORS)
-               : callable_patch_member(type, PyTuple_GetItem(item, 0), member);
+    return callable_is_decorated(member) ? patch_decorated(member, owner, DECORATORS)
+                                         : callable_patch_member(type, name, member);
 }
 
 static int patch_type(PyTypeObject *type, const struct owner *owner)
 {
-    PyObject *dict = PyObject_GetAttrString((PyObject *)type, "__dict__");
-    PyObject *items = dict ? PyMapping_Items(dict) : NULL;
-    int status = items ? callable_patch_class(type) : -1;
-    for (Py_ssize_t i = 0; items && i < PyList_Size(items) && status == 0; i++)
-        status = patch_member(type, PyList_GetItem(items, i), owner);
-    Py_XDECREF(items);
-    Py_XDECREF(dict);
+    PyObject *name, *member, *dict = ((struct type_struct *)type)->dict;
+    PyObject *members = dict ? PyDict_Copy(dict) : PyDict_New();
+    int status = members ? callable_patch_class(type) : -1;
+    Py_ssize_t at = 0;
+    while (status == 0 && PyDict_Next(members, &at, &name, &member))
+        status = patch_member(type, name, member, owner);
+    Py_XDECREF(members);
     return status;
 }
 
