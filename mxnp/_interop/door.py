@@ -423,5 +423,6 @@ def load() -> None:
     _monitoring.register_callback(
         _tool, _monitoring.events.PY_START, _bridge.door_event
     )
-    _bridge.hook_code(see_code, _quiet)
+    is_interactive = bool(sys.flags.inspect) or hasattr(sys, "ps1")
+    _bridge.hook_code(see_code, _quiet, is_interactive)
     _see_running()

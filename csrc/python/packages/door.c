@@ -38,6 +38,7 @@ static PyObject *see_names;    /* opens what the names in code mean, which is ru
 static PyObject *takes_arrays; /* whether such a package takes mxnp arrays at present */
 static PyObject *stop_event;   /* sys.monitoring.DISABLE */
 
+static PyTypeObject *code_class;    /* types.CodeType */
 static PyObject *builtins;          /* the module */
 static PyTypeObject *partial_class; /* functools.partial */
 static PyTypeObject *cached_class;  /* of functions that functools.cache() made */
@@ -667,36 +668,84 @@ static bool is_quiet(PyObject *code)
     return is;
 }
 
-/* An audit hook, which Python calls before it runs the code of a module. */
-static int hear(const char *event, PyObject *args, void *unused)
+static int hear_code(PyObject *code)
 {
-    (void)unused;
-    if (strcmp(event, "exec") != 0 || !see_code || PyInterpreterState_Get() != interpreter ||
-        is_quiet(PyTuple_GetItem(args, 0)))
+    if (!see_code || PyInterpreterState_Get() != interpreter || is_quiet(code))
         return 0;
-    PyObject *is_seen = PyObject_CallFunctionObjArgs(see_code, PyTuple_GetItem(args, 0), NULL);
+    PyObject *is_seen = PyObject_CallFunctionObjArgs(see_code, code, NULL);
     int status = is_seen ? 0 : refusal_drop();
     age += is_seen == Py_True;
     Py_XDECREF(is_seen);
     return status;
 }
 
-static PyObject *hook_code(PyObject *self, PyObject *args)
+static int hear_event(const char *event, PyObject *args, void *unused)
+{
+    (void)unused;
+    return strcmp(event, "exec") == 0 ? hear_code(PyTuple_GetItem(args, 0)) : 0;
+}
+
+static bool hears_events;
+
+/* Hear of all code by an audit hook.  Python then makes the arguments of each event, also the
+ * bytes of each module that is imported. */
+static int hear_events(void)
 {
     int (*add)(int (*)(const char *, PyObject *, void *), void *);
-    PyObject *function, *folders;
-    bool is_first = !see_code;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "OO!:hook_code", &function, &PySet_Type, &folders))
-        return NULL;
     *(void **)&add = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
+    hears_events = true;
+    return add ? add(hear_event, NULL) : -1;
+}
+
+/* exec() and eval().  They compile the text that a program passes. */
+static PyObject *call_and_hear(PyObject *function, PyObject *const *args, size_t flags,
+                               PyObject *names)
+{
+    if (!hears_events && arguments_positional(flags) > 0) {
+        bool is_code = Py_TYPE(args[0]) == code_class;
+        int owner = is_code ? NOBODY : owner_of_caller();
+        if (owner < 0 || (is_code && hear_code(args[0]) < 0) ||
+            (owner == PROGRAM && hear_events() < 0))
+            return NULL;
+    }
+    return callable_original(function)(function, args, flags, names);
+}
+
+/* Make a function of Python call another one, also where the interpreter would call its C
+ * function directly. */
+static int hear_calls(const char *name, PyMethodDef *def)
+{
+    PyObject *function = PyObject_GetAttrString(builtins, name);
+    struct c_function *f = (struct c_function *)function;
+    int status = !function ? -1 : Py_TYPE(function) != &PyCFunction_Type ? hear_events() : 0;
+    if (status == 0 && !hears_events) {
+        *def = *f->def;
+        def->ml_flags |= METH_COEXIST;
+        f->def = def;
+        status = callable_replace(function, &f->call, call_and_hear);
+    }
+    Py_XDECREF(function);
+    return status;
+}
+
+static PyObject *hook_code(PyObject *self, PyObject *args)
+{
+    static PyMethodDef defs[2];
+    PyObject *function, *folders;
+    int is_interactive, is_first = !see_code;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO!p:hook_code", &function, &PySet_Type, &folders,
+                          &is_interactive))
+        return NULL;
     user_name = PyUnicode_InternFromString("mxnp");
     if (!user_name)
         return NULL;
     see_code = Py_NewRef(function);
     quiet_folders = Py_NewRef(folders);
     interpreter = PyInterpreterState_Get();
-    if (is_first && (!add || add(hear, NULL) < 0))
+    if (is_first &&
+        (is_interactive ? hear_events() < 0
+                        : hear_calls("exec", &defs[0]) < 0 || hear_calls("eval", &defs[1]) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -720,6 +769,9 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     partial_class = (PyTypeObject *)partial;
     cached_class = Py_TYPE(cached);
     run = *call;
+    PyObject *code = PyObject_GetAttrString(example, "__code__");
+    code_class = code ? Py_TYPE(code) : NULL;
+    Py_XDECREF(code);
     builtins = Py_XNewRef(PyImport_AddModule("builtins"));
     owners = PyDict_New();
     module_string = PyUnicode_InternFromString("__module__");
@@ -815,9 +867,9 @@ PyMethodDef door_methods[] = {
      "door_event(code, offset, callable=None, first=None, /)\n--\n\n"
      "Open the doors of what the program calls: the handler of PY_START and CALL events."},
     {"hook_code", hook_code, METH_VARARGS,
-     "hook_code(function, folders)\n--\n\n"
+     "hook_code(function, folders, is_interactive)\n--\n\n"
      "Call a function with the code of each module, and other code, before it runs, unless the "
-     "set of folders has that of its file."},
+     "set of folders has that of its file. Python runs what a user types without exec()."},
     {"open_door", open_door, METH_O,
      "open_door(function)\n--\n\n"
      "Make a function receive NumPy arrays, if it is a package's."},
