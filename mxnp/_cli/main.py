@@ -37,7 +37,7 @@ program (everything after it is passed to the program):
                       an interactive console
 
 options:
-  --include PACKAGE   use mxnp in this installed package too
+  --include PACKAGE   use mxnp in this package too, which is installed, also with pip -e
   --exclude PREFIX    keep NumPy in this module or package of the program. A PACKAGE or
                       PREFIX that contains a slash is a path. Both options can be
                       repeated

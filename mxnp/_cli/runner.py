@@ -219,9 +219,9 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
     Parameters
     ----------
     include : iterable of str, optional
-        Installed packages whose imports return mxnp too: names, or paths if they
-        contain a slash. The environment variable ``MXNP_INCLUDE`` adds to them. It is
-        separated as ``PATH`` is.
+        Installed packages whose imports return mxnp too, also those in editable form:
+        names, or paths if they contain a slash. The environment variable
+        ``MXNP_INCLUDE`` adds to them. It is separated as ``PATH`` is.
     exclude : iterable of str, optional
         Modules and packages that keep NumPy although they are not installed in the
         usual place, in the same form. ``MXNP_EXCLUDE`` adds to them. `exclude` has

@@ -21,6 +21,7 @@ from mxnp import _bridge
 from mxnp._engine.frames import OPTIMIZED, variables_of
 
 from .boundary import is_standard, takes_arrays
+from .editable import editable_root
 from .owners import belongs_to_package, belongs_to_program, get_rules
 from .program_files import is_in_folder, is_in_program
 
@@ -287,7 +288,9 @@ def _is_file_of_program(file: str) -> bool:
     if is_own or not rules or not rules.include:
         return is_own
     folders = [path for path in sys.path if path and is_in_folder(file, path)]
-    inside = os.path.relpath(file, max(folders, key=len, default=os.sep))
+    place = editable_root(file)
+    parent = os.path.dirname(place) or max(folders, key=len, default=os.sep)  # noqa: PTH120
+    inside = os.path.relpath(file, parent)
     name = os.path.splitext(inside)[0].replace(os.sep, ".")  # noqa: PTH122
     return belongs_to_program({"__name__": name, "__file__": file}, "")
 
@@ -315,7 +318,7 @@ def _package_of(file: str) -> str:
         before, _, inside = file.rpartition(f"{os.sep}{folder}{os.sep}")
         if before:
             return inside.partition(os.sep)[0].partition(".")[0]
-    return ""
+    return os.path.basename(editable_root(file)).partition(".")[0]  # noqa: PTH119
 
 
 def _is_users(code: CodeType) -> bool:
@@ -356,9 +359,9 @@ def see_code(code: CodeType) -> bool:
     if not isinstance(code, CodeType):
         return False
     is_program = _is_users(code) or _is_program(code)
-    if is_program:
+    if is_program and _hold_tool():
         _observe(code)
-    elif not code.co_filename.startswith("<"):
+    elif not is_program and not code.co_filename.startswith("<"):
         _note_quiet(code.co_filename)
     return is_program
 
@@ -399,6 +402,17 @@ def _see_functions(value: Any, module: str) -> None:
             _see_functions(member, module)
 
 
+def _hold_tool() -> bool:
+    """Take the tool, again if other code has freed it; return whether it is mxnp's."""
+    name = _monitoring.get_tool(_tool)
+    if name is None:
+        _monitoring.use_tool_id(_tool, "mxnp")
+        for event in (_monitoring.events.CALL, _monitoring.events.PY_START):
+            _monitoring.register_callback(_tool, event, _bridge.door_event)
+        _see_running()
+    return name in (None, "mxnp")
+
+
 def load() -> None:
     """Open doors from now on, if this Python has them."""
     global _tool  # noqa: PLW0603
@@ -418,11 +432,6 @@ def load() -> None:
     ):
         return
     _tool = free[0]
-    _monitoring.use_tool_id(_tool, "mxnp")
-    _monitoring.register_callback(_tool, _monitoring.events.CALL, _bridge.door_event)
-    _monitoring.register_callback(
-        _tool, _monitoring.events.PY_START, _bridge.door_event
-    )
     is_interactive = bool(sys.flags.inspect) or hasattr(sys, "ps1")
     _bridge.hook_code(see_code, _quiet, is_interactive)
-    _see_running()
+    _hold_tool()

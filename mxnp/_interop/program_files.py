@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 
+from .editable import editable_places, editable_root
+
 __all__ = ["is_in_folder", "is_in_package", "is_in_program", "is_in_standard_library"]
 
 
@@ -53,7 +55,9 @@ def is_in_package(file: str) -> bool:
     """Check whether a file belongs to an installed package or to mxnp."""
     if not {"site-packages", "dist-packages"}.isdisjoint(file.split(os.sep)):
         return True
-    return _is_within(file, _package_folders())
+    return _is_within(file, _package_folders()) or any(
+        map(editable_root, _with_real(file) if editable_places() else ())
+    )
 
 
 @cache

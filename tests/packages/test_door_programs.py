@@ -494,6 +494,27 @@ def test_other_hooks(script, hook, is_first):
     assert set(run(script(text)).split()) == {"numpy"}
 
 
+def test_a_tool_that_other_code_frees(script):
+    script(OWN, "other.py")
+    text = """
+import sys
+import mxnp
+m = sys.monitoring
+(tool,) = [tool for tool in range(6) if m.get_tool(tool) == "mxnp"]
+m.free_tool_id(tool)
+import other
+assert m.get_tool(tool) == "mxnp"
+m.free_tool_id(tool)
+m.use_tool_id(tool, "another")
+del sys.modules["other"]
+try:
+    import other
+except AssertionError:
+    assert m.get_tool(tool) == "another"
+"""
+    assert run(script(text)).split()[0] == "numpy"
+
+
 def test_traced_lines(script):
     text = """
 import sys
