@@ -51,6 +51,8 @@ def _reason_to_leave_out(fault: Fault) -> str:
     missing = [name for name in fault.packages if not find_spec(name)]
     if missing:
         return f"{', '.join(missing)} must be installed"
+    if sys.version_info < fault.python:
+        return f"they need Python {'.'.join(map(str, fault.python))}"
     if fault.lane == "cuda" and sys.platform != "linux":
         return "the stand-in for CUDA's driver needs Linux"
     if fault.lane != "cpu":

@@ -5,6 +5,7 @@ A line begins with a word, or with `-` or `+`:
 
     lane metal                        on what the tests of the faults below run: cpu, metal, cuda
     needs llvmlite                    the packages that they need. Without them none is planted
+    python 3.12                       the oldest Python that can run them
     file csrc/cpu/kernels/indices.c   the file of the faults below
     fault the last block is skipped   what the fault does
     - at < n;                         a part of the file, which occurs there once;
@@ -39,6 +40,7 @@ class Fault:
     path: str
     lane: str
     packages: list[str]
+    python: tuple[int, ...]
     title: str
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
@@ -78,6 +80,7 @@ def read(area: str) -> list[Fault]:
     """Read the table of an area, and check that each fault applies."""
     faults: list[Fault] = []
     packages: list[str] = []
+    python: tuple[int, ...] = ()
     lane = path = ""
     for number, line in enumerate((FOLDER / f"{area}.txt").read_text().splitlines(), 1):
         place = f"tests/mutations/{area}.txt:{number}"
@@ -88,10 +91,12 @@ def read(area: str) -> list[Fault]:
             lane = rest
         elif word == "needs":
             packages = rest.split()
+        elif word == "python":
+            python = tuple(map(int, rest.split(".")))
         elif word == "file" and (ROOT / rest).is_file():
             path = rest
         elif word == "fault" and lane and path:
-            faults.append(Fault(place, path, lane, packages, rest))
+            faults.append(Fault(place, path, lane, packages, python, rest))
         elif word == "-" and faults:
             faults[-1].before.append(rest)
         elif word == "+" and faults:
