@@ -6,12 +6,11 @@
  * Python frame, and each import would be slower.
  */
 #include <Python.h>
-#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct hook {
     PyObject *original; /* the function that was replaced */
@@ -242,12 +241,13 @@ static bool has_text(const char *bytes, size_t size, const struct text *text)
 static bool file_has_text(const char *path)
 {
     struct stat status;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_known = file >= 0 && fstat(file, &status) == 0;
+    FILE *file = fopen(path, "r");
+    bool is_known = file && fstat(fileno(file), &status) == 0;
     size_t size = is_known ? (size_t)status.st_size : 0;
-    const char *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-    if (file >= 0)
-        close(file);
+    const char *bytes =
+        size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fileno(file), 0) : MAP_FAILED;
+    if (file)
+        fclose(file);
     if (bytes == MAP_FAILED)
         return !is_known || size;
     bool has = false;
