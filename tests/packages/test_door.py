@@ -130,6 +130,11 @@ def containers(np, p, x):
 
 
 @use
+def long_containers(np, p, x):
+    return p.nested([0] * 20 + [x]), p.nested({str(i): x + i for i in range(20)})
+
+
+@use
 def same_list_twice(np, p, x):
     items = [x]
     return p.is_same(items, items), p.has_same_items([items, items])
@@ -276,6 +281,11 @@ def many_classes_at_one_place(np, p, x):
     for _ in range(400):
         call(p.Model, x)
     return call(p.Created, x), call(p.WithMeta, x)
+
+
+@use
+def many_objects_at_one_place(np, p, x):
+    return [p.Context(x + i).x for i in range(1000)][::333]
 
 
 @use
