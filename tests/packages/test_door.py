@@ -1521,6 +1521,22 @@ def by_doctest(np, p, x):
     return test.globs["y"]
 
 
+@use
+def references_to_an_object(np, p, x):
+    counts = []
+    for _ in range(3):
+        kept = p.Counted(counts)
+        p.Counted(counts)[0] = kept[0] = x
+        counts += [p.Counted(counts) + x, kept + x, p.Counted(counts) + 1, kept + 1]
+        counts += [p.Counted(counts).count(), kept.count()]
+    return counts
+
+
+@fails("the caller of a door keeps references, so functions that count them are none")
+def arguments_of_a_function_that_counts_references(np, p, x):
+    return p.Counted([]).count(x)
+
+
 @pytest.mark.parametrize("body", uses)
 def test_packages_get_numpy_arrays(visited, n, body):
     assert run(body, mxnp, n) == run(body, numpy, n)

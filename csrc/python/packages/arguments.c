@@ -44,19 +44,21 @@ static bool holds_array(PyObject *x, int depth)
 
 bool argument_holds_array(PyObject *x) { return holds_array(x, DEPTH + 1); }
 
-static void release(PyObject **row, Py_ssize_t n)
+/* Release what stands in the row in place of arguments, to which the caller has references. */
+static void release(PyObject *const *args, PyObject **row, Py_ssize_t n)
 {
     for (Py_ssize_t i = 0; i < n; i++)
-        Py_DECREF(row[i]);
+        if (row[i] != args[i])
+            Py_DECREF(row[i]);
 }
 
 /* Steal a reference to the result; NULL passes through.  Return it with the program's own
  * objects in place of those that the callee got, and release the arguments. */
-static PyObject *end(struct call_args *call_args, PyObject **row, Py_ssize_t n,
-                     PyObject *result)
+static PyObject *end(struct call_args *call_args, PyObject *const *args, PyObject **row,
+                     Py_ssize_t n, PyObject *result)
 {
     result = copies_end(call_args, convert_adopt(result, call_args, DEPTH));
-    release(row, n); /* what the callee keeps has other references */
+    release(args, row, n); /* what the callee keeps has other references */
     convert_mark_exported(call_args);
     call_args_end(call_args);
     return result;
@@ -106,8 +108,10 @@ static inline int prepare(PyObject *function, PyObject *const *args, Py_ssize_t 
                                      : convert_prepare(call_args, true);
 }
 
-/* Put new references to the unwrapped arguments into `row`, and wait for the operations on
- * their arrays.  Return 0, or -1 with an exception set and nothing to release. */
+/* Put the arguments into `row`, with new references to those that are unwrapped, and wait for
+ * the operations on their arrays.  The others get no further reference, because packages count
+ * them: pandas, to see whether an object has a name.  Return 0, or -1 with an exception set and
+ * nothing to release. */
 static int unwrap_all(PyObject *function, PyObject *const *args, Py_ssize_t n, PyObject **row,
                       struct call_args *call_args)
 {
@@ -115,11 +119,12 @@ static int unwrap_all(PyObject *function, PyObject *const *args, Py_ssize_t n, P
     call_args_begin(call_args);
     call_args->into_dicts = call_args->gives_back = true;
     call_args->keeps_others = call_args->is_package = true;
-    while (i < n && (row[i] = convert_unwrap(args[i], call_args, DEPTH + 1)))
-        i++;
+    for (; i < n && (row[i] = convert_unwrap(args[i], call_args, DEPTH + 1)); i++)
+        if (row[i] == args[i])
+            Py_DECREF(args[i]);
     if (i == n && prepare(function, args, n, call_args) == 0)
         return 0;
-    end(call_args, row, i, NULL);
+    end(call_args, args, row, i, NULL);
     return -1;
 }
 
@@ -139,7 +144,7 @@ PyObject *arguments_call_unwrapped(vector_call call, PyObject *function, PyObjec
     if (unwrap_all(function, args, n, row, &call_args) == 0) {
         call_args.keeps_others = !adopts;
         result = call(function, row, flags & ~ARGUMENTS_OFFSET, names);
-        result = end(&call_args, row, n, result);
+        result = end(&call_args, args, row, n, result);
     }
     if (row != inlined)
         PyMem_Free(row);
@@ -188,15 +193,17 @@ int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict
 
 int arguments_unwrap(struct arguments *arguments, PyObject *self)
 {
-    PyObject *args[] = {arguments->row[0], arguments->row[1]};
+    PyObject **args = arguments->args;
+    memcpy(args, arguments->row, sizeof arguments->args);
     PyObject *class = !self || PyType_Check(self) ? self : (PyObject *)Py_TYPE(self);
     return unwrap_all(class, args, arguments->n, arguments->row, &arguments->call_args);
 }
 
 PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 {
+    struct call_args *call_args = &arguments->call_args;
     return arguments->are_unwrapped
-               ? end(&arguments->call_args, arguments->row, arguments->n, result)
+               ? end(call_args, arguments->args, arguments->row, arguments->n, result)
                : result;
 }
 

@@ -79,9 +79,9 @@ int arguments_pack_named(PyObject *const *args, PyObject *names, PyObject **dict
 
 /* The arguments of a slot, at most two, and the same as compiled code gets them. */
 struct arguments {
-    PyObject *row[2];
+    PyObject *args[2], *row[2];
     int n;
-    bool are_unwrapped; /* `row` has references, and call_args is set */
+    bool are_unwrapped; /* `row` has references to what was replaced, and call_args is set */
     struct call_args call_args;
 };
 

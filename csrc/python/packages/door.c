@@ -43,7 +43,7 @@ static PyObject *builtins;          /* the module */
 static PyTypeObject *partial_class; /* functools.partial */
 static PyTypeObject *cached_class;  /* of functions that functools.cache() made */
 static PyObject *module_string, *globals_string, *name_string, *function_string, *self_string,
-    *partial_string, *wrapped_string;
+    *partial_string, *wrapped_string, *code_string, *names_string, *count_string;
 
 /* -- Owners ---------------------------------------------------------------------------- */
 
@@ -391,6 +391,28 @@ static PyObject *call_door(PyObject *function, PyObject *const *args, size_t fla
     return come_back(run(function, args, flags, names));
 }
 
+/* Check whether a function counts references to its arguments: pandas does, to see whether an
+ * object has a name.  In any vectorcall but Python's own, the caller keeps one more.  Return 1,
+ * 0, or -1 with an exception set. */
+static int counts_references(PyObject *function)
+{
+    PyObject *code = PyObject_GetAttr(function, code_string);
+    PyObject *names = code ? PyObject_GetAttr(code, names_string) : NULL;
+    int status = names ? PySequence_Contains(names, count_string) : refusal_drop();
+    Py_XDECREF(names);
+    Py_XDECREF(code);
+    return status;
+}
+
+/* Return the owner of a function that may get another vectorcall, or NOBODY, or -1 with an
+ * exception set. */
+static int owner_to_replace(PyObject *function)
+{
+    int owner = owner_of(function);
+    int counts = owner >= PACKAGE ? counts_references(function) : 0;
+    return counts < 0 ? -1 : counts ? NOBODY : owner;
+}
+
 static bool is_waiting(vector_call call);
 
 /* Open a door, if the function is a package's.  Return 0, or -1 with an exception set. */
@@ -398,7 +420,7 @@ static int open_function(PyObject *function)
 {
     vector_call now = *layout_vectorcall(function);
     bool is_open = now != run && !is_waiting(now);
-    int owner = is_open ? NOBODY : owner_of(function);
+    int owner = is_open ? NOBODY : owner_to_replace(function);
     if (owner >= PACKAGE)
         set_vectorcall(function, call_door);
     return owner < 0 ? -1 : 0;
@@ -538,7 +560,10 @@ static bool is_waiting(vector_call call)
 static int replace(PyObject *function, vector_call call)
 {
     vector_call *now = layout_vectorcall(function);
-    int owner = *now == run ? owner_of(function) : NOBODY;
+    bool is_operator = call == call_operator; /* its caller, a slot, keeps references anyway */
+    int owner = *now != run   ? NOBODY
+                : is_operator ? owner_of(function)
+                              : owner_to_replace(function);
     if (owner >= PACKAGE) {
         find_count(function, -1)->n = 0;
         *now = call;
@@ -781,6 +806,9 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     self_string = PyUnicode_InternFromString("__self__");
     partial_string = PyUnicode_InternFromString("func");
     wrapped_string = PyUnicode_InternFromString("__wrapped__");
+    code_string = PyUnicode_InternFromString("__code__");
+    names_string = PyUnicode_InternFromString("co_names");
+    count_string = PyUnicode_InternFromString("getrefcount");
     if (PyErr_Occurred() || table_grow(&counts) < 0 || table_grow(&classes) < 0)
         return NULL;
     Py_RETURN_TRUE;
