@@ -7,6 +7,7 @@ that no call has met before. The package notes the classes of all arrays that it
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import textwrap
 from pathlib import Path
@@ -1540,6 +1541,15 @@ def arguments_of_a_function_that_counts_references(np, p, x):
 @pytest.mark.parametrize("body", uses)
 def test_packages_get_numpy_arrays(visited, n, body):
     assert run(body, mxnp, n) == run(body, numpy, n)
+
+
+@pytest.mark.xfail(strict=True, reason="compiled code that calls has no frame")
+def test_compiled_code_that_calls_a_door(visited, compiled):
+    f = functools.partial(visited.double, numpy.ones(3))
+    names = {"__name__": "__main__", "f": f, "compiled": compiled}
+    text = "f(); is_numpys = compiled.called(f)"
+    exec(compile(text, "<stdin>", "exec"), names)
+    assert names["is_numpys"]
 
 
 def test_names_of_uses():
