@@ -147,6 +147,8 @@ def _choose_at(*args: Any, **kwargs: Any) -> Any:
     op, a, indices, b = args
     if op.nin != 2 or op.nout != 1 or op.signature:
         return numpy.ufunc.at  # NumPy refuses it
+    if type(b) is not ndarray and _overrides(type(b)):
+        return numpy.ufunc.at
     values: Any = b if type(b) is ndarray else numpy.asarray(_bridge.unwrap(b))
     is_one = type(indices) is tuple and len(indices) == 1
     index = indices[0] if is_one else indices
@@ -155,6 +157,12 @@ def _choose_at(*args: Any, **kwargs: Any) -> Any:
     if values.ndim > 1 and not _has_axes(a, index, values.ndim):
         return _refuse_values
     return numpy.ufunc.at, (op, a, indices, values)
+
+
+def _overrides(cls: type) -> bool:
+    """Return whether NumPy asks a class what a ufunc does with its objects."""
+    plain = numpy.ndarray.__array_ufunc__
+    return getattr(cls, "__array_ufunc__", plain) is not plain
 
 
 def _refuse_values(*args: Any) -> None:

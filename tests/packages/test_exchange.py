@@ -193,7 +193,15 @@ class TestDeference:
     def test_ufunc(self, a):
         assert np.add(a, Duck()) == ("ufunc", "add", "__call__")
         assert a * Duck() == ("ufunc", "multiply", "__call__")
+        assert np.add.at(a, [0], Duck()) == ("ufunc", "add", "at")
         assert Duck().__array_ufunc__(np.add, "reduce") == ("ufunc", "add", "reduce")
+
+    @pytest.mark.parametrize("base", [numpy.ndarray, np.ndarray])
+    def test_ufunc_of_a_subclass(self, a, base):
+        class Length(base):
+            __array_ufunc__ = Duck.__array_ufunc__
+
+        assert np.add.at(a, [0], A.view(Length)) == ("ufunc", "add", "at")
 
     def test_function(self, a):
         assert np.concatenate([a, Duck()]) == ("function", "concatenate")
