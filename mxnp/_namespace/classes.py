@@ -258,7 +258,8 @@ def take_arrays(cls: type, has_text: bool = False) -> None:
         Whether all methods receive NumPy arrays. Functions of text would return mxnp
         arrays for mxnp arrays.
     """
-    cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
+    if "view" in vars(cls):  # and not ndarray's, which the boundary changes
+        cls.view = Method(cls.view, adopts=False)  # type: ignore[attr-defined]
     for name, method in list(vars(cls).items()):
         if isinstance(method, types.FunctionType):
             code = method.__code__

@@ -181,3 +181,12 @@ def test_classes_with_a_metaclass(xp: Any, derive: Any) -> Any:
     assert issubclass(made, xp.ndarray)
     names = type(made).__name__, type(y).__name__, type(x[1:]).__name__
     return names, xp.asarray(y), getattr(made, "n", None), x.sum()
+
+
+@pytest.mark.parametrize("cls", [numpy.recarray, numpy.memmap, numpy.matrix])
+def test_other_bases_of_a_subclass_have_their_own_view(cls: type) -> None:
+    class Named(mxnp.ndarray):  # type: ignore[misc]
+        def view(self, *args: Any, **kwargs: Any) -> str:
+            return "a name"
+
+    assert type("Made", (cls, Named), {}).view is Named.view  # type: ignore[attr-defined]
