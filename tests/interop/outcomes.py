@@ -10,7 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _OF_FAILURE = {"setup": "error", "call": "failed", "teardown": "error"}
@@ -38,12 +41,29 @@ def _write(*entry: str) -> None:
 
 
 def pytest_configure() -> None:
+    """Change helpers of suites, with NumPy and with mxnp."""
+    with suppress(ImportError):
+        _compare_classes_like_isinstance()
+    if "scipy.conftest" in sys.modules:
+        _pass_arrays_of_the_tests(sys.modules["scipy.conftest"])
+
+
+def _compare_classes_like_isinstance() -> None:
     """Make pandas' assertions compare classes like isinstance."""
-    try:
-        from pandas._testing import asserters
-    except ImportError:
-        return
+    from pandas._testing import asserters
+
     asserters.type = lambda x: x.__class__  # This replaces the builtin.
+
+
+def _pass_arrays_of_the_tests(conftest: Any) -> None:
+    """Make the fixture ``xp`` of SciPy's tests the NumPy that they import."""
+    import numpy  # mxnp under the runner
+
+    xp = ModuleType("numpy")
+    wrapped = vars(conftest.array_namespace(0))
+    vars(xp).update({name: getattr(numpy, name, wrapped[name]) for name in wrapped})
+    xp.__name__ = "numpy"
+    conftest.array_namespace = lambda _: xp
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
