@@ -6,8 +6,10 @@
  */
 #include "cpu/compiled/compiled.h"
 #include "cpu/kernels/compact.h"
+#include "cpu/kernels/partition.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/kernels/running.h"
+#include "cpu/kernels/sort.h"
 #include "memory/coherence.h"
 #include "scheduler/stream.h"
 
@@ -77,6 +79,10 @@ struct mx_recorder {
     void (*compact_write)(const struct mx_compaction *c, const char *from, int itemsize,
                           char *to);
     void (*compact_free)(struct mx_compaction *c);
+    bool (*sort_has)(int dtype);
+    int (*sort_rows)(const struct mx_sort *sort);
+    bool (*partition_has)(int dtype);
+    int (*partition_row)(const struct mx_partition *partition);
     void (*compiled_start)(mx_compiler *compiler, bool is_immediate);
     void (*compiled_stop)(void);
     void (*compiled_pause)(void);

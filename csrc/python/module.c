@@ -11,6 +11,7 @@
 #include "python/direct/scalars.h"
 #include "python/index/indexing.h"
 #include "python/index/selection.h"
+#include "python/index/sorting.h"
 #include "python/index/update.h"
 #include "python/object/array.h"
 #include "python/object/checks.h"
@@ -214,12 +215,12 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,      settings_methods,  device_methods,     profile_methods,
-        assignment_methods, call_methods,      caller_methods,     launch_methods,
-        compiler_methods,   loan_methods,      queue_methods,      reduction_methods,
-        indexing_methods,   selection_methods, update_methods,     boundary_methods,
-        door_methods,       operators_methods, conversion_methods, function_module_methods,
-        hook_methods,       checks_methods,    traceback_methods,
+        types_methods,           settings_methods,  device_methods,    profile_methods,
+        assignment_methods,      call_methods,      caller_methods,    launch_methods,
+        compiler_methods,        loan_methods,      queue_methods,     reduction_methods,
+        indexing_methods,        selection_methods, sorting_methods,   update_methods,
+        boundary_methods,        door_methods,      operators_methods, conversion_methods,
+        function_module_methods, hook_methods,      checks_methods,    traceback_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

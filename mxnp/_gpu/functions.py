@@ -14,11 +14,11 @@ from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices, get_device
 from mxnp._namespace.recorded_forms import implements
+from mxnp._routines import sorting
 
 from . import kernels
 
 _SORTED = core.gpu().types.keys() - {"complex64", "complex128", "bfloat16"}
-_STABLE = {"stable", "mergesort"}
 # Kernels that a library of the device may compute instead.
 _CALLS = {
     "mx_matmul": core.MULTIPLY,
@@ -27,7 +27,6 @@ _CALLS = {
 }
 _Implementation = TypeVar("_Implementation", bound=Callable[..., Any])
 _MOST = 2**63 - 1  # of a range
-_KINDS = {None, "quicksort", "heapsort", *_STABLE}
 
 
 class NotTakenError(Exception):
@@ -120,12 +119,6 @@ def make_contiguous(a: Any) -> Any:
 # -- Sorting --------------------------------------------------------------------------
 
 
-def _is_kind(kind: Any, stable: Any) -> bool:
-    """Return whether NumPy accepts the kind of a sort, without asking it."""
-    is_known = type(kind) in (str, type(None)) and kind in _KINDS
-    return is_known and (stable is None or (kind is None and type(stable) is bool))
-
-
 def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> Any:
     """
     Return the result of a kernel that sorts rows, for the rows along an axis.
@@ -133,7 +126,7 @@ def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> An
     It is a view of new memory if there are several axes, and NotImplemented if the
     kernel returns that.
     """
-    if not is_for_device(a) or order is not None or a.dtype.name not in _SORTED:
+    if order is not None or a.dtype.name not in _SORTED:
         return NotImplemented
     if type(axis) is not int or not -a.ndim <= axis < a.ndim:
         return NotImplemented
@@ -150,8 +143,8 @@ def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> An
 def _sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    if not _is_kind(kind, stable):
-        return NotImplemented
+    if sorting.find_kind(kind, stable) < 0 or not is_for_device(a):
+        return sorting.sort(a, axis, kind, order, stable=stable)
     found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented or a.ndim == 1:
         return found
@@ -164,8 +157,10 @@ def _sort(
 def _sort_in_place(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    if not a.flags.writeable or not _is_kind(kind, stable):
+    if not a.flags.writeable or sorting.find_kind(kind, stable) < 0:
         return NotImplemented
+    if not is_for_device(a):
+        return sorting.sort_in_place(a, axis, kind, order, stable=stable)
     found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented:
         return found
@@ -201,10 +196,10 @@ def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     """Sort indirectly if the order of equal elements is known, or nothing is equal."""
-    if not _is_kind(kind, stable):
-        return NotImplemented
-    is_stable = stable is True or kind in _STABLE
-    kernel = kernels.argsort if is_stable else _argsort_distinct
+    number = sorting.find_kind(kind, stable)
+    if number < 0 or not is_for_device(a):
+        return sorting.argsort(a, axis, kind, order, stable=stable)
+    kernel = kernels.argsort if number == sorting.STABLE else _argsort_distinct
     found = _sort_along(kernel, a, axis, order)
     return found if found is NotImplemented or a.ndim == 1 else found.copy()
 

@@ -7,4 +7,5 @@ from . import indexing as indexing
 from . import nanfunctions as nanfunctions
 from . import reductions as reductions
 from . import selections as selections
+from . import sorting as sorting
 from . import statistics as statistics

@@ -212,6 +212,7 @@ _EXCLUDED = {
         __array__ __array_interface__ __array_struct__ __dlpack__ __dlpack_device__
         __sizeof__ byte_bounds ctypes data flags from_dlpack""",
     "names in the calling frame": "bmat",
+    "undefined orders": "partition argpartition",
 }
 _REASONS = {
     name: reason for reason, names in _EXCLUDED.items() for name in names.split()

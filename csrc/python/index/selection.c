@@ -102,8 +102,8 @@ static int select_elements(const struct source *mask, const struct source *from,
         Py_CLEAR(*out);
     core->compact_free(&c);
     if (profile_is_on && status > 0)
-        profile_selected(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->np_array),
-                         PyArray_NBYTES(np_array_of(*out)));
+        profile_computed(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->np_array),
+                         PyArray_SIZE(mask->np_array), PyArray_NBYTES(np_array_of(*out)));
     return status;
 }
 

@@ -496,7 +496,8 @@ void profile_checked(int64_t begin, Py_ssize_t elements, bool is_spared)
         add_event(row, begin, taken, 0, elements);
 }
 
-void profile_selected(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes)
+void profile_computed(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes_read,
+                      int64_t bytes_written)
 {
     int64_t taken = mx_now() - begin;
     struct key key = {.lane = LANE_CPU, .kind = MX_GATHER, .name.text = name};
@@ -506,8 +507,8 @@ void profile_selected(int64_t begin, const char *name, Py_ssize_t elements, int6
     struct row *row = count(&key, taken, elements);
     if (!row)
         return;
-    row->bytes_read += elements;
-    row->bytes_written += bytes;
+    row->bytes_read += bytes_read;
+    row->bytes_written += bytes_written;
     add_event(row, begin, taken, 0, elements);
 }
 

@@ -125,8 +125,9 @@ static inline void span_note_errstate(void)
  * because the range of the indices was known. */
 void profile_checked(int64_t begin, Py_ssize_t elements, bool is_spared);
 
-/* Count the selection of elements by a mask. */
-void profile_selected(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes);
+/* Count an operation that the core has run immediately. */
+void profile_computed(int64_t begin, const char *name, Py_ssize_t elements, int64_t bytes_read,
+                      int64_t bytes_written);
 
 /* Count a call of a package, whose arguments hold arrays that were replaced by the NumPy arrays
  * inside, and end its span, which began before that. */

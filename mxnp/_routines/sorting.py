@@ -1,0 +1,236 @@
+"""Recorded forms of sorts, whose rows or parts of rows are divided among threads.
+
+They run immediately, in the core, which sorts with NumPy's functions. A sort returns
+NotImplemented if its result depends on the order in which NumPy's algorithm leaves
+equal elements.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from mxnp import _bridge
+from mxnp._array.ndarray import ndarray
+from mxnp._engine.core import get_num_threads
+from mxnp._engine.devices import GPU, get_device
+from mxnp._namespace.recorded_forms import implements
+
+from .arguments import find_axis
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+STABLE = 2
+_KINDS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": STABLE, "stable": STABLE}
+_LONG_ROW = 65536  # elements; NumPy partitions shorter rows
+_POSITION = numpy.dtype(numpy.intp)
+
+
+def find_kind(kind: Any, stable: Any = None) -> int:
+    """Return NumPy's number of the kind of a sort, or -1 if NumPy must handle it."""
+    if stable is not None:
+        is_known = kind is None and type(stable) is bool
+        return stable * STABLE if is_known else -1
+    return _KINDS.get(kind, -1) if type(kind) in (str, type(None)) else -1
+
+
+def _find_own_kind(kind: Any, order: Any, stable: Any) -> int:
+    """Return the number of a kind that the core has, or -1."""
+    number = find_kind(kind, stable)
+    return number if order is None and number in (0, STABLE) else -1
+
+
+def _is_sorted_here(a: Any) -> bool:
+    """Return whether the core may sort an array, on several threads."""
+    return type(a) is ndarray and a.dtype.kind in "biufc" and get_num_threads() > 1
+
+
+def _has_gaps(a: Any) -> bool:
+    """Return whether an array is one row with gaps, which threads cannot divide."""
+    return bool(a.ndim == 1 and a.strides[0] != a.itemsize)
+
+
+@implements(numpy.ndarray.sort)
+def sort_in_place(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    number, along = _find_own_kind(kind, order, stable), find_axis(axis, a.ndim)
+    if number < 0 or along < 0 or not _is_sorted_here(a):
+        return NotImplemented
+    if not _has_gaps(a):
+        return _bridge.sort(a, along, number)
+    packed = a.copy()
+    if not a.flags.writeable or _bridge.sort(packed, along, number) is NotImplemented:
+        return NotImplemented
+    a[...] = packed
+    return None
+
+
+@implements(numpy.sort)
+def sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    is_known = _find_own_kind(kind, order, stable) >= 0
+    if not is_known or not _is_sorted_here(a) or a.ndim == 0:
+        return NotImplemented
+    out = a.flatten() if axis is None else a.copy("K")
+    axis = -1 if axis is None else axis
+    done = sort_in_place(out, axis, kind, order, stable=stable)
+    return done if done is NotImplemented else out
+
+
+def _argsort(keys: Sequence[Any], axis: Any, kind: int) -> Any:
+    """Return the positions that sort the last key, or for equal elements one before."""
+    shape = keys[0].shape
+    along = find_axis(axis, len(shape))
+    if kind < 0 or along < 0:
+        return NotImplemented
+    positions = _bridge.empty(shape, _POSITION.num, False)
+    for i, key in enumerate(keys):
+        if (
+            positions is NotImplemented
+            or key.shape != shape
+            or not _is_sorted_here(key)
+        ):
+            return NotImplemented
+        packed = key.copy() if _has_gaps(key) else key
+        done = _bridge.argsort(packed, along, kind, positions, i > 0)
+        if done is NotImplemented:
+            return done
+    return positions
+
+
+@implements(numpy.argsort, numpy.ndarray.argsort)
+def argsort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    if not _is_sorted_here(a):
+        return NotImplemented
+    keys = [a.ravel() if axis is None else a]
+    number = _find_own_kind(kind, order, stable)
+    return _argsort(keys, -1 if axis is None else axis, number)
+
+
+@implements(numpy.lexsort)
+def _lexsort(keys: Any, axis: Any = -1) -> Any:
+    if type(keys) is ndarray and keys.ndim > 1:
+        keys = tuple(keys)
+    if type(keys) not in (tuple, list) or not all(type(key) is ndarray for key in keys):
+        return NotImplemented
+    return _argsort(keys, axis, STABLE) if keys else NotImplemented
+
+
+# -- Partitions -----------------------------------------------------------------------
+
+
+def _find_places(kth: Any, n: int) -> tuple[int, ...]:
+    """Return places in a row in their order, or nothing if NumPy must handle them."""
+    if type(kth) is int:
+        kth = (kth,)
+    elif (
+        type(kth) in (ndarray, numpy.ndarray)
+        and kth.ndim == 1
+        and kth.dtype.kind == "i"
+    ):
+        kth = kth.tolist()
+    if type(kth) not in (tuple, list) or not all(type(place) is int for place in kth):
+        return ()
+    is_inside = all(-n <= place < n for place in kth)
+    return tuple(sorted({place % n for place in kth})) if is_inside else ()
+
+
+def _partition_along(
+    a: Any, kth: Any, axis: Any, kind: Any, order: Any, positions: Any = None
+) -> Any:
+    """
+    Partition an array in place, or write the positions that do.
+
+    Return None, or NotImplemented if NumPy must handle the call.
+    """
+    along = find_axis(axis, a.ndim)
+    if kind != "introselect" or order is not None or along < 0:
+        return NotImplemented
+    places = _find_places(kth, a.shape[along])
+    is_writable = a.flags.writeable or positions is not None
+    if not places or a.size < _LONG_ROW or not is_writable:
+        return NotImplemented
+    if a.ndim == 1:
+        is_unpacked = a.strides[0] != a.itemsize
+        return (
+            NotImplemented if is_unpacked else _bridge.partition(a, places, positions)
+        )
+    return _partition_rows(a, list(places), along, positions)
+
+
+@functools.lru_cache(maxsize=1)
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Return the threads of a process. A forked process needs its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(threads, "mxnp-partition")
+
+
+def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> Any:
+    """Divide rows among threads, in which NumPy's functions run."""
+    across = max((i for i in range(a.ndim) if i != along), key=a.shape.__getitem__)
+    n, pieces = a.shape[across], min(a.shape[across], get_num_threads())
+    if pieces < 2 or get_device() == GPU:
+        return NotImplemented
+    begin = time.monotonic_ns()
+    inside = a._np_array
+    out = None if positions is None else positions._np_array
+
+    def partition(piece: int) -> None:
+        part = slice(piece * n // pieces, (piece + 1) * n // pieces)
+        where = (slice(None),) * across + (part,)
+        if out is None:
+            inside[where].partition(places, along)
+        else:
+            out[where] = inside[where].argpartition(places, along)
+
+    for _ in _pool(os.getpid(), get_num_threads()).map(partition, range(pieces)):
+        pass
+    _bridge.count_partition(a, out is not None, begin)
+    return None
+
+
+@implements(numpy.ndarray.partition)
+def _partition_in_place(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> Any:
+    if not _is_sorted_here(a):
+        return NotImplemented
+    return _partition_along(a, kth, axis, kind, order)
+
+
+@implements(numpy.partition)
+def _partition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> Any:
+    if not _is_sorted_here(a) or a.ndim == 0 or a.size < _LONG_ROW:
+        return NotImplemented
+    out = a.flatten() if axis is None else a.copy("K")
+    done = _partition_along(out, kth, -1 if axis is None else axis, kind, order)
+    return done if done is NotImplemented else out
+
+
+@implements(numpy.argpartition, numpy.ndarray.argpartition)
+def _argpartition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> Any:
+    if not _is_sorted_here(a) or a.ndim == 0 or a.size < _LONG_ROW:
+        return NotImplemented
+    if axis is None:
+        a, axis = a.ravel(), -1
+    positions = _bridge.empty(a.shape, _POSITION.num, False)
+    if positions is NotImplemented:
+        return positions
+    keys = a.copy() if a.ndim == 1 else a  # which are moved too
+    done = _partition_along(keys, kth, axis, kind, order, positions)
+    return done if done is NotImplemented else positions

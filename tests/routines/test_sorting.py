@@ -1,0 +1,360 @@
+"""Test sorts and partitions of large arrays, which threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import mxnp
+from mxnp._engine import core
+
+Array = Any
+
+DTYPES = [*"?bBhHiIlLefdFD"]
+THREADS = [1, 2, 3]
+KINDS = [None, "quicksort", "heapsort", "stable", "mergesort"]
+SIZE = 70_001  # one row is divided, and its parts are of different sizes
+
+
+@pytest.fixture(params=THREADS, ids="{} threads".format)
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = mxnp.set_num_threads(request.param)
+    yield request.param
+    mxnp.set_num_threads(before)
+
+
+@pytest.fixture(name="three_threads")
+def _three_threads() -> Iterator[None]:
+    before = mxnp.set_num_threads(3)
+    yield
+    mxnp.set_num_threads(before)
+
+
+def distinct(dtype: str, size: int = SIZE) -> Array:
+    """Return numbers that differ, as far as the dtype has so many."""
+    random = numpy.random.default_rng(size)
+    if dtype in "fdFDe":
+        x = random.permutation(size) - size / 2
+        return (x + 1j * random.permutation(size) if dtype in "FD" else x).astype(dtype)
+    return random.permutation(size).astype(dtype)
+
+
+def repeated(dtype: str, size: int = SIZE) -> Array:
+    """Return numbers of which many are equal; floats include NaN, infinities and zeros."""
+    random = numpy.random.default_rng(size)
+    x = random.integers(-20, 20, size)
+    if dtype not in "fdFDe":
+        return x.astype(dtype)
+    values = numpy.array([*range(-30, 30), numpy.inf, -numpy.inf, numpy.nan, -0.0, 0.0])
+    real, imag = values[random.integers(0, len(values), (2, size))]
+    if dtype not in "FD":
+        return real.astype(dtype)
+    out = numpy.empty(size, dtype)
+    out.real, out.imag = real, imag
+    return out
+
+
+def assert_same_bits(ours: Array, theirs: Array) -> None:
+    assert type(ours) is mxnp.ndarray
+    ours = numpy.asarray(ours)
+    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+    assert ours.strides == theirs.strides or ours.size == 0
+    assert ours.tobytes() == theirs.tobytes()
+
+
+def check(call: Callable[[Any, Array], Any], x: Array) -> None:
+    """Compare a call, which may change its argument, with NumPy's."""
+    ours, theirs = mxnp.array(x, order="K"), x.copy("K")
+    found, expected = call(mxnp, ours), call(numpy, theirs)
+    if expected is not None:
+        assert_same_bits(found, expected)
+    assert_same_bits(ours, theirs)
+
+
+# -- One row --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("values", [distinct, repeated])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_row(dtype: str, values: Callable[[str], Array]) -> None:
+    x = values(dtype)
+    for kind in KINDS:
+        check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
+        check(lambda _, a, kind=kind: a.sort(kind=kind), x)
+        check(lambda xp, a, kind=kind: xp.argsort(a, kind=kind), x)
+    check(lambda _, a: a.argsort(stable=True), x)
+    check(lambda xp, a: xp.lexsort((a, a[::-1])), x)
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("n", [32_767, 32_768, 65_537, 262_143, 262_144, 400_000])
+@pytest.mark.parametrize("dtype", ["b", "H", "i", "d"])
+def test_sizes(dtype: str, n: int) -> None:
+    for x in (distinct(dtype, n), repeated(dtype, n)):
+        check(lambda xp, a: xp.sort(a), x)
+        check(lambda xp, a: xp.argsort(a, kind="stable"), x)
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("dtype", ["i", "e", "f", "d"])
+def test_rows_in_order(dtype: str) -> None:
+    rising = numpy.sort(repeated(dtype), kind="stable")
+    almost = rising.copy()
+    almost[[300, -300]] = almost[[-300, 300]]
+    for x in (
+        rising,
+        rising[::-1].copy(),
+        almost,
+        numpy.roll(rising, 9),
+        numpy.zeros_like(rising),
+    ):
+        for kind in KINDS:
+            check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
+            check(lambda xp, a, kind=kind: xp.argsort(a, kind=kind), x)
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("place", [1, 300, 40_000, 69_000])
+def test_argsort_leaves_one_equal_pair_to_numpy(place: int) -> None:
+    x = distinct("d", 200_001)
+    x[place] = x[150_000]
+    check(lambda xp, a: xp.argsort(a), x)
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("special", [[0.0, -0.0], [-0.0, -0.0], [0.0, 0.0]])
+def test_zeros(special: list[float]) -> None:
+    x = distinct("d")
+    x[::7], x[3::7] = special
+    for kind in KINDS:
+        check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_payloads_of_nan() -> None:
+    x = distinct("d")
+    bits = x.view("u8")
+    for payloads in (
+        [0x7FF8 << 48] * 2,
+        [0xFFF8 << 48] * 2,
+        [0x7FF8 << 48, 0xFFF9 << 48],
+    ):
+        bits[5::1000], bits[9::1000] = payloads
+        for kind in KINDS:
+            check(lambda xp, a, kind=kind: xp.sort(a, kind=kind), x)
+
+
+# -- Several rows ---------------------------------------------------------------------
+
+LAYOUTS = {
+    "C": lambda x: x.reshape(200, 350),
+    "F": lambda x: x.reshape(350, 200).T,
+    "steps": lambda x: x.reshape(200, 350)[::-1, ::3],
+    "three": lambda x: x.reshape(50, 20, 70).transpose(2, 0, 1),
+    "few long": lambda x: x.reshape(2, 35_000),
+    "few long columns": lambda x: x.reshape(35_000, 2),
+    "one row": lambda x: x[None],
+    "none": lambda x: x[:0].reshape(0, 5),
+}
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["?", "h", "l", "e", "f", "d", "D"])
+def test_several_rows(dtype: str, layout: str) -> None:
+    x = LAYOUTS[layout](repeated(dtype, 70_000))
+    for axis in (*range(x.ndim), -1, None):
+        check(lambda xp, a, axis=axis: xp.argsort(a, axis, kind="heapsort"), x)
+        check(lambda xp, a, axis=axis: xp.sort(a, axis), x)
+        check(lambda xp, a, axis=axis: xp.argsort(a, axis, kind="stable"), x)
+        check(lambda xp, a, axis=axis: xp.argsort(a, axis), x)
+        if axis is not None:
+            check(lambda _, a, axis=axis: a.sort(axis), x)
+            check(lambda xp, a, axis=axis: xp.lexsort((a, a[::-1]), axis), x)
+
+
+# -- Memory ---------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("threads")
+def test_views_see_a_sort_in_place() -> None:
+    x = distinct("d", 2 * SIZE)
+    ours, theirs = mxnp.array(x), x.copy()
+    before, view = ours + 1, ours[1::2]
+    ours[::2].sort()
+    theirs[::2].sort()
+    after = ours * 2
+    ours[::-1].sort()
+    assert_same_bits(before, x + 1)
+    assert_same_bits(after, theirs * 2)
+    theirs[::-1].sort()
+    assert_same_bits(view, theirs[1::2])
+    shared = theirs.copy()
+    mxnp.asarray(shared).sort()
+    assert shared.tobytes() == numpy.sort(theirs).tobytes()
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_arrays_whose_elements_share_memory() -> None:
+    x = numpy.lib.stride_tricks.sliding_window_view(distinct("l"), 3)
+    check(lambda xp, a: xp.argsort(a, 1), x)
+    repeated_row = numpy.broadcast_to(distinct("l"), (3, SIZE))
+    ours = mxnp.asarray(repeated_row)
+    assert_same_bits(mxnp.argsort(ours, 1), numpy.argsort(repeated_row, 1))
+    with pytest.raises(ValueError, match="read-only"):
+        ours.sort()
+    writable = numpy.lib.stride_tricks.as_strided(distinct("l"), (SIZE - 9, 9), (8, 8))
+    theirs = writable[:, 0].copy()
+    mxnp.asarray(writable).sort(1)
+    windows = numpy.lib.stride_tricks.as_strided(
+        numpy.append(theirs, distinct("l")[-9:]), (SIZE - 9, 9), (8, 8)
+    )
+    windows.sort(1)
+    assert writable.tobytes() == windows.tobytes()
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("dtype", [">f8", "m8[s]", "O", "S3", "g", "l,l"])
+def test_other_dtypes(dtype: str) -> None:
+    whole = distinct("l", 20_000)
+    x = whole.astype("l,l") if dtype == "l,l" else whole.astype(dtype)
+    for name in ("sort", "argsort"):
+        ours = getattr(mxnp, name)(mxnp.array(x))
+        assert ours.tolist() == getattr(numpy, name)(x).tolist()
+
+
+# -- Errors ---------------------------------------------------------------------------
+
+WRONG = [
+    "xp.sort(x, 1)",
+    "xp.sort(x, kind='none')",
+    "xp.sort(x, kind='stable', stable=True)",
+    "xp.sort(x, order='a')",
+    "xp.argsort(x, -2)",
+    "xp.argsort(x, kind=3)",
+    "xp.lexsort((x, x[1:]))",
+    "xp.lexsort(())",
+    "xp.lexsort((x, x), 1)",
+    "x.sort(None)",
+    "x.sort(axis=2)",
+    "xp.partition(x, 10**9)",
+    "xp.partition(x, 'a')",
+    "xp.partition(x, 1.0)",
+    "xp.argpartition(x, 1, kind='stable')",
+    "x.partition(3, 1)",
+]
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("text", WRONG)
+def test_errors(text: str) -> None:
+    errors = []
+    for xp in (numpy, mxnp):
+        with pytest.raises(Exception) as info:  # noqa: PT011
+            eval(text, {"xp": xp, "x": xp.array(distinct("d"))})
+        errors.append((type(info.value), str(info.value)))
+    assert errors[0] == errors[1]
+
+
+# -- Partitions -----------------------------------------------------------------------
+
+
+def assert_partition(ours: Array, x: Array, kth: Any) -> None:
+    """Check a row: the elements at the places, and those between them as sets."""
+    ours, whole = numpy.asarray(ours), numpy.sort(x, kind="stable")
+    places = sorted({int(k) % len(x) for k in numpy.atleast_1d(kth)})
+    assert ours.dtype == x.dtype
+    for begin, end in zip([0, *places], [*places, len(x)], strict=True):
+        numpy.testing.assert_array_equal(
+            numpy.sort(ours[begin:end], kind="stable"), whole[begin:end]
+        )
+    numpy.testing.assert_array_equal(ours[places], whole[places])
+
+
+PLACES = [0, -1, 35_000, [34_999, 35_000, -1], (0, 1, 2, 3), [*range(0, SIZE, 5000)]]
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_partitions_of_a_row(dtype: str) -> None:
+    rising = numpy.sort(distinct(dtype))
+    for x in (
+        distinct(dtype),
+        repeated(dtype),
+        rising,
+        rising[::-1].copy(),
+        rising * 0,
+    ):
+        for kth in PLACES:
+            ours = mxnp.array(x)
+            assert_partition(mxnp.partition(ours, kth), x, kth)
+            places = mxnp.argpartition(ours, kth)
+            numpy.testing.assert_array_equal(mxnp.sort(places), numpy.arange(SIZE))
+            assert_partition(x[numpy.asarray(places)], x, kth)
+            assert_same_bits(ours, x)
+            ours.partition(kth)
+            assert_partition(ours, x, kth)
+
+
+@pytest.mark.usefixtures("threads")
+def test_partitions_of_rows_are_numpys() -> None:
+    for shape in ((200, 350), (3, 40_000), (40_000, 3), (40, 50, 60)):
+        x = repeated("d", int(numpy.prod(shape))).reshape(shape)
+        for axis in (*range(x.ndim), -1):
+            kth = [0, x.shape[axis] // 2]
+            check(lambda xp, a, k=kth, axis=axis: xp.partition(a, k, axis), x)
+            check(lambda xp, a, k=kth, axis=axis: xp.argpartition(a, k, axis), x)
+            check(lambda _, a, k=kth, axis=axis: a.partition(k, axis), x)
+
+
+# -- Failures and reports ---------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("refused", range(4))
+def test_without_memory_numpy_sorts(refused: int) -> None:
+    x = distinct("d")
+    calls: list[Callable[[Any], Any]] = [
+        lambda a: a.sort(kind="stable"),
+        lambda a: a.argsort(),
+        lambda a: a.partition(5),
+        lambda a: mxnp.lexsort((a, a)),
+    ]
+    for call in calls:
+        ours = mxnp.array(x)
+        mxnp.synchronize()
+        mxnp.clear_cache()
+        core.refuse_memory(refused, 1)
+        try:
+            call(ours)
+        except MemoryError:
+            pass
+        finally:
+            core.refuse_memory(0, 0)
+        numpy.testing.assert_array_equal(mxnp.sort(ours), numpy.sort(x))
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_reports_count_the_processor() -> None:
+    x, rows = (
+        mxnp.array(distinct("d")),
+        mxnp.array(distinct("d")[:70_000].reshape(200, 350)),
+    )
+    with mxnp.profile() as report:
+        mxnp.sort(x)
+        mxnp.argsort(x)
+        mxnp.lexsort((x, x))
+        mxnp.partition(x, 5)
+        mxnp.argpartition(rows, 5)
+    found = {row.operation for row in report.rows if row.backend == "cpu"}
+    assert {"sort", "argsort", "partition", "argpartition"} <= found
+    names = ("sort", "partition", "lexsort")
+    assert not [
+        row
+        for row in report.rows
+        if row.backend == "numpy" and row.operation.endswith(names)
+    ]
