@@ -51,6 +51,7 @@ class Samples:
         self.mask = _owned(numpy.arange(2000).reshape(40, 50) % 3 == 0)
         self.line = _owned(numpy.arange(2000) % 3 == 0)
         self.other = _owned(numpy.linspace(3, 4, 2000, dtype="f4").reshape(40, 50))
+        self.long = _owned(numpy.arange(70_000) * 7 % 70_000)
         self.i = _owned(numpy.arange(2000) * 7 % 40)
         self.choice = _owned(numpy.arange(2000).reshape(40, 50) % 2)
         self.order = _owned(numpy.arange(2000).reshape(40, 50) % 40)
@@ -98,6 +99,7 @@ FUNCTIONS: dict[str, _Call] = {
     "full": lambda s: np.full((40, 50), 2.0, np.float32),
     "full_like": lambda s: np.full_like(s.x, 2.0),
     "arange": lambda s: np.arange(0, 2000, 1, np.float32),
+    "argpartition": lambda s: np.argpartition(s.long, 5),
     "argsort": lambda s: np.argsort(s.x, stable=True),
     "ascontiguousarray": lambda s: np.ascontiguousarray(s.x.T),
     "bincount": lambda s: np.bincount(s.i),
@@ -109,12 +111,14 @@ FUNCTIONS: dict[str, _Call] = {
     "fill_diagonal": lambda s: np.fill_diagonal(s.x, 1),
     "histogram": lambda s: np.histogram(s.flat.astype(float), 10, (-1.0, 1.0)),
     "indices": lambda s: np.indices((40, 50)),
+    "lexsort": lambda s: np.lexsort((s.x, s.other)),
     "linspace": lambda s: np.linspace(0, 1, 2000, dtype=np.float32),
     "logspace": lambda s: np.logspace(0, 1, 2000),
     "matmul": lambda s: np.matmul(s.matrix, s.matrix),
     "meshgrid": lambda s: np.meshgrid(s.flat, s.x[0]),
     "nonzero": lambda s: np.nonzero(s.mask),
     "outer": lambda s: np.outer(s.flat, s.x[0]),
+    "partition": lambda s: np.partition(s.long, 5),
     "place": lambda s: np.place(s.x, s.mask, s.flat),
     "put": lambda s: np.put(s.flat, s.i, s.flat),
     "put_along_axis": lambda s: np.put_along_axis(s.x, s.order, s.x, 0),
@@ -140,6 +144,7 @@ METHODS: dict[str, _Call] = {
         name: lambda s, name=name: getattr(s.mask, name)(axis=0)
         for name in ("all", "any")
     },
+    "argpartition": lambda s: s.long.argpartition(5),
     "argsort": lambda s: s.x.argsort(stable=True),
     "astype": lambda s: s.x.astype(np.float16),
     "choose": lambda s: s.choice.choose([s.x, s.other]),
@@ -149,6 +154,7 @@ METHODS: dict[str, _Call] = {
     "dot": lambda s: s.matrix.dot(s.matrix),
     "fill": lambda s: s.x.fill(1),
     "nonzero": lambda s: s.mask.nonzero(),
+    "partition": lambda s: s.long.partition(5),
     "put": lambda s: s.flat.put(s.i, s.flat),
     "repeat": lambda s: s.x.repeat(2, axis=0),
     "round": lambda s: s.x.round(),
