@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from mxnp import _bridge
+from mxnp._namespace.functions import ROWS
 from mxnp._namespace.recorded_forms import forms
 from mxnp._profiler.model import Row
 
@@ -22,6 +23,11 @@ def small_calls(search: Search) -> Iterator[Finding]:
     """Find calls that run in NumPy, of arrays that other functions record."""
     threshold = _bridge.get_threshold()
     factors = {
+        name.removeprefix("numpy."): row.threshold_factor
+        for name, row in ROWS.items()
+        if row.size_rule == "a"
+    }
+    factors |= {
         original.__name__: form.threshold_factor
         for original, form in forms.items()
         if form.size_rule == "arrays"

@@ -327,16 +327,19 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
                        : span->is_numpys && extent->elements == 0 ? 1
                                                                   : extent->elements;
     struct row *row = count(&key, total - span->counted, span->is_numpys ? elements : 0);
-    if (row && layer && span->is_numpys) { /* the calls inside are one of the program */
-        row->calls -= layer->has_counted;
-        layer->has_counted = true;
-    }
     if (row && span->is_numpys) {
+        bool is_large = span->kind != SPAN_READ && extent->weight > 0 &&
+                        extent->weight / threshold_factor >= queue_threshold;
+        if (layer) { /* the calls inside are one of the program */
+            row->calls -= layer->has_counted;
+            is_large &= !layer->has_large;
+            layer->has_counted = true;
+            layer->has_large |= is_large;
+        }
+        row->n_large += is_large;
         row->bytes_read += read;
         row->bytes_written += extent->bytes - read;
         row->n_plain += is_plain;
-        row->n_large += span->kind != SPAN_READ && extent->weight > 0 &&
-                        extent->weight / threshold_factor >= queue_threshold;
         add_event(row, span->begin, total, 0, elements);
     }
     PyErr_Restore(type, value, traceback);

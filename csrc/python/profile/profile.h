@@ -34,7 +34,8 @@ struct span {
     bool is_numpys;    /* NumPy computes */
     bool is_divided;   /* on several threads */
     bool is_layer;     /* NumPy's own code runs, and spans inside count for this call */
-    bool has_counted;  /* one of these spans, which NumPy computed */
+    bool has_counted;  /* one of these spans, which NumPy computed, */
+    bool has_large;    /* and one with a large array */
     bool has_errstate; /* NumPy computes because errors have to be raised immediately */
     enum span_kind kind;
     struct span_name name;
