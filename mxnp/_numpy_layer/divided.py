@@ -7,49 +7,22 @@ Each matrix is factored by NumPy, so results have NumPy's bits.
 
 from __future__ import annotations
 
-import contextvars
-import functools
-import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
 from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from mxnp._engine.threads import run_pieces
 
 _PIECE = 65536  # elements; a thread takes at least as many
 _PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
 
 
-@functools.lru_cache(maxsize=1)
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Return the threads of a process. A forked process needs its own."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(threads, "mxnp-numpy")
-
-
 def _run(work: Callable[[int], Any], pieces: int) -> list[Any]:
-    """Call `work` with the number of each piece, on threads; return the results."""
     _bridge.profile_note_threads()
-    contexts = [contextvars.copy_context() for _ in range(pieces)]  # NumPy's errstate
-
-    def attempt(piece: int) -> Any:
-        try:
-            return contexts[piece].run(work, piece), None
-        except Exception as error:
-            return None, error
-
-    pool = _pool(os.getpid(), get_num_threads())
-    results, errors = zip(*pool.map(attempt, range(pieces)), strict=True)
-    for error in errors:
-        if error is not None:
-            raise error.with_traceback(None)  # without the frames of threads
-    return list(results)
+    return run_pieces(work, pieces)
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:

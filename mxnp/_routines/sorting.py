@@ -7,11 +7,9 @@ equal elements.
 
 from __future__ import annotations
 
-import functools
-import os
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -19,12 +17,10 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.devices import GPU, get_device
+from mxnp._engine.threads import run_pieces
 from mxnp._namespace.recorded_forms import implements
 
 from .arguments import find_axis
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 STABLE = 2
 _KINDS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": STABLE, "stable": STABLE}
@@ -168,14 +164,6 @@ def _partition_along(
     return _partition_rows(a, list(places), along, positions)
 
 
-@functools.lru_cache(maxsize=1)
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Return the threads of a process. A forked process needs its own."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(threads, "mxnp-partition")
-
-
 def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> Any:
     """Divide rows among threads, in which NumPy's functions run."""
     across = max((i for i in range(a.ndim) if i != along), key=a.shape.__getitem__)
@@ -194,8 +182,7 @@ def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> An
         else:
             out[where] = inside[where].argpartition(places, along)
 
-    for _ in _pool(os.getpid(), get_num_threads()).map(partition, range(pieces)):
-        pass
+    run_pieces(partition, pieces)
     _bridge.count_partition(a, out is not None, begin)
     return None
 
