@@ -108,6 +108,7 @@ FUNCTIONS: dict[str, _Call] = {
     "compress": lambda s: np.compress(s.line, s.flat),
     "copyto": lambda s: np.copyto(s.x, s.other, where=s.mask),
     "dot": lambda s: np.dot(s.matrix, s.matrix),
+    "extract": lambda s: np.extract(s.mask, s.x),
     "fill_diagonal": lambda s: np.fill_diagonal(s.x, 1),
     "histogram": lambda s: np.histogram(s.flat.astype(float), 10, (-1.0, 1.0)),
     "indices": lambda s: np.indices((40, 50)),

@@ -121,6 +121,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
     return None
 
 
+@implements(numpy.extract)
 def _extract(condition: Any, arr: Any) -> Any:
     if type(condition) is not ndarray or type(arr) is not ndarray:
         return NotImplemented
