@@ -9,8 +9,8 @@ is recorded.
 
 from __future__ import annotations
 
-import functools
 import sys
+import threading
 import types
 from typing import Any
 
@@ -212,7 +212,9 @@ def _globals_of(name: str) -> dict[str, Any]:
     return names
 
 
-@functools.cache
+_lock = threading.RLock()  # globals are complete before a function is returned
+
+
 def find_layer(original: Any) -> types.FunctionType | None:
     """
     Return NumPy's code for a function, over mxnp's arrays.
@@ -230,7 +232,10 @@ def find_layer(original: Any) -> types.FunctionType | None:
     code = getattr(original, "__wrapped__", original)
     if type(code) is not types.FunctionType:
         return None
-    return _copy(code) if code.__globals__["__name__"] in _MODULES else None
+    if code.__globals__["__name__"] not in _MODULES:
+        return None
+    with _lock:
+        return _copy(code)
 
 
 def copy_functions(module: types.ModuleType, **replaced: Any) -> types.SimpleNamespace:

@@ -173,7 +173,18 @@ static bool has_large_range(PyObject *args)
     return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
 }
 
-static bool is_for_queue(const struct function *f, PyObject *args)
+/* Check whether a keyword argument is large.  Recorded forms have large arrays first. */
+static bool has_large_keyword(PyObject *kwargs, int threshold_factor)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value))
+        if (is_array(value) && is_large(value, threshold_factor))
+            return true;
+    return false;
+}
+
+static bool is_for_queue(const struct function *f, PyObject *args, PyObject *kwargs)
 {
     switch (f->size_rule) {
     case 's':
@@ -184,7 +195,8 @@ static bool is_for_queue(const struct function *f, PyObject *args)
     case 'q':
         return true;
     default:
-        return has_large(args, 2, f->threshold_factor);
+        return has_large(args, 2, f->threshold_factor) ||
+               (has_layer(f) && has_large_keyword(kwargs, f->threshold_factor));
     }
 }
 
@@ -436,7 +448,7 @@ int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObje
         (has_large(args, 0, 1) || has_large_result(f, args) ||
          (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0)))))
         return record(f, args, kwargs, result);
-    if (!(has_form(f) || has_layer(f)) || !is_for_queue(f, args))
+    if (!(has_form(f) || has_layer(f)) || !is_for_queue(f, args, kwargs))
         return 0;
     int status = has_form(f) ? try_way(call_queued, f, args, kwargs, result) : 0;
     if (status == 0 && has_layer(f))
