@@ -10,8 +10,8 @@ is recorded.
 from __future__ import annotations
 
 import sys
-import threading
 import types
+from _thread import RLock  # which is loaded already
 from typing import Any
 
 import numpy
@@ -212,7 +212,7 @@ def _globals_of(name: str) -> dict[str, Any]:
     return names
 
 
-_lock = threading.RLock()  # globals are complete before a function is returned
+_lock = RLock()  # globals are complete before a function is returned
 
 
 def find_layer(original: Any) -> types.FunctionType | None:

@@ -98,12 +98,6 @@ DIFFERENT = [
         "large",
     ),
     Known(
-        r"apply_along_axis\(np\.",
-        "NumPy calls the function, so the warning names a line of NumPy",
-        "np.apply_along_axis(np.sum, 0, n1)",
-        "large",
-    ),
-    Known(
         r"\.__\w+__\(.*(matrix|np\.ma|Sub)",
         "the method does not know whether an operator calls it, which asks subclasses first",
         "f1.__eq__(np.matrix(f2))",
