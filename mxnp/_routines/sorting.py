@@ -17,7 +17,6 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.devices import GPU, get_device
-from mxnp._engine.threads import run_pieces
 from mxnp._namespace.recorded_forms import implements
 
 from .arguments import find_axis
@@ -170,6 +169,8 @@ def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> An
     n, pieces = a.shape[across], min(a.shape[across], get_num_threads())
     if pieces < 2 or get_device() == GPU:
         return NotImplemented
+    from mxnp._engine.threads import run_pieces  # few programs need it
+
     begin = time.monotonic_ns()
     inside = a._np_array
     out = None if positions is None else positions._np_array
