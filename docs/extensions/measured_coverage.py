@@ -120,6 +120,7 @@ FUNCTIONS: dict[str, _Call] = {
     "nonzero": lambda s: np.nonzero(s.mask),
     "outer": lambda s: np.outer(s.flat, s.x[0]),
     "partition": lambda s: np.partition(s.long, 5),
+    "pad": lambda s: np.pad(s.x, 2),
     "place": lambda s: np.place(s.x, s.mask, s.flat),
     "put": lambda s: np.put(s.flat, s.i, s.flat),
     "put_along_axis": lambda s: np.put_along_axis(s.x, s.order, s.x, 0),

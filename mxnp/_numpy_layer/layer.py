@@ -64,6 +64,9 @@ def _without_elements(value: Any) -> Any:
     return numpy.broadcast_to(numpy.zeros((), value.dtype), value.shape)
 
 
+_LINEAR = "numpy.linalg._linalg"
+
+
 class _Converter:
     """NumPy's private class `_array_converter`, for arguments that are mxnp arrays."""
 
@@ -109,9 +112,35 @@ def _class_of(value: Any) -> type:
     return numpy.ndarray if kind is ndarray else kind
 
 
+def _as_array(convert: Any) -> Any:
+    """Make a function that returns mxnp arrays as they are, without waiting."""
+
+    def as_array(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+        if type(a) is ndarray and dtype is None and order is None and not kwargs:
+            return a
+        return convert(a, dtype, order, **kwargs)
+
+    return as_array
+
+
+def _array(object: Any, dtype: Any = None, *, ndmin: int = 0, **kwargs: Any) -> Any:
+    copy, order = kwargs.get("copy", True), kwargs.get("order", "K")
+    if type(object) is not ndarray or copy or dtype is not None or order != "K":
+        return _mxnps_array(object, dtype, ndmin=ndmin, **kwargs)
+    missing = ndmin - object.ndim
+    return object.reshape((1,) * missing + object.shape) if missing > 0 else object
+
+
+_mxnps_array: Any = find_counterpart(numpy.array)
+
 # NumPy's object, and what takes its place in the globals.
 _REPLACED: dict[Any, Any] = {
     _numpys_converter: _Converter,
+    numpy.array: _array,
+    **{
+        each: _as_array(find_counterpart(each))
+        for each in (numpy.asarray, numpy.asanyarray)
+    },
     **{
         each: Function(divided_interpolation(each))
         for each in (_compiled.interp, _compiled.interp_complex)
@@ -157,11 +186,13 @@ def _resolve(value: Any) -> Any:
     if isinstance(value, numpy.ufunc) and value.signature is not None:
         is_public = getattr(numpy, value.__name__, None) is value
         return find_counterpart(value) if is_public else Function(Divided(value))
-    layer = None if value in forms else find_layer(value)
-    if layer is not None:
-        return layer
     if value in _REPLACED:
         return _REPLACED[value]
+    layer = find_layer(value)
+    # The forms of `numpy.linalg` are for devices, which declined before its code runs.
+    is_linear = layer is not None and layer.__globals__["__name__"] == _LINEAR
+    if layer is not None and (value not in forms or is_linear):
+        return layer
     owner = getattr(value, "__self__", None)
     if isinstance(owner, numpy.ufunc):  # such as numpy.add.reduce
         return getattr(find_counterpart(owner), value.__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -465,3 +465,83 @@ def _roll_axes(a: Any, shifts: dict[int, int]) -> Any:
         to, start = zip(*moves, strict=True)
         result[to] = a[start]
     return result
+
+
+# -- Padded arrays ---------------------------------------------------------------------
+
+
+def _find_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
+    """Return the widths before and after each axis, or None if NumPy must."""
+    if type(pad_width) is int:
+        pad_width = ((pad_width, pad_width),) * ndim
+    if type(pad_width) not in (tuple, list) or len(pad_width) == 0:
+        return None
+    if all(type(each) is int for each in pad_width) and len(pad_width) == 2:
+        pad_width = (tuple(pad_width),) * ndim
+    widths = [tuple(each) if type(each) is list else each for each in pad_width]
+    if len(widths) == 1:
+        widths *= ndim
+    if len(widths) != ndim:
+        return None
+    for each in widths:
+        if type(each) is not tuple or len(each) != 2:
+            return None
+        if any(type(width) is not int or width < 0 for width in each):
+            return None
+    return widths
+
+
+@implements(numpy.pad, threshold_factor=_FACTOR)
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    if not is_row_major(array) or array.size == 0 or array.ndim == 0:
+        return NotImplemented
+    widths = _find_widths(pad_width, array.ndim)
+    value = kwargs.pop("constant_values", 0) if mode == "constant" else None
+    if widths is None or kwargs or not is_core_dtype(array.dtype):
+        return NotImplemented
+    if not _has_recorded_mode(mode, value, widths, array):
+        return NotImplemented
+    inner = [
+        slice(before, before + n)
+        for n, (before, _) in zip(array.shape, widths, strict=True)
+    ]
+    shape = [part.stop + after for part, (_, after) in zip(inner, widths, strict=True)]
+    result = _bridge.empty(tuple(shape), array.dtype.num)
+    if result is NotImplemented:
+        return NotImplemented
+    result[tuple(inner)] = array
+    # As in NumPy, the margins of an axis include those of earlier axes.
+    for axis, (before, after) in enumerate(widths):
+        every, rows = [slice(None)] * axis, inner[axis + 1 :]
+        for margin, source in _margins(mode, before, after, inner[axis].stop):
+            if margin.start != margin.stop:
+                filling = value if source is None else result[(*every, source, *rows)]
+                result[(*every, margin, *rows)] = filling
+    return result
+
+
+def _has_recorded_mode(
+    mode: Any, value: Any, widths: list[tuple[int, int]], array: Any
+) -> bool:
+    if mode == "constant":
+        is_number = type(value) in (int, float, bool)
+        return is_number and _bridge.fits(value, array.dtype.num)
+    if mode == "wrap":
+        return all(max(each) <= n for each, n in zip(widths, array.shape, strict=True))
+    return bool(mode == "edge")
+
+
+def _margins(
+    mode: str, before: int, after: int, end: int
+) -> Iterator[tuple[slice, slice | None]]:
+    """Yield both margins of an axis, with the part of the axis that each repeats."""
+    first, last = slice(0, before), slice(end, end + after)
+    if mode == "constant":
+        yield first, None
+        yield last, None
+    elif mode == "edge":
+        yield first, slice(before, before + 1)
+        yield last, slice(end - 1, end)
+    else:
+        yield first, slice(end - before, end)
+        yield last, slice(before, before + after)
