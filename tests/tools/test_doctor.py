@@ -784,10 +784,10 @@ def test_function_that_runs_in_numpy_at_this_size(tmp_path):
     text = "import mxnp as np\nx = np.asarray(np.ones((200, 200)))\nfor k in range(20):\n    y = np.pad(x, 1)\n"
     found = Run(tmp_path, text).only("NumPy at this size")
     assert (found.line, found.count) == (4, 20)
-    assert "pad is recorded from 262,144 elements on" in found.reason
-    assert found.rewrite == ("MXNP_THRESHOLD=2550 python -m mxnp ...",)
+    assert "pad is recorded from 65,536 elements on" in found.reason
+    assert found.rewrite == ("MXNP_THRESHOLD=10201 python -m mxnp ...",)
     assert Run(tmp_path, text.replace("200", "100")).findings == []
-    assert Run(tmp_path, text.replace("200", "600")).findings == []
+    assert Run(tmp_path, text.replace("200", "400")).findings == []
 
 
 @pytest.mark.parametrize(
