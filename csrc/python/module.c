@@ -20,10 +20,12 @@
 #include "python/object/hooks.h"
 #include "python/object/lookup.h"
 #include "python/object/scalar_operators.h"
+#include "python/packages/attributes.h"
 #include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
 #include "python/packages/disguise.h"
 #include "python/packages/door.h"
+#include "python/packages/iterators.h"
 #include "python/packages/layout.h"
 #include "python/packages/operators.h"
 #include "python/profile/call_site.h"
@@ -221,6 +223,7 @@ static int add_methods(PyObject *module)
         indexing_methods,        selection_methods, sorting_methods,   update_methods,
         boundary_methods,        door_methods,      operators_methods, conversion_methods,
         function_module_methods, hook_methods,      checks_methods,    traceback_methods,
+        attributes_methods,      iterators_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)
@@ -289,8 +292,10 @@ static int load(void)
         return -1;
     PyObject *types = PyImport_ImportModule("types");
     method_class = types ? PyObject_GetAttrString(types, "MethodType") : NULL;
+    PyObject *slot = types ? PyObject_GetAttrString(types, "MethodWrapperType") : NULL;
+    slot_method_class = (PyTypeObject *)slot;
     Py_XDECREF(types);
-    return method_class ? array_load((PyObject *)&PyArray_Type) : -1;
+    return method_class && slot ? array_load((PyObject *)&PyArray_Type) : -1;
 }
 
 PyMODINIT_FUNC PyInit__bridge(void)

@@ -9,17 +9,28 @@ docs/design/12-packages.md.
 
 from __future__ import annotations
 
+import collections
 import functools
+import itertools
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import (
+    CodeType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    ModuleType,
+)
 from typing import Any
 
 from mxnp import _bridge
 from mxnp._engine.frames import OPTIMIZED, variables_of
 
+from .attributes import named, reads, reads_attribute, see_class, see_stores
 from .boundary import is_standard, takes_arrays
 from .editable import editable_root
 from .owners import belongs_to_package, belongs_to_program, get_rules
@@ -58,6 +69,21 @@ def _takes_arrays() -> bool:
     config: Any = sys.modules["sklearn._config"]
     return bool(config._get_threadlocal_config()["array_api_dispatch"])
 
+
+class _Indexed:
+    def __getitem__(self, index: int) -> None: ...
+
+
+# Classes that give items without a call. The first three have no __next__. Iterators
+# of Python that compare their exact class are missing: those of reversed(dict).
+_ITERATED: Any = ([], (), {}.values(), {}.items(), collections.deque(), _Indexed())
+_ITERATORS: tuple[type, ...] = (
+    *(CoroutineType, type({}.values()), type({}.items())),
+    *(GeneratorType, map, filter, zip, enumerate, reversed),
+    *(type(iter(each)) for each in _ITERATED),
+    type(reversed([])),
+    *(each for each in vars(itertools).values() if hasattr(each, "__next__")),
+)
 
 _CACHE = type(functools.cache(_takes_arrays))  # the class of cached functions
 
@@ -149,6 +175,9 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
     """Yield the functions of a class, also those inside class methods and the like."""
     for name, member in list(_members_of(cls).items()):
         kind = type(member)
+        if kind is FunctionType:
+            yield name, member
+            continue
         if issubclass(kind, (classmethod, staticmethod)):
             yield name, member.__func__
         elif issubclass(kind, property):
@@ -156,18 +185,15 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
             yield "__set__", member.fset
         elif issubclass(kind, functools.cached_property):
             yield "__get__", member.func
-        elif kind is FunctionType:
-            yield name, member
-        else:
-            yield "__get__", _find_member(kind, "__get__")
-            yield "__set__", _find_member(kind, "__set__")
+        yield "__get__", _find_member(kind, "__get__")
+        yield "__set__", _find_member(kind, "__set__")
 
 
 def _open_members(cls: type, way: int) -> None:
     """Open the doors of a package's class."""
     for name, member in _members(cls):
         if way == CALLED and name in _MAKERS:
-            _bridge.open_door(member)
+            _bridge.open_maker(member)
         elif name in _ACCESSORS:
             _bridge.wait_accessor(member)
         elif name in _OPERATORS:
@@ -176,10 +202,45 @@ def _open_members(cls: type, way: int) -> None:
             _bridge.wait_method(member)
 
 
+_modules: dict[str, int] = {}  # whose operators wait, with their addresses
+
+
+def _open_neighbours(cls: type) -> None:
+    """Make the operators of all classes wait that a module of a package defines."""
+    name = _members_of(cls)["__module__"]
+    module = sys.modules.get(name)
+    if _modules.get(name) == id(module):
+        return
+    _modules[name] = id(module)
+    for value in list(_names_of(module).values()):
+        if (
+            issubclass(type(value), type)
+            and _members_of(value).get("__module__") == name
+        ):
+            for operator in _OPERATORS & _members_of(value).keys():
+                _bridge.wait_operator(_members_of(value)[operator])
+
+
 def _take_members(cls: type) -> None:
     """Make the methods of a class of the program callbacks."""
     for _, member in _members(cls):
         _bridge.take_callback(member)
+
+
+def _owner_of(cls: type) -> int:
+    name = _members_of(cls).get("__module__")
+    return find_owner(name, None) if isinstance(name, str) else NOBODY
+
+
+def _all_members(cls: type) -> Iterator[tuple[str, Any]]:
+    yield from _members(cls)
+    yield from dict.fromkeys(_members_of(cls)).items()
+
+
+def _is_given(cls: type, name: str) -> bool:
+    """Check whether a package should get a NumPy array in an attribute of an object."""
+    takes = any(_owner_of(base) == ASKED_PACKAGE for base in _mro_of(cls))
+    return reads_attribute(cls, name, _mro_of) and not (takes and _takes_arrays())
 
 
 def open_class(cls: type, way: int) -> bool:
@@ -199,20 +260,48 @@ def open_class(cls: type, way: int) -> bool:
     bool
         Whether the class, or a base, is a package's.
     """
-    is_package = False
-    if not _mro_of(cls):
+    bases = [(base, _owner_of(base)) for base in _mro_of(cls)]
+    if not bases:
         raise TypeError("the class is being made")  # to be met again
-    for base in _mro_of(cls):
-        name = _members_of(base).get("__module__")
-        owner = find_owner(name, None) if isinstance(name, str) else NOBODY
-        if owner >= PACKAGE:
-            is_package = True
-            _open_members(base, way)
-        elif owner == PROGRAM and way == PASSED:
+    packages = [base for base, owner in bases if owner >= PACKAGE]
+    own = [base for base, owner in bases if owner == PROGRAM]
+    for base in packages:
+        _open_members(base, way)
+        _open_neighbours(base)
+    if way == PASSED:
+        for base in own:
             _take_members(base)
     if way == CALLED:
         _bridge.open_door(_find_member(type(cls), "__call__"))  # of a metaclass
-    return is_package
+    if packages:
+        see_class(cls, packages, own, _all_members)
+    return bool(packages)
+
+
+# -- Attributes ------------------------------------------------------------------------
+
+_DEPTH, _FEW = 3, 4  # attributes of attributes, and items of lists, that are seen
+
+
+def _attributes_of(x: Any) -> Iterator[Any]:
+    """Yield those attributes of an object that the program's code names, too."""
+    for name in named & reads(type(x)):
+        member = _find_member(type(x), name)
+        if type(member) is MemberDescriptorType or not hasattr(type(member), "__get__"):
+            with suppress(AttributeError):  # it has no value
+                yield object.__getattribute__(x, name)  # without a dict of the object
+
+
+def see_object(x: Any, depth: int = _DEPTH) -> None:
+    """See what the program may get from an object of a package without a call."""
+    for value in _attributes_of(x) if depth else ():
+        is_list = type(value) in (list, tuple)
+        for each in value[:_FEW] if is_list else [value]:
+            if issubclass(type(each), dict):
+                _bridge.watch_dict(each)
+            _bridge.meet(each)
+            if _owner_of(type(each)) >= PACKAGE:
+                see_object(each, depth - 1)
 
 
 # -- Calls -----------------------------------------------------------------------------
@@ -331,14 +420,19 @@ def _is_users(code: CodeType) -> bool:
 
 
 def _observe(code: CodeType) -> None:
-    """See the calls of code, and of the functions in it."""
+    """See the calls and the stores of code, and of the functions in it."""
+    see_stores(code)
+    _observe_calls(code)
+
+
+def _observe_calls(code: CodeType) -> None:
     events = _monitoring.events.CALL
     if code.co_flags & OPTIMIZED:
         events |= _monitoring.events.PY_START
     _monitoring.set_local_events(_tool, code, events)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            _observe(inner)
+            _observe_calls(inner)
 
 
 _quiet: set[str] = set()  # folders that have no code of the program
@@ -373,7 +467,10 @@ def _see_running() -> None:
         while each is not None:
             code = each.f_code
             is_main = each.f_globals.get("__name__") == "__main__"
-            if is_main or _is_users(code) or _is_file_of_program(code.co_filename):
+            is_frozen = code.co_filename.startswith("<frozen ")  # Python's own imports
+            if not is_frozen and (
+                is_main or _is_users(code) or _is_file_of_program(code.co_filename)
+            ):
                 _observe(code)
             each = each.f_back
     for name, module in list(sys.modules.items()):
@@ -423,15 +520,20 @@ def load() -> None:
         load,
         functools.partial,
         functools.cache(load),
+        _ITERATORS,
+        collections.deque,
         find_owner,
         open_class,
         see_callable,
         see_names,
+        see_object,
         _takes_arrays,
         _monitoring.DISABLE,
     ):
         return
     _tool = free[0]
+    _bridge.set_reader(_is_given)
+    _bridge.set_iterators(_ITERATORS)
     is_interactive = bool(sys.flags.inspect) or hasattr(sys, "ps1")
     _bridge.hook_code(see_code, _quiet, is_interactive)
     _hold_tool()

@@ -434,7 +434,7 @@ def async_context(np, p, x):
     return asyncio.run(main())
 
 
-@fails("the result of a coroutine comes from the event loop")
+@use
 def async_callback(np, p, x):
     import asyncio
 
@@ -460,7 +460,7 @@ def comprehension(np, p, x):
     return {i: p.double(y) for i, y in enumerate([x, x + 1])}
 
 
-@fails("a generator's send() is a method of a class of Python")
+@use
 def sent(np, p, x):
     means = p.running_mean()
     next(means)
@@ -670,6 +670,23 @@ def new(np, p, x):
 
 
 @use
+def new_of_another_class(np, p, x):
+    return p.Family(x).x
+
+
+@use
+def parameters_of_an_estimator(np, p, x):
+    class Own(p.Estimator):
+        def __init__(self, weights):
+            self.weights = weights
+            self.mine = weights + 1
+
+    own = Own(x)
+    assert type(own.mine) is np.ndarray
+    return own.copy("weights"), own.get_parameter("weights"), own.mine
+
+
+@use
 def metaclass(np, p, x):
     return p.WithMeta(x).x, p.WithMeta[x], p.WithMeta.of(x).x
 
@@ -796,24 +813,154 @@ def sequence(np, p, x):
     return [items[0], *items, items.pop()]
 
 
-@fails("a subclass of list holds what the program put into it")
+@use
 def subclass_of_list(np, p, x):
     return p.ListOf([x, x + 1]).total()
 
 
-@fails("the class of an attribute is not known before its methods")
+@use
 def object_in_an_object(np, p, x):
     parent = p.Parent()
     parent.child["a"] = x
     parent.children[0]["a"] = x
+    parent.child += x
     return parent.child + x, x + parent.children[1]
 
 
-@fails("the interpreter sets an attribute without a call")
+@use
+def object_in_a_slot(np, p, x):
+    parent = p.Slotted(p.Parent())
+    parent.x.child["a"] = x
+    return p.factory(3) and parent.x.children[0] + x
+
+
+@use
+def object_in_a_result(np, p, x):
+    parent = p.make_parent()
+    parent.child["a"] = x
+    return parent.children[1] + x
+
+
+@use
+def object_in_a_dict(np, p, x):
+    bag = p.Bag()
+    bag.fill("a")
+    return bag["a"] * x, x - bag["a"]
+
+
+@use
+def dicts_that_a_package_keeps(np, p, x):
+    store = p.Store()
+    store.options["a"] = x
+    store.settings["b"] = [x, {"c": x}]
+    store.settings.update(c=(x, x))
+    store.row("d")["e"] = x
+    store.row("d")["f"] = {"g": x}
+    store.row("d")["f"]["h"] = x
+    store.ordered["i"] = x
+    store.settings["f"] = lambda y: y + x
+    first = store.read()
+    store.ordered["i"] = x + 1
+    store.ordered.setdefault("j", x)
+    return first, store.read(), store.call("f", x)
+
+
+@use
+def dict_that_both_keep(np, p, x):
+    store, own, items = p.Store(), {"a": x}, [x]
+    store.options["own"], store.settings["items"] = own, items
+    own["b"] = x + 1
+    first = store.read()
+    own["c"] = x + 2
+    items.append(x[0])
+    x += 1
+    assert store.settings["items"] is items
+    return first, store.read(), own, items
+
+
+@use
+def dict_that_is_set(np, p, x):
+    store = p.Store()
+    store.options = {"a": x}
+    store.options["b"] = x
+    return store.read()
+
+
+@use
 def attribute_that_is_set(np, p, x):
     model = p.Model()
     model.x = x
-    return model.predict(x)
+    y = model.predict(x)
+    model.x = model.x + x
+    model.x += x
+    model.scale = x
+    return y, model.predict(x), model.x
+
+
+@use
+def attributes_of_several_kinds(np, p, x):
+    slotted, derived, record = p.Slotted(x), p.Derived(), p.Record(3)
+    slotted.x = x + 1
+    derived.x = [x, {"a": x}]
+    record.x, record.y = x, (x,)
+    record.__post_init__()
+    for name in ["x"]:
+        setattr(p.MODEL, name, x)
+    del derived.options
+    return slotted.get(), derived.read(), record.x, p.MODEL.read(), vars(derived)
+
+
+@use
+def attributes_set_in_other_ways(np, p, x):
+    model, other = p.Model(), p.Model()
+    object.__setattr__(model, "x", x)
+    other.__setattr__("x", x)
+    first = model.read(), other.read()
+    object.__delattr__(model, "x")
+    other.__delattr__("x")
+    return first, hasattr(model, "x"), hasattr(other, "x")
+
+
+@use
+def attribute_that_shares_memory(np, p, x):
+    model = p.Model()
+    model.x = x
+    x += 1
+    first = model.read() + 0
+    model.write(7)
+    return first, x, model.x * 2
+
+
+@use
+def attributes_of_the_program(np, p, x):
+    model = p.Model()
+    model.mine = x
+
+    class Own(p.Model):
+        def __init__(self, x):
+            super().__init__(x)
+            self.mine = self.x = x
+
+        def step(self, x):
+            return x + self.mine
+
+    own = Own(x)
+    assert model.mine is own.mine is x
+    return own.transform(x), own.read()
+
+
+@use
+def attribute_of_a_later_class(np, p, x):
+    class Own(p.Model):
+        pass
+
+    class Setter(p.Model):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+
+    own, setter = Own(), Setter()
+    own.x = setter.x = x
+    return own.read(), setter.read()
 
 
 @fails("the interpreter reads an attribute without a call")
@@ -822,7 +969,7 @@ def attribute_that_is_read(np, p, x):
     return model.x is x
 
 
-@fails("the interpreter sets an attribute without a call")
+@use
 def callback_in_an_attribute(np, p, x):
     def own(x):
         assert type(x) is np.ndarray
@@ -833,12 +980,12 @@ def callback_in_an_attribute(np, p, x):
     return model.call_kept(x)
 
 
-@fails("items come from an iterator, without a call")
+@use
 def classes_of_items(np, p, x):
     return [type(y) is np.ndarray for y in p.steps(x)]
 
 
-@fails("an awaited result comes from the event loop")
+@use
 def class_of_an_awaited_result(np, p, x):
     import asyncio
 
@@ -1072,21 +1219,205 @@ def methods_added_later(np, p, x):
     return own.step(x), p.Model.transform(own, x)
 
 
-@fails("a generator of the program gives its items without a call")
+@use
 def generator_of_the_program(np, p, x):
     return p.consume(x + i for i in range(3))
 
 
-@fails("an iterator gives its items without a call")
+@use
 def iterators(np, p, x):
     return p.consume(map(np.sqrt, [x])), p.consume(zip([x], [x]))
 
 
-@fails("only tuples, lists and dicts are searched")
+@use
+def kinds_of_iterators(np, p, x):
+    import collections
+    import itertools
+
+    d = {"a": x, "b": (x, [x])}
+
+    def steps(x):
+        yield x
+        yield [x, {"a": x}]
+        return x
+
+    class Own:
+        def __iter__(self):
+            return iter([x])
+
+        def __getitem__(self, i):
+            return [x, x][i]
+
+    chained = itertools.chain([x], (x + i for i in range(2)))
+    items = [
+        *(d.values(), d.items(), iter(d.values()), iter(d.items()), iter([x])),
+        *(iter((x,)), reversed([x]), filter(np.any, [x])),
+        *(enumerate([x]), itertools.islice(steps(x), 2), chained, steps(x)),
+        *(itertools.product([x], [x + 1]), itertools.repeat(x, 2), iter(x)),
+        *(itertools.starmap(np.add, [(x, x)]), itertools.pairwise([x, x]), Own()),
+        *(itertools.accumulate([x, x]), itertools.combinations([x, x], 2)),
+        *(itertools.combinations_with_replacement([x], 2), itertools.tee([x])[1]),
+        *(itertools.permutations([x, x]), itertools.compress([x, x], [1, 0])),
+        *(
+            itertools.islice(itertools.cycle([x]), 3),
+            itertools.dropwhile(np.any, [x * 0, x]),
+        ),
+        *(itertools.takewhile(np.any, [x]), itertools.filterfalse(np.any, [x * 0])),
+        *(itertools.zip_longest([x], []), itertools.batched([x, x], 2)),
+        *(
+            (
+                list(group)
+                for _, group in itertools.groupby([x[0:1], x[0:1]], key=np.sum)
+            ),
+        ),
+        iter(collections.deque([x])),
+        *(p.steps(x), zip(p.steps(x), p.steps(x)), (p.double(y) for y in [x])),
+    ]
+    return [p.consume(each) for each in items], p.consume(iter([]))
+
+
+@use
+def iterators_that_both_use(np, p, x):
+    import inspect
+
+    generator, pairs = (x + i for i in range(5)), zip([x] * 3, [x] * 3)
+    first = next(generator), p.first(generator), next(generator), p.first(generator)
+    assert type(first[0]) is type(first[1]) is type(first[2]) is np.ndarray
+    assert inspect.isgenerator(generator)
+    assert isinstance(pairs, zip)
+    assert p.is_same(generator, generator)
+    return first, p.first(generator), next(pairs), p.first(pairs), p.first(pairs)
+
+
+@use
+def generator_that_writes(np, p, x):
+    def steps(buffer):
+        for i in range(3):
+            buffer += i
+            yield buffer
+
+    return p.consume(y.copy() for y in steps(x)), p.consume(steps(x)), x
+
+
+@use
+def generator_that_is_driven(np, p, x):
+    closed = []
+
+    def steps():
+        total = 0.0
+        try:
+            while True:
+                y = yield total
+                assert y is None or type(y) is np.ndarray
+                total = total + (x if y is None else y)
+        except ValueError:
+            yield x * 3
+        finally:
+            closed.append(x)
+
+    return p.drive(steps(), x), closed
+
+
+@use
+def generators_inside_generators(np, p, x):
+    def inner(x):
+        y = yield x
+        return y + 1
+
+    def outer(x):
+        z = yield from inner(x)
+        yield z
+        yield from p.steps(x)
+
+    return p.consume_all(outer(x), x), list(p.delegate(outer(x * 2)))
+
+
+@use
+def generators_in_objects(np, p, x):
+    model = p.Model()
+    model.x = (x + i for i in range(2))
+    store = p.Store()
+    store.options["a"] = (x + i for i in range(2))
+    store.read()
+    return p.consume(model.x), list(p.apply(lambda: (x for _ in [0])))
+
+
+@use
+def callbacks_from_a_generator(np, p, x):
+    def own(y):
+        assert type(y) is np.ndarray
+        return y + x
+
+    return p.apply_all((own for _ in range(2)), x)
+
+
+@use
+def coroutine_of_the_program(np, p, x):
+    import asyncio
+
+    async def own(x):
+        await asyncio.sleep(0)
+        return x + 1
+
+    async def main():
+        awaited = await p.await_all([own(x), own(x + 1)])
+        return awaited, await own(x), await p.call_async(own, x)
+
+    return asyncio.run(main()), asyncio.run(own(x)), asyncio.run(p.await_all([own(x)]))
+
+
+@use
+def coroutine_that_fails(np, p, x):
+    import asyncio
+
+    async def own(x):
+        await asyncio.sleep(0)
+        raise ValueError("no")
+
+    try:
+        return asyncio.run(p.call_async(own, x))
+    except ValueError as error:
+        return str(error)
+
+
+@use
 def other_containers(np, p, x):
     import collections
 
-    return p.consume(collections.deque([x])), p.consume({"a": x}.values())
+    class Own(dict):
+        mine = 3
+
+        def __getitem__(self, key):
+            return super().__getitem__(key) + 0
+
+    class Items(list):
+        pass
+
+    items, counts = Items([x, 2, (x, [x])]), collections.defaultdict(list)
+    counts["a"].append(x)
+    containers = [
+        *(collections.deque([x, [x]]), collections.OrderedDict(a=x, b=(x, [x]))),
+        *(Own(a=x), counts, items, [Items([x])], {"a": collections.OrderedDict(b=x)}),
+    ]
+    for each in containers:
+        assert p.nested(each) is each
+    assert containers[0][0] is containers[1]["a"] is items[0] is counts["a"][0] is x
+    return [list(each) for each in containers], [p.consume(each) for each in containers]
+
+
+@use
+def other_containers_changed_in_place(np, p, x):
+    import collections
+
+    items, deque = collections.OrderedDict(a=x, c=x), collections.deque([x, x + 1])
+    p.change_dict(items)
+    p.reverse(deque)
+    assert items["c"] is deque[1] is x
+    try:
+        p.fail(deque)
+    except ValueError:
+        assert deque[1] is x
+    return list(items), items["c"], list(deque)
 
 
 @fails("a package reads an attribute of the program's object without a call")
@@ -1099,6 +1430,35 @@ def attribute_of_an_object_of_the_program(np, p, x):
 @fails("a list that a package has is not changed")
 def callback_that_gets_a_list(np, p, x):
     return p.apply_to_list(lambda items: type(items[0]) is np.ndarray, x)
+
+
+@fails("append() is a method of a class of Python")
+def list_that_a_package_keeps(np, p, x):
+    items = p.Sequence()
+    items.items.append(x)
+    return items[0]
+
+
+@fails("an asynchronous generator gives its items in objects of a class of Python")
+def async_generator_of_the_program(np, p, x):
+    import asyncio
+
+    async def own():
+        yield x
+
+    return asyncio.run(p.consume_async(own()))
+
+
+@fails("a package reads the variables of its caller")
+def variable_of_the_program(np, p, x):
+    return p.read_variable("x")
+
+
+@fails("vars() gives the dict of the object")
+def attribute_set_in_its_dict(np, p, x):
+    model = p.Model()
+    vars(model)["x"] = x
+    return model.predict(x)
 
 
 @fails("containers are searched to a depth of 5")
@@ -1197,15 +1557,18 @@ def subclass_with_a_metaclass(np, p, x):
     return Own(x).x, Own[x], Own.of(x).x
 
 
-@fails("the attributes that a class of the program sets")
+@use
 def subclass_of_a_dataclass(np, p, x):
     import dataclasses
 
     @dataclasses.dataclass
     class Own(p.Record):
-        z: object = None
+        __annotations__ = {"z": object}
+        z = None
 
-    return Own(x, x, x).z
+    own = Own(x, x, z=x)
+    assert own.z is x
+    return own.x, own.y, own.z
 
 
 # -- Callbacks -------------------------------------------------------------------------
@@ -1375,9 +1738,9 @@ def callback_of_an_array(np, p, x):
     return p.apply(x.dot, y), p.apply(x.clip, 2, y), p.apply(np.add.accumulate, x)
 
 
-@fails("x.__add__ is an object of a class of Python")
+@use
 def callback_operator_of_an_array(np, p, x):
-    return p.apply(x.__add__, x)
+    return p.apply(x.__add__, x), p.apply(x.__getitem__, 1), p.apply(x.__neg__)
 
 
 @use

@@ -71,9 +71,24 @@ STATEMENTS = [
     "v = keeper.reshaped({a}); {a} *= 2; v[1] += 1; {a} %= 29; see(v.sum(axis=0) % 31)",
     "v = keeper.view_of_view({a}); w = v + 1; keeper.write({n}); see([v, w])",
     "w = {a} * 2; keeper.keep({a}); v = {a} + w; keeper.write({n}); see([w, v])",
+    "keeper.current = {x}; keeper.use_current({n}); see(keeper.current)",
+    "keeper.current = {a}; {a} += 1; keeper.use_current({n}); {a}[1] = {n}",
+    "keeper.use_current({n}); v = keeper.current; v = None if v is None else v + 1",
+    "keeper.get_table()['x'] = {x}; keeper.use_table({n})",
+    "keeper.table['y'] = {a}; {a} += 1; see(keeper.total()); {a} *= 2; keeper.use_table(1)",
+    "keeper.table.update(x={a}, y={x}); {a}[2] = {n}; keeper.use_table({n}); {a} += 1",
+    "v = keeper.table.get('y', {a}); v += 2; keeper.use_table(2); see(v)",
+    "keeper.pull({x} + i for i in range(2))", "keeper.pull(steps({a}), {n})",
+    "g = steps({a}); keeper.pull(g, 1); {a} += 1; see(next(g)); keeper.pull(g, 1)",
+    "keeper.pull(zip_first({a}, {x})); {a} -= 2", "keeper.pull(dict(x={a}, y={x}).values())",
+    "keeper.drive(steps({a}), {x}); {a} += {n}", "keeper.drive(echo({x}), {a}); {a} *= 2",
+    "g = keeper.running(); next(g); v = g.send({a}); {a} += 1; see(v); v = g.send({x} + v[0])",
+    "keeper.pull(deque([{a}, {x}])); {a} += 1; keeper.write({n})",
+    "v = OrderedDict(x={a}, y={x}); keeper.fill(v); {a} %= 9; see([v['x'], v['y'], v['new']])",
     "keeper.call(remember, {x}); {a} += kept[-1][0]", "{a} = np.asarray({x} % 47)",
 ]  # fmt: skip
 FUNCTIONS = """
+from collections import OrderedDict, deque
 kept = []
 keep_function = keeper.keep
 
@@ -91,6 +106,20 @@ def write_own(t):
 def remember(t):
     kept.append(t)
     return t
+
+def steps(t):
+    for i in range(4):
+        t += i
+        yield t
+        a1[2:] += t[0] % 3
+
+def echo(t):
+    while True:
+        t = yield t
+        a0[:] = a0 % 13 + t[1]
+
+def zip_first(*arrays):
+    return map(lambda pair: pair[0], zip(arrays, arrays))
 
 def raise_after_write(t):
     t += 5

@@ -79,6 +79,7 @@ extern PyTypeObject *function_type;      /* mxnp._bridge.Function */
 extern PyTypeObject *member_type;        /* mxnp._bridge.Method */
 extern PyTypeObject *generator_types[2]; /* mxnp.random.Generator and RandomState */
 extern PyObject *method_class;           /* types.MethodType */
+extern PyTypeObject *slot_method_class;  /* types.MethodWrapperType */
 extern PyObject *described;              /* _array.ndarray.described */
 extern PyObject *is_from_package;        /* _cli.runner.is_from_package, or NULL */
 

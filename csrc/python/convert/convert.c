@@ -119,7 +119,9 @@ static PyObject *unwrap_method(PyObject *method, struct call_args *call_args)
 
 PyObject *convert_unwrap(PyObject *x, struct call_args *call_args, int depth)
 {
-    if (call_args->is_package && (PyObject *)Py_TYPE(x) == method_class)
+    PyTypeObject *type = Py_TYPE(x);
+    if (call_args->is_package &&
+        ((PyObject *)type == method_class || type == slot_method_class))
         return unwrap_method(x, call_args);
     if (depth > 0 && call_args->into_dicts && PyDict_CheckExact(x))
         return unwrap_values(x, call_args, depth - 1);

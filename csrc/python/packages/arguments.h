@@ -14,6 +14,12 @@ static inline bool argument_is_plain(PyObject *x)
            !(layout_has_flag(x, CONTAINERS) || has_counterpart(x));
 }
 
+/* Check for objects that hold no others, and so are neither callbacks nor iterators. */
+static inline bool argument_is_leaf(PyObject *x)
+{
+    return !layout_has_flag(x, Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HEAPTYPE | HAS_VECTORCALL);
+}
+
 /* Check whether an object that is not plain has a counterpart, such as an array, or holds one
  * in tuples, lists and dicts. */
 bool argument_holds_array(PyObject *x);

@@ -20,6 +20,9 @@
 #include "python/convert/convert.h"
 #include "python/packages/arguments.h"
 #include "python/packages/callables.h"
+#include "python/packages/crossing.h"
+#include "python/packages/iterators.h"
+#include "python/packages/kept.h"
 #include "python/packages/layout.h"
 #include <dlfcn.h>
 
@@ -35,6 +38,7 @@ static PyObject *find_owner;   /* by the name of a module, and its globals if kn
 static PyObject *open_class;   /* opens the doors of a class */
 static PyObject *see_callable; /* opens other callables */
 static PyObject *see_names;    /* opens what the names in code mean, which is running */
+static PyObject *see_object;   /* sees what the program may get from attributes of an object */
 static PyObject *takes_arrays; /* whether such a package takes mxnp arrays at present */
 static PyObject *stop_event;   /* sys.monitoring.DISABLE */
 
@@ -44,6 +48,15 @@ static PyTypeObject *partial_class; /* functools.partial */
 static PyTypeObject *cached_class;  /* of functions that functools.cache() made */
 static PyObject *module_string, *globals_string, *name_string, *function_string, *self_string,
     *partial_string, *wrapped_string, *code_string, *names_string, *count_string;
+
+/* Call a function of door.py.  Return 0, or -1 with an exception set. */
+static int show(PyObject *function, PyObject *x)
+{
+    PyObject *done = PyObject_CallFunctionObjArgs(function, x, NULL);
+    int status = done ? 0 : refusal_drop();
+    Py_XDECREF(done);
+    return status;
+}
 
 /* -- Owners ---------------------------------------------------------------------------- */
 
@@ -72,6 +85,12 @@ static int owner_of_caller(void)
     PyObject *globals = PyEval_GetGlobals();
     PyObject *name = globals ? PyDict_GetItemWithError(globals, name_string) : NULL;
     return globals ? owner_of_module(name, globals) : NOBODY;
+}
+
+int door_is_program(void)
+{
+    int owner = owner_of_caller();
+    return owner < 0 ? -1 : owner == PROGRAM;
 }
 
 /* Return the owner of a function's code, or of the module that the function names.  The code of
@@ -153,21 +172,37 @@ static bool keep_class(void *row)
 
 static struct table classes = {.row_size = sizeof(struct met), .keep = keep_class};
 
+static PyTypeObject *deque_class, *coroutine_class;
+static PyTypeObject *view_classes[2]; /* of values and items of dicts */
+
+/* Check for iterators, and the like. */
+static inline bool gives_items(PyObject *x)
+{
+    PyTypeObject *class = Py_TYPE(x);
+    return (((struct type_struct *)class)->iternext && PyIter_Check(x)) ||
+           class == coroutine_class || class == view_classes[0] || class == view_classes[1];
+}
+
 /* Check for a class whose objects have no counterpart in NumPy and hold none. */
 static bool is_simple(PyTypeObject *class)
 {
     const PyTypeObject *const others[] = {array_type,         ufunc_type,    generator_types[0],
-                                          generator_types[1], partial_class, cached_class};
+                                          generator_types[1], partial_class, cached_class,
+                                          deque_class};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (class == others[i])
             return false;
-    return !(((struct type_struct *)class)->flags & (CONTAINERS | Py_TPFLAGS_TYPE_SUBCLASS));
+    return !(((struct type_struct *)class)->flags & (CONTAINERS | Py_TPFLAGS_TYPE_SUBCLASS)) &&
+           !iterator_is_markable(class);
 }
+
+static unsigned n_opened; /* how often open_class was called */
 
 /* Call open_class for a class.  Set *found to its row, or to NULL if it refused.  Return 0, or
  * -1 with an exception set. */
 static int meet_new(PyTypeObject *class, enum way way, const struct met **found)
 {
+    n_opened++;
     PyObject *is_package = PyObject_CallFunction(open_class, "Oi", class, way);
     PyObject *reference = is_package ? PyWeakref_NewRef((PyObject *)class, NULL) : NULL;
     struct met *met = reference ? table_add(&classes, class, 0) : NULL;
@@ -214,15 +249,9 @@ static inline int meet(PyTypeObject *class, enum way way)
 /* A search for objects of the program among the arguments of a door. */
 struct search {
     bool has_array;
-    int owner; /* of the caller, or -1 if it is not known yet */
+    int owner;      /* of the caller, or -1 if it is not known yet */
+    PyObject *lent; /* a list of other containers than tuples, lists and dicts, or NULL */
 };
-
-/* Check for objects that are no callbacks, and hold neither arrays nor callbacks. */
-static inline bool is_plain(PyObject *x)
-{
-    return !layout_has_flag(x, CONTAINERS | Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_TYPE_SUBCLASS |
-                                   HAS_VECTORCALL);
-}
 
 static inline int search_object(struct search *search, PyObject *x, int depth);
 static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t flags,
@@ -247,7 +276,7 @@ static int search_attribute(struct search *search, PyObject *x, PyObject *name, 
 /* Search an item, which another thread may remove. */
 static int search_held(struct search *search, PyObject *item, int depth)
 {
-    if (is_plain(item))
+    if (argument_is_leaf(item))
         return 0;
     Py_INCREF(item);
     int status = search_object(search, item, depth);
@@ -273,17 +302,67 @@ static int search_sequence(struct search *search, PyObject *x, int depth)
     return status;
 }
 
-/* Search a tuple, list or dict.  Packages pass long ones to each other, without arrays of the
- * program. */
+/* Check whether so many items are searched.  Packages pass long containers to each other,
+ * without arrays of the program.  Return 1, 0, or -1 with an exception set. */
+static int is_searched(struct search *search, Py_ssize_t n)
+{
+    if (n > FEW && search->owner < 0)
+        search->owner = owner_of_caller();
+    return n <= FEW ? 1 : search->owner < 0 ? -1 : search->owner < PACKAGE;
+}
+
+/* Search a tuple, list or dict. */
 static int search_items(struct search *search, PyObject *x, int depth)
 {
     Py_ssize_t n = PyDict_CheckExact(x) ? PyDict_Size(x) : Py_SIZE(x);
-    if (n > FEW && search->owner < 0)
-        search->owner = owner_of_caller();
-    if (n > FEW && (search->owner < 0 || search->owner >= PACKAGE))
-        return search->owner < 0 ? -1 : 0;
+    int is = is_searched(search, n);
+    if (is <= 0)
+        return is;
     return PyDict_CheckExact(x) ? search_dict(search, x, depth)
                                 : search_sequence(search, x, depth);
+}
+
+static int search_others(struct search *search, PyObject *x, Py_ssize_t n, int depth)
+{
+    int status = 0;
+    if (PyDict_Check(x))
+        return search_dict(search, x, depth);
+    for (Py_ssize_t i = 0; status == 0 && i < n; i++) {
+        PyObject *item =
+            PyList_Check(x) ? Py_XNewRef(PyList_GetItem(x, i)) : PySequence_GetItem(x, i);
+        status = item ? search_object(search, item, depth) : refusal_drop();
+        Py_XDECREF(item);
+    }
+    return status;
+}
+
+/* Search an object of a subclass of list, dict or deque.  Methods of a package's subclass get
+ * the object each time, so only few items are searched there. */
+static int search_container(struct search *search, PyObject *x, bool is_of_package, int depth)
+{
+    struct search inside = {false, search->owner, search->lent};
+    Py_ssize_t n = PyDict_Check(x)   ? PyDict_Size(x)
+                   : PyList_Check(x) ? PyList_Size(x)
+                                     : PySequence_Size(x);
+    int is = is_of_package && n > FEW ? 0 : is_searched(&inside, n);
+    int status = is > 0 ? search_others(&inside, x, n, depth) : is;
+    search->owner = inside.owner;
+    search->lent = inside.lent;
+    if (status < 0 || !inside.has_array)
+        return status;
+    if (!search->lent && !(search->lent = PyList_New(0)))
+        return -1;
+    return PyList_Append(search->lent, x);
+}
+
+/* Convert the items of an iterator of the program from now on. */
+static int search_iterator(struct search *search, PyObject *x)
+{
+    if (search->owner < 0)
+        search->owner = owner_of_caller();
+    if (search->owner == PROGRAM)
+        iterator_mark(x, GIVEN);
+    return search->owner < 0 ? -1 : 0;
 }
 
 /* Search an object that is not known to be simple. */
@@ -304,25 +383,32 @@ static int search_other(struct search *search, PyObject *x, int depth)
         return search_attribute(search, x, function_string, depth) < 0
                    ? -1
                    : search_attribute(search, x, self_string, depth);
+    if (type == slot_method_class)
+        return search_attribute(search, x, self_string, depth);
     if (type == partial_class && search_attribute(search, x, partial_string, depth) < 0)
         return -1;
     if (type == cached_class)
         return search_attribute(search, x, wrapped_string, depth);
     if (layout_has_flag(x, Py_TPFLAGS_TYPE_SUBCLASS) && meet((PyTypeObject *)x, PASSED) < 0)
         return -1;
-    if (layout_has_flag(x, Py_TPFLAGS_TUPLE_SUBCLASS) && depth > 0 &&
-        search_items(search, x, depth - 1) < 0)
-        return -1; /* a named tuple */
     const struct met *met;
-    int status = find_met(type, PASSED, &met);
+    if (find_met(type, PASSED, &met) < 0)
+        return -1;
+    bool is_package = met && met->is_package, is_container = layout_has_flag(x, CONTAINERS);
     search->has_array |= met && met->is_function;
-    return status;
+    if (!is_package && gives_items(x))
+        return search_iterator(search, x);
+    if (depth == 0 || !(is_container || type == deque_class))
+        return 0;
+    return layout_has_flag(x, Py_TPFLAGS_TUPLE_SUBCLASS)
+               ? search_items(search, x, depth - 1)
+               : search_container(search, x, is_package, depth - 1);
 }
 
 /* Search an object.  Return 0, or -1 with an exception set. */
 static inline int search_object(struct search *search, PyObject *x, int depth)
 {
-    if (is_plain(x))
+    if (argument_is_leaf(x))
         return 0;
     const struct met *met = table_find(&classes, Py_TYPE(x), 0);
     if (met->is_simple && is_alive(met))
@@ -346,21 +432,52 @@ static int is_asked(PyObject *function)
     return status < 0 ? -1 : does;
 }
 
-/* Steal a reference to what a door returns; NULL passes through. */
-static PyObject *come_back(PyObject *result)
+/* The arguments of a call, which the program has already. */
+struct row {
+    PyObject *const *args;
+    Py_ssize_t n;
+};
+static const struct row no_row;
+
+static bool is_in(const struct row *row, PyObject *x)
 {
-    if (!result || (is_plain(result) && Py_TYPE(result) != np_array_type))
+    Py_ssize_t i = 0;
+    while (i < row->n && row->args[i] != x)
+        i++;
+    return i < row->n;
+}
+
+/* See an object that the program gets.  Return 0, or -1 with an exception set. */
+static int see_result(const struct row *row, PyObject *x)
+{
+    unsigned before = n_opened;
+    bool gives = gives_items(x);
+    bool is_kept = !gives && PyDict_Check(x) && Py_REFCNT(x) > 1 && !is_in(row, x);
+    int is_own = gives || is_kept ? door_is_program() : 0;
+    if (is_own < 0)
+        return -1;
+    if (is_own && gives)
+        iterator_mark(x, TAKEN);
+    else if (is_own)
+        kept_watch(x);
+    int is_package = meet(Py_TYPE(x), MET);
+    return is_package > 0 && n_opened != before ? show(see_object, x) : is_package;
+}
+
+/* Steal a reference to what a door returns; NULL passes through. */
+static PyObject *come_back(const struct row *row, PyObject *result)
+{
+    PyTypeObject *type = result ? Py_TYPE(result) : NULL;
+    if (!result || (type != np_array_type && argument_is_leaf(result)))
         return result;
-    PyTypeObject *type = Py_TYPE(result);
-    int status = 0;
-    if (type == np_array_type || layout_has_flag(result, Py_TPFLAGS_TUPLE_SUBCLASS) ||
-        type == &PyList_Type || type == &PyDict_Type) {
+    bool is_tuple = layout_has_flag(result, Py_TPFLAGS_TUPLE_SUBCLASS),
+         is_np = type == np_array_type;
+    int status = is_np || is_tuple ? 0 : see_result(row, result);
+    if (status >= 0 && (is_np || is_tuple || type == &PyList_Type || type == &PyDict_Type)) {
         int owner = owner_of_caller();
         if (owner == PROGRAM)
             return arguments_adopt(result);
         status = owner < 0 ? -1 : 0;
-    } else {
-        status = meet(type, MET);
     }
     if (status < 0)
         Py_CLEAR(result);
@@ -375,20 +492,72 @@ static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, siz
         return NULL;
     if (takes)
         return run(function, args, flags, names);
-    return arguments_call_unwrapped(run, function, args, flags, names, owner == PROGRAM);
+    PyObject *result =
+        arguments_call_unwrapped(run, function, args, flags, names, owner == PROGRAM);
+    const struct row row = {args, arguments_positional(flags) + arguments_count(names)};
+    if (owner == PROGRAM && result && !is_array(result) && !argument_is_leaf(result) &&
+        see_result(&row, result) < 0)
+        Py_CLEAR(result);
+    return result;
+}
+
+/* Call a door with other containers whose items become NumPy arrays until it returns.  Steal a
+ * reference to the list of containers. */
+static PyObject *call_lending(PyObject *function, PyObject *const *args, size_t flags,
+                              PyObject *names, PyObject *containers, bool has_array)
+{
+    int takes = is_asked(function);
+    PyObject *loans = takes ? NULL : kept_lend(containers), *result = NULL;
+    const struct row row = {args, arguments_positional(flags) + arguments_count(names)};
+    Py_DECREF(containers);
+    if (takes > 0)
+        return run(function, args, flags, names);
+    if (loans)
+        result = has_array ? call_with_arrays(function, args, flags, names)
+                           : come_back(&row, run(function, args, flags, names));
+    return loans ? kept_take_back(loans, result) : NULL;
 }
 
 static PyObject *call_door(PyObject *function, PyObject *const *args, size_t flags,
                            PyObject *names)
 {
-    struct search search = {false, -1};
+    struct search search = {false, -1, NULL};
     Py_ssize_t n = arguments_positional(flags) + arguments_count(names);
+    if (kept_settle() < 0)
+        return NULL;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (search_object(&search, args[i], DEPTH) < 0)
+        if (search_object(&search, args[i], DEPTH) < 0) {
+            Py_XDECREF(search.lent);
             return NULL;
-    if (search.has_array)
-        return call_with_arrays(function, args, flags, names);
-    return come_back(run(function, args, flags, names));
+        }
+    const struct row row = {args, n};
+    if (!search.has_array && !search.lent)
+        return come_back(&row, run(function, args, flags, names));
+    return search.lent
+               ? call_lending(function, args, flags, names, search.lent, search.has_array)
+               : call_with_arrays(function, args, flags, names);
+}
+
+enum { N_WAITING = 64 };
+
+/* Meet the class of an object that __new__ returns, whose __init__ is called next. */
+static int see_made(PyObject *x)
+{
+    return meet(Py_TYPE(x), CALLED) < 0 ? -1 : show(see_object, x);
+}
+
+/* Call an __init__ or __new__ of a package, and see the first objects. */
+static PyObject *call_maker(PyObject *function, PyObject *const *args, size_t flags,
+                            PyObject *names)
+{
+    PyObject *result = call_door(function, args, flags, names);
+    if (result && arguments_positional(flags) > 0 &&
+        see_made(result == Py_None ? args[0] : result) < 0)
+        Py_CLEAR(result);
+    vector_call *now = layout_vectorcall(function);
+    if (count_up(function, -3) > N_WAITING && *now == call_maker)
+        *now = call_door;
+    return result;
 }
 
 /* Check whether a function counts references to its arguments: pandas does, to see whether an
@@ -426,6 +595,16 @@ static int open_function(PyObject *function)
     return owner < 0 ? -1 : 0;
 }
 
+/* The same for an __init__ or __new__. */
+static int open_maker(PyObject *function)
+{
+    int status = open_function(function);
+    vector_call *now = layout_vectorcall(function);
+    if (*now == call_door && find_count(function, -3)->n <= N_WAITING)
+        *now = call_maker;
+    return status;
+}
+
 /* -- Callbacks ------------------------------------------------------------------------- */
 
 /* Wait for the operations on arrays that a callback got, whose memory is the package's.  Steal
@@ -446,6 +625,8 @@ static PyObject *end_callback(PyObject *const *args, PyObject **row, Py_ssize_t 
         PyErr_Restore(type, value, traceback);
     if (status < 0)
         Py_CLEAR(result);
+    if (result && gives_items(result))
+        iterator_mark(result, GIVEN);
     if (!result || !arguments_have_arrays(&result, 1))
         return result;
     PyObject *exported = convert_export(result, DEPTH, true);
@@ -487,6 +668,56 @@ static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t
     return result;
 }
 
+/* -- Objects that a package gets in other ways ------------------------------------------ */
+
+static bool is_callback(PyObject *x)
+{
+    return Py_TYPE(x) == function_class || (PyObject *)Py_TYPE(x) == method_class;
+}
+
+static PyObject *give(PyObject *x)
+{
+    struct search search = {false, PROGRAM, NULL};
+    if (search_object(&search, x, 0) < 0)
+        return NULL;
+    return search.has_array ? convert_export(x, 0, true) : Py_NewRef(x);
+}
+
+static PyObject *give_item(PyObject *x)
+{
+    if (!x || argument_is_leaf(x))
+        return x;
+    int owner = owner_of_caller();
+    if (owner < PACKAGE && owner >= 0)
+        return x;
+    struct search search = {false, PROGRAM, NULL};
+    PyObject *given = owner < 0 || search_object(&search, x, DEPTH) < 0 ? NULL
+                      : search.has_array ? convert_export(x, DEPTH, true)
+                                         : Py_NewRef(x);
+    Py_XDECREF(search.lent); /* no call ends */
+    Py_DECREF(x);
+    return given;
+}
+
+static PyObject *take_item(PyObject *x) { return come_back(&no_row, x); }
+
+static PyObject *send(PyObject *x, bool is_of_package)
+{
+    if (x == Py_None)
+        return x;
+    int owner = owner_of_caller();
+    if (!is_of_package && owner >= PACKAGE)
+        return arguments_adopt(x);
+    if (is_of_package && owner == PROGRAM && arguments_have_arrays(&x, 1)) {
+        PyObject *given = convert_export(x, DEPTH, true);
+        Py_DECREF(x);
+        return given;
+    }
+    if (owner < 0)
+        Py_CLEAR(x);
+    return x;
+}
+
 /* -- Functions that wait ---------------------------------------------------------------- */
 
 /* Functions of a class are replaced when the program meets the class.  Their version is not
@@ -494,8 +725,6 @@ static PyObject *call_callback(PyObject *function, PyObject *const *args, size_t
  * replacement.  An operator becomes a door when the program calls it.  So does a method, whose
  * calls by the program are mostly events.  An accessor shows which objects it returns.  Methods
  * and accessors are as before after a few calls by the package. */
-enum { N_WAITING = 64 };
-
 static void retire(PyObject *function)
 {
     vector_call *now = layout_vectorcall(function);
@@ -545,8 +774,8 @@ static PyObject *call_method(PyObject *function, PyObject *const *args, size_t f
 static PyObject *call_accessor(PyObject *function, PyObject *const *args, size_t flags,
                                PyObject *names)
 {
-    PyObject *result = run(function, args, flags, names);
-    if (result && meet(Py_TYPE(result), MET) < 0)
+    PyObject *result = kept_settle() < 0 ? NULL : run(function, args, flags, names);
+    if (result && see_result(&no_row, result) < 0)
         Py_CLEAR(result);
     retire(function);
     return result;
@@ -616,15 +845,6 @@ static int arrive(PyObject *callable)
         return is_package > 0 ? calls_init(callable) : is_package;
     }
     return meet(type, MET) < 0 ? -1 : 0;
-}
-
-/* Call a function of door.py.  Return 0, or -1 with an exception set. */
-static int show(PyObject *function, PyObject *x)
-{
-    PyObject *done = PyObject_CallFunctionObjArgs(function, x, NULL);
-    int status = done ? 0 : refusal_drop();
-    Py_XDECREF(done);
-    return status;
 }
 
 /* See the names in code, unless no module was imported since they were last seen.  Return 0, or
@@ -779,10 +999,11 @@ static PyObject *hook_code(PyObject *self, PyObject *args)
 
 static PyObject *set_door(PyObject *self, PyObject *args)
 {
-    PyObject *example, *partial, *cached;
+    PyObject *example, *partial, *cached, *iterators, *deque;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOO:set_door", &example, &partial, &cached, &find_owner,
-                          &open_class, &see_callable, &see_names, &takes_arrays, &stop_event))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOO:set_door", &example, &partial, &cached,
+                          &iterators, &deque, &find_owner, &open_class, &see_callable,
+                          &see_names, &see_object, &takes_arrays, &stop_event))
         return NULL;
     *(void **)&set_vectorcall = dlsym(RTLD_DEFAULT, "PyFunction_SetVectorcall");
     vector_call *call = layout_is_known() ? layout_vectorcall(example) : NULL;
@@ -797,6 +1018,11 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     PyObject *code = PyObject_GetAttrString(example, "__code__");
     code_class = code ? Py_TYPE(code) : NULL;
     Py_XDECREF(code);
+    crossing = (struct crossing){is_callback, give, give_item, take_item, send};
+    coroutine_class = (PyTypeObject *)PyTuple_GetItem(iterators, 0);
+    view_classes[0] = (PyTypeObject *)PyTuple_GetItem(iterators, 1);
+    view_classes[1] = (PyTypeObject *)PyTuple_GetItem(iterators, 2);
+    deque_class = (PyTypeObject *)deque;
     builtins = Py_XNewRef(PyImport_AddModule("builtins"));
     owners = PyDict_New();
     module_string = PyUnicode_InternFromString("__module__");
@@ -835,6 +1061,12 @@ static PyObject *open_door(PyObject *self, PyObject *x)
 {
     (void)self;
     return apply(x, open_function);
+}
+
+static PyObject *open_maker_door(PyObject *self, PyObject *x)
+{
+    (void)self;
+    return apply(x, open_maker);
 }
 
 static PyObject *wait_operator(PyObject *self, PyObject *x)
@@ -877,6 +1109,14 @@ static PyObject *patch_callable(PyObject *self, PyObject *x)
     Py_RETURN_NONE;
 }
 
+static PyObject *watch_dict(PyObject *self, PyObject *x)
+{
+    (void)self;
+    if (PyDict_Check(x))
+        kept_watch(x);
+    Py_RETURN_NONE;
+}
+
 static PyObject *converted_calls(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
@@ -885,8 +1125,9 @@ static PyObject *converted_calls(PyObject *self, PyObject *unused)
 
 PyMethodDef door_methods[] = {
     {"set_door", set_door, METH_VARARGS,
-     "set_door(function, partial, cached, find_owner, open_class, see_callable, "
-     "see_names, takes_arrays, stop)\n--\n\n"
+     "set_door(function, partial, cached, iterators, deque, find_owner, open_class, "
+     "see_callable, "
+     "see_names, see_object, takes_arrays, stop)\n--\n\n"
      "Set the functions of _interop/door.py. Return False if this Python has no doors."},
     {"forget_owners", forget_owners, METH_NOARGS,
      "forget_owners()\n--\n\n"
@@ -901,6 +1142,9 @@ PyMethodDef door_methods[] = {
     {"open_door", open_door, METH_O,
      "open_door(function)\n--\n\n"
      "Make a function receive NumPy arrays, if it is a package's."},
+    {"open_maker", open_maker_door, METH_O,
+     "open_maker(function)\n--\n\n"
+     "The same for an __init__ or __new__, whose objects are seen when it has run."},
     {"wait_operator", wait_operator, METH_O,
      "wait_operator(function)\n--\n\n"
      "Make an operator of a package a door as soon as the program uses it."},
@@ -919,6 +1163,9 @@ PyMethodDef door_methods[] = {
     {"patch_callable", patch_callable, METH_O,
      "patch_callable(function)\n--\n\n"
      "Make a compiled function receive NumPy arrays."},
+    {"watch_dict", watch_dict, METH_O,
+     "watch_dict(dict)\n--\n\n"
+     "Replace mxnp arrays that the program puts into a dict of a package."},
     {"converted_calls", converted_calls, METH_NOARGS,
      "converted_calls()\n--\n\n"
      "Return how many calls of packages have converted arrays."},

@@ -35,6 +35,7 @@ static bool descriptors_are_known(void)
     bool known = method && slot && attribute && method->common.type == &PyList_Type &&
                  strcmp(method->def->ml_name, "append") == 0 && method->call &&
                  slot->wrapped == PyType_GetSlot(&PyLong_Type, Py_nb_add) &&
+                 strcmp(slot->base->name, "__add__") == 0 && slot->base->wrapper &&
                  strcmp(attribute->def->name, "real") == 0;
     Py_XDECREF(append);
     Py_XDECREF(add);

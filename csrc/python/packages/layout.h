@@ -31,9 +31,20 @@ struct attribute_descriptor { /* PyGetSetDescrObject */
     PyGetSetDef *def;
 };
 
+struct wrapper_base { /* struct wrapperbase */
+    const char *name;
+    int offset;
+    void *function;
+    PyObject *(*wrapper)(PyObject *self, PyObject *args, void *wrapped);
+    const char *doc;
+    int flags;
+    PyObject *name_string;
+};
+
 struct slot_descriptor { /* PyWrapperDescrObject */
     struct descriptor common;
-    void *base, *wrapped;
+    struct wrapper_base *base;
+    void *wrapped;
 };
 
 struct type_struct { /* PyTypeObject */

@@ -206,7 +206,7 @@ static void replace(void **functions, int n, void *original, void *thunk)
 int slot_replace(PyTypeObject *class, void *original, void *replacement)
 {
     struct type_struct *type = (struct type_struct *)class;
-    void **own[] = {&type->call, &type->richcompare, &type->init, &type->new};
+    void **own[] = {&type->call, &type->richcompare, &type->init, &type->new, &type->setattro};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         replace(own[i], 1, original, replacement);
     replace(type->as_number, N_NUMBER_SLOTS, original, replacement);

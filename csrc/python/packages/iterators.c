@@ -1,0 +1,204 @@
+/* iterators.c -- generators, coroutines and iterators that cross a door.
+ *
+ * They give their items without a call of a function.  So an object that crosses a door gets
+ * another class, which derives from its own and has the same layout: that of those that the
+ * program gives to a package, or that of those that it takes from one.  The code that asks for
+ * an item decides whether it is converted, because both may use the same object.
+ */
+#include "python/packages/iterators.h"
+#include "python/base/refusal.h"
+#include "python/packages/callables.h"
+#include "python/packages/crossing.h"
+#include "python/packages/layout.h"
+
+/* Classes of iterators, and those that objects get in their place. */
+enum { MAX_KINDS = 64 };
+static struct kind {
+    PyTypeObject *class, *marked[N_DIRECTIONS];
+} kinds[MAX_KINDS];
+static int n_kinds;
+
+static PyTypeObject *own_class(PyObject *self)
+{
+    return (PyTypeObject *)((struct type_struct *)Py_TYPE(self))->base;
+}
+
+static enum direction direction_of(PyObject *self)
+{
+    for (int i = 0; i < n_kinds; i++)
+        if (kinds[i].marked[GIVEN] == Py_TYPE(self))
+            return GIVEN;
+    return TAKEN;
+}
+
+/* -- Conversion -------------------------------------------------------------------------- */
+
+/* Raise StopIteration with a value, whose reference is stolen. */
+static PyObject *stop(PyObject *value)
+{
+    PyObject *error =
+        value ? PyObject_CallFunctionObjArgs(PyExc_StopIteration, value, NULL) : NULL;
+    Py_XDECREF(value);
+    if (error)
+        PyErr_SetObject(PyExc_StopIteration, error);
+    Py_XDECREF(error);
+    return NULL;
+}
+
+typedef PySendResult (*send_call)(PyObject *self, PyObject *x, PyObject **result);
+
+static PySendResult send(PyObject *self, PyObject *x, PyObject **result)
+{
+    enum direction direction = direction_of(self);
+    PyTypeObject *class = own_class(self);
+    send_call call = (send_call)PyType_GetSlot(class, Py_am_send);
+    bool is_awaited = PyType_GetSlot(class, Py_am_await);
+    PyObject *sent = crossing.send(Py_NewRef(x), direction == TAKEN);
+    PySendResult status = sent ? call(self, sent, result) : PYGEN_ERROR;
+    Py_XDECREF(sent);
+    if (status == PYGEN_ERROR || (is_awaited && status == PYGEN_NEXT))
+        return status; /* what a coroutine yields goes to the event loop */
+    *result = direction == GIVEN ? crossing.give_item(*result) : crossing.take_item(*result);
+    return *result ? status : PYGEN_ERROR;
+}
+
+static PyObject *send_method(PyObject *self, PyObject *x)
+{
+    PyObject *result = NULL;
+    PySendResult status = send(self, x, &result);
+    return status == PYGEN_RETURN ? stop(result) : status == PYGEN_NEXT ? result : NULL;
+}
+
+/* The next item of a coroutine, for code that awaits it. */
+static PyObject *next_step(PyObject *self)
+{
+    PyObject *result = NULL;
+    PySendResult status = send(self, Py_None, &result);
+    if (status == PYGEN_RETURN && result == Py_None)
+        Py_CLEAR(result);
+    return status == PYGEN_RETURN && result ? stop(result) : result;
+}
+
+static PyObject *next_given(PyObject *self)
+{
+    iternextfunc next = (iternextfunc)((struct type_struct *)own_class(self))->iternext;
+    return crossing.give_item(next(self));
+}
+
+static PyObject *next_taken(PyObject *self)
+{
+    iternextfunc next = (iternextfunc)((struct type_struct *)own_class(self))->iternext;
+    return crossing.take_item(next(self));
+}
+
+/* The iterators of a view of a dict. */
+static PyObject *iterate_given(PyObject *self)
+{
+    getiterfunc iterate = (getiterfunc)((struct type_struct *)own_class(self))->iter;
+    PyObject *iterator = iterate(self);
+    if (iterator)
+        iterator_mark(iterator, GIVEN);
+    return iterator;
+}
+
+static PyObject *iterate_taken(PyObject *self)
+{
+    getiterfunc iterate = (getiterfunc)((struct type_struct *)own_class(self))->iter;
+    PyObject *iterator = iterate(self);
+    if (iterator)
+        iterator_mark(iterator, TAKEN);
+    return iterator;
+}
+
+/* -- Classes ----------------------------------------------------------------------------- */
+
+static void release(PyObject *self)
+{
+    PyTypeObject *marked = Py_TYPE(self), *class = own_class(self);
+    destructor dealloc = (destructor)PyType_GetSlot(class, Py_tp_dealloc);
+    Py_SET_TYPE(self, class);
+    dealloc(self);
+    Py_DECREF((PyObject *)marked);
+}
+
+static int copy_names(PyTypeObject *from, PyTypeObject *to)
+{
+    static const char *const names[] = {"__module__", "__name__", "__qualname__"};
+    int status = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == 0; i++) {
+        PyObject *name = PyObject_GetAttrString((PyObject *)from, names[i]);
+        status = name ? PyObject_SetAttrString((PyObject *)to, names[i], name) : -1;
+        Py_XDECREF(name);
+    }
+    return status;
+}
+
+static PyTypeObject *derive(PyTypeObject *class, enum direction direction)
+{
+    static PyMethodDef methods[] = {
+        {"send", send_method, METH_O,
+         "send(value, /)\n--\n\nResume the generator or coroutine with a value."},
+        {NULL, NULL, 0, NULL},
+    };
+    bool is_given = direction == GIVEN, sends = PyType_GetSlot(class, Py_am_send);
+    PyType_Slot slots[7] = {{Py_tp_dealloc, (void *)release}};
+    int n = 1;
+    if (sends) {
+        slots[n++] = (PyType_Slot){Py_am_send, (void *)send};
+        slots[n++] = (PyType_Slot){Py_tp_methods, methods};
+    }
+    if (PyType_GetSlot(class, Py_am_await)) {
+        slots[n++] = (PyType_Slot){Py_am_await, (void *)PyObject_SelfIter};
+        slots[n++] = (PyType_Slot){Py_tp_iternext, (void *)next_step};
+    } else if (PyType_GetSlot(class, Py_tp_iternext)) {
+        slots[n++] =
+            (PyType_Slot){Py_tp_iternext, is_given ? (void *)next_given : (void *)next_taken};
+    } else {
+        slots[n++] =
+            (PyType_Slot){Py_tp_iter, is_given ? (void *)iterate_given : (void *)iterate_taken};
+    }
+    PyTypeObject *made = callable_derive(class, "builtins.iterator", slots);
+    return made && copy_names(class, made) == 0 ? made : NULL;
+}
+
+static const struct kind *find_kind(const PyTypeObject *class)
+{
+    for (int i = 0; i < n_kinds; i++)
+        if (kinds[i].class == class)
+            return &kinds[i];
+    return NULL;
+}
+
+bool iterator_is_markable(const PyTypeObject *class) { return find_kind(class); }
+
+void iterator_mark(PyObject *x, enum direction direction)
+{
+    const struct kind *kind = find_kind(Py_TYPE(x));
+    if (!kind)
+        return;
+    Py_INCREF((PyObject *)kind->marked[direction]);
+    Py_SET_TYPE(x, kind->marked[direction]);
+}
+
+static PyObject *set_iterators(PyObject *self, PyObject *classes)
+{
+    (void)self;
+    if (!layout_is_known() || n_kinds)
+        Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(classes) && i < MAX_KINDS; i++) {
+        struct kind kind = {.class = (PyTypeObject *)PyTuple_GetItem(classes, i)};
+        for (int j = 0; j < N_DIRECTIONS; j++)
+            if (!(kind.marked[j] = derive(kind.class, (enum direction)j)))
+                return NULL;
+        Py_INCREF((PyObject *)kind.class);
+        kinds[n_kinds++] = kind;
+    }
+    Py_RETURN_NONE;
+}
+
+PyMethodDef iterators_methods[] = {
+    {"set_iterators", set_iterators, METH_O,
+     "set_iterators(classes)\n--\n\n"
+     "Convert the items of objects of these classes that cross a door."},
+    {NULL, NULL, 0, NULL},
+};
