@@ -7,6 +7,7 @@ equal elements.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from .arguments import find_axis
 
 STABLE = 2
 _KINDS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": STABLE, "stable": STABLE}
+_SAMPLE = 2**15  # elements that show how fast NumPy sorts
 _LONG_ROW = 65536  # elements; NumPy partitions shorter rows
 _POSITION = numpy.dtype(numpy.intp)
 
@@ -46,6 +48,28 @@ def _is_sorted_here(a: Any) -> bool:
     return type(a) is ndarray and a.dtype.kind in "biufc" and get_num_threads() > 1
 
 
+@functools.cache
+def numpys_is_fast() -> bool:
+    """
+    Return whether NumPy sorts unstably with vector instructions that pay here.
+
+    They take 5 to 10 ns for an element, and other sorts 30 and more. Which ones NumPy
+    has does not tell: on some processors with AVX-512 its sort takes 90 ns.
+    """
+    import timeit
+
+    sample = numpy.arange(_SAMPLE) * 7919.0 % _SAMPLE
+    best = min(timeit.repeat(lambda: numpy.sort(sample), number=1, repeat=3))
+    return best < 20e-9 * _SAMPLE
+
+
+def _pays(a: Any, axis: Any, size: int, threads: int) -> bool:
+    """Return whether rows are divided, or one row from a size on, or NumPy is slow."""
+    is_row = a.ndim == 1 or axis is None
+    is_enough = a.size >= size and get_num_threads() >= threads
+    return bool(not is_row or is_enough or not numpys_is_fast())
+
+
 def _has_gaps(a: Any) -> bool:
     """Return whether an array is one row with gaps, which threads cannot divide."""
     return bool(a.ndim == 1 and a.strides[0] != a.itemsize)
@@ -57,6 +81,8 @@ def sort_in_place(
 ) -> Any:
     number, along = _find_own_kind(kind, order, stable), find_axis(axis, a.ndim)
     if number < 0 or along < 0 or not _is_sorted_here(a):
+        return NotImplemented
+    if number != STABLE and not _pays(a, axis, 2**20, 4):
         return NotImplemented
     if not _has_gaps(a):
         return _bridge.sort(a, along, number)
@@ -71,8 +97,10 @@ def sort_in_place(
 def sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    is_known = _find_own_kind(kind, order, stable) >= 0
-    if not is_known or not _is_sorted_here(a) or a.ndim == 0:
+    number = _find_own_kind(kind, order, stable)
+    if number < 0 or not _is_sorted_here(a) or a.ndim == 0:
+        return NotImplemented
+    if number != STABLE and not _pays(a, axis, 2**20, 4):
         return NotImplemented
     out = a.flatten() if axis is None else a.copy("K")
     axis = -1 if axis is None else axis
@@ -109,6 +137,8 @@ def argsort(
         return NotImplemented
     keys = [a.ravel() if axis is None else a]
     number = _find_own_kind(kind, order, stable)
+    if number != STABLE and not _pays(a, axis, 2**19, 2):
+        return NotImplemented
     return _argsort(keys, -1 if axis is None else axis, number)
 
 
@@ -156,10 +186,9 @@ def _partition_along(
     if not places or a.size < _LONG_ROW or not is_writable:
         return NotImplemented
     if a.ndim == 1:
-        is_unpacked = a.strides[0] != a.itemsize
-        return (
-            NotImplemented if is_unpacked else _bridge.partition(a, places, positions)
-        )
+        if a.strides[0] != a.itemsize:
+            return NotImplemented
+        return _bridge.partition(a, places, positions)
     return _partition_rows(a, list(places), along, positions)
 
 
@@ -188,11 +217,19 @@ def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> An
     return None
 
 
+def _is_partitioned_here(a: Any, kth: Any, axis: Any) -> bool:
+    """Return whether the core partitions an array, and a row once for all kth."""
+    if not _is_sorted_here(a) or a.size < _LONG_ROW:
+        return False
+    is_one = type(kth) is int or (type(kth) in (tuple, list) and len(kth) == 1)
+    return not is_one or _pays(a, axis, 2**19, 4)
+
+
 @implements(numpy.ndarray.partition)
 def _partition_in_place(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
-    if not _is_sorted_here(a):
+    if not _is_partitioned_here(a, kth, axis):
         return NotImplemented
     return _partition_along(a, kth, axis, kind, order)
 
@@ -201,7 +238,7 @@ def _partition_in_place(
 def _partition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
-    if not _is_sorted_here(a) or a.ndim == 0 or a.size < _LONG_ROW:
+    if not _is_partitioned_here(a, kth, axis):
         return NotImplemented
     out = a.flatten() if axis is None else a.copy("K")
     done = _partition_along(out, kth, -1 if axis is None else axis, kind, order)
@@ -212,7 +249,7 @@ def _partition(
 def _argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
-    if not _is_sorted_here(a) or a.ndim == 0 or a.size < _LONG_ROW:
+    if not _is_partitioned_here(a, kth, axis):
         return NotImplemented
     if axis is None:
         a, axis = a.ravel(), -1

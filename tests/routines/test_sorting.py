@@ -10,6 +10,7 @@ import pytest
 
 import mxnp
 from mxnp._engine import core
+from mxnp._routines import sorting
 
 Array = Any
 
@@ -17,6 +18,12 @@ DTYPES = [*"?bBhHiIlLefdFD"]
 THREADS = [1, 2, 3]
 KINDS = [None, "quicksort", "heapsort", "stable", "mergesort"]
 SIZE = 70_001  # one row is divided, and its parts are of different sizes
+
+
+@pytest.fixture(autouse=True)
+def _slow_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide rows also where NumPy's own sort is fast."""
+    monkeypatch.setattr(sorting, "numpys_is_fast", lambda: False)
 
 
 @pytest.fixture(params=THREADS, ids="{} threads".format)
@@ -358,3 +365,15 @@ def test_reports_count_the_processor() -> None:
         for row in report.rows
         if row.backend == "numpy" and row.operation.endswith(names)
     ]
+
+
+def test_numpys_fast_sort_is_used(
+    monkeypatch: pytest.MonkeyPatch, three_threads: None
+) -> None:
+    monkeypatch.setattr(sorting, "numpys_is_fast", lambda: True)
+    row, rows = (mxnp.ones(shape) for shape in ((300_000,), (600, 500)))
+    for array, backend in ((row, "numpy"), (rows, "cpu")):
+        for call in (mxnp.sort, lambda a: mxnp.partition(a, 5)):
+            with mxnp.profile() as report:
+                call(array)
+            assert backend in {each.backend for each in report.rows}
