@@ -100,11 +100,12 @@ class Divided:
             default=-1,
         )
         pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
-        if pieces < 2:
-            return self._ufunc(a, factor, axes=axes, out=out)
-        # A thread has no line to warn of, so that NumPy has to transform again.
+        # A warning would name a line of this file, so that NumPy has to transform again.
         ignores = set(numpy.geterr().values()) == {"ignore"}
         conditions: Any = "ignore" if ignores else "raise"
+        if pieces < 2:
+            with numpy.errstate(all=conditions):
+                return self._ufunc(a, factor, axes=axes, out=out)
 
         def transform(piece: int) -> None:
             n = a.shape[across]
@@ -120,10 +121,15 @@ class Divided:
 # -- Interpolation ---------------------------------------------------------------------
 
 
+_FLOATS = {type(None), int, float, numpy.float64}
+
+
 def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls NumPy's compiled `interp` for pieces of x."""
 
     def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+        if any(type(each) not in _FLOATS for each in (left, right)):
+            raise TypeError("NumPy may warn")  # and is called then
         x = numpy.asarray(x, numpy.float64)
         pieces = min(get_num_threads(), x.size // _PIECE)
         # NumPy computes slopes beforehand if x has as many elements.

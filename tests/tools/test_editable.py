@@ -8,9 +8,14 @@ from importlib.util import find_spec
 
 import pytest
 
+
+def has_setuptools():
+    return find_spec("setuptools") and find_spec("setuptools.command.bdist_wheel")
+
+
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not find_spec("setuptools"), reason="setuptools is missing"),
+    pytest.mark.skipif(not has_setuptools(), reason="setuptools 70.1 is missing"),
 ]
 
 PROJECT = """
