@@ -75,7 +75,20 @@ def _function(module: str, original: Any) -> Any:
     change = _CHANGES.get(original.__name__)
     if change is not None:
         counterpart.choose = _change(change, original)
+    if original.__name__ == "argsort" and original.implementation is not None:
+        counterpart.implementation = _stable(original.implementation)
     return counterpart
+
+
+def _stable(form: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a recorded form of `argsort` whose default is a stable sort."""
+
+    def argsort(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if not args and "kind" not in kwargs:
+            kwargs.setdefault("stable", True)
+        return form(x, *args, **kwargs)
+
+    return argsort
 
 
 def _change(change: Callable[..., Any], original: Any) -> Callable[..., Any]:

@@ -100,7 +100,7 @@ class Divided:
             default=-1,
         )
         pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
-        # A warning would name a line of this file, so that NumPy has to transform again.
+        # A warning would name a line of this file, so NumPy has to transform again.
         ignores = set(numpy.geterr().values()) == {"ignore"}
         conditions: Any = "ignore" if ignores else "raise"
         if pieces < 2:

@@ -152,15 +152,25 @@ def test_warnings_of_numpys_code_name_its_caller(xp: Any) -> Any:
     return [(str(each.message), each.filename, each.lineno) for each in caught]
 
 
-def test_warnings_of_recorded_operations_name_the_line_of_the_program() -> None:
-    x = mxnp.full(SIZE, 1e308)
+def test_warnings_of_ufuncs_name_numpys_line(xp: Any) -> Any:
+    x = xp.full(SIZE, 1e308)
     x[::2] = -1e308
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        mxnp.diff(x)
+        xp.diff(x)
         mxnp.synchronize()
-    recorded = [w for w in caught if str(w.message).endswith("in subtract")]
-    assert [(w.filename, w.category) for w in recorded] == [(__file__, RuntimeWarning)]
+    return [(str(each.message), each.filename, each.lineno) for each in caught]
+
+
+def test_warnings_of_recorded_forms_name_the_line_of_the_program() -> None:
+    x = mxnp.full((4, SIZE), mxnp.inf)
+    x[::2] = -mxnp.inf
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mxnp.trapezoid(x, axis=0)
+        mxnp.synchronize()
+    found = {w.filename for w in caught if str(w.message).endswith("in reduce")}
+    assert found <= {__file__}
 
 
 def test_a_callback_gets_the_arrays_and_raises_once() -> None:

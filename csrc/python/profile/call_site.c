@@ -1,10 +1,13 @@
 /* call_site.c -- the place in the program that recorded an operation. */
 #include "python/profile/call_site.h"
+#include "python/base/state.h"
 #include <dlfcn.h>
 
 struct call_site {
     PyObject *code, *globals; /* of the frame, or NULL if there was none */
     int instruction;          /* -1: unknown */
+    PyObject *caller;         /* of NumPy's code, for a report */
+    int caller_instruction;
     int n_kept;
     PyObject *kept[MX_MAX_OPERANDS + 1]; /* NumPy arrays, and the launch of a kernel */
 };
@@ -74,10 +77,31 @@ PyObject *call_site_find_frame(bool (*is_skipped)(PyObject *frame))
 
 /* -- Call sites -------------------------------------------------------------------- */
 
-/* NumPy's functions may record operations, for the line of the program that called them. */
+static bool is_own_frame(PyObject *frame) { return call_site_is_own(call_site_package(frame)); }
+
 static bool is_library_frame(PyObject *frame)
 {
     return call_site_is_library(call_site_package(frame));
+}
+
+/* NumPy's functions may record operations.  Reports count them for the line of the program that
+ * called NumPy.  Warnings name the line of NumPy that calls a ufunc, as NumPy's do, but not one
+ * that calls a function of mxnp: NumPy's own function would warn in another file. */
+static PyObject *find_warned(void)
+{
+    PyObject *frame = call_site_find_frame(is_own_frame);
+    if (frame == (PyObject *)PyEval_GetFrame() || !frame || !is_library_frame(frame))
+        return frame;
+    Py_DECREF(frame);
+    return call_site_find_frame(is_library_frame);
+}
+
+static void find_caller(struct call_site *site)
+{
+    PyObject *frame = call_site_find_frame(is_library_frame);
+    site->caller = frame ? (PyObject *)PyFrame_GetCode((PyFrameObject *)frame) : NULL;
+    site->caller_instruction = frame ? call_site_instruction(frame) : -1;
+    Py_XDECREF(frame);
 }
 
 struct call_site *call_site_new(void)
@@ -87,11 +111,14 @@ struct call_site *call_site_new(void)
         PyErr_NoMemory();
         return NULL;
     }
-    PyObject *frame = call_site_find_frame(is_library_frame);
+    PyObject *frame = find_warned();
     site->code = frame ? (PyObject *)PyFrame_GetCode((PyFrameObject *)frame) : NULL;
     site->globals = frame ? PyObject_GetAttr(frame, f_globals) : NULL;
     site->instruction = frame ? call_site_instruction(frame) : -1;
     site->n_kept = 0;
+    site->caller = NULL;
+    if (profile_is_on && frame && is_library_frame(frame))
+        find_caller(site);
     Py_XDECREF(frame);
     PyErr_Clear();
     return site;
@@ -101,6 +128,7 @@ void call_site_free(struct call_site *site)
 {
     Py_XDECREF(site->code);
     Py_XDECREF(site->globals);
+    Py_XDECREF(site->caller);
     for (int i = 0; i < site->n_kept; i++)
         Py_DECREF(site->kept[i]);
     PyMem_Free(site);
@@ -113,8 +141,8 @@ void call_site_keep(struct call_site *site, const void *object)
 
 PyObject *call_site_code(const struct call_site *site, int *instruction)
 {
-    *instruction = site->instruction;
-    return site->code;
+    *instruction = site->caller ? site->caller_instruction : site->instruction;
+    return site->caller ? site->caller : site->code;
 }
 
 /* Return the line of the instruction, or 0, from the code's table of (begin, end, line). */

@@ -16,8 +16,8 @@ void call_site_free(struct call_site *site);
 /* Hold a reference to the object until the call site is freed. */
 void call_site_keep(struct call_site *site, const void *object);
 
-/* Return a borrowed reference to the code object and its instruction, or NULL if the call site
- * is unknown. */
+/* Return a borrowed reference to the code object that a report names, and its instruction, or
+ * NULL if the call site is unknown. */
 PyObject *call_site_code(const struct call_site *site, int *instruction);
 
 /* Return a new reference to the name of the file, and set the line, or return NULL if the call
