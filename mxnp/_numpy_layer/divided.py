@@ -17,7 +17,7 @@ from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces
 
 _PIECE = 65536  # elements; a thread takes at least as many
-_PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
+_PRODUCTS = 2**23  # of a correlation, of which a thread computes at least as many
 
 
 def _run(work: Callable[[int], Any], pieces: int) -> list[Any]:

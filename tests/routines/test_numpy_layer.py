@@ -17,7 +17,7 @@ import mxnp
 from mxnp import _bridge
 from mxnp._namespace.functions import ROWS
 from mxnp._namespace.mirror import find_counterpart
-from mxnp._numpy_layer import find_layer
+from mxnp._numpy_layer import divided, find_layer
 
 SIZE = 20_000
 CALLS = list(layer_calls())
@@ -251,8 +251,11 @@ def test_results_of_the_converter_have_numpys_class(xp: Any) -> Any:
 @pytest.mark.usefixtures("_two_threads")
 @pytest.mark.parametrize("mode", ["valid", "same", "full"])
 @pytest.mark.parametrize("n", [1, 2, 11, 12, 33])
-def test_correlations_are_divided(xp: Any, mode: str, n: int) -> Any:
+def test_correlations_are_divided(
+    xp: Any, mode: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    monkeypatch.setattr(divided, "_PRODUCTS", 2**14)
     rng = numpy.random.default_rng(n)
-    a, v = xp.array(rng.random(2**22 // n + 7)), xp.array(rng.random(n))
+    a, v = xp.array(rng.random(2**17 // n + 777)), xp.array(rng.random(n))
     single = xp.correlate(a.astype("f4")[::2], v.astype("f4"), mode)
     return xp.convolve(a, v, mode), xp.correlate(a[::-1], v, mode), single
