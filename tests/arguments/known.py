@@ -75,6 +75,7 @@ NOT_RUN = [
         r"polynomial\.\w+\.\w+\(.*o[12]",
         "NumPy computes with objects, for long",
         "np.polynomial.laguerre.lagval(f1, o2)",
+        "large",
     ),
     Known(
         r"np\.diff\(.*n=2 ?\*\* ?(31|6|7)",
