@@ -19,7 +19,7 @@ typedef struct {
 
 #define IS_NAN(x)     ((x) != (x))
 #define IS_ORDERED(x) ((x) == (x))
-#define ALWAYS(x)     1
+#define ALWAYS(x)     ((void)(x), 1)
 
 #define IS_LESS(a, b)    ((a) < (b))
 #define FLOAT_LESS(a, b) (((a) < (b)) | (IS_NAN(b) & !IS_NAN(a)))
@@ -175,8 +175,8 @@ static intptr_t append(void *out, const void *elements, intptr_t n, size_t items
             counter bucket[TOGETHER] = {0};                                                 \
             for (int j = 0; j < n_splitters; j++)                                           \
                 for (int i = 0; i < count; i++)                                             \
-                    bucket[i] += (counter)(!(x[first + i] <= v[j])) +                       \
-                                 (counter)(!(x[first + i] < v[j]));                         \
+                    bucket[i] = (counter)(bucket[i] + !(x[first + i] <= v[j]) +             \
+                                          !(x[first + i] < v[j]));                          \
             for (int i = 0; i < count; i++)                                                 \
                 buckets[first + i] = (uint8_t)bucket[i];                                    \
         }                                                                                   \

@@ -10,7 +10,7 @@
  */
 static bool is_apart(const PyArrayObject *a)
 {
-    npy_intp covered = PyArray_ITEMSIZE(a), least;
+    npy_intp covered = PyArray_ITEMSIZE(a), least = 0;
     for (unsigned done = 0; done + 1 != 1u << PyArray_NDIM(a);) {
         int next = -1;
         for (int axis = 0; axis < PyArray_NDIM(a); axis++) {

@@ -578,8 +578,8 @@ static int counts_references(PyObject *function)
 static int owner_to_replace(PyObject *function)
 {
     int owner = owner_of(function);
-    int counts = owner >= PACKAGE ? counts_references(function) : 0;
-    return counts < 0 ? -1 : counts ? NOBODY : owner;
+    int does_count = owner >= PACKAGE ? counts_references(function) : 0;
+    return does_count < 0 ? -1 : does_count ? NOBODY : owner;
 }
 
 static bool is_waiting(vector_call call);
