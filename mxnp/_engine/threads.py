@@ -22,17 +22,19 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, "mxnp-numpy")
 
 
-def run_pieces(work: Callable[[int], Any], pieces: int) -> list[Any]:
+def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
     """
-    Call a function for each piece of some work, on threads.
+    Call a function for each piece of a range, on threads.
 
     Parameters
     ----------
     work : callable
-        Takes the number of a piece. It runs in a copy of the caller's context, which
-        has NumPy's errstate.
+        Takes the part of the range that a piece has. It runs in a copy of the caller's
+        context, which has NumPy's errstate.
+    n : int
+        The length of the range.
     pieces : int
-        The number of pieces.
+        The number of pieces, whose lengths differ by one at most.
 
     Returns
     -------
@@ -47,8 +49,9 @@ def run_pieces(work: Callable[[int], Any], pieces: int) -> list[Any]:
     contexts = [contextvars.copy_context() for _ in range(pieces)]
 
     def attempt(piece: int) -> Any:
+        part = slice(piece * n // pieces, (piece + 1) * n // pieces)
         try:
-            return contexts[piece].run(work, piece), None
+            return contexts[piece].run(work, part), None
         except Exception as error:
             return None, error
 

@@ -20,9 +20,9 @@ _PIECE = 65536  # elements; a thread takes at least as many
 _PRODUCTS = 2**23  # of a correlation, of which a thread computes at least as many
 
 
-def _run(work: Callable[[int], Any], pieces: int) -> list[Any]:
+def _run(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
     _bridge.profile_note_threads()
-    return run_pieces(work, pieces)
+    return run_pieces(work, n, pieces)
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
@@ -76,15 +76,14 @@ class Divided:
         if pieces < 2:
             return self._ufunc(*operands, **kwargs)
 
-        def factor(piece: int) -> Any:
-            begin, end = (batch[0] * i // pieces for i in (piece, piece + 1))
+        def factor(part: slice) -> Any:
             parts = [
-                x[begin:end] if len(stack) == len(batch) and stack[0] > 1 else x
+                x[part] if len(stack) == len(batch) and stack[0] > 1 else x
                 for x, stack in zip(operands, stacks, strict=True)
             ]
             return self._ufunc(*parts, **kwargs)
 
-        results = _run(factor, pieces)
+        results = _run(factor, batch[0], pieces)
         if len(self._outputs) == 1:
             return numpy.concatenate(results)
         return tuple(map(numpy.concatenate, zip(*results, strict=True)))
@@ -107,14 +106,12 @@ class Divided:
             with numpy.errstate(all=conditions):
                 return self._ufunc(a, factor, axes=axes, out=out)
 
-        def transform(piece: int) -> None:
-            n = a.shape[across]
-            part = slice(piece * n // pieces, (piece + 1) * n // pieces)
+        def transform(part: slice) -> None:
             where = (slice(None),) * across + (part,)
             with numpy.errstate(all=conditions):
                 self._ufunc(a[where], factor, axes=axes, out=out[where])
 
-        _run(transform, pieces)
+        _run(transform, a.shape[across], pieces)
         return out
 
 
@@ -138,11 +135,10 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         result = numpy.empty(x.shape, numpy.result_type(fp, numpy.float64))
         flat, out = x.reshape(-1), result.reshape(-1)
 
-        def compute(piece: int) -> None:
-            begin, end = (x.size * i // pieces for i in (piece, piece + 1))
-            out[begin:end] = compiled(flat[begin:end], xp, fp, left, right)
+        def compute(part: slice) -> None:
+            out[part] = compiled(flat[part], xp, fp, left, right)
 
-        _run(compute, pieces)
+        _run(compute, x.size, pieces)
         return result
 
     return interp
@@ -191,12 +187,11 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         result[before + whole :] = ending[ending.size - after :]
         pieces = min(get_num_threads(), a.size * n // _PRODUCTS)
 
-        def compute(piece: int) -> None:
-            begin, end = (whole * i // pieces for i in (piece, piece + 1))
-            part = compiled(a[begin : end + n - 1], v, "valid")
-            result[before + begin : before + end] = part
+        def compute(part: slice) -> None:
+            needed = a[part.start : part.stop + n - 1]
+            result[before:][part] = compiled(needed, v, "valid")
 
-        _run(compute, pieces)
+        _run(compute, whole, pieces)
         return result
 
     return correlate

@@ -204,15 +204,14 @@ def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> An
     inside = a._np_array
     out = None if positions is None else positions._np_array
 
-    def partition(piece: int) -> None:
-        part = slice(piece * n // pieces, (piece + 1) * n // pieces)
+    def partition(part: slice) -> None:
         where = (slice(None),) * across + (part,)
         if out is None:
             inside[where].partition(places, along)
         else:
             out[where] = inside[where].argpartition(places, along)
 
-    run_pieces(partition, pieces)
+    run_pieces(partition, n, pieces)
     _bridge.count_partition(a, out is not None, begin)
     return None
 

@@ -92,13 +92,13 @@ def test_transforms_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -
     waiting = threading.Barrier(3, timeout=60)
     run = divided._run
 
-    def recorded(work: Any, pieces: int) -> Any:
-        def wait(piece: int) -> Any:
+    def recorded(work: Any, n: int, pieces: int) -> Any:
+        def wait(part: slice) -> Any:
             seen.add(threading.get_ident())
             waiting.wait()
-            return work(piece)
+            return work(part)
 
-        return run(wait, pieces)
+        return run(wait, n, pieces)
 
     monkeypatch.setattr(divided, "_run", recorded)
     assert_same(mxnp.fft.rfft(x), numpy.fft.rfft(numpy.asarray(x)))
