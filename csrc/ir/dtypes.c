@@ -18,3 +18,9 @@ const struct mx_dtype_row *mx_dtype_get(int dtype)
 {
     return dtype >= 0 && dtype < MX_DTYPE_COUNT ? &rows[dtype] : NULL;
 }
+
+const uint8_t mx_itemsizes[MX_DTYPE_COUNT] = {
+#define DTYPE(name, c_type, itemsize, kind) itemsize,
+#include "ir/dtypes.def"
+#undef DTYPE
+};

@@ -1,5 +1,6 @@
 #pragma once
-/* dtypes.h -- the numbers of dtypes, expanded from dtypes.def; mxnp.h declares the rows. */
+/* dtypes.h -- the numbers of dtypes and their sizes, expanded from dtypes.def; mxnp.h declares
+ * the rows. */
 #include "base/base.h"
 
 enum mx_dtype {
@@ -8,3 +9,6 @@ enum mx_dtype {
 #undef DTYPE
     MX_DTYPE_COUNT
 };
+
+/* The bytes of an element, by dtype. */
+extern const uint8_t mx_itemsizes[MX_DTYPE_COUNT];

@@ -17,12 +17,6 @@ static const struct mx_cast_kernels *const tables[] = {
 #undef TABLE
 };
 
-static const uint8_t itemsizes[] = {
-#define DTYPE(name, c_type, itemsize, kind) itemsize,
-#include "ir/dtypes.def"
-#undef DTYPE
-};
-
 static bool is_float(int dtype)
 {
     return dtype >= MX_DTYPE_float16 && dtype <= MX_DTYPE_float64;
@@ -74,7 +68,7 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
     const struct mx_cast_kernels *table = tables[mx_isa()];
     char *x = args[0], *y = args[1];
     intptr_t n = dimensions[0], x_stride = strides[0], y_stride = strides[1];
-    bool contiguous = x_stride == itemsizes[from] && y_stride == itemsizes[to];
+    bool contiguous = x_stride == mx_itemsizes[from] && y_stride == mx_itemsizes[to];
     if (contiguous && table->kernels[from][to]) {
         table->kernels[from][to](x, y, n);
         return;
@@ -82,13 +76,13 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
     if (x_stride == 0 && n > 1) {
         _Alignas(16) char one[16];
         cast((char *[]){x, one}, &(intptr_t){1}, (intptr_t[]){0, 0}, from, to);
-        mx_copy_loop(itemsizes[to])((char *[]){one, y}, &n, strides, NULL);
+        mx_copy_loop(mx_itemsizes[to])((char *[]){one, y}, &n, strides, NULL);
         return;
     }
 
     int path[MX_DTYPE_COUNT];
     int length = find_path(path, table, from, to, contiguous);
-    int x_size = itemsizes[path[0]], y_size = itemsizes[to];
+    int x_size = mx_itemsizes[path[0]], y_size = mx_itemsizes[to];
     _Alignas(64) char scratch[2][BLOCK * 16];
     for (intptr_t i = 0; i < n; i += BLOCK) {
         intptr_t size = n - i < BLOCK ? n - i : BLOCK;
@@ -155,5 +149,5 @@ mx_loop_function mx_cast_loop(int from, int to)
 {
     if (from < 0 || from >= MX_DTYPE_COUNT || to < 0 || to >= MX_DTYPE_COUNT)
         return NULL;
-    return from == to ? mx_copy_loop(itemsizes[from]) : loops[from][to];
+    return from == to ? mx_copy_loop(mx_itemsizes[from]) : loops[from][to];
 }

@@ -34,12 +34,6 @@ struct range {
     intptr_t (*counts)[MX_MOST_BUCKETS]; /* of each chunk; then where its elements go */
 };
 
-static const size_t itemsizes[MX_DTYPE_COUNT] = {
-#define DTYPE(name, c_type, itemsize, kind) [MX_DTYPE_##name] = itemsize,
-#include "ir/dtypes.def"
-#undef DTYPE
-};
-
 bool mx_partition_has(int dtype) { return mx_sort_kernels_of(dtype)->classify != NULL; }
 
 static char *at(const struct range *range, char *elements, intptr_t i)
@@ -228,7 +222,7 @@ int mx_partition_row(const struct mx_partition *partition)
     struct range range = {
         .partition = partition,
         .kernels = mx_sort_kernels_of(partition->dtype),
-        .itemsize = itemsizes[partition->dtype],
+        .itemsize = mx_itemsizes[partition->dtype],
         .elements = partition->elements,
         .positions = partition->positions,
         .end = n,

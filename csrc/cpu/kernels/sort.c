@@ -19,12 +19,6 @@
 #define LEAST_RUN    256    /* elements */
 #define MOST_SAMPLES 131072 /* elements among which equal ones are looked for */
 
-static const int itemsizes[MX_DTYPE_COUNT] = {
-#define DTYPE(name, c_type, itemsize, kind) [MX_DTYPE_##name] = itemsize,
-#include "ir/dtypes.def"
-#undef DTYPE
-};
-
 const struct mx_sort_kernels *mx_sort_kernels_of(int dtype)
 {
     static const struct mx_sort_table *const tables[] = {
@@ -42,7 +36,7 @@ static int fail_memory(void)
     return mx_fail(MX_ERROR_MEMORY, "unable to hold what is sorted");
 }
 
-/* Blocks of the pool, which are cached.  Returns NULL if there is no memory. */
+/* Takes a block from the pool, which caches blocks.  Returns NULL if there is no memory. */
 static char *take_memory(size_t nbytes)
 {
     struct mx_block *block = mx_pool_take(nbytes ? nbytes : 1);
@@ -141,7 +135,7 @@ static int sort_row(const struct mx_sort *sort, char *elements, char *positions)
 static int sort_together(const struct rows *rows, intptr_t first, int count, char *scratch)
 {
     const struct mx_sort *sort = rows->sort;
-    const int itemsize = itemsizes[sort->dtype];
+    const int itemsize = mx_itemsizes[sort->dtype];
     char *elements[LINE], *positions[LINE];
     char *places = scratch + (size_t)rows->together * rows->row_bytes;
     int status = 0;
@@ -185,7 +179,7 @@ static void sort_chunk(void *job, size_t chunk, int thread)
 
 static int sort_many(const struct mx_sort *sort, intptr_t n_rows)
 {
-    const int itemsize = itemsizes[sort->dtype], threads = mx_thread_pool_size();
+    const int itemsize = mx_itemsizes[sort->dtype], threads = mx_thread_pool_size();
     struct rows rows = {.sort = sort, .n_rows = n_rows, .together = 1};
     rows.copies_elements = sort->stride != itemsize;
     rows.copies_positions = sort->positions && sort->position_stride != (int)sizeof(int64_t);
@@ -236,7 +230,7 @@ static char *at(const struct row *row, char *elements, intptr_t i)
     return elements + (size_t)i * row->itemsize;
 }
 
-/* NumPy's function takes positions that are a permutation of all elements, those of the part.
+/* NumPy's function requires that the positions are a permutation of the positions in the part.
  */
 static int argsort_part(const struct row *row, intptr_t begin, intptr_t n)
 {
@@ -433,7 +427,7 @@ static int sort_parts(struct row *row)
 /* Returns whether NumPy takes a few nanoseconds for an element. */
 static bool is_radix(const struct mx_sort *sort)
 {
-    return sort->is_stable && itemsizes[sort->dtype] <= 2 && sort->dtype != MX_DTYPE_float16;
+    return sort->is_stable && mx_itemsizes[sort->dtype] <= 2 && sort->dtype != MX_DTYPE_float16;
 }
 
 static bool begins_with_run(const struct row *row)
@@ -455,7 +449,7 @@ static int sort_long(const struct mx_sort *sort, char *elements, char *positions
     struct row row = {
         .sort = sort,
         .kernels = mx_sort_kernels_of(sort->dtype),
-        .itemsize = (size_t)itemsizes[sort->dtype],
+        .itemsize = (size_t)mx_itemsizes[sort->dtype],
         .n_parts = 2 * mx_thread_pool_size(),
         .elements = elements,
         .positions = (int64_t *)(void *)positions,
@@ -500,7 +494,7 @@ int mx_sort_rows(const struct mx_sort *given)
     intptr_t n_rows = 1;
     for (int axis = 0; axis < sort.ndim; axis++)
         n_rows *= sort.shape[axis];
-    bool is_packed = sort.stride == itemsizes[sort.dtype] &&
+    bool is_packed = sort.stride == mx_itemsizes[sort.dtype] &&
                      (!sort.positions || sort.position_stride == (int)sizeof(int64_t));
     if (!is_packed || sort.n < LONG_ROW || n_rows >= mx_thread_pool_size())
         return sort_many(&sort, n_rows);
