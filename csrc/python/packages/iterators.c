@@ -92,23 +92,18 @@ static PyObject *next_taken(PyObject *self)
 }
 
 /* The iterators of a view of a dict. */
-static PyObject *iterate_given(PyObject *self)
+static PyObject *iterate(PyObject *self, enum direction direction)
 {
-    getiterfunc iterate = (getiterfunc)((struct type_struct *)own_class(self))->iter;
-    PyObject *iterator = iterate(self);
+    getiterfunc inner = (getiterfunc)((struct type_struct *)own_class(self))->iter;
+    PyObject *iterator = inner(self);
     if (iterator)
-        iterator_mark(iterator, GIVEN);
+        iterator_mark(iterator, direction);
     return iterator;
 }
 
-static PyObject *iterate_taken(PyObject *self)
-{
-    getiterfunc iterate = (getiterfunc)((struct type_struct *)own_class(self))->iter;
-    PyObject *iterator = iterate(self);
-    if (iterator)
-        iterator_mark(iterator, TAKEN);
-    return iterator;
-}
+static PyObject *iterate_given(PyObject *self) { return iterate(self, GIVEN); }
+
+static PyObject *iterate_taken(PyObject *self) { return iterate(self, TAKEN); }
 
 /* -- Classes ----------------------------------------------------------------------------- */
 
