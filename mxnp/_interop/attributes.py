@@ -115,7 +115,7 @@ def see_class(
     cls : type
         The class, which is or derives from a package's.
     packages, own : list of type
-        The classes of packages among its bases, and those of the program.
+        Its bases that are classes of packages, and its bases of the program.
     members_of : callable
         Yields the names and functions of the members of a class.
     """

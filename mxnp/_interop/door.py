@@ -344,7 +344,7 @@ def see_names(code: CodeType) -> None:
 
 
 def see_callable(function: Any) -> None:
-    """Open what the program calls, if it is no function written in Python."""
+    """Open what the program calls, unless it is a function written in Python."""
     _open_value(function, set())
     name = _module_of(function)
     if isinstance(name, str) and find_owner(name, None) >= PACKAGE:

@@ -1454,7 +1454,7 @@ def variable_of_the_program(np, p, x):
     return p.read_variable("x")
 
 
-@fails("vars() gives the dict of the object")
+@fails("vars() returns the dict of the object")
 def attribute_set_in_its_dict(np, p, x):
     model = p.Model()
     vars(model)["x"] = x

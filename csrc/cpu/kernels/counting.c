@@ -17,7 +17,8 @@ struct counting {
     unsigned flip; /* the bits that make values of signed integers positive */
     intptr_t n, n_values;
     int n_parts;
-    intptr_t *counts; /* of each part; then those of the first part are where a value begins */
+    intptr_t
+        *counts; /* of each part; later the first part has the place where each value begins */
 };
 
 bool mx_counting_suits(int dtype, intptr_t n)

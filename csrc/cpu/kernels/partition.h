@@ -13,7 +13,7 @@ struct mx_partition {
     void *array;
 
     void *elements;     /* a row of n elements without gaps */
-    int64_t *positions; /* those of the elements are moved, if it is not NULL, and are set */
+    int64_t *positions; /* of the elements, which are set and moved with them; or NULL */
     intptr_t n;
     const intptr_t *places; /* increasing; from 0 to n - 1 */
     int n_places;

@@ -23,7 +23,7 @@ struct mx_sort {
     char *positions; /* int64, or NULL: the elements themselves are sorted */
     bool continues;  /* whether the positions have an order to begin with */
 
-    int ndim; /* axes other than that of a row; strides are in bytes */
+    int ndim; /* the number of axes beside the one along a row; strides are in bytes */
     intptr_t shape[MX_MAX_NDIM], strides[MX_MAX_NDIM], position_strides[MX_MAX_NDIM];
     intptr_t n, stride, position_stride; /* of a row */
 };

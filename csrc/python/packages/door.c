@@ -1137,8 +1137,8 @@ PyMethodDef door_methods[] = {
      "Open the doors of what the program calls: the handler of PY_START and CALL events."},
     {"hook_code", hook_code, METH_VARARGS,
      "hook_code(function, folders, is_interactive)\n--\n\n"
-     "Call a function with the code of each module, and other code, before it runs, unless the "
-     "set of folders has that of its file. Python runs what a user types without exec()."},
+     "Call a function with the code of each module, and other code, before it runs, unless its "
+     "file is in one of the folders. Python runs what a user types without exec()."},
     {"open_door", open_door, METH_O,
      "open_door(function)\n--\n\n"
      "Make a function receive NumPy arrays, if it is a package's."},

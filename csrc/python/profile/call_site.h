@@ -8,8 +8,9 @@
 
 struct call_site;
 
-/* Return the call site of the innermost frame outside of mxnp and NumPy, or NULL with an
- * exception set. */
+/* Return the call site of the innermost frame outside of mxnp, or NULL with an exception set.
+ * If NumPy's code in that frame has called a function of mxnp, it is the innermost frame
+ * outside of NumPy, too. */
 struct call_site *call_site_new(void);
 void call_site_free(struct call_site *site);
 
