@@ -53,17 +53,22 @@ def _choose_take(original: Any) -> Callable[..., Any]:
         given |= kwargs
         if given.get("mode", "raise") in ("raise", "clip"):
             return original
-        axis, shape = given.get("axis"), numpy.shape(a)
-        is_axis = type(axis) is int and -len(shape) <= axis < len(shape)
-        is_empty = is_axis and shape[axis] == 0 and numpy.size(given["indices"]) > 0
-        return _take_from_nothing if is_empty else original
+        axis, shape = given.get("axis"), list(numpy.shape(a))
+        if type(axis) is not int or not -len(shape) <= axis < len(shape):
+            return original
+        if shape[axis] > 0 or numpy.size(given["indices"]) == 0:
+            return original
+        shape[axis] = 1
+        given["out"] = None
+
+        def take_from_nothing(*args: Any, **kwargs: Any) -> Any:
+            """Raise NumPy's errors, and then the one that NumPy 2.4 does not find."""
+            numpy.take(numpy.zeros(shape), **given)
+            raise IndexError("cannot do a non-empty take from an empty axes.")
+
+        return take_from_nothing
 
     return choose
-
-
-def _take_from_nothing(*args: Any, **kwargs: Any) -> Any:
-    """Raise NumPy's error, for modes in which NumPy 2.4 does not find it."""
-    raise IndexError("cannot do a non-empty take from an empty axes.")
 
 
 for _function, _original in (

@@ -159,6 +159,7 @@ np.multiply.at(read_only(f2), Index(0), o2); np.maximum.at(f1, unaligned(f1), f2
 np.maximum.at(u1, Q2, [np.nan]); np.concatenate([f1, f1], casting=b1); np.copy(f2, order=f3)
 np.ones_like(i1, 'f4', order=f1[:0]); np.searchsorted(p1.cumsum(), f1, side=u1); np.pad(f2, 2, mode=b2)
 np.maximum.reduce(f2, axis=n2); np.maximum.reduce(f2, axis=0, out=(None,)); np.place(f1, b1, f1); np.log10(f3)
+np.take(f1[:0], q1, axis=-1, mode='x'); np.take(f2[:0], ['x'], axis=0, mode='wrap')
 """)
 ]
 
