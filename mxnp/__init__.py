@@ -48,6 +48,7 @@ from ._engine.modes import set_mode as set_mode
 from ._interop import adapters as _adapters
 from ._interop import boundary as _boundary
 from ._interop import door as _door
+from ._namespace import guards as _guards  # noqa: F401  (calls that NumPy must not get)
 from ._namespace import mirror as _mirror
 
 

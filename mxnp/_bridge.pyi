@@ -23,6 +23,7 @@ class Function:
     ) -> Any: ...
     @property
     def __wrapped__(self) -> Any: ...
+    direct: str
     choose: Callable[..., Callable[..., Any]] | None
     choose_from: int
     implementation: Callable[..., Any] | None

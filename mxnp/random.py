@@ -18,13 +18,9 @@ from ._bridge import Method as _Method
 from ._bridge import frameless as _frameless
 from ._bridge import name_like as _name_like
 from ._bridge import set_generators as _set_generators
-from ._engine import core as _core
 from ._engine.frames import frameless_members as _frameless_members
 from ._namespace import mirror as _mirror
-from ._namespace import recorded_forms as _recorded_forms
-
-if _core.gpu().models:
-    from ._gpu import random as _gpu_random  # noqa: F401  (its recorded forms)
+from ._namespace import ways as _ways
 
 
 class _DerivedType(type):
@@ -54,7 +50,7 @@ class _WrappedMethod:
         function.is_maker = True
         bit_generator = getattr(instance, "bit_generator", None)
         if isinstance(bit_generator, (_random.PCG64, _random.Philox)):
-            _recorded_forms.attach(function, self.member, bit_generator)
+            _ways.attach(function, f"random.Generator.{name}", bit_generator)
         vars(instance)[name] = function  # later lookups find it first
         return function
 
@@ -197,7 +193,7 @@ def _accept_array_seeds(original: type) -> type:
     if issubclass(original, _random.BitGenerator):
         body["random_raw"] = raw = _Method(original.random_raw)
         if original in (_random.PCG64, _random.Philox):
-            _recorded_forms.attach(raw, original.random_raw)
+            _ways.attach(raw, "random.BitGenerator.random_raw")
     derived = _DerivedType(original.__name__, (original,), body)
     _name_like(derived, original)
     return derived

@@ -165,7 +165,7 @@ static PyObject *start(PyObject *module, PyObject *address)
     if (!numpy || device_load() < 0 || call_site_load() < 0 || errstate_load(numpy) < 0 ||
         memory_load() < 0 || failure_load() < 0 || signature_load(numpy) < 0 ||
         call_load() < 0 || recycle_load() < 0 || scalars_load() < 0 ||
-        products_load(numpy) < 0 || functions_load(numpy) < 0) {
+        products_load(numpy) < 0 || functions_load() < 0) {
         Py_XDECREF(numpy);
         return NULL;
     }

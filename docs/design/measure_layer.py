@@ -57,7 +57,7 @@ class Arrays(dict[str, Any]):
 
 def measure(name: str, call: str, size: int, dtype: str) -> tuple[float, float]:
     """Return the seconds that a call takes with NumPy and with mxnp."""
-    module, _, function = name.rpartition(".")
+    module, _, function = f"numpy.{name}".rpartition(".")
     best = [float("inf")] * 2
     runs = []
     for xp in (numpy, mxnp):
@@ -79,15 +79,15 @@ def main(size: str = "524288", dtype: str = "f8", *wanted: str) -> None:
     """Print a line for each call."""
     warnings.simplefilter("ignore")
     for name, row in ROWS.items():
-        if wanted and name.removeprefix("numpy.") not in wanted:
+        if not row.layer or (wanted and name not in wanted):
             continue
         for call in row.calls:
             try:
                 numpys, ours = measure(name, call, int(size), dtype)
             except (ArithmeticError, TypeError, ValueError) as error:
-                print(f"{name[6:]}{call:50} {type(error).__name__}")
+                print(f"{name}{call:50} {type(error).__name__}")
                 continue
-            print(f"{name[6:] + call:60} {numpys * 1e3:9.3f} {numpys / ours:6.2f}")
+            print(f"{name + call:60} {numpys * 1e3:9.3f} {numpys / ours:6.2f}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ import mxnp as np
 from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._engine.devices import GPU
-from mxnp._namespace import functions, recorded_forms
+from mxnp._namespace.functions import ROWS as FUNCTION_ROWS
+from mxnp._namespace.ways import find_form
 
 ON_GPU = Path(__file__).with_name(f"on_{GPU}.json")
 DTYPES = [row.name for row in core.dtypes()]
@@ -273,8 +274,13 @@ def _watched(owner: Any, name: str) -> Iterator[list[bool]]:
 
 def recorded(owner: Any = numpy) -> set[str]:
     """Return the names in a module or class of NumPy that have a recorded form."""
-    names = (each.__name__ for each in recorded_forms.forms)
-    return {name for name in names if vars(owner).get(name) in recorded_forms.forms}
+    prefix = "" if owner is numpy else f"{owner.__name__}."
+    names = (name for name, row in FUNCTION_ROWS.items() if find_form(row))
+    return {
+        name.removeprefix(prefix)
+        for name in names
+        if name.startswith(prefix) and "." not in name.removeprefix(prefix)
+    }
 
 
 def _operands(name: str, dtype: str) -> list[Any]:
@@ -414,7 +420,7 @@ def numpys_names(module: str) -> list[str]:
 
 def layer_names() -> list[str]:
     """Return the names of the functions that run as NumPy's code over mxnp arrays."""
-    return [name.removeprefix("numpy.") for name in functions.ROWS]
+    return [name for name, row in FUNCTION_ROWS.items() if row.layer]
 
 
 if __name__ == "__main__":

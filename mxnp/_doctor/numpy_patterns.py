@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from mxnp import _bridge
 from mxnp._namespace.functions import ROWS
-from mxnp._namespace.recorded_forms import forms
+from mxnp._namespace.ways import find_form
 from mxnp._profiler.model import Row
 
 from .findings import Finding, Search, summed
@@ -23,14 +23,9 @@ def small_calls(search: Search) -> Iterator[Finding]:
     """Find calls that run in NumPy, of arrays that other functions record."""
     threshold = _bridge.get_threshold()
     factors = {
-        name.removeprefix("numpy."): row.threshold_factor
-        for name, row in ROWS.items()
-        if row.size_rule == "a"
-    }
-    factors |= {
-        original.__name__: form.threshold_factor
-        for original, form in forms.items()
-        if form.size_rule == "arrays"
+        name.removeprefix("ndarray."): way.threshold_factor
+        for name, row in reversed(ROWS.items())
+        if (way := find_form(row) or row.layer) and way.size_rule == "a"
     }
     found: dict[str, list[tuple[ast.AST, Row]]] = defaultdict(list)
     for node, rows in search.facts.rows.items():

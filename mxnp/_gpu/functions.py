@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy
 from numpy._core import _exceptions
@@ -13,7 +13,6 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices, get_device
-from mxnp._namespace.recorded_forms import implements
 from mxnp._routines import sorting
 
 from . import kernels
@@ -25,25 +24,11 @@ _CALLS = {
     "mx_transform": core.TRANSFORM,
     "mx_linear": core.LINEAR,
 }
-_Implementation = TypeVar("_Implementation", bound=Callable[..., Any])
 _MOST = 2**63 - 1  # of a range
 
 
 class NotTakenError(Exception):
     """NumPy's function must handle the call."""
-
-
-def implements_on_gpu(
-    *originals: Any, needs_own_memory: bool = False
-) -> Callable[[_Implementation], _Implementation]:
-    """
-    Declare the recorded form of functions, on machines with a GPU.
-
-    With `needs_own_memory`, there is one only if arrays are copied to the GPU.
-    """
-    if needs_own_memory and not core.gpu_has_own_memory():
-        return lambda implementation: implementation
-    return implements(*originals, needs_gpu=True)
 
 
 _encode = cache(str.encode)  # the texts of kernels are long
@@ -139,7 +124,6 @@ def _sort_along(kernel: Callable[..., Any], a: Any, axis: Any, order: Any) -> An
     return flat.reshape(lines.shape).transpose([axes.index(i) for i in range(a.ndim)])
 
 
-@implements_on_gpu(numpy.sort)
 def _sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -153,7 +137,6 @@ def _sort(
     return out
 
 
-@implements_on_gpu(numpy.ndarray.sort)
 def _sort_in_place(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -191,7 +174,6 @@ def _argsort_distinct(
     return NotImplemented if are_equal.any() else places
 
 
-@implements_on_gpu(numpy.argsort, numpy.ndarray.argsort)
 def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:

@@ -24,7 +24,6 @@ from mxnp._numpy_layer.layer import copy_functions
 from .functions import (
     NotTakenError,
     empty,
-    implements_on_gpu,
     is_for_device,
     launch,
 )
@@ -349,5 +348,4 @@ def _form(name: str) -> Callable[..., Any]:
     return factor
 
 
-for _name in _NAMES:
-    implements_on_gpu(getattr(numpy.linalg, _name), needs_own_memory=True)(_form(_name))
+globals().update({f"_{name}": _form(name) for name in _NAMES})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy
@@ -15,7 +14,7 @@ from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices
 
 from . import kernels
-from .functions import empty, implements_on_gpu, is_for_device, launch
+from .functions import empty, is_for_device, launch
 
 # More runs on a GPU with its own memory: its arrays would be copied to the processor.
 _OWN_MEMORY = core.gpu_has_own_memory()
@@ -28,8 +27,6 @@ if _OWN_MEMORY:
 # units for float32, so NumPy is faster for much larger matrices of that dtype.
 _FEW_PRODUCTS = {} if _OWN_MEMORY else {"float32": 2**21}
 _FEW_OTHER_PRODUCTS = 2**15
-
-_implements = partial(implements_on_gpu, needs_own_memory=True)
 
 
 # -- Matrices -------------------------------------------------------------------------
@@ -99,7 +96,6 @@ def _sum_products(a: Any, b: Any, axis: Any = None) -> Any:
         return (a * b).sum(axis)
 
 
-@implements_on_gpu(numpy.matmul)
 def _matmul(a: Any, b: Any, /) -> Any:
     if not _are_multiplied(a, b, _MULTIPLIED) or not (a.ndim and b.ndim):
         return NotImplemented
@@ -115,13 +111,11 @@ def _matmul(a: Any, b: Any, /) -> Any:
     return found[..., 0, :] if a.ndim == 1 else found[..., 0]
 
 
-@implements_on_gpu(numpy.dot, numpy.ndarray.dot)
 def _dot(a: Any, b: Any) -> Any:
     ndims = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
     return _matmul(a, b) if 0 < ndims[1] <= 2 else NotImplemented
 
 
-@_implements(numpy.inner)
 def _inner(a: Any, b: Any, /) -> Any:
     ndims = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
     if not ndims[0] > 0 or not 0 < ndims[1] <= 2:
@@ -129,7 +123,6 @@ def _inner(a: Any, b: Any, /) -> Any:
     return _matmul(a, b.T)
 
 
-@_implements(numpy.vdot)
 def _vdot(a: Any, b: Any, /) -> Any:
     if not _are_multiplied(a, b, _SUMMED) or a.size != b.size:
         return NotImplemented
@@ -202,7 +195,6 @@ def _axes_of(axes: Any, ndims: tuple[int, int]) -> tuple[list[int], list[int]] |
     return (pair[0], pair[1]) if len(pair[0]) == len(pair[1]) else None
 
 
-@_implements(numpy.tensordot)
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if not _are_multiplied(a, b, _SUMMED):
         return NotImplemented
@@ -236,7 +228,6 @@ def _labels(subscripts: str) -> tuple[list[str], str] | None:
     return (terms, result) if is_usual and {*result} <= {*"".join(terms)} else None
 
 
-@_implements(numpy.einsum)
 def _einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     found = _labels(subscripts) if type(subscripts) is str else None
     if found is None or type(optimize) is not bool or len(operands) not in (1, 2):

@@ -10,11 +10,10 @@ import math
 from typing import Any
 
 import numpy
-from numpy.random import PCG64, BitGenerator, Generator, Philox
+from numpy.random import PCG64, Philox
 
 from mxnp import _bridge
 from mxnp._engine.devices import is_made_on_gpu
-from mxnp._namespace.recorded_forms import implements
 
 from . import kernels
 from .functions import is_for_device, launch
@@ -116,7 +115,6 @@ def _name(dtype: Any) -> str:
     return found.name if is_usual else ""
 
 
-@implements(Generator.random, size_rule="any", needs_gpu=True)
 def _random(
     generator: Any, size: Any = None, dtype: Any = numpy.float64, out: Any = None
 ) -> Any:
@@ -126,7 +124,6 @@ def _random(
     return _draw(generator, shape, name, _FLOATS[name])
 
 
-@implements(Generator.integers, size_rule="any", needs_gpu=True)
 def _integers(
     generator: Any,
     low: Any,
@@ -150,7 +147,6 @@ def _integers(
     return _draw(generator, shape, name, draw)
 
 
-@implements(Generator.bytes, size_rule="any", needs_gpu=True)
 def _bytes(generator: Any, length: Any) -> Any:
     if type(length) is not int or length < 1:
         return NotImplemented
@@ -158,7 +154,6 @@ def _bytes(generator: Any, length: Any) -> Any:
     return words if words is NotImplemented else words.tobytes()[:length]
 
 
-@implements(BitGenerator.random_raw, size_rule="any", needs_gpu=True)
 def _random_raw(generator: Any, size: Any = None, output: Any = True) -> Any:
     shape = _shape(size)
     if shape is None or not output:

@@ -23,7 +23,6 @@ from mxnp._numpy_layer.layer import copy_functions
 from .functions import (
     NotTakenError,
     empty,
-    implements_on_gpu,
     is_for_device,
     launch,
     make_contiguous,
@@ -207,8 +206,8 @@ def _form(name: str) -> Callable[..., Any]:
     return transform
 
 
-for _name in (
+_NAMES = (
     *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
     *("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"),
-):
-    implements_on_gpu(getattr(numpy.fft, _name), needs_own_memory=True)(_form(_name))
+)
+globals().update({f"_{name}": _form(name) for name in _NAMES})

@@ -17,8 +17,7 @@ from mxnp._array.ufunc import ufunc
 from mxnp._bridge import Function, Method, frameless, name_like, pin
 from mxnp._engine.frames import frameless_members
 
-from .mirror import replace, wrap_function
-from .recorded_forms import implements
+from .mirror import find_counterpart, replace, wrap_function
 
 
 @frameless_members
@@ -122,10 +121,13 @@ class nditer(metaclass=IteratorType):  # noqa: N801
         return copy
 
 
-@implements(numpy.nested_iters, size_rule="any")
 def _nested_iters(op: Any, *args: Any, **kwargs: Any) -> Any:
     _pin_operands(op)
     return NotImplemented
+
+
+_function = find_counterpart(numpy.nested_iters)
+_function.implementation, _function.size_rule = _nested_iters, "q"
 
 
 name_like(nditer, numpy.nditer)

@@ -1,161 +1,341 @@
-"""The table of NumPy's functions that run as NumPy's own code over mxnp's arrays.
+"""The table of NumPy's functions that mxnp computes itself, and how it computes each.
 
-`mxnp._numpy_layer` executes the code. A function that also has a recorded form runs as
-NumPy's code where that form declines. Functions that only return views are not in the
-table: they are fast in NumPy.
+A function without a row runs in NumPy. Ufuncs are in csrc/ir/ops.def; only a ufunc with
+a form of its own has a row here. Functions that only return views have no row: they are
+fast in NumPy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
-    """A function that runs as NumPy's own code."""
+class Way(NamedTuple):
+    """A way to compute large calls: a recorded form, or NumPy's code in the layer."""
 
+    module: str  # of the form: "copies", "gpu/products", "card/linear"
+    function: str  # of the form, in that module
     threshold_factor: int  # the multiple of the threshold from which a call is large
     size_rule: str  # what is large: see `Function.size_rule`
+
+
+class Row(NamedTuple):
+    """The ways in which a function is computed."""
+
+    direct: str  # the function in csrc/python/direct for small arrays, or ""
+    forms: tuple[Way, ...]  # recorded forms; the first that the machine has is used
+    layer: Way | None  # NumPy's own code over mxnp's arrays, after the recorded form
     calls: tuple[str, ...]  # ordinary calls, as the tests make them
 
 
-def _read(table: str) -> dict[str, Row]:
-    rows: dict[str, Row] = {}
-    for line in table.strip().splitlines():
-        name, size, calls = line.split(maxsplit=2)
-        factor, rule = size.rstrip("sn"), size[-1] if size[-1] in "sn" else "a"
-        rows[f"numpy.{name}"] = Row(int(factor), rule, tuple(calls.split("; ")))
-    return rows
+def _read_way(text: str, name: str) -> Way:
+    place, _, size = text.partition(":")
+    module, _, function = place.partition(".")
+    rule = size[-1:] if size[-1:].isalpha() else ""
+    factor = size.removesuffix(rule) or 1
+    return Way(module, function or f"_{name}", int(factor), rule or "a")
 
 
-# By qualified name. With "s" after the factor, the size is that of the shape in the
-# first argument, and with "n" its square. In the calls, the letter of an array names
-# its elements and the digit the number of axes: f has floats, p positive ones, n NaN
-# too, q small integers, b bools and c complex numbers.
-ROWS = _read("""
-allclose 2 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
-angle 1 (c1); (c2, deg=True)
-append 16 (f1, f1); (f2, f2, axis=0)
-argwhere 2 (b2); (f2 > 0.5)
-array_equal 1 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
-array_equiv 2 (f1, f1); (f2, f2[:1])
-average 16 (f1); (f1, weights=p1); (f2, 1, returned=True)
-block 16 ([[f2, p2], [p2, f2]]); ([f1, p1])
-column_stack 16 ((f1, f1)); ((f2, f2[:, 0]))
-convolve 4 (f1, p1[:5]); (f1, p1[:4], 'same'); (f1[:50], p1[:5], 'valid')
-correlate 4 (f1, p1[:5], 'same'); (f1, p1[:20], 'full'); (f1, p1[:9])
-cross 4 (f2[:, :3], p2[:, :3]); (f1[:3], f1[:3])
-cumulative_prod 4 (p1); (p2, axis=1)
-cumulative_sum 4 (f1, include_initial=True); (f2, axis=0)
-delete 64 (f1, q1); (f1, 3); (f2, slice(1, 4, 2), axis=1); (f1, [1, 2])
-diff 16 (f1); (i2, axis=0); (f1, 3); (f1, prepend=0)
-digitize 2 (f1, [0.0, 1.0, 2.0]); (f1, p1.cumsum(), right=True)
-dstack 16 ([f1, f1]); ([f2, p2])
-ediff1d 64 (f1); (f1, to_end=[1.0, 2.0])
-fix 8 (f1)
-flatnonzero 1 (f1); (b1)
-gradient 1 (f1); (f2); (f1, 2.0); (f2, axis=1, edge_order=2)
-histogram2d 1 (f1, p1, 5)
-histogramdd 2 (f2[:, :3], 4)
-i0 1 (f1)
-insert 64 (f1, 1, 2.0); (f2, [3, 4], 1.0, axis=1)
-interp 4 (f1, [0, 1, 2], [3, 4, 5]); (f1, p1[:3].cumsum(), p1[:3], period=2.0)
-intersect1d 1 (i1, i1); (i1, q1, return_indices=True)
-iscomplex 16 (c1)
-isclose 8 (f1, f1); (n1, n1, equal_nan=True); (f1, 0.25)
-isin 16 (i1, [1, 3]); (f1, p1[:5], invert=True); (q1, q1[:3])
-isneginf 32 (n1)
-isposinf 32 (n1)
-isreal 16 (c1)
-kron 8 (f2[:5], p2[:4])
-median 8 (f1); (f2, axis=0); (f2, axis=1, keepdims=True)
-nan_to_num 16 (n1); (f1); (n2, nan=1.5)
-nanargmax 16 (n1); (f2, axis=0)
-nanargmin 32 (n1); (f2, axis=1)
-nancumprod 1 (n1)
-nancumsum 1 (n1); (f2, axis=1)
-nanmax 16 (n1); (f2, axis=0)
-nanmean 16 (f1); (n2, axis=1)
-nanmin 16 (n1); (f2, axis=0)
-nanprod 16 (p1); (n1)
-nanstd 16 (f1); (f2, axis=0)
-nansum 16 (n1); (f2, axis=0)
-nanvar 16 (f1); (n2, axis=0, ddof=1)
-pad 16 (f1, 2); (f2, 2, mode='reflect'); (f2, ((1, 2), (0, 1)), mode='edge')
-percentile 8 (f1, 50); (f2, [10, 90], axis=1)
-piecewise 1 (f1, [b1], [1, 2]); (f1, [f1 < 1, f1 >= 1], [0.0, 1.0])
-polyadd 16 (f1, p1[:5])
-polyfit 1 (f1, p1, 2)
-polymul 2 (f1, p1[:5])
-polyval 1 ([1, 2, 3, 4], f1); (p1[:3], f2)
-ptp 16 (f2); (i2, axis=0)
-put_along_axis 1 (f2, q2, f2, 0); (f2, q2, 1.5, 1)
-quantile 8 (f1, 0.5); (f2, 0.5, axis=0, method='nearest')
-real_if_close 8 (c1); (f1 + 0j)
-resize 8 (f1, 20); (f2, (3, 7))
-select 1 ([b1, b1], [f1, i1]); ([b1], [f1], 5)
-setdiff1d 1 (i1, [1]); (q1, q1[:2])
-setxor1d 1 (i1, q1)
-sinc 1 (f1)
-take_along_axis 1 (f2, q2, 1)
-tensordot 4 (p2, p2); (f3, p3, ((0, 1), (0, 1)))
-tile 8 (f1, 3); (i2, (2, 1))
-trapezoid 1 (f1); (f1, p1.cumsum()); (f2, axis=0)
-tri 4n (100); (120, 90, 1, 'i4')
-tril 1 (f2); (i2, 1)
-trim_zeros 1 (f1)
-triu 1 (f2); (i2, -1)
-union1d 1 (i1, u1); (f1, p1)
-unwrap 1 (f1); (f2, axis=0)
-fft.fft 4 (f2); (f2, axis=0); (c2, norm='ortho')
-fft.fft2 4 (f2)
-fft.fftn 4 (f3)
-fft.fftfreq 2s (S); (S, 0.5)
-fft.fftshift 16 (f1); (f2, axes=0)
-fft.hfft 4 (c2)
-fft.ifft 4 (c2); (f2, 7, 0)
-fft.ifft2 4 (c2)
-fft.ifftn 4 (f3)
-fft.ihfft 4 (f2)
-fft.irfft 4 (c2)
-fft.irfft2 4 (c2)
-fft.irfftn 4 (c3)
-fft.rfft 4 (f2)
-fft.rfftfreq 2s (S)
-fft.rfft2 4 (f2)
-fft.rfftn 4 (f3)
-fft.ifftshift 16 (f2)
-lib.scimath.arccos 8 (f1)
-lib.scimath.log 16 (f1); (p1)
-lib.scimath.power 4 (f1, 2)
-lib.scimath.sqrt 4 (f1); (p1)
-linalg.cholesky 1 (np.eye(3) + f3[:, :3, :3] * 0)
-linalg.cond 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.cross 4 (f2[:, :3], p2[:, :3])
-linalg.det 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.eig 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.eigh 1 (p2[:3, :3]); (p3[:, :3, :3], 'U')
-linalg.eigvals 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.eigvalsh 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.inv 1 (f2[:2, :2]); (np.eye(3) + f3[:, :3, :3] * 0)
-linalg.matrix_norm 16 (f3)
-linalg.matrix_power 1 (p2[:5, :5], 3)
-linalg.multi_dot 4 ((f2, p2.T, f2))
-linalg.matrix_rank 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.norm 16 (f1); (f2, axis=1); (f2); (f1, 1); (f2, 'fro')
-linalg.pinv 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.qr 1 (f2[:5, :5]); (f3[:, :5, :5])
-linalg.slogdet 1 (p2[:3, :3]); (p3[:, :3, :3])
-linalg.solve 1 (f2[:2, :2], p1[:2]); (f3[:, :2, :2], p3[:, :2, :2])
-linalg.svd 1 (f2[:5, :5]); (f3[:, :5, :5], False)
-linalg.svdvals 1 (f3[:, :5, :5])
-linalg.vector_norm 32 (f1); (f2, axis=0, ord=3)
-polynomial.chebyshev.chebval 1 (f1, [1, 2, 3])
-polynomial.chebyshev.chebvander 1 (f1, 3)
-polynomial.hermite.hermval 1 (f1, [1, 2, 3])
-polynomial.hermite_e.hermeval 1 (f1, [1, 2, 3])
-polynomial.laguerre.lagval 1 (f1, [1, 2, 3])
-polynomial.legendre.legval 1 (f1, [1, 2, 3])
-polynomial.polynomial.polyval 1 (f1, [1, 2, 3]); (f1, f2[:3, :3])
-polynomial.polynomial.polyval2d 1 (f1, p1, f2[:3, :3])
-polynomial.polynomial.polyvander 1 (f1, 3)
+def _read(table: str) -> Iterator[tuple[str, Row]]:
+    for line in table.strip().replace("\n    ", " ").splitlines():
+        name, ways, calls = line.split(" ", 2)
+        direct, layer, forms = "", None, []
+        for text in ways.split(","):
+            way = _read_way(text, name.rpartition(".")[2])
+            if way.module == "direct":
+                direct = way.function.removeprefix("_")
+            elif way.module == "layer":
+                layer = way
+            else:
+                forms.append(way)
+        given = () if calls == "-" else tuple(calls.split("; "))
+        yield name, Row(direct, tuple(forms), layer, given)
+
+
+# A row has the name of a function in `numpy`, its ways, and calls or "-".
+#
+# The ways are separated by commas. "direct" computes small arrays in C. A module of
+# `mxnp/_routines` has the recorded form, which is named like the function after an
+# underscore, or as the row says. "gpu/" is a module of `mxnp/_gpu` on machines with a
+# GPU, and "card/" one for GPUs with memory of their own. "layer" is NumPy's code. After
+# the colon is the factor of the threshold, and the size rule if it is not the largest
+# array: "s" the shape in the first argument, "n" the square of that number, "r" the
+# length of a range, "q" what the form decides.
+#
+# In calls, the letter of an array names its elements and the digit the number of axes:
+# f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
+# ones, u bytes, b bools and c complex numbers. The call of a method begins with its
+# array, and that of a ufunc's method with the ufunc.
+ROWS = dict(
+    _read("""
+all direct,reductions:16 (b1); (i2, axis=0)
+allclose layer:2 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
+amax direct.max,reductions._max:16 (s1); (f2, axis=0)
+amin direct.min,reductions._min:16 (u2)
+angle layer (c1); (c2, deg=True)
+any direct,reductions:16 (b2); (f2, axis=1)
+append layer:16 (f1, f1); (f2, f2, axis=0)
+arange direct,copies:r (S); (1, S, 2); (0.5, 90.0, 0.02)
+argmax direct,reductions:16 (f1); (f2, axis=0)
+argmin direct,reductions:16 (i1); (n2, axis=1)
+argpartition sorting (f1, 5)
+argsort gpu/functions,sorting.argsort (i1); (f2, kind='stable')
+argwhere layer:2 (b2); (f2 > 0.5)
+around statistics._round (f2)
+array direct,copies:16 (f1); ([1.5, 2])
+array_equal layer (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
+array_equiv layer:2 (f1, f1); (f2, f2[:1])
+asarray direct (f2); ([1, 2])
+ascontiguousarray copies:16 (f2.T)
+average layer:16 (f1); (f1, weights=p1); (f2, 1, returned=True)
+bincount indexing (q1); (q1, f1, 10)
+block layer:16 ([[f2, p2], [p2, f2]]); ([f1, p1])
+choose indexing (q1, [f1, f1, f1, f1, f1]); (q1, [i1, f1, i1], mode='clip')
+clip direct,copies (f1, -1, 2); (i1, 0, None); (f2, f2, 3.0)
+column_stack layer:16 ((f1, f1)); ((f2, f2[:, 0])); ([f1, f1])
+compress selections (b1, f1); ([True, False], f2, axis=0)
+concatenate direct,copies:16 ([f1, f1]); ([f2, s2], axis=1); ((i1, f1))
+convolve layer:4 (f1, p1[:5]); (f1, p1[:4], 'same'); (f1[:50], p1[:5], 'valid');
+    (f1[:50], p1[:5])
+copy direct,copies:16 (f2)
+copyto selections (f1, f1); (f2, 3, where=b2)
+correlate layer:4 (f1, p1[:5], 'same'); (f1, p1[:20], 'full'); (f1, p1[:9]);
+    (f1[:50], p1[:5])
+count_nonzero statistics:16 (f2); (b2, axis=0)
+cross layer:4 (f2[:, :3], p2[:, :3]); (f1[:3], f1[:3])
+cumprod reductions:4 (p1); (p2, axis=1)
+cumsum direct,reductions:4 (f1); (i2, axis=0)
+cumulative_prod layer:4 (p1); (p2, axis=1)
+cumulative_sum layer:4 (f1, include_initial=True); (f2, axis=0); (f1)
+delete layer:64 (f1, q1); (f1, 3); (f2, slice(1, 4, 2), axis=1); (f1, [1, 2])
+diff layer:16 (f1); (i2, axis=0); (f1, 3); (f1, prepend=0)
+digitize layer:2 (f1, [0.0, 1.0, 2.0]); (f1, p1.cumsum(), right=True)
+dot direct,gpu/products (f1, f1); (p2.T, p2)
+dstack layer:16 ([f1, f1]); ([f2, p2])
+ediff1d layer:64 (f1); (f1, to_end=[1.0, 2.0])
+einsum card/products ('i,i', p1, p1); ('ij->ji', f2)
+empty direct,copies:s (0); ((0, 3), 'i4')
+empty_like direct,copies:4 (f2[:0])
+extract selections (b1, f1)
+fill_diagonal indexing (f2, 3); (i2, 3, wrap=True)
+fix layer:8 (f1)
+flatnonzero layer (f1); (b1)
+full direct,copies:s (S, 1.5); (T, 3, 'f4'); (S, 7)
+full_like copies:4 (f2, 2)
+gradient layer (f1); (f2); (f1, 2.0); (f2, axis=1, edge_order=2)
+histogram indexing (f1); (s1, 7, (-1, 4))
+histogram2d layer (f1, p1, 5)
+histogramdd layer:2 (f2[:, :3], 4)
+hstack copies:4 ([f2, f2])
+i0 layer (f1)
+indices grids:q (T)
+inner card/products (p1, p1)
+insert layer:64 (f1, 1, 2.0); (f2, [3, 4], 1.0, axis=1)
+interp layer:4 (f1, [0, 1, 2], [3, 4, 5]); (f1, p1[:3].cumsum(), p1[:3], period=2.0)
+intersect1d layer (i1, i1); (i1, q1, return_indices=True)
+isclose layer:8 (f1, f1); (n1, n1, equal_nan=True); (f1, 0.25)
+iscomplex layer:16 (c1)
+isin layer:16 (i1, [1, 3]); (f1, p1[:5], invert=True); (q1, q1[:3])
+isneginf layer:32 (n1)
+isposinf layer:32 (n1)
+isreal layer:16 (c1)
+kron layer:8 (f2[:5], p2[:4])
+lexsort sorting ((q1, f1))
+linspace grids:q (0, 1, 1000); (1.5, 20, 900, endpoint=False)
+logspace grids:q (0, 2, 1000)
+matmul direct,gpu/products (p2.T, p2)
+max direct,reductions:16 (f2); (i2, axis=1)
+mean direct,statistics:16 (f2); (i2, axis=0); (s2, axis=1)
+median layer:8 (f1); (f2, axis=0); (f2, axis=1, keepdims=True)
+meshgrid grids:q (f1[:100], f1[:90])
+min direct,reductions:16 (f2, axis=0); (n1)
+nan_to_num layer:16 (n1); (f1); (n2, nan=1.5)
+nanargmax layer:16 (n1); (f2, axis=0)
+nanargmin layer:32 (n1); (f2, axis=1)
+nancumprod layer (n1)
+nancumsum layer (n1); (f2, axis=1)
+nanmax layer:16 (n1); (f2, axis=0)
+nanmean nanfunctions:16,layer:16 (f1); (n2, axis=1)
+nanmin layer:16 (n1); (f2, axis=0)
+nanprod nanfunctions:16,layer:16 (p1); (n1)
+nanstd nanfunctions:16,layer:16 (f1); (f2, axis=0)
+nansum nanfunctions:16,layer:16 (n1); (f2, axis=0)
+nanvar nanfunctions:16,layer:16 (f1); (n2, axis=0, ddof=1)
+nonzero selections (f2)
+ones direct,copies:s (S); (T, 'u1')
+ones_like copies:4 (i1, 'f4')
+outer grids:q (f1[:150], f1[:160])
+pad copies:4,layer:16 (f1, 2); (f2, 2, mode='reflect'); (f2, ((1, 2), (0, 1)),
+    mode='edge'); (f1, 3, constant_values=2); (i2, 1, mode='wrap')
+partition sorting (f1, 5)
+percentile layer:8 (f1, 50); (f2, [10, 90], axis=1)
+piecewise layer (f1, [b1], [1, 2]); (f1, [f1 < 1, f1 >= 1], [0.0, 1.0])
+place selections (f1, b1, f1); (i1, b1, i1[:3])
+polyadd layer:16 (f1, p1[:5])
+polyfit layer (f1, p1, 2)
+polymul layer:2 (f1, p1[:5])
+polyval layer ([1, 2, 3, 4], f1); (p1[:3], f2)
+prod reductions:16 (p2); (i1[:10])
+ptp layer:16 (f2); (i2, axis=0)
+put indexing (f1, q1, 2.5); (i1, q1, q1); (f1, [0, 1], [5, 6], mode='wrap')
+put_along_axis indexing,layer (f2, q2, f2, 0); (f2, q2, 1.5, 1)
+putmask selections (f1, b1, f1); (i2, b2, i2)
+quantile layer:8 (f1, 0.5); (f2, 0.5, axis=0, method='nearest')
+ravel direct (f2)
+real_if_close layer:8 (c1); (f1 + 0j)
+repeat copies:4 (f1, 3); (f2, 2, axis=0)
+resize layer:8 (f1, 20); (f2, (3, 7))
+roll copies (f1, 3); (f2, (1, 2), (0, 1))
+round statistics (f1, 1)
+searchsorted indexing (q1.cumsum(), q1); (p1.cumsum(), f1, side='right')
+select indexing,layer ([b1, b1], [f1, i1]); ([b1], [f1], 5)
+setdiff1d layer (i1, [1]); (q1, q1[:2])
+setxor1d layer (i1, q1)
+sinc layer (f1)
+sort gpu/functions,sorting.sort (f1); (i2, axis=0)
+stack direct,copies:4 ([f1, f1]); ([f2, i2], axis=1)
+std direct,statistics:16 (f2, axis=1); (s1, ddof=1)
+sum direct,reductions:16 (f2); (i2, axis=0); (f2, axis=1, keepdims=True)
+take indexing (f1, q1); (f2, q1, axis=1); (f1, q2, mode='clip'); (i2, [0, 1])
+take_along_axis indexing,layer (f2, q2, 1)
+tensordot card/products,layer:4 (p2, p2); (f3, p3, ((0, 1), (0, 1)))
+tile layer:8 (f1, 3); (i2, (2, 1))
+transpose direct (f2)
+trapezoid layer (f1); (f1, p1.cumsum()); (f2, axis=0)
+tri layer:4n (100); (120, 90, 1, 'i4'); (20, 30, 1, 'i4')
+tril layer (f2); (i2, 1)
+trim_zeros layer (f1)
+triu layer (f2); (i2, -1); (i2, 1)
+union1d layer (i1, u1); (f1, p1)
+unique indexing (i1); (f1); (q2, return_inverse=True)
+unwrap layer (f1); (f2, axis=0)
+var direct,statistics:16 (f2); (i1)
+vdot card/products (p1, p1)
+vstack copies:4 ([f1, f1])
+where direct,selections (b1, f1, 0); (b2, i2, f2); (f1)
+zeros direct,copies:s (S); (T, 'i4')
+zeros_like direct,copies:4 (f2)
+fft.fft card/transforms,layer:4 (f2); (f2, axis=0); (c2, norm='ortho'); (f1)
+fft.fft2 card/transforms,layer:4 (f2)
+fft.fftfreq layer:2s (S); (S, 0.5)
+fft.fftn card/transforms,layer:4 (f3)
+fft.fftshift layer:16 (f1); (f2, axes=0)
+fft.hfft card/transforms,layer:4 (c2)
+fft.ifft card/transforms,layer:4 (c2); (f2, 7, 0); (c1)
+fft.ifft2 card/transforms,layer:4 (c2)
+fft.ifftn card/transforms,layer:4 (f3)
+fft.ifftshift layer:16 (f2)
+fft.ihfft card/transforms,layer:4 (f2)
+fft.irfft card/transforms,layer:4 (c2); (c1)
+fft.irfft2 card/transforms,layer:4 (c2)
+fft.irfftn card/transforms,layer:4 (c3)
+fft.rfft card/transforms,layer:4 (f2); (f2, axis=0)
+fft.rfft2 card/transforms,layer:4 (f2)
+fft.rfftfreq layer:2s (S)
+fft.rfftn card/transforms,layer:4 (f3)
+lib.scimath.arccos layer:8 (f1)
+lib.scimath.log layer:16 (f1); (p1)
+lib.scimath.power layer:4 (f1, 2)
+lib.scimath.sqrt layer:4 (f1); (p1)
+linalg.cholesky card/linear,layer (np.eye(3) + f3[:, :3, :3] * 0); (np.eye(20))
+linalg.cond card/linear,layer (p2[:3, :3]); (p3[:, :3, :3])
+linalg.cross layer:4 (f2[:, :3], p2[:, :3])
+linalg.det card/linear,layer (p2[:3, :3]); (p3[:, :3, :3]); (f2[:3, :3])
+linalg.eig layer (p2[:3, :3]); (p3[:, :3, :3])
+linalg.eigh card/linear,layer (p2[:3, :3]); (p3[:, :3, :3], 'U')
+linalg.eigvals layer (p2[:3, :3]); (p3[:, :3, :3])
+linalg.eigvalsh card/linear,layer (p2[:3, :3]); (p3[:, :3, :3])
+linalg.inv card/linear,layer (f2[:2, :2]); (np.eye(3) + f3[:, :3, :3] * 0)
+linalg.lstsq card/linear (p2[:5, :3], p1[:5])
+linalg.matrix_norm layer:16 (f3)
+linalg.matrix_power card/linear,layer (p2[:5, :5], 3)
+linalg.matrix_rank card/linear,layer (p2[:3, :3]); (p3[:, :3, :3])
+linalg.multi_dot layer:4 ((f2, p2.T, f2))
+linalg.norm layer:16 (f1); (f2, axis=1); (f2); (f1, 1); (f2, 'fro')
+linalg.pinv card/linear,layer (p2[:3, :3]); (p3[:, :3, :3])
+linalg.qr card/linear,layer (f2[:5, :5]); (f3[:, :5, :5])
+linalg.slogdet card/linear,layer (p2[:3, :3]); (p3[:, :3, :3])
+linalg.solve card/linear,layer (f2[:2, :2], p1[:2]); (f3[:, :2, :2], p3[:, :2, :2])
+linalg.svd card/linear,layer (f2[:5, :5]); (f3[:, :5, :5], False)
+linalg.svdvals card/linear,layer (f3[:, :5, :5])
+linalg.vector_norm layer:32 (f1); (f2, axis=0, ord=3)
+mgrid.__getitem__ grids._mgrid:q ((slice(0, 90), slice(0, 80)))
+ndarray.T direct.transpose -
+ndarray.all direct,reductions:16 b1(); i2(axis=1)
+ndarray.any direct,reductions:16 b2(); f2(axis=0)
+ndarray.argmax direct,reductions:16 f1()
+ndarray.argmin direct,reductions:16 f2(axis=0)
+ndarray.argpartition sorting f1(3)
+ndarray.argsort gpu/functions,sorting.argsort f1()
+ndarray.astype direct,copies:16 f2('f4'); i1('f8'); f1('i4', copy=False)
+ndarray.choose indexing q1([f1, f1, f1, f1, f1])
+ndarray.clip direct,copies._clip_method f1(0, 2); i2(max=3)
+ndarray.compress selections._compress_method f1(b1)
+ndarray.copy direct,copies._copy_method:16 f2(); f2.T('K')
+ndarray.cumprod reductions:4 p1()
+ndarray.cumsum direct,reductions:4 f1(); i2(axis=1)
+ndarray.dot direct,gpu/products f1(f1)
+ndarray.fill direct,copies:4 f1(3)
+ndarray.item direct f1(3)
+ndarray.max direct,reductions:16 f2(); f2(0)
+ndarray.mean direct,statistics:16 f2(); f2(axis=0)
+ndarray.min direct,reductions:16 f1(); i2(axis=1)
+ndarray.nonzero selections f2()
+ndarray.partition sorting._partition_in_place f1(3)
+ndarray.prod reductions:16 i1()
+ndarray.put indexing f1(q1, 3.5); i1([0, 1], [2, 3])
+ndarray.ravel direct f2()
+ndarray.repeat copies:4 f1(2); f2(2, axis=1)
+ndarray.reshape direct f2(-1); f1(5, -1)
+ndarray.round statistics f1(1)
+ndarray.searchsorted indexing f1[:1](f1); p1[:1](p1, side='right')
+ndarray.sort gpu/functions._sort_in_place,sorting.sort_in_place f1(); i2(axis=0)
+ndarray.std direct,statistics:16 f1(); s2(axis=0)
+ndarray.sum direct,reductions:16 f2(); f2(axis=0)
+ndarray.take indexing f1(q1); f2(q1, axis=0)
+ndarray.transpose direct f2()
+ndarray.var direct,statistics:16 i1(); f2(axis=1)
+polynomial.chebyshev.chebval layer (f1, [1, 2, 3])
+polynomial.chebyshev.chebvander layer (f1, 3)
+polynomial.hermite.hermval layer (f1, [1, 2, 3])
+polynomial.hermite_e.hermeval layer (f1, [1, 2, 3])
+polynomial.laguerre.lagval layer (f1, [1, 2, 3])
+polynomial.legendre.legval layer (f1, [1, 2, 3])
+polynomial.polynomial.polyval layer (f1, [1, 2, 3]); (f1, f2[:3, :3])
+polynomial.polynomial.polyval2d layer (f1, p1, f2[:3, :3])
+polynomial.polynomial.polyvander layer (f1, 3)
+random.BitGenerator.random_raw gpu/random:q -
+random.Generator.bytes gpu/random:q -
+random.Generator.integers gpu/random:q -
+random.Generator.random gpu/random:q -
+ufunc.accumulate reductions._ufunc_accumulate:16 add(f1); multiply(p2, axis=1);
+    maximum(i2); subtract(f1)
+ufunc.at indexing._ufunc_at add(f1, q1, 2.5); add(i1, q1, q1); maximum(f1, q1, p1);
+    negative(f1, q1); logical_or(b1, q1, b1); multiply(f2, q1[:5], 2.0); divide(f1, q1,
+    p1)
+ufunc.outer grids._ufunc_outer:q multiply(f1[:150], p1[:160]); add(i1[:20], i1[:30]);
+    less(f1[:150], f1[:150])
+ufunc.reduce reductions._ufunc_reduce:16 add(f1); add(i2, axis=1); multiply(p2);
+    maximum(f2, axis=0); logical_or(b2); logical_and(f1); fmax(n1); bitwise_or(i1);
+    subtract(f1); minimum(i1, axis=None); add(f2, axis=(0, 1))
 """)
+)
+
+
+def find_row(module: str, name: str) -> Row | None:
+    """Return the row of a function in a module of NumPy, or None."""
+    return ROWS.get(f"{module}.{name}".removeprefix("numpy."))
+
+
+def calls_of(name: str) -> Iterator[str]:
+    """Yield the ordinary calls of a row, as lines of Python."""
+    owner, _, method = name.partition(".")
+    for call in ROWS[name].calls:
+        first, _, arguments = call.partition("(")
+        if owner == "ndarray":
+            yield f"{first}.{method}({arguments}"
+        elif owner == "ufunc":
+            yield f"np.{first}.{method}({arguments}"
+        else:
+            yield f"np.{name}{call}"

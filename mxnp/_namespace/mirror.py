@@ -20,7 +20,7 @@ from mxnp._array.ndarray import ndarray, unwrap, wrap
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import Function, Lookup, Method, frameless, set_counterparts
 
-from .functions import ROWS
+from .ways import attach
 
 # Types of callables that are wrapped. Other objects are returned unchanged.
 _FUNCTIONS = (
@@ -87,10 +87,7 @@ def wrap_function(
         wrapper.__qualname__ = wrapper.__name__  # a module's function that is a method
     home = getattr(original, "__module__", None) or module
     wrapper.__module__ = _mirrored_name(home)
-    row = ROWS.get(f"{home}.{wrapper.__name__}")
-    if row is not None:
-        wrapper.layer, wrapper.threshold_factor = True, row.threshold_factor
-        wrapper.size_rule = row.size_rule
+    attach(wrapper, f"{home}.{wrapper.__name__}".removeprefix("numpy."))
     return wrapper
 
 
@@ -232,5 +229,8 @@ class Indexing:
         return getattr(self._original, name)
 
 
-for _object in (numpy.r_, numpy.c_, numpy.mgrid, numpy.ogrid):
-    replace(_object, Indexing(_object))
+for _name in ("r_", "c_", "mgrid", "ogrid"):
+    _object = getattr(numpy, _name)
+    _indexing = Indexing(_object)
+    attach(type(_indexing).__getitem__, f"{_name}.__getitem__")
+    replace(_object, _indexing)

@@ -20,6 +20,11 @@ NO_VALUE = numpy._NoValue  # NumPy's default where None is a value
 _Form = TypeVar("_Form", bound=Callable[..., Any])
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is a Python number or a NumPy scalar."""
+    return isinstance(value, (bool, int, float, complex, numpy.number))
+
+
 def _is_flag(value: Any) -> bool:
     kind = type(value)
     return kind is bool or (kind is int and value in (0, 1)) or value is NO_VALUE
@@ -52,8 +57,7 @@ def _is_out(value: Any) -> bool:
 
 
 def _is_initial(value: Any) -> bool:
-    is_number = isinstance(value, (bool, int, float, complex, numpy.number))
-    return value is NO_VALUE or is_number
+    return value is NO_VALUE or is_number(value)
 
 
 def _is_list(value: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy
 from mxnp._array.ndarray import ndarray
 from mxnp._bridge import Function
 from mxnp._namespace.mirror import find_counterpart
-from mxnp._namespace.recorded_forms import forms
+from mxnp._namespace.ways import is_recorded
 
 from .divided import Divided, divided_correlation, divided_interpolation
 
@@ -62,9 +62,6 @@ def _without_elements(value: Any) -> Any:
     if type(value) is not ndarray:
         return value
     return numpy.broadcast_to(numpy.zeros((), value.dtype), value.shape)
-
-
-_LINEAR = "numpy.linalg._linalg"
 
 
 class _Converter:
@@ -189,9 +186,7 @@ def _resolve(value: Any) -> Any:
     if value in _REPLACED:
         return _REPLACED[value]
     layer = find_layer(value)
-    # The forms of `numpy.linalg` are for devices, which declined before its code runs.
-    is_linear = layer is not None and layer.__globals__["__name__"] == _LINEAR
-    if layer is not None and (value not in forms or is_linear):
+    if layer is not None and not is_recorded(value):
         return layer
     owner = getattr(value, "__self__", None)
     if isinstance(owner, numpy.ufunc):  # such as numpy.add.reduce

@@ -8,12 +8,7 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
-from mxnp._namespace.ordinary import NO_VALUE
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a Python number or a NumPy scalar."""
-    return isinstance(value, (bool, int, float, complex, numpy.number))
+from mxnp._namespace.ordinary import NO_VALUE, is_number
 
 
 def is_core_dtype(dtype: numpy.dtype[Any]) -> bool:

@@ -13,21 +13,16 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named
-from mxnp._namespace.ordinary import NO_VALUE
-from mxnp._namespace.recorded_forms import implements
+from mxnp._namespace.ordinary import NO_VALUE, is_number
 
 from .arguments import (
     find_axis,
     find_dtype,
     fits,
     is_core_dtype,
-    is_number,
     is_row_major,
 )
 
-# NumPy has moved a smaller array before a recorded operation could start.
-_FACTOR = 4
-_COPY_FACTOR = 16  # of single copies, which are as fast without a record
 _MOST_AXES = 3  # that a recorded roll shifts: each doubles the number of copies
 _INTEGERS = (int, numpy.integer)
 _EXACT_TYPES = {int, float, numpy.int64, numpy.float64}
@@ -60,11 +55,10 @@ def _filled_with(value: Any) -> Callable[..., Any]:
     return create
 
 
-implements(numpy.zeros, size_rule="shape")(_filled_with(0))
-implements(numpy.ones, size_rule="shape")(_filled_with(1))
+_zeros = _filled_with(0)
+_ones = _filled_with(1)
 
 
-@implements(numpy.full, size_rule="shape")
 def _full(
     shape: Any,
     fill_value: Any,
@@ -84,7 +78,6 @@ def _full(
     return _filled(shape, dtype, fill_value)
 
 
-@implements(numpy.empty, size_rule="shape")
 def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
     wanted = find_dtype(dtype)
     if like is not None or order != "C" or wanted is None:
@@ -109,11 +102,10 @@ def _like_filled_with(value: Any) -> Callable[..., Any]:
     return create
 
 
-implements(numpy.zeros_like, threshold_factor=_FACTOR)(_like_filled_with(0))
-implements(numpy.ones_like, threshold_factor=_FACTOR)(_like_filled_with(1))
+_zeros_like = _like_filled_with(0)
+_ones_like = _like_filled_with(1)
 
 
-@implements(numpy.full_like, threshold_factor=_FACTOR)
 def _full_like(
     a: Any,
     fill_value: Any,
@@ -127,7 +119,6 @@ def _full_like(
     return _full(a.shape, fill_value, a.dtype if dtype is None else dtype)
 
 
-@implements(numpy.empty_like, threshold_factor=_FACTOR)
 def _empty_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
 ) -> Any:
@@ -145,7 +136,6 @@ def _empty_like(
     return result.transpose([axes.index(axis) for axis in range(a.ndim)])
 
 
-@implements(numpy.arange, size_rule="range")
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     if stop is None:
         start, stop = type(start)(), start
@@ -169,7 +159,6 @@ def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> A
 # -- Copies and casts ------------------------------------------------------------------
 
 
-@implements(numpy.ndarray.astype, threshold_factor=_COPY_FACTOR)
 def _astype(
     a: Any,
     dtype: Any,
@@ -188,21 +177,18 @@ def _astype(
     return _bridge.cast(a, wanted.num, order == "K")
 
 
-@implements(numpy.ndarray.copy, threshold_factor=_COPY_FACTOR)
 def _copy_method(a: Any, order: Any = "C") -> Any:
     if order not in ("K", "C") or not is_core_dtype(a.dtype):
         return NotImplemented
     return _bridge.cast(a, a.dtype.num, order == "K")
 
 
-@implements(numpy.copy, threshold_factor=_COPY_FACTOR)
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
     return _copy_method(a, order)
 
 
-@implements(numpy.array, threshold_factor=_COPY_FACTOR)
 def _array(
     object: Any,
     dtype: Any = None,
@@ -223,7 +209,6 @@ def _array(
     return _astype(object, object.dtype if dtype is None else dtype, order)
 
 
-@implements(numpy.ascontiguousarray, threshold_factor=_COPY_FACTOR)
 def _ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     is_copied = type(a) is ndarray and a.ndim > 0 and not a.flags.c_contiguous
     if not is_copied or dtype is not None:
@@ -231,7 +216,6 @@ def _ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return _copy_method(a)
 
 
-@implements(numpy.ndarray.fill, threshold_factor=_FACTOR)
 def _fill(a: Any, value: Any) -> Any:
     if not fits(value, a.dtype):
         return NotImplemented
@@ -253,7 +237,6 @@ def _is_in_range(bound: Any, dtype: numpy.dtype[Any]) -> bool:
     return bool(info.min <= bound <= info.max)
 
 
-@implements(numpy.clip)
 def _clip(
     a: Any,
     a_min: Any = NO_VALUE,
@@ -281,7 +264,6 @@ def _clip(
     return _bridge.clip(a, a_min, a_max, out)
 
 
-@implements(numpy.ndarray.clip)
 def _clip_method(
     a: Any,
     min: Any = None,
@@ -304,7 +286,6 @@ def _common_dtype(arrays: Any) -> numpy.dtype[Any] | None:
     return numpy.result_type(*(each.dtype for each in arrays))
 
 
-@implements(numpy.concatenate, threshold_factor=_COPY_FACTOR)
 def _concatenate(
     arrays: Any,
     /,
@@ -339,7 +320,6 @@ def _concatenate(
     return result
 
 
-@implements(numpy.stack, threshold_factor=_FACTOR)
 def _stack(
     arrays: Any,
     axis: Any = 0,
@@ -359,7 +339,6 @@ def _stack(
     return _concatenate(layers, axis, out, dtype=dtype, casting=casting)
 
 
-@implements(numpy.vstack, threshold_factor=_FACTOR)
 def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     if _common_dtype(arrays) is None or any(each.ndim == 0 for each in arrays):
         return NotImplemented
@@ -367,7 +346,6 @@ def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> An
     return _concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
-@implements(numpy.hstack, threshold_factor=_FACTOR)
 def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     if _common_dtype(arrays) is None:
         return NotImplemented
@@ -378,7 +356,6 @@ def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> An
 # -- Repeated and rolled arrays --------------------------------------------------------
 
 
-@implements(numpy.repeat, numpy.ndarray.repeat, threshold_factor=_FACTOR)
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if type(a) is not ndarray or type(repeats) is not int or repeats < 1:
         return NotImplemented
@@ -419,7 +396,6 @@ def _find_shifts(
     return {each: n % shape[each] for each, n in totals.items() if n % shape[each]}
 
 
-@implements(numpy.roll)
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if type(a) is not ndarray or not is_core_dtype(a.dtype) or a.size == 0:
         return NotImplemented
@@ -491,7 +467,6 @@ def _find_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]] | None:
     return widths
 
 
-@implements(numpy.pad, threshold_factor=_FACTOR)
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     if not is_row_major(array) or array.size == 0 or array.ndim == 0:
         return NotImplemented

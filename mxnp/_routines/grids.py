@@ -14,8 +14,6 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
-from mxnp._namespace.mirror import find_counterpart
-from mxnp._namespace.recorded_forms import RecordedForm, attach, forms, implements
 
 from .arguments import is_core_dtype
 
@@ -58,7 +56,6 @@ def _space(start: float, stop: float, n: int, endpoint: bool) -> tuple[Any, Any]
     return numbers, step
 
 
-@implements(numpy.linspace, size_rule="any")
 def _linspace(
     start: Any,
     stop: Any,
@@ -87,7 +84,6 @@ def _linspace(
     return (numbers, step) if retstep else numbers
 
 
-@implements(numpy.logspace, size_rule="any")
 def _logspace(
     start: Any,
     stop: Any,
@@ -124,7 +120,6 @@ def _along(line: Any, axis: int, ndim: int) -> Any:
     return line.reshape((1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
 
 
-@implements(numpy.indices, size_rule="any")
 def _indices(dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
     if type(dimensions) not in (tuple, list) or sparse or not dimensions:
         return NotImplemented
@@ -177,12 +172,6 @@ def _new_line(start: Any, step: Any, length: int, dtype: numpy.dtype[Any]) -> An
     return _bridge.wrap(line.astype(dtype, copy=False))
 
 
-_MGRID = numpy.mgrid.__getitem__
-forms[_MGRID] = RecordedForm(_mgrid, 1, "any")
-attach(find_counterpart(numpy.mgrid).__getitem__, _MGRID)
-
-
-@implements(numpy.meshgrid, size_rule="any")
 def _meshgrid(
     *xi: Any, copy: Any = True, sparse: Any = False, indexing: Any = "xy"
 ) -> Any:
@@ -208,7 +197,6 @@ def _meshgrid(
 # -- Products --------------------------------------------------------------------------
 
 
-@implements(numpy.outer, size_rule="any")
 def _outer(a: Any, b: Any, out: Any = None) -> Any:
     if type(a) is not ndarray or type(b) is not ndarray or out is not None:
         return NotImplemented
@@ -217,7 +205,6 @@ def _outer(a: Any, b: Any, out: Any = None) -> Any:
     return operator.mul(a.ravel()[:, None], b.ravel()[None, :])
 
 
-@implements(numpy.ufunc.outer, size_rule="any")
 def _ufunc_outer(op: ufunc, A: Any, B: Any, /) -> Any:  # noqa: N803  (NumPy's names)
     if type(A) is not ndarray or type(B) is not ndarray:
         return NotImplemented

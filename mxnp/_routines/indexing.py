@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -11,15 +10,13 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import ASSIGN, CLAMP, IN_BOUNDS, MODULO, NEAREST
-from mxnp._namespace.mirror import find_counterpart
-from mxnp._namespace.recorded_forms import implements
+from mxnp._namespace.ordinary import is_number
 
 from .arguments import (
     find_axis,
     fits,
     is_core_dtype,
     is_index_array,
-    is_number,
 )
 
 _BOUNDS = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
@@ -29,7 +26,6 @@ _add = named(numpy.add).operation
 # -- Taken and put ---------------------------------------------------------------------
 
 
-@implements(numpy.take, numpy.ndarray.take)
 def _take(
     a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise"
 ) -> Any:
@@ -44,41 +40,6 @@ def _take(
     return _bridge.take(a, key, _BOUNDS[mode])
 
 
-def _choose_take(original: Any) -> Callable[..., Any]:
-    """Make a function that returns `original`, unless it would never return."""
-
-    def choose(a: Any, *args: Any, **kwargs: Any) -> Any:
-        names = ("indices", "axis", "out", "mode")
-        given: dict[str, Any] = {"indices": (), **dict(zip(names, args, strict=False))}
-        given |= kwargs
-        if given.get("mode", "raise") in ("raise", "clip"):
-            return original
-        axis, shape = given.get("axis"), list(numpy.shape(a))
-        if type(axis) is not int or not -len(shape) <= axis < len(shape):
-            return original
-        if shape[axis] > 0 or numpy.size(given["indices"]) == 0:
-            return original
-        shape[axis] = 1
-        given["out"] = None
-
-        def take_from_nothing(*args: Any, **kwargs: Any) -> Any:
-            """Raise NumPy's errors, and then the one that NumPy 2.4 does not find."""
-            numpy.take(numpy.zeros(shape), **given)
-            raise IndexError("cannot do a non-empty take from an empty axes.")
-
-        return take_from_nothing
-
-    return choose
-
-
-for _function, _original in (
-    (find_counterpart(numpy.take), numpy.take),
-    (vars(ndarray)["take"], numpy.ndarray.take),
-):
-    _function.choose, _function.choose_from = _choose_take(_original), 4
-
-
-@implements(numpy.put, numpy.ndarray.put)
 def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
     if type(a) is not ndarray or not is_index_array(ind) or mode not in _BOUNDS:
         return NotImplemented
@@ -110,13 +71,11 @@ def _key_along(a: Any, indices: Any, axis: Any) -> Any:
     return tuple(key)
 
 
-@implements(numpy.take_along_axis)
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     key = _key_along(arr, indices, axis)
     return NotImplemented if key is None else arr[key]
 
 
-@implements(numpy.put_along_axis)
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> Any:
     key = _key_along(arr, indices, axis)
     if key is None:
@@ -133,7 +92,6 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> Any:
 # -- Updated ---------------------------------------------------------------------------
 
 
-@implements(numpy.ufunc.at)
 def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
     if b is None or op.operation < 0 or type(a) is not ndarray:
         return NotImplemented
@@ -141,59 +99,6 @@ def _ufunc_at(op: ufunc, a: Any, indices: Any, b: Any = None, /) -> Any:
     return NotImplemented if done is NotImplemented else None
 
 
-def _choose_at(*args: Any, **kwargs: Any) -> Any:
-    """Return NumPy's method, with values for which it reads no memory outside of them.
-
-    NumPy 2.4 reads beyond the end of values that have fewer axes than the elements, and
-    at a null pointer if they have more.
-    """
-    if len(args) != 4 or kwargs or is_number(args[3]):
-        return numpy.ufunc.at
-    op, a, indices, b = args
-    if op.nin != 2 or op.nout != 1 or op.signature:
-        return numpy.ufunc.at  # NumPy refuses it
-    if type(b) is not ndarray and _overrides(type(b)):
-        return numpy.ufunc.at
-    values: Any = b if type(b) is ndarray else numpy.asarray(_bridge.unwrap(b))
-    is_one = type(indices) is tuple and len(indices) == 1
-    index = indices[0] if is_one else indices
-    if values.ndim == 1 and getattr(index, "ndim", 0) > 1 and index.dtype != bool:
-        return numpy.ufunc.at, (op, a, indices, values[numpy.newaxis])
-    if values.ndim > 1 and not _has_axes(a, index, values.ndim):
-        return _refuse_values
-    return numpy.ufunc.at, (op, a, indices, values)
-
-
-def _overrides(cls: type) -> bool:
-    """Return whether NumPy asks a class what a ufunc does with its objects."""
-    plain = numpy.ndarray.__array_ufunc__
-    return getattr(cls, "__array_ufunc__", plain) is not plain
-
-
-def _refuse_values(*args: Any) -> None:
-    """Raise NumPy's error, for values that have more axes than the elements."""
-    raise ValueError("array is not broadcastable to correct shape")
-
-
-def _has_axes(a: Any, index: Any, n: int) -> bool:
-    """Return whether ``a[index]`` has n axes, or NumPy refuses to write it."""
-    if not (isinstance(a, numpy.ndarray) and a.flags.writeable):
-        return True
-    if isinstance(index, numpy.ndarray):
-        more = 1 - index.ndim if index.dtype == bool else index.ndim - 1
-        if a.ndim + more >= n:
-            return True
-    try:
-        found = numpy.broadcast_to(numpy.True_, a.shape)[_bridge.unwrap(index)]
-    except (IndexError, TypeError, ValueError):
-        return True
-    return int(found.ndim) >= n
-
-
-vars(ufunc)["at"].choose = _choose_at
-
-
-@implements(numpy.fill_diagonal)
 def _fill_diagonal(a: Any, val: Any, wrap: Any = False) -> Any:
     if type(a) is not ndarray or a.ndim != 2 or not is_core_dtype(a.dtype):
         return NotImplemented
@@ -211,7 +116,6 @@ def _fill_diagonal(a: Any, val: Any, wrap: Any = False) -> Any:
 _MAX_CHOICES = 8  # NumPy's loop over more choices is as fast
 
 
-@implements(numpy.select)
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if len(condlist) != len(choicelist) or not 0 < len(condlist) <= _MAX_CHOICES:
         return NotImplemented
@@ -239,7 +143,6 @@ def _select_first(conditions: Any, choices: Any) -> Any:
     return result if result.dtype == dtype else result.astype(dtype)
 
 
-@implements(numpy.choose, numpy.ndarray.choose)
 def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     if not is_index_array(a) or out is not None or mode not in _BOUNDS:
         return NotImplemented
@@ -261,7 +164,6 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
 # -- Counted and searched --------------------------------------------------------------
 
 
-@implements(numpy.bincount)
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if not is_index_array(x) or x.ndim != 1 or x.dtype == numpy.uint64:
         return NotImplemented
@@ -287,7 +189,6 @@ def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     return NotImplemented if done is NotImplemented else out
 
 
-@implements(numpy.searchsorted, numpy.ndarray.searchsorted)
 def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     if type(a) is not ndarray or type(v) is not ndarray or sorter is not None:
         return NotImplemented
@@ -325,7 +226,6 @@ def _bin_edges(a: Any, bins: Any, range: Any) -> Any:
     return edges if edges.dtype == a.dtype else None
 
 
-@implements(numpy.histogram)
 def _histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -358,7 +258,6 @@ def _histogram(
 _MAX_SPARSITY = 4  # values of the range counted, for each element
 
 
-@implements(numpy.unique)
 def _unique(
     ar: Any,
     return_index: Any = False,

@@ -9,10 +9,8 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
-from mxnp._namespace.recorded_forms import implements
 
 from .reductions import (
-    FACTOR,
     finish,
     reduce_by,
     sum_or_product,
@@ -44,11 +42,8 @@ def _reduce_filled(op: ufunc, a: Any, *args: Any) -> Any:
     return reduce_by(op, a, *args)
 
 
-for _original, _implementation in (
-    (numpy.nansum, sum_or_product(_add, _reduce_filled)),
-    (numpy.nanprod, sum_or_product(_multiply, _reduce_filled)),
-):
-    implements(_original, threshold_factor=FACTOR)(_implementation)
+_nansum = sum_or_product(_add, _reduce_filled)
+_nanprod = sum_or_product(_multiply, _reduce_filled)
 
 
 # -- Means and variances ---------------------------------------------------------------
@@ -62,8 +57,7 @@ def _sum_and_count(
     return total, reduce_by(_add, ~is_nan, axis, keepdims=keepdims)
 
 
-@implements(numpy.nanmean, threshold_factor=FACTOR)
-def _mean(
+def _nanmean(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -111,5 +105,5 @@ def _variance(
     return divide_by_counts(total, count - ddof)
 
 
-implements(numpy.nanvar, threshold_factor=FACTOR)(finish_variance(_variance))
-implements(numpy.nanstd, threshold_factor=FACTOR)(finish_deviation(_variance))
+_nanvar = finish_variance(_variance)
+_nanstd = finish_deviation(_variance)

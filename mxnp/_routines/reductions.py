@@ -13,7 +13,6 @@ from mxnp._array.ufunc import named, ufunc
 from mxnp._engine.devices import may_use_gpu, prefers_gpu
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ordinary import NO_VALUE
-from mxnp._namespace.recorded_forms import implements
 
 from .arguments import (
     find_axes,
@@ -22,9 +21,6 @@ from .arguments import (
     find_reduced_shape,
     read_keepdims,
 )
-
-# NumPy has reduced a smaller array before a recorded operation could start.
-FACTOR = 16
 
 _LONG = numpy.dtype(numpy.long)
 _UNSIGNED_LONG = numpy.dtype(numpy.ulong)
@@ -278,20 +274,9 @@ def _any_or_all(op: ufunc) -> Callable[..., Any]:
     return reduction
 
 
-def _implement(
-    name: str, implementation: Callable[..., Any], *others: Any, factor: int = FACTOR
-) -> None:
-    """Implement a function of NumPy, the method of its name, and other functions."""
-    originals = getattr(numpy, name), getattr(numpy.ndarray, name), *others
-    implements(*originals, threshold_factor=factor)(implementation)
-
-
-_implement("sum", sum_or_product(_add))
-_implement("prod", sum_or_product(_multiply))
-_implement("max", maximum_or_minimum(_maximum), numpy.amax)
-_implement("min", maximum_or_minimum(_minimum), numpy.amin)
-_implement("any", _any_or_all(_logical_or))
-_implement("all", _any_or_all(_logical_and))
+_sum, _prod = sum_or_product(_add), sum_or_product(_multiply)
+_max, _min = maximum_or_minimum(_maximum), maximum_or_minimum(_minimum)
+_any, _all = _any_or_all(_logical_or), _any_or_all(_logical_and)
 
 # Their loops return the dtype of their operands, in any order of steps.
 _REDUCING = {
@@ -301,7 +286,6 @@ _REDUCING = {
 }  # fmt: skip
 
 
-@implements(numpy.ufunc.reduce, threshold_factor=FACTOR)
 def _ufunc_reduce(
     op: ufunc,
     array: Any,
@@ -364,9 +348,7 @@ def _search(is_least: bool) -> Callable[..., Any]:
 
 
 _moveaxis = find_counterpart(numpy.moveaxis)
-argmax, argmin = _search(is_least=False), _search(is_least=True)
-_implement("argmax", argmax)
-_implement("argmin", argmin)
+_argmax, _argmin = _search(is_least=False), _search(is_least=True)
 
 
 # -- Running results -------------------------------------------------------------------
@@ -395,13 +377,9 @@ def _running(op: ufunc) -> Callable[..., Any]:
     return accumulate
 
 
-# Only running results of floats are computed faster than by NumPy. Others are recorded
-# from FACTOR on.
-_implement("cumsum", _running(_add), factor=4)
-_implement("cumprod", _running(_multiply), factor=4)
+_cumsum, _cumprod = _running(_add), _running(_multiply)
 
 
-@implements(numpy.ufunc.accumulate, threshold_factor=FACTOR)
 def _ufunc_accumulate(
     op: ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:

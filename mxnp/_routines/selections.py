@@ -12,9 +12,9 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
-from mxnp._namespace.recorded_forms import implements
+from mxnp._namespace.ordinary import is_number
 
-from .arguments import fits, is_core_dtype, is_number
+from .arguments import fits, is_core_dtype
 
 
 def _truth(a: Any) -> Any:
@@ -37,7 +37,6 @@ def _coordinates(positions: Any, out: Any, shape: tuple[int, ...]) -> None:
     out[0] = positions
 
 
-@implements(numpy.nonzero, numpy.ndarray.nonzero)
 def _nonzero(a: Any) -> Any:
     positions = _flatnonzero(a)
     if positions is NotImplemented or a.ndim == 1:
@@ -69,7 +68,6 @@ def _write_where(a: Any, mask: Any, values: Any) -> Any:
     return None
 
 
-@implements(numpy.putmask)
 def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
     if not _is_writable(a) or not _is_mask_of(mask, a) or not is_core_dtype(a.dtype):
         return NotImplemented
@@ -80,7 +78,6 @@ def _putmask(a: Any, /, mask: Any, values: Any) -> Any:
     return _write_where(a, mask, values)
 
 
-@implements(numpy.copyto)
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Any:
     if type(dst) is not ndarray or not dst.flags.writeable or casting != "same_kind":
         return NotImplemented
@@ -103,7 +100,6 @@ def _is_same_kind(value: Any, dtype: numpy.dtype[Any]) -> bool:
     return bool(numpy.can_cast(numpy.asarray(value).dtype, dtype, "same_kind"))
 
 
-@implements(numpy.place)
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
     if type(vals) in (list, tuple) and all(map(is_number, vals)):
         vals = _bridge.wrap(numpy.array(vals))
@@ -121,7 +117,6 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
     return None
 
 
-@implements(numpy.extract)
 def _extract(condition: Any, arr: Any) -> Any:
     if type(condition) is not ndarray or type(arr) is not ndarray:
         return NotImplemented
@@ -130,19 +125,16 @@ def _extract(condition: Any, arr: Any) -> Any:
     return arr.ravel()[_truth(condition.ravel())]
 
 
-@implements(numpy.compress)
 def _compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if axis is not None or out is not None or type(condition) is not ndarray:
         return NotImplemented
     return _extract(condition, a) if condition.ndim == 1 else NotImplemented
 
 
-@implements(numpy.ndarray.compress)
 def _compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return _compress(condition, a, axis, out)
 
 
-@implements(numpy.where)
 def _where(condition: Any, *choices: Any) -> Any:
     if not choices:
         return _nonzero(condition)

@@ -18,7 +18,6 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.devices import GPU, get_device
-from mxnp._namespace.recorded_forms import implements
 
 from .arguments import find_axis
 
@@ -75,7 +74,6 @@ def _has_gaps(a: Any) -> bool:
     return bool(a.ndim == 1 and a.strides[0] != a.itemsize)
 
 
-@implements(numpy.ndarray.sort)
 def sort_in_place(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -93,7 +91,6 @@ def sort_in_place(
     return None
 
 
-@implements(numpy.sort)
 def sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -129,7 +126,6 @@ def _argsort(keys: Sequence[Any], axis: Any, kind: int) -> Any:
     return positions
 
 
-@implements(numpy.argsort, numpy.ndarray.argsort)
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -142,7 +138,6 @@ def argsort(
     return _argsort(keys, -1 if axis is None else axis, number)
 
 
-@implements(numpy.lexsort)
 def _lexsort(keys: Any, axis: Any = -1) -> Any:
     if type(keys) is ndarray and keys.ndim > 1:
         keys = tuple(keys)
@@ -224,7 +219,6 @@ def _is_partitioned_here(a: Any, kth: Any, axis: Any) -> bool:
     return not is_one or _pays(a, axis, 2**19, 4)
 
 
-@implements(numpy.ndarray.partition)
 def _partition_in_place(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
@@ -233,7 +227,6 @@ def _partition_in_place(
     return _partition_along(a, kth, axis, kind, order)
 
 
-@implements(numpy.partition)
 def _partition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
@@ -244,7 +237,6 @@ def _partition(
     return done if done is NotImplemented else out
 
 
-@implements(numpy.argpartition, numpy.ndarray.argpartition)
 def _argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:

@@ -14,10 +14,9 @@ from mxnp._array.ufunc import named
 from mxnp._engine import core
 from mxnp._engine.devices import prefers_gpu
 from mxnp._namespace.ordinary import NO_VALUE
-from mxnp._namespace.recorded_forms import implements
 
 from .arguments import find_axes
-from .reductions import FACTOR, can_hold_reduced, finish, is_bfloat16, reduce_by
+from .reductions import can_hold_reduced, finish, is_bfloat16, reduce_by
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
@@ -84,7 +83,6 @@ def _average(a: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
     return divide_by_counts(total, _count_elements(a, axis, keepdims, where))
 
 
-@implements(numpy.mean, numpy.ndarray.mean, threshold_factor=FACTOR)
 def _mean(
     a: Any,
     axis: Any = None,
@@ -250,15 +248,10 @@ def finish_deviation(variance: Callable[..., Any]) -> Callable[..., Any]:
     return finish_variance(deviation)
 
 
-implements(numpy.var, numpy.ndarray.var, threshold_factor=FACTOR)(
-    finish_variance(_variance)
-)
-implements(numpy.std, numpy.ndarray.std, threshold_factor=FACTOR)(
-    finish_deviation(_variance)
-)
+_var = finish_variance(_variance)
+_std = finish_deviation(_variance)
 
 
-@implements(numpy.count_nonzero, threshold_factor=FACTOR)
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if type(a) is not ndarray:
         return NotImplemented
@@ -266,7 +259,6 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return finish(reduce_by(_add, is_true, axis, numpy.intp, keepdims=keepdims))
 
 
-@implements(numpy.round, numpy.around, numpy.ndarray.round)
 def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if type(a) is not ndarray or a.dtype.kind != "f" or out is not None:
         return NotImplemented

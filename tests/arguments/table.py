@@ -18,7 +18,7 @@ from typing import Any
 import numpy
 
 from mxnp._array.ufunc import OPERATIONS
-from mxnp._namespace.functions import ROWS
+from mxnp._namespace.functions import ROWS, calls_of
 
 SIZES = {"small": 30, "large": 4000}
 SHAPES = {
@@ -52,78 +52,32 @@ def _parts(text: str) -> Iterator[str]:
 
 # -- Ordinary calls --------------------------------------------------------------------
 
+# Calls of functions that are not in the table of `mxnp._namespace.functions`.
+
 _FUNCTIONS = """
-np.zeros(S); np.zeros(T, 'i4'); np.ones(S); np.ones(T, 'u1')
-np.empty(0); np.empty((0, 3), 'i4'); np.full(S, 1.5); np.full(T, 3, 'f4'); np.full(S, 7)
-np.zeros_like(f2); np.ones_like(i1, 'f4'); np.full_like(f2, 2); np.empty_like(f2[:0])
-np.arange(S); np.arange(1, S, 2); np.arange(0.5, 90.0, 0.02); np.array(f1); np.array([1.5, 2])
-np.asarray(f2); np.asarray([1, 2]); np.ascontiguousarray(f2.T); np.asfortranarray(f2)
-np.copy(f2); np.clip(f1, -1, 2); np.clip(i1, 0, None); np.clip(f2, f2, 3.0)
-np.concatenate([f1, f1]); np.concatenate([f2, s2], axis=1); np.concatenate((i1, f1))
-np.stack([f1, f1]); np.stack([f2, i2], axis=1); np.vstack([f1, f1]); np.hstack([f2, f2])
-np.dstack([f1, f1]); np.column_stack([f1, f1]); np.append(f1, f1); np.append(f2, f2, axis=0)
-np.repeat(f1, 3); np.repeat(f2, 2, axis=0); np.tile(f1, 3); np.tile(i2, (2, 1))
-np.roll(f1, 3); np.roll(f2, (1, 2), (0, 1)); np.pad(f1, 2); np.pad(f2, ((1, 2), (0, 1)), mode='edge')
-np.pad(f1, 3, constant_values=2); np.pad(i2, 1, mode='wrap')
-np.linspace(0, 1, 1000); np.linspace(1.5, 20, 900, endpoint=False); np.logspace(0, 2, 1000)
-np.geomspace(1, 100, 1000); np.indices(T); np.meshgrid(f1[:100], f1[:90]); np.outer(f1[:150], f1[:160])
-np.tri(100); np.tri(20, 30, 1, 'i4'); np.tril(f2); np.triu(i2, 1); np.eye(20); np.identity(20)
-np.take(f1, q1); np.take(f2, q1, axis=1); np.take(f1, q2, mode='clip'); np.take(i2, [0, 1])
-np.put(f1, q1, 2.5); np.put(i1, q1, q1); np.put(f1, [0, 1], [5, 6], mode='wrap')
-np.take_along_axis(f2, q2, 1); np.put_along_axis(f2, q2, f2, 0); np.put_along_axis(f2, q2, 1.5, 1)
-np.fill_diagonal(f2, 3); np.fill_diagonal(i2, 3, wrap=True)
-np.select([b1, b1], [f1, i1]); np.select([b1], [f1], 5); np.choose(q1, [f1, f1, f1, f1, f1])
-np.choose(q1, [i1, f1, i1], mode="clip"); np.bincount(q1); np.bincount(q1, f1, 10)
-np.searchsorted(q1.cumsum(), q1); np.searchsorted(p1.cumsum(), f1, side='right')
-np.digitize(f1, [0.0, 1.0, 2.0]); np.histogram(f1); np.histogram(s1, 7, (-1, 4))
-np.histogram_bin_edges(f1); np.unique(i1); np.unique(f1); np.unique(q2, return_inverse=True)
-np.sum(f2); np.sum(i2, axis=0); np.sum(f2, axis=1, keepdims=True); np.prod(p2); np.prod(i1[:10])
-np.max(f2); np.max(i2, axis=1); np.amax(s1); np.min(f2, axis=0); np.min(n1); np.amin(u2)
-np.any(b2); np.any(f2, axis=1); np.all(b1); np.all(i2, axis=0); np.ptp(f2); np.ptp(i2, axis=0)
-np.argmax(f1); np.argmax(f2, axis=0); np.argmin(i1); np.argmin(n2, axis=1)
-np.cumsum(f1); np.cumsum(i2, axis=0); np.cumprod(p1); np.cumprod(p2, axis=1)
-np.mean(f2); np.mean(i2, axis=0); np.mean(s2, axis=1); np.var(f2); np.var(i1); np.std(f2, axis=1)
-np.std(s1, ddof=1); np.average(f1); np.average(f1, weights=p1); np.median(f1); np.percentile(f1, 50)
-np.quantile(f1, 0.5); np.nanmedian(n1)
-np.count_nonzero(f2); np.count_nonzero(b2, axis=0); np.nansum(n1); np.nansum(f2, axis=0)
-np.nanprod(p1); np.nanmax(n1); np.nanmax(f2, axis=0); np.nanmin(n1); np.nanargmax(n1)
-np.nanargmin(f2, axis=1); np.nanmean(f1); np.nanmean(n2, axis=1); np.nanvar(f1); np.nanstd(f2, axis=0)
-np.flatnonzero(f1); np.nonzero(f2); np.argwhere(b2); np.putmask(f1, b1, f1); np.putmask(i2, b2, i2)
-np.place(f1, b1, f1); np.place(i1, b1, i1[:3]); np.extract(b1, f1); np.compress(b1, f1)
-np.compress([True, False], f2, axis=0); np.where(b1, f1, 0); np.where(b2, i2, f2); np.where(f1)
-np.dot(f1, f1); np.dot(p2.T, p2); np.matmul(p2.T, p2); np.inner(p1, p1)
-np.vdot(p1, p1); np.tensordot(p2, p2); np.einsum('i,i', p1, p1); np.einsum('ij->ji', f2)
-np.cross(f1[:3], f1[:3]); np.trace(f2); np.diagonal(f2); np.diag(f1[:20])
-np.sort(f1); np.sort(i2, axis=0); np.argsort(i1); np.argsort(f2, kind='stable'); np.partition(f1, 5)
-np.argpartition(f1, 5); np.lexsort((q1, f1)); np.diff(f1); np.diff(i2, axis=0); np.gradient(f1)
-np.ediff1d(f1); np.interp(f1, [0, 1, 2], [3, 4, 5]); np.convolve(f1[:50], p1[:5]); np.correlate(f1[:50], p1[:5])
-np.trapezoid(f1); np.cov(f1[:50], f1[:50]); np.corrcoef(f1[:50], p1[:50]); np.unwrap(f1); np.round(f1, 1); np.around(f2)
-np.real(c1); np.imag(c1); np.angle(c1); np.nan_to_num(n1); np.isclose(f1, f1); np.allclose(f1, f1)
-np.array_equal(f1, f1); np.isin(i1, [1, 3]); np.intersect1d(i1, i1); np.union1d(i1, u1); np.setdiff1d(i1, [1])
-np.reshape(f1, (-1, 10)); np.ravel(f2); np.transpose(f2); np.swapaxes(f2, 0, 1); np.moveaxis(f3, 0, 1)
+np.asfortranarray(f2)
+np.geomspace(1, 100, 1000)
+np.eye(20); np.identity(20)
+np.histogram_bin_edges(f1)
+np.nanmedian(n1)
+np.matmul(p2.T, p2)
+np.trace(f2); np.diagonal(f2); np.diag(f1[:20])
+np.cov(f1[:50], f1[:50]); np.corrcoef(f1[:50], p1[:50])
+np.real(c1); np.imag(c1)
+np.reshape(f1, (-1, 10)); np.swapaxes(f2, 0, 1); np.moveaxis(f3, 0, 1)
 np.expand_dims(f1, 0); np.squeeze(f1[None]); np.broadcast_to(f1, (2, S)); np.broadcast_arrays(f1, 1)
 np.atleast_1d(f1); np.atleast_2d(f1); np.flip(f1); np.flip(f2, 0); np.rot90(f2); np.rollaxis(f3, 1)
-np.split(f1, 2); np.array_split(f1, 7); np.insert(f1, 1, 2.0); np.delete(f1, 3); np.delete(f1, [1, 2])
-np.resize(f1, 20); np.trim_zeros(f1); np.copyto(f1, f1); np.copyto(f2, 3, where=b2); np.packbits(b1)
+np.split(f1, 2); np.array_split(f1, 7)
+np.packbits(b1)
 np.unpackbits(u1); np.result_type(f1, 'f4'); np.can_cast('f4', 'i4'); np.shares_memory(f1, f1)
-np.apply_along_axis(np.sum, 0, f2[:5]); np.piecewise(f1, [b1], [1, 2]); np.cumulative_sum(f1)
-np.fft.fft(f1); np.fft.rfft(f2, axis=0); np.fft.ifft(c1); np.fft.irfft(c1); np.fft.fft2(f2); np.fft.fftn(f3)
-np.fft.fftshift(f1); np.linalg.norm(f1); np.linalg.norm(f2, axis=1); np.linalg.det(f2[:3, :3])
-np.linalg.inv(f2[:2, :2]); np.linalg.solve(f2[:2, :2], p1[:2]); np.linalg.eigh(p2[:3, :3])
-np.linalg.svd(f2[:5, :5]); np.linalg.qr(f2[:5, :5]); np.linalg.cholesky(np.eye(20))
+np.apply_along_axis(np.sum, 0, f2[:5])
 np.nested_iters(f2, [[0], [1]])
 """
 
 _METHODS = """
-f2.astype('f4'); i1.astype('f8'); f1.astype('i4', copy=False); f2.copy(); f2.T.copy('K'); f1.fill(3)
-f1.clip(0, 2); i2.clip(max=3); f1.repeat(2); f2.repeat(2, axis=1); f1.take(q1); f2.take(q1, axis=0)
-f1.put(q1, 3.5); i1.put([0, 1], [2, 3]); q1.choose([f1, f1, f1, f1, f1]); f1.searchsorted(f1)
-f2.sum(); f2.sum(axis=0); i1.prod(); f2.max(); f2.max(0); f1.min(); i2.min(axis=1); b2.any(); f2.any(axis=0)
-b1.all(); i2.all(axis=1); f1.argmax(); f2.argmin(axis=0); f1.cumsum(); i2.cumsum(axis=1); p1.cumprod()
-f2.mean(); f2.mean(axis=0); i1.var(); f2.var(axis=1); f1.std(); s2.std(axis=0); f2.nonzero(); f1.compress(b1)
-f2.reshape(-1); f1.reshape(5, -1); f2.ravel(); f2.flatten(); f2.transpose(); f2.swapaxes(0, 1); f2.squeeze()
-f2.diagonal(); f2.trace(); f1.item(3); f1.round(1); f1.dot(f1); f1.sort(); i2.sort(axis=0); f1.argsort()
-f1.partition(3); f1.argpartition(3); f1.tolist(); f1.tobytes(); f1.view('i8'); f1.byteswap(); c1.conj()
+f2.flatten(); f2.swapaxes(0, 1); f2.squeeze()
+f2.diagonal(); f2.trace()
+f1.tolist(); f1.tobytes(); f1.view('i8'); f1.byteswap(); c1.conj()
 f1.resize(10, refcheck=False); f1.setflags(write=False); f1.__getitem__(q1); f1.__getitem__(b1); f2.__getitem__(0)
 f1.__setitem__(q1, 2.5); f1.__setitem__(b1, 0); f2.__setitem__(slice(1), f2[:1]); f1.__setitem__(b1, f1[b1])
 f1.__add__(f1); f1.__radd__(2); f1.__iadd__(1); i1.__ifloordiv__(3); f1.__truediv__(f1); i1.__pow__(2)
@@ -132,14 +86,7 @@ f1.__contains__(7.0); b1.__invert__(); f1.__mod__(2)
 """
 
 _UFUNC_METHODS = """
-np.add.reduce(f1); np.add.reduce(i2, axis=1); np.multiply.reduce(p2); np.maximum.reduce(f2, axis=0)
-np.logical_or.reduce(b2); np.logical_and.reduce(f1); np.fmax.reduce(n1); np.bitwise_or.reduce(i1)
-np.subtract.reduce(f1); np.minimum.reduce(i1, axis=None); np.add.reduce(f2, axis=(0, 1))
-np.add.accumulate(f1); np.multiply.accumulate(p2, axis=1); np.maximum.accumulate(i2); np.subtract.accumulate(f1)
-np.add.reduceat(f1, [0, 5, 3]); np.maximum.reduceat(i2, [0, 2], axis=1); np.multiply.outer(f1[:150], p1[:160])
-np.add.outer(i1[:20], i1[:30]); np.less.outer(f1[:150], f1[:150])
-np.add.at(f1, q1, 2.5); np.add.at(i1, q1, q1); np.maximum.at(f1, q1, p1); np.negative.at(f1, q1)
-np.logical_or.at(b1, q1, b1); np.multiply.at(f2, q1[:5], 2.0); np.divide.at(f1, q1, p1)
+np.add.reduceat(f1, [0, 5, 3]); np.maximum.reduceat(i2, [0, 2], axis=1)
 np.divmod(f1, 2.0); np.modf(f1); np.frexp(f1); np.power(i1, 2); np.power(f1, 2); np.ldexp(f1, q1)
 np.add(i1, f1); np.add(s1, 1); np.add(f2, f1[:1]); np.true_divide(i1, 2); np.less(u1, 3); np.add(u1, u1)
 np.maximum(i1, f1); np.bitwise_and(i1, 3); np.matmul(p2.T, p2); np.vecdot(p1, p1)
@@ -195,18 +142,11 @@ def ufunc_calls() -> Iterator[str]:
                 break
 
 
-def layer_calls() -> Iterator[str]:
-    """Yield the calls of functions that run as NumPy's own code over mxnp's arrays."""
-    for name, row in ROWS.items():
-        for arguments in row.calls:
-            yield f"np.{name.removeprefix('numpy.')}{arguments}"
-
-
 BASES = [
     *_parts(_FUNCTIONS),
     *_parts(_METHODS),
     *_parts(_UFUNC_METHODS),
-    *layer_calls(),
+    *(call for name in ROWS for call in calls_of(name)),
 ]
 
 

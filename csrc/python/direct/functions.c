@@ -992,106 +992,61 @@ int functions_asarray(PyObject *const *args, size_t n, PyObject **result)
 
 /* -- The table ------------------------------------------------------------------------- */
 
+/* mxnp/_namespace/functions.py says which functions and methods of NumPy each computes. */
 static const struct direct_row {
-    const char *owner, *name; /* "ndarray": a method; "": a function of the namespace */
+    const char *name;
     direct_call *call;
     bool takes_axis; /* as its second argument */
 } rows[] = {
-    {"", "zeros", call_zeros, false},
-    {"", "empty", call_empty, false},
-    {"", "ones", call_ones, false},
-    {"", "full", call_full, false},
-    {"", "arange", call_arange, false},
-    {"", "array", call_array, false},
-    {"", "copy", call_copy, false},
-    {"ndarray", "copy", call_copy, false},
-    {"ndarray", "fill", call_fill, false},
-    {"ndarray", "item", call_item, false},
-    {"ndarray", "reshape", call_reshape, false},
-    {"ndarray", "ravel", call_ravel, false},
-    {"", "ravel", call_ravel, false},
-    {"ndarray", "transpose", call_transpose, false},
-    {"", "transpose", call_transpose, false},
-    {"ndarray", "T", call_transpose, false},
-    {"", "sum", call_sum, true},
-    {"ndarray", "sum", call_sum, true},
-    {"", "max", call_max, true},
-    {"", "amax", call_max, true},
-    {"ndarray", "max", call_max, true},
-    {"", "min", call_min, true},
-    {"", "amin", call_min, true},
-    {"ndarray", "min", call_min, true},
-    {"", "any", call_any, true},
-    {"ndarray", "any", call_any, true},
-    {"", "all", call_all, true},
-    {"ndarray", "all", call_all, true},
-    {"", "mean", call_mean, true},
-    {"ndarray", "mean", call_mean, true},
-    {"", "var", call_var, true},
-    {"ndarray", "var", call_var, true},
-    {"", "std", call_std, true},
-    {"ndarray", "std", call_std, true},
-    {"", "cumsum", call_cumsum, true},
-    {"ndarray", "cumsum", call_cumsum, true},
-    {"", "argmax", call_argmax, false},
-    {"ndarray", "argmax", call_argmax, false},
-    {"", "argmin", call_argmin, false},
-    {"ndarray", "argmin", call_argmin, false},
-    {"", "dot", call_dot, false},
-    {"ndarray", "dot", call_dot, false},
-    {"", "matmul", call_matmul, false},
-    {"ndarray", "astype", call_astype, false},
-    {"", "where", call_where, false},
-    {"", "empty_like", call_empty_like, false},
-    {"", "zeros_like", call_zeros_like, false},
-    {"", "asarray", functions_asarray, false},
-    {"", "clip", call_clip, false},
-    {"ndarray", "clip", call_clip, false},
-    {"", "concatenate", call_concatenate, false},
-    {"", "stack", call_stack, false},
+    {"zeros", call_zeros, false},
+    {"empty", call_empty, false},
+    {"ones", call_ones, false},
+    {"full", call_full, false},
+    {"arange", call_arange, false},
+    {"array", call_array, false},
+    {"copy", call_copy, false},
+    {"fill", call_fill, false},
+    {"item", call_item, false},
+    {"reshape", call_reshape, false},
+    {"ravel", call_ravel, false},
+    {"transpose", call_transpose, false},
+    {"sum", call_sum, true},
+    {"max", call_max, true},
+    {"min", call_min, true},
+    {"any", call_any, true},
+    {"all", call_all, true},
+    {"mean", call_mean, true},
+    {"var", call_var, true},
+    {"std", call_std, true},
+    {"cumsum", call_cumsum, true},
+    {"argmax", call_argmax, false},
+    {"argmin", call_argmin, false},
+    {"dot", call_dot, false},
+    {"matmul", call_matmul, false},
+    {"astype", call_astype, false},
+    {"where", call_where, false},
+    {"empty_like", call_empty_like, false},
+    {"zeros_like", call_zeros_like, false},
+    {"asarray", functions_asarray, false},
+    {"clip", call_clip, false},
+    {"concatenate", call_concatenate, false},
+    {"stack", call_stack, false},
 };
 
-static PyObject *numbers; /* a dict: NumPy's function, and its row */
-
-direct_call *functions_find(PyObject *wrapped, bool *takes_axis)
+direct_call *functions_find(const char *name, bool *takes_axis)
 {
-    PyObject *number = numbers ? PyDict_GetItemWithError(numbers, wrapped) : NULL;
-    PyErr_Clear();
-    if (!number)
-        return NULL;
-    *takes_axis = rows[PyLong_AsSsize_t(number)].takes_axis;
-    return rows[PyLong_AsSsize_t(number)].call;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) {
+            *takes_axis = rows[i].takes_axis;
+            return rows[i].call;
+        }
+    return NULL;
 }
 
-/* Return a new reference to what mxnp wraps for a row: a function, a method, or the accessor of
- * an attribute. */
-static PyObject *wrapped_by(PyObject *numpy, const char *owner, const char *name)
-{
-    if (!*owner)
-        return PyObject_GetAttrString(numpy, name);
-    PyObject *class = PyObject_GetAttrString(numpy, owner);
-    PyObject *member = class ? PyObject_GetAttrString(class, name) : NULL;
-    Py_XDECREF(class);
-    if (!member || PyCallable_Check(member))
-        return member;
-    PyObject *accessor = PyObject_GetAttrString(member, "__get__");
-    Py_DECREF(member);
-    return accessor;
-}
-
-int functions_load(PyObject *numpy)
+int functions_load(void)
 {
     PyObject *umath = PyImport_ImportModule("numpy._core.umath");
     clip.ufunc = umath ? PyObject_GetAttrString(umath, "clip") : NULL;
     Py_XDECREF(umath);
-    numbers = PyDict_New();
-    int status = numbers && clip.ufunc ? 0 : -1;
-    for (size_t i = 0; status == 0 && i < sizeof rows / sizeof *rows; i++) {
-        PyObject *wrapped = wrapped_by(numpy, rows[i].owner, rows[i].name);
-        PyObject *number = PyLong_FromSize_t(i);
-        status = wrapped && number ? PyDict_SetItem(numbers, wrapped, number) : -1;
-        Py_XDECREF(number);
-        Py_XDECREF(wrapped);
-    }
-    return status;
+    return clip.ufunc ? 0 : -1;
 }

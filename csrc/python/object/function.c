@@ -736,7 +736,6 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     Py_INCREF(wrapped);
     self->wrapped = wrapped;
     self->call = function_vectorcall;
-    self->direct = functions_find(wrapped, &self->takes_axis);
     self->adopts = adopts;
     self->operation = -1;
     self->threshold_factor = 1;
@@ -899,7 +898,20 @@ static PyObject *function_class(PyObject *self, void *unused)
     return disguise_class(self);
 }
 
+/* Set what computes small arrays, by its name in direct/functions.c. */
+static int function_set_direct(PyObject *self, PyObject *name, void *unused)
+{
+    (void)unused;
+    struct function *f = (struct function *)self;
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : "";
+    f->direct = text ? functions_find(text, &f->takes_axis) : NULL;
+    if (text && !f->direct)
+        PyErr_Format(PyExc_ValueError, "direct/functions.c has no row '%s'", text);
+    return f->direct ? 0 : -1;
+}
+
 static PyGetSetDef function_getset[] = {
+    {"direct", NULL, function_set_direct, "The name of what computes small arrays.", NULL},
     {"__class__", function_class, NULL, NULL, NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -1,0 +1,112 @@
+"""The ways in which mxnp's functions and methods compute, from the table of functions.
+
+The recorded form of a function is called before NumPy's function, with the arguments
+of the program, if the call is large and its arguments are ordinary. It records
+operations, or it returns NotImplemented for every case that it does not handle exactly
+as NumPy does, or it raises an exception. NumPy's function is called then: its rules,
+its warnings and its errors apply. The module of a form is imported by the first call.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy
+
+from mxnp._array.ndarray import ndarray
+from mxnp._array.ufunc import named, ufunc
+from mxnp._bridge import Function
+from mxnp._engine import core
+from mxnp._engine.devices import GPU, devices
+
+from .functions import ROWS, Row, Way, find_row
+from .ordinary import takes_ordinary
+
+_HAS_GPU = GPU in devices()
+_KINDS = {
+    "gpu": _HAS_GPU,
+    "card": _HAS_GPU and core.gpu_has_own_memory(),
+}
+
+
+def find_form(row: Row) -> Way | None:
+    """Return the recorded form that this machine uses for a function, or None."""
+    for way in row.forms:
+        kind, is_kind, _ = way.module.partition("/")
+        if not is_kind or _KINDS[kind]:
+            return way
+    return None
+
+
+def is_recorded(original: Any) -> bool:
+    """Return whether a function of NumPy has a recorded form for the processor."""
+    row = find_row(original.__module__, original.__name__)
+    return row is not None and any("/" not in way.module for way in row.forms)
+
+
+@cache
+def load_form(way: Way) -> Callable[..., Any]:
+    """Import the module of a recorded form, and return the form."""
+    _, is_of_gpu, module = way.module.rpartition("/")
+    package = "mxnp._gpu" if is_of_gpu else "mxnp._routines"
+    form: Callable[..., Any] = getattr(
+        importlib.import_module(f"{package}.{module}"), way.function
+    )
+    return takes_ordinary(form)
+
+
+def _load_and_call(counterpart: Function, way: Way, *args: Any, **kwargs: Any) -> Any:
+    """Call a recorded form, which later calls find loaded."""
+    form = counterpart.implementation = load_form(way)
+    return form(*args, **kwargs)
+
+
+def attach(counterpart: Function, name: str, *bound: Any) -> None:
+    """
+    Attach the ways of a row to a function or method of mxnp.
+
+    Parameters
+    ----------
+    counterpart : Function
+        The function or method of mxnp.
+    name : str
+        The name of the row; there may be none.
+    *bound
+        The first arguments of the recorded form.
+    """
+    row = ROWS.get(name)
+    if row is None:
+        return
+    if row.direct:
+        counterpart.direct = row.direct
+    form = find_form(row)
+    if form is not None:
+        call = (
+            partial(load_form(form), *bound)
+            if bound
+            else partial(_load_and_call, counterpart, form)
+        )
+        counterpart.implementation = call
+    if row.layer is not None:
+        counterpart.layer = True
+    way = form or row.layer
+    if way is not None:
+        counterpart.threshold_factor = way.threshold_factor
+        counterpart.size_rule = way.size_rule
+
+
+def _attach_to_members(cls: type) -> None:
+    """Attach the ways of rows to the methods and attributes of a class."""
+    for name in ROWS:
+        owner, _, member = name.partition(".")
+        if owner == cls.__name__:
+            counterpart = vars(cls)[member]
+            attach(getattr(counterpart, "fget", counterpart), name)
+
+
+attach(named(numpy.matmul), "matmul")
+_attach_to_members(ndarray)
+_attach_to_members(ufunc)
