@@ -120,7 +120,7 @@ def _full_like(
 
 
 def _empty_like(
-    a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+    a: Any, /, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
 ) -> Any:
     if type(a) is not ndarray or shape is not None or order not in ("K", "C"):
         return NotImplemented
@@ -216,7 +216,7 @@ def _ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return _copy_method(a)
 
 
-def _fill(a: Any, value: Any) -> Any:
+def _fill(a: Any, value: Any, /) -> Any:
     if not fits(value, a.dtype):
         return NotImplemented
     a[...] = value
@@ -339,18 +339,18 @@ def _stack(
     return _concatenate(layers, axis, out, dtype=dtype, casting=casting)
 
 
-def _vstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(arrays) is None or any(each.ndim == 0 for each in arrays):
+def _vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    if _common_dtype(tup) is None or any(each.ndim == 0 for each in tup):
         return NotImplemented
-    rows = [each if each.ndim > 1 else each[None] for each in arrays]
+    rows = [each if each.ndim > 1 else each[None] for each in tup]
     return _concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
-def _hstack(arrays: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(arrays) is None:
+def _hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    if _common_dtype(tup) is None:
         return NotImplemented
-    axis = 0 if arrays[0].ndim == 1 else 1
-    return _concatenate(arrays, axis, dtype=dtype, casting=casting)
+    axis = 0 if tup[0].ndim == 1 else 1
+    return _concatenate(tup, axis, dtype=dtype, casting=casting)
 
 
 # -- Repeated and rolled arrays --------------------------------------------------------

@@ -55,6 +55,10 @@ def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
     return NotImplemented if done is NotImplemented else None
 
 
+def _put_method(a: Any, indices: Any, values: Any, mode: Any = "raise") -> Any:
+    return _put(a, indices, values, mode)
+
+
 def _key_along(a: Any, indices: Any, axis: Any) -> Any:
     """Return the key of an elementwise selection along an axis, or None."""
     if type(a) is not ndarray or not is_index_array(indices) or a.ndim != indices.ndim:
@@ -159,6 +163,12 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
             return NotImplemented
     conditions = [a <= i for i in range(n - 1)]
     return _select_first(conditions, choices) if n > 1 else NotImplemented
+
+
+def _choose_method(
+    a: Any, choices: Any, /, out: Any = None, mode: Any = "raise"
+) -> Any:
+    return _choose(a, choices, out, mode)
 
 
 # -- Counted and searched --------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -11,13 +13,14 @@ from arguments.__main__ import Report, run
 from arguments.known import DIFFERENT, NOT_RUN, Known, differs, runs
 from arguments.runs import ASKING, Names, compare, evaluate
 from arguments.runs import run as run_call
-from arguments.table import BASES, FOUND, SIZES, bases, read, ufunc_calls
+from arguments.table import BASES, FOUND, SIZES, Call, bases, read, ufunc_calls
 from support.paths import ROOT
 from support.processes import end_of
 
 import mxnp
 from mxnp import _bridge
-from mxnp._namespace.functions import ROWS
+from mxnp._namespace.functions import ROWS, calls_of
+from mxnp._namespace.ways import load_form
 
 CALLS = [*BASES, *ufunc_calls()]
 ORDINARY = [text for text in CALLS if not differs(read(text, "small"))]
@@ -103,6 +106,25 @@ def test_every_function_is_in_the_table() -> None:
     """A function that mxnp computes itself, here or in C, has an ordinary call."""
     without = {name for name, row in ROWS.items() if not row.calls}
     assert without == {"ndarray.T"} | {name for name in ROWS if name[:6] == "random"}
+
+
+def calls_by_name() -> Iterator[Call]:
+    """Yield the calls of the table, with arguments by the names that forms have."""
+    for name, row in ROWS.items():
+        forms = [load_form(way) for way in row.forms if "/" not in way.module]
+        skipped = name.startswith(("ndarray.", "ufunc."))  # an array, or the ufunc
+        for form, text in itertools.product(forms, calls_of(name)):
+            call = read(text, "large")
+            names = [*inspect.signature(form).parameters][skipped:]
+            named = (*zip(names, call.arguments, strict=False), *call.keywords)
+            yield replace(call, arguments=(), keywords=named)
+
+
+@pytest.mark.parametrize("call", [*calls_by_name()], ids=lambda call: call.text)
+@pytest.mark.usefixtures("recorded")
+def test_parameters_have_numpys_names(call: Call) -> None:
+    outcomes = (run_call(call, xp) for xp in (numpy, mxnp))
+    assert differs(call) or compare(call, *outcomes) is None
 
 
 def test_values_of_names_are_made_once_for_a_call() -> None:
