@@ -13,8 +13,9 @@ with the results on a GPU. This command writes the file again:
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,14 +27,16 @@ import mxnp as np
 from mxnp import _bridge
 from mxnp._engine import core
 from mxnp._engine.devices import GPU
-from mxnp._namespace.functions import ROWS as FUNCTION_ROWS
-from mxnp._namespace.ways import find_form
+from mxnp._namespace import functions
 
 ON_GPU = Path(__file__).with_name(f"on_{GPU}.json")
 DTYPES = [row.name for row in core.dtypes()]
 ROWS = [op.name for op in core.ops()]
 
 # -- Samples ---------------------------------------------------------------------------
+
+# NumPy multiplies smaller matrices, even if a GPU is the device.
+SHAPES = {"1": (70_000,), "2": (160, 160), "3": (20, 30, 40)}
 
 
 def _owned(values: Any) -> Any:
@@ -43,136 +46,43 @@ def _owned(values: Any) -> Any:
     return out
 
 
-class Samples:
-    """Operands of the calls. They are float32, which every GPU supports."""
+def _numbers(letter: str, shape: tuple[int, ...]) -> Any:
+    """Return the operand that a letter stands for; its floats are float32."""
+    places = numpy.arange(math.prod(shape)).reshape(shape)
+    match letter:
+        case "b":
+            return places % 3 == 0
+        case "i" | "j" | "q" | "u":
+            return (places * 7 % 5).astype({"j": "i4", "u": "u1"}.get(letter, "i8"))
+        case "c":
+            return (places % 40 + 1j).astype("c8")
+    return (places * 7 % 4001 / 1000 - (letter != "p") * 2).astype("f4")
+
+
+class Samples(dict[str, Any]):
+    """Operands of the calls in the table of functions, by their names there."""
 
     def __init__(self) -> None:
-        self.x = _owned(numpy.linspace(-2, 2, 2000, dtype="f4").reshape(40, 50))
-        self.flat = _owned(numpy.linspace(-2, 2, 2000, dtype="f4"))
-        self.mask = _owned(numpy.arange(2000).reshape(40, 50) % 3 == 0)
-        self.line = _owned(numpy.arange(2000) % 3 == 0)
-        self.other = _owned(numpy.linspace(3, 4, 2000, dtype="f4").reshape(40, 50))
-        self.long = _owned(numpy.arange(70_000) * 7 % 70_000)
-        self.i = _owned(numpy.arange(2000) * 7 % 40)
-        self.choice = _owned(numpy.arange(2000).reshape(40, 50) % 2)
-        self.order = _owned(numpy.arange(2000).reshape(40, 50) % 40)
-        # NumPy multiplies smaller matrices, even if a GPU is the device.
-        self.matrix = _owned(numpy.linspace(-1, 1, 25600, dtype="f4").reshape(160, 160))
+        super().__init__(np=np, S=2000, T=(40, 50))
+
+    def __missing__(self, name: str) -> Any:
+        """Create the operand that a name stands for."""
+        if name[1:] not in SHAPES:
+            raise KeyError(name)
+        value = self[name] = _owned(_numbers(name[0], SHAPES[name[1:]]))
+        return value
 
 
-_Call = Callable[[Samples], Any]
-
-# One call for each function that has a recorded form. A test fails if one is missing.
-FUNCTIONS: dict[str, _Call] = {
-    **{
-        name: lambda s, name=name: getattr(np, name)(s.x, axis=0)
-        for name in (
-            *("sum", "prod", "max", "min", "amax", "amin", "mean", "var", "std"),
-            *("argmax", "argmin", "cumsum", "cumprod", "count_nonzero"),
-            *("nansum", "nanprod", "nanmean", "nanvar", "nanstd"),
-        )
-    },
-    **{
-        name: lambda s, name=name: getattr(np, name)(s.mask, axis=0)
-        for name in ("all", "any")
-    },
-    **{
-        name: lambda s, name=name: getattr(np, name)((40, 50), np.float32)
-        for name in ("zeros", "ones", "empty")
-    },
-    **{
-        name: lambda s, name=name: getattr(np, name)(s.x)
-        for name in (
-            "zeros_like",
-            "ones_like",
-            "empty_like",
-            "array",
-            "around",
-            "copy",
-            "round",
-            "sort",
-        )
-    },
-    **{
-        name: lambda s, name=name: getattr(np, name)((s.x, s.x))
-        for name in ("concatenate", "stack", "vstack", "hstack")
-    },
-    "full": lambda s: np.full((40, 50), 2.0, np.float32),
-    "full_like": lambda s: np.full_like(s.x, 2.0),
-    "arange": lambda s: np.arange(0, 2000, 1, np.float32),
-    "argpartition": lambda s: np.argpartition(s.long, 5),
-    "argsort": lambda s: np.argsort(s.x, stable=True),
-    "ascontiguousarray": lambda s: np.ascontiguousarray(s.x.T),
-    "bincount": lambda s: np.bincount(s.i),
-    "choose": lambda s: np.choose(s.choice, [s.x, s.other]),
-    "clip": lambda s: np.clip(s.x, -1, 1),
-    "compress": lambda s: np.compress(s.line, s.flat),
-    "copyto": lambda s: np.copyto(s.x, s.other, where=s.mask),
-    "dot": lambda s: np.dot(s.matrix, s.matrix),
-    "extract": lambda s: np.extract(s.mask, s.x),
-    "fill_diagonal": lambda s: np.fill_diagonal(s.x, 1),
-    "histogram": lambda s: np.histogram(s.flat.astype(float), 10, (-1.0, 1.0)),
-    "indices": lambda s: np.indices((40, 50)),
-    "lexsort": lambda s: np.lexsort((s.x, s.other)),
-    "linspace": lambda s: np.linspace(0, 1, 2000, dtype=np.float32),
-    "logspace": lambda s: np.logspace(0, 1, 2000),
-    "matmul": lambda s: np.matmul(s.matrix, s.matrix),
-    "meshgrid": lambda s: np.meshgrid(s.flat, s.x[0]),
-    "nonzero": lambda s: np.nonzero(s.mask),
-    "outer": lambda s: np.outer(s.flat, s.x[0]),
-    "partition": lambda s: np.partition(s.long, 5),
-    "pad": lambda s: np.pad(s.x, 2),
-    "place": lambda s: np.place(s.x, s.mask, s.flat),
-    "put": lambda s: np.put(s.flat, s.i, s.flat),
-    "put_along_axis": lambda s: np.put_along_axis(s.x, s.order, s.x, 0),
-    "putmask": lambda s: np.putmask(s.x, s.mask, s.other),
-    "repeat": lambda s: np.repeat(s.x, 2, axis=0),
-    "roll": lambda s: np.roll(s.x, 3, axis=0),
-    "searchsorted": lambda s: np.searchsorted(s.flat, s.x),
-    "select": lambda s: np.select([s.mask, s.choice > 0], [s.x, s.other]),
-    "take": lambda s: np.take(s.x, s.i, axis=0),
-    "take_along_axis": lambda s: np.take_along_axis(s.x, s.order, 0),
-    "unique": lambda s: np.unique(s.i),
-    "where": lambda s: np.where(s.mask, s.x, 0),
-}
-METHODS: dict[str, _Call] = {
-    **{
-        name: lambda s, name=name: getattr(s.x, name)(axis=0)
-        for name in (
-            *("sum", "prod", "max", "min", "mean", "var", "std"),
-            *("argmax", "argmin", "cumsum", "cumprod"),
-        )
-    },
-    **{
-        name: lambda s, name=name: getattr(s.mask, name)(axis=0)
-        for name in ("all", "any")
-    },
-    "argpartition": lambda s: s.long.argpartition(5),
-    "argsort": lambda s: s.x.argsort(stable=True),
-    "astype": lambda s: s.x.astype(np.float16),
-    "choose": lambda s: s.choice.choose([s.x, s.other]),
-    "clip": lambda s: s.x.clip(-1, 1),
-    "compress": lambda s: s.flat.compress(s.line),
-    "copy": lambda s: s.x.copy(),
-    "dot": lambda s: s.matrix.dot(s.matrix),
-    "fill": lambda s: s.x.fill(1),
-    "nonzero": lambda s: s.mask.nonzero(),
-    "partition": lambda s: s.long.partition(5),
-    "put": lambda s: s.flat.put(s.i, s.flat),
-    "repeat": lambda s: s.x.repeat(2, axis=0),
-    "round": lambda s: s.x.round(),
-    "searchsorted": lambda s: s.flat.searchsorted(s.x),
-    "sort": lambda s: s.x.sort(),
-    "take": lambda s: s.x.take(s.i, axis=0),
-}
-SYNTAX: dict[str, _Call] = {
-    "a[i]": lambda s: s.x[s.i],
-    "a[i] = v": lambda s: s.x.__setitem__(s.i[:40], s.matrix[0, 0]),
-    "a[mask] = v": lambda s: s.x.__setitem__(s.mask, 1.0),
-    "a[1:3] = v": lambda s: s.x.__setitem__(slice(1, 30), 1.0),
-    "a.at[i].set(v)": lambda s: s.x.at[s.i].set(1.0),
-    "a.at[i].add(v)": lambda s: s.x.at[s.i].add(1.0),
-    "a @ b": lambda s: s.matrix @ s.matrix,
+# The table has only calls whose results are defined.
+UNDEFINED = {"empty": "np.empty(T, 'f4')", "empty_like": "np.empty_like(f2)"}
+SYNTAX = {
+    "a[i]": "f2[q1]",
+    "a[i] = v": "f2.__setitem__(q1[:40], f1[0])",
+    "a[mask] = v": "f2.__setitem__(b2, 1.0)",
+    "a[1:3] = v": "f2.__setitem__(slice(1, 30), 1.0)",
+    "a.at[i].set(v)": "f2.at[q1].set(1.0)",
+    "a.at[i].add(v)": "f2.at[q1].add(1.0)",
+    "a @ b": "f2 @ f2",
 }
 # Methods of ufuncs with two operands. NumPy runs the methods of all other ufuncs.
 UFUNC_METHODS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -200,12 +110,20 @@ class Outcome(NamedTuple):
         Whether code of mxnp computed a part of the result before the call returned.
     on_gpu : bool
         Whether all of the call was recorded and ran in kernels.
+    call : str
+        The call, if it is of the table of functions.
     """
 
     operations: tuple[str, ...]
     waits: bool
     is_at_once: bool
     on_gpu: bool
+    call: str = ""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether mxnp computed anything."""
+        return bool(self.operations) or self.is_at_once
 
 
 @contextmanager
@@ -272,15 +190,15 @@ def _watched(owner: Any, name: str) -> Iterator[list[bool]]:
         setattr(owner, name, original)
 
 
-def recorded(owner: Any = numpy) -> set[str]:
-    """Return the names in a module or class of NumPy that have a recorded form."""
-    prefix = "" if owner is numpy else f"{owner.__name__}."
-    names = (name for name, row in FUNCTION_ROWS.items() if find_form(row))
-    return {
-        name.removeprefix(prefix)
-        for name in names
-        if name.startswith(prefix) and "." not in name.removeprefix(prefix)
-    }
+def recorded(owner: str = "") -> list[str]:
+    """Return the functions, or methods of a class, that have a recorded form."""
+    found = (
+        name.removeprefix(owner)
+        for name, row in functions.ROWS.items()
+        if any(not form.module.startswith("card/") for form in row.forms)
+        and name.startswith(owner)
+    )
+    return [name for name in found if "." not in name]
 
 
 def _operands(name: str, dtype: str) -> list[Any]:
@@ -316,11 +234,26 @@ def call_ufunc_method(name: str, method: str, dtype: str = "float32") -> Outcome
         return None
 
 
-def call_sample(sample: _Call, function: Any = None) -> Outcome:
-    """Return how a call of the tables above is computed."""
-    s = Samples()
+def prepare(call: str) -> Callable[[], Any]:
+    """Return a call of the table of functions as a function; its operands are there."""
+    code, samples = compile(call, "<sample>", "eval"), Samples()
+    for name in code.co_names:
+        with suppress(KeyError):
+            samples[name]
     np.synchronize()
-    return outcome(lambda: sample(s), function)
+    return lambda: eval(code, {}, samples)
+
+
+def call_sample(call: str, function: Any = None) -> Outcome:
+    """Return how a call of the table of functions is computed."""
+    return outcome(prepare(call), function)._replace(call=call)
+
+
+def call_row(name: str, function: Any) -> Outcome:
+    """Return how the first call of a row is computed that is recorded."""
+    calls = [UNDEFINED[name]] if name in UNDEFINED else functions.calls_of(name)
+    outcomes = [call_sample(call, function) for call in calls]
+    return max(outcomes, key=lambda each: (each.on_gpu, each.is_recorded))
 
 
 def method_dtype(name: str) -> str:
@@ -354,13 +287,10 @@ def measure() -> Coverage:
                 }
                 for name in ROWS
             },
+            {name: call_row(name, getattr(np, name)) for name in recorded()},
             {
-                name: call_sample(sample, getattr(np, name))
-                for name, sample in FUNCTIONS.items()
-            },
-            {
-                name: call_sample(sample, vars(np.ndarray)[name])
-                for name, sample in METHODS.items()
+                name: call_row(f"ndarray.{name}", vars(np.ndarray)[name])
+                for name in recorded("ndarray.")
             },
             {name: call_sample(sample) for name, sample in SYNTAX.items()},
         )
@@ -407,7 +337,7 @@ MODULES = ("", "linalg", "fft", "random", "strings", "char", "emath", "polynomia
 def numpys_names(module: str) -> list[str]:
     """Return the names of the functions of a module that NumPy computes immediately."""
     ours, theirs = (getattr(n, module) if module else n for n in (np, numpy))
-    known = set() if module else {*FUNCTIONS, *ROWS}
+    known = set() if module else {*recorded(), *ROWS}
     names = getattr(theirs, "__all__", None) or dir(theirs)
     return sorted(
         name
@@ -420,7 +350,7 @@ def numpys_names(module: str) -> list[str]:
 
 def layer_names() -> list[str]:
     """Return the names of the functions that run as NumPy's code over mxnp arrays."""
-    return [name for name, row in FUNCTION_ROWS.items() if row.layer]
+    return [name for name, row in functions.ROWS.items() if row.layer]
 
 
 if __name__ == "__main__":

@@ -188,15 +188,6 @@ def found():
     return measured
 
 
-def test_every_recorded_function_has_a_sample():
-    of_metal = {"dot", "matmul"}
-    exports = {"nested_iters"}  # its form only exports the operands
-    assert coverage.recorded() - exports | of_metal == coverage.FUNCTIONS.keys()
-    methods = coverage.recorded(numpy.ndarray)
-    assert methods | of_metal - {"matmul"} == coverage.METHODS.keys()
-    assert coverage.recorded(numpy.ufunc) == coverage.UFUNC_METHODS.keys()
-
-
 def test_rows_are_recorded_as_themselves(found):
     assert found.ufuncs.keys() == {op.name for op in core.ops()}
     for name, by_dtype in found.ufuncs.items():
@@ -223,10 +214,10 @@ def test_ufuncs_without_a_loop_are_not_recorded(found):
 def test_functions_outside_the_device_are_recorded(found, part):
     for name, each in getattr(found, part).items():
         of_metal = name in ("dot", "matmul")
-        assert bool(each.operations or each.is_at_once) != of_metal, name
+        assert each.is_recorded != of_metal, name
 
 
-@pytest.mark.parametrize("name", sorted(coverage.FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(coverage.recorded()))
 def test_explain_names_the_operations(found, name):
     """Check that `explain` prints the operations of the table for the same call."""
     expected = found.functions[name]
@@ -235,9 +226,7 @@ def test_explain_names_the_operations(found, name):
     before = _bridge.set_threshold(0)
     try:
         with mxnp.device("cpu"):
-            samples = coverage.Samples()
-            mxnp.synchronize()
-            kept = coverage.FUNCTIONS[name](samples)
+            kept = coverage.prepare(expected.call)()
             assert _bridge.pending() == len(expected.operations)
             mxnp.synchronize()
         text = io.StringIO()
