@@ -320,39 +320,6 @@ def _concatenate(
     return result
 
 
-def _stack(
-    arrays: Any,
-    axis: Any = 0,
-    out: Any = None,
-    *,
-    dtype: Any = None,
-    casting: Any = "same_kind",
-) -> Any:
-    if _common_dtype(arrays) is None:
-        return NotImplemented
-    first = arrays[0].shape
-    axis = find_axis(axis, len(first) + 1)
-    if axis < 0 or any(each.shape != first for each in arrays):
-        return NotImplemented
-    key = (slice(None),) * axis + (None,)
-    layers = [each[key] for each in arrays]
-    return _concatenate(layers, axis, out, dtype=dtype, casting=casting)
-
-
-def _vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(tup) is None or any(each.ndim == 0 for each in tup):
-        return NotImplemented
-    rows = [each if each.ndim > 1 else each[None] for each in tup]
-    return _concatenate(rows, 0, dtype=dtype, casting=casting)
-
-
-def _hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if _common_dtype(tup) is None:
-        return NotImplemented
-    axis = 0 if tup[0].ndim == 1 else 1
-    return _concatenate(tup, axis, dtype=dtype, casting=casting)
-
-
 # -- Repeated and rolled arrays --------------------------------------------------------
 
 

@@ -120,18 +120,6 @@ def _along(line: Any, axis: int, ndim: int) -> Any:
     return line.reshape((1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
 
 
-def _indices(dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
-    if type(dimensions) not in (tuple, list) or sparse or not dimensions:
-        return NotImplemented
-    if not all(type(n) is int and n > 0 for n in dimensions):
-        return NotImplemented
-    wanted = numpy.dtype(dtype)
-    if wanted.kind not in "iuf" or not _is_large(math.prod(dimensions)):
-        return NotImplemented
-    lines = [_bridge.wrap(numpy.arange(n, dtype=wanted)) for n in dimensions]
-    return _stack_lines(lines, wanted)
-
-
 _PARTS = (int, float, type(None))
 
 

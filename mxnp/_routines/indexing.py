@@ -59,40 +59,6 @@ def _put_method(a: Any, indices: Any, values: Any, mode: Any = "raise") -> Any:
     return _put(a, indices, values, mode)
 
 
-def _key_along(a: Any, indices: Any, axis: Any) -> Any:
-    """Return the key of an elementwise selection along an axis, or None."""
-    if type(a) is not ndarray or not is_index_array(indices) or a.ndim != indices.ndim:
-        return None
-    axis = find_axis(axis, a.ndim)
-    if axis < 0:
-        return None
-    key: list[Any] = [indices]
-    for other in range(a.ndim):
-        if other != axis:
-            shape = [1] * a.ndim
-            shape[other] = a.shape[other]
-            key.insert(other, numpy.arange(a.shape[other]).reshape(shape))
-    return tuple(key)
-
-
-def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    key = _key_along(arr, indices, axis)
-    return NotImplemented if key is None else arr[key]
-
-
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> Any:
-    key = _key_along(arr, indices, axis)
-    if key is None:
-        return NotImplemented
-    if type(values) is ndarray:
-        if values.dtype.kind == "c" and arr.dtype.kind != "c":
-            return NotImplemented  # NumPy warns
-    elif not fits(values, arr.dtype):
-        return NotImplemented
-    arr[key] = values
-    return None
-
-
 # -- Updated ---------------------------------------------------------------------------
 
 
