@@ -1,9 +1,6 @@
 /* api.c -- implements mxnp.h, and the table of functions that the bridge calls. */
 #include <pthread.h>
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "api/recorder.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -59,8 +56,7 @@ static int start_error;
 
 static void start(void)
 {
-    const char *fuse = getenv("MXNP_FUSE");
-    mx_stream_set_fuse(!fuse || strcmp(fuse, "0") != 0);
+    mx_stream_set_fuse(mx_settings.fuses);
     mx_stream_set_backends(&mx_gpu_backend, &mx_cpu_backend);
     mx_thread_pool_set_size(mx_thread_pool_default_size());
     mx_device_set_copy(mx_copy_in_parts);
