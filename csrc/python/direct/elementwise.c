@@ -131,7 +131,7 @@ static bool cast_array(struct input *input, int row, int number)
 {
     PyArrayObject *np_array = queue_ready(input->source.array);
     npy_intp n = array_size(np_array);
-    mx_loop_function cast = core->cast_loop(input->source.code, row);
+    mx_loop_function cast = core->mx_cast_loop(input->source.code, row);
     if (!cast || !is_c_contiguous(np_array) || n * dtype_itemsizes[row] > RECYCLED_BYTES)
         return false;
     char *args[] = {PyArray_BYTES(np_array), scratch[1 + number]};
@@ -405,7 +405,8 @@ static int compute_over(const struct operation *operation, const struct view *to
         return 1;
     int met = mx_conditions_met();
     mx_conditions_clear();
-    return PyUFunc_GiveFloatingpointErrors(core->op_get(operation->op)->name, met) < 0 ? -1 : 1;
+    return PyUFunc_GiveFloatingpointErrors(core->mx_op_get(operation->op)->name, met) < 0 ? -1
+                                                                                          : 1;
 }
 
 int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,
