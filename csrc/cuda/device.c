@@ -29,8 +29,7 @@
 #define MAX_STAGED    ((size_t)64 << 10) /* of one copy */
 #define HALF_BYTES    ((size_t)8 << 20)
 #define LEAST_PART    ((size_t)256 << 10) /* of a large copy */
-#define MAX_BUFFERS   31
-#define MAX_BLOCKS    65535 /* of a grid along y and z */
+#define MAX_BLOCKS    65535               /* of a grid along y and z */
 
 static struct {
     _Atomic int number;     /* of the GPU that the process uses, among those that CUDA shows */
@@ -386,8 +385,8 @@ static int encode(const struct mx_dispatch *dispatch)
 {
     const struct kernel *kernel = dispatch->compiled;
     int64_t numbers[MX_TRANSLATE_ARGS];
-    mx_cuda_address addresses[MAX_BUFFERS];
-    void *parameters[MAX_BUFFERS + 2];
+    mx_cuda_address addresses[MX_MAX_BUFFERS];
+    void *parameters[MX_MAX_BUFFERS + 2];
     size_t used = kernel->n_args * sizeof *numbers;
     struct places places = places_of(dispatch);
     if (dispatch->args_size > used && kernel->n_args == MX_TRANSLATE_ARGS)

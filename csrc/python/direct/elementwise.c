@@ -13,10 +13,7 @@
 #include "python/direct/scalars.h"
 #include "python/record/signature.h"
 
-#define MOST_NDIM 4
-#define MOST_SIZE                                                               \
-    (1 << 17) /* elements; for more, NumPy releases the lock of the interpreter \
-               */
+#define MOST_NDIM    4
 #define MOST_IN      2
 #define SHORT_AXIS   16    /* elements: a loop is called for a longer axis where there is one */
 #define COPIED_BYTES 16384 /* of a result that is copied: above, NumPy is faster */
@@ -122,7 +119,8 @@ static bool find_shape(struct operation *operation)
         if (operation->shape[axis] > 1)
             operation->inner = axis;
     }
-    bool is_small = operation->size > 0 ? operation->size <= MOST_SIZE : operation->ndim == 1;
+    bool is_small =
+        operation->size > 0 ? operation->size <= MX_MOST_DIRECT : operation->ndim == 1;
     return operation->ndim > 0 && is_small;
 }
 

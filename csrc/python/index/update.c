@@ -11,8 +11,7 @@
 
 /* -- Instructions ------------------------------------------------------------------ */
 
-#define MANY_UPDATES (1 << 16) /* worth a wait for the device */
-#define SMALL_BYTES  (1 << 16)
+#define SMALL_BYTES (1 << 16)
 
 /* An assignment or an update by a ufunc. */
 struct update {
@@ -179,7 +178,7 @@ static bool is_for_copy(PyObject *a, const struct index *index)
 {
     int code = dtype_row(PyArray_TYPE(np_array_of(a)));
     return core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR &&
-           shape_size(&index->shape) >= MANY_UPDATES && !memory_of(root_of(a)->unprepared) &&
+           shape_size(&index->shape) >= MX_MANY_UPDATES && !memory_of(root_of(a)->unprepared) &&
            PyArray_NBYTES(np_array_of(a)) <= SMALL_BYTES &&
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && core->mx_device_supports(code);
 }

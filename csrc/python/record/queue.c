@@ -285,7 +285,6 @@ static int report_outcomes(void)
 #define FEW_FLUSHES  8         /* that run one operation each, before others are expected */
 #define RECORD_EVERY 32        /* of the operations that could run immediately */
 #define LEAST_SIZE   (1 << 14) /* elements; smaller arrays are recorded in tests only */
-#define MOST_SIZE    (1 << 17) /* with more, the time to record them does not count */
 
 static int n_lone_flushes; /* since the last flush of several operations */
 static unsigned n_eager;
@@ -294,7 +293,7 @@ static bool is_eager = true;
 bool queue_is_eager(npy_intp size)
 {
     return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_is_idle() && !profile_is_on &&
-           size >= LEAST_SIZE && size <= MOST_SIZE && !settings_are_fast() &&
+           size >= LEAST_SIZE && size <= MX_MOST_DIRECT && !settings_are_fast() &&
            !(core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR) &&
            ++n_eager % RECORD_EVERY != 0;
 }
