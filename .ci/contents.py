@@ -3,7 +3,7 @@ Check the contents of an sdist and a wheel, and print their version.
 
 Usage: ``contents.py SDIST WHEEL``. An sdist contains the files that git tracks and its
 metadata. A wheel contains the folders ``mxnp`` and ``metal`` of the sdist, the compiled
-modules and its metadata, but neither C sources nor tests.
+modules and its metadata, but neither C sources nor tests nor benchmarks.
 """
 
 import re
@@ -70,7 +70,7 @@ def find_faults(sdist: Path, wheel: Path) -> list[str]:
     """Return descriptions of all errors in the contents and the metadata."""
     source, about_source = read_sdist(sdist)
     installed, about_wheel = read_wheel(wheel)
-    of_package = {file for file in source if file.startswith("mxnp/")}
+    of_package = {file for file in source if re.match("mxnp/(?!bench/)", file)}
     of_metal = {f"mxnp/{file}" for file in source if file.startswith("metal/")}
     of_info = {f"info/{name}" for name in METADATA}
     expected = of_package | of_metal | of_info | COMPILED | OF_WHEEL

@@ -13,6 +13,19 @@ enum mx_status { MX_OK, MX_ERROR_MEMORY, MX_ERROR_VALUE, MX_ERROR_DEVICE, MX_INT
 
 const char *mx_error_message(void); /* of the last failure of this thread; never NULL */
 
+/* What the environment sets: mxnp/_engine/environment.py reads and checks it.  The numbers
+ * count from mx_start on.  The texts must not be freed. */
+struct mx_settings {
+    int n_threads;               /* that run groups; 0: as many as can run at once */
+    int fuses;                   /* whether a group may have several operations: 0 or 1 */
+    const char *jit_cache;       /* folder of the compiled groups, or "": none are kept */
+    const char *device_cache;    /* folder of the compiled kernels of devices, or "" */
+    const char *device_library;  /* for tests: a library in place of a driver, or "" */
+    const char *package_folders; /* separated by colons; a driver may need libraries there */
+};
+
+extern struct mx_settings mx_settings;
+
 /* Starts the core, and returns a status.  It is called before all other functions.  Later calls
  * do nothing. */
 int mx_start(void);
@@ -185,10 +198,6 @@ const char *mx_device_problem(int device);
 /* Returns the names and versions of libraries that the device computes with, and what is
  * missing, in one line, or "". */
 const char *mx_device_libraries(int device);
-
-/* Sets the folders, separated by colons, in which packages are installed.  A driver may need
- * libraries of packages.  Call this before the functions above. */
-void mx_device_set_folders(const char *folders);
 
 /* The preludes, with which kernels begin: a kernel compiles only what its kind uses. */
 enum mx_prelude { MX_PRELUDE_MAP, MX_PRELUDE_REDUCE, MX_PRELUDE_SCATTER, MX_PRELUDE_COUNT };

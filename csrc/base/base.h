@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #endif
 
+#include "base/limits.h"
 #include "mxnp.h"
-
-#define MX_MAX_OPERANDS 12 /* inputs and outputs of one instruction */
-#define MX_MAX_NDIM     8  /* axes of one instruction */
 
 /* Returns the nanoseconds of the monotonic clock. */
 static inline int64_t mx_now(void)

@@ -75,20 +75,13 @@ static void make_folders(char *path)
 }
 
 /* Opens the folder, or returns -1 if there is none that only this user may write to. */
-static int open_folder(const struct mx_code_cache *cache)
+static int open_folder(const char *chosen)
 {
-    const char *chosen = getenv(cache->variable), *caches = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
     char path[MAX_PATH];
     struct stat status;
-    if (chosen ? !*chosen : !(caches && *caches) && !(home && *home))
+    if (!*chosen)
         return -1;
-    if (chosen)
-        snprintf(path, sizeof path, "%s", chosen);
-    else if (caches && *caches)
-        snprintf(path, sizeof path, "%s/mxnp/%s", caches, cache->folder);
-    else
-        snprintf(path, sizeof path, "%s/.cache/mxnp/%s", home, cache->folder);
+    snprintf(path, sizeof path, "%s", chosen);
     make_folders(path);
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
@@ -157,11 +150,10 @@ static char *read_code(int file, size_t *size)
     return NULL;
 }
 
-char *mx_code_cache_read(const struct mx_code_cache *cache, struct mx_code_key key,
-                         size_t *size)
+char *mx_code_cache_read(const char *path, struct mx_code_key key, size_t *size)
 {
     char name[64];
-    int folder = open_folder(cache);
+    int folder = open_folder(path);
     if (folder < 0)
         return NULL;
     print_name(name, sizeof name, key);
@@ -241,15 +233,15 @@ static void shrink(int folder, size_t limit)
     mx_free(list);
 }
 
-void mx_code_cache_write(const struct mx_code_cache *cache, struct mx_code_key key,
-                         const char *code, size_t size)
+void mx_code_cache_write(const char *path, struct mx_code_key key, const char *code,
+                         size_t size)
 {
     static atomic_uint n_written;
     unsigned number = atomic_fetch_add(&n_written, 1);
     char name[64], temporary[64];
     struct header header = {.size = size};
     struct mx_code_key sum = sum_of(code, size);
-    int folder = open_folder(cache);
+    int folder = open_folder(path);
     if (folder < 0)
         return;
     memcpy(header.magic, MAGIC, sizeof header.magic);
@@ -268,9 +260,9 @@ void mx_code_cache_write(const struct mx_code_cache *cache, struct mx_code_key k
     close(folder);
 }
 
-void mx_code_cache_clear(const struct mx_code_cache *cache)
+void mx_code_cache_clear(const char *path)
 {
-    int folder = open_folder(cache);
+    int folder = open_folder(path);
     if (folder < 0)
         return;
     shrink(folder, 0);

@@ -1,17 +1,12 @@
 #pragma once
 /* code_cache.h -- compiled kernels on disk, for later processes.
  *
- * They are in a folder of the user, which nobody else may write to: that of an environment
- * variable, or a folder in ~/.cache/mxnp.  If the variable is empty, nothing is kept.  The
- * folder has a limited size, and the files that were not used for longest are deleted first.
+ * They are in a folder of the user, which nobody else may write to: see struct mx_settings.  If
+ * its path is "", nothing is kept.  The folder has a limited size, and the files that were not
+ * used for longest are deleted first.
  */
 #include <stdbool.h>
 #include <stddef.h>
-
-struct mx_code_cache {
-    const char *folder;   /* in ~/.cache/mxnp */
-    const char *variable; /* of the environment: the path of another folder */
-};
 
 /* The hash of everything that determines the code: begin with {{0}}, and add each part. */
 struct mx_code_key {
@@ -21,9 +16,8 @@ struct mx_code_key {
 struct mx_code_key mx_code_cache_add(struct mx_code_key key, const void *part, size_t size);
 
 /* Returns the code for a key, which is freed by mx_free, or NULL. */
-char *mx_code_cache_read(const struct mx_code_cache *cache, struct mx_code_key key,
-                         size_t *size);
+char *mx_code_cache_read(const char *path, struct mx_code_key key, size_t *size);
 
-void mx_code_cache_write(const struct mx_code_cache *cache, struct mx_code_key key,
-                         const char *code, size_t size);
-void mx_code_cache_clear(const struct mx_code_cache *cache); /* deletes all */
+void mx_code_cache_write(const char *path, struct mx_code_key key, const char *code,
+                         size_t size);
+void mx_code_cache_clear(const char *path); /* deletes all */

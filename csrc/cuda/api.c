@@ -9,17 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
+
 #define LEAST_DRIVER 12000
 #define CURE         "pip install mxnp[cuda]"
 
 struct mx_api mx_api;
 
-static char folders[16384];
 static char problem[512];
 static bool is_open;
 static int driver_version, nvrtc_version;
-
-void mx_api_set_folders(const char *list) { snprintf(folders, sizeof folders, "%s", list); }
 
 int mx_api_driver_version(void) { return driver_version; }
 
@@ -55,13 +54,7 @@ static const char *load(void *library, const struct entry *entries, size_t n)
 }
 
 /* The tests name a library that stands in for all of them. */
-static const char *stand_in(void)
-{
-    const char *path = getenv("MXNP_CUDA_STAND_IN");
-    return path && *path ? path : NULL;
-}
-
-bool mx_api_is_stand_in(void) { return stand_in() != NULL; }
+bool mx_api_is_stand_in(void) { return *mx_settings.device_library; }
 
 /* Whether there may be a GPU: its files, without opening anything. */
 static bool has_gpu(void)
@@ -69,7 +62,8 @@ static bool has_gpu(void)
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (visible && (!*visible || strncmp(visible, "-1", 2) == 0))
         return false;
-    return stand_in() || access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+    return mx_api_is_stand_in() || access("/dev/nvidiactl", F_OK) == 0 ||
+           access("/dev/dxg", F_OK) == 0;
 }
 
 static void *open_driver(void)
@@ -77,8 +71,8 @@ static void *open_driver(void)
     static const char *const names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
                                         "/usr/local/nvidia/lib64/libcuda.so.1"};
     void *library = NULL;
-    if (stand_in())
-        return dlopen(stand_in(), RTLD_NOW | RTLD_LOCAL);
+    if (mx_api_is_stand_in())
+        return dlopen(mx_settings.device_library, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; i < COUNT(names) && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     return library;
@@ -117,9 +111,9 @@ static void *open_matching(const char *folder, const char *pattern,
 /* Looks for one major version of a library: in the packages, then in the system. */
 static void *open_version(const struct library *library, int major)
 {
-    char list[sizeof folders], name[64], *rest = NULL;
+    char list[16384], name[64], *rest = NULL;
     void *found = NULL;
-    snprintf(list, sizeof list, "%s", folders);
+    snprintf(list, sizeof list, "%s", mx_settings.package_folders);
     for (char *folder = strtok_r(list, ":", &rest); folder && !found;
          folder = strtok_r(NULL, ":", &rest))
         found = open_matching(folder, "nvidia/*/lib", library, major);
@@ -140,7 +134,7 @@ static void *open_nvrtc(int major)
 static bool find_nvrtc(void)
 {
     int newest = driver_version / 1000, major = 0, minor = 0;
-    void *library = stand_in() ? open_driver() : NULL;
+    void *library = mx_api_is_stand_in() ? open_driver() : NULL;
     for (int version = newest; version >= 12 && !library; version--)
         library = open_nvrtc(version);
     const char *missing = library ? load(library, nvrtc_entries, COUNT(nvrtc_entries)) : NULL;
@@ -208,7 +202,7 @@ static bool open_library(const struct library *library, int behind, const struct
 {
     if (!mx_api_open())
         return false;
-    void *found = stand_in() ? open_driver() : NULL;
+    void *found = mx_api_is_stand_in() ? open_driver() : NULL;
     for (int version = driver_version / 1000; version >= 12 && !found; version--)
         found = open_version(library, version - behind);
     return found && !load(found, entries, n);

@@ -242,9 +242,6 @@ struct mx_api {
 
 extern struct mx_api mx_api;
 
-/* Sets the folders of packages, separated by colons, in which libraries are looked for. */
-void mx_api_set_folders(const char *folders);
-
 /* Opens the driver and NVRTC, at the first call, and returns whether they can be used.  Neither
  * is initialized.  Without a GPU it opens nothing. */
 bool mx_api_open(void);

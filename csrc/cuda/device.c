@@ -29,8 +29,7 @@
 #define MAX_STAGED    ((size_t)64 << 10) /* of one copy */
 #define HALF_BYTES    ((size_t)8 << 20)
 #define LEAST_PART    ((size_t)256 << 10) /* of a large copy */
-#define MAX_BUFFERS   31
-#define MAX_BLOCKS    65535 /* of a grid along y and z */
+#define MAX_BLOCKS    65535               /* of a grid along y and z */
 
 static struct {
     _Atomic int number;     /* of the GPU that the process uses, among those that CUDA shows */
@@ -276,9 +275,7 @@ static int load(struct kernel *kernel, const char *code, const char *function)
     return leave(error);
 }
 
-static const struct mx_code_cache cubins = {"cuda", "MXNP_CUDA_CACHE"};
-
-static void clear_cubins(void) { mx_code_cache_clear(&cubins); }
+static void clear_cubins(void) { mx_code_cache_clear(mx_settings.device_cache); }
 
 /* Finds the code on disk, or compiles it. */
 static int compile_or_read(char **code, const char *source)
@@ -289,14 +286,14 @@ static int compile_or_read(char **code, const char *source)
         mx_code_cache_add((struct mx_code_key){{0}}, numbers, sizeof numbers);
     key = mx_code_cache_add(key, mx_compile_language, strlen(mx_compile_language));
     key = mx_code_cache_add(key, source, strlen(source));
-    *code = mx_code_cache_read(&cubins, key, &size);
+    *code = mx_code_cache_read(mx_settings.device_cache, key, &size);
     if (*code)
         return MX_OK;
     int status = mx_compile_source(code, &size, source, gpu.arch);
     if (status != MX_OK)
         return status;
     counts.compiled++;
-    mx_code_cache_write(&cubins, key, *code, size);
+    mx_code_cache_write(mx_settings.device_cache, key, *code, size);
     return MX_OK;
 }
 
@@ -388,8 +385,8 @@ static int encode(const struct mx_dispatch *dispatch)
 {
     const struct kernel *kernel = dispatch->compiled;
     int64_t numbers[MX_TRANSLATE_ARGS];
-    mx_cuda_address addresses[MAX_BUFFERS];
-    void *parameters[MAX_BUFFERS + 2];
+    mx_cuda_address addresses[MX_MAX_BUFFERS];
+    void *parameters[MX_MAX_BUFFERS + 2];
     size_t used = kernel->n_args * sizeof *numbers;
     struct places places = places_of(dispatch);
     if (dispatch->args_size > used && kernel->n_args == MX_TRANSLATE_ARGS)
@@ -731,7 +728,6 @@ const struct mx_driver mx_cuda_driver = {
     .choose = choose,
     .chosen = chosen,
     .problem = problem,
-    .set_folders = mx_api_set_folders,
     .set_copy = set_copy,
     .is_usable = is_usable,
     .compile = compile_function,

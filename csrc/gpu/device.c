@@ -87,13 +87,6 @@ const char *mx_device_libraries(int device)
     return driver && driver->libraries ? driver->libraries() : "";
 }
 
-void mx_device_set_folders(const char *folders)
-{
-    for (int device = 0; device < N_DEVICES; device++)
-        if (driver_of(device) && driver_of(device)->set_folders)
-            driver_of(device)->set_folders(folders);
-}
-
 void mx_device_set_copy(void (*copy)(void *to, const void *from, size_t nbytes))
 {
     for (int device = 0; device < N_DEVICES; device++)

@@ -127,10 +127,6 @@ struct mx_driver {
     /* Why kernels cannot run, and what to do, in one line; "" if they can.  May be NULL. */
     const char *(*problem)(void);
 
-    /* Sets the folders of packages, separated by colons, that may contain libraries which the
-     * driver opens.  It is called before all others.  May be NULL. */
-    void (*set_folders)(const char *folders);
-
     /* Sets the function that copies large blocks within the host's memory.  May be NULL. */
     void (*set_copy)(void (*copy)(void *to, const void *from, size_t nbytes));
 

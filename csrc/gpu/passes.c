@@ -7,7 +7,6 @@
 #include "gpu/steps.h"
 #include "gpu/work.h"
 
-#define LANES      32   /* of a SIMD-group */
 #define MIN_SHARE  4    /* elements of a line that a thread has */
 #define MANY_LINES 2048 /* that keep a GPU busy if each has a SIMD-group */
 #define SHORT_LINE 1024
@@ -63,9 +62,9 @@ int mx_passes_threads_of_line(int64_t n, int64_t length, int share)
 {
     if (share < MIN_SHARE)
         share = MIN_SHARE;
-    int64_t most = n < MANY_LINES ? LANES * share : SHORT_LINE;
+    int64_t most = n < MANY_LINES ? MX_LANES * share : SHORT_LINE;
     return length > most ? MX_KERNEL_THREADS
-                         : mx_passes_power_of_two((length + share - 1) / share, LANES);
+                         : mx_passes_power_of_two((length + share - 1) / share, MX_LANES);
 }
 
 const char *mx_passes_partial_type(const struct mx_instruction *in, int *itemsize)

@@ -16,7 +16,6 @@
 
 #define MIN_SEGMENT   4096
 #define WIDTH         32 /* threads side by side that load whole lines of memory */
-#define LANES         32 /* of a SIMD-group */
 #define SEGMENT_UNIT  16 /* elements: a multiple of any pack */
 #define MIDDLE_ROW    ((int64_t)1 << 15)
 #define LONG_SEGMENT  ((int64_t)1 << 20)
@@ -102,7 +101,7 @@ static int threads_of_row(const struct mx_kernel *kernel, const struct mx_reduce
     int threads =
         mx_passes_threads_of_line(shape->n_units, shape->length, batch_elements(kernel, shape));
     bool are_many = shape->n_units >= 2 * kernel->device->limits.threadgroups;
-    return threads > LANES && are_many && shape->length <= MIDDLE_ROW ? LANES : threads;
+    return threads > MX_LANES && are_many && shape->length <= MIDDLE_ROW ? MX_LANES : threads;
 }
 
 static int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -159,9 +158,9 @@ struct mx_reduce_shape mx_reductions_shape(struct mx_kernel *kernel)
 static int shared_count(const struct mx_reduce_shape *shape)
 {
     int threads = threads_of_result(shape);
-    return shape->has_columns ? (threads > 1 ? MX_KERNEL_THREADS : 0)
-           : threads > LANES  ? threads / LANES
-                              : 0;
+    return shape->has_columns   ? (threads > 1 ? MX_KERNEL_THREADS : 0)
+           : threads > MX_LANES ? threads / MX_LANES
+                                : 0;
 }
 
 size_t mx_reductions_shared_bytes(const struct mx_kernel *kernel,
@@ -410,7 +409,7 @@ static void print_joined(struct mx_kernel *kernel, const struct mx_reduce_shape 
     if (shape->has_columns)
         mx_text_print(&kernel->text, "thread_index, uint(y), %du, %du, n", shape->width,
                       threads_of_result(shape));
-    else if (threads_of_result(shape) > LANES)
+    else if (threads_of_result(shape) > MX_LANES)
         mx_text_print(&kernel->text, "thread_index, n");
     else
         mx_text_print(&kernel->text, "uint(y), n");
@@ -423,7 +422,7 @@ static void print_join(struct mx_kernel *kernel, const struct mx_reduce_shape *s
     mx_text_print(text, "        partial%d[c] = ", s);
     if (shape->has_columns)
         mx_text_print(text, "mx_join_columns<op%d>(shared%d, partial%d[c], ", s, s, s);
-    else if (threads > LANES)
+    else if (threads > MX_LANES)
         mx_text_print(text, "mx_join<op%d>(shared%d, partial%d[c], ", s, s, s);
     else
         mx_text_print(text, "mx_join_lanes<op%d, %du>(partial%d[c], ", s, threads, s);
@@ -438,7 +437,7 @@ static void print_index_join(struct mx_kernel *kernel, const struct mx_reduce_sh
     const struct mx_instruction *in = mx_kernel_instruction(kernel, s);
     const char *is_most = in->op == MX_ARGMAX ? "true" : "false";
     int threads = threads_of_result(shape);
-    if (!shape->has_columns && threads <= LANES)
+    if (!shape->has_columns && threads <= MX_LANES)
         mx_text_print(text, "        mx_join_index_lanes<%s, %du>(&partial%d[c], &index%d[c], ",
                       is_most, threads, s, s);
     else

@@ -11,7 +11,6 @@
 #include "gpu/steps.h"
 #include "gpu/work.h"
 
-#define LANES         32 /* of a SIMD-group */
 #define SHARE         4  /* elements that a thread has at a time, or more: */
 #define SHARE_BYTES   16 /* if they are loaded as vectors */
 #define MAX_SHARE     16
@@ -68,7 +67,7 @@ struct mx_scan_shape mx_scans_shape(struct mx_kernel *kernel)
 static int threads_of_carries(const struct mx_scan_shape *shape)
 {
     int threads = 1;
-    while (threads < LANES && threads * SHARE < shape->segments)
+    while (threads < MX_LANES && threads * SHARE < shape->segments)
         threads *= 2;
     return threads * SHARE < shape->segments ? MX_KERNEL_THREADS : threads;
 }
@@ -260,7 +259,7 @@ static void print_condition(const struct scan *scan)
     struct mx_text *text = &scan->kernel->text;
     mx_text_print(text, "    const uint own_bits = uint(is_finite) | uint(is_within) << 1;\n"
                         "    uint met = 0, bits = ");
-    if (scan->threads > LANES)
+    if (scan->threads > MX_LANES)
         mx_text_print(text, "mx_join<mx_both>(finite, own_bits, thread_index, %du, &met);\n",
                       scan->threads);
     else
@@ -288,7 +287,7 @@ static void print_results(const struct scan *scan)
                   scan->offset, scan->threads * scan->share);
     print_sums(scan);
     mx_text_print(text, "        %s all, before = ", scan->type);
-    if (scan->threads > LANES)
+    if (scan->threads > MX_LANES)
         mx_text_print(text, "mx_scan<op0>(shared, sums[%d], thread_index, &all);\n",
                       scan->share - 1);
     else
@@ -351,12 +350,12 @@ void mx_scans_print(struct mx_kernel *kernel, const struct mx_status_words *word
     mx_kernel_print_head(kernel, MX_THREADGROUPS, words);
     print_line(&scan);
     mx_steps_declare(kernel, words);
-    if (scan.threads > LANES)
+    if (scan.threads > MX_LANES)
         mx_text_print(&kernel->text, "    threadgroup %s shared[%d];\n", scan.type,
-                      scan.threads / LANES);
-    if (scan.threads > LANES && words->of_steps[0] && pass == MX_SCAN_RESULTS)
+                      scan.threads / MX_LANES);
+    if (scan.threads > MX_LANES && words->of_steps[0] && pass == MX_SCAN_RESULTS)
         mx_text_print(&kernel->text, "    threadgroup uint finite[%d];\n",
-                      scan.threads / LANES);
+                      scan.threads / MX_LANES);
     if (pass == MX_SCAN_TOTALS)
         print_totals(&scan);
     else

@@ -13,7 +13,6 @@
 #define COPY_UPDATES 2048                /* least of a threadgroup with a copy */
 #define PACK_BYTES   16
 #define MOST_WINNERS 16 /* numbers for each value along which threads go */
-#define MANY_UPDATES ((int64_t)1 << 16)
 #define MANY_OF_ELEMENT 1024
 
 /* -- Updates ----------------------------------------------------------------------- */
@@ -579,9 +578,9 @@ bool mx_scatter_waits(const struct mx_kernel *kernel)
     int64_t n_updates = 1;
     for (int i = 0; i < kernel->ndim; i++)
         n_updates *= kernel->shape[i];
-    return n_updates >= MANY_UPDATES && n_updates / MANY_OF_ELEMENT > count_elements(kernel) &&
-           in->op != MX_COPY && !settles(in->op) &&
-           !mx_atomics_name(in->op, output_of(in)->dtype) &&
+    return n_updates >= MX_MANY_UPDATES &&
+           n_updates / MANY_OF_ELEMENT > count_elements(kernel) && in->op != MX_COPY &&
+           !settles(in->op) && !mx_atomics_name(in->op, output_of(in)->dtype) &&
            !choose_copies(&copies, kernel, MX_SCATTER_UPDATES);
 }
 

@@ -26,7 +26,6 @@
 #define MAX_DISPATCHES 40
 #define MAX_BYTES      ((size_t)40 << 20)
 #define MAX_SHARE      0.9
-#define MAX_BUFFERS    31 /* arguments of a kernel */
 #define SIMD_WIDTH     32 /* threads of a SIMD-group, which kernels rely on */
 #define MAX_IN_FLIGHT  4  /* command buffers that have not completed */
 
@@ -432,7 +431,7 @@ static void dispatch_threads(const struct mx_dispatch *dispatch)
 static int encode(const struct mx_dispatch *dispatch)
 {
     @autoreleasepool {
-        struct memory *memories[MAX_BUFFERS];
+        struct memory *memories[MX_MAX_BUFFERS];
         int status = is_lost    ? mx_fail(MX_ERROR_DEVICE, "the Metal device is lost")
                      : commands ? MX_OK
                                 : begin_commands();

@@ -13,13 +13,16 @@ from typing import Any, NoReturn
 import numpy
 
 import mxnp
-from mxnp._engine import core
+from mxnp._engine import core, environment
 from mxnp._engine.devices import describe_auto
 
 from . import runner
 from .report_options import ReportOptions
 
 _NAME = "python -m mxnp"
+_VARIABLES = "\n".join(
+    f"  {row.name:<18}  {row.meaning}" for row in environment.VARIABLES.values()
+)
 _HELP = f"""\
 usage: {_NAME} [options] script.py [args]
        {_NAME} [options] -m module [args]
@@ -67,9 +70,7 @@ options:
   -h, --help          print this help, and exit
 
 environment variables:
-  MXNP_INCLUDE        more values for --include, separated as in PATH
-  MXNP_EXCLUDE        more values for --exclude
-  MXNP_MODE           the mode if --mode is not passed
+{_VARIABLES}
 """
 
 
@@ -90,7 +91,7 @@ def main() -> None:
             return
         if option == "--info":
             for name, text in _info():
-                print(f"{name:<10}  {text}")
+                print(f"{name:<18}  {text}")
             return
         if option == "--check-gpu":
             _check_gpu(_value(option, equals, value, args[1:]))
@@ -265,9 +266,7 @@ def _info() -> Iterator[tuple[str, str]]:
     yield from _gpus()
     if core.gpu().models:
         yield "auto", describe_auto()
-    names = sorted(name for name in os.environ if name.startswith("MXNP_"))
-    settings = " ".join(f"{name}={os.environ[name]}" for name in names)
-    yield "settings", settings or "none"
+    yield from environment.describe()
 
 
 def _blas() -> str:

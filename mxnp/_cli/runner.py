@@ -29,6 +29,7 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._bridge import frameless
+from mxnp._engine import environment
 from mxnp._interop.adapters import when_imported
 from mxnp._interop.owners import (
     ImportFilter,
@@ -42,14 +43,6 @@ from mxnp._namespace import mirror
 from .recorded_traceback import traceback_of
 
 __all__ = ["install", "run_code", "run_module", "run_path", "run_stdin", "uninstall"]
-
-
-# -- The importing file ----------------------------------------------------------------
-
-
-def _path_variable(variable: str) -> list[str]:
-    """Return the parts of an environment variable that is separated like PATH."""
-    return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
 
 
 # -- The result of an import -----------------------------------------------------------
@@ -257,8 +250,8 @@ def install(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         installed = get_rules()
         before = installed or ImportFilter()
         rules = ImportFilter(
-            tuple({*before.include, *include, *_path_variable("MXNP_INCLUDE")}),
-            tuple({*before.exclude, *exclude, *_path_variable("MXNP_EXCLUDE")}),
+            tuple({*before.include, *include, *environment.get_names("MXNP_INCLUDE")}),
+            tuple({*before.exclude, *exclude, *environment.get_names("MXNP_EXCLUDE")}),
         )
         if installed is not None:
             set_rules(rules)

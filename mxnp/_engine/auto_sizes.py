@@ -11,6 +11,8 @@ import stat
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from . import environment
+
 NEVER = 2**62
 
 
@@ -28,18 +30,8 @@ def guess(size: int) -> Sizes:
 
 
 def file() -> str:
-    """Return the file of measured sizes, or "" if there is none.
-
-    It is MXNP_AUTO_SIZES, or else a file in the user's folder for caches.
-    """
-    chosen = os.environ.get("MXNP_AUTO_SIZES")
-    if chosen is not None:
-        return chosen
-    cache = os.environ.get("XDG_CACHE_HOME")
-    if not cache:
-        home = os.environ.get("HOME")
-        cache = f"{home}/.cache" if home else ""
-    return f"{cache}/mxnp/auto-sizes.json" if cache else ""
+    """Return the file of measured sizes, or "" if there is none."""
+    return environment.get_path("MXNP_AUTO_SIZES")
 
 
 def _load() -> dict[str, Any]:

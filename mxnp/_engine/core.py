@@ -26,6 +26,8 @@ vars(sys.modules["mxnp"]).pop("_core", None)
 
 from mxnp import _bridge  # noqa: E402  (after the check that the core exists)
 
+from . import environment  # noqa: E402
+
 
 def _text(pointer: Any) -> str:
     text: bytes = ffi.string(pointer)
@@ -67,7 +69,30 @@ def check(status: int) -> None:
         raise _EXCEPTIONS[status](_text(lib.mx_error_message()))
 
 
-check(lib.mx_start())
+_used_by_core: list[Any] = []  # memory that must not be freed
+
+
+def set_in_core(name: str, value: int | str) -> None:
+    """Set a field of struct mx_settings in csrc/mxnp.h."""
+    own = ffi.new("char[]", os.fsencode(value)) if isinstance(value, str) else value
+    _used_by_core.append(own)
+    setattr(lib.mx_settings, name, own)
+
+
+def _start() -> None:
+    """Start the core and the bridge with the settings of the environment."""
+    environment.check()
+    for name, value in environment.get_core_settings().items():
+        set_in_core(name, value)
+    set_in_core("package_folders", ":".join(sys.path))
+    check(lib.mx_start())
+    _bridge.start(int(ffi.cast("uintptr_t", lib.mx_recorder_table())))
+    threshold = int(environment.get("MXNP_THRESHOLD"))
+    _bridge.set_threshold(min(threshold, sys.maxsize))
+    _bridge.show_own_frames(environment.get("MXNP_TRACEBACKS") == "full")
+
+
+_start()
 
 
 # -- Tables ---------------------------------------------------------------------------
@@ -241,21 +266,6 @@ def refuse_memory(after: int, count: int) -> int:
 # -- The queue ------------------------------------------------------------------------
 
 
-def _set_threshold() -> None:
-    """Set the threshold to MXNP_THRESHOLD, if the environment has it."""
-    text = os.environ.get("MXNP_THRESHOLD", "")
-    if text:
-        try:
-            _bridge.set_threshold(int(text))
-        except ValueError:
-            raise ImportError(
-                f"MXNP_THRESHOLD must be a number of elements, but is {text!r}"
-            ) from None
-
-
-_bridge.start(int(ffi.cast("uintptr_t", lib.mx_recorder_table())))
-_set_threshold()
-_bridge.show_own_frames(os.environ.get("MXNP_TRACEBACKS") == "full")
 os.register_at_fork(
     before=_bridge.before_fork,
     after_in_parent=_bridge.after_fork,
@@ -477,7 +487,6 @@ class Device(NamedTuple):
 @cache
 def devices() -> tuple[Device, ...]:
     """Return the rows of csrc/gpu/devices.def, in their order."""
-    lib.mx_device_set_folders(os.fsencode(":".join(sys.path)))
     return tuple(_device(number) for number in range(lib.mx_device_count()))
 
 
@@ -539,7 +548,7 @@ def gpu() -> Device:
         The first row of which there is a GPU, or the first row. If there are GPUs of
         several kinds, ``MXNP_DEVICE`` selects one.
     """
-    name = os.environ.get("MXNP_DEVICE", "").partition(":")[0]
+    name = environment.get("MXNP_DEVICE").partition(":")[0]
     return max(devices(), key=lambda row: (bool(row.models), row.name == name))
 
 
@@ -572,9 +581,6 @@ def kernel_prelude(kind: str = "reduce") -> bytes:
     host = "#define MX_X86 /* the processor */\n" if is_x86 else ""
     texts = [kernel_text(name) for name in _PRELUDES[kind]]
     return "".join([host, *texts, "/* -- end of prelude -- */\n"]).encode()
-
-
-_used_by_core: list[Any] = []  # memory that must not be freed
 
 
 def use_gpu(sizes: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mxnp._bridge import DEVICE, DOUBLES
 
-from . import auto_sizes, core
+from . import core
 from .settings import Block, Setting
 
 
@@ -71,14 +71,11 @@ _device = _Device(DEVICE, "device", ("auto", "cpu", GPU, *_others), _check)
 _device.read_environment("MXNP_DEVICE")
 _float64 = Setting(DOUBLES, "float64 policy", ("cpu", "error", "float32"))
 
-_measured = (
-    auto_sizes.read(core.gpu().models[0], core.core_version())
-    if core.gpu().models
-    else None
-)
-
-_sizes = _measured or auto_sizes.guess(core.gpu().auto_size)
 if core.gpu().models:
+    from . import auto_sizes
+
+    _measured = auto_sizes.read(core.gpu().models[0], core.core_version())
+    _sizes = _measured or auto_sizes.guess(core.gpu().auto_size)
     core.use_gpu(_sizes)
 
 
@@ -224,8 +221,10 @@ def may_use_gpu() -> bool:
 
 def is_made_on_gpu(size: int) -> bool:
     """Return whether a GPU with its own memory makes new arrays of this size."""
+    if not core.gpu_has_own_memory():
+        return False
     is_large = get_device() == GPU or size >= _sizes.elementwise
-    return is_large and core.gpu_has_own_memory() and may_use_gpu()
+    return is_large and may_use_gpu()
 
 
 def prefers_gpu() -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from types import TracebackType
 
 from mxnp import _bridge
 
+from . import environment
 from .frames import frameless_members
 
 
@@ -61,8 +61,8 @@ class Setting:
         return before
 
     def read_environment(self, variable: str) -> None:
-        """Set the initial value to that of an environment variable, if it is set."""
-        value = os.environ.get(variable) or self.values[0]
+        """Set the initial value to that of an environment variable."""
+        value = environment.get(variable)
         try:
             self.set(value)
         except ValueError as error:

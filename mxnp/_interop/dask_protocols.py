@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from typing import Any
 
 import numpy
 
 from mxnp._array.ndarray import ndarray, wrap
 from mxnp._bridge import flush
-from mxnp._engine import core
+from mxnp._engine import core, environment
 
 
 def register_sizes(sizes: Any) -> None:
@@ -70,7 +69,7 @@ def limit_workers(workers: Any) -> None:
 def _limit_to_share(worker: Any) -> None:
     if not worker.nanny:  # the worker shares its process with other code
         return
-    if "MXNP_NUM_THREADS" not in os.environ:
+    if not environment.get("MXNP_NUM_THREADS"):
         core.set_num_threads(worker.state.nthreads)
     limit = worker.memory_manager.memory_limit
     if limit:

@@ -7,10 +7,10 @@ It needs the package llvmlite. Without it, programs run as they would otherwise.
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 
 from mxnp import _bridge
+from mxnp._engine import environment
 
 
 def _finish() -> None:
@@ -22,9 +22,7 @@ def _finish() -> None:
 
 
 def _start() -> None:
-    value = os.environ.get("MXNP_JIT") or "1"
-    if value not in ("0", "1", "always"):
-        raise ImportError(f"MXNP_JIT must be 0, 1 or always, but is {value!r}")
+    value = environment.get("MXNP_JIT")
     if value == "0":
         return
     least = 1 if value == "always" else 2

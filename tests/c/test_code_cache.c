@@ -11,8 +11,8 @@
 
 #include "check.h"
 
-static const struct mx_code_cache cache = {"test", "MXNP_TEST_CODE_CACHE"};
 static char folder[] = "/tmp/mxnp_code_cache.XXXXXX";
+static const char *cache = folder;
 
 static struct mx_code_key key_of(const char *text)
 {
@@ -28,7 +28,7 @@ static bool are_equal(struct mx_code_key a, struct mx_code_key b)
 static bool holds(const char *key, const char *code)
 {
     size_t size = 0;
-    char *found = mx_code_cache_read(&cache, key_of(key), &size);
+    char *found = mx_code_cache_read(cache, key_of(key), &size);
     bool is_right = found && size == strlen(code) && memcmp(found, code, size + 1) == 0;
     free(found);
     return is_right;
@@ -37,14 +37,14 @@ static bool holds(const char *key, const char *code)
 static bool lacks(const char *key)
 {
     size_t size;
-    char *found = mx_code_cache_read(&cache, key_of(key), &size);
+    char *found = mx_code_cache_read(cache, key_of(key), &size);
     free(found);
     return !found;
 }
 
 static void write_code(const char *key, const char *code)
 {
-    mx_code_cache_write(&cache, key_of(key), code, strlen(code));
+    mx_code_cache_write(cache, key_of(key), code, strlen(code));
 }
 
 static void path_of(char *path, size_t size, const char *key)
@@ -95,7 +95,7 @@ static void test_codes_are_kept(void)
     CHECK(holds("first", "the code") && holds("second", "other code") && lacks("third"));
     write_code("first", "new");
     CHECK(holds("first", "new"));
-    mx_code_cache_clear(&cache);
+    mx_code_cache_clear(cache);
     CHECK(lacks("first") && lacks("second"));
 }
 
@@ -131,7 +131,7 @@ static void test_files_of_others(void)
         write_code("other", "code");
     }
     CHECK(chmod(folder, 0700) == 0 && holds("key", "code") && lacks("other"));
-    mx_code_cache_clear(&cache);
+    mx_code_cache_clear(cache);
 }
 
 /* Files are sparse, so that they are large and take no place. */
@@ -163,7 +163,7 @@ static void test_too_many_files(void)
     for (int i = 0; i < 64; i++) /* one of them looks at the size */
         write_code("kept", "code");
     CHECK(exists("kept") && exists("d") && exists("a") && !exists("b") && !exists("c"));
-    mx_code_cache_clear(&cache);
+    mx_code_cache_clear(cache);
     CHECK(!exists("a") && !exists("d") && !exists("kept"));
 
     /* Reading counts as use. */
@@ -178,25 +178,24 @@ static void test_too_many_files(void)
     for (int i = 0; i < 64; i++)
         write_code("kept", "code");
     CHECK(exists("read") && !exists("a") && exists("b") && exists("c"));
-    mx_code_cache_clear(&cache);
+    mx_code_cache_clear(cache);
 }
 
 static void test_no_folder(void)
 {
-    setenv(cache.variable, "", 1);
+    cache = "";
     write_code("key", "code");
     CHECK(lacks("key"));
-    setenv(cache.variable, "/proc/no/such/folder", 1);
+    cache = "/proc/no/such/folder";
     write_code("key", "code");
     CHECK(lacks("key"));
-    mx_code_cache_clear(&cache);
-    setenv(cache.variable, folder, 1);
+    mx_code_cache_clear(cache);
+    cache = folder;
 }
 
 int main(void)
 {
     CHECK(mkdtemp(folder));
-    setenv(cache.variable, folder, 1);
     test_keys();
     test_codes_are_kept();
     test_damaged_files();

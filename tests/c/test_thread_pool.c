@@ -387,30 +387,13 @@ static void test_size(void)
 
 static void test_default_size(void)
 {
-    unsetenv("MXNP_NUM_THREADS");
-    unsetenv("OMP_NUM_THREADS");
     int size = mx_thread_pool_default_size();
     CHECK(size >= 1 && size <= MX_MAX_THREADS && size <= mx_cores_count(""));
-    static const char *const ignored[] = {"", "0", "-2", "many", "3x", "1e3"};
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
-        setenv("MXNP_NUM_THREADS", ignored[i], 1);
-        CHECK(mx_thread_pool_default_size() == size);
-        setenv("OMP_NUM_THREADS", ignored[i], 1);
-        CHECK(mx_thread_pool_default_size() == size);
-        unsetenv("OMP_NUM_THREADS");
-    }
-    setenv("OMP_NUM_THREADS", "7", 1);
-    CHECK(mx_thread_pool_default_size() == 7);
-    setenv("OMP_NUM_THREADS", "6,2", 1);
-    CHECK(mx_thread_pool_default_size() == 6);
-    setenv("MXNP_NUM_THREADS", "3", 1);
-    CHECK(mx_thread_pool_default_size() == 3);
-    setenv("MXNP_NUM_THREADS", "99999999999999999999", 1);
+    mx_settings.n_threads = MX_MAX_THREADS + 1;
     CHECK(mx_thread_pool_default_size() == MX_MAX_THREADS);
-    setenv("MXNP_NUM_THREADS", "5", 1);
-    CHECK(mx_thread_pool_size() == 5); /* the first call reads the environment */
-    unsetenv("MXNP_NUM_THREADS");
-    unsetenv("OMP_NUM_THREADS");
+    mx_settings.n_threads = 5;
+    CHECK(mx_thread_pool_size() == 5); /* the first call reads the settings */
+    mx_settings.n_threads = 0;
     CHECK(mx_thread_pool_size() == 5);
 }
 

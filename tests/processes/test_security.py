@@ -15,8 +15,6 @@ from support.paths import ROOT
 
 import mxnp
 
-PAGE = (ROOT / "docs" / "security.md").read_text()
-
 PROGRAM = """
 import numpy as np
 x = np.linspace(0, 1, 100_000)
@@ -175,47 +173,3 @@ def test_text_of_the_program_is_escaped_everywhere(tmp_path):
         assert found.tags.count("script") == scripts
         assert "img" not in found.tags
         assert not [name for name in found.attributes if name.startswith("on")]
-
-
-# -- Variables ----------------------------------------------------------------------------
-
-
-def test_the_page_names_every_variable():
-    code = "".join(
-        p.read_text() for p in sources("mxnp", ".py") + sources("csrc", ".c", ".m")
-    )
-    read = {
-        name
-        for names in re.findall(
-            r'(?:environ\.get|getenv|_path_variable|read_environment)\("(MXNP_\w+)"'
-            r'|mx_code_cache \w+ = {"\w+", "(MXNP_\w+)"',
-            code,
-        )
-        for name in names
-        if name
-    }
-    table = PAGE.partition("## Environment variables")[2].partition("\n## ")[0]
-    named = re.findall(r"`(MXNP_[A-Z_]+)`", table)
-    assert set(named) == read
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("MXNP_DEVICE", "ImportError: MXNP_DEVICE is 'x'"),
-        ("MXNP_MODE", "ImportError: MXNP_MODE is 'x': mode must be 'strict' or 'fast'"),
-        ("MXNP_THRESHOLD", "ImportError: MXNP_THRESHOLD must be a number"),
-        ("MXNP_NUM_THREADS", ""),
-        ("MXNP_FUSE", ""),
-        ("MXNP_INCLUDE", ""),
-        ("MXNP_EXCLUDE", ""),
-    ],
-)
-def test_wrong_values_of_variables(tmp_path, name, error):
-    command = [sys.executable, "-c", "import mxnp; mxnp.install()"]
-    environment = os.environ | {name: "x"}
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, env=environment
-    )
-    assert error in done.stderr.splitlines()[-1] if error else done.stderr == ""

@@ -301,6 +301,7 @@ NAMES_A_GPU = (
     "mxnp/_cli/main.py",  # calls the check of the GPU
     "mxnp/__init__.py",  # exports metal_kernel
     "mxnp/_engine/devices.py",  # the docstrings list the names
+    "mxnp/_engine/environment.py",  # two names of variables have one
     "mxnp/_profiler/model.py",  # a public field has the name
     "mxnp/_verify/tolerances.py",  # cites the specification of the language
 )

@@ -40,6 +40,7 @@ def find_faults(contents, tmp_path):
     def check(without=(), beside=(), about=about):
         source = contents.known_to_git()
         package = {file for file in source if file.startswith("mxnp/")}
+        package -= {file for file in source if file.startswith("mxnp/bench/")}
         package |= {f"mxnp/{file}" for file in source if file.startswith("metal/")}
         package |= contents.COMPILED | {
             f"mxnp-0.dist-info/{n}" for n in contents.METADATA
@@ -75,6 +76,11 @@ def test_unwanted_files_are_reported(find_faults):
         "s.tar.gz: unwanted: tests/more.py",
         "w.whl: unwanted: tests/more.py",
     ]
+
+
+def test_benchmarks_are_no_part_of_a_wheel(find_faults):
+    file = "mxnp/bench/clock.py"
+    assert find_faults(beside=[file]) == [f"w.whl: unwanted: {file}"]
 
 
 def test_wrong_versions_are_reported(find_faults, contents):

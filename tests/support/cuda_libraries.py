@@ -35,4 +35,4 @@ def check_missing_libraries(
     assert end.out.split() == calls.split()
     if line:
         info = end_of("-m", "mxnp", "--info", **environment).out
-        assert f"libraries   {line}\n" in info
+        assert f"{'libraries':<18}  {line}\n" in info

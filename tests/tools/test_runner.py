@@ -18,7 +18,7 @@ import numpy
 import pytest
 
 import mxnp
-from mxnp._engine import core
+from mxnp._engine import core, environment
 from mxnp._interop import owners
 
 PLAIN = [sys.executable]
@@ -1044,13 +1044,15 @@ def test_info(tmp_path):
     status, output, errors = run(RUNNER, ["--info"], tmp_path, MXNP_EXCLUDE="x")
     assert (status, errors) == (0, "")
     lines = dict(line.split(maxsplit=1) for line in output.splitlines())
+    names = [name for name in environment.VARIABLES if name != "MXNP_WARNED"]
     assert list(lines) == [
         "mxnp", "NumPy", "Python", "platform", "threads", "BLAS", "Metal", "CUDA",
-        *(["auto"] if core.gpu().models else []), "settings",
+        *(["auto"] if core.gpu().models else []), *names,
     ]  # fmt: skip
     assert lines["mxnp"].startswith(mxnp.mxnp_version)
     assert lines["NumPy"].startswith(numpy.__version__)
-    assert lines["settings"] == "MXNP_EXCLUDE=x"
+    assert lines["MXNP_EXCLUDE"] == "x"
+    assert lines["MXNP_MODE"] == "strict (not set)"
     # tests/c/test_cgroup.c checks the count against quotas.
     assert (
         lines["threads"]

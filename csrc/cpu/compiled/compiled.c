@@ -229,8 +229,6 @@ void mx_compiled_stats(struct mx_compiled_stats *out)
 
 /* -- On disk ----------------------------------------------------------------------- */
 
-static const struct mx_code_cache code_cache = {"jit", "MXNP_JIT_CACHE"};
-
 static struct mx_code_key key_on_disk(const char *key, size_t size)
 {
     return mx_code_cache_add((struct mx_code_key){{0}}, key, size);
@@ -238,17 +236,17 @@ static struct mx_code_key key_on_disk(const char *key, size_t size)
 
 char *mx_compiled_read(const char *key, size_t key_size, size_t *size)
 {
-    return mx_code_cache_read(&code_cache, key_on_disk(key, key_size), size);
+    return mx_code_cache_read(mx_settings.jit_cache, key_on_disk(key, key_size), size);
 }
 
 void mx_compiled_free(char *code) { mx_free(code); }
 
 void mx_compiled_write(const char *key, size_t key_size, const char *code, size_t size)
 {
-    mx_code_cache_write(&code_cache, key_on_disk(key, key_size), code, size);
+    mx_code_cache_write(mx_settings.jit_cache, key_on_disk(key, key_size), code, size);
 }
 
-void mx_compiled_clear(void) { mx_code_cache_clear(&code_cache); }
+void mx_compiled_clear(void) { mx_code_cache_clear(mx_settings.jit_cache); }
 
 /* -- Fork -------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 
 #include "cpu/kernels/float64.h"
 
-#define BLOCK  256
 #define BLOCKS 64
 
 /* Returns a number for each seed.  A quarter have any bits, so any magnitude; the others are of
@@ -39,13 +38,13 @@ static bool are_equal(const double *x, const double *y, int n)
 bool mx_agreement_holds(const struct mx_loop *a, const struct mx_loop *b, int nin)
 {
     const struct mx_loop *loops[] = {a, b};
-    const intptr_t n = BLOCK, strides[] = {sizeof(double), sizeof(double), sizeof(double)};
-    double inputs[2][BLOCK], outputs[2][BLOCK];
+    const intptr_t n = MX_BLOCK, strides[] = {sizeof(double), sizeof(double), sizeof(double)};
+    double inputs[2][MX_BLOCK], outputs[2][MX_BLOCK];
     bool agree = true;
     fenv_t environment;
     feholdexcept(&environment);
-    for (uint64_t at = 0; at < BLOCKS * BLOCK && agree; at += BLOCK) {
-        for (uint64_t i = 0; i < BLOCK; i++) {
+    for (uint64_t at = 0; at < BLOCKS * MX_BLOCK && agree; at += MX_BLOCK) {
+        for (uint64_t i = 0; i < MX_BLOCK; i++) {
             inputs[0][i] = number_of(at + i);
             inputs[1][i] = number_of((at + i) * 7 + 3);
         }
@@ -54,7 +53,7 @@ bool mx_agreement_holds(const struct mx_loop *a, const struct mx_loop *b, int ni
             args[nin] = (char *)outputs[k];
             loops[k]->function(args, &n, strides, loops[k]->data);
         }
-        agree = are_equal(outputs[0], outputs[1], BLOCK);
+        agree = are_equal(outputs[0], outputs[1], MX_BLOCK);
     }
     fesetenv(&environment);
     return agree;

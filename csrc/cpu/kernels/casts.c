@@ -9,8 +9,6 @@
 #define HAS_DETOUR false
 #endif
 
-#define BLOCK 256 /* elements of an intermediate result */
-
 static const struct mx_cast_kernels *const tables[] = {
 #define TABLE(isa) &mx_cast_kernels_##isa, /* mx_cast_kernels_base, _v3, _v4 */
     MX_ISAS(TABLE)
@@ -83,9 +81,9 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
     int path[MX_DTYPE_COUNT];
     int length = find_path(path, table, from, to, contiguous);
     int x_size = mx_itemsizes[path[0]], y_size = mx_itemsizes[to];
-    _Alignas(64) char scratch[2][BLOCK * 16];
-    for (intptr_t i = 0; i < n; i += BLOCK) {
-        intptr_t size = n - i < BLOCK ? n - i : BLOCK;
+    _Alignas(64) char scratch[2][MX_BLOCK * 16];
+    for (intptr_t i = 0; i < n; i += MX_BLOCK) {
+        intptr_t size = n - i < MX_BLOCK ? n - i : MX_BLOCK;
         char *now = x + i * x_stride, *out = y + i * y_stride;
         int other = 0;
         if (x_stride != x_size) {

@@ -12,8 +12,6 @@
 #include "cpu/kernels/logarithms.h"
 #include "cpu/kernels/powers.h"
 
-#define BLOCK 256
-
 /* No iteration depends on another, even if the output is one of the inputs. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -119,11 +117,11 @@ static bool is_special(double x, int64_t quarter)
 #define CIRCULAR(name, quarter, of_tiny)                                                  \
     static void name(const void *from, const void *none, void *to, intptr_t n)            \
     {                                                                                     \
-        double block[BLOCK];                                                              \
+        double block[MX_BLOCK];                                                           \
         (void)none;                                                                       \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                                      \
+        for (intptr_t at = 0; at < n; at += MX_BLOCK) {                                   \
             const double *x = (const double *)from + at;                                  \
-            intptr_t count = smaller(n - at, BLOCK);                                      \
+            intptr_t count = smaller(n - at, MX_BLOCK);                                   \
             int64_t other = 0, near = 0;                                                  \
             for (intptr_t i = 0; i < count; i++)                                          \
                 other |= margin_of(x[i]);                                                 \
@@ -158,11 +156,11 @@ CIRCULAR(float64_cos, 1, 1)
 /* The C library computes large numbers, NaN and infinities.  exp of tiny ones is that of 0. */
 static void float64_exp(const void *from, const void *none, void *to, intptr_t n)
 {
-    double block[BLOCK];
+    double block[MX_BLOCK];
     (void)none;
-    for (intptr_t at = 0; at < n; at += BLOCK) {
+    for (intptr_t at = 0; at < n; at += MX_BLOCK) {
         const double *x = (const double *)from + at;
-        intptr_t count = smaller(n - at, BLOCK);
+        intptr_t count = smaller(n - at, MX_BLOCK);
         int64_t other = 0;
         for (intptr_t i = 0; i < count; i++)
             other |= exponential_margin(x[i]);
@@ -309,9 +307,9 @@ ROOTS(float64, double, sqrt)
 #define NARROW(function, nin, value, to_float, of_float)                            \
     static void function(const void *from, const void *other, void *to, intptr_t n) \
     {                                                                               \
-        float a[BLOCK], b[BLOCK];                                                   \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                                \
-            intptr_t count = smaller(n - at, BLOCK);                                \
+        float a[MX_BLOCK], b[MX_BLOCK];                                             \
+        for (intptr_t at = 0; at < n; at += MX_BLOCK) {                             \
+            intptr_t count = smaller(n - at, MX_BLOCK);                             \
             to_float((const uint16_t *)from + at, a, count);                        \
             if (nin == 2)                                                           \
                 to_float((const uint16_t *)other + at, b, count);                   \
@@ -339,9 +337,9 @@ BFLOATS(sqrt, 1, sqrtf(a[i]))
 #define ORDERS(name, is_ordered)                                                           \
     static void bfloat16_##name(const void *from, const void *other, void *to, intptr_t n) \
     {                                                                                      \
-        float a[BLOCK], b[BLOCK];                                                          \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                                       \
-            intptr_t count = smaller(n - at, BLOCK);                                       \
+        float a[MX_BLOCK], b[MX_BLOCK];                                                    \
+        for (intptr_t at = 0; at < n; at += MX_BLOCK) {                                    \
+            intptr_t count = smaller(n - at, MX_BLOCK);                                    \
             uint8_t *out = (uint8_t *)to + at;                                             \
             mx_bfloat_to_float((const uint16_t *)from + at, a, count);                     \
             mx_bfloat_to_float((const uint16_t *)other + at, b, count);                    \
@@ -494,9 +492,9 @@ static inline int64_t float_margin(float x, float y)
 #define HALF_BLOCKS(name)                                                       \
     static void name(const void *from, const void *other, void *to, intptr_t n) \
     {                                                                           \
-        float a[BLOCK], b[BLOCK], block[BLOCK];                                 \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                            \
-            intptr_t count = smaller(n - at, BLOCK);                            \
+        float a[MX_BLOCK], b[MX_BLOCK], block[MX_BLOCK];                        \
+        for (intptr_t at = 0; at < n; at += MX_BLOCK) {                         \
+            intptr_t count = smaller(n - at, MX_BLOCK);                         \
             mx_half_to_float((const uint16_t *)from + at, a, count);            \
             mx_half_to_float((const uint16_t *)other + at, b, count);           \
             name##_block(a, b, block, count);                                   \
@@ -563,9 +561,9 @@ REST(double, copysign)
 #define BLOCKS(name, type)                                                                 \
     static void name(const void *from, const void *other, void *to, intptr_t n)            \
     {                                                                                      \
-        type block[BLOCK];                                                                 \
-        for (intptr_t at = 0; at < n; at += BLOCK) {                                       \
-            intptr_t count = smaller(n - at, BLOCK);                                       \
+        type block[MX_BLOCK];                                                              \
+        for (intptr_t at = 0; at < n; at += MX_BLOCK) {                                    \
+            intptr_t count = smaller(n - at, MX_BLOCK);                                    \
             name##_block((const type *)from + at, (const type *)other + at, block, count); \
             memcpy((type *)to + at, block, (size_t)count * sizeof *block);                 \
         }                                                                                  \

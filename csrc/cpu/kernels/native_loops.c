@@ -8,8 +8,6 @@
 #include "cpu/kernels/native_kernels.h"
 #include "ir/dtypes.h"
 
-#define BLOCK 256
-
 /* The data argument of a loop. */
 struct native_loop {
     mx_native_kernel *run;
@@ -26,12 +24,12 @@ static void run_loop(char **args, const intptr_t *dimensions, const intptr_t *st
     const intptr_t steps[3] = {native->itemsize,
                                nin == 2 ? native->itemsize : native->out_itemsize,
                                native->out_itemsize};
-    _Alignas(64) char scratch[3][BLOCK * 8];
+    _Alignas(64) char scratch[3][MX_BLOCK * 8];
     intptr_t length = dimensions[0];
     bool is_packed[3];
     for (int k = 0; k <= nin; k++)
         if ((is_packed[k] = strides[k] != steps[k]))
-            length = BLOCK;
+            length = MX_BLOCK;
     for (intptr_t at = 0; at < dimensions[0]; at += length) {
         intptr_t n = dimensions[0] - at < length ? dimensions[0] - at : length;
         char *now[3];

@@ -4,7 +4,6 @@
 #include "cpu/kernels/half.h"
 #include "ir/dtypes.h"
 
-#define BLOCK 256
 #define LANES 32
 
 /* Both set value[i] for n numbers from position `begin` on.  Older instruction sets can neither
@@ -38,9 +37,9 @@
         const intptr_t start = *(const intptr_t *)data, end = dimensions[0];                   \
         type *out = (type *)args[1];                                                           \
         (void)strides;                                                                         \
-        for (intptr_t at = 0; at < end; at += BLOCK) {                                         \
+        for (intptr_t at = 0; at < end; at += MX_BLOCK) {                                      \
             const intptr_t begin = start + at;                                                 \
-            const int32_t n = (int32_t)(end - at < BLOCK ? end - at : BLOCK);                  \
+            const int32_t n = (int32_t)(end - at < MX_BLOCK ? end - at : MX_BLOCK);            \
             put_block(out + at, type)                                                          \
         }                                                                                      \
         for (intptr_t i = start; i < 2 && i < start + end; i++)                                \
@@ -62,7 +61,7 @@ static float float_of(uint16_t half)
 }
 
 #define PUT_HALVES(out, type) \
-    float value[BLOCK];       \
+    float value[MX_BLOCK];    \
     PUT_FLOATS(value, float)  \
     mx_half_of_float(value, out, n);
 

@@ -8,9 +8,6 @@
 #include "cpu/kernels/copies.h"
 #include "cpu/plan/argrows.h"
 
-#define PACKED_BYTES   32768 /* of a line with gaps, copied together */
-#define CHUNK_ELEMENTS 16384
-
 static int axis_of(const struct mx_program *program)
 {
     return program->calls[0].instruction->axis;
@@ -29,14 +26,14 @@ int mx_argreduce_plan(struct mx_program *program)
     program->searches_rows = mx_argrows_suit(program);
     if (program->searches_rows)
         return mx_argrows_plan(program);
-    intptr_t most = is_packed(program) ? PACKED_BYTES / itemsize : CHUNK_ELEMENTS;
+    intptr_t most = is_packed(program) ? MX_CACHED_BYTES / itemsize : MX_CHUNK_ELEMENTS;
     for (int i = 0; i < program->ndim; i++)
         n_units *= i == axis ? 1 : program->shape[i];
     program->length = n < most ? n : most;
     program->n_pieces = (n + program->length - 1) / program->length;
     program->n_blocks = n_units * program->n_pieces;
     program->blocks_per_chunk =
-        program->length < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / program->length : 1;
+        program->length < MX_CHUNK_ELEMENTS ? MX_CHUNK_ELEMENTS / program->length : 1;
     program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
                                  program->blocks_per_chunk);
     if (is_packed(program))

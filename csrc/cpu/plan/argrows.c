@@ -9,11 +9,10 @@
 #include "cpu/kernels/copies.h"
 #include "ir/ops.h"
 
-#define MOST_COLUMNS   1024 /* of a piece, whose winners stay in the first-level cache */
-#define PIECE_ELEMENTS 16384
-#define MANY_PIECES    16 /* of rows: enough for any number of threads, as rows are long */
-#define NARROW         64 /* elements of several rows that are searched as one */
-#define MANY_UNITS     16 /* do not need pieces of rows */
+#define MOST_COLUMNS 1024 /* of a piece, whose winners stay in the first-level cache */
+#define MANY_PIECES  16   /* of rows: enough for any number of threads, as rows are long */
+#define NARROW       64   /* elements of several rows that are searched as one */
+#define MANY_UNITS   16   /* do not need pieces of rows */
 
 /* The plan of a search, which is the state of its program. */
 struct rows {
@@ -65,7 +64,7 @@ bool mx_argrows_suit(const struct mx_program *program)
 /* Returns the number of rows of a piece. */
 static intptr_t choose_rows(const struct mx_program *program, const struct rows *plan)
 {
-    intptr_t least = PIECE_ELEMENTS / program->length + 1;
+    intptr_t least = MX_CHUNK_ELEMENTS / program->length + 1;
     intptr_t wanted = (plan->n_rows + MANY_PIECES - 1) / MANY_PIECES;
     if (plan->n_units * program->n_pieces >= MANY_UNITS)
         return plan->n_rows;
@@ -91,7 +90,7 @@ int mx_argrows_plan(struct mx_program *program)
     plan.count = choose_rows(program, &plan);
     plan.n_row_pieces = (plan.n_rows + plan.count - 1) / plan.count;
     program->n_blocks = plan.n_units * program->n_pieces * plan.n_row_pieces;
-    program->blocks_per_chunk = 1 + PIECE_ELEMENTS / (program->length * plan.count);
+    program->blocks_per_chunk = 1 + MX_CHUNK_ELEMENTS / (program->length * plan.count);
     program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
                                  program->blocks_per_chunk);
     program->scratch_size = (size_t)program->length * (sizeof(int64_t) + itemsize);

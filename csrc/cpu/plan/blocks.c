@@ -7,19 +7,17 @@
 #include "cpu/threads/thread_pool.h"
 #include "ir/ops.h"
 
-#define CACHE_BYTES 24576 /* of the first-level cache, for the operands of a block */
-#define MIN_BLOCK   256   /* elements */
-#define MAX_BLOCK   4096
-#define ROW_BYTES   32768 /* of a row of results, to which a reduction returns for each strip */
-#define WIDE_ROW    2048  /* elements of a row that is reduced with few others in a block */
-#define NARROW_ROW  1024  /* the same, if other operations compute the row */
-#define LEAST_ROWS  8     /* of a block, which adds each row to the results in memory */
-#define FEW_CALLS   4     /* of a program: their operands fit the second-level cache then */
-#define MIN_PIECE   4096  /* elements of a wide row; fewer if many operations compute it */
-#define SHORT_AXIS  48    /* innermost axes up to this length become part of larger blocks */
-#define LEAST_COLUMNS  48 /* of a part of a row that a thread reduces */
-#define CHUNK_ELEMENTS 16384
-#define VECTORS        64 /* elements: compiled kernels compute this many without a rest */
+#define CACHE_BYTES   24576 /* of the first-level cache, for the operands of a block */
+#define MIN_BLOCK     256   /* elements */
+#define MAX_BLOCK     4096
+#define WIDE_ROW      2048 /* elements of a row that is reduced with few others in a block */
+#define NARROW_ROW    1024 /* the same, if other operations compute the row */
+#define LEAST_ROWS    8    /* of a block, which adds each row to the results in memory */
+#define FEW_CALLS     4    /* of a program: their operands fit the second-level cache then */
+#define MIN_PIECE     4096 /* elements of a wide row; fewer if many operations compute it */
+#define SHORT_AXIS    48   /* innermost axes up to this length become part of larger blocks */
+#define LEAST_COLUMNS 48   /* of a part of a row that a thread reduces */
+#define VECTORS       64   /* elements: compiled kernels compute this many without a rest */
 
 /* -- Axes -------------------------------------------------------------------------- */
 
@@ -253,12 +251,12 @@ static void cut_into_blocks(struct mx_program *program)
     bool keeps_row = reduces && !has_rows && !mx_is_reduced(program, program->split);
     intptr_t size = block_size(program);
     if (keeps_row && program->n_calls <= 2)
-        size = ROW_BYTES /
+        size = MX_CACHED_BYTES /
                largest_itemsize(program); /* long rows, so that memory is read sequentially */
     else if (program->n_calls == 1 && (program->inner == 1 || has_rows))
-        size = CHUNK_ELEMENTS; /* a single loop uses no element twice */
+        size = MX_CHUNK_ELEMENTS; /* a single loop uses no element twice */
     else if (reduces_bools(program))
-        size = CHUNK_ELEMENTS; /* only bools are used twice */
+        size = MX_CHUNK_ELEMENTS; /* only bools are used twice */
     intptr_t length = size / program->inner, n = program->shape[program->split];
     if (has_rows && program->order != MX_SHORT_ROWS && program->n_calls <= FEW_CALLS &&
         length < LEAST_ROWS)
@@ -344,7 +342,7 @@ static void choose_access_kinds(struct mx_program *program)
 
 static void distribute_blocks(struct mx_program *program)
 {
-    intptr_t n = CHUNK_ELEMENTS / (program->length * program->inner);
+    intptr_t n = MX_CHUNK_ELEMENTS / (program->length * program->inner);
     program->blocks_per_chunk = n > 0 ? n : 1;
     program->n_chunks = (size_t)((program->n_blocks + program->blocks_per_chunk - 1) /
                                  program->blocks_per_chunk);

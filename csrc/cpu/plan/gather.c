@@ -7,8 +7,6 @@
 #include "cpu/kernels/indices.h"
 #include "cpu/plan/points.h"
 
-#define CHUNK_ELEMENTS 16384
-
 /* -- Elements ---------------------------------------------------------------------- */
 
 /* Sets out[i] to the element of table at offsets[i]. */
@@ -144,12 +142,12 @@ static bool has_kernel(const struct mx_program *program, const struct mx_rows *r
  * from stays in the cache. */
 static void plan_lines(struct mx_program *program, const struct mx_rows *rows)
 {
-    intptr_t least = has_kernel(program, rows) ? CHUNK_ELEMENTS : MX_INDEX_BLOCK;
-    intptr_t length = CHUNK_ELEMENTS / rows->size;
+    intptr_t least = has_kernel(program, rows) ? MX_CHUNK_ELEMENTS : MX_INDEX_BLOCK;
+    intptr_t length = MX_CHUNK_ELEMENTS / rows->size;
     length = length > least ? length : least;
     program->length = length < rows->n_points ? length : rows->n_points;
     program->n_pieces = (rows->n_points + program->length - 1) / program->length;
-    program->blocks_per_chunk = CHUNK_ELEMENTS / program->length;
+    program->blocks_per_chunk = MX_CHUNK_ELEMENTS / program->length;
     program->n_blocks = rows->size;
     program->n_chunks = (size_t)((rows->size + program->blocks_per_chunk - 1) /
                                  program->blocks_per_chunk * program->n_pieces);
@@ -260,7 +258,7 @@ void mx_gather_plan(struct mx_program *program)
         plan_lines(program, &rows);
         return;
     }
-    intptr_t length = CHUNK_ELEMENTS / rows.size;
+    intptr_t length = MX_CHUNK_ELEMENTS / rows.size;
     program->length = length > 1 ? length : 1;
     program->n_blocks = rows.n_points;
     program->n_chunks = (size_t)((rows.n_points + program->length - 1) / program->length);

@@ -17,7 +17,6 @@
 #define SEGMENT_ELEMENTS 32768 /* at least */
 #define SEGMENT_ROWS \
     32 /* at least, as each segment costs the copy of a row and a row to join */
-#define CHUNK_ELEMENTS 16384
 
 /* -- Planning ---------------------------------------------------------------------- */
 
@@ -149,7 +148,7 @@ int mx_reduce_plan(struct mx_program *program)
     plan->n_segments = choose_segments(program);
     plan->stops_early = stops_early(program);
     intptr_t unit = plan->n_strips / plan->n_segments * program->length * program->inner;
-    plan->units_per_chunk = at_least_one(CHUNK_ELEMENTS / at_least_one(unit));
+    plan->units_per_chunk = at_least_one(MX_CHUNK_ELEMENTS / at_least_one(unit));
     MX_ASSERT(plan->n_segments >= 1 && plan->n_segments <= plan->n_strips);
     program->n_chunks =
         (size_t)((plan->n_units + plan->units_per_chunk - 1) / plan->units_per_chunk) *

@@ -5,8 +5,7 @@
 #include "cpu/kernels/running.h"
 #include "cpu/threads/thread_pool.h"
 
-#define ROW_PIECE      1024 /* elements of a row, which stay in the cache between steps */
-#define CHUNK_ELEMENTS 16384
+#define ROW_PIECE 1024 /* elements of a row, which stay in the cache between steps */
 
 static intptr_t magnitude(intptr_t x) { return x < 0 ? -x : x; }
 
@@ -39,7 +38,7 @@ void mx_scan_plan(struct mx_program *program)
     for (int i = 0; i < program->ndim; i++)
         n_units *= i == axis ? 1 : i == row ? program->n_pieces : program->shape[i];
     program->n_blocks = n_units;
-    program->blocks_per_chunk = unit < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / unit : 1;
+    program->blocks_per_chunk = unit < MX_CHUNK_ELEMENTS ? MX_CHUNK_ELEMENTS / unit : 1;
     if (row < 0 && program->blocks_per_chunk < MX_RUNNING_LINES &&
         n_units >= MX_RUNNING_LINES * mx_thread_pool_size())
         program->blocks_per_chunk = MX_RUNNING_LINES;

@@ -319,24 +319,9 @@ static int clamp(long size)
     return size < 1 ? 1 : size < MX_MAX_THREADS ? (int)size : MX_MAX_THREADS;
 }
 
-/* Returns the number at the beginning of a text, or 0 if something else than the separator
- * follows.
- */
-static int read_size(const char *text, char separator)
-{
-    char *end = NULL;
-    long size = text ? strtol(text, &end, 10) : 0;
-    return size > 0 && (*end == '\0' || *end == separator) ? clamp(size) : 0;
-}
-
-/* OpenMP's variable may list a number for each level of nested threads; the first one counts.
- */
 int mx_thread_pool_default_size(void)
 {
-    int size = read_size(getenv("MXNP_NUM_THREADS"), '\0');
-    if (size == 0)
-        size = read_size(getenv("OMP_NUM_THREADS"), ',');
-    return size ? size : clamp(mx_cores_count(""));
+    return clamp(mx_settings.n_threads > 0 ? mx_settings.n_threads : mx_cores_count(""));
 }
 
 int mx_thread_pool_size(void)

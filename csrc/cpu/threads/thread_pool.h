@@ -36,8 +36,7 @@ int mx_thread_pool_size(void); /* threads, including the caller: 1 to MX_MAX_THR
 /* Sets the size, clipped to that range, from the next run on. */
 void mx_thread_pool_set_size(int size);
 
-/* Returns MXNP_NUM_THREADS if that is a number of at least 1, otherwise OMP_NUM_THREADS in the
- * same way, otherwise the number of cores (cores.h). */
+/* Returns the number of threads in the settings, or else the number of cores (cores.h). */
 int mx_thread_pool_default_size(void);
 
 /* Called after fork.  A child has no workers until its first run starts them. */

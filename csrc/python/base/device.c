@@ -16,7 +16,7 @@ int device_load(void)
 bool device_has(enum device_function name)
 {
     enum mx_target device = settings_device();
-    bool may_be_there = device == MX_ANYWHERE && core->gpu_has_own_memory() &&
+    bool may_be_there = device == MX_ANYWHERE && core->mx_gpu_has_own_memory() &&
                         name != DEVICE_NARROW; /* the function looks where the arrays are */
     return functions[name] && (device == MX_DEVICE || may_be_there);
 }

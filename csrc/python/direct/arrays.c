@@ -22,7 +22,7 @@ void arrays_copy(const struct view *to, const char *from, const npy_intp *from_s
         memcpy(to->data, from, (size_t)itemsize);
         return;
     }
-    mx_loop_function copy = core->copy_loop((int)itemsize);
+    mx_loop_function copy = core->mx_copy_loop((int)itemsize);
     int last = to->ndim - 1;
     npy_intp index[DIRECT_NDIM] = {0};
     intptr_t n = to->shape[last], strides[] = {from_strides[last], to->strides[last]};

@@ -13,10 +13,7 @@
 #include "python/direct/scalars.h"
 #include "python/record/signature.h"
 
-#define MOST_NDIM 4
-#define MOST_SIZE                                                               \
-    (1 << 17) /* elements; for more, NumPy releases the lock of the interpreter \
-               */
+#define MOST_NDIM    4
 #define MOST_IN      2
 #define SHORT_AXIS   16    /* elements: a loop is called for a longer axis where there is one */
 #define COPIED_BYTES 16384 /* of a result that is copied: above, NumPy is faster */
@@ -122,7 +119,8 @@ static bool find_shape(struct operation *operation)
         if (operation->shape[axis] > 1)
             operation->inner = axis;
     }
-    bool is_small = operation->size > 0 ? operation->size <= MOST_SIZE : operation->ndim == 1;
+    bool is_small =
+        operation->size > 0 ? operation->size <= MX_MOST_DIRECT : operation->ndim == 1;
     return operation->ndim > 0 && is_small;
 }
 
@@ -131,7 +129,7 @@ static bool cast_array(struct input *input, int row, int number)
 {
     PyArrayObject *np_array = queue_ready(input->source.array);
     npy_intp n = array_size(np_array);
-    mx_loop_function cast = core->cast_loop(input->source.code, row);
+    mx_loop_function cast = core->mx_cast_loop(input->source.code, row);
     if (!cast || !is_c_contiguous(np_array) || n * dtype_itemsizes[row] > RECYCLED_BYTES)
         return false;
     char *args[] = {PyArray_BYTES(np_array), scratch[1 + number]};
@@ -405,7 +403,8 @@ static int compute_over(const struct operation *operation, const struct view *to
         return 1;
     int met = mx_conditions_met();
     mx_conditions_clear();
-    return PyUFunc_GiveFloatingpointErrors(core->op_get(operation->op)->name, met) < 0 ? -1 : 1;
+    return PyUFunc_GiveFloatingpointErrors(core->mx_op_get(operation->op)->name, met) < 0 ? -1
+                                                                                          : 1;
 }
 
 int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *out,

@@ -93,7 +93,7 @@ static void fill(PyObject *a, int row, char *value)
 {
     char *both[] = {value, PyArray_BYTES(queue_ready(a))};
     intptr_t size = array_size(np_array_of(a)), strides[] = {0, dtype_itemsizes[row]};
-    core->copy_loop(dtype_itemsizes[row])(both, &size, strides, NULL);
+    core->mx_copy_loop(dtype_itemsizes[row])(both, &size, strides, NULL);
 }
 
 static int call_ones(PyObject *const *args, size_t n, PyObject **result)
@@ -460,7 +460,7 @@ static int reduce_matrix(int op, PyObject *a, PyObject *axis_number, PyObject **
         return PyErr_Occurred() ? -1 : 0;
     /* NumPy's loop determines which of two zeros is the extreme of floats. */
     m.kernels =
-        op == MX_OP_add || m.row < ROW_float16 ? core->rows_find(op, m.row, true) : NULL;
+        op == MX_OP_add || m.row < ROW_float16 ? core->mx_rows_find(op, m.row, true) : NULL;
     PyObject *out = recycle_new(m.row, 1, &kept);
     if (!out)
         return -1;
@@ -616,7 +616,7 @@ static int find_variance(PyObject *a, bool is_root, PyObject **result)
     PyArrayObject *np_array = queue_ready(a);
     int row = recycle_row(PyArray_DESCR(np_array));
     npy_intp size = array_size(np_array);
-    core->rows_squares(row)->reduce(PyArray_BYTES(np_array), 0, 1, size, mean, value);
+    core->mx_rows_squares(row)->reduce(PyArray_BYTES(np_array), 0, 1, size, mean, value);
     divide_by_count(row, value, 1, size);
     if (mx_conditions_met())
         return 0;
@@ -636,7 +636,7 @@ static int find_variances(PyObject *a, PyObject *axis, bool is_root, PyObject **
     int row = recycle_row(PyArray_DESCR(np_array));
     npy_intp kept = array_size(np_means), count = array_size(np_array) / kept;
     npy_intp stride = PyArray_DIM(np_array, 1) * PyArray_ITEMSIZE(np_array);
-    const struct mx_square_kernels *kernels = core->rows_squares(row);
+    const struct mx_square_kernels *kernels = core->mx_rows_squares(row);
     char *data = PyArray_BYTES(np_array), *mean = PyArray_BYTES(np_means);
     if (!(out = recycle_new(row, 1, &kept))) {
         Py_DECREF(means);
@@ -706,7 +706,7 @@ static int call_cumsum(PyObject *const *args, size_t n, PyObject **result)
     int row = sums_as(from), ndim = n == 2 ? PyArray_NDIM(from) : 1;
     long axis = n == 2 ? read_axis(args[1]) : 0;
     axis += axis < 0 ? ndim : 0;
-    mx_running_kernel *kernel = row < 0 ? NULL : core->running_find(MX_OP_add, row);
+    mx_running_kernel *kernel = row < 0 ? NULL : core->mx_running_find(MX_OP_add, row);
     if (row < 0 || axis < 0 || axis >= ndim || (ndim > 1 && !kernel))
         return 0;
     const struct signature *signature = reduction_of(MX_OP_add, row);
@@ -884,7 +884,8 @@ static int call_astype(PyObject *const *args, size_t n, PyObject **result)
     int to = PyArray_DescrConverter(args[1], &dtype) ? recycle_row(dtype) : -1;
     Py_XDECREF((PyObject *)dtype);
     PyErr_Clear();
-    mx_loop_function cast = to < 0 || dtype_is_complex(from) ? NULL : core->cast_loop(from, to);
+    mx_loop_function cast =
+        to < 0 || dtype_is_complex(from) ? NULL : core->mx_cast_loop(from, to);
     if (from == to && to >= 0)
         return call_copy(args, 1, result);
     if (!cast || !(*result = new_like(args[0], to)))
@@ -923,7 +924,7 @@ static int call_where(PyObject *const *args, size_t n, PyObject **result)
         data[i] = is_one ? values[i - 1] : PyArray_BYTES(queue_ready(args[i]));
         strides[i] = is_one ? 0 : dtype_itemsizes[row];
     }
-    mx_loop_function select = core->copy_select_loop(dtype_itemsizes[row]);
+    mx_loop_function select = core->mx_copy_select_loop(dtype_itemsizes[row]);
     intptr_t size = array_size(np_array_of(args[0]));
     if (!select || !(*result = new_like(args[0], row)))
         return select ? -1 : 0;

@@ -181,8 +181,8 @@ static bool are_indices(PyArrayObject *key, npy_intp length)
         !PyArray_ISALIGNED(key) || PyArray_DIM(key, 0) >= queue_threshold)
         return false;
     if (PyArray_DIM(key, 0) > 0)
-        core->index_range(PyArray_BYTES(key), ROW_int64, 1, PyArray_DIMS(key),
-                          PyArray_STRIDES(key), &least, &most);
+        core->mx_index_range(PyArray_BYTES(key), ROW_int64, 1, PyArray_DIMS(key),
+                             PyArray_STRIDES(key), &least, &most);
     return least >= -length && most < length;
 }
 

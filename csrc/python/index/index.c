@@ -20,9 +20,9 @@ static struct index_range find_range(const struct source *indices)
     struct index_range range;
     const PyArrayObject *np_array = indices->np_array;
     int64_t begin = profile_is_on ? mx_now() : 0;
-    core->index_range(source_elements(indices), indices->code, PyArray_NDIM(np_array),
-                      PyArray_DIMS(indices->np_array), PyArray_STRIDES(indices->np_array),
-                      &range.least, &range.most);
+    core->mx_index_range(source_elements(indices), indices->code, PyArray_NDIM(np_array),
+                         PyArray_DIMS(indices->np_array), PyArray_STRIDES(indices->np_array),
+                         &range.least, &range.most);
     if (profile_is_on)
         profile_checked(begin, PyArray_SIZE(indices->np_array), false);
     return range;

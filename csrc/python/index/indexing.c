@@ -14,7 +14,7 @@ static int record_check(const struct index *index, int j)
     struct mx_instruction in;
     struct shape shape = {0};
     const struct source *indices = &index->sources[j];
-    struct mx_loop loop = {.function = core->index_check_loop(indices->code)};
+    struct mx_loop loop = {.function = core->mx_index_check_loop(indices->code)};
     struct call_site *site = call_site_new();
     if (!site)
         return -1;
@@ -72,7 +72,7 @@ int indexing_settle_bounds(struct index *index, int bounds, enum mx_bounds fast)
 void indexing_release(struct temporaries *made)
 {
     for (int i = 0; i < made->n; i++)
-        core->buffer_release(made->buffers[i]);
+        core->mx_buffer_release(made->buffers[i]);
     made->n = 0;
 }
 
@@ -162,7 +162,7 @@ static int record_gather(const struct index *index, bool in_c_order, PyObject **
 {
     struct mx_instruction in;
     struct temporaries made = {0};
-    struct mx_loop loop = {.function = core->gather_loop};
+    struct mx_loop loop = {.function = core->mx_gather_loop};
     int order[MX_MAX_NDIM], n = index->n;
     struct source to;
     struct call_site *site = call_site_new();
@@ -245,7 +245,7 @@ static PyObject *search(PyObject *module, PyObject *args)
         return NULL;
     if (!is_array(sorted) || !is_array(values) || !source_read_array(sorted, &table) ||
         !source_read_array(values, &from) || from.code != table.code ||
-        PyArray_NDIM(table.np_array) != 1 || !core->search_loop(from.code, is_right) ||
+        PyArray_NDIM(table.np_array) != 1 || !core->mx_search_loop(from.code, is_right) ||
         !shape_broadcast(&shape, &from) || shape.ndim == 0 || shape_size(&shape) == 0 ||
         PyArray_SIZE(table.np_array) == 0 || shape_is_too_large(&shape))
         Py_RETURN_NOTIMPLEMENTED;
@@ -257,7 +257,7 @@ static PyObject *search(PyObject *module, PyObject *args)
         return NULL;
     }
     struct mx_instruction in;
-    struct mx_loop loop = {.function = core->search_loop(from.code, is_right)};
+    struct mx_loop loop = {.function = core->mx_search_loop(from.code, is_right)};
     source_read_array(out, &to);
     record_begin(&in, &loop, is_right ? MX_SEARCH_RIGHT : MX_SEARCH_LEFT, "searchsorted", 2, 1,
                  &shape, 0);

@@ -33,7 +33,7 @@ static PyObject *new_row(int row, intptr_t n)
     npy_intp shape[] = {n}, strides[] = {dtype_itemsizes[row]};
     PyObject *np_array = memory_new_array(dtype_type_number(row), 1, shape, strides);
     PyObject *out = np_array ? wrapper_new(np_array) : NULL;
-    if (out && core->buffer_publish(memory_of(np_array)) != MX_OK) {
+    if (out && core->mx_buffer_publish(memory_of(np_array)) != MX_OK) {
         memory_raise_error();
         Py_CLEAR(out);
     }
@@ -85,7 +85,7 @@ static int select_elements(const struct source *mask, const struct source *from,
         return -1;
     int64_t begin = profile_is_on ? mx_now() : 0;
     const uint8_t *is_true = (const uint8_t *)source_elements(mask);
-    int status = core->compact_count(&c, is_true, PyArray_SIZE(mask->np_array));
+    int status = core->mx_compact_count(&c, is_true, PyArray_SIZE(mask->np_array));
     queue_leave();
     if (status != MX_OK)
         return 0;
@@ -94,13 +94,13 @@ static int select_elements(const struct source *mask, const struct source *from,
         *out = new_row(row, n);
     status = n == 0 ? 0 : *out && queue_enter() == 0 ? 1 : -1;
     if (status > 0) {
-        core->compact_write(&c, from ? source_elements(from) : NULL, dtype_itemsizes[row],
-                            PyArray_BYTES(queue_ready(*out)));
+        core->mx_compact_write(&c, from ? source_elements(from) : NULL, dtype_itemsizes[row],
+                               PyArray_BYTES(queue_ready(*out)));
         queue_leave();
     }
     if (status < 0)
         Py_CLEAR(*out);
-    core->compact_free(&c);
+    core->mx_compact_free(&c);
     if (profile_is_on && status > 0)
         profile_computed(begin, from ? "getitem" : "nonzero", PyArray_SIZE(mask->np_array),
                          PyArray_SIZE(mask->np_array), PyArray_NBYTES(np_array_of(*out)));

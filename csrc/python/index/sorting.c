@@ -31,7 +31,7 @@ static bool is_apart(const PyArrayObject *a)
 static bool read_sort(PyObject *a, int axis, int kind, struct mx_sort *sort)
 {
     struct source source;
-    if (!is_array(a) || !source_read(a, &source) || !core->sort_has(source.code))
+    if (!is_array(a) || !source_read(a, &source) || !core->mx_sort_has(source.code))
         return false;
     PyArray_Descr *dtype = PyArray_DESCR(source.np_array);
     PyArray_Descr *plain = PyArray_DescrFromType(dtype_type_number(source.code));
@@ -85,9 +85,9 @@ static void note_cost(PyObject *a, const char *name, bool has_positions, int64_t
     profile_computed(begin, name, size, nbytes, has_positions ? 8 * size : nbytes);
 }
 
-static int sort_rows(const void *sort) { return core->sort_rows(sort); }
+static int sort_rows(const void *sort) { return core->mx_sort_rows(sort); }
 
-static int partition_row(const void *partition) { return core->partition_row(partition); }
+static int partition_row(const void *partition) { return core->mx_partition_row(partition); }
 
 /* Call a function of the core without the GIL, while no other thread runs the queue.  Return 1,
  * 0 if NumPy has to compute, or -1 with an exception set. */
@@ -199,7 +199,7 @@ static PyObject *partition(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO!O:partition", &a, &PyTuple_Type, &tuple, &positions))
         return NULL;
     bool has_positions = positions != Py_None;
-    if (!read_sort(a, 0, NPY_QUICKSORT, &sort) || !core->partition_has(sort.dtype) ||
+    if (!read_sort(a, 0, NPY_QUICKSORT, &sort) || !core->mx_partition_has(sort.dtype) ||
         sort.ndim != 0 || sort.stride != dtype_itemsizes[sort.dtype] ||
         !PyArray_ISWRITEABLE(np_array_of(a)) || (has_positions && !are_positions(positions, a)))
         Py_RETURN_NOTIMPLEMENTED;

@@ -11,8 +11,7 @@
 
 /* -- Instructions ------------------------------------------------------------------ */
 
-#define MANY_UPDATES (1 << 16) /* worth a wait for the device */
-#define SMALL_BYTES  (1 << 16)
+#define SMALL_BYTES (1 << 16)
 
 /* An assignment or an update by a ufunc. */
 struct update {
@@ -123,10 +122,10 @@ static int record_scatter(const struct index *index, const struct source *value,
 static bool is_for_device(PyObject *a, const struct update *update)
 {
     int code = dtype_row(PyArray_TYPE(np_array_of(a)));
-    if (!core->gpu_supports(code))
+    if (!core->mx_device_supports(code))
         return false;
     return update->kind != MX_SET &&
-           (update->in_order || !core->gpu_supports_update(update->op, code)) &&
+           (update->in_order || !core->mx_atomics_support(update->op, code)) &&
            update->row == code && device_has(DEVICE_UPDATE) &&
            PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && memory_of(root_of(a)->unprepared);
 }
@@ -178,10 +177,10 @@ static int update_on_device(PyObject *a, const struct index *index, const struct
 static bool is_for_copy(PyObject *a, const struct index *index)
 {
     int code = dtype_row(PyArray_TYPE(np_array_of(a)));
-    return core->gpu_is_used() && settings_device() != MX_PROCESSOR &&
-           shape_size(&index->shape) >= MANY_UPDATES && !memory_of(root_of(a)->unprepared) &&
+    return core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR &&
+           shape_size(&index->shape) >= MX_MANY_UPDATES && !memory_of(root_of(a)->unprepared) &&
            PyArray_NBYTES(np_array_of(a)) <= SMALL_BYTES &&
-           PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && core->gpu_supports(code);
+           PyArray_IS_C_CONTIGUOUS(np_array_of(a)) && core->mx_device_supports(code);
 }
 
 static int update_key(PyObject *a, PyObject *key, const struct source *value,
@@ -268,7 +267,7 @@ static bool is_same_in(int row, int op, const struct source *number)
         (dtype_is_integer(row) ? own_row != ROW_int64 || !(is_sum || is_order || is_bits)
                                : !(is_sum || is_order || op == MX_OP_divide)))
         return false;
-    mx_loop_function cast = core->cast_loop(row, own_row);
+    mx_loop_function cast = core->mx_cast_loop(row, own_row);
     if (!cast || !source_value(number, row, value) || !source_value(number, own_row, own))
         return false;
     char *args[] = {value, back};
@@ -304,7 +303,7 @@ static bool read_update(int op, const struct source *target, const struct source
         [MX_OP_maximum] = MX_UPDATE_MAXIMUM,   [MX_OP_minimum] = MX_UPDATE_MINIMUM,
     };
     struct source inputs[] = {*target, *value};
-    const struct mx_op_row *row = core->op_get(op);
+    const struct mx_op_row *row = core->mx_op_get(op);
     if (row->nin != 2 || row->nout != 1 ||
         (value->code >= NTYPES && !is_same_in(target->code, op, value)))
         return false;
@@ -322,7 +321,8 @@ static bool read_update(int op, const struct source *target, const struct source
                               .warns_as_at = lacks_indexed_loop(op, target, value),
                               .row = signature->in[1],
                               .is_truth = is_truth};
-    if (signature->in[1] != target->code || !core->index_has_update(update->kind, target->code))
+    if (signature->in[1] != target->code ||
+        !core->mx_index_has_update(update->kind, target->code))
         update->kind = MX_BY_LOOP;
     return true;
 }

@@ -281,7 +281,7 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 
 static const char *name_of(int op)
 {
-    return op == MX_NO_OP ? "matmul" : core->op_get(op)->name;
+    return op == MX_NO_OP ? "matmul" : core->mx_op_get(op)->name;
 }
 
 /* Steal a reference to the result of an operation.  Return an array, not a scalar, if an
@@ -974,7 +974,7 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
     }
     is_large |= n == 2 && queue_takes_result(inputs[0], inputs[1]);
     int op = is_large ? signature_op(ufunc) : MX_NO_OP;
-    if (op == MX_NO_OP || core->op_get(op)->nin != n || core->op_get(op)->nout != 1)
+    if (op == MX_NO_OP || core->mx_op_get(op)->nin != n || core->mx_op_get(op)->nout != 1)
         return 0;
     int status = call_ufunc(NULL, op, inputs, n, NULL, 1, results);
     *result = status > 0 ? results[0] : NULL;
@@ -1267,7 +1267,7 @@ static void array_dealloc(PyObject *self)
     Py_CLEAR(a->unprepared);
     Py_CLEAR(a->base);
     if (is_away)
-        queue_away = core->coherence_count();
+        queue_away = core->mx_coherence_count();
     if (queue_rematerializable > 0)
         queue_drop_rematerializable();
     wrapper_free(self);

@@ -270,7 +270,7 @@ static int compute_eagerly(const struct function *f, PyObject *const *inputs, in
 /* Return 1 with the result, 0 if NumPy has to compute, or -1 with an exception set. */
 static int record(const struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
-    const struct mx_op_row *row = core->op_get(f->operation);
+    const struct mx_op_row *row = core->mx_op_get(f->operation);
     PyObject *inputs[3], *outs[2], *results[2];
     if (!read_outs(f->operation, args, kwargs, row->nin, row->nout, outs))
         return 0;
@@ -297,7 +297,7 @@ static PyObject *with_out_last(const struct function *f, PyObject *args, PyObjec
     if (f->operation < 0 || f->operation == MX_OP_maximum || f->operation == MX_OP_minimum ||
         PyDict_Size(kwargs) != 1)
         return NULL;
-    const struct mx_op_row *row = core->op_get(f->operation);
+    const struct mx_op_row *row = core->mx_op_get(f->operation);
     PyObject *out = convert_keyword(kwargs, &out_name, "out");
     if (!out || !is_array(out) || row->nout != 1 || PyTuple_Size(args) != row->nin)
         return NULL;
@@ -586,7 +586,7 @@ __attribute__((noinline)) static int call_ufunc_direct(const struct function *f,
                                                        PyObject *const *args, size_t n,
                                                        PyObject *names, PyObject **result)
 {
-    const struct mx_op_row *row = core->op_get(f->operation);
+    const struct mx_op_row *row = core->mx_op_get(f->operation);
     if (row->nout != 1 || n != (size_t)row->nin || is_costly(f->operation, args[0]) ||
         (n == 2 && queue_takes_result(args[0], args[1])))
         return 0;

@@ -138,7 +138,7 @@ static enum verdict examine(struct function *f, const struct call *call,
         f->n_checked = 0;
         f->verdict = (unsigned char)checks_function((PyObject *)f);
     }
-    const struct mx_op_row *row = f->operation >= 0 ? core->op_get(f->operation) : NULL;
+    const struct mx_op_row *row = f->operation >= 0 ? core->mx_op_get(f->operation) : NULL;
     bool has_no_out = row && !call->names && call->n == (size_t)row->nin;
     operation->role = has_no_out ? ROLE_OPERATOR : ROLE_FUNCTION;
     operation->reference = f->wrapped;

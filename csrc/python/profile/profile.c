@@ -584,7 +584,7 @@ static PyObject *profile_start(PyObject *module, PyObject *args)
     table.event_limit = events > table.event_limit ? events : table.event_limit;
     table.n_users++;
     profile_is_on = true;
-    core->set_measured(true);
+    core->mx_stream_set_measured(true);
     Py_RETURN_NONE;
 }
 
@@ -593,7 +593,7 @@ static PyObject *profile_stop(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     if (table.n_users > 0 && --table.n_users == 0) {
         profile_is_on = false;
-        core->set_measured(false);
+        core->mx_stream_set_measured(false);
         clear();
     }
     Py_RETURN_NONE;
@@ -621,7 +621,7 @@ static PyObject *row_object(const struct row *row)
     }
     return Py_BuildValue(
         "(OisNNLLLLLLLLLLLLLLLL)", key->code ? key->code : Py_None, key->instruction,
-        key->lane == LANE_GPU ? core->gpu_name() : lane_names[key->lane], kind, name,
+        key->lane == LANE_GPU ? core->mx_device_name() : lane_names[key->lane], kind, name,
         (long long)row->calls, (long long)row->elements, (long long)row->nanoseconds,
         (long long)row->bytes_read, (long long)row->bytes_written, (long long)row->n_fused,
         (long long)row->fused_nanoseconds, (long long)row->n_elided, (long long)row->n_large,

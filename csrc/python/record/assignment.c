@@ -24,7 +24,7 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
     if (fpe_mask < 0)
         return fpe_mask == -1 ? 0 : -1;
     int from_row = from.code < NTYPES ? from.code : to.code;
-    struct mx_loop loop = {.function = core->cast_loop(from_row, to.code)};
+    struct mx_loop loop = {.function = core->mx_cast_loop(from_row, to.code)};
     if (!loop.function)
         return 0;
 
@@ -34,7 +34,7 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
         return 0;
     if (source_is_value(&from)) {
         struct mx_instruction in;
-        loop.function = core->cast_loop(to.code, to.code);
+        loop.function = core->mx_cast_loop(to.code, to.code);
         in.operands[0] = record_value(to.code);
         if (from.scalar ? !source_fits(&from, to.code) : from.code != to.code)
             return 0; /* the cast may warn, and would do so now */
@@ -59,7 +59,7 @@ int assignment_record(PyObject *a, PyObject *np_array, PyObject *value)
             status = record_copy(NULL, made, strides, from.code, &to, NULL, NULL, to.code,
                                  &shape, fpe_mask);
         if (made)
-            core->buffer_release(made);
+            core->mx_buffer_release(made);
     } else {
         status = record_copy(&from, NULL, NULL, from.code, &to, NULL, NULL, to.code, &shape,
                              fpe_mask);
@@ -101,7 +101,7 @@ static PyObject *empty(PyObject *module, PyObject *args)
     PyObject *out = record_new(row, &shape, NULL);
     if (out)
         memory_of(as_array(out)->unprepared)->is_blank = as_array(out)->is_blank = is_blank;
-    if (out && core->buffer_publish(memory_of(as_array(out)->unprepared)) != MX_OK) {
+    if (out && core->mx_buffer_publish(memory_of(as_array(out)->unprepared)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
         Py_DECREF(out);
@@ -141,7 +141,7 @@ static PyObject *range(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "niy*", &shape.dims[0], &type_number, &first_two))
         return NULL;
     int row = dtype_row(type_number);
-    struct mx_loop loop = {.function = row < 0 ? NULL : core->range_loop(row)};
+    struct mx_loop loop = {.function = row < 0 ? NULL : core->mx_range_loop(row)};
     struct mx_instruction in;
     record_begin(&in, &loop, MX_NO_OP, "arange", 1, 1, &shape, 0);
     in.kind = MX_ARANGE;

@@ -137,7 +137,7 @@ static int record_call(struct call *call, PyObject **results)
 done:
     for (int k = 0; k < MX_MAX_OPERANDS; k++)
         if (made[k])
-            core->buffer_release(made[k]);
+            core->mx_buffer_release(made[k]);
     if (site)
         call_site_free(site);
     return status;
@@ -208,7 +208,7 @@ static int call(int op, PyObject *const *inputs, int nin, PyObject *const *outs,
         return PyErr_Occurred() ? -1 : 0;
     if (is_one_loop(&call) && queue_is_eager(shape_size(&call.shape)))
         return 0;
-    call.name = core->op_get(op)->name;
+    call.name = core->mx_op_get(op)->name;
     /* If one exponent applies to a whole inner loop, NumPy's loop computes a square, a root and
      * so on, whose last bits differ.  Whether it does depends on NumPy's iterator. */
     if (op == MX_OP_power && is_partly_broadcast(&call.inputs[1], &call.shape))
@@ -304,7 +304,7 @@ static PyObject *choose(PyObject *module, PyObject *args)
     struct signature signature = {
         .in = {ROW_bool, (signed char)row, (signed char)row},
         .out = {(signed char)row},
-        .loop = {.function = core->copy_select_loop(dtype_itemsizes[row])}};
+        .loop = {.function = core->mx_copy_select_loop(dtype_itemsizes[row])}};
     call.signature = &signature;
     return record_or_refuse(&call, NULL);
 }
@@ -348,7 +348,7 @@ int call_masked_fill(PyObject *a, PyObject *mask, PyObject *value)
     struct signature signature = {
         .in = {ROW_bool, row, row},
         .out = {row},
-        .loop = {.function = core->copy_select_loop(dtype_itemsizes[row])}};
+        .loop = {.function = core->mx_copy_select_loop(dtype_itemsizes[row])}};
     call.signature = &signature;
     int status = record_read_call(&call, &a, &result);
     if (status > 0)

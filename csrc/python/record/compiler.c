@@ -88,17 +88,17 @@ static PyObject *set_compiler(PyObject *module, PyObject *args)
     Py_XDECREF(compiler);
     compiler = Py_NewRef(function);
     prints_errors = is_immediate;
-    core->compiled_start(function == Py_None ? NULL
-                         : is_immediate      ? compile_and_wait
-                                             : compile,
-                         is_immediate);
+    core->mx_compiled_start(function == Py_None ? NULL
+                            : is_immediate      ? compile_and_wait
+                                                : compile,
+                            is_immediate);
     Py_RETURN_NONE;
 }
 
 static PyObject *stop_compiler(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    Py_BEGIN_ALLOW_THREADS core->compiled_stop();
+    Py_BEGIN_ALLOW_THREADS core->mx_compiled_stop();
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 

@@ -57,9 +57,9 @@ static PyObject *message_of(const struct mx_instruction *check)
 {
     int64_t index;
     if (check->kind != MX_BOUNDS_CHECK)
-        return PyUnicode_FromString(core->device_message());
+        return PyUnicode_FromString(core->mx_stream_device_message());
     const struct mx_indexing *indexing = &check->indexing;
-    if (!core->index_find_invalid(check, &index)) /* another thread has changed it since */
+    if (!core->mx_index_find_invalid(check, &index)) /* another thread has changed it since */
         return PyUnicode_FromFormat("an index is out of bounds for axis %d with size %zd",
                                     indexing->axis, indexing->sizes[0]);
     return PyUnicode_FromFormat("index %lld is out of bounds for axis %d with size %zd",
@@ -200,7 +200,7 @@ int failure_raise_pending(bool of_all_threads)
 {
     struct failure *first = NULL;
     for (struct failure *at = failures; at; at = at->next)
-        if (!at->is_raised && (of_all_threads || at->thread == core->thread()))
+        if (!at->is_raised && (of_all_threads || at->thread == core->mx_stream_thread()))
             first = at;
     if (!first)
         return 0;

@@ -53,14 +53,14 @@ static int check(const struct launch *launch)
     if (queue_enter() < 0)
         return -1;
     PyThreadState *saved = PyEval_SaveThread();
-    int status = core->launch_check(&launch->core);
+    int status = core->mx_launch_check(&launch->core);
     PyEval_RestoreThread(saved);
     queue_leave();
     if (status != MX_OK)
         PyErr_SetString(status == MX_ERROR_VALUE    ? PyExc_ValueError
                         : status == MX_ERROR_MEMORY ? PyExc_MemoryError
                                                     : PyExc_RuntimeError,
-                        core->error_message());
+                        core->mx_error_message());
     return status == MX_OK ? 0 : -1;
 }
 

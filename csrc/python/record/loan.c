@@ -63,11 +63,11 @@ static int lend(PyObject *a, struct mx_buffer **lent)
     queue_settle_export(a);
     struct mx_buffer *buffer = memory_adopt(root);
     bool is_lent = buffer && mx_coherence_is_lent(buffer);
-    if (!buffer || !core->coherence_is_on() || (!is_lent && record_is_shared_here(a)))
+    if (!buffer || !core->mx_coherence_is_on() || (!is_lent && record_is_shared_here(a)))
         return 0;
     memory_note_written((PyObject *)root);
     buffer->owner = buffer->owner ? buffer->owner : root;
-    if (queue_call_inside(core->coherence_lend, buffer) < 0)
+    if (queue_call_inside(core->mx_coherence_lend, buffer) < 0)
         return -1;
     root->is_lent = true;
     root->version++;
@@ -79,7 +79,7 @@ static int lend(PyObject *a, struct mx_buffer **lent)
 static char *gpu_address(PyObject *a, const struct mx_buffer *buffer)
 {
     const PyArrayObject *first = np_array_of((PyObject *)root_of(a));
-    return (char *)core->coherence_address(buffer) +
+    return (char *)core->mx_coherence_address(buffer) +
            (data_address(np_array_of(a)) - data_address(first));
 }
 
@@ -95,7 +95,7 @@ struct loan {
 
 static void end_loan(struct loan *loan)
 {
-    core->coherence_end_loan(loan->buffer);
+    core->mx_coherence_end_loan(loan->buffer);
     free(loan);
 }
 
@@ -173,7 +173,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args)
         Py_RETURN_NONE;
     struct loan *loan = calloc(1, sizeof *loan);
     if (!loan) {
-        core->coherence_end_loan(buffer);
+        core->mx_coherence_end_loan(buffer);
         return PyErr_NoMemory();
     }
     loan->buffer = buffer;
@@ -213,7 +213,7 @@ static PyObject *device_address(PyObject *module, PyObject *a)
         return NULL;
     if (status == 0)
         Py_RETURN_NONE;
-    core->buffer_release(buffer); /* the array keeps it, and the user the array */
+    core->mx_buffer_release(buffer); /* the array keeps it, and the user the array */
     return PyLong_FromVoidPtr(gpu_address(a, buffer));
 }
 
@@ -292,7 +292,7 @@ static PyObject *borrow_buffer(struct mx_buffer *buffer, PyObject *shape, PyObje
     memory_own(out);
     as_array(out)->is_lent = true;
     as_array(out)->used = as_array(out)->written = QUEUE_AWAY_DONE;
-    queue_away = core->coherence_count();
+    queue_away = core->mx_coherence_count();
     return out;
 }
 
@@ -318,8 +318,8 @@ static PyObject *borrow(PyObject *module, PyObject *args)
     keeper->owner = Py_NewRef(owner);
     struct mx_buffer *buffer = NULL;
     if (queue_enter() == 0) {
-        buffer = core->coherence_borrow((void *)(uintptr_t)address, (size_t)nbytes,
-                                        end_borrowing, keeper);
+        buffer = core->mx_coherence_borrow((void *)(uintptr_t)address, (size_t)nbytes,
+                                           end_borrowing, keeper);
         queue_leave();
         if (!buffer)
             PyErr_NoMemory();

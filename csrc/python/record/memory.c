@@ -17,16 +17,16 @@ static char *somewhere;
 static void *handler_malloc(void *context, size_t size)
 {
     (void)context;
-    struct mx_buffer *buffer = core->buffer_new(size);
+    struct mx_buffer *buffer = core->mx_buffer_new(size);
     if (!buffer)
         return NULL;
-    if (core->buffer_publish(buffer) != MX_OK) {
-        core->buffer_release(buffer);
+    if (core->mx_buffer_publish(buffer) != MX_OK) {
+        core->mx_buffer_release(buffer);
         return NULL;
     }
     buffer->published = &somewhere;
     buffer->is_whole = true; /* NumPy writes it */
-    return core->buffer_address(buffer);
+    return core->mx_buffer_address(buffer);
 }
 
 static void *handler_calloc(void *context, size_t n, size_t itemsize)
@@ -40,15 +40,15 @@ static void *handler_calloc(void *context, size_t n, size_t itemsize)
 static void handler_free(void *context, void *memory, size_t size)
 {
     (void)context, (void)size;
-    struct mx_buffer *buffer = core->buffer_get(memory);
+    struct mx_buffer *buffer = core->mx_buffer_get(memory);
     /* A thread that runs the queue may look at it: see coherence.c. */
     __atomic_store_n(&buffer->published, NULL, __ATOMIC_RELAXED);
-    core->buffer_release(buffer);
+    core->mx_buffer_release(buffer);
 }
 
 static void *handler_realloc(void *context, void *memory, size_t size)
 {
-    struct mx_buffer *old = core->buffer_get(memory);
+    struct mx_buffer *old = core->mx_buffer_get(memory);
     char *grown = handler_malloc(context, size);
     if (!grown)
         return NULL;
@@ -70,7 +70,7 @@ PyObject *memory_new_array(int type, int ndim, const npy_intp *shape, const npy_
     for (int i = 0; i < ndim; i++)
         nbytes *= (size_t)shape[i];
     Py_DECREF(dtype);
-    struct mx_buffer *buffer = core->buffer_new(nbytes);
+    struct mx_buffer *buffer = core->mx_buffer_new(nbytes);
     return buffer ? memory_new_over(buffer, type, ndim, shape, strides) : PyErr_NoMemory();
 }
 
@@ -79,10 +79,10 @@ PyObject *memory_new_over(struct mx_buffer *buffer, int type, int ndim, const np
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(type);
     PyObject *np_array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, strides,
-                                              core->buffer_address(buffer),
+                                              core->mx_buffer_address(buffer),
                                               NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED, NULL);
     if (!np_array) {
-        core->buffer_release(buffer);
+        core->mx_buffer_release(buffer);
         return NULL;
     }
     PyArrayObject_fields *fields = (PyArrayObject_fields *)np_array;
@@ -98,7 +98,7 @@ PyObject *memory_new_filled(int type, int ndim, const npy_intp *shape)
     if (!np_array)
         return NULL;
     struct mx_buffer *buffer = memory_of(np_array);
-    if (core->buffer_publish(buffer) != MX_OK) {
+    if (core->mx_buffer_publish(buffer) != MX_OK) {
         memory_raise_error();
         Py_DECREF(np_array);
         return NULL;
@@ -111,7 +111,7 @@ struct mx_buffer *memory_of(PyObject *np_array)
 {
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
     bool is_ours = fields->mem_handler == handler && fields->flags & NPY_ARRAY_OWNDATA;
-    return is_ours ? core->buffer_get(fields->data) : NULL;
+    return is_ours ? core->mx_buffer_get(fields->data) : NULL;
 }
 
 #define POOLED_BYTES 65536 /* arrays from this size on are copied into a buffer */
@@ -123,7 +123,7 @@ static bool should_pool(PyArrayObject *np_array, npy_intp least)
     const PyArrayObject_fields *fields = (const PyArrayObject_fields *)np_array;
     int row = dtype_row(fields->descr->type_num);
     if (Py_REFCNT((PyObject *)np_array) != 1 || fields->weakreflist || fields->base ||
-        row < 0 || !core->gpu_supports(row) || PyArray_NBYTES(np_array) < least ||
+        row < 0 || !core->mx_device_supports(row) || PyArray_NBYTES(np_array) < least ||
         !(fields->flags & NPY_ARRAY_OWNDATA) || fields->mem_handler == handler ||
         !PyArray_ISONESEGMENT(np_array) || !PyArray_ISBEHAVED(np_array))
         return false;
@@ -139,12 +139,12 @@ static PyObject *copy_to_buffer(PyObject *np_array)
     PyObject *to = memory_new_array(PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
                                     PyArray_STRIDES(from));
     struct mx_buffer *buffer = to ? memory_of(to) : NULL;
-    if (!to || core->buffer_publish(buffer) != MX_OK) {
+    if (!to || core->mx_buffer_publish(buffer) != MX_OK) {
         PyErr_Clear();
         Py_XDECREF(to);
         return np_array;
     }
-    memcpy(core->buffer_address(buffer), PyArray_BYTES(from), (size_t)PyArray_NBYTES(from));
+    memcpy(core->mx_buffer_address(buffer), PyArray_BYTES(from), (size_t)PyArray_NBYTES(from));
     buffer->is_whole = true;
     Py_DECREF(np_array);
     return to;
@@ -153,7 +153,7 @@ static PyObject *copy_to_buffer(PyObject *np_array)
 PyObject *memory_pool(PyObject *np_array)
 {
     npy_intp least = queue_threshold > 0 ? POOLED_BYTES : 1;
-    bool is_for_gpu = core->gpu_is_used() && settings_device() != MX_PROCESSOR &&
+    bool is_for_gpu = core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR &&
                       should_pool((PyArrayObject *)np_array, least);
     return is_for_gpu ? copy_to_buffer(np_array) : np_array;
 }
@@ -203,15 +203,15 @@ static PyObject *exception_of(const struct mx_buffer *buffer)
 
 void memory_raise_error(void)
 {
-    struct mx_buffer *buffer = core->buffer_take_refused();
+    struct mx_buffer *buffer = core->mx_buffer_take_refused();
     PyObject *exception = buffer && buffer->published ? exception_of(buffer) : NULL;
     if (exception)
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     else
-        PyErr_SetString(PyExc_MemoryError, core->error_message());
+        PyErr_SetString(PyExc_MemoryError, core->mx_error_message());
     Py_XDECREF(exception);
     if (buffer)
-        core->buffer_release(buffer);
+        core->mx_buffer_release(buffer);
 }
 
 int memory_load(void)

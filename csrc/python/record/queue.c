@@ -45,7 +45,7 @@ static void raise_failure(int status)
     if (status == MX_ERROR_MEMORY)
         memory_raise_error();
     else
-        PyErr_SetString(PyExc_RuntimeError, core->error_message());
+        PyErr_SetString(PyExc_RuntimeError, core->mx_error_message());
 }
 
 /* Return the name of an operation in NumPy's warnings. */
@@ -65,10 +65,10 @@ static const char *name_of(const struct mx_instruction *in)
 
 int queue_enter(void)
 {
-    while (forks == 0 && !core->try_enter()) {
+    while (forks == 0 && !core->mx_stream_try_enter()) {
         PyThreadState *saved = PyEval_SaveThread();
-        core->enter();
-        core->leave();
+        core->mx_stream_enter();
+        core->mx_stream_leave();
         if (check_signals(saved) < 0)
             return -1;
     }
@@ -78,7 +78,7 @@ int queue_enter(void)
 void queue_leave(void)
 {
     if (forks == 0)
-        core->leave();
+        core->mx_stream_leave();
 }
 
 /* The outcome of a run. */
@@ -100,11 +100,11 @@ static _Atomic(struct outcome *) outcomes;
  * thread reads the outcome before it knows `done`. */
 static void take_outcome(struct outcome *out)
 {
-    out->items = core->take_back(&out->count);
-    out->done = core->done();
+    out->items = core->mx_stream_take_back(&out->count);
+    out->done = core->mx_stream_done();
     out->owner = elision_owner;
     elision_owner = NULL;
-    out->reread = core->rematerializable() > 0 ? core->recorded() : 0;
+    out->reread = core->mx_stream_rematerializable() > 0 ? core->mx_stream_recorded() : 0;
     out->next = atomic_load(&outcomes);
     while (!atomic_compare_exchange_weak(&outcomes, &out->next, out))
         ;
@@ -155,7 +155,8 @@ static int report_warning(const struct mx_instruction *in)
 {
     if (errstate_warn(in->call_site, atomic_load(&in->fpe_flags), name_of(in)) == 0)
         return 0;
-    if (in->thread == core->thread() || !PyErr_ExceptionMatches(PyExc_RuntimeWarning)) {
+    if (in->thread == core->mx_stream_thread() ||
+        !PyErr_ExceptionMatches(PyExc_RuntimeWarning)) {
         failures_raised++;
         return -1;
     }
@@ -169,7 +170,7 @@ static int report_warnings(const struct outcome *out, int status)
     for (size_t i = 0; i < out->count; i++) {
         const struct mx_instruction *in = &out->items[i];
         if (!atomic_load(&in->fpe_flags) || in->failed_by ||
-            (status < 0 && in->thread == core->thread()))
+            (status < 0 && in->thread == core->mx_stream_thread()))
             continue;
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
@@ -191,10 +192,10 @@ static void release_outcome(struct outcome *out)
     PyErr_Fetch(&type, &value, &traceback);
     for (size_t i = 0; i < out->count; i++)
         if (!out->items[i].is_rematerializable) {
-            core->release(&out->items[i]);
+            core->mx_stream_release(&out->items[i]);
             call_site_free(out->items[i].call_site);
         }
-    core->free(out->items);
+    core->mx_free(out->items);
     Py_XDECREF(out->owner);
     PyMem_Free(out);
     PyErr_Restore(type, value, traceback);
@@ -246,15 +247,15 @@ static void mark_place(struct array *root, enum mx_place place, int64_t done)
  * whose elements are on the device. */
 static void note_places(int64_t done)
 {
-    for (struct mx_buffer *buffer; (buffer = core->coherence_take_changed());) {
+    for (struct mx_buffer *buffer; (buffer = core->mx_coherence_take_changed());) {
         if (buffer->published && mx_buffer_is_allocated(buffer))
-            core->buffer_publish(buffer);
+            core->mx_buffer_publish(buffer);
         if (buffer->owner)
-            mark_place(buffer->owner, core->coherence_place(buffer), done);
-        core->buffer_release(buffer);
+            mark_place(buffer->owner, core->mx_coherence_place(buffer), done);
+        core->mx_buffer_release(buffer);
     }
-    queue_away = core->coherence_count();
-    queue_edited = core->coherence_edited_count();
+    queue_away = core->mx_coherence_count();
+    queue_edited = core->mx_coherence_edited_count();
 }
 
 /* Collect the outcomes.  Failures are attached to arrays before these count as written.
@@ -274,8 +275,8 @@ static int report_outcomes(void)
     }
     note_places(done);
     queue_done = done;
-    queue_rematerializable = core->rematerializable();
-    queue_recorded = core->recorded();
+    queue_rematerializable = core->mx_stream_rematerializable();
+    queue_recorded = core->mx_stream_recorded();
     return report_unreported();
 }
 
@@ -284,7 +285,6 @@ static int report_outcomes(void)
 #define FEW_FLUSHES  8         /* that run one operation each, before others are expected */
 #define RECORD_EVERY 32        /* of the operations that could run immediately */
 #define LEAST_SIZE   (1 << 14) /* elements; smaller arrays are recorded in tests only */
-#define MOST_SIZE    (1 << 17) /* with more, the time to record them does not count */
 
 static int n_lone_flushes; /* since the last flush of several operations */
 static unsigned n_eager;
@@ -293,8 +293,8 @@ static bool is_eager = true;
 bool queue_is_eager(npy_intp size)
 {
     return n_lone_flushes >= FEW_FLUSHES && is_eager && queue_is_idle() && !profile_is_on &&
-           size >= LEAST_SIZE && size <= MOST_SIZE && !settings_are_fast() &&
-           !(core->gpu_is_used() && settings_device() != MX_PROCESSOR) &&
+           size >= LEAST_SIZE && size <= MX_MOST_DIRECT && !settings_are_fast() &&
+           !(core->mx_gpu_is_used() && settings_device() != MX_PROCESSOR) &&
            ++n_eager % RECORD_EVERY != 0;
 }
 
@@ -329,7 +329,7 @@ static int flush_once(void)
         PyMem_Free(outcome);
         return -1;
     }
-    int status = core->prepare(&count);
+    int status = core->mx_stream_prepare(&count);
     if (status != MX_OK) {
         queue_leave();
         PyMem_Free(outcome);
@@ -337,9 +337,9 @@ static int flush_once(void)
         return -1;
     }
     if (!elision_owner)
-        Py_XINCREF(elision_owner = core->elision_owner());
+        Py_XINCREF(elision_owner = core->mx_stream_elision_owner());
     PyThreadState *saved = PyEval_SaveThread();
-    status = core->run(is_check_due);
+    status = core->mx_stream_run(is_check_due);
     if (status == MX_OK)
         take_outcome(outcome);
     queue_leave();
@@ -392,19 +392,19 @@ int queue_call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buf
 static int bring_to_read(struct mx_buffer *buffer)
 {
     char *data;
-    return core->coherence_read(buffer, &data);
+    return core->mx_coherence_read(buffer, &data);
 }
 
 static int bring_to_write(struct mx_buffer *buffer)
 {
     char *data;
-    return core->coherence_write(buffer, true, &data);
+    return core->mx_coherence_write(buffer, true, &data);
 }
 
 static int bring_all(struct mx_buffer *unused)
 {
     (void)unused;
-    return core->coherence_fetch_all(false);
+    return core->mx_coherence_fetch_all(false);
 }
 
 /* Other threads may record and run operations on the array whenever this one waits.  An array
@@ -429,7 +429,7 @@ static int wait_for(PyObject *a, bool writes)
             return -1;
         if (mx_coherence_is_lent(buffer))
             return 0; /* the next read copies again */
-        mark_place(root, core->coherence_place(buffer), queue_done);
+        mark_place(root, core->mx_coherence_place(buffer), queue_done);
     } while (*mark > queue_done);
     return 0;
 }
@@ -441,7 +441,7 @@ int queue_wait_to_write(PyObject *a) { return wait_for(a, true); }
 static int return_edited(struct mx_buffer *unused)
 {
     (void)unused;
-    return core->coherence_return();
+    return core->mx_coherence_return();
 }
 
 void queue_return_edited(void)
@@ -463,21 +463,21 @@ bool queue_may_reread(PyObject *a)
 {
     const struct array *root = root_of(a);
     struct mx_buffer *buffer = root->is_exported ? NULL : memory_of(root->unprepared);
-    return !buffer || core->may_reread(buffer);
+    return !buffer || core->mx_stream_may_reread(buffer);
 }
 
 void queue_drop_rematerializable(void)
 {
     size_t count;
-    struct mx_instruction *items = core->drop_rematerializable(&count);
+    struct mx_instruction *items = core->mx_stream_drop_rematerializable(&count);
     if (!items)
         return;
     queue_rematerializable = 0;
     if (!atomic_load(&outcomes)) /* otherwise arrays may have failures that are not attached */
-        queue_done = core->done();
+        queue_done = core->mx_stream_done();
     for (size_t i = 0; i < count; i++)
         call_site_free(items[i].call_site);
-    core->free(items);
+    core->mx_free(items);
 }
 
 bool queue_has_large_result(const PyArrayObject *a, const PyArrayObject *b)
@@ -497,7 +497,7 @@ int queue_before_view(PyObject *a)
     if (!queue_writes(a))
         return 0;
     struct mx_buffer *buffer = memory_of(root_of(a)->unprepared);
-    if (buffer && core->buffer_publish(buffer) != MX_OK) {
+    if (buffer && core->mx_buffer_publish(buffer) != MX_OK) {
         memory_raise_error();
         return -1;
     }
@@ -569,16 +569,17 @@ static PyObject *set_look_every(PyObject *module, PyObject *nanoseconds)
 static PyObject *before_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    Py_BEGIN_ALLOW_THREADS core->compiled_pause();
-    Py_END_ALLOW_THREADS while (forks == 0 && !core->try_enter())
+    Py_BEGIN_ALLOW_THREADS core->mx_compiled_pause();
+    Py_END_ALLOW_THREADS while (forks == 0 && !core->mx_stream_try_enter())
     {
         PyThreadState *saved = PyEval_SaveThread();
-        core->enter();
-        core->leave();
+        core->mx_stream_enter();
+        core->mx_stream_leave();
         PyEval_RestoreThread(saved);
     }
     forks++;
-    core->coherence_fetch_all(true); /* what cannot be copied raises an error when it is read */
+    core->mx_coherence_fetch_all(
+        true); /* what cannot be copied raises an error when it is read */
     note_places(queue_done);
     Py_RETURN_NONE;
 }
@@ -588,7 +589,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     forks--;
     queue_leave();
-    core->compiled_resume();
+    core->mx_compiled_resume();
     Py_RETURN_NONE;
 }
 

@@ -28,7 +28,7 @@ void record_memory(struct mx_operand *operand, const struct source *source,
     struct array *root = root_of(source->array);
     struct mx_buffer *buffer = memory_of(root->unprepared);
     const char *data = data_address(source->np_array);
-    if (buffer && core->coherence_is_on()) {
+    if (buffer && core->mx_coherence_is_on()) {
         buffer->owner = buffer->owner ? buffer->owner : root;
         atomic_store(&buffer->is_shared, record_is_shared_here(source->array));
     }
@@ -84,11 +84,11 @@ static bool check_doubles(const struct mx_instruction *in)
     for (int k = 0; k < mx_operand_count(in); k++) {
         int row = in->operands[k].dtype;
         bool is_double = row == ROW_float64 || row == ROW_complex128;
-        if (!is_double || core->gpu_supports(row))
+        if (!is_double || core->mx_device_supports(row))
             continue;
         PyErr_Format(device_type_error,
                      "%s is not available on device '%s'; use %s or device 'cpu'",
-                     row == ROW_float64 ? "float64" : "complex128", core->gpu_name(),
+                     row == ROW_float64 ? "float64" : "complex128", core->mx_device_name(),
                      row == ROW_float64 ? "float32" : "complex64");
         return false;
     }
@@ -106,9 +106,9 @@ int64_t record_append(struct mx_instruction *in, struct call_site *site)
         call_site_free(site);
         return -1;
     }
-    if (core->append(in, &sequence) != MX_OK) {
+    if (core->mx_stream_append(in, &sequence) != MX_OK) {
         call_site_free(site);
-        PyErr_SetString(PyExc_MemoryError, core->error_message());
+        PyErr_SetString(PyExc_MemoryError, core->mx_error_message());
         return -1;
     }
     queue_recorded = sequence;
@@ -133,7 +133,7 @@ int record_copy(const struct source *from, struct mx_buffer *from_buffer,
                 const struct shape *shape, int fpe_mask)
 {
     struct mx_instruction in;
-    struct mx_loop loop = {.function = core->cast_loop(from_row, to_row)};
+    struct mx_loop loop = {.function = core->mx_cast_loop(from_row, to_row)};
     struct call_site *site = call_site_new();
     if (!site)
         return -1;
@@ -164,7 +164,7 @@ struct mx_buffer *record_new_temporary(const struct source *sources, int n, int 
     axes_order(sources, n, shape, order);
     shape_strides(shape, order, dtype_itemsizes[row], strides);
     struct mx_buffer *buffer =
-        core->buffer_new((size_t)shape_size(shape) * (size_t)dtype_itemsizes[row]);
+        core->mx_buffer_new((size_t)shape_size(shape) * (size_t)dtype_itemsizes[row]);
     if (!buffer)
         PyErr_NoMemory();
     return buffer;
@@ -202,7 +202,7 @@ int record_input(struct mx_operand *operand, const struct source *source, int ro
         record_view(operand, source, shape, site);
         return 1;
     }
-    if (!core->cast_loop(source->code, row))
+    if (!core->mx_cast_loop(source->code, row))
         return 0;
     struct shape own = shape_of(source->np_array);
     npy_intp strides[MX_MAX_NDIM] = {0};
@@ -338,7 +338,7 @@ PyObject *record_cast(PyObject *a, int row, const char *name, int fpe_mask)
     if (!site)
         goto failed;
     source_read_array(out, &to);
-    struct mx_loop loop = {.function = core->cast_loop(from.code, row)};
+    struct mx_loop loop = {.function = core->mx_cast_loop(from.code, row)};
     record_begin(&in, &loop, MX_COPY, name, 1, 1, &shape, fpe_mask);
     record_view(&in.operands[0], &from, &shape, site);
     record_view(&in.operands[1], &to, &shape, site);

@@ -46,8 +46,8 @@ static int read_reduction(struct reduction *r, int op, PyObject *a, int type_num
         return 0;
     r->loop = &signature->numpys;
     r->op = op;
-    r->name = core->op_get(op)->name;
-    r->begins_with_zero = strcmp(core->op_get(op)->identity, "0") == 0;
+    r->name = core->mx_op_get(op)->name;
+    r->begins_with_zero = strcmp(core->mx_op_get(op)->identity, "0") == 0;
     return read_shape(r);
 }
 
@@ -111,7 +111,7 @@ static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *ou
         sequence = record_append(&in, site);
     }
     if (made)
-        core->buffer_release(made);
+        core->mx_buffer_release(made);
     if (sequence < 0)
         return status == 0 ? 0 : -1;
     if (!made)

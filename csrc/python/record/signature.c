@@ -16,7 +16,7 @@ int signature_load(PyObject *numpy)
     kinds[WEAK_FLOAT] = (PyObject *)&PyFloat_Type;
     kinds[WEAK_COMPLEX] = (PyObject *)&PyComplex_Type;
     for (int op = 0; op < MX_OP_COUNT; op++) {
-        ufuncs[op] = PyObject_GetAttrString(numpy, core->op_get(op)->name);
+        ufuncs[op] = PyObject_GetAttrString(numpy, core->mx_op_get(op)->name);
         if (!ufuncs[op])
             return -1;
     }
@@ -80,7 +80,7 @@ static bool is_silent(int op, const int *rows)
     bool is_extreme = op == MX_OP_maximum || op == MX_OP_minimum || op == MX_OP_fmax ||
                       op == MX_OP_fmin || op == MX_OP_sign;
     return rows[0] == ROW_bfloat16 && PyArray_RUNTIME_VERSION >= 0x16 &&
-           (is_extreme || strcmp(core->op_get(op)->result, "truth") == 0);
+           (is_extreme || strcmp(core->mx_op_get(op)->result, "truth") == 0);
 }
 
 bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
@@ -97,7 +97,8 @@ bool signature_loop(struct mx_loop *out, PyObject *object, const int *rows)
     if (!is_numpys)
         return find_registered(out, ufunc, numbers);
     uintptr_t fields = (uintptr_t)ufunc + sizeof(PyObject);
-    return core->loop_find(out, fields, ufunc->nin, ufunc->nout, ufunc->ntypes, types) == MX_OK;
+    return core->mx_loop_find(out, fields, ufunc->nin, ufunc->nout, ufunc->ntypes, types) ==
+           MX_OK;
 }
 
 const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row)
@@ -113,7 +114,7 @@ const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row)
 
 static void find(int op, const int *codes, int nin, struct signature *signature)
 {
-    const struct mx_op_row *row = core->op_get(op);
+    const struct mx_op_row *row = core->mx_op_get(op);
     int nargs = nin + row->nout, rows[MX_MAX_OPERANDS];
     PyObject *resolved = resolve(op, codes, nin, row->nout);
     if (!resolved)
@@ -127,10 +128,10 @@ static void find(int op, const int *codes, int nin, struct signature *signature)
     Py_DECREF(resolved);
     if (!is_known || !signature_loop(&signature->numpys, ufuncs[op], rows))
         return;
-    bool is_own = core->native_loop(&signature->loop, op, rows, &signature->numpys);
+    bool is_own = core->mx_native_loop(&signature->loop, op, rows, &signature->numpys);
     if (!is_own)
         signature->loop = signature->numpys;
-    signature->has_numpys_bits = !is_own || core->native_has_numpys_bits(op, rows[0]);
+    signature->has_numpys_bits = !is_own || core->mx_native_loop_has_numpys_bits(op, rows[0]);
     for (int i = 0; i < nin; i++)
         signature->in[i] = (signed char)rows[i];
     for (int j = 0; j < row->nout; j++)

@@ -132,7 +132,7 @@ bool source_value(const struct source *source, int row, char *value)
         PyArray_ScalarAsCtype(source->scalar, own);
     else if (!pack(source->scalar, ROW_bfloat16, own)) /* NumPy cannot find its value */
         return false;
-    mx_loop_function cast = core->cast_loop(source->code, row);
+    mx_loop_function cast = core->mx_cast_loop(source->code, row);
     if (!cast)
         return false;
     char *args[] = {own, value};
