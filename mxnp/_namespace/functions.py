@@ -22,15 +22,15 @@ def _read(table: str) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for line in table.strip().splitlines():
         name, size, calls = line.split(maxsplit=2)
-        factor, rule = size.rstrip("sn"), size[-1] if size[-1] in "sn" else "a"
+        factor, rule = size.rstrip("snm"), size[-1] if size[-1] in "snm" else "a"
         rows[f"numpy.{name}"] = Row(int(factor), rule, tuple(calls.split("; ")))
     return rows
 
 
 # By qualified name. With "s" after the factor, the size is that of the shape in the
-# first argument, and with "n" its square. In the calls, the letter of an array names
-# its elements and the digit the number of axes: f has floats, p positive ones, n NaN
-# too, q small integers, b bools and c complex numbers.
+# first argument, with "n" its square, and with "m" only stacks are large. In the calls,
+# the letter of an array names its elements and the digit the number of axes: f has
+# floats, p positive ones, n NaN too, q small integers, b bools and c complex numbers.
 ROWS = _read("""
 allclose 2 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
 angle 1 (c1); (c2, deg=True)
@@ -51,6 +51,7 @@ diff 16 (f1); (i2, axis=0); (f1, 3); (f1, prepend=0)
 digitize 2 (f1, [0.0, 1.0, 2.0]); (f1, p1.cumsum(), right=True)
 dstack 16 ([f1, f1]); ([f2, p2])
 ediff1d 64 (f1); (f1, to_end=[1.0, 2.0])
+einsum 16 ('ij,jk->ik', f2, p2); ('ij,ij->i', f2, p2); ('ii', f2)
 fix 8 (f1)
 flatnonzero 1 (f1); (b1)
 gradient 1 (f1); (f2); (f1, 2.0); (f2, axis=1, edge_order=2)
@@ -67,6 +68,7 @@ isneginf 32 (n1)
 isposinf 32 (n1)
 isreal 16 (c1)
 kron 8 (f2[:5], p2[:4])
+matmul 8m (f3, f3); (f3, f3[:1, :, :2]); (f2, f3)
 median 8 (f1); (f2, axis=0); (f2, axis=1, keepdims=True)
 nan_to_num 16 (n1); (f1); (n2, nan=1.5)
 nanargmax 16 (n1); (f2, axis=0)

@@ -66,7 +66,7 @@ def find_counterpart(value: Any, module: str = "numpy") -> Any:
     if known is not None:
         return known
     if isinstance(value, numpy.ufunc):
-        return named(value)
+        return _named(value)
     if isinstance(value, _FUNCTIONS) or type(value).__name__ == _COMPILED:
         wrapper = _counterparts[value] = wrap_function(value, module)
         return wrapper
@@ -87,11 +87,23 @@ def wrap_function(
         wrapper.__qualname__ = wrapper.__name__  # a module's function that is a method
     home = getattr(original, "__module__", None) or module
     wrapper.__module__ = _mirrored_name(home)
-    row = ROWS.get(f"{home}.{wrapper.__name__}")
-    if row is not None:
-        wrapper.layer, wrapper.threshold_factor = True, row.threshold_factor
-        wrapper.size_rule = row.size_rule
+    _attach_layer(wrapper, f"{home}.{wrapper.__name__}")
     return wrapper
+
+
+def _named(original: numpy.ufunc) -> ufunc:
+    """Return the mxnp ufunc of a NumPy ufunc, with its layer."""
+    counterpart = _counterparts[original] = named(original)
+    if getattr(numpy, original.__name__, None) is original:
+        _attach_layer(counterpart, f"numpy.{original.__name__}")
+    return counterpart
+
+
+def _attach_layer(wrapper: Function, name: str) -> None:
+    row = ROWS.get(name)
+    if row is not None:
+        wrapper.layer, wrapper.layer_factor = True, row.threshold_factor
+        wrapper.size_rule = row.size_rule
 
 
 def find_original(value: Any) -> Any:

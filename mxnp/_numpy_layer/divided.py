@@ -7,6 +7,8 @@ Each matrix is factored by NumPy, so results have NumPy's bits.
 
 from __future__ import annotations
 
+import functools
+import timeit
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,9 +22,18 @@ _PIECE = 65536  # elements; a thread takes at least as many
 _PRODUCTS = 2**23  # of a correlation, of which a thread computes at least as many
 
 
-def _run(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
+def run(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
+    """Call a function for each piece of a range, on threads, and count them."""
     _bridge.profile_note_threads()
     return run_pieces(work, n, pieces)
+
+
+def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
+    """Return an mxnp array over memory that is not written, or raise an exception."""
+    out = _bridge.empty(shape, dtype.num, False)
+    if out is NotImplemented:
+        raise TypeError("NumPy allocates")  # and is called then
+    return out
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
@@ -83,7 +94,7 @@ class Divided:
             ]
             return self._ufunc(*parts, **kwargs)
 
-        results = _run(factor, batch[0], pieces)
+        results = run(factor, batch[0], pieces)
         if len(self._outputs) == 1:
             return numpy.concatenate(results)
         return tuple(map(numpy.concatenate, zip(*results, strict=True)))
@@ -111,21 +122,83 @@ class Divided:
             with numpy.errstate(all=conditions):
                 self._ufunc(a[where], factor, axes=axes, out=out[where])
 
-        _run(transform, a.shape[across], pieces)
+        run(transform, a.shape[across], pieces)
         return out
+
+
+# -- Products of stacks of matrices ----------------------------------------------------
+
+_FLOATS = [numpy.dtype(name) for name in ("f4", "f8", "c8", "c16")]
+_MOST_PRODUCTS = 2**17  # of two matrices; BLAS divides larger ones among threads
+
+
+@functools.cache
+def _scales(dtype: numpy.dtype[Any]) -> bool:
+    """
+    Return whether threads multiply small matrices at the same time.
+
+    Some functions of OpenBLAS take a lock, and are slower on two threads than on one.
+    """
+    a = numpy.ones((16384, 4, 4), dtype)
+    out = numpy.empty_like(a)
+
+    def multiply(part: slice) -> None:
+        numpy.matmul(a[part], a[part], out=out[part])
+
+    def measure(pieces: int) -> float:
+        return min(
+            timeit.repeat(lambda: run_pieces(multiply, len(a), pieces), number=1)
+        )
+
+    return measure(2) < 0.8 * measure(1)
+
+
+def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that calls NumPy's `matmul` for pieces of a stack of matrices."""
+
+    def matmul(a: Any, b: Any, /) -> Any:
+        if not _are_stacks(a, b):
+            return compiled(a, b)
+        n, columns = len(a), b.shape[-1]
+        pieces = min(get_num_threads(), n, a.size * columns // _PIECE)
+        if pieces < 2 or not _scales(a.dtype):
+            return compiled(a, b)
+        out = empty((*a.shape[:-1], columns), a.dtype)
+        inside = out._np_array
+
+        def multiply(part: slice) -> None:
+            compiled(a[part], b[part], out=inside[part])
+
+        run(multiply, n, pieces)
+        return out
+
+    return matmul
+
+
+def _are_stacks(a: Any, b: Any) -> bool:
+    """Return whether two operands are stacks of as many small matrices."""
+    return (
+        a.ndim == b.ndim == 3
+        and a.dtype == b.dtype
+        and a.dtype in _FLOATS
+        and a.flags.c_contiguous
+        and b.flags.c_contiguous
+        and (len(a), a.shape[2]) == b.shape[:2]
+        and a.shape[1] * a.shape[2] * b.shape[2] <= _MOST_PRODUCTS
+    )
 
 
 # -- Interpolation ---------------------------------------------------------------------
 
 
-_FLOATS = {type(None), int, float, numpy.float64}
+_NUMBERS = {type(None), int, float, numpy.float64}
 
 
 def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls NumPy's compiled `interp` for pieces of x."""
 
     def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-        if any(type(each) not in _FLOATS for each in (left, right)):
+        if any(type(each) not in _NUMBERS for each in (left, right)):
             raise TypeError("NumPy may warn")  # and is called then
         x = numpy.asarray(x, numpy.float64)
         pieces = min(get_num_threads(), x.size // _PIECE)
@@ -138,7 +211,7 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         def compute(part: slice) -> None:
             out[part] = compiled(flat[part], xp, fp, left, right)
 
-        _run(compute, x.size, pieces)
+        run(compute, x.size, pieces)
         return result
 
     return interp
@@ -191,7 +264,7 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
             needed = a[part.start : part.stop + n - 1]
             result[before:][part] = compiled(needed, v, "valid")
 
-        _run(compute, whole, pieces)
+        run(compute, whole, pieces)
         return result
 
     return correlate

@@ -21,7 +21,13 @@ from mxnp._bridge import Function
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.recorded_forms import forms
 
-from .divided import Divided, divided_correlation, divided_interpolation
+from .divided import (
+    Divided,
+    divided_correlation,
+    divided_interpolation,
+    divided_product,
+)
+from .einsum import divided_einsum
 
 # Modules of NumPy whose functions are executed over mxnp's arrays.
 _MODULES = {
@@ -141,6 +147,8 @@ _REPLACED: dict[Any, Any] = {
         each: _as_array(find_counterpart(each))
         for each in (numpy.asarray, numpy.asanyarray)
     },
+    numpy.matmul: Function(divided_product(numpy.matmul)),
+    _compiled.c_einsum: Function(divided_einsum(_compiled.c_einsum)),
     **{
         each: Function(divided_interpolation(each))
         for each in (_compiled.interp, _compiled.interp_complex)
@@ -246,9 +254,11 @@ def _globals_of(name: str) -> dict[str, Any]:
 _lock = RLock()  # globals are complete before a function is returned
 
 
-def find_layer(original: Any) -> types.FunctionType | None:
+def find_layer(original: Any) -> Any:
     """
     Return NumPy's code for a function, over mxnp's arrays.
+
+    For a compiled function it is one whose work is divided among threads.
 
     Parameters
     ----------
@@ -257,9 +267,11 @@ def find_layer(original: Any) -> types.FunctionType | None:
 
     Returns
     -------
-    function or None
-        None if the function is not written in Python.
+    callable or None
+        None if the function is neither written in Python nor divided.
     """
+    if isinstance(original, numpy.ufunc):
+        return _REPLACED.get(original)
     code = getattr(original, "__wrapped__", original)
     if type(code) is not types.FunctionType:
         return None
