@@ -22,15 +22,16 @@ def _read(table: str) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for line in table.strip().splitlines():
         name, size, calls = line.split(maxsplit=2)
-        factor, rule = size.rstrip("snm"), size[-1] if size[-1] in "snm" else "a"
+        factor, rule = size.rstrip("snmt"), size[-1] if size[-1] in "snmt" else "a"
         rows[f"numpy.{name}"] = Row(int(factor), rule, tuple(calls.split("; ")))
     return rows
 
 
 # By qualified name. With "s" after the factor, the size is that of the shape in the
-# first argument, with "n" its square, and with "m" only stacks are large. In the calls,
-# the letter of an array names its elements and the digit the number of axes: f has
-# floats, p positive ones, n NaN too, q small integers, b bools and c complex numbers.
+# first argument, with "n" its square or that of the size of an array, and with "t" the
+# third argument. With "m" only stacks are large. In the calls, the letter of an array
+# names its elements and the digit the number of axes: f has floats, p positive ones, n
+# NaN too, q small integers, b bools and c complex numbers.
 ROWS = _read("""
 allclose 2 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
 angle 1 (c1); (c2, deg=True)
@@ -39,6 +40,8 @@ argwhere 2 (b2); (f2 > 0.5)
 array_equal 1 (f1, f1); (f1, p1); (n1, n1, equal_nan=True)
 array_equiv 2 (f1, f1); (f2, f2[:1])
 average 16 (f1); (f1, weights=p1); (f2, 1, returned=True)
+bartlett 2s (S)
+blackman 2s (S)
 block 16 ([[f2, p2], [p2, f2]]); ([f1, p1])
 column_stack 16 ((f1, f1)); ((f2, f2[:, 0]))
 convolve 4 (f1, p1[:5]); (f1, p1[:4], 'same'); (f1[:50], p1[:5], 'valid')
@@ -50,15 +53,18 @@ delete 64 (f1, q1); (f1, 3); (f2, slice(1, 4, 2), axis=1); (f1, [1, 2])
 diff 16 (f1); (i2, axis=0); (f1, 3); (f1, prepend=0)
 digitize 2 (f1, [0.0, 1.0, 2.0]); (f1, p1.cumsum(), right=True)
 dstack 16 ([f1, f1]); ([f2, p2])
-ediff1d 64 (f1); (f1, to_end=[1.0, 2.0])
-einsum 16 ('ij,jk->ik', f2, p2); ('ij,ij->i', f2, p2); ('ii', f2)
+ediff1d 32 (f1); (f1, to_end=[1.0, 2.0])
+einsum 16 ('ij,jk->ik', f2, p2.T); ('ij,ij->i', f2, p2); ('ij->ji', f2)
 fix 8 (f1)
 flatnonzero 1 (f1); (b1)
+geomspace 4t (1, 2, S); (1.0, 500.0, S, False)
 gradient 1 (f1); (f2); (f1, 2.0); (f2, axis=1, edge_order=2)
+hamming 2s (S)
+hanning 2s (S)
 histogram2d 1 (f1, p1, 5)
 histogramdd 2 (f2[:, :3], 4)
 i0 1 (f1)
-insert 64 (f1, 1, 2.0); (f2, [3, 4], 1.0, axis=1)
+insert 32 (f1, 1, 2.0); (f2, [3, 4], 1.0, axis=1)
 interp 4 (f1, [0, 1, 2], [3, 4, 5]); (f1, p1[:3].cumsum(), p1[:3], period=2.0)
 intersect1d 1 (i1, i1); (i1, q1, return_indices=True)
 iscomplex 16 (c1)
@@ -67,8 +73,9 @@ isin 16 (i1, [1, 3]); (f1, p1[:5], invert=True); (q1, q1[:3])
 isneginf 32 (n1)
 isposinf 32 (n1)
 isreal 16 (c1)
+kaiser 2s (S, 14.0)
 kron 8 (f2[:5], p2[:4])
-matmul 8m (f3, f3); (f3, f3[:1, :, :2]); (f2, f3)
+matmul 8m (f3, p3.swapaxes(1, 2)); (f3, p3.swapaxes(1, 2)[:1]); (f2.T, p2)
 median 8 (f1); (f2, axis=0); (f2, axis=1, keepdims=True)
 nan_to_num 16 (n1); (f1); (n2, nan=1.5)
 nanargmax 16 (n1); (f2, axis=0)
@@ -77,8 +84,11 @@ nancumprod 1 (n1)
 nancumsum 1 (n1); (f2, axis=1)
 nanmax 16 (n1); (f2, axis=0)
 nanmean 16 (f1); (n2, axis=1)
+nanmedian 8 (n1); (n2, axis=0); (f1, keepdims=True)
 nanmin 16 (n1); (f2, axis=0)
+nanpercentile 8 (n1, 90); (n2, [10, 90], axis=1)
 nanprod 16 (p1); (n1)
+nanquantile 8 (n1, 0.5); (f1, [0.25, 0.75], method='lower')
 nanstd 16 (f1); (f2, axis=0)
 nansum 16 (n1); (f2, axis=0)
 nanvar 16 (f1); (n2, axis=0, ddof=1)
@@ -107,7 +117,9 @@ tril 1 (f2); (i2, 1)
 trim_zeros 1 (f1)
 triu 1 (f2); (i2, -1)
 union1d 1 (i1, u1); (f1, p1)
+unique 4 (f1); (p2, return_counts=True); (n1, return_inverse=True)
 unwrap 1 (f1); (f2, axis=0)
+vander 2n (f1[:140]); (f1[:140], 150, increasing=True)
 fft.fft 4 (f2); (f2, axis=0); (c2, norm='ortho')
 fft.fft2 4 (f2)
 fft.fftn 4 (f3)

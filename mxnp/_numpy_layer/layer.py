@@ -109,6 +109,7 @@ class _Converter:
 
 
 _compiled: Any = sys.modules["numpy._core._multiarray_umath"]
+_nanfunctions: Any = sys.modules["numpy.lib._nanfunctions_impl"]
 _numpys_converter = _compiled._array_converter
 
 
@@ -139,10 +140,17 @@ def _array(object: Any, dtype: Any = None, *, ndmin: int = 0, **kwargs: Any) -> 
 
 _mxnps_array: Any = find_counterpart(numpy.array)
 
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise TypeError("NumPy's function is faster")  # and is called then
+
+
 # NumPy's object, and what takes its place in the globals.
 _REPLACED: dict[Any, Any] = {
     _numpys_converter: _Converter,
     numpy.array: _array,
+    numpy.apply_along_axis: _refuse,  # to many rows
+    _nanfunctions._nanmedian_small: _refuse,
     **{
         each: _as_array(find_counterpart(each))
         for each in (numpy.asarray, numpy.asanyarray)

@@ -97,7 +97,9 @@ def _logspace(
     dtype: Any = None,
     axis: Any = 0,
 ) -> Any:
-    if type(base) not in (int, float, numpy.float64) or dtype is not None:
+    if type(base) not in (int, float, numpy.float64):
+        return NotImplemented
+    if dtype is not None and numpy.dtype(dtype) != _DOUBLE:
         return NotImplemented
     exponents = _linspace(start, stop, num, endpoint, axis=axis)
     return exponents if exponents is NotImplemented else _power(base, exponents)
@@ -175,6 +177,16 @@ def _mgrid(key: Any) -> Any:
 def _new_line(start: Any, step: Any, length: int, dtype: numpy.dtype[Any]) -> Any:
     line = numpy.arange(length, dtype=dtype) * step + start
     return _bridge.wrap(line.astype(dtype, copy=False))
+
+
+@implements(numpy.fromfunction, size_rule="any")
+def _fromfunction(
+    function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    if like is not None:
+        return NotImplemented
+    grid = _indices(shape, dtype)
+    return grid if grid is NotImplemented else function(*grid, **kwargs)
 
 
 _MGRID = numpy.mgrid.__getitem__

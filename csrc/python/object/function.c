@@ -150,11 +150,15 @@ static bool has_large_result(const struct function *f, PyObject *args)
            queue_takes_result(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
 }
 
-/* Check whether the first argument is the shape of a large array, or the side of a large
- * square. */
-static bool has_large_shape(PyObject *args, int threshold_factor, bool is_square)
+/* Check whether an argument is the shape of a large array, or the side or the diagonal of a
+ * large square. */
+static bool has_large_shape(PyObject *args, Py_ssize_t at, int threshold_factor, bool is_square)
 {
-    PyObject *shape = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+    PyObject *shape = PyTuple_Size(args) > at ? PyTuple_GetItem(args, at) : NULL;
+    if (is_square && shape && is_array(shape) && PyArray_NDIM(np_array_of(shape)) == 1) {
+        double n = (double)PyArray_SIZE(np_array_of(shape));
+        return n * n / threshold_factor >= (double)queue_threshold;
+    }
     bool is_tuple = shape && PyTuple_CheckExact(shape);
     double size = 1;
     for (Py_ssize_t i = 0; shape && i < (is_tuple ? PyTuple_Size(shape) : 1); i++) {
@@ -202,7 +206,9 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
     switch (f->size_rule) {
     case 's':
     case 'n':
-        return has_large_shape(args, threshold_factor, f->size_rule == 'n');
+        return has_large_shape(args, 0, threshold_factor, f->size_rule == 'n');
+    case 't':
+        return has_large_shape(args, 2, threshold_factor, false);
     case 'r':
         return has_large_range(args);
     case 'q':
@@ -901,7 +907,9 @@ static PyMemberDef function_members[] = {
     {"size_rule", T_CHAR, offsetof(struct function, size_rule), 0,
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
      "the "
-     "square of that number, \"r\" a range, \"m\" an argument if one has three axes. With "
+     "square of that number or of the size of an array, \"t\" the number in the third "
+     "argument, "
+     "\"r\" a range, \"m\" an argument if one has three axes. With "
      "\"q\", `implementation` decides."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "The row of a ufunc in ops.def, or -1."},
