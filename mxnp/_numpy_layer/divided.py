@@ -8,6 +8,7 @@ Each matrix is factored by NumPy, so results have NumPy's bits.
 from __future__ import annotations
 
 import functools
+import re
 import timeit
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +20,8 @@ from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces
 
 _PIECE = 65536  # elements; a thread takes at least as many
-_PRODUCTS = 2**23  # of a correlation, of which a thread computes at least as many
+_SHORT = 4  # of v: a pass over memory, which takes one thread as long
+_PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
 
 
 def run(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
@@ -40,7 +42,7 @@ def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
     """Return the number of core axes of each input and output of a ufunc."""
 
     def read(part: str) -> list[int]:
-        groups = part.replace(" ", "").strip("()").split("),(")
+        groups = re.findall(r"\(([^)]*)\)", part)
         return [len(group.split(",")) if group else 0 for group in groups]
 
     inputs, outputs = signature.split("->")
@@ -239,7 +241,7 @@ def _are_divisible(a: Any, v: Any, mode: Any) -> bool:
         and all(type(x) is numpy.ndarray and x.ndim == 1 for x in (a, v))
         and a.dtype == v.dtype
         and a.dtype in (numpy.float32, numpy.float64)
-        and 0 < 16 * v.size < a.size
+        and _SHORT < v.size < a.size / 16
         and a.size * v.size >= 2 * _PRODUCTS
     )
 
@@ -253,7 +255,8 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         n = v.size
         before, after = _BEFORE[mode](n), _AFTER[mode](n)
         whole = a.size - n + 1  # results that use all of v
-        result = numpy.empty(before + whole + after, a.dtype)
+        memory = empty((before + whole + after,), a.dtype)
+        result = memory._np_array
         # The results at both ends are those of shorter arrays.
         result[:before] = compiled(a[: 2 * n], v, mode)[:before]
         ending = compiled(a[-2 * n :], v, mode)
@@ -265,6 +268,6 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
             result[before:][part] = compiled(needed, v, "valid")
 
         run(compute, whole, pieces)
-        return result
+        return memory
 
     return correlate

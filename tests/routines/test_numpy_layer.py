@@ -251,6 +251,21 @@ def test_a_singular_matrix_in_a_stack_is_an_error(xp: Any) -> Any:
     return xp.linalg.det(stack)
 
 
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize(
+    "name", ["det", "slogdet", "eig", "eigh", "inv", "qr", "svd", "svdvals", "eigvals"]
+)
+def test_layers_take_stacks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divided, "_PIECE", 1)
+    a = numpy.random.default_rng(2).random((40, 5, 5))
+    original = getattr(numpy.linalg, name)
+    ours, numpys = find_layer(original)(mxnp.array(a)), original(a)
+    if not isinstance(numpys, tuple):
+        ours, numpys = (ours,), (numpys,)
+    for x, y in zip(ours, numpys, strict=True):
+        numpy.testing.assert_array_equal(x, y)
+
+
 EINSUMS = [
     ("ij,jk->ik", (1200, 30), (30, 40)),
     ("ij,jk->ki", (1200, 30), (30, 40)),
