@@ -8,6 +8,7 @@ Each matrix is factored by NumPy, so results have NumPy's bits.
 from __future__ import annotations
 
 import functools
+import math
 import re
 import timeit
 from collections.abc import Callable, Sequence
@@ -36,6 +37,16 @@ def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
     if out is NotImplemented:
         raise TypeError("NumPy allocates")  # and is called then
     return out
+
+
+def _conditions() -> Any:
+    """
+    Return what a piece does about a floating-point condition.
+
+    A warning would name a line of this file, so it is an error, and NumPy's function is
+    called then.
+    """
+    return "ignore" if set(numpy.geterr().values()) == {"ignore"} else "raise"
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
@@ -112,9 +123,7 @@ class Divided:
             default=-1,
         )
         pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
-        # A warning would name a line of this file, so NumPy has to transform again.
-        ignores = set(numpy.geterr().values()) == {"ignore"}
-        conditions: Any = "ignore" if ignores else "raise"
+        conditions: Any = _conditions()
         if pieces < 2:
             with numpy.errstate(all=conditions):
                 return self._ufunc(a, factor, axes=axes, out=out)
@@ -126,6 +135,49 @@ class Divided:
 
         run(transform, a.shape[across], pieces)
         return out
+
+
+# -- Elements --------------------------------------------------------------------------
+
+
+def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., Any]:
+    """
+    Make a function that calls one of NumPy's for pieces of its first arguments.
+
+    Parameters
+    ----------
+    compiled : callable
+        A function whose results depend on one element of each of these arguments.
+    nin : int
+        The number of these arguments, which are arrays, numbers or tuples of them.
+    """
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        arrays = [
+            x
+            for each in args[:nin]
+            for x in (each if type(each) is tuple else (each,))
+            if numpy.ndim(x) > 0
+        ]
+        shape = arrays[0].shape if arrays else ()
+        pieces = min(get_num_threads(), math.prod(shape) // _PIECE)
+        is_usual = all(x.shape == shape and x.flags.c_contiguous for x in arrays)
+        if pieces < 2 or not is_usual or kwargs:
+            return compiled(*args, **kwargs)
+
+        def part_of(x: Any, part: slice) -> Any:
+            if type(x) is tuple:
+                return tuple(part_of(each, part) for each in x)
+            return x.reshape(-1)[part] if numpy.ndim(x) > 0 else x
+
+        def compute_part(part: slice) -> Any:
+            with numpy.errstate(all=_conditions()):
+                return compiled(*(part_of(x, part) for x in args[:nin]), *args[nin:])
+
+        results = run(compute_part, math.prod(shape), pieces)
+        return numpy.concatenate(results).reshape(shape)
+
+    return compute
 
 
 # -- Products of stacks of matrices ----------------------------------------------------

@@ -24,6 +24,7 @@ from mxnp._namespace.recorded_forms import forms
 from .divided import (
     Divided,
     divided_correlation,
+    divided_elements,
     divided_interpolation,
     divided_product,
 )
@@ -145,6 +146,15 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise TypeError("NumPy's function is faster")  # and is called then
 
 
+# Ufuncs that have rows in the table, for the loops that mxnp lacks.
+_DIVIDED: dict[numpy.ufunc, Any] = {
+    numpy.matmul: Function(divided_product(numpy.matmul)),
+    **{
+        each: Function(divided_elements(each, each.nin))
+        for each in (numpy.expm1, numpy.power)
+    },
+}
+
 # NumPy's object, and what takes its place in the globals.
 _REPLACED: dict[Any, Any] = {
     _numpys_converter: _Converter,
@@ -155,7 +165,7 @@ _REPLACED: dict[Any, Any] = {
         each: _as_array(find_counterpart(each))
         for each in (numpy.asarray, numpy.asanyarray)
     },
-    numpy.matmul: Function(divided_product(numpy.matmul)),
+    numpy.ravel_multi_index: Function(divided_elements(numpy.ravel_multi_index, 1)),
     _compiled.c_einsum: Function(divided_einsum(_compiled.c_einsum)),
     **{
         each: Function(divided_interpolation(each))
@@ -199,9 +209,11 @@ def _resolve(value: Any) -> Any:
         return _resolve_items(value)
     if isinstance(value, numpy.ndarray) or not callable(value):
         return value
-    if isinstance(value, numpy.ufunc) and value.signature is not None:
-        is_public = getattr(numpy, value.__name__, None) is value
-        return find_counterpart(value) if is_public else Function(Divided(value))
+    if isinstance(value, numpy.ufunc):
+        is_private = getattr(numpy, value.__name__, None) is not value
+        if is_private and value.signature is not None:
+            return Function(Divided(value))
+        return find_counterpart(value)
     if value in _REPLACED:
         return _REPLACED[value]
     layer = find_layer(value)
@@ -279,7 +291,7 @@ def find_layer(original: Any) -> Any:
         None if the function is neither written in Python nor divided.
     """
     if isinstance(original, numpy.ufunc):
-        return _REPLACED.get(original)
+        return _DIVIDED.get(original)
     code = getattr(original, "__wrapped__", original)
     if type(code) is not types.FunctionType:
         return None

@@ -319,6 +319,33 @@ def test_products_of_other_stacks_are_errors(xp: Any) -> Any:
     return str(caught.value)
 
 
+@pytest.mark.usefixtures("_two_threads")
+def test_elements_are_divided(xp: Any) -> Any:
+    rng = numpy.random.default_rng(6)
+    c = xp.array(rng.random(150_000) + 1j * rng.random(150_000))
+    i = xp.array(rng.integers(0, 9, 150_000))
+    x, y = xp.array(rng.random((2, 150_000)))
+    counts = xp.histogram2d(x, y, 7)
+    return (
+        xp.expm1(c),
+        xp.power(i, 3),
+        xp.power(i, i),
+        counts,
+        xp.power(i[:, None], i[:3]),
+    )
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_elements_raise_numpys_errors(xp: Any) -> Any:
+    i = xp.arange(150_000)
+    with pytest.raises(ValueError, match="negative integer powers") as caught:
+        xp.power(i, -1 - i)
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        xp.expm1(xp.full(150_000, 1e300 + 0j))
+    return str(caught.value), [(str(w.message), w.filename, w.lineno) for w in issued]
+
+
 def test_results_of_the_converter_have_numpys_class(xp: Any) -> Any:
     x = xp.arange(SIZE * 1.0)
     return xp.delete(x, slice(1, None)), xp.diff(x, SIZE - 1), xp.unique(x[:1])
