@@ -29,6 +29,7 @@ class Function:
     implementation: Callable[..., Any] | None
     layer: Callable[..., Any] | bool | None
     threshold_factor: int
+    layer_factor: int
     size_rule: str  # "a" arrays, "s" shape, "r" range, "q" any call
     operation: int
     is_maker: bool

@@ -29,8 +29,8 @@ def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
     Parameters
     ----------
     work : callable
-        Takes the part of the range that a piece has. It runs in a copy of the caller's
-        context, which has NumPy's errstate.
+        Takes the part of the range that a piece has. The caller's thread computes the
+        first piece. Other threads have a copy of its context, with NumPy's errstate.
     n : int
         The length of the range.
     pieces : int
@@ -46,18 +46,20 @@ def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
     Exception
         What the first piece that failed raised, without the frames of its thread.
     """
-    contexts = [contextvars.copy_context() for _ in range(pieces)]
+    parts = [slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)]
 
-    def attempt(piece: int) -> Any:
-        part = slice(piece * n // pieces, (piece + 1) * n // pieces)
+    def attempt(part: slice) -> Any:
         try:
-            return contexts[piece].run(work, part), None
+            return work(part), None
         except Exception as error:
             return None, error
 
-    pool = _pool(os.getpid(), get_num_threads())
-    results, errors = zip(*pool.map(attempt, range(pieces)), strict=True)
-    for error in errors:
+    submit = _pool(os.getpid(), get_num_threads()).submit
+    others = [
+        submit(contextvars.copy_context().run, attempt, part) for part in parts[1:]
+    ]
+    pairs = [attempt(parts[0]), *(other.result() for other in others)]
+    for _, error in pairs:
         if error is not None:
             raise error.with_traceback(None)
-    return list(results)
+    return [result for result, _ in pairs]

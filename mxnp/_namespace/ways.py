@@ -90,11 +90,11 @@ def attach(counterpart: Function, name: str, *bound: Any) -> None:
             else partial(_load_and_call, counterpart, form)
         )
         counterpart.implementation = call
+        counterpart.threshold_factor = form.threshold_factor
     if row.layer is not None:
-        counterpart.layer = True
+        counterpart.layer, counterpart.layer_factor = True, row.layer.threshold_factor
     way = form or row.layer
     if way is not None:
-        counterpart.threshold_factor = way.threshold_factor
         counterpart.size_rule = way.size_rule
 
 
@@ -107,6 +107,9 @@ def _attach_to_members(cls: type) -> None:
             attach(getattr(counterpart, "fget", counterpart), name)
 
 
-attach(named(numpy.matmul), "matmul")
+for _name in ROWS:
+    _original = getattr(numpy, _name, None)
+    if isinstance(_original, numpy.ufunc):
+        attach(named(_original), _name)
 _attach_to_members(ndarray)
 _attach_to_members(ufunc)

@@ -7,6 +7,10 @@ Each matrix is factored by NumPy, so results have NumPy's bits.
 
 from __future__ import annotations
 
+import functools
+import math
+import re
+import timeit
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,19 +21,39 @@ from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces
 
 _PIECE = 65536  # elements; a thread takes at least as many
-_PRODUCTS = 2**23  # of a correlation, of which a thread computes at least as many
+_SHORT = 4  # of v: a pass over memory, which takes one thread as long
+_PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
 
 
-def _run(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
+def run(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
+    """Call a function for each piece of a range, on threads, and count them."""
     _bridge.profile_note_threads()
     return run_pieces(work, n, pieces)
+
+
+def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
+    """Return an mxnp array over memory that is not written, or raise an exception."""
+    out = _bridge.empty(shape, dtype.num, False)
+    if out is NotImplemented:
+        raise TypeError("NumPy allocates")  # and is called then
+    return out
+
+
+def _conditions() -> Any:
+    """
+    Return what a piece does about a floating-point condition.
+
+    A warning would name a line of this file, so it is an error, and NumPy's function is
+    called then.
+    """
+    return "ignore" if set(numpy.geterr().values()) == {"ignore"} else "raise"
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
     """Return the number of core axes of each input and output of a ufunc."""
 
     def read(part: str) -> list[int]:
-        groups = part.replace(" ", "").strip("()").split("),(")
+        groups = re.findall(r"\(([^)]*)\)", part)
         return [len(group.split(",")) if group else 0 for group in groups]
 
     inputs, outputs = signature.split("->")
@@ -83,7 +107,7 @@ class Divided:
             ]
             return self._ufunc(*parts, **kwargs)
 
-        results = _run(factor, batch[0], pieces)
+        results = run(factor, batch[0], pieces)
         if len(self._outputs) == 1:
             return numpy.concatenate(results)
         return tuple(map(numpy.concatenate, zip(*results, strict=True)))
@@ -99,9 +123,7 @@ class Divided:
             default=-1,
         )
         pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
-        # A warning would name a line of this file, so NumPy has to transform again.
-        ignores = set(numpy.geterr().values()) == {"ignore"}
-        conditions: Any = "ignore" if ignores else "raise"
+        conditions: Any = _conditions()
         if pieces < 2:
             with numpy.errstate(all=conditions):
                 return self._ufunc(a, factor, axes=axes, out=out)
@@ -111,21 +133,128 @@ class Divided:
             with numpy.errstate(all=conditions):
                 self._ufunc(a[where], factor, axes=axes, out=out[where])
 
-        _run(transform, a.shape[across], pieces)
+        run(transform, a.shape[across], pieces)
         return out
+
+
+# -- Elements --------------------------------------------------------------------------
+
+
+def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., Any]:
+    """
+    Make a function that calls one of NumPy's for pieces of its first arguments.
+
+    Parameters
+    ----------
+    compiled : callable
+        A function whose results depend on one element of each of these arguments.
+    nin : int
+        The number of these arguments, which are arrays, numbers or tuples of them.
+    """
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and isinstance(compiled, numpy.ufunc):
+            raise TypeError("NumPy's function takes them")  # and is called then
+        arrays = [
+            x
+            for each in args[:nin]
+            for x in (each if type(each) is tuple else (each,))
+            if numpy.ndim(x) > 0
+        ]
+        shape = arrays[0].shape if arrays else ()
+        pieces = min(get_num_threads(), math.prod(shape) // _PIECE)
+        is_usual = all(x.shape == shape and x.flags.c_contiguous for x in arrays)
+        if pieces < 2 or not is_usual or kwargs:
+            return compiled(*args, **kwargs)
+
+        def part_of(x: Any, part: slice) -> Any:
+            if type(x) is tuple:
+                return tuple(part_of(each, part) for each in x)
+            return x.reshape(-1)[part] if numpy.ndim(x) > 0 else x
+
+        def compute_part(part: slice) -> Any:
+            with numpy.errstate(all=_conditions()):
+                return compiled(*(part_of(x, part) for x in args[:nin]), *args[nin:])
+
+        results = run(compute_part, math.prod(shape), pieces)
+        return numpy.concatenate(results).reshape(shape)
+
+    return compute
+
+
+# -- Products of stacks of matrices ----------------------------------------------------
+
+_FLOATS = [numpy.dtype(name) for name in ("f4", "f8", "c8", "c16")]
+_MOST_PRODUCTS = 2**17  # of two matrices; BLAS divides larger ones among threads
+
+
+@functools.cache
+def _scales(dtype: numpy.dtype[Any]) -> bool:
+    """
+    Return whether threads multiply small matrices at the same time.
+
+    Some functions of OpenBLAS take a lock, and are slower on two threads than on one.
+    """
+    a = numpy.ones((16384, 4, 4), dtype)
+    out = numpy.empty_like(a)
+
+    def multiply(part: slice) -> None:
+        numpy.matmul(a[part], a[part], out=out[part])
+
+    def measure(pieces: int) -> float:
+        return min(
+            timeit.repeat(lambda: run_pieces(multiply, len(a), pieces), number=1)
+        )
+
+    return measure(2) < 0.8 * measure(1)
+
+
+def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that calls NumPy's `matmul` for pieces of a stack of matrices."""
+
+    def matmul(a: Any, b: Any, /) -> Any:
+        if not _are_stacks(a, b):
+            return compiled(a, b)
+        n, columns = len(a), b.shape[-1]
+        pieces = min(get_num_threads(), n, a.size * columns // _PIECE)
+        if pieces < 2 or not _scales(a.dtype):
+            return compiled(a, b)
+        out = empty((*a.shape[:-1], columns), a.dtype)
+        inside = out._np_array
+
+        def multiply(part: slice) -> None:
+            compiled(a[part], b[part], out=inside[part])
+
+        run(multiply, n, pieces)
+        return out
+
+    return matmul
+
+
+def _are_stacks(a: Any, b: Any) -> bool:
+    """Return whether two operands are stacks of as many small matrices."""
+    return (
+        a.ndim == b.ndim == 3
+        and a.dtype == b.dtype
+        and a.dtype in _FLOATS
+        and a.flags.c_contiguous
+        and b.flags.c_contiguous
+        and (len(a), a.shape[2]) == b.shape[:2]
+        and a.shape[1] * a.shape[2] * b.shape[2] <= _MOST_PRODUCTS
+    )
 
 
 # -- Interpolation ---------------------------------------------------------------------
 
 
-_FLOATS = {type(None), int, float, numpy.float64}
+_NUMBERS = {type(None), int, float, numpy.float64}
 
 
 def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls NumPy's compiled `interp` for pieces of x."""
 
     def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-        if any(type(each) not in _FLOATS for each in (left, right)):
+        if any(type(each) not in _NUMBERS for each in (left, right)):
             raise TypeError("NumPy may warn")  # and is called then
         x = numpy.asarray(x, numpy.float64)
         pieces = min(get_num_threads(), x.size // _PIECE)
@@ -138,7 +267,7 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         def compute(part: slice) -> None:
             out[part] = compiled(flat[part], xp, fp, left, right)
 
-        _run(compute, x.size, pieces)
+        run(compute, x.size, pieces)
         return result
 
     return interp
@@ -166,7 +295,7 @@ def _are_divisible(a: Any, v: Any, mode: Any) -> bool:
         and all(type(x) is numpy.ndarray and x.ndim == 1 for x in (a, v))
         and a.dtype == v.dtype
         and a.dtype in (numpy.float32, numpy.float64)
-        and 0 < 16 * v.size < a.size
+        and _SHORT < v.size < a.size / 16
         and a.size * v.size >= 2 * _PRODUCTS
     )
 
@@ -180,7 +309,8 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         n = v.size
         before, after = _BEFORE[mode](n), _AFTER[mode](n)
         whole = a.size - n + 1  # results that use all of v
-        result = numpy.empty(before + whole + after, a.dtype)
+        memory = empty((before + whole + after,), a.dtype)
+        result = memory._np_array
         # The results at both ends are those of shorter arrays.
         result[:before] = compiled(a[: 2 * n], v, mode)[:before]
         ending = compiled(a[-2 * n :], v, mode)
@@ -191,7 +321,7 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
             needed = a[part.start : part.stop + n - 1]
             result[before:][part] = compiled(needed, v, "valid")
 
-        _run(compute, whole, pieces)
-        return result
+        run(compute, whole, pieces)
+        return memory
 
     return correlate

@@ -21,7 +21,14 @@ from mxnp._bridge import Function
 from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ways import is_recorded
 
-from .divided import Divided, divided_correlation, divided_interpolation
+from .divided import (
+    Divided,
+    divided_correlation,
+    divided_elements,
+    divided_interpolation,
+    divided_product,
+)
+from .einsum import divided_einsum
 
 # Modules of NumPy whose functions are executed over mxnp's arrays.
 _MODULES = {
@@ -100,6 +107,7 @@ class _Converter:
 
 
 _compiled: Any = sys.modules["numpy._core._multiarray_umath"]
+_nanfunctions: Any = sys.modules["numpy.lib._nanfunctions_impl"]
 _numpys_converter = _compiled._array_converter
 
 
@@ -130,14 +138,32 @@ def _array(object: Any, dtype: Any = None, *, ndmin: int = 0, **kwargs: Any) -> 
 
 _mxnps_array: Any = find_counterpart(numpy.array)
 
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise TypeError("NumPy's function is faster")  # and is called then
+
+
+# Ufuncs that have rows in the table, for the loops that mxnp lacks.
+_DIVIDED: dict[numpy.ufunc, Any] = {
+    numpy.matmul: Function(divided_product(numpy.matmul)),
+    **{
+        each: Function(divided_elements(each, each.nin))
+        for each in (numpy.expm1, numpy.power)
+    },
+}
+
 # NumPy's object, and what takes its place in the globals.
 _REPLACED: dict[Any, Any] = {
     _numpys_converter: _Converter,
     numpy.array: _array,
+    numpy.apply_along_axis: _refuse,  # to many rows
+    _nanfunctions._nanmedian_small: _refuse,
     **{
         each: _as_array(find_counterpart(each))
         for each in (numpy.asarray, numpy.asanyarray)
     },
+    numpy.ravel_multi_index: Function(divided_elements(numpy.ravel_multi_index, 1)),
+    _compiled.c_einsum: Function(divided_einsum(_compiled.c_einsum)),
     **{
         each: Function(divided_interpolation(each))
         for each in (_compiled.interp, _compiled.interp_complex)
@@ -180,9 +206,11 @@ def _resolve(value: Any) -> Any:
         return _resolve_items(value)
     if isinstance(value, numpy.ndarray) or not callable(value):
         return value
-    if isinstance(value, numpy.ufunc) and value.signature is not None:
-        is_public = getattr(numpy, value.__name__, None) is value
-        return find_counterpart(value) if is_public else Function(Divided(value))
+    if isinstance(value, numpy.ufunc):
+        is_private = getattr(numpy, value.__name__, None) is not value
+        if is_private and value.signature is not None:
+            return Function(Divided(value))
+        return find_counterpart(value)
     if value in _REPLACED:
         return _REPLACED[value]
     layer = find_layer(value)
@@ -241,9 +269,11 @@ def _globals_of(name: str) -> dict[str, Any]:
 _lock = RLock()  # globals are complete before a function is returned
 
 
-def find_layer(original: Any) -> types.FunctionType | None:
+def find_layer(original: Any) -> Any:
     """
     Return NumPy's code for a function, over mxnp's arrays.
+
+    For a compiled function it is one whose work is divided among threads.
 
     Parameters
     ----------
@@ -252,9 +282,11 @@ def find_layer(original: Any) -> types.FunctionType | None:
 
     Returns
     -------
-    function or None
-        None if the function is not written in Python.
+    callable or None
+        None if the function is neither written in Python nor divided.
     """
+    if isinstance(original, numpy.ufunc):
+        return _DIVIDED.get(original)
     code = getattr(original, "__wrapped__", original)
     if type(code) is not types.FunctionType:
         return None

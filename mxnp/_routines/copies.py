@@ -22,6 +22,7 @@ from .arguments import (
     is_core_dtype,
     is_row_major,
 )
+from .indexing import repeat_by_counts
 
 _MOST_AXES = 3  # that a recorded roll shifts: each doubles the number of copies
 _INTEGERS = (int, numpy.integer)
@@ -298,6 +299,8 @@ def _concatenate(
     common = _common_dtype(arrays)
     if common is None or out is not None or dtype is not None or casting != "same_kind":
         return NotImplemented
+    if axis is None:
+        arrays, axis = [each.ravel() for each in arrays], 0
     first = arrays[0].shape
     ndim = len(first)
     axis = find_axis(axis, ndim)
@@ -324,14 +327,16 @@ def _concatenate(
 
 
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    if type(a) is not ndarray or type(repeats) is not int or repeats < 1:
-        return NotImplemented
-    if not is_core_dtype(a.dtype) or not is_row_major(a):
+    if type(a) is not ndarray or not is_core_dtype(a.dtype) or not is_row_major(a):
         return NotImplemented
     if axis is None:
         a, axis = a.ravel(), 0
     axis = find_axis(axis, a.ndim)
     if axis < 0:
+        return NotImplemented
+    if type(repeats) is ndarray:
+        return repeat_by_counts(a, repeats, axis)
+    if type(repeats) is not int or repeats < 1:
         return NotImplemented
     shape = a.shape
     before, after = shape[: axis + 1], shape[axis + 1 :]

@@ -21,6 +21,10 @@ from .arguments import (
 
 _BOUNDS = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
 _add = named(numpy.add).operation
+_LEAST_REPEATED = 2**16  # elements
+_MOST_REPEATS = (
+    10  # of an item on average; NumPy copies more without a list of positions
+)
 
 
 # -- Taken and put ---------------------------------------------------------------------
@@ -163,6 +167,22 @@ def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     value = 1 if weights is None else weights
     done = _bridge.update(_add, out, x, value, IN_BOUNDS)
     return NotImplemented if done is NotImplemented else out
+
+
+def repeat_by_counts(a: Any, counts: Any, axis: int) -> Any:
+    """Repeat the items along an axis as often as an array says, or NotImplemented."""
+    if counts.shape != (a.shape[axis],) or counts.dtype != numpy.intp or a.size == 0:
+        return NotImplemented
+    if a.size < _LEAST_REPEATED or counts.min() < 0:
+        return NotImplemented
+    ends = counts.cumsum()
+    total = int(ends[-1])
+    if not 0 < total <= _MOST_REPEATS * counts.size:
+        return NotImplemented
+    steps = _bincount(ends[:-1], minlength=total)
+    if steps is NotImplemented:
+        return steps
+    return a.take(steps[:total].cumsum(), axis)
 
 
 def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:

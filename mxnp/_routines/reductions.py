@@ -385,4 +385,11 @@ def _ufunc_accumulate(
 ) -> Any:
     if op not in _REDUCING:
         return NotImplemented
-    return _accumulate(op, array, axis, dtype, out)
+    result = _accumulate(op, array, axis, dtype, None)
+    if out is None or result is NotImplemented:
+        return result
+    is_like_it = type(out) is ndarray and out.shape == result.shape
+    if not is_like_it or out.dtype != result.dtype or not out.flags.writeable:
+        return NotImplemented
+    out[...] = result
+    return out

@@ -111,8 +111,8 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
     if positions is NotImplemented or vals.size == 0:
         return NotImplemented
     vals = vals.ravel()
-    if vals.size < positions.size:
-        vals = vals.take(numpy.arange(positions.size), mode="wrap")
+    if 1 < vals.size < positions.size:
+        vals = vals[numpy.arange(positions.size) % vals.size]
     arr.reshape(-1)[positions] = vals[: positions.size]
     return None
 

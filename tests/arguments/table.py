@@ -56,10 +56,8 @@ def _parts(text: str) -> Iterator[str]:
 
 _FUNCTIONS = """
 np.asfortranarray(f2)
-np.geomspace(1, 100, 1000)
 np.eye(20); np.identity(20)
 np.histogram_bin_edges(f1)
-np.nanmedian(n1)
 np.matmul(p2.T, p2)
 np.trace(f2); np.diagonal(f2); np.diag(f1[:20])
 np.cov(f1[:50], f1[:50]); np.corrcoef(f1[:50], p1[:50])

@@ -245,7 +245,7 @@ def test_functions_without_a_recorded_form_are_numpys():
     x = mxnp.ones((40, 50))
     calls = {
         "flip": lambda: mxnp.flip(x),
-        "einsum": lambda: mxnp.einsum("ij->j", x),
+        "vdot": lambda: mxnp.vdot(x, x),
         "cov": lambda: mxnp.cov(x),
         "packbits": lambda: mxnp.packbits(x > 0),
     }

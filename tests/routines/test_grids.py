@@ -46,7 +46,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "logspace of float32": lambda np: np.logspace(-3, 3, N, dtype="f4"),
     "logspace, overflow": lambda np: np.logspace(0, 400, N),
     "geomspace": lambda np: np.geomspace(1, 1000, N),
-    "indices": lambda np: np.indices((30, 40)),
+    "indices": lambda np: np.indices((70, 80)),
     "indices of float32": lambda np: np.indices([6, 14, 15], dtype="f4"),
     "sparse indices": lambda np: np.indices((30, 40), sparse=True),
     "indices of nothing": lambda np: np.indices((0, 40)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -179,3 +180,11 @@ def test_large_arrays(call: Any) -> None:
     for mine, theirs in zip(ours, expected, strict=True):
         numpy.testing.assert_array_equal(mine, theirs)
     assert texts == numpys
+
+
+def test_place_of_one_number_is_not_quadratic() -> None:
+    x = mxnp.zeros(400_000)
+    begin = time.perf_counter()
+    mxnp.place(x, x == 0, [1.5])
+    assert x.sum() == 600_000
+    assert time.perf_counter() - begin < 2

@@ -56,7 +56,8 @@ struct function {
     PyObject *implementation; /* called first when an array is large: it may record */
     PyObject *layer;          /* NumPy's code over mxnp arrays, called next: see run_layer() */
     int choose_from;          /* `choose` is asked if there are this many arguments */
-    int threshold_factor;     /* an array of this many thresholds is large */
+    int threshold_factor;     /* an array of this many thresholds is large, */
+    int layer_factor;         /* and for the layer one of so many */
     char size_rule;           /* which argument has to be large: see function_members */
     int operation;            /* for a ufunc, its row in ops.def, or -1 */
     bool adopts;              /* whether results become mxnp arrays */

@@ -14,6 +14,8 @@ int products_load(PyObject *numpy)
     return matmul.ufunc ? 0 : -1;
 }
 
+PyObject *products_function(void) { return matmul.ufunc; }
+
 /* An operand as a matrix: a vector is a row on the left, a column on the right. */
 struct matrix {
     char *data;

@@ -2,6 +2,8 @@
 /* products.h -- products of small vectors and matrices by NumPy's loops, which call BLAS. */
 #include "python/base/types.h"
 
+PyObject *products_function(void); /* numpy.matmul, borrowed */
+
 /* Return 1 with a new reference in *result, 0 if NumPy has to multiply them, or -1 with an
  * exception set. */
 int products_matmul(PyObject *a, PyObject *b, PyObject **result);

@@ -206,10 +206,25 @@ static PyObject *call_slot(const struct operation *how, PyObject *a, PyObject *b
     return result;
 }
 
-/* Multiply matrices on the device.  Return false if NumPy has to multiply them. */
+static inline bool is_stack(PyObject *x)
+{
+    return is_array(x) && PyArray_NDIM(np_array_of(x)) > 2;
+}
+
+/* Multiply matrices on the device, or stacks of them on several threads.  Return false if NumPy
+ * has to multiply them. */
 static bool call_matmul(PyObject *a, PyObject *b, PyObject **result)
 {
-    return has_large(a, b) && device_has(DEVICE_MATMUL) &&
+    if (!has_large(a, b))
+        return false;
+    struct function *f =
+        is_stack(a) || is_stack(b) ? function_that_records(products_function()) : NULL;
+    PyObject *args = f ? PyTuple_Pack(2, a, b) : NULL;
+    int status = args ? function_record(f, args, NULL, result) : 0;
+    Py_XDECREF(args);
+    if (args)
+        return status != 0;
+    return device_has(DEVICE_MATMUL) &&
            device_call(DEVICE_MATMUL, PyTuple_Pack(2, a, b), result) != 0;
 }
 

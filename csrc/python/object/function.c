@@ -123,6 +123,17 @@ static bool has_large(PyObject *args, int depth, int threshold_factor)
     return false;
 }
 
+/* Check whether one of the arguments has more than two axes. */
+static bool has_stack(PyObject *args)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_Size(args); i++) {
+        PyObject *x = PyTuple_GetItem(args, i);
+        if (is_array(x) && PyArray_NDIM(np_array_of(x)) > 2)
+            return true;
+    }
+    return false;
+}
+
 /* Check for a sine or cosine of a short array that takes NumPy longer than recording it: NumPy
  * needs 8.8 ns for an element, and mxnp's own loops a sixth of that. */
 static bool is_costly(int op, PyObject *x)
@@ -139,11 +150,15 @@ static bool has_large_result(const struct function *f, PyObject *args)
            queue_takes_result(PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
 }
 
-/* Check whether the first argument is the shape of a large array, or the side of a large
- * square. */
-static bool has_large_shape(PyObject *args, int threshold_factor, bool is_square)
+/* Check whether an argument is the shape of a large array, or the side or the diagonal of a
+ * large square. */
+static bool has_large_shape(PyObject *args, Py_ssize_t at, int threshold_factor, bool is_square)
 {
-    PyObject *shape = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+    PyObject *shape = PyTuple_Size(args) > at ? PyTuple_GetItem(args, at) : NULL;
+    if (is_square && shape && is_array(shape) && PyArray_NDIM(np_array_of(shape)) == 1) {
+        double n = (double)PyArray_SIZE(np_array_of(shape));
+        return n * n / threshold_factor >= (double)queue_threshold;
+    }
     bool is_tuple = shape && PyTuple_CheckExact(shape);
     double size = 1;
     for (Py_ssize_t i = 0; shape && i < (is_tuple ? PyTuple_Size(shape) : 1); i++) {
@@ -184,19 +199,25 @@ static bool has_large_keyword(PyObject *kwargs, int threshold_factor)
     return false;
 }
 
-static bool is_for_queue(const struct function *f, PyObject *args, PyObject *kwargs)
+/* Check whether a call is large, for the recorded form or for the layer. */
+static bool is_for_queue(const struct function *f, int threshold_factor, PyObject *args,
+                         PyObject *kwargs)
 {
     switch (f->size_rule) {
     case 's':
     case 'n':
-        return has_large_shape(args, f->threshold_factor, f->size_rule == 'n');
+        return has_large_shape(args, 0, threshold_factor, f->size_rule == 'n');
+    case 't':
+        return has_large_shape(args, 2, threshold_factor, false);
     case 'r':
         return has_large_range(args);
     case 'q':
         return true;
+    case 'm':
+        return has_stack(args) && has_large(args, 0, threshold_factor);
     default:
-        return has_large(args, 2, f->threshold_factor) ||
-               (has_layer(f) && has_large_keyword(kwargs, f->threshold_factor));
+        return has_large(args, 2, threshold_factor) ||
+               (has_layer(f) && has_large_keyword(kwargs, threshold_factor));
     }
 }
 
@@ -323,6 +344,13 @@ static bool is_left_to_numpy(PyObject *result, unsigned long failures_before)
            !PyErr_ExceptionMatches(device_type_error) && traceback_ends_inside();
 }
 
+/* Return the factor from which a call is large for the recorded form or the layer. */
+static inline int least_factor(const struct function *f)
+{
+    bool is_layers = has_layer(f) && (!has_form(f) || f->layer_factor < f->threshold_factor);
+    return is_layers ? f->layer_factor : f->threshold_factor;
+}
+
 static PyObject *call_queued(struct function *f, PyObject *args, PyObject *kwargs)
 {
     PyObject *self = (PyObject *)f;
@@ -443,15 +471,15 @@ static int try_way(PyObject *(*way)(struct function *, PyObject *, PyObject *),
 
 int function_record(struct function *f, PyObject *args, PyObject *kwargs, PyObject **result)
 {
+    int status = 0;
     *result = NULL;
     if (f->operation >= 0 &&
         (has_large(args, 0, 1) || has_large_result(f, args) ||
          (PyTuple_Size(args) > 0 && is_costly(f->operation, PyTuple_GetItem(args, 0)))))
-        return record(f, args, kwargs, result);
-    if (!(has_form(f) || has_layer(f)) || !is_for_queue(f, args, kwargs))
-        return 0;
-    int status = has_form(f) ? try_way(call_queued, f, args, kwargs, result) : 0;
-    if (status == 0 && has_layer(f))
+        status = record(f, args, kwargs, result);
+    if (status == 0 && has_form(f) && is_for_queue(f, f->threshold_factor, args, kwargs))
+        status = try_way(call_queued, f, args, kwargs, result);
+    if (status == 0 && has_layer(f) && is_for_queue(f, f->layer_factor, args, kwargs))
         status = try_way(run_layer, f, args, kwargs, result);
     return status;
 }
@@ -512,7 +540,7 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
     PyErr_Clear();
     profile_begin(&span, SPAN_OPERATION, name);
     PyObject *result = function_run(f, args, kwargs);
-    profile_end_call(&span, args, f->threshold_factor, result);
+    profile_end_call(&span, args, least_factor(f), result);
     Py_XDECREF(own);
     return result;
 }
@@ -551,6 +579,12 @@ static inline bool is_usual(const struct function *f)
 
 #define MOST_SIZE (1 << 17) /* elements; for more, NumPy releases the lock */
 
+/* Check whether only calls with large arrays are large. */
+static inline bool needs_large_array(const struct function *f)
+{
+    return f->size_rule == 'a' || f->size_rule == 'm';
+}
+
 /* Return the size from which calls of a function are recorded, or left to NumPy. */
 static inline Py_ssize_t least_large(const struct function *f)
 {
@@ -558,7 +592,7 @@ static inline Py_ssize_t least_large(const struct function *f)
         return queue_threshold;
     if (!has_form(f) && !has_layer(f))
         return MOST_SIZE + 1;
-    Py_ssize_t least = queue_threshold * (f->size_rule == 'a' ? f->threshold_factor : 1);
+    Py_ssize_t least = queue_threshold * (needs_large_array(f) ? least_factor(f) : 1);
     return least <= MOST_SIZE ? least : MOST_SIZE + 1;
 }
 
@@ -633,7 +667,7 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     PyObject *values[MAX_PLAIN];
     struct call_args call_args;
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
-    bool may_record = (has_form(f) || has_layer(f)) && f->size_rule != 'a';
+    bool may_record = (has_form(f) || has_layer(f)) && !needs_large_array(f);
     bool may_choose = f->choose && all >= (size_t)f->choose_from;
     if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
         !are_small(args, all, least_large(f)) || !layout_is_known() ||
@@ -738,7 +772,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     self->call = function_vectorcall;
     self->adopts = adopts;
     self->operation = -1;
-    self->threshold_factor = 1;
+    self->threshold_factor = self->layer_factor = 1;
     self->depth = depth;
     return (PyObject *)self;
 }
@@ -758,6 +792,7 @@ PyObject *function_standard(PyObject *function)
     copy->implementation = Py_XNewRef(f->implementation);
     copy->layer = Py_XNewRef(f->layer);
     copy->threshold_factor = f->threshold_factor;
+    copy->layer_factor = f->layer_factor;
     copy->size_rule = f->size_rule;
     copy->operation = f->operation;
     copy->adopts = f->adopts;
@@ -866,10 +901,15 @@ static PyMemberDef function_members[] = {
      "`implementation`. True until it is loaded."},
     {"threshold_factor", T_INT, offsetof(struct function, threshold_factor), 0,
      "An array of this many thresholds is large for `implementation`."},
+    {"layer_factor", T_INT, offsetof(struct function, layer_factor), 0,
+     "An array of this many thresholds is large for `layer`."},
     {"size_rule", T_CHAR, offsetof(struct function, size_rule), 0,
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
      "the "
-     "square of that number, \"r\" a range. With \"q\", `implementation` decides."},
+     "square of that number or of the size of an array, \"t\" the number in the third "
+     "argument, "
+     "\"r\" a range, \"m\" an argument if one has three axes. With "
+     "\"q\", `implementation` decides."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "The row of a ufunc in ops.def, or -1."},
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,

@@ -1,0 +1,111 @@
+"""NumPy's compiled `einsum`, with an index of the result that threads divide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+
+from mxnp._engine.core import get_num_threads
+
+from .divided import empty, run
+
+_PRODUCTS = 2**19  # of elements; a thread computes at least as many
+_DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
+
+
+class _Sum(NamedTuple):
+    """A sum of products, and the index of the result that threads divide."""
+
+    terms: list[str]
+    result: str
+    sizes: dict[str, int]
+    label: str
+
+
+def _read(subscripts: Any, operands: tuple[Any, ...]) -> _Sum | None:
+    """Return a sum that threads may divide, or None."""
+    if type(subscripts) is not str:
+        return None
+    inputs, _, result = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if not result or len(terms) != len(operands) or len(terms) < 2:
+        return None  # NumPy may return a view of one operand
+    sizes: dict[str, int] = {}
+    for term, x in zip(terms, operands, strict=True):
+        if type(x) is not numpy.ndarray or x.ndim != len(term):
+            return None
+        for label, n in zip(term, x.shape, strict=True):
+            if sizes.setdefault(label, n) != n:
+                return None
+    if math.prod(sizes.values()) < 2 * _PRODUCTS:
+        return None
+    dtype = operands[0].dtype
+    if dtype not in _DTYPES or not _are_plain([*terms, result]):
+        return None
+    for x in operands:
+        if x.dtype != dtype or not x.flags.aligned or min(x.strides, default=0) < 0:
+            return None
+    found = [label for label in result if _is_outermost(label, terms, operands)]
+    if not found:
+        return None
+    return _Sum(terms, result, sizes, max(found, key=sizes.__getitem__))
+
+
+def _are_plain(terms: list[str]) -> bool:
+    """Return whether terms consist of letters, none of which is repeated in a term."""
+    return all(
+        (not term or (term.isalpha() and term.isascii())) and len({*term}) == len(term)
+        for term in terms
+    )
+
+
+def _is_outermost(label: str, terms: list[str], operands: tuple[Any, ...]) -> bool:
+    """
+    Return whether an index has the largest steps in each operand that has it.
+
+    Then NumPy's loops over the other indices, and their bits, do not depend on it.
+    """
+    found = [(t, x) for t, x in zip(terms, operands, strict=True) if label in t]
+    return bool(found) and all(
+        x.strides[t.index(label)] > max(_without(t.index(label), x.strides), default=0)
+        for t, x in found
+    )
+
+
+def _without(i: int, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    return items[:i] + items[i + 1 :]
+
+
+def divided_einsum(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that calls NumPy's compiled `einsum` for parts of an index."""
+
+    def c_einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
+        found = None if kwargs else _read(subscripts, operands)
+        if found is None:
+            return compiled(subscripts, *operands, **kwargs)
+        terms, output, sizes, label = found
+        n = sizes[label]
+        pieces = min(get_num_threads(), n // 2, math.prod(sizes.values()) // _PRODUCTS)
+
+        def part_of(term: str, x: Any, part: slice) -> Any:
+            if label not in term:
+                return x
+            return x[(slice(None),) * term.index(label) + (part,)]
+
+        few = compiled(subscripts, *(x[(slice(2),) * x.ndim] for x in operands))
+        if pieces < 2 or not few.flags.c_contiguous:  # NumPy chooses the order of axes
+            return compiled(subscripts, *operands)
+        result = empty(tuple(sizes[each] for each in output), few.dtype)
+        out = result._np_array
+
+        def multiply(part: slice) -> None:
+            parts = [part_of(t, x, part) for t, x in zip(terms, operands, strict=True)]
+            compiled(subscripts, *parts, out=part_of(output, out, part))
+
+        run(multiply, n, pieces)
+        return result
+
+    return c_einsum
