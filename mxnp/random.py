@@ -22,6 +22,7 @@ from ._engine import core as _core
 from ._engine.frames import frameless_members as _frameless_members
 from ._namespace import mirror as _mirror
 from ._namespace import recorded_forms as _recorded_forms
+from ._routines import random_streams as _random_streams  # noqa: F401  (its forms)
 
 if _core.gpu().models:
     from ._gpu import random as _gpu_random  # noqa: F401  (its recorded forms)
@@ -52,9 +53,8 @@ class _WrappedMethod:
         function = _Function(method)
         function.__reduce__ = _partial(_reduce_method, _ref(instance), method)
         function.is_maker = True
-        bit_generator = getattr(instance, "bit_generator", None)
-        if isinstance(bit_generator, (_random.PCG64, _random.Philox)):
-            _recorded_forms.attach(function, self.member, bit_generator)
+        drawn = getattr(instance, "bit_generator", instance._original)
+        _recorded_forms.attach(function, self.member, drawn)
         vars(instance)[name] = function  # later lookups find it first
         return function
 
@@ -221,3 +221,7 @@ for _name in _random.__all__:
     _function = _mirror.find_counterpart(getattr(_random, _name), "numpy.random")
     if isinstance(_function, _Function):
         _function.is_maker = True
+        _member = vars(_random.RandomState).get(_name)
+        _state_of_module = getattr(_function.__wrapped__, "__self__", None)
+        if isinstance(_state_of_module, _random.RandomState):
+            _recorded_forms.attach(_function, _member, _state_of_module)

@@ -10,6 +10,7 @@
 #include "cpu/kernels/rows.h"
 #include "cpu/kernels/running.h"
 #include "cpu/kernels/sort.h"
+#include "draws/streams.h"
 #include "memory/coherence.h"
 #include "scheduler/stream.h"
 
@@ -83,6 +84,11 @@ struct mx_recorder {
     int (*sort_rows)(const struct mx_sort *sort);
     bool (*partition_has)(int dtype);
     int (*partition_row)(const struct mx_partition *partition);
+    int (*generator_find)(const char *name);
+    size_t (*generator_state_size)(int generator);
+    int (*streams_find)(const char *name);
+    const char *(*streams_name)(int sampler);
+    bool (*streams_draw)(struct mx_draws *draws);
     void (*compiled_start)(mx_compiler *compiler, bool is_immediate);
     void (*compiled_stop)(void);
     void (*compiled_pause)(void);

@@ -6,7 +6,9 @@ elements in parallel. The generator is left in the state in which NumPy leaves i
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -14,12 +16,13 @@ from numpy.random import PCG64, BitGenerator, Generator, Philox
 
 from mxnp import _bridge
 from mxnp._engine.devices import is_made_on_gpu
-from mxnp._namespace.recorded_forms import implements
+from mxnp._namespace.recorded_forms import forms, implements
 
 from . import kernels
 from .functions import is_for_device, launch
 from .kernels import Draw
 
+_Form = Callable[..., Any]
 _BLOCK = 4  # words of each value of the counter
 _FLOATS = {"float32": kernels.SINGLES, "float64": kernels.DOUBLES}
 _BITS = {"float64": numpy.uint64, "int32": numpy.uint32, "int64": numpy.uint64}
@@ -116,7 +119,27 @@ def _name(dtype: Any) -> str:
     return found.name if is_usual else ""
 
 
-@implements(Generator.random, size_rule="any", needs_gpu=True)
+def _draws(original: Any) -> Callable[[_Form], _Form]:
+    """Declare a form that is tried before that of the processor, if there is one."""
+    other = forms.get(original)
+
+    def declare(form: _Form) -> _Form:
+        @functools.wraps(form)
+        def either(generator: Any, *args: Any, **kwargs: Any) -> Any:
+            result: Any = NotImplemented
+            if isinstance(generator, (PCG64, Philox)):
+                result = form(generator, *args, **kwargs)
+            if result is NotImplemented and other is not None:
+                result = other.implementation(generator, *args, **kwargs)
+            return result
+
+        implements(original, size_rule="any", needs_gpu=True)(either)
+        return form
+
+    return declare
+
+
+@_draws(Generator.random)
 def _random(
     generator: Any, size: Any = None, dtype: Any = numpy.float64, out: Any = None
 ) -> Any:
@@ -126,7 +149,7 @@ def _random(
     return _draw(generator, shape, name, _FLOATS[name])
 
 
-@implements(Generator.integers, size_rule="any", needs_gpu=True)
+@_draws(Generator.integers)
 def _integers(
     generator: Any,
     low: Any,
@@ -150,7 +173,7 @@ def _integers(
     return _draw(generator, shape, name, draw)
 
 
-@implements(Generator.bytes, size_rule="any", needs_gpu=True)
+@_draws(Generator.bytes)
 def _bytes(generator: Any, length: Any) -> Any:
     if type(length) is not int or length < 1:
         return NotImplemented
@@ -158,7 +181,7 @@ def _bytes(generator: Any, length: Any) -> Any:
     return words if words is NotImplemented else words.tobytes()[:length]
 
 
-@implements(BitGenerator.random_raw, size_rule="any", needs_gpu=True)
+@_draws(BitGenerator.random_raw)
 def _random_raw(generator: Any, size: Any = None, output: Any = True) -> Any:
     shape = _shape(size)
     if shape is None or not output:

@@ -19,11 +19,12 @@ from mxnp._engine.devices import GPU, devices
 from .mirror import find_counterpart
 from .ordinary import takes_ordinary
 
-SizeRule = Literal["arrays", "shape", "range", "any"]
+SizeRule = Literal["arrays", "shape", "range", "draws", "any"]
 _SIZE_RULES: dict[SizeRule, str] = {
     "arrays": "a",
     "shape": "s",
     "range": "r",
+    "draws": "d",
     "any": "q",
 }
 _Implementation = TypeVar("_Implementation", bound=Callable[..., Any])
@@ -35,6 +36,7 @@ class RecordedForm(NamedTuple):
     implementation: Callable[..., Any]
     threshold_factor: int
     size_rule: SizeRule
+    size_place: int = 0  # with "draws", the place of the size, or -1: all arguments
 
 
 # By NumPy's function or method.
@@ -93,6 +95,7 @@ def attach(counterpart: Function, original: Any, *arguments: Any) -> None:
         counterpart.implementation = partial(call, *arguments) if arguments else call
         counterpart.threshold_factor = form.threshold_factor
         counterpart.size_rule = _SIZE_RULES[form.size_rule]
+        counterpart.size_place = form.size_place
 
 
 def _counterpart(original: Any) -> Any:
