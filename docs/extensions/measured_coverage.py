@@ -409,7 +409,20 @@ def numpys_names(module: str) -> list[str]:
         if isinstance(each := getattr(ours, name), _bridge.Function)
         and each.__name__ not in known
         and not each.layer
+        and not (module == "random" and each.implementation)
     )
+
+
+def draw_names() -> dict[str, list[str]]:
+    """Return the methods of NumPy's generators whose draws threads compute."""
+    return {
+        owner: sorted(
+            name
+            for name, member in vars(getattr(numpy.random, owner)).items()
+            if callable(member) and member in recorded_forms.forms
+        )
+        for owner in ("Generator", "RandomState")
+    }
 
 
 def layer_names() -> list[str]:
