@@ -119,7 +119,7 @@ def _name(dtype: Any) -> str:
     return found.name if is_usual else ""
 
 
-def _draws(original: Any) -> Callable[[_Form], _Form]:
+def _draws(original: Any, size_place: int = 0) -> Callable[[_Form], _Form]:
     """Declare a form that is tried before that of the processor, if there is one."""
     other = forms.get(original)
 
@@ -133,7 +133,8 @@ def _draws(original: Any) -> Callable[[_Form], _Form]:
                 result = other.implementation(generator, *args, **kwargs)
             return result
 
-        implements(original, size_rule="any", needs_gpu=True)(either)
+        rule: Any = {"size_rule": "draws", "size_place": size_place}
+        implements(original, needs_gpu=True, **rule)(either)
         return form
 
     return declare
@@ -149,7 +150,7 @@ def _random(
     return _draw(generator, shape, name, _FLOATS[name])
 
 
-@_draws(Generator.integers)
+@_draws(Generator.integers, 2)
 def _integers(
     generator: Any,
     low: Any,
@@ -181,7 +182,7 @@ def _bytes(generator: Any, length: Any) -> Any:
     return words if words is NotImplemented else words.tobytes()[:length]
 
 
-@_draws(BitGenerator.random_raw)
+@_draws(BitGenerator.random_raw, 1)
 def _random_raw(generator: Any, size: Any = None, output: Any = True) -> Any:
     shape = _shape(size)
     if shape is None or not output:

@@ -36,7 +36,7 @@ class RecordedForm(NamedTuple):
     implementation: Callable[..., Any]
     threshold_factor: int
     size_rule: SizeRule
-    size_place: int = 0  # with "draws", the place of the size, or -1: all arguments
+    size_place: int = 0
 
 
 # By NumPy's function or method.
@@ -47,6 +47,7 @@ def implements(
     *originals: Any,
     threshold_factor: int = 1,
     size_rule: SizeRule = "arrays",
+    size_place: int = 0,
     needs_gpu: bool = False,
 ) -> Callable[[_Implementation], _Implementation]:
     """
@@ -60,12 +61,15 @@ def implements(
         receives the object first.
     threshold_factor : int, optional
         The multiple of the threshold from which a call is large. It applies to the size
-        rules "arrays" and "shape". Smaller calls are faster in NumPy.
-    size_rule : {"arrays", "shape", "range", "any"}, optional
+        rules "arrays", "shape" and "draws". Smaller calls are faster in NumPy.
+    size_rule : {"arrays", "shape", "range", "draws", "any"}, optional
         What the size of a call is: the size of the largest array among its arguments,
-        the size of the shape that is its first argument, or the length of a range. A
-        call with a lazy array is always large with "arrays", and every call is large
-        with "any".
+        the size of the shape that is its first argument, the length of a range, or the
+        number of random numbers. A call with a lazy array is always large with
+        "arrays", and every call is large with "any".
+    size_place : int, optional
+        With "draws", the place of the argument `size`, or -1 if the arguments are the
+        shape.
     needs_gpu : bool, optional
         Whether there is a recorded form only on machines that have a GPU.
 
@@ -78,7 +82,7 @@ def implements(
     def declare(implementation: _Implementation) -> _Implementation:
         if GPU in devices() or not needs_gpu:
             checked = takes_ordinary(implementation)
-            form = RecordedForm(checked, threshold_factor, size_rule)
+            form = RecordedForm(checked, threshold_factor, size_rule, size_place)
             for original in originals:
                 forms[original] = form
                 attach(_counterpart(original), original)
