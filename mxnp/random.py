@@ -166,8 +166,9 @@ def default_rng(seed: _Any = None) -> _random.Generator:
     numpy.random.default_rng
     """
     _unwrap_states(seed)
-    generator = _random.default_rng(_unwrap(seed))
-    return generator if generator is seed else Generator(generator.bit_generator)
+    theirs = _unwrap(seed)  # that of a Generator is NumPy's inside
+    generator = _random.default_rng(theirs)
+    return seed if generator is theirs else Generator(generator.bit_generator)
 
 
 def _unwrap_states(seed: _Any) -> None:
