@@ -30,7 +30,8 @@ class Function:
     layer: Callable[..., Any] | bool | None
     threshold_factor: int
     layer_factor: int
-    size_rule: str  # "a" arrays, "s" shape, "r" range, "q" any call
+    size_rule: str  # "a" arrays, "s" shape, "r" range, "d" draws, "q" any call
+    size_place: int
     operation: int
     is_maker: bool
     is_view: bool
@@ -207,6 +208,19 @@ def fill(shape: tuple[int, ...], type_number: int, value: Any, /) -> Any: ...
 def range(length: int, type_number: int, first_two: bytes, /) -> Any: ...
 def positions(mask: Any, /) -> Any: ...
 def sort(array: Any, axis: int, kind: int, /) -> Any: ...
+def draw(
+    out: Any,
+    first: int,
+    n: int,
+    sampler: str,
+    parameters: tuple[float, ...],
+    generator: str,
+    state: bytearray,
+    has_half: bool,
+    half: int,
+    /,
+) -> Any: ...
+def has_samplers() -> bool: ...
 def count_partition(array: Any, has_positions: bool, begin: int, /) -> None: ...
 def partition(array: Any, places: tuple[int, ...], positions: Any, /) -> Any: ...
 def argsort(

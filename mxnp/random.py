@@ -48,9 +48,8 @@ class _WrappedMethod:
         function = _Function(method)
         function.__reduce__ = _partial(_reduce_method, _ref(instance), method)
         function.is_maker = True
-        bit_generator = getattr(instance, "bit_generator", None)
-        if isinstance(bit_generator, (_random.PCG64, _random.Philox)):
-            _ways.attach(function, f"random.Generator.{name}", bit_generator)
+        drawn = getattr(instance, "bit_generator", instance._original)
+        _ways.attach(function, f"random.{self.member.__qualname__}", drawn)
         vars(instance)[name] = function  # later lookups find it first
         return function
 
@@ -162,8 +161,9 @@ def default_rng(seed: _Any = None) -> _random.Generator:
     numpy.random.default_rng
     """
     _unwrap_states(seed)
-    generator = _random.default_rng(_unwrap(seed))
-    return generator if generator is seed else Generator(generator.bit_generator)
+    theirs = _unwrap(seed)  # that of a Generator is NumPy's inside
+    generator = _random.default_rng(theirs)
+    return seed if generator is theirs else Generator(generator.bit_generator)
 
 
 def _unwrap_states(seed: _Any) -> None:
@@ -217,3 +217,6 @@ for _name in _random.__all__:
     _function = _mirror.find_counterpart(getattr(_random, _name), "numpy.random")
     if isinstance(_function, _Function):
         _function.is_maker = True
+        _state_of_module = getattr(_function.__wrapped__, "__self__", None)
+        if isinstance(_state_of_module, _random.RandomState):
+            _ways.attach(_function, f"random.RandomState.{_name}", _state_of_module)

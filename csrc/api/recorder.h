@@ -19,6 +19,8 @@
 #include "cpu/kernels/search.h"
 #include "cpu/kernels/sort.h"
 #include "cpu/plan/gather.h"
+#include "draws/generators.h"
+#include "draws/streams.h"
 #include "gpu/atomics.h"
 #include "gpu/device.h"
 #include "gpu/launch.h"

@@ -4,6 +4,7 @@
 #include "python/base/state.h"
 #include "python/base/types.h"
 #include "python/convert/convert.h"
+#include "python/direct/draws.h"
 #include "python/direct/functions.h"
 #include "python/direct/parts.h"
 #include "python/direct/products.h"
@@ -223,7 +224,7 @@ static int add_methods(PyObject *module)
         indexing_methods,        selection_methods, sorting_methods,   update_methods,
         boundary_methods,        door_methods,      operators_methods, conversion_methods,
         function_module_methods, hook_methods,      checks_methods,    traceback_methods,
-        attributes_methods,      iterators_methods,
+        attributes_methods,      iterators_methods, draws_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)

@@ -12,6 +12,7 @@ from measured_coverage import (
     UFUNC_METHODS,
     Coverage,
     Outcome,
+    draw_names,
     kept_of_gpu,
     layer_names,
     measure,
@@ -154,6 +155,11 @@ def _layer() -> Iterator[str]:
     yield f"{len(names)} functions: {', '.join(f'`{name}`' for name in names)}\n"
 
 
+def _draws() -> Iterator[str]:
+    for owner, names in draw_names().items():
+        yield f"**{owner}** ({len(names)}): {', '.join(f'`{n}`' for n in names)}\n"
+
+
 def _counts() -> Iterator[str]:
     found = measured()
     recorded = [n for n, each in found.functions.items() if each.operations]
@@ -175,6 +181,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "methods": lambda: _calls("methods", _method),
     "syntax": lambda: _calls("syntax", lambda each: f"`{each}`"),
     "layer": _layer,
+    "draws": _draws,
     "numpys": _numpys,
 }
 

@@ -345,7 +345,18 @@ def numpys_names(module: str) -> list[str]:
         if isinstance(each := getattr(ours, name), _bridge.Function)
         and each.__name__ not in known
         and not each.layer
+        and not (module == "random" and each.implementation)
     )
+
+
+def draw_names() -> dict[str, list[str]]:
+    """Return the methods of NumPy's generators whose draws threads compute."""
+    names: dict[str, list[str]] = {"Generator": [], "RandomState": []}
+    for name, row in functions.ROWS.items():
+        if any(form.module.startswith("draws/") for form in row.forms):
+            _, owner, method = name.split(".")
+            names[owner].append(method)
+    return names
 
 
 def layer_names() -> list[str]:

@@ -6,7 +6,9 @@ elements in parallel. The generator is left in the state in which NumPy leaves i
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -14,11 +16,14 @@ from numpy.random import PCG64, Philox
 
 from mxnp import _bridge
 from mxnp._engine.devices import is_made_on_gpu
+from mxnp._namespace.functions import ROWS
+from mxnp._namespace.ways import load_form
 
 from . import kernels
 from .functions import is_for_device, launch
 from .kernels import Draw
 
+_Form = Callable[..., Any]
 _BLOCK = 4  # words of each value of the counter
 _FLOATS = {"float32": kernels.SINGLES, "float64": kernels.DOUBLES}
 _BITS = {"float64": numpy.uint64, "int32": numpy.uint32, "int64": numpy.uint64}
@@ -159,3 +164,25 @@ def _random_raw(generator: Any, size: Any = None, output: Any = True) -> Any:
     if shape is None or not output:
         return NotImplemented
     return _draw(generator, shape, "uint64", kernels.RAW)
+
+
+def _before(name: str, form: _Form) -> _Form:
+    """Make a form that is tried before that of the processor, if there is one."""
+    others = [way for way in ROWS[name].forms if way.module.startswith("draws/")]
+
+    @functools.wraps(form)
+    def either(generator: Any, *args: Any, **kwargs: Any) -> Any:
+        result: Any = NotImplemented
+        if isinstance(generator, (PCG64, Philox)):
+            result = form(generator, *args, **kwargs)
+        if result is NotImplemented and others and _bridge.has_samplers():
+            result = load_form(others[0])(generator, *args, **kwargs)
+        return result
+
+    return either
+
+
+_generator_random = _before("random.Generator.random", _random)
+_generator_integers = _before("random.Generator.integers", _integers)
+_generator_bytes = _before("random.Generator.bytes", _bytes)
+_bitgenerator_random_raw = _before("random.BitGenerator.random_raw", _random_raw)

@@ -7,6 +7,7 @@ fast in NumPy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ class Way(NamedTuple):
     function: str  # of the form, in that module
     threshold_factor: int  # the multiple of the threshold from which a call is large
     size_rule: str  # what is large: see `Function.size_rule`
+    size_place: int  # see `Function.size_place`
 
 
 class Row(NamedTuple):
@@ -29,12 +31,23 @@ class Row(NamedTuple):
     calls: tuple[str, ...]  # ordinary calls, as the tests make them
 
 
+_SIZE = re.compile(r"(\d*)([a-z]?)(-?\d*)")
+
+
 def _read_way(text: str, name: str) -> Way:
     place, _, size = text.partition(":")
     module, _, function = place.partition(".")
-    rule = size[-1:] if size[-1:].isalpha() else ""
-    factor = size.removesuffix(rule) or 1
-    return Way(module, function or f"_{name}", int(factor), rule or "a")
+    factor, rule, size_place = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]
+    return Way(
+        module, function or name, int(factor or 1), rule or "a", int(size_place or 0)
+    )
+
+
+def _form_name(name: str) -> str:
+    """Return the name of a recorded form; that of a draw begins with the class."""
+    owner, _, method = name.rpartition(".")
+    is_draw = owner.startswith("random.")
+    return f"_{owner[7:].lower()}_{method}" if is_draw else f"_{method}"
 
 
 def _read(table: str) -> Iterator[tuple[str, Row]]:
@@ -42,7 +55,7 @@ def _read(table: str) -> Iterator[tuple[str, Row]]:
         name, ways, calls = line.split(" ", 2)
         direct, layer, forms = "", None, []
         for text in ways.split(","):
-            way = _read_way(text, name.rpartition(".")[2])
+            way = _read_way(text, _form_name(name))
             if way.module == "direct":
                 direct = way.function.removeprefix("_")
             elif way.module == "layer":
@@ -58,11 +71,12 @@ def _read(table: str) -> Iterator[tuple[str, Row]]:
 # The ways are separated by commas. "direct" computes small arrays in C. A module of
 # `mxnp/_routines` has the recorded form, which is named like the function after an
 # underscore, or as the row says. "gpu/" is a module of `mxnp/_gpu` on machines with a
-# GPU, and "card/" one for GPUs with memory of their own. "layer" is NumPy's code. After
-# the colon is the factor of the threshold, and the size rule if it is not the largest
-# array: "s" the shape in the first argument, "n" the square of that number or of the
-# size of an array, "t" the number in the third argument, "r" the length of a range, "m"
-# an array if one has three axes, "q" what the form decides.
+# GPU, and "card/" one for GPUs with memory of their own; "draws/" needs NumPy's
+# samplers. "layer" is NumPy's code. After the colon is the factor of the threshold, and
+# the size rule if it is not the largest array: "s" the shape in the first argument, "n"
+# the square of that number or of the size of an array, "t" the number in the third
+# argument, "r" the length of a range, "m" an array if one has three axes, "q" what the
+# form decides, "d" the size of a draw and its place among the arguments.
 #
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
@@ -322,10 +336,61 @@ polynomial.legendre.legval layer (f1, [1, 2, 3])
 polynomial.polynomial.polyval layer (f1, [1, 2, 3]); (f1, f2[:3, :3])
 polynomial.polynomial.polyval2d layer (f1, p1, f2[:3, :3])
 polynomial.polynomial.polyvander layer (f1, 3)
-random.BitGenerator.random_raw gpu/random:q -
-random.Generator.bytes gpu/random:q -
-random.Generator.integers gpu/random:q -
-random.Generator.random gpu/random:q -
+random.BitGenerator.random_raw gpu/random:d1 -
+random.Generator.beta draws/random_streams:d2 (2, 3, S)
+random.Generator.binomial draws/random_streams:d2 (10, 0.3, S)
+random.Generator.bytes gpu/random:d0 -
+random.Generator.chisquare draws/random_streams:d1 (3, S)
+random.Generator.choice draws/random_streams:4d1 (9, S); (f1, S)
+random.Generator.exponential draws/random_streams:4d1 (2, S)
+random.Generator.f draws/random_streams:d2 (3, 4, S)
+random.Generator.gamma draws/random_streams:d2 (3, 2, S)
+random.Generator.geometric draws/random_streams:d1 (0.2, S)
+random.Generator.gumbel draws/random_streams:d2 (1, 2, S)
+random.Generator.hypergeometric draws/random_streams:d3 (9, 8, 7, S)
+random.Generator.integers gpu/random:d2,draws/random_streams:4d2 (0, 100, S);
+    (9, size=T, dtype='i2', endpoint=True)
+random.Generator.laplace draws/random_streams:d2 (1, 2, S)
+random.Generator.logistic draws/random_streams:d2 (1, 2, S)
+random.Generator.lognormal draws/random_streams:d2 (1, 2, S)
+random.Generator.logseries draws/random_streams:d1 (0.6, S)
+random.Generator.negative_binomial draws/random_streams:d2 (3, 0.4, S)
+random.Generator.noncentral_chisquare draws/random_streams:d2 (3, 2, S)
+random.Generator.noncentral_f draws/random_streams:d3 (3, 4, 1, S)
+random.Generator.normal draws/random_streams:d2 (1, 2, S)
+random.Generator.pareto draws/random_streams:d1 (3, S)
+random.Generator.poisson draws/random_streams:d1 (3, S)
+random.Generator.power draws/random_streams:d1 (3, S)
+random.Generator.random gpu/random:d0,draws/random_streams:4d0 (S); (T, 'f4')
+random.Generator.rayleigh draws/random_streams:4d1 (2, S)
+random.Generator.standard_cauchy draws/random_streams:d0 (S)
+random.Generator.standard_exponential draws/random_streams:4d0 (T, 'f4')
+random.Generator.standard_gamma draws/random_streams:d1 (2.5, S)
+random.Generator.standard_normal draws/random_streams:d0 (S)
+random.Generator.standard_t draws/random_streams:d1 (3, S)
+random.Generator.triangular draws/random_streams:d3 (1, 2, 4, S)
+random.Generator.uniform draws/random_streams:4d2 (1, 2, S)
+random.Generator.vonmises draws/random_streams:d2 (1, 2, S)
+random.Generator.wald draws/random_streams:d2 (2, 3, S)
+random.Generator.weibull draws/random_streams:d1 (2, S)
+random.Generator.zipf draws/random_streams:d1 (3, S)
+random.RandomState.binomial draws/random_streams:d2 (10, 0.3, S)
+random.RandomState.choice draws/random_streams:4d1 (f1, S)
+random.RandomState.exponential draws/random_streams:4d1 (2, S)
+random.RandomState.gumbel draws/random_streams:d2 (1, 2, S)
+random.RandomState.laplace draws/random_streams:d2 (1, 2, S)
+random.RandomState.logistic draws/random_streams:d2 (1, 2, S)
+random.RandomState.normal draws/random_streams:d2 (1, 2, S)
+random.RandomState.poisson draws/random_streams:d1 (3, S)
+random.RandomState.rand draws/random_streams:4d-1 (20, 30)
+random.RandomState.randint draws/random_streams:4d2 (0, 100, T, 'i4')
+random.RandomState.randn draws/random_streams:d-1 (S)
+random.RandomState.random draws/random_streams:4d0 (S)
+random.RandomState.random_sample draws/random_streams:4d0 (S)
+random.RandomState.standard_exponential draws/random_streams:4d0 (S)
+random.RandomState.standard_normal draws/random_streams:d0 (S)
+random.RandomState.triangular draws/random_streams:d3 (1, 2, 4, S)
+random.RandomState.uniform draws/random_streams:4d2 (1, 2, S)
 ufunc.accumulate reductions._ufunc_accumulate:16 add(f1); multiply(p2, axis=1);
     maximum(i2); subtract(f1)
 ufunc.at indexing._ufunc_at add(f1, q1, 2.5); add(i1, q1, q1); maximum(f1, q1, p1);
@@ -352,6 +417,11 @@ def calls_of(name: str) -> Iterator[str]:
         first, _, arguments = call.partition("(")
         if owner == "ndarray":
             yield f"{first}.{method}({arguments}"
+        elif owner == "random":
+            new = {"Generator": "default_rng"}.get(
+                method.partition(".")[0], "RandomState"
+            )
+            yield f"np.random.{new}(1).{method.partition('.')[2]}{call}"
         elif owner == "ufunc":
             yield f"np.{first}.{method}({arguments}"
         else:

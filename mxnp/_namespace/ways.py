@@ -18,7 +18,7 @@ import numpy
 
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
-from mxnp._bridge import Function
+from mxnp._bridge import Function, has_samplers
 from mxnp._engine import core
 from mxnp._engine.devices import GPU, devices
 
@@ -26,17 +26,19 @@ from .functions import ROWS, Row, Way, find_row
 from .ordinary import takes_ordinary
 
 _HAS_GPU = GPU in devices()
+# The kinds of modules that not every machine uses, and their packages.
 _KINDS = {
-    "gpu": _HAS_GPU,
-    "card": _HAS_GPU and core.gpu_has_own_memory(),
+    "gpu": (_HAS_GPU, "mxnp._gpu"),
+    "card": (_HAS_GPU and core.gpu_has_own_memory(), "mxnp._gpu"),
+    "draws": (has_samplers(), "mxnp._routines"),
+    "": (True, "mxnp._routines"),
 }
 
 
 def find_form(row: Row) -> Way | None:
     """Return the recorded form that this machine uses for a function, or None."""
     for way in row.forms:
-        kind, is_kind, _ = way.module.partition("/")
-        if not is_kind or _KINDS[kind]:
+        if _KINDS[way.module.rpartition("/")[0]][0]:
             return way
     return None
 
@@ -50,8 +52,8 @@ def is_recorded(original: Any) -> bool:
 @cache
 def load_form(way: Way) -> Callable[..., Any]:
     """Import the module of a recorded form, and return the form."""
-    _, is_of_gpu, module = way.module.rpartition("/")
-    package = "mxnp._gpu" if is_of_gpu else "mxnp._routines"
+    kind, _, module = way.module.rpartition("/")
+    package = _KINDS[kind][1]
     form: Callable[..., Any] = getattr(
         importlib.import_module(f"{package}.{module}"), way.function
     )
@@ -62,6 +64,11 @@ def _load_and_call(counterpart: Function, way: Way, *args: Any, **kwargs: Any) -
     """Call a recorded form, which later calls find loaded."""
     form = counterpart.implementation = load_form(way)
     return form(*args, **kwargs)
+
+
+def _call(way: Way, *args: Any, **kwargs: Any) -> Any:
+    """Call a recorded form, which the first call loads."""
+    return load_form(way)(*args, **kwargs)
 
 
 def attach(counterpart: Function, name: str, *bound: Any) -> None:
@@ -84,18 +91,15 @@ def attach(counterpart: Function, name: str, *bound: Any) -> None:
         counterpart.direct = row.direct
     form = find_form(row)
     if form is not None:
-        call = (
-            partial(load_form(form), *bound)
-            if bound
-            else partial(_load_and_call, counterpart, form)
-        )
-        counterpart.implementation = call
+        load: Callable[..., Any] = partial(_load_and_call, counterpart, form)
+        counterpart.implementation = partial(_call, form, *bound) if bound else load
         counterpart.threshold_factor = form.threshold_factor
     if row.layer is not None:
         counterpart.layer, counterpart.layer_factor = True, row.layer.threshold_factor
     way = form or row.layer
     if way is not None:
         counterpart.size_rule = way.size_rule
+        counterpart.size_place = way.size_place
 
 
 def _attach_to_members(cls: type) -> None:

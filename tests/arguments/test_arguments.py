@@ -105,7 +105,8 @@ def test_every_argument_is_read_as_often_as_by_numpy() -> None:
 def test_every_function_is_in_the_table() -> None:
     """A function that mxnp computes itself, here or in C, has an ordinary call."""
     without = {name for name, row in ROWS.items() if not row.calls}
-    assert without == {"ndarray.T"} | {name for name in ROWS if name[:6] == "random"}
+    draws = {"random.BitGenerator.random_raw", "random.Generator.bytes"}  # on a GPU
+    assert without == {"ndarray.T", *draws}
 
 
 def calls_by_name() -> Iterator[Call]:

@@ -160,3 +160,9 @@ def test_a_function_that_packages_call(xp):
     found = [first]
     numpy.apply_along_axis(lambda row, seen: seen.append(1) or 0, 1, xp.eye(2), found)
     return found[0] is first, found[1:]
+
+
+def test_a_generator_is_its_own_generator(xp):
+    rng, state = xp.random.default_rng(3), xp.random.RandomState(3)
+    other = xp.random.default_rng(state)
+    return xp.random.default_rng(rng) is rng, other.random() == state.random()

@@ -20,7 +20,7 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
-static PyObject *out_name, *dtype_name, *overwrite_name;
+static PyObject *out_name, *dtype_name, *overwrite_name, *size_name;
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
@@ -188,6 +188,51 @@ static bool has_large_range(PyObject *args)
     return length > 1 && length >= (double)queue_threshold && length <= INT32_MAX;
 }
 
+/* Check whether an argument is the size of many random numbers, or a large array for them. */
+static bool is_many(const struct function *f, PyObject *x)
+{
+    bool is_tuple = PyTuple_CheckExact(x);
+    double size = 1;
+    if (!is_tuple && !PyLong_CheckExact(x))
+        return is_array(x) && is_large(x, f->threshold_factor);
+    for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_Size(x) : 1); i++) {
+        PyObject *n = is_tuple ? PyTuple_GetItem(x, i) : x;
+        if (!PyLong_CheckExact(n))
+            return false;
+        size *= (double)PyLong_AsLongLong(n);
+    }
+    PyErr_Clear();
+    return size / f->threshold_factor >= (double)queue_threshold;
+}
+
+/* Check whether a call draws many numbers: their size is the argument at `size_place` or, if
+ * that is negative, all arguments. */
+static bool draws_many(const struct function *f, PyObject *args, PyObject *kwargs)
+{
+    if (f->size_place < 0)
+        return is_many(f, args);
+    PyObject *size = PyTuple_Size(args) > f->size_place ? PyTuple_GetItem(args, f->size_place)
+                     : kwargs ? convert_keyword(kwargs, &size_name, "size")
+                              : NULL;
+    PyObject *out = kwargs ? convert_keyword(kwargs, &out_name, "out") : NULL;
+    return (size && is_many(f, size)) || (out && is_many(f, out));
+}
+
+/* Check whether a call without a tuple of arguments may draw many numbers, where any keyword
+ * may be the size. */
+static bool may_draw_many(const struct function *f, PyObject *const *args, size_t n, size_t all)
+{
+    double size = 1;
+    for (size_t i = 0; f->size_place < 0 && i < n; i++)
+        size *= PyLong_CheckExact(args[i]) ? (double)PyLong_AsLongLong(args[i]) : 0;
+    PyErr_Clear();
+    bool may = f->size_place < 0 ? size / f->threshold_factor >= (double)queue_threshold
+                                 : (size_t)f->size_place < n && is_many(f, args[f->size_place]);
+    for (size_t i = n; i < all && !may; i++)
+        may = is_many(f, args[i]);
+    return may;
+}
+
 /* Check whether a keyword argument is large.  Recorded forms have large arrays first. */
 static bool has_large_keyword(PyObject *kwargs, int threshold_factor)
 {
@@ -211,6 +256,8 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
         return has_large_shape(args, 2, threshold_factor, false);
     case 'r':
         return has_large_range(args);
+    case 'd':
+        return draws_many(f, args, kwargs);
     case 'q':
         return true;
     case 'm':
@@ -667,7 +714,8 @@ static int call_plain(const struct function *f, PyObject *const *args, size_t n,
     PyObject *values[MAX_PLAIN];
     struct call_args call_args;
     size_t all = n + (names ? (size_t)PyTuple_Size(names) : 0);
-    bool may_record = (has_form(f) || has_layer(f)) && !needs_large_array(f);
+    bool may_record = (has_form(f) || has_layer(f)) && !needs_large_array(f) &&
+                      (f->size_rule != 'd' || may_draw_many(f, args, n, all));
     bool may_choose = f->choose && all >= (size_t)f->choose_from;
     if (all > MAX_PLAIN || may_record || may_choose || !queue_is_idle() || !is_usual(f) ||
         !are_small(args, all, least_large(f)) || !layout_is_known() ||
@@ -794,6 +842,7 @@ PyObject *function_standard(PyObject *function)
     copy->threshold_factor = f->threshold_factor;
     copy->layer_factor = f->layer_factor;
     copy->size_rule = f->size_rule;
+    copy->size_place = f->size_place;
     copy->operation = f->operation;
     copy->adopts = f->adopts;
     copy->is_maker = f->is_maker;
@@ -907,9 +956,12 @@ static PyMemberDef function_members[] = {
      "What has to be large: \"a\" an argument, \"s\" the shape in the first argument, \"n\" "
      "the "
      "square of that number or of the size of an array, \"t\" the number in the third "
-     "argument, "
-     "\"r\" a range, \"m\" an argument if one has three axes. With "
-     "\"q\", `implementation` decides."},
+     "argument, \"r\" a range, \"m\" an argument if one has three axes, \"d\" the size of a "
+     "draw. "
+     "With \"q\", `implementation` decides."},
+    {"size_place", T_INT, offsetof(struct function, size_place), 0,
+     "With the rule \"d\", the place of the size among the arguments, or -1 if they are the "
+     "size."},
     {"operation", T_INT, offsetof(struct function, operation), 0,
      "The row of a ufunc in ops.def, or -1."},
     {"is_maker", T_BOOL, offsetof(struct function, is_maker), 0,

@@ -1,0 +1,556 @@
+"""Forms of the draws of NumPy's random generators, which run on all threads.
+
+They draw immediately, in the core, with the bits that NumPy would draw, and leave the
+bit generator in the state in which NumPy leaves it. What is unusual is left to NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.random import Generator, RandomState
+
+from mxnp import _bridge
+from mxnp._array.ndarray import ndarray
+from mxnp._engine.core import get_num_threads
+from mxnp._engine.devices import GPU, get_device
+from mxnp._namespace.mirror import find_counterpart
+from mxnp._namespace.ordinary import ORDINARY
+
+# -- States of bit generators ---------------------------------------------------------
+
+_State = dict[str, Any]
+
+
+class _Kind(NamedTuple):
+    """How the core's bytes and the dict of a state are made of each other."""
+
+    pack: Callable[[_State], bytes]
+    unpack: Callable[[_State, bytearray], None]
+
+
+def _pack_pcg(state: _State) -> bytes:
+    inner = state["state"]
+    whole: int = inner["state"] | inner["inc"] << 128
+    return whole.to_bytes(32, "little")
+
+
+def _unpack_pcg(state: _State, packed: bytearray) -> None:
+    state["state"]["state"] = int.from_bytes(packed[:16], "little")
+
+
+def _pack_philox(state: _State) -> bytes:
+    inner, n_used = state["state"], numpy.uint64(state["buffer_pos"])
+    parts = (inner["key"], inner["counter"], state["buffer"], n_used)
+    return b"".join(part.tobytes() for part in parts)
+
+
+def _unpack_philox(state: _State, packed: bytearray) -> None:
+    words = numpy.frombuffer(bytes(packed), numpy.uint64)
+    state["state"]["counter"], state["buffer"] = words[2:6], words[6:10]
+    state["buffer_pos"] = int(words[10])
+
+
+def _pack_sfc(state: _State) -> bytes:
+    packed: bytes = state["state"]["state"].tobytes()
+    return packed
+
+
+def _unpack_sfc(state: _State, packed: bytearray) -> None:
+    state["state"]["state"] = numpy.frombuffer(bytes(packed), numpy.uint64)
+
+
+def _pack_mt(state: _State) -> bytes:
+    inner = state["state"]
+    key: bytes = inner["key"].astype(numpy.uint32).tobytes()
+    return key + numpy.uint32(inner["pos"]).tobytes()
+
+
+def _unpack_mt(state: _State, packed: bytearray) -> None:
+    words = numpy.frombuffer(bytes(packed), numpy.uint32)
+    state["state"]["key"], state["state"]["pos"] = words[:-1], int(words[-1])
+
+
+_KINDS = {
+    "PCG64": _Kind(_pack_pcg, _unpack_pcg),
+    "PCG64DXSM": _Kind(_pack_pcg, _unpack_pcg),
+    "Philox": _Kind(_pack_philox, _unpack_philox),
+    "SFC64": _Kind(_pack_sfc, _unpack_sfc),
+    "MT19937": _Kind(_pack_mt, _unpack_mt),
+}
+
+
+def _numpys_class(bits: Any) -> Any:
+    """Return NumPy's class of a bit generator, or None if a program derived its own."""
+    original = getattr(numpy.random, type(bits).__name__, None)
+    is_known = type(bits).__name__ in _KINDS
+    is_numpys = is_known and type(bits) in (original, find_counterpart(original))
+    return original if is_numpys else None
+
+
+# -- Draws ----------------------------------------------------------------------------
+
+_Parameters = tuple[float, ...]
+_SAMPLE = 400  # draws by which a sampler is compared with NumPy's
+_agrees: dict[tuple[Any, ...], bool] = {}
+# From so many threads on, a sampler is faster than NumPy's. For others that is 2.
+_THREADS = {"uniform": 1, "uniform_f": 1, "integers_16": 3}
+
+
+class _Draw(NamedTuple):
+    """What is drawn: a sampler of the core, and the method of NumPy that draws so."""
+
+    sampler: str
+    parameters: _Parameters
+    dtype: str
+    owner: type  # Generator or RandomState
+    method: str  # which has its numbers
+    keywords: dict[str, Any]  # of the method, without size
+    per_draw: int = 1  # numbers
+
+
+def _fill(kind: str, state: _State, out: Any, first: int, draw: _Draw) -> bool:
+    """Write draws to an array from an element on, and update the state."""
+    packed = bytearray(_KINDS[kind].pack(state))
+    half = state.get("has_uint32", False), state.get("uinteger", 0)
+    n = (out.size - first) // draw.per_draw
+    done = _bridge.draw(
+        out, first, n, draw.sampler, draw.parameters, kind, packed, *half
+    )
+    if done is NotImplemented:
+        return False
+    _KINDS[kind].unpack(state, packed)
+    if "has_uint32" in state:
+        state["has_uint32"], state["uinteger"] = done
+    return True
+
+
+def _is_numpys(original: Any, draw: _Draw) -> bool:
+    """
+    Return whether a sampler has the bits of the NumPy that runs.
+
+    Streams of `Generator` may change between versions, and the samplers are those of
+    the NumPy with which the core was built.
+    """
+    bits, kind = original(0), original.__name__
+    after = bits.state
+    expected = getattr(draw.owner(bits), draw.method)(size=_SAMPLE, **draw.keywords)
+    out = _bridge.empty((_SAMPLE,), expected.dtype.num, False)
+    return (
+        _fill(kind, after, out, 0, draw)
+        and _essence(kind, after) == _essence(kind, bits.state)
+        and numpy.asarray(out).tobytes() == expected.tobytes()
+    )
+
+
+def _essence(kind: str, state: _State) -> tuple[Any, ...]:
+    return _KINDS[kind].pack(state), state.get("has_uint32"), state.get("uinteger")
+
+
+def _known(original: Any, draw: _Draw) -> bool:
+    """Return whether a sampler has NumPy's bits, for parameters of about this size."""
+    sizes = tuple(math.frexp(number)[1] for number in draw.parameters)
+    key = original, draw.sampler, draw.owner, draw.method, draw.dtype, sizes
+    if key not in _agrees:
+        _agrees[key] = _is_numpys(original, draw)
+    return _agrees[key]
+
+
+def _shape(size: Any) -> tuple[int, ...] | None:
+    """Return the shape of a draw, or None if NumPy must handle it."""
+    shape = size if type(size) is tuple else (size,)
+    is_plain = all(type(n) is int and n > 0 for n in shape)
+    return shape if shape and is_plain else None
+
+
+def _is_output(out: Any, size: Any, dtype: Any) -> bool:
+    """Return whether NumPy would write its draws to an array."""
+    return (
+        type(out) is ndarray
+        and out.dtype == dtype
+        and out.flags.carray
+        and out.size > 0
+        and (size is None or _shape(size) == out.shape)
+    )
+
+
+def _draw(bits: Any, draw: _Draw, size: Any, out: Any = None, first: int = 0) -> Any:
+    """Return an array of draws, or NotImplemented."""
+    original, dtype = _numpys_class(bits), numpy.dtype(draw.dtype)
+    has_threads = get_num_threads() >= _THREADS.get(draw.sampler, 2)
+    if original is None or not has_threads or get_device() == GPU:
+        return NotImplemented
+    if out is None:
+        shape = _shape(size)
+        if shape is None or math.prod(shape) - first < draw.per_draw:
+            return NotImplemented
+        out = _bridge.empty(shape, dtype.num, False)
+        if out is NotImplemented:
+            return NotImplemented
+    elif not _is_output(out, size, dtype):
+        return NotImplemented
+    if not _known(original, draw):
+        return NotImplemented
+    with bits.lock:
+        state = bits.state
+        if not _fill(original.__name__, state, out, first, draw):
+            return NotImplemented
+        bits.state = state
+    return out
+
+
+# -- Parameters -----------------------------------------------------------------------
+
+_Test = Callable[[float], bool]
+
+
+class _Parameter(NamedTuple):
+    """A parameter of a distribution, and the values that NumPy accepts, or some."""
+
+    name: str
+    accepts: _Test
+    default: float | None = None
+    is_integer: bool = False
+
+
+def _is_least(x: float) -> bool:
+    return 0 <= x < math.inf and math.copysign(1, x) > 0  # NumPy looks at the sign
+
+
+def _any(name: str, default: float | None = None) -> _Parameter:
+    return _Parameter(name, math.isfinite, default)
+
+
+def _least(name: str, default: float | None = None) -> _Parameter:
+    return _Parameter(name, _is_least, default)
+
+
+def _positive(name: str) -> _Parameter:
+    return _Parameter(name, lambda x: 0 < x < math.inf)
+
+
+def _count(name: str) -> _Parameter:
+    return _Parameter(name, lambda x: 0 <= x < 10**9, None, True)
+
+
+_probability = _Parameter("p", lambda x: 0 < x <= 1)
+_LOCATED = _any("loc", 0.0), _least("scale", 1.0)
+
+
+class _Row(NamedTuple):
+    """A distribution: a method's sampler, its parameters, and its dtype."""
+
+    parameters: tuple[_Parameter, ...] = ()
+    dtype: str = "float64"
+    sampler: str = ""  # that of the name of the method, unless given
+
+
+_lam = _Parameter("lam", lambda x: 0 <= x < 2.0**62, 1.0)
+_trials = _Parameter("n", lambda x: 0 <= x < 2**62, None, True)
+_COMMON = {
+    "normal": _Row(_LOCATED),
+    "exponential": _Row((_least("scale", 1.0),)),
+    "laplace": _Row(_LOCATED),
+    "gumbel": _Row(_LOCATED),
+    "logistic": _Row(_LOCATED),
+    "triangular": _Row((_any("left"), _any("mode"), _any("right"))),
+    "poisson": _Row((_lam,), "int64"),
+    "binomial": _Row((_trials, _probability), "int64"),
+}
+_OF_GENERATOR = _COMMON | {
+    "standard_cauchy": _Row(),
+    "chisquare": _Row((_positive("df"),)),
+    "pareto": _Row((_positive("a"),)),
+    "weibull": _Row((_least("a"),)),
+    "power": _Row((_positive("a"),)),
+    "rayleigh": _Row((_least("scale", 1.0),)),
+    "standard_t": _Row((_positive("df"),)),
+    "gamma": _Row((_least("shape"), _least("scale", 1.0))),
+    "beta": _Row((_positive("a"), _positive("b"))),
+    "f": _Row((_positive("dfnum"), _positive("dfden"))),
+    "lognormal": _Row((_any("mean", 0.0), _least("sigma", 1.0))),
+    "noncentral_chisquare": _Row((_positive("df"), _least("nonc"))),
+    "noncentral_f": _Row((_positive("dfnum"), _positive("dfden"), _least("nonc"))),
+    "wald": _Row((_positive("mean"), _positive("scale"))),
+    "vonmises": _Row((_any("mu"), _least("kappa"))),
+    "geometric": _Row((_probability,), "int64"),
+    "logseries": _Row((_Parameter("p", lambda x: 0 < x < 1),), "int64"),
+    "zipf": _Row((_Parameter("a", lambda x: 1 < x < math.inf),), "int64"),
+    "negative_binomial": _Row(
+        (
+            _Parameter("n", lambda x: 0 < x < 1e9),
+            _Parameter("p", lambda x: 1e-6 < x <= 1),
+        ),
+        "int64",
+    ),
+    "hypergeometric": _Row(
+        (_count("ngood"), _count("nbad"), _count("nsample")), "int64"
+    ),
+}
+_OF_STATE = {
+    **_COMMON,
+    "normal": _Row(_LOCATED, sampler="gauss_pair"),
+    "standard_normal": _Row(sampler="gauss_pair"),
+    "exponential": _COMMON["exponential"]._replace(sampler="legacy_exponential"),
+    "standard_exponential": _Row(sampler="legacy_exponential"),
+}
+_STANDARD_PARAMETERS = {
+    "legacy_exponential": (1.0,),
+    "gauss_pair": (0.0, 1.0),
+}
+_NUMBERS = (int, float, numpy.float64)
+_is_dtype = ORDINARY["dtype"]
+
+
+def _bind(
+    names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call by name. For wrong ones, NumPy raises an error."""
+    if len(args) > len(names) or not kwargs.keys() <= {*names[len(args) :]}:
+        raise TypeError
+    return dict(zip(names, args, strict=False)) | kwargs
+
+
+def _read(parameters: tuple[_Parameter, ...], given: dict[str, Any]) -> Any:
+    """Return the parameters among the arguments of a call, or None for odd ones."""
+    values: list[float] = []
+    for parameter in parameters:
+        value: Any = given.get(parameter.name, parameter.default)
+        kinds = (int,) if parameter.is_integer else _NUMBERS
+        if type(value) not in kinds or not parameter.accepts(value):
+            return None
+        values.append(value if parameter.is_integer else float(value))
+    return tuple(values)
+
+
+def _are_ordered(name: str, values: _Parameters) -> bool:
+    """Check parameters that depend on each other."""
+    if name == "triangular":
+        return values[0] <= values[1] <= values[2] and values[0] < values[2]
+    if name == "hypergeometric":
+        return values[0] + values[1] < 10**9 and values[2] <= values[0] + values[1]
+    return True
+
+
+# -- Forms ----------------------------------------------------------------------------
+
+
+def _register(owner: type, name: str, form: Callable[..., Any]) -> None:
+    """Assign a form to the name that the table of functions has for it."""
+    globals()[f"_{owner.__name__.lower()}_{name}"] = form
+
+
+def _distribution(owner: type, name: str, row: _Row) -> None:
+    """Make the form of a method whose parameters are numbers."""
+    names = (*(each.name for each in row.parameters), "size")
+    sampler = row.sampler or name
+
+    def form(generator: Any, *args: Any, **kwargs: Any) -> Any:
+        given = _bind(names, args, kwargs)
+        values = _read(row.parameters, given)
+        if values is None or not _are_ordered(name, values):
+            return NotImplemented
+        size = given.get("size")
+        keywords = dict(zip(names, values, strict=False))
+        values = values or _STANDARD_PARAMETERS.get(sampler, ())
+        draw = _Draw(sampler, values, row.dtype, owner, name, keywords)
+        if sampler == "gauss_pair":
+            return _draw_pairs(generator, draw._replace(per_draw=2), size)
+        return _draw(_bits_of(generator), draw, size)
+
+    _register(owner, name, form)
+
+
+def _bits_of(generator: Any) -> Any:
+    """Return the bit generator of a RandomState, or itself."""
+    is_state = isinstance(generator, RandomState)
+    return generator._bit_generator if is_state else generator
+
+
+def _draw_pairs(state: RandomState, draw: _Draw, size: Any) -> Any:
+    """Draw legacy normal numbers, which are made in pairs: NumPy keeps the second."""
+    bits = state._bit_generator
+    with bits.lock:
+        first = int(state.get_state(legacy=False)["has_gauss"])
+        out = _draw(bits, draw, size, first=first)
+        if out is not NotImplemented:
+            view = out._np_array.reshape(-1)
+            if first:
+                view[0] = getattr(state, draw.method)(**draw.keywords)
+            if (out.size - first) % 2:
+                view[-1] = getattr(state, draw.method)(**draw.keywords)
+        return out
+
+
+def _standard(
+    name: str, samplers: dict[str, str], parameters: tuple[_Parameter, ...] = ()
+) -> None:
+    """Make the form of a method that has the parameters `dtype` and `out`."""
+    names = (*(each.name for each in parameters), "size", "dtype", "out")
+    if name == "standard_exponential":
+        names = "size", "dtype", "method", "out"
+
+    def form(bits: Any, *args: Any, **kwargs: Any) -> Any:
+        given = _bind(names, args, kwargs)
+        values = _read(parameters, given)
+        if values is None or given.get("method", "zig") != "zig":
+            return NotImplemented
+        dtype = given.get("dtype", numpy.float64)
+        if not _is_dtype(dtype):
+            return NotImplemented
+        found = numpy.dtype(dtype)
+        sampler = samplers.get(found.name) if found.isnative else None
+        if sampler is None:
+            return NotImplemented
+        keywords = dict(zip(names, values, strict=False)) | {"dtype": found}
+        if sampler == "uniform":
+            values = 0.0, 1.0
+        draw = _Draw(sampler, values, found.name, Generator, name, keywords)
+        return _draw(bits, draw, given.get("size"), given.get("out"))
+
+    _register(Generator, name, form)
+
+
+def _uniform(owner: type) -> None:
+    names = "low", "high", "size"
+    parameters = _any("low", 0.0), _any("high", 1.0)
+
+    def form(generator: Any, *args: Any, **kwargs: Any) -> Any:
+        given = _bind(names, args, kwargs)
+        low, high = _read(parameters, given) or (0.0, math.inf)
+        if not 0 <= high - low < math.inf:
+            return NotImplemented
+        keywords = {"low": low, "high": high}
+        values = low, high - low
+        draw = _Draw("uniform", values, "float64", owner, "uniform", keywords)
+        return _draw(_bits_of(generator), draw, given.get("size"))
+
+    _register(owner, "uniform", form)
+
+
+def _legacy_random(name: str) -> None:
+    def form(state: Any, size: Any = None) -> Any:
+        draw = _Draw("uniform", (0.0, 1.0), "float64", RandomState, name, {})
+        return _draw(_bits_of(state), draw, size)
+
+    _register(RandomState, name, form)
+
+
+def _dimensions(name: str, of: str) -> None:
+    """Make the form of `rand` or `randn`, whose arguments are the shape."""
+
+    def form(state: Any, *shape: Any) -> Any:
+        return globals()[f"_randomstate_{of}"](state, shape)
+
+    _register(RandomState, name, form)
+
+
+def _draw_integers(
+    generator: Any,
+    owner: type,
+    low: Any,
+    high: Any,
+    size: Any,
+    dtype: Any,
+    keywords: dict[str, Any],
+) -> Any:
+    """Draw integers of a range, which includes its end if the keywords say so."""
+    if not _is_dtype(dtype):
+        return NotImplemented
+    found = numpy.dtype(dtype)
+    least, end = (0, low) if high is None else (low, high)
+    if type(least) is not int or type(end) is not int or found.kind not in "iub":
+        return NotImplemented
+    most = end if keywords.get("endpoint") else end - 1
+    is_bool = found.kind == "b"
+    limits = None if is_bool else numpy.iinfo(found)
+    first, last = (limits.min, limits.max) if limits else (0, 1)
+    if not first <= least < most <= last or not found.isnative:
+        return NotImplemented
+    name = "bools" if is_bool else f"integers_{8 * found.itemsize}"
+    keywords = {"low": least, "high": end, "dtype": dtype, **keywords}
+    parameters = least % 2**64, most - least, int(owner is RandomState)
+    method = "randint" if owner is RandomState else "integers"
+    draw = _Draw(name, parameters, found.name, owner, method, keywords)
+    return _draw(_bits_of(generator), draw, size)
+
+
+def _integers(
+    bits: Any,
+    low: Any,
+    high: Any = None,
+    size: Any = None,
+    dtype: Any = numpy.int64,
+    endpoint: Any = False,
+) -> Any:
+    if type(endpoint) is not bool:
+        return NotImplemented
+    keywords = {"endpoint": endpoint}
+    return _draw_integers(bits, Generator, low, high, size, dtype, keywords)
+
+
+def _randint(
+    state: Any, low: Any, high: Any = None, size: Any = None, dtype: Any = int
+) -> Any:
+    return _draw_integers(state, RandomState, low, high, size, dtype, {})
+
+
+def _choose(
+    integers: Callable[..., Any], generator: Any, a: Any, size: Any, axis: Any
+) -> Any:
+    """Choose elements with replacement: they are those at random positions."""
+    if type(a) is int:
+        return integers(generator, 0, a, size)
+    if type(a) is not ndarray or type(axis) is not int or not -a.ndim <= axis < a.ndim:
+        return NotImplemented
+    places = integers(generator, 0, a.shape[axis], size)
+    return places if places is NotImplemented else a.take(places, axis=axis)
+
+
+def _choice(
+    bits: Any,
+    a: Any,
+    size: Any = None,
+    replace: Any = True,
+    p: Any = None,
+    axis: Any = 0,
+    shuffle: Any = True,
+) -> Any:
+    if replace is not True or p is not None or type(shuffle) is not bool:
+        return NotImplemented
+    return _choose(_integers, bits, a, size, axis)
+
+
+def _legacy_choice(
+    state: Any, a: Any, size: Any = None, replace: Any = True, p: Any = None
+) -> Any:
+    if replace is not True or p is not None or (type(a) is ndarray and a.ndim != 1):
+        return NotImplemented
+    return _choose(_randint, state, a, size, 0)
+
+
+def _names(name: str) -> dict[str, str]:
+    return {"float64": name, "float32": f"{name}_f"}
+
+
+for _name, _row in _OF_GENERATOR.items():
+    _distribution(Generator, _name, _row)
+for _name, _row in _OF_STATE.items():
+    _distribution(RandomState, _name, _row)
+_standard("random", _names("uniform"))
+_standard("standard_normal", _names("standard_normal"))
+_standard("standard_exponential", _names("standard_exponential"))
+_standard("standard_gamma", _names("standard_gamma"), (_least("shape"),))
+_uniform(Generator)
+_uniform(RandomState)
+_legacy_random("random_sample")
+_legacy_random("random")
+_dimensions("rand", "random_sample")
+_dimensions("randn", "standard_normal")
+_generator_integers = _integers
+_randomstate_randint = _randint
+_generator_choice = _choice
+_randomstate_choice = _legacy_choice
