@@ -21,7 +21,7 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._array.ndarray import ndarray, wrap
+from mxnp._array.ndarray import ndarray
 from mxnp._engine.frames import variables_of
 
 
@@ -70,7 +70,7 @@ def _find_in_dicts(name: str, *namespaces: Any) -> Any:
 
 # -- Operands --------------------------------------------------------------------------
 
-_AN_ARRAY, _A_SCALAR = wrap(numpy.empty(1)), numpy.float64()
+_AN_ARRAY, _A_SCALAR = ndarray(1), numpy.float64()
 _PLAIN = {*numpy.sctypeDict.values(), int, float, complex, bool, str, bytes, type(None)}
 _PLAIN -= {numpy.object_, numpy.void}
 
