@@ -21,13 +21,13 @@
 #include "python/object/lookup.h"
 #include "python/object/scalar_operators.h"
 #include "python/packages/attributes.h"
-#include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
 #include "python/packages/disguise.h"
 #include "python/packages/door.h"
 #include "python/packages/iterators.h"
 #include "python/packages/layout.h"
 #include "python/packages/operators.h"
+#include "python/packages/patching.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
 #include "python/profile/profile.h"
@@ -36,10 +36,10 @@
 #include "python/record/call.h"
 #include "python/record/caller.h"
 #include "python/record/compiler.h"
+#include "python/record/device_export.h"
 #include "python/record/elide.h"
 #include "python/record/failure.h"
 #include "python/record/launch.h"
-#include "python/record/loan.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 #include "python/record/reduction.h"
@@ -73,7 +73,7 @@ static PyObject *set_types(PyObject *module, PyObject *args)
         /* Python looks methods up faster if their class cannot change. */
         ((struct type_struct *)member_type)->flags |= Py_TPFLAGS_IMMUTABLETYPE;
     }
-    if (array_own_attributes() < 0 || boundary_load() < 0 || disguise_load() < 0)
+    if (array_own_attributes() < 0 || patching_load() < 0 || disguise_load() < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -217,12 +217,12 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,           settings_methods,  device_methods,    profile_methods,
-        assignment_methods,      call_methods,      caller_methods,    launch_methods,
-        compiler_methods,        loan_methods,      queue_methods,     reduction_methods,
-        indexing_methods,        selection_methods, sorting_methods,   update_methods,
-        boundary_methods,        door_methods,      operators_methods, conversion_methods,
-        function_module_methods, hook_methods,      checks_methods,    traceback_methods,
+        types_methods,           settings_methods,      device_methods,    profile_methods,
+        assignment_methods,      call_methods,          caller_methods,    launch_methods,
+        compiler_methods,        device_export_methods, queue_methods,     reduction_methods,
+        indexing_methods,        selection_methods,     sorting_methods,   update_methods,
+        patching_methods,        door_methods,          operators_methods, conversion_methods,
+        function_module_methods, hook_methods,          checks_methods,    traceback_methods,
         attributes_methods,      iterators_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

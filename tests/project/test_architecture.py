@@ -295,7 +295,7 @@ NAMES_A_GPU = (
     "csrc/metal/",
     "csrc/cuda/",
     "csrc/gpu/devices.def",  # the list of kinds
-    "csrc/python/record/loan.",  # DLPack numbers the kinds of devices
+    "csrc/python/record/device_export.",  # DLPack numbers the kinds of devices
     "mxnp/_metal/",
     "mxnp/_array_api/exchange.py",  # a protocol has the name
     "mxnp/_cli/main.py",  # calls the check of the GPU

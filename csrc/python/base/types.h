@@ -34,7 +34,7 @@ struct array {
     int n_holds;               /* buffers of the buffer protocol, and running calls */
     bool is_exported;          /* other code may hold the NumPy array */
     bool is_pinned;            /* other code may know the address of the memory */
-    bool is_lent;              /* other code used the device's memory: see record/loan.h */
+    bool is_lent;              /* other code used the device's memory: see device_export.h */
     bool is_standard;          /* results of operations on it are arrays, never NumPy scalars */
     bool is_blank;             /* its buffer counts as not written yet: see memory/buffer.h */
 };

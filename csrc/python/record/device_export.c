@@ -1,9 +1,9 @@
-/* loan.c -- memory of the GPU that mxnp shares with other packages, without copies.
+/* device_export.c -- memory of the GPU that mxnp shares with other packages, without copies.
  *
  * The structs follow the DLPack specification, version 1.  A consumer may call the deleter in
  * any thread and without the GIL, so it uses the core only.
  */
-#include "python/record/loan.h"
+#include "python/record/device_export.h"
 #include "python/base/dtypes.h"
 #include "python/record/failure.h"
 #include "python/record/memory.h"
@@ -391,7 +391,7 @@ static PyObject *read_dlpack(PyObject *module, PyObject *capsule)
                         : read_tensor(&((struct managed *)pointer)->tensor, 0, keeper);
 }
 
-PyMethodDef loan_methods[] = {
+PyMethodDef device_export_methods[] = {
     {"to_dlpack", to_dlpack, METH_VARARGS,
      "to_dlpack(array, device, is_versioned, is_copy)\n--\n\nReturn a capsule of DLPack over "
      "the "
