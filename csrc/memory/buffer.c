@@ -30,7 +30,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->elision_owner = buffer->owner = NULL;
     buffer->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
-    buffer->is_whole = buffer->is_blank = buffer->is_borrowed = false;
+    buffer->is_whole = buffer->is_unwritten = buffer->is_borrowed = false;
     atomic_init(&buffer->is_shared, false);
     atomic_init(&buffer->remote, NULL);
     atomic_init(&buffer->n_lent, 0);

@@ -227,7 +227,7 @@ int mx_coherence_read(struct mx_buffer *buffer, char **data)
 int mx_coherence_write(struct mx_buffer *buffer, bool keeps, char **data)
 {
     int status = make_local(buffer, keeps, data);
-    buffer->is_blank = false;
+    buffer->is_unwritten = false;
     if (status == MX_OK && mx_coherence_is_lent(buffer)) {
         note_edit(buffer);
     } else if (status == MX_OK && atomic_load(&buffer->remote)) {
@@ -403,7 +403,7 @@ static int make_remote(struct mx_buffer *buffer, bool keeps)
     int status = take(buffer->nbytes, &remote);
     if (status != MX_OK)
         return status;
-    if (keeps && buffer->data && !buffer->is_blank) {
+    if (keeps && buffer->data && !buffer->is_unwritten) {
         status = memory.device->copy_in(remote->memory, buffer->data, buffer->nbytes);
         memory.bytes_in += status == MX_OK ? (int64_t)buffer->nbytes : 0;
     }
@@ -435,7 +435,7 @@ int mx_coherence_bind(struct mx_buffer *buffer, bool keeps, void **address)
 
 void mx_coherence_note_written(struct mx_buffer *buffer)
 {
-    buffer->is_blank = false;
+    buffer->is_unwritten = false;
     struct mx_remote *remote = atomic_load(&buffer->remote);
     buffer->written_by = memory.kernel;
     if (!remote)

@@ -118,7 +118,7 @@ static PyObject *pin(PyObject *module, PyObject *x)
 {
     (void)module;
     if (is_array(x))
-        root_of(x)->is_pinned = true;
+        root_of(x)->is_address_taken = true;
     Py_RETURN_NONE;
 }
 

@@ -739,7 +739,7 @@ __attribute__((noinline)) static int assign_item(PyObject *a, PyObject *key, PyO
         prepare_to_write(a, NULL) < 0 || !(np_array = queue_to_write(a))) {
         status = -1;
     } else {
-        if (as_array(a)->is_blank)
+        if (as_array(a)->is_unwritten)
             memory_note_written(a);
         PyObject *copy = value && !is_element && must_copy(np_array_of(a), index, source)
                              ? PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER)
@@ -774,7 +774,7 @@ static Py_ssize_t count_selected(PyObject *a, PyObject *key)
 
 static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 {
-    if (!profile_is_on && value && !as_array(a)->is_blank && queue_is_free(a)) {
+    if (!profile_is_on && value && !as_array(a)->is_unwritten && queue_is_free(a)) {
         root_of(a)->version++;
         int status = items_assign(a, key, value);
         if (status != 0)
@@ -929,7 +929,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     root_of(a)->version++;
     /* The constructor of numpy.ndarray keeps the address after it has released the buffer. */
     if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !(flags & PyBUF_FORMAT))
-        root_of(a)->is_pinned = true;
+        root_of(a)->is_address_taken = true;
     return 0;
 }
 
@@ -1261,7 +1261,7 @@ static void array_dealloc(PyObject *self)
     if (a->range)
         index_forget(a);
     memory_disown(self);
-    if (!a->is_exported && !a->is_pinned && !a->is_lent && a->unprepared &&
+    if (!a->is_exported && !a->is_address_taken && !a->is_lent && a->unprepared &&
         recycle_keep(a->unprepared))
         a->unprepared = NULL;
     Py_CLEAR(a->unprepared);

@@ -92,15 +92,17 @@ static PyObject *empty(PyObject *module, PyObject *args)
     (void)module;
     struct shape shape = {0};
     PyObject *dims;
-    int type_number, is_blank = true;
-    if (!PyArg_ParseTuple(args, "O!i|p", &PyTuple_Type, &dims, &type_number, &is_blank))
+    int type_number, is_unwritten = true;
+    if (!PyArg_ParseTuple(args, "O!i|p", &PyTuple_Type, &dims, &type_number, &is_unwritten))
         return NULL;
     int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
-    if (out)
-        memory_of(as_array(out)->unprepared)->is_blank = as_array(out)->is_blank = is_blank;
+    if (out) {
+        as_array(out)->is_unwritten = is_unwritten;
+        memory_of(as_array(out)->unprepared)->is_unwritten = is_unwritten;
+    }
     if (out && core->mx_buffer_publish(memory_of(as_array(out)->unprepared)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
@@ -228,8 +230,8 @@ static PyObject *is_on_device(PyObject *module, PyObject *a)
 
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
-     "empty(shape, type_number, is_blank=True)\n--\n\nReturn an array over memory that is "
-     "not written, or NotImplemented if such an array is not recorded. If it is blank, a "
+     "empty(shape, type_number, is_unwritten=True)\n--\n\nReturn an array over memory that is "
+     "not written, or NotImplemented if such an array is not recorded. If it is unwritten, a "
      "recorded operation writes it before any other code can."},
     {"fill", fill, METH_VARARGS,
      "fill(shape, type_number, value)\n--\n\nRecord an array of one value, or return "

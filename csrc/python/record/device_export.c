@@ -67,7 +67,7 @@ static int lend(PyObject *a, struct mx_buffer **lent)
         return 0;
     memory_note_written((PyObject *)root);
     buffer->owner = buffer->owner ? buffer->owner : root;
-    if (queue_call_inside(core->mx_coherence_lend, buffer) < 0)
+    if (queue_call_locked(core->mx_coherence_lend, buffer) < 0)
         return -1;
     root->is_lent = true;
     root->version++;

@@ -41,7 +41,7 @@ static bool may_elide(PyObject *callee, int argument)
 static struct mx_buffer *lend(PyObject *a)
 {
     const struct array *array = as_array(a);
-    if (array->base || array->is_exported || array->n_holds > 0 || array->is_pinned ||
+    if (array->base || array->is_exported || array->n_holds > 0 || array->is_address_taken ||
         array->is_lent)
         return NULL;
     struct mx_buffer *buffer = memory_of(array->unprepared);

@@ -140,7 +140,7 @@ bool queue_is_eager(npy_intp size);
 
 /* Call a function of the core inside the stream and without the GIL, and note the places of
  * buffers.  Return 0, or -1 with an exception set. */
-int queue_call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buffer);
+int queue_call_locked(int (*function)(struct mx_buffer *), struct mx_buffer *buffer);
 
 /* Copy to the device what the processor wrote to lent arrays.  Call it after what
  * queue_before_write has prepared.  An exception that is set stays. */
