@@ -93,7 +93,7 @@ static PyObject *name_like(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *wrap(PyObject *module, PyObject *x)
+static PyObject *module_wrap(PyObject *module, PyObject *x)
 {
     struct call_args call_args = {0};
     (void)module;
@@ -156,7 +156,7 @@ static PyObject *exact_interface(PyObject *module, PyObject *x)
 }
 
 /* Set the table of the core's functions, and look up what the bridge needs of NumPy. */
-static PyObject *start(PyObject *module, PyObject *address)
+static PyObject *module_start(PyObject *module, PyObject *address)
 {
     (void)module;
     core = PyLong_AsVoidPtr(address);
@@ -175,7 +175,7 @@ static PyObject *start(PyObject *module, PyObject *address)
 }
 
 static PyMethodDef module_methods[] = {
-    {"start", start, METH_O, "start(address)\n--\n\nSet the core's table of functions."},
+    {"start", module_start, METH_O, "start(address)\n--\n\nSet the core's table of functions."},
     {"set_types", set_types, METH_VARARGS,
      "set_types(array, ufunc, np_array, object_dtype, described)\n--\n\n"
      "Set the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, and "
@@ -183,7 +183,7 @@ static PyMethodDef module_methods[] = {
     {"name_like", name_like, METH_VARARGS,
      "name_like(cls, original)\n--\n\n"
      "Let Python's own error messages use the name of another class for a class."},
-    {"wrap", wrap, METH_O,
+    {"wrap", module_wrap, METH_O,
      "wrap(x)\n--\n\n"
      "Return x with mxnp arrays in place of NumPy arrays, at any depth of tuples, lists and "
      "dicts."},
@@ -286,7 +286,7 @@ static int add_types(PyObject *module)
 }
 
 /* Look up what the types need before they are made.  Return 0, or -1 with an exception set. */
-static int load(void)
+static int module_load(void)
 {
     if (types_import_numpy() < 0)
         return -1;
@@ -306,7 +306,7 @@ PyMODINIT_FUNC PyInit__bridge(void)
                         "of recorded operations exist once in a process");
         return NULL;
     }
-    PyObject *module = load() < 0 ? NULL : PyModule_Create(&module_def);
+    PyObject *module = module_load() < 0 ? NULL : PyModule_Create(&module_def);
     if (module &&
         (add_methods(module) < 0 || add_constants(module) < 0 || add_types(module) < 0))
         Py_CLEAR(module);

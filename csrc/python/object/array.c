@@ -115,7 +115,7 @@ static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 
 /* Wait before NumPy's slot receives the NumPy arrays.  Return 0, or -1 with an exception set.
  * Lent arrays are prepared for reads only: see prepare_to_write. */
-static inline int prepare(PyObject *a, PyObject *b)
+static inline int array_prepare(PyObject *a, PyObject *b)
 {
     span_note_numpy();
     if (queue_is_idle())
@@ -131,7 +131,7 @@ static inline int prepare(PyObject *a, PyObject *b)
 /* The same before the slot writes `a`.  queue_after_write is called when it has. */
 static inline int prepare_to_write(PyObject *a, PyObject *b)
 {
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return -1;
     return queue_is_idle() ? 0 : queue_before_write(a);
 }
@@ -140,7 +140,7 @@ static inline int prepare_to_write(PyObject *a, PyObject *b)
  * NULL with an exception set. */
 static inline PyObject *prepared(PyObject *a)
 {
-    return prepare(a, NULL) < 0 ? NULL : queue_to_read(a);
+    return array_prepare(a, NULL) < 0 ? NULL : queue_to_read(a);
 }
 
 static inline PyObject *after_write(PyObject *result)
@@ -221,7 +221,7 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
         return result;
     if (how.op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return NULL;
     /* NumPy releases the lock of the interpreter for large products. */
     if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
@@ -267,7 +267,7 @@ static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
     PyObject *result;
     if (queue_takes(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
         return result;
-    if (prepare(a, NULL) < 0)
+    if (array_prepare(a, NULL) < 0)
         return NULL;
     if (elementwise_call(op, &a, 1, &result) != 0)
         return result;
@@ -324,7 +324,8 @@ static PyObject *call_divmod(PyObject *a, PyObject *b)
     if (is_for_queue(MX_OP_divmod, a, b))
         status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
-        return prepare(a, b) < 0 ? NULL : convert_adopt(call_slot(&how, a, b), &call_args, 1);
+        return array_prepare(a, b) < 0 ? NULL
+                                       : convert_adopt(call_slot(&how, a, b), &call_args, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
@@ -387,7 +388,7 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
     PyObject *result, *inputs[] = {a, b};
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
         return result;
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return NULL;
     if (modulus != Py_None) {
         PyObject *x = operand(a), *y = operand(b);
@@ -430,14 +431,14 @@ static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus
     RETURN_COUNTED(SPAN_OPERATION, "power", a, b, call_inplace_power(a, b, modulus));
 }
 
-static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
+static PyObject *array_compare(PyObject *a, PyObject *b, int row, int op)
 {
     static const char *const reflected[] = {"__gt__", "__ge__", "__eq__",
                                             "__ne__", "__lt__", "__le__"};
     PyObject *result, *inputs[] = {a, b};
     if (is_for_queue(row, a, b) && call_ufunc(NULL, row, inputs, 2, NULL, 1, &result) != 0)
         return result;
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return NULL;
     if (elementwise_call(row, inputs, 2, &result) != 0)
         return result;
@@ -462,7 +463,7 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
     static const int rows[] = {MX_OP_less,      MX_OP_less_equal, MX_OP_equal,
                                MX_OP_not_equal, MX_OP_greater,    MX_OP_greater_equal};
     RETURN_COUNTED(SPAN_OPERATION, name_of(rows[op]), a, b,
-                   as_operands(a, b, compare(a, b, rows[op], op)));
+                   as_operands(a, b, array_compare(a, b, rows[op], op)));
 }
 
 /* Functions that read the elements now. */
@@ -510,7 +511,7 @@ static int array_contains(PyObject *a, PyObject *x)
     struct span span;
     span_begin(&span, SPAN_READ, "in");
     call_args_hold(a);
-    PyObject *np_array = prepare(a, x) < 0 ? NULL : queue_to_read(a);
+    PyObject *np_array = array_prepare(a, x) < 0 ? NULL : queue_to_read(a);
     int is_in = np_array ? PySequence_Contains(np_array, value) : -1;
     call_args_release(a);
     span_end(&span, a, NULL, NULL);
@@ -522,7 +523,7 @@ static int array_contains(PyObject *a, PyObject *x)
  * so the program may read and write that memory at any time. */
 static PyObject *lend_element(PyObject *a, PyObject *element)
 {
-    if (prepare(a, NULL) < 0) {
+    if (array_prepare(a, NULL) < 0) {
         Py_DECREF(element);
         return NULL;
     }
@@ -1163,7 +1164,7 @@ static PyObject *get_of_np_array(PyObject *a, void *name)
 static int set_of_np_array(PyObject *a, PyObject *value, void *name)
 {
     /* NumPy reads the elements of an array, for a shape or for strides, or refuses it. */
-    if (value && (prepare(value, NULL) < 0 || !(value = operand(value))))
+    if (value && (array_prepare(value, NULL) < 0 || !(value = operand(value))))
         return -1;
     index_forget(as_array(a)); /* other bytes become its elements */
     return PyObject_SetAttr(as_array(a)->unprepared, name, value);

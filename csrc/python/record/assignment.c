@@ -114,13 +114,13 @@ static PyObject *empty(PyObject *module, PyObject *args)
 
 /* Steal a reference to a new array, or pass NULL through.  Return it with the value assigned,
  * or NotImplemented. */
-static PyObject *assign(PyObject *out, PyObject *value)
+static PyObject *assignment_assign(PyObject *out, PyObject *value)
 {
     int status = out ? assignment_record(out, as_array(out)->unprepared, value) : -1;
     return record_result(status, out);
 }
 
-static PyObject *fill(PyObject *module, PyObject *args)
+static PyObject *assignment_fill(PyObject *module, PyObject *args)
 {
     (void)module;
     struct shape shape = {0};
@@ -131,7 +131,7 @@ static PyObject *fill(PyObject *module, PyObject *args)
     int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
-    return assign(record_new(row, &shape, NULL), value);
+    return assignment_assign(record_new(row, &shape, NULL), value);
 }
 
 static PyObject *range(PyObject *module, PyObject *args)
@@ -170,7 +170,7 @@ static PyObject *range(PyObject *module, PyObject *args)
     return out;
 }
 
-static PyObject *cast(PyObject *module, PyObject *args)
+static PyObject *assignment_cast(PyObject *module, PyObject *args)
 {
     (void)module;
     struct shape shape = {0};
@@ -186,7 +186,7 @@ static PyObject *cast(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     if (keeps_order)
         axes_sort(&from, order);
-    return assign(record_new(row, &shape, keeps_order ? order : NULL), a);
+    return assignment_assign(record_new(row, &shape, keeps_order ? order : NULL), a);
 }
 
 static PyObject *has_dtype(PyObject *module, PyObject *type_number)
@@ -233,14 +233,14 @@ PyMethodDef assignment_methods[] = {
      "empty(shape, type_number, is_unwritten=True)\n--\n\nReturn an array over memory that is "
      "not written, or NotImplemented if such an array is not recorded. If it is unwritten, a "
      "recorded operation writes it before any other code can."},
-    {"fill", fill, METH_VARARGS,
+    {"fill", assignment_fill, METH_VARARGS,
      "fill(shape, type_number, value)\n--\n\nRecord an array of one value, or return "
      "NotImplemented."},
     {"range", range, METH_VARARGS,
      "range(length, type_number, first_two)\n--\n\nRecord an array of evenly spaced numbers, "
      "the "
      "first two of which are passed as bytes, or return NotImplemented."},
-    {"cast", cast, METH_VARARGS,
+    {"cast", assignment_cast, METH_VARARGS,
      "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this number, "
      "with "
      "the memory layout of the array or in C order, or return NotImplemented."},

@@ -409,7 +409,7 @@ static int bring_all(struct mx_buffer *unused)
 
 /* Other threads may record and run operations on the array whenever this one waits.  An array
  * that is lent is lent no longer, because its elements are needed. */
-static int wait_for(PyObject *a, bool writes)
+static int queue_wait_for(PyObject *a, bool writes)
 {
     struct array *root = root_of(a);
     int64_t *mark = writes ? &root->used : &root->written;
@@ -434,9 +434,9 @@ static int wait_for(PyObject *a, bool writes)
     return 0;
 }
 
-int queue_wait(PyObject *a) { return wait_for(a, false); }
+int queue_wait(PyObject *a) { return queue_wait_for(a, false); }
 
-int queue_wait_to_write(PyObject *a) { return wait_for(a, true); }
+int queue_wait_to_write(PyObject *a) { return queue_wait_for(a, true); }
 
 static int return_edited(struct mx_buffer *unused)
 {
