@@ -43,7 +43,7 @@ static PyObject *new_row(int row, intptr_t n)
 /* Check whether the device selects: the arrays are large, and their memory is in buffers. */
 static bool is_for_device(const struct source *mask, const struct source *from)
 {
-    if (!queue_takes(mask->array) && !(from && queue_takes(from->array)))
+    if (!queue_accepts(mask->array) && !(from && queue_accepts(from->array)))
         return false;
     return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->unprepared) &&
            (!from || memory_of(root_of(from->array)->unprepared));

@@ -105,7 +105,7 @@ static bool is_subclass(PyObject *x)
 /* Check whether an operand is large or unwritten. */
 static inline bool has_large(PyObject *a, PyObject *b)
 {
-    return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
+    return (is_array(a) && queue_accepts(a)) || (is_array(b) && queue_accepts(b));
 }
 
 static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
@@ -265,7 +265,7 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 {
     PyObject *result;
-    if (queue_takes(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
+    if (queue_accepts(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
         return result;
     if (array_prepare(a, NULL) < 0)
         return NULL;
@@ -675,7 +675,7 @@ static PyObject *array_subscript(PyObject *a, PyObject *key)
  * the value is simple.  Return 1, 0 or -1. */
 static int record_item(PyObject *a, PyObject *key, PyObject *value)
 {
-    bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
+    bool is_large = queue_accepts(a) || (is_array(value) && queue_accepts(value));
     if (is_large && is_array(key))
         return call_masked_fill(a, key, value);
     if (!is_large || !is_basic(key))
@@ -971,7 +971,7 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
     int n = (int)PyTuple_Size(operands);
     for (int i = 0; i < n && i < 3; i++) {
         inputs[i] = PyTuple_GetItem(operands, i);
-        is_large |= is_array(inputs[i]) && queue_takes(inputs[i]);
+        is_large |= is_array(inputs[i]) && queue_accepts(inputs[i]);
     }
     is_large |= n == 2 && queue_takes_result(inputs[0], inputs[1]);
     int op = is_large ? signature_op(ufunc) : MX_NO_OP;

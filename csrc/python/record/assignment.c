@@ -214,7 +214,7 @@ static PyObject *fits(PyObject *module, PyObject *args)
 static PyObject *takes(PyObject *module, PyObject *a)
 {
     (void)module;
-    return PyBool_FromLong(is_array(a) && queue_takes(a));
+    return PyBool_FromLong(is_array(a) && queue_accepts(a));
 }
 
 static PyObject *is_on_device(PyObject *module, PyObject *a)
