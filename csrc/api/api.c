@@ -42,7 +42,7 @@ static void after_fork_in_child(void)
 
 static int start_error;
 
-static void start(void)
+static void core_start(void)
 {
     mx_stream_set_fuse(mx_settings.fuses);
     mx_stream_set_backends(&mx_gpu_backend, &mx_cpu_backend);
@@ -54,7 +54,7 @@ static void start(void)
 int mx_start(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start);
+    pthread_once(&once, core_start);
     return start_error ? mx_fail(MX_ERROR_MEMORY, "unable to register what fork calls") : MX_OK;
 }
 

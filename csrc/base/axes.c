@@ -34,7 +34,7 @@ void mx_axes_sort(const struct mx_axes *axes)
             mx_axes_swap(axes, j - 1, j);
 }
 
-static void drop(const struct mx_axes *axes, int axis)
+static void axes_drop(const struct mx_axes *axes, int axis)
 {
     int last = --*axes->ndim;
     for (int i = axis; i < last; i++)
@@ -64,12 +64,12 @@ void mx_axes_merge(const struct mx_axes *axes)
         MX_ASSERT(axes->shape[i] > 0);
     for (int i = *axes->ndim - 1; i >= 0; i--)
         if (axes->shape[i] == 1)
-            drop(axes, i);
+            axes_drop(axes, i);
     for (int i = *axes->ndim - 2; i >= 0; i--) {
         if (!can_merge_with_next(axes, i))
             continue;
         axes->shape[i + 1] *= axes->shape[i];
-        drop(axes, i);
+        axes_drop(axes, i);
     }
     if (*axes->ndim > 0)
         return;

@@ -32,7 +32,7 @@ struct header {
 __extension__ typedef unsigned __int128 hash128;
 
 /* FNV-1a of 128 bits, eight bytes at a time. */
-static hash128 add(hash128 hash, const void *bytes, size_t size)
+static hash128 code_cache_add(hash128 hash, const void *bytes, size_t size)
 {
     const hash128 prime = ((hash128)1 << 88) + 0x13b;
     const char *at = bytes;
@@ -56,9 +56,9 @@ static struct mx_code_key key_of(hash128 hash)
 struct mx_code_key mx_code_cache_add(struct mx_code_key key, const void *part, size_t size)
 {
     hash128 hash = ((hash128)0x6c62272e07bb0142 << 64) + 0x62b821756295c58d;
-    hash = add(hash, key.words, sizeof key.words);
-    hash = add(hash, &size, sizeof size);
-    return key_of(add(hash, part, size));
+    hash = code_cache_add(hash, key.words, sizeof key.words);
+    hash = code_cache_add(hash, &size, sizeof size);
+    return key_of(code_cache_add(hash, part, size));
 }
 
 /* -- The folder -------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static bool write_whole(int file, const void *from, size_t size)
 
 static struct mx_code_key sum_of(const char *code, size_t size)
 {
-    return key_of(add(1, code, size));
+    return key_of(code_cache_add(1, code, size));
 }
 
 static char *read_code(int file, size_t *size)

@@ -82,8 +82,8 @@ static int run_first_chunk(struct mx_program *program, int threads)
     return is_shared(begin, (double)(mx_now() - begin) * left) ? threads : 1;
 }
 
-static int run(struct mx_group *group, struct mx_instruction *instructions,
-               bool (*interrupted)(void))
+static int cpu_run(struct mx_group *group, struct mx_instruction *instructions,
+                   bool (*interrupted)(void))
 {
     if (instructions[group->steps[0].instruction].kind == MX_KERNEL)
         return mx_fail(MX_ERROR_DEVICE, "the device of a kernel is gone");
@@ -112,4 +112,4 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     return MX_OK;
 }
 
-const struct mx_backend mx_cpu_backend = {.name = "cpu", .run = run};
+const struct mx_backend mx_cpu_backend = {.name = "cpu", .run = cpu_run};

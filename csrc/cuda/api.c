@@ -42,7 +42,7 @@ static const struct entry solver_entries[] = {MX_CUSOLVER_FUNCTIONS(ENTRY)};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Looks functions up and returns the first name that is missing, or NULL. */
-static const char *load(void *library, const struct entry *entries, size_t n)
+static const char *cuda_api_load(void *library, const struct entry *entries, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         void *function = dlsym(library, entries[i].name);
@@ -137,7 +137,8 @@ static bool find_nvrtc(void)
     void *library = mx_api_is_stand_in() ? open_driver() : NULL;
     for (int version = newest; version >= 12 && !library; version--)
         library = open_nvrtc(version);
-    const char *missing = library ? load(library, nvrtc_entries, COUNT(nvrtc_entries)) : NULL;
+    const char *missing =
+        library ? cuda_api_load(library, nvrtc_entries, COUNT(nvrtc_entries)) : NULL;
     if (!library)
         snprintf(problem, sizeof problem,
                  "no NVRTC of CUDA 12 to %d, which compiles kernels, was found: " CURE
@@ -160,7 +161,7 @@ static bool find_driver(void)
                  "libcuda.so.1 was not found: install NVIDIA's driver");
         return false;
     }
-    const char *missing = load(library, driver_entries, COUNT(driver_entries));
+    const char *missing = cuda_api_load(library, driver_entries, COUNT(driver_entries));
     if (mx_api.cuDriverGetVersion)
         mx_api.cuDriverGetVersion(&driver_version);
     if (!missing && driver_version >= LEAST_DRIVER)
@@ -205,7 +206,7 @@ static bool open_library(const struct library *library, int behind, const struct
     void *found = mx_api_is_stand_in() ? open_driver() : NULL;
     for (int version = driver_version / 1000; version >= 12 && !found; version--)
         found = open_version(library, version - behind);
-    return found && !load(found, entries, n);
+    return found && !cuda_api_load(found, entries, n);
 }
 
 static bool has_blas, has_fft, has_solver;
@@ -254,8 +255,8 @@ bool mx_api_open_solver(void)
 }
 
 /* Appends the name of a library and its version, or that there is none. */
-static void describe(char *text, size_t size, const char *name, bool is_there,
-                     int (*get)(int property, int *value))
+static void cuda_api_describe(char *text, size_t size, const char *name, bool is_there,
+                              int (*get)(int property, int *value))
 {
     int major = 0, minor = 0;
     size_t used = strlen(text);
@@ -276,8 +277,8 @@ const char *mx_api_libraries(void)
         return text;
     bool with_blas = mx_api_open_blas(), with_fft = mx_api_open_fft();
     bool with_solver = mx_api_open_solver();
-    describe(text, sizeof text, "cuBLAS", with_blas, mx_api.cublasGetProperty);
-    describe(text, sizeof text, "cuFFT", with_fft, mx_api.cufftGetProperty);
-    describe(text, sizeof text, "cuSOLVER", with_solver, mx_api.cusolverGetProperty);
+    cuda_api_describe(text, sizeof text, "cuBLAS", with_blas, mx_api.cublasGetProperty);
+    cuda_api_describe(text, sizeof text, "cuFFT", with_fft, mx_api.cufftGetProperty);
+    cuda_api_describe(text, sizeof text, "cuSOLVER", with_solver, mx_api.cusolverGetProperty);
     return text;
 }

@@ -68,7 +68,7 @@ static int fail_as_lost(void)
 }
 
 /* The first error explains all that follow. */
-static int fail(int error)
+static int cuda_fail(int error)
 {
     if (!loss)
         loss = text_of(error);
@@ -78,7 +78,7 @@ static int fail(int error)
 
 /* -- Opening ----------------------------------------------------------------------- */
 
-static void lose(void) { is_lost = true; }
+static void cuda_lose(void) { is_lost = true; }
 
 /* Returns the driver's error, or 0. */
 static int open_context(void)
@@ -129,7 +129,7 @@ static void open_device(void)
         snprintf(gpu.problem, sizeof gpu.problem, "the driver cannot be used: %s",
                  text_of(error));
     if (gpu.is_open)
-        pthread_atfork(NULL, NULL, lose);
+        pthread_atfork(NULL, NULL, cuda_lose);
 }
 
 static void open_once(void)
@@ -213,7 +213,7 @@ static const char *device_name(int device)
     return device >= 0 && device < device_count() ? machine.models[device] : NULL;
 }
 
-static int choose(int number)
+static int cuda_choose(int number)
 {
     if (number == gpu.number)
         return MX_OK;
@@ -236,14 +236,14 @@ static int enter(void)
         return fail_as_lost();
     int error = mx_api.cuCtxPushCurrent_v2(gpu.context);
     gpu.is_busy = true; /* what follows may put work on the stream */
-    return error ? fail(error) : MX_OK;
+    return error ? cuda_fail(error) : MX_OK;
 }
 
 static int leave(int error)
 {
     mx_cuda_context context;
     mx_api.cuCtxPopCurrent_v2(&context);
-    return error ? fail(error) : MX_OK;
+    return error ? cuda_fail(error) : MX_OK;
 }
 
 /* -- Kernels ----------------------------------------------------------------------- */
@@ -255,7 +255,7 @@ struct kernel {
     size_t n_args; /* 64-bit numbers that it takes after the buffers */
 };
 
-static int load(struct kernel *kernel, const char *code, const char *function)
+static int cuda_load(struct kernel *kernel, const char *code, const char *function)
 {
     int error, most = 0, status = enter();
     if (status != MX_OK)
@@ -310,7 +310,7 @@ static int compile_function(void **out, const char *source, const char *function
     int status = text.is_broken ? mx_fail(MX_ERROR_MEMORY, "unable to translate a kernel")
                                 : compile_or_read(&code, text.characters);
     if (status == MX_OK)
-        status = load(kernel, code, function);
+        status = cuda_load(kernel, code, function);
     mx_text_free(&text);
     mx_free(code);
     if (status == MX_OK)
@@ -321,7 +321,7 @@ static int compile_function(void **out, const char *source, const char *function
 }
 
 /* Unloading waits for kernels of the module that run. */
-static void release(void *compiled)
+static void cuda_release(void *compiled)
 {
     struct kernel *kernel = compiled;
     if (is_usable() && mx_api.cuCtxPushCurrent_v2(gpu.context) == 0) {
@@ -354,8 +354,8 @@ static struct places places_of(const struct mx_dispatch *dispatch)
     return places;
 }
 
-static int launch(const struct mx_dispatch *dispatch, void **parameters,
-                  const struct places *places)
+static int cuda_launch(const struct mx_dispatch *dispatch, void **parameters,
+                       const struct places *places)
 {
     const struct kernel *kernel = dispatch->compiled;
     const uint32_t *groups = places->groups;
@@ -381,7 +381,7 @@ static int launch(const struct mx_dispatch *dispatch, void **parameters,
                       : status;
 }
 
-static int encode(const struct mx_dispatch *dispatch)
+static int cuda_encode(const struct mx_dispatch *dispatch)
 {
     const struct kernel *kernel = dispatch->compiled;
     int64_t numbers[MX_TRANSLATE_ARGS];
@@ -398,7 +398,7 @@ static int encode(const struct mx_dispatch *dispatch)
     }
     parameters[dispatch->n_buffers] = numbers;
     parameters[dispatch->n_buffers + 1] = &places;
-    return launch(dispatch, parameters, &places);
+    return cuda_launch(dispatch, parameters, &places);
 }
 
 /* -- Memory ------------------------------------------------------------------------ */
@@ -604,7 +604,7 @@ static int wait_for_all(void)
     return status != MX_OK ? status : leave(synchronize());
 }
 
-static int clear(void *memory, size_t nbytes)
+static int cuda_clear(void *memory, size_t nbytes)
 {
     int status = enter();
     return status != MX_OK
@@ -632,7 +632,7 @@ static void share_pool(void)
 }
 
 /* All code of the process that uses CUDA's runtime has the same context. */
-static int join(void)
+static int cuda_join(void)
 {
     int status = enter();
     if (status != MX_OK)
@@ -663,7 +663,7 @@ static struct {
     int n; /* that were created */
 } marks;
 
-static int mark(int number)
+static int cuda_mark(int number)
 {
     int error = 0, status = enter();
     if (status != MX_OK)
@@ -699,8 +699,8 @@ static int run_call(enum mx_library_call call, const void *numbers, int dtype,
 }
 
 /* A failure of a library does not lose the device, unlike those of the driver. */
-static int call(enum mx_library_call call, const void *numbers, int dtype,
-                void *const *memories)
+static int cuda_call(enum mx_library_call call, const void *numbers, int dtype,
+                     void *const *memories)
 {
     int status = enter();
     if (status != MX_OK)
@@ -711,7 +711,7 @@ static int call(enum mx_library_call call, const void *numbers, int dtype,
     return status;
 }
 
-static int prepare(enum mx_library_call call, const void *numbers, size_t *scratch)
+static int cuda_prepare(enum mx_library_call call, const void *numbers, size_t *scratch)
 {
     int status = enter();
     if (status != MX_OK)
@@ -725,29 +725,29 @@ static int prepare(enum mx_library_call call, const void *numbers, size_t *scrat
 const struct mx_driver mx_cuda_driver = {
     .count = device_count,
     .gpu_name = device_name,
-    .choose = choose,
+    .choose = cuda_choose,
     .chosen = chosen,
     .problem = problem,
     .set_copy = set_copy,
     .is_usable = is_usable,
     .compile = compile_function,
-    .release = release,
+    .release = cuda_release,
     .clear_cache = clear_cubins,
     .max_threads = max_threads,
-    .encode = encode,
+    .encode = cuda_encode,
     .wait = wait_for_all,
     .allocate = allocate,
     .release_memory = release_memory,
     .copy_in = copy_in,
     .copy_out = copy_out,
-    .clear = clear,
+    .clear = cuda_clear,
     .shared_word = shared_word,
-    .join = join,
+    .join = cuda_join,
     .memory_left = memory_left,
-    .mark = mark,
+    .mark = cuda_mark,
     .elapsed = elapsed,
-    .call = call,
-    .prepare = prepare,
+    .call = cuda_call,
+    .prepare = cuda_prepare,
     .libraries = mx_api_libraries,
     .counts = &counts,
 };

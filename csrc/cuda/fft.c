@@ -55,7 +55,7 @@ static int make(struct plan *plan, const struct mx_transform *transform, mx_cuda
 
 /* Finds a plan, or makes one in place of the one that was used least recently.  The caller
  * holds the lock.  Returns NULL after mx_fail. */
-static struct plan *get(const struct mx_transform *transform, mx_cuda_stream stream)
+static struct plan *cuda_fft_get(const struct mx_transform *transform, mx_cuda_stream stream)
 {
     struct plan *oldest = cache.plans, new;
     for (struct plan *plan = cache.plans; plan < cache.plans + MAX_PLANS; plan++) {
@@ -83,7 +83,7 @@ int mx_fft_prepare(const struct mx_transform *transform, size_t *scratch, mx_cud
     if (!mx_api_open_fft())
         return mx_fail(MX_ERROR_VALUE, "cuFFT was not found");
     pthread_mutex_lock(&cache.lock);
-    const struct plan *plan = get(transform, stream);
+    const struct plan *plan = cuda_fft_get(transform, stream);
     if (plan)
         *scratch = plan->scratch;
     pthread_mutex_unlock(&cache.lock);
@@ -94,7 +94,7 @@ int mx_fft_run(const struct mx_transform *transform, void *const *memories,
                mx_cuda_stream stream)
 {
     pthread_mutex_lock(&cache.lock);
-    const struct plan *plan = get(transform, stream);
+    const struct plan *plan = cuda_fft_get(transform, stream);
     int direction = transform->kind == MX_INVERSE || transform->kind == MX_TO_REAL
                         ? MX_CUFFT_INVERSE
                         : MX_CUFFT_FORWARD;

@@ -60,7 +60,7 @@ static signed char job_of(const struct mx_linear *linear) { return "NSA"[linear-
 
 /* Sets the sizes of scratch memory.  The functions do not read the addresses.  Returns an error
  * of cuSOLVER, or 0. */
-static int measure(const struct mx_linear *l, struct matrix *at)
+static int cuda_solver_measure(const struct mx_linear *l, struct matrix *at)
 {
     mx_cusolver_handle handle = solver.handle;
     mx_cusolver_params params = solver.params;
@@ -130,7 +130,8 @@ static int solve(const struct mx_linear *l, const struct matrix *at)
 }
 
 /* Returns an error of cuSOLVER, or 0. */
-static int compute(const struct mx_linear *l, const struct matrix *at, mx_cuda_stream stream)
+static int cuda_solver_compute(const struct mx_linear *l, const struct matrix *at,
+                               mx_cuda_stream stream)
 {
     mx_cusolver_handle handle = solver.handle;
     mx_cusolver_params params = solver.params;
@@ -169,7 +170,7 @@ static int compute(const struct mx_linear *l, const struct matrix *at, mx_cuda_s
 /* -- Stacks ------------------------------------------------------------------------ */
 
 /* Moves to the next matrix of the stack. */
-static void advance(const struct mx_linear *l, struct matrix *at)
+static void cuda_solver_advance(const struct mx_linear *l, struct matrix *at)
 {
     int64_t size = l->is_complex ? 16 : 8, values = least(l->m, l->n);
     int64_t columns = l->vectors == 2 ? l->m : values;
@@ -202,33 +203,33 @@ static void advance(const struct mx_linear *l, struct matrix *at)
     }
 }
 
-static int fail(int error)
+static int cuda_solver_fail(int error)
 {
     return error ? mx_fail(MX_ERROR_VALUE, "cuSOLVER failed: status %d", error) : MX_OK;
 }
 
 /* The caller holds the lock. */
-static int run(const struct mx_linear *l, struct matrix *at, mx_cuda_stream stream)
+static int cuda_solver_run(const struct mx_linear *l, struct matrix *at, mx_cuda_stream stream)
 {
-    int error = measure(l, at);
+    int error = cuda_solver_measure(l, at);
     if (error)
-        return fail(error);
+        return cuda_solver_fail(error);
     at->host = mx_alloc(at->on_host ? at->on_host : 1);
     if (!at->host)
         return mx_fail(MX_ERROR_VALUE, "unable to hold %zu bytes for cuSOLVER", at->on_host);
     for (int64_t i = 0; i < l->count && !error; i++) {
-        error = compute(l, at, stream);
-        advance(l, at);
+        error = cuda_solver_compute(l, at, stream);
+        cuda_solver_advance(l, at);
     }
     mx_free(at->host);
-    return fail(error);
+    return cuda_solver_fail(error);
 }
 
 int mx_solver_prepare(const struct mx_linear *linear, size_t *scratch, mx_cuda_stream stream)
 {
     struct matrix at = {0};
     pthread_mutex_lock(&solver.lock);
-    int status = has_handle(stream) ? fail(measure(linear, &at))
+    int status = has_handle(stream) ? cuda_solver_fail(cuda_solver_measure(linear, &at))
                                     : mx_fail(MX_ERROR_VALUE, "cuSOLVER cannot be used");
     pthread_mutex_unlock(&solver.lock);
     *scratch = at.on_device;
@@ -251,7 +252,7 @@ int mx_solver_run(const struct mx_linear *linear, void *const *memories, mx_cuda
         .rows = n > 5 ? memories[5] : NULL,
     };
     pthread_mutex_lock(&solver.lock);
-    int status = has_handle(stream) ? run(linear, &at, stream)
+    int status = has_handle(stream) ? cuda_solver_run(linear, &at, stream)
                                     : mx_fail(MX_ERROR_VALUE, "cuSOLVER cannot be used");
     pthread_mutex_unlock(&solver.lock);
     return status;

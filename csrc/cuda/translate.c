@@ -116,7 +116,8 @@ static void copy_until(struct translation *t, const char *at)
 }
 
 /* Prints a replacement for the text from `at` until `end`, where the translation goes on. */
-static void replace(struct translation *t, const char *at, const char *end, const char *by)
+static void translate_replace(struct translation *t, const char *at, const char *end,
+                              const char *by)
 {
     copy_until(t, at);
     mx_text_print(t->out, "%s", by);
@@ -257,7 +258,7 @@ static void print_type(struct translation *t, struct token type)
         const char *by = replacement(&inner, token);
         inner.at += token.length;
         if (by)
-            replace(&inner, token.at, inner.at, by);
+            translate_replace(&inner, token.at, inner.at, by);
         inner.last = token;
     }
     copy_until(&inner, inner.end);
@@ -307,7 +308,7 @@ static void print_variables(struct translation *t, const struct head *head)
     }
 }
 
-static void fail(struct translation *t, struct token name, const char *why)
+static void translate_fail(struct translation *t, struct token name, const char *why)
 {
     mx_text_print(t->out, "\n#error kernel %.*s: %s\n", (int)name.length, name.at, why);
 }
@@ -366,9 +367,9 @@ static void translate_head(struct translation *t, struct token kernel)
     if (!read_head(&head, kernel.at + kernel.length, t->end))
         return; /* another use of the word */
     if (head.numbers < 0)
-        fail(t, head.name, "a parameter is neither a buffer nor a position");
+        translate_fail(t, head.name, "a parameter is neither a buffer nor a position");
     if (!head.is_in_order)
-        fail(t, head.name, "buffers must be declared in the order of their numbers");
+        translate_fail(t, head.name, "buffers must be declared in the order of their numbers");
     if (head.numbers < 0 || !head.is_in_order)
         return;
     copy_until(t, kernel.at);
@@ -463,13 +464,13 @@ static void translate(struct translation *t)
             continue;
         }
         if (is_namespace(t, token))
-            replace(t, token.at, after + 2, "");
+            translate_replace(t, token.at, after + 2, "");
         else if (starts(token.at, t->end, "[[") && strstr(token.at, "]]"))
-            replace(t, token.at, strstr(token.at, "]]") + 2, "");
+            translate_replace(t, token.at, strstr(token.at, "]]") + 2, "");
         else if (t->is_double && is_float(token) && isdigit((unsigned char)*token.at))
-            replace(t, after - 1, after, "");
+            translate_replace(t, after - 1, after, "");
         else if (by)
-            replace(t, token.at, after, by);
+            translate_replace(t, token.at, after, by);
         t->depth += *token.at == '{' ? 1 : *token.at == '}' ? -1 : 0;
         t->last = token;
     }

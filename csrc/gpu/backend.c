@@ -214,7 +214,7 @@ static int64_t encoded_dispatches(void) { return mx_device_used()->driver->count
 
 /* -- Compiling --------------------------------------------------------------------- */
 
-static void begin(struct mx_plan *plan, struct mx_instruction *instructions)
+static void gpu_begin(struct mx_plan *plan, struct mx_instruction *instructions)
 {
     gpu.plan = plan;
     gpu.instructions = instructions;
@@ -277,7 +277,7 @@ static void fail_group(const struct mx_group *group, struct mx_instruction *inst
 /* If a later part or pass of the group cannot be encoded, another backend runs the whole group.
  * Those that were encoded must have ended by then, and their reports are dropped.  Elements
  * that they have updated are not updated again: then the group fails. */
-static int encode(const struct mx_group *group, struct mx_instruction *instructions)
+static int gpu_encode(const struct mx_group *group, struct mx_instruction *instructions)
 {
     struct mx_status_words words;
     int n_words = mx_batch_word_count();
@@ -304,7 +304,7 @@ static int encode(const struct mx_group *group, struct mx_instruction *instructi
 }
 
 /* Notes on the device that the kernels of a measured group begin, or that they have ended. */
-static void mark(struct mx_group *group, bool is_end)
+static void gpu_mark(struct mx_group *group, bool is_end)
 {
     const struct mx_driver *driver = mx_device_used()->driver;
     if (!group->is_measured || !driver->mark || (is_end && !group->mark))
@@ -327,8 +327,8 @@ static bool times(const struct mx_group *group, int64_t *begin, int64_t *nanosec
     return *begin >= 0 && *nanoseconds >= 0;
 }
 
-static int run(struct mx_group *group, struct mx_instruction *instructions,
-               bool (*interrupted)(void))
+static int gpu_run(struct mx_group *group, struct mx_instruction *instructions,
+                   bool (*interrupted)(void))
 {
     (void)interrupted; /* what was encoded runs to its end */
     struct mx_instruction *in = &instructions[group->steps[0].instruction];
@@ -344,17 +344,18 @@ static int run(struct mx_group *group, struct mx_instruction *instructions,
     gpu.group = group;
     if (is_launch && !mx_device_is_usable())
         return end_launch(in, mx_launch_check(in->launch));
-    mark(group, false);
+    gpu_mark(group, false);
     if (is_launch)
         status = end_launch(in, mx_launch_run(group, in, begin_rest));
     else
-        status = is_possible(group, instructions) ? encode(group, instructions) : MX_DECLINED;
+        status =
+            is_possible(group, instructions) ? gpu_encode(group, instructions) : MX_DECLINED;
     if (status != MX_OK) {
         gpu.counts.declined++;
         end_outside();
         return status;
     }
-    mark(group, true);
+    gpu_mark(group, true);
     mx_batch_add(group);
     gpu.counts.groups++;
     group->threads = 0;
@@ -369,7 +370,7 @@ static int wait_and_read(void)
     return status == MX_OK ? mx_batch_read() : status;
 }
 
-static int finish(void)
+static int gpu_finish(void)
 {
     if (!mx_batch_is_begun())
         return MX_OK;
@@ -386,7 +387,7 @@ static int finish(void)
 
 const struct mx_backend mx_gpu_backend = {.name = "gpu",
                                           .suits = suits,
-                                          .begin = begin,
-                                          .run = run,
-                                          .finish = finish,
+                                          .begin = gpu_begin,
+                                          .run = gpu_run,
+                                          .finish = gpu_finish,
                                           .times = times};

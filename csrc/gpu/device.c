@@ -18,14 +18,14 @@ static const struct mx_device *const devices[] = {
 
 static const struct mx_device *used;
 
-static const struct mx_device *get(int device)
+static const struct mx_device *device_get(int device)
 {
     return device >= 0 && device < N_DEVICES ? devices[device] : NULL;
 }
 
 static const struct mx_driver *driver_of(int device)
 {
-    const struct mx_device *found = get(device);
+    const struct mx_device *found = device_get(device);
     return found ? found->driver : NULL;
 }
 
@@ -35,13 +35,13 @@ int mx_device_count(void) { return N_DEVICES; }
 
 const struct mx_device_row *mx_device_get(int device)
 {
-    const struct mx_device *found = get(device);
+    const struct mx_device *found = device_get(device);
     return found ? &found->row : NULL;
 }
 
 const char *mx_device_type_name(int device, int dtype)
 {
-    const struct mx_device *found = get(device);
+    const struct mx_device *found = device_get(device);
     bool is_dtype = dtype >= 0 && dtype < MX_DTYPE_COUNT;
     const char *name = found && is_dtype ? found->types[dtype] : NULL;
     return name ? name : "";
@@ -115,7 +115,7 @@ void mx_device_use(int device)
     const struct mx_driver *driver = driver_of(device);
     if (!driver)
         return;
-    used = get(device);
+    used = device_get(device);
     if (used->limits.shares_memory)
         mx_pool_set_forget(driver->free_memory);
     else

@@ -123,7 +123,7 @@ static int encode_parts(const struct mx_dispatch *dispatch, bool *has_begun)
     return status;
 }
 
-static int encode(struct mx_dispatch *dispatch, const struct bound *bound)
+static int dispatch_encode(struct mx_dispatch *dispatch, const struct bound *bound)
 {
     dispatch->buffers = bound->buffers;
     dispatch->memories = bound->memories;
@@ -163,7 +163,7 @@ int mx_dispatch_encode(struct mx_dispatch *dispatch, const struct mx_binding *bi
     if (status == MX_OK && words)
         status = bind(&bound, words, &(struct mx_binding){.is_written = true});
     if (status == MX_OK)
-        status = encode(dispatch, &bound);
+        status = dispatch_encode(dispatch, &bound);
     release_copies(&bound, bindings, n);
     return status;
 }

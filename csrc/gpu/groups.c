@@ -68,7 +68,7 @@ static int reject(void)
 static bool only_compiles(void) { return kernel == &compiled_only; }
 
 /* Encodes the kernel that was printed, or only begins to compile it.  Begins a new text. */
-static int encode(void)
+static int groups_encode(void)
 {
     if (kernel->is_full || kernel->text.is_broken)
         return MX_DECLINED;
@@ -108,7 +108,7 @@ static int encode(void)
 static int run_map(const struct mx_status_words *words)
 {
     mx_passes_print_map(kernel, words);
-    return encode();
+    return groups_encode();
 }
 
 static const struct mx_instruction *instruction_of(const struct mx_group *group,
@@ -127,7 +127,7 @@ static struct mx_buffer *new_buffer(size_t size)
     return only_compiles() ? &none[n++ % MX_MAX_STEPS] : mx_buffer_new(size);
 }
 
-static void release(struct mx_buffer *buffer)
+static void groups_release(struct mx_buffer *buffer)
 {
     if (!only_compiles())
         mx_buffer_release(buffer);
@@ -149,10 +149,10 @@ static int run_scan(const struct mx_status_words *words, const struct mx_group *
         mx_kernel_begin(kernel, group, instructions, false);
         shape = mx_scans_shape(kernel);
         mx_scans_print(kernel, words, &shape, pass, totals);
-        status = encode();
+        status = groups_encode();
     }
     if (totals)
-        release(totals);
+        groups_release(totals);
     return status;
 }
 
@@ -182,9 +182,9 @@ static void release_partials(struct mx_partials *partials)
 {
     for (int s = 0; s < MX_MAX_STEPS; s++) {
         if (partials[s].results)
-            release(partials[s].results);
+            groups_release(partials[s].results);
         if (partials[s].indices)
-            release(partials[s].indices);
+            groups_release(partials[s].indices);
     }
 }
 
@@ -198,14 +198,14 @@ static int run_reduce(const struct mx_status_words *words, const struct mx_group
     int status = allocate_partials(group, instructions, &shape, partials);
     if (status == MX_OK) {
         mx_reductions_print(kernel, words, &shape, partials);
-        status = encode();
+        status = groups_encode();
     }
     for (int s = 0; s < group->n_steps && status == MX_OK; s++) {
         if (!partials[s].results)
             continue;
         mx_kernel_begin(kernel, group, instructions, true);
         mx_reductions_print_combine(kernel, words, s, &shape, &partials[s]);
-        status = encode();
+        status = groups_encode();
     }
     release_partials(partials);
     return status;
@@ -232,19 +232,19 @@ static int run_scatter(const struct mx_status_words *words, const struct mx_grou
         return MX_DECLINED;
     if (in->op != MX_COPY || in->operands[in->nin - 1].is_value) {
         mx_scatter_print(kernel, words, MX_SCATTER_UPDATES, NULL);
-        return encode();
+        return groups_encode();
     }
     struct mx_buffer *winners = new_winners();
     if (!winners)
         return MX_DECLINED;
     mx_scatter_print(kernel, words, MX_SCATTER_FINDS_LAST, winners);
-    int status = encode();
+    int status = groups_encode();
     if (status == MX_OK) {
         mx_kernel_begin(kernel, group, instructions, false);
         mx_scatter_print(kernel, words, MX_SCATTER_WRITES_LAST, winners);
-        status = encode();
+        status = groups_encode();
     }
-    release(winners);
+    groups_release(winners);
     return status;
 }
 
@@ -253,8 +253,8 @@ static bool is_in_order(const struct mx_instruction *in)
     return in->kind == MX_SCATTER || in->kind == MX_SCAN;
 }
 
-static int run(const struct mx_status_words *words, const struct mx_group *group,
-               struct mx_instruction *instructions)
+static int groups_run(const struct mx_status_words *words, const struct mx_group *group,
+                      struct mx_instruction *instructions)
 {
     const struct mx_instruction *in = instruction_of(group, instructions, 0);
     if (in->kind == MX_SCAN)
@@ -272,7 +272,7 @@ int mx_groups_encode(const struct mx_group *group, struct mx_instruction *instru
     begin_rest = begin_others;
     bool sorts = !is_in_order(instruction_of(group, instructions, 0));
     mx_kernel_begin(kernel, group, instructions, sorts);
-    int status = run(words, group, instructions);
+    int status = groups_run(words, group, instructions);
     mx_text_clear(&kernel->text);
     return status;
 }

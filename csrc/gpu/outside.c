@@ -63,7 +63,7 @@ bool mx_outside_can_bind(const struct mx_group *group)
     return true;
 }
 
-static struct range *find(const char *data, size_t size)
+static struct range *outside_find(const char *data, size_t size)
 {
     for (int i = 0; i < n_ranges; i++)
         if (ranges[i].data == data && ranges[i].size == size)
@@ -73,13 +73,13 @@ static struct range *find(const char *data, size_t size)
 
 struct mx_buffer *mx_outside_find(const char *data, size_t size)
 {
-    const struct range *range = find(data, size);
+    const struct range *range = outside_find(data, size);
     return range ? range->buffer : NULL;
 }
 
 struct mx_buffer *mx_outside_get(const char *data, size_t size, bool is_written)
 {
-    struct range *range = find(data, size);
+    struct range *range = outside_find(data, size);
     if (!range) {
         struct mx_buffer *buffer = mx_buffer_borrow((char *)(uintptr_t)data, size);
         if (!buffer)

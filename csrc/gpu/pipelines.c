@@ -57,7 +57,7 @@ static struct {
 
 /* FNV-1a of words of 8 bytes, in lanes that the processor multiplies side by side: texts are
  * long, and each use of a kernel needs the hash. */
-static uint64_t hash(const char *text, size_t length)
+static uint64_t pipelines_hash(const char *text, size_t length)
 {
     const uint64_t prime = 1099511628211u;
     uint64_t lanes[LANES] = {14695981039346656037u, 1, 2, 3}, result = length;
@@ -78,7 +78,7 @@ static uint64_t hash(const char *text, size_t length)
 
 /* -- Compiling --------------------------------------------------------------------- */
 
-static int compile(struct pipeline *pipeline)
+static int pipelines_compile(struct pipeline *pipeline)
 {
     const char *prelude = pipeline->prelude, *text = pipeline->text;
     size_t head = strlen(prelude), length = strlen(text);
@@ -98,7 +98,7 @@ static int compile(struct pipeline *pipeline)
 static void compile_taken(struct pipeline *pipeline)
 {
     pthread_mutex_unlock(&queue.lock);
-    int status = compile(pipeline);
+    int status = pipelines_compile(pipeline);
     const char *message = status == MX_OK ? NULL : mx_error_message();
     char *failure = message ? mx_alloc(strlen(message) + 1) : NULL;
     if (failure)
@@ -177,7 +177,7 @@ static void start_thread(void)
         queue.n_threads += mx_thread_start(run_thread, NULL, STACK_SIZE);
 }
 
-static void append(struct pipeline *pipeline)
+static void pipelines_append(struct pipeline *pipeline)
 {
     pthread_mutex_lock(&queue.lock);
     *queue.last = pipeline;
@@ -187,7 +187,7 @@ static void append(struct pipeline *pipeline)
 }
 
 /* Waits until a pipeline is compiled.  Meanwhile this thread compiles what still waits. */
-static void await(struct pipeline *pipeline)
+static void pipelines_await(struct pipeline *pipeline)
 {
     pthread_mutex_lock(&queue.lock);
     while (pipeline->state != IS_DONE) {
@@ -213,12 +213,12 @@ static void free_pipeline(struct pipeline *pipeline)
     mx_free(pipeline);
 }
 
-static void drop(struct pipeline **link)
+static void pipelines_drop(struct pipeline **link)
 {
     struct pipeline *pipeline = *link;
     *link = pipeline->next;
     cache.count--;
-    await(pipeline);
+    pipelines_await(pipeline);
     free_pipeline(pipeline);
 }
 
@@ -231,7 +231,7 @@ static bool drop_oldest(void)
             if (!(*link)->is_held && (!oldest || (*link)->used < (*oldest)->used))
                 oldest = link;
     if (oldest)
-        drop(oldest);
+        pipelines_drop(oldest);
     return oldest != NULL;
 }
 
@@ -253,7 +253,8 @@ static struct prelude {
 void mx_pipelines_keep(const char *const *preludes)
 {
     for (int i = 0; i < MX_PRELUDE_COUNT; i++)
-        permanent[i] = (struct prelude){preludes[i], hash(preludes[i], strlen(preludes[i]))};
+        permanent[i] =
+            (struct prelude){preludes[i], pipelines_hash(preludes[i], strlen(preludes[i]))};
 }
 
 static const struct prelude *find_permanent(const char *text)
@@ -274,10 +275,11 @@ struct key {
 static struct key make_key(const char *prelude, const char *text, const char *function)
 {
     const struct prelude *kept = find_permanent(prelude);
-    uint64_t hashes[] = {kept ? kept->hash : hash(prelude, strlen(prelude)),
-                         hash(text, strlen(text)), hash(function, strlen(function))};
+    uint64_t hashes[] = {kept ? kept->hash : pipelines_hash(prelude, strlen(prelude)),
+                         pipelines_hash(text, strlen(text)),
+                         pipelines_hash(function, strlen(function))};
     return (struct key){prelude, text, function, kept != NULL,
-                        hash((const char *)hashes, sizeof hashes)};
+                        pipelines_hash((const char *)hashes, sizeof hashes)};
 }
 
 static bool has_key(const struct pipeline *pipeline, const struct key *key)
@@ -288,7 +290,7 @@ static bool has_key(const struct pipeline *pipeline, const struct key *key)
            (pipeline->prelude == key->prelude || strcmp(pipeline->prelude, key->prelude) == 0);
 }
 
-static struct pipeline *find(const struct key *key)
+static struct pipeline *pipelines_find(const struct key *key)
 {
     struct pipeline *pipeline = cache.lists[key->hash % LISTS];
     while (pipeline && !has_key(pipeline, key))
@@ -322,7 +324,7 @@ static struct pipeline *new_pipeline(const struct key *key)
 }
 
 /* Adds a pipeline to the cache and to the queue. */
-static struct pipeline *add(const struct key *key)
+static struct pipeline *pipelines_add(const struct key *key)
 {
     struct pipeline *pipeline = new_pipeline(key);
     if (!pipeline)
@@ -334,15 +336,15 @@ static struct pipeline *add(const struct key *key)
     pipeline->used = ++cache.clock;
     *list = pipeline;
     cache.count++;
-    append(pipeline);
+    pipelines_append(pipeline);
     return pipeline;
 }
 
 void mx_pipelines_begin(const char *prelude, const char *text, const char *function)
 {
     struct key key = make_key(prelude, text, function);
-    if (cache.count < cache.limit && !find(&key))
-        add(&key);
+    if (cache.count < cache.limit && !pipelines_find(&key))
+        pipelines_add(&key);
 }
 
 /* Returns the status of a pipeline that is compiled.  If it is one that may pass, the pipeline
@@ -359,7 +361,7 @@ static int use(struct pipeline *pipeline, const void **compiled)
         struct pipeline **link = &cache.lists[pipeline->hash % LISTS];
         while (*link != pipeline)
             link = &(*link)->next;
-        drop(link);
+        pipelines_drop(link);
     }
     return status;
 }
@@ -368,16 +370,16 @@ int mx_pipelines_get(const void **compiled, const char *prelude, const char *tex
                      const char *function, void (*begin_others)(void))
 {
     struct key key = make_key(prelude, text, function);
-    struct pipeline *pipeline = find(&key);
+    struct pipeline *pipeline = pipelines_find(&key);
     bool is_new = !pipeline;
     if (is_new)
-        pipeline = add(&key);
+        pipeline = pipelines_add(&key);
     if (!pipeline)
         return MX_ERROR_MEMORY;
     pipeline->is_held = true;
     if (is_new && begin_others)
         begin_others();
-    await(pipeline);
+    pipelines_await(pipeline);
     pipeline->is_held = false;
     return use(pipeline, compiled);
 }

@@ -109,7 +109,7 @@ static int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit 
 /* Cuts results with many elements if there are too few results to keep a GPU busy.  All
  * segments but the last one have the same length, a multiple of any pack, and whole batches if
  * they are long. */
-static void cut(const struct mx_kernel *kernel, struct mx_reduce_shape *shape)
+static void reductions_cut(const struct mx_kernel *kernel, struct mx_reduce_shape *shape)
 {
     int64_t side = (int64_t)shape->width * shape->results,
             wanted = kernel->device->limits.threadgroups;
@@ -149,7 +149,7 @@ struct mx_reduce_shape mx_reductions_shape(struct mx_kernel *kernel)
     shape.width = shape.has_columns ? width_of_columns(kernel, shape.n_units / shape.results)
                                     : MX_KERNEL_THREADS / threads_of_row(kernel, &shape);
     if (shape.has_columns || shape.width == 1)
-        cut(kernel, &shape);
+        reductions_cut(kernel, &shape);
     return shape;
 }
 

@@ -30,7 +30,7 @@ static bool has_columns(const struct mx_kernel *kernel, int axis, int64_t lines)
 }
 
 /* Cuts the lines.  Segments begin at multiples of any pack. */
-static void cut(struct mx_scan_shape *shape)
+static void scans_cut(struct mx_scan_shape *shape)
 {
     int64_t width = MX_KERNEL_THREADS / shape->threads;
     int64_t groups = (shape->lines + width - 1) / width;
@@ -59,7 +59,7 @@ struct mx_scan_shape mx_scans_shape(struct mx_kernel *kernel)
                         : mx_passes_threads_of_line(shape.lines, shape.length, kernel->pack);
     if (shape.axis == kernel->ndim - 1 && shape.threads == MX_KERNEL_THREADS)
         mx_kernel_choose_pack(kernel);
-    cut(&shape);
+    scans_cut(&shape);
     return shape;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-static bool reserve(struct mx_text *text, size_t more)
+static bool text_reserve(struct mx_text *text, size_t more)
 {
     size_t capacity = text->capacity ? text->capacity : 4096;
     while (capacity < text->length + more + 1)
@@ -28,7 +28,7 @@ void mx_text_print(struct mx_text *text, const char *format, ...)
     va_copy(again, list);
     size_t left = text->capacity - text->length;
     int length = vsnprintf(left ? text->characters + text->length : NULL, left, format, list);
-    if (length < 0 || text->is_broken || !reserve(text, (size_t)length))
+    if (length < 0 || text->is_broken || !text_reserve(text, (size_t)length))
         text->is_broken = true;
     else if ((size_t)length >= left)
         vsnprintf(text->characters + text->length, (size_t)length + 1, format, again);

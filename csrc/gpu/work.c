@@ -113,7 +113,7 @@ void mx_work_estimate(struct mx_kernel *kernel, int64_t of_element)
 }
 
 /* Divides n items evenly, as parts of at most `most` items. */
-static size_t divide(size_t n, double most)
+static size_t work_divide(size_t n, double most)
 {
     size_t at_once = most >= (double)n ? n : most < 1 ? 1 : (size_t)most;
     size_t n_parts = (n + at_once - 1) / at_once;
@@ -130,7 +130,7 @@ void mx_work_cut(const struct mx_dispatch *dispatch, size_t *part)
     double at_once = slice / mx_work_share(dispatch->work);
     for (int i = 2; i >= 0; i--) {
         slice /= (double)grid[i];
-        part[i] = divide(grid[i], at_once / slice);
+        part[i] = work_divide(grid[i], at_once / slice);
         if (part[i] > 1)
             break;
     }

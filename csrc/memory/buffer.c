@@ -30,7 +30,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
     buffer->elision_owner = buffer->owner = NULL;
     buffer->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     buffer->failed_by = 0;
-    buffer->is_whole = buffer->is_blank = buffer->is_borrowed = false;
+    buffer->is_whole = buffer->is_unwritten = buffer->is_borrowed = false;
     atomic_init(&buffer->is_shared, false);
     atomic_init(&buffer->remote, NULL);
     atomic_init(&buffer->n_lent, 0);
@@ -43,7 +43,7 @@ struct mx_buffer *mx_buffer_new(size_t nbytes)
 static _Thread_local struct mx_buffer *refused;
 
 /* Notes the buffer for mx_buffer_take_refused if it has an array, and fails. */
-static int refuse(struct mx_buffer *buffer)
+static int buffer_refuse(struct mx_buffer *buffer)
 {
     struct mx_buffer *before = mx_buffer_take_refused();
     if (before)
@@ -66,7 +66,7 @@ int mx_buffer_allocate(struct mx_buffer *buffer)
         return MX_OK;
     struct mx_block *block = mx_pool_take(buffer->nbytes);
     if (!block)
-        return refuse(buffer);
+        return buffer_refuse(buffer);
     block->owner = buffer;
     char *none = NULL;
     if (!__atomic_compare_exchange_n(&buffer->data, &none, mx_pool_data(block), false,

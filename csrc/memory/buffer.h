@@ -26,7 +26,7 @@ struct mx_buffer {
     int64_t number;      /* buffers are numbered in the order of their creation, from 1 */
     bool is_whole;       /* all of it has been written at least once */
     bool is_borrowed;    /* the data is not the pool's */
-    bool is_blank;       /* nothing has been written: memory that it has need not be copied */
+    bool is_unwritten;   /* nothing has been written: memory that it has need not be copied */
     int64_t failed_by;   /* sequence number of the failed check that prevented a write, or 0 */
     atomic_bool is_shared; /* other code may use the memory after each operation */
 

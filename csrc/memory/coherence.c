@@ -106,7 +106,7 @@ static void forget(struct mx_buffer *buffer)
     mx_free(borrowed);
 }
 
-static void drop(struct mx_buffer *buffer)
+static void coherence_drop(struct mx_buffer *buffer)
 {
     forget(buffer);
     buffer->is_expected = false;
@@ -227,11 +227,11 @@ int mx_coherence_read(struct mx_buffer *buffer, char **data)
 int mx_coherence_write(struct mx_buffer *buffer, bool keeps, char **data)
 {
     int status = make_local(buffer, keeps, data);
-    buffer->is_blank = false;
+    buffer->is_unwritten = false;
     if (status == MX_OK && mx_coherence_is_lent(buffer)) {
         note_edit(buffer);
     } else if (status == MX_OK && atomic_load(&buffer->remote)) {
-        drop(buffer);
+        coherence_drop(buffer);
         note_change(buffer);
     }
     return status;
@@ -293,7 +293,7 @@ static bool retain_living(struct mx_buffer *buffer)
 }
 
 /* Moves the buffer that no kernel has used for the longest time to the processor. */
-static int evict(void)
+static int coherence_evict(void)
 {
     char *data;
     pthread_mutex_lock(&memory.lock);
@@ -341,7 +341,7 @@ static struct mx_remote *new_remote(void *address, size_t size)
 }
 
 /* Gets memory of the device: cached, or new, or that of buffers which move out. */
-static int take(size_t nbytes, struct mx_remote **out)
+static int coherence_take(size_t nbytes, struct mx_remote **out)
 {
     size_t size = mx_pool_data_size(nbytes);
     int status = MX_OK;
@@ -357,7 +357,7 @@ static int take(size_t nbytes, struct mx_remote **out)
             return *out ? MX_OK : MX_ERROR_MEMORY;
         }
         if (status == MX_ERROR_MEMORY)
-            status = release_cached() ? MX_OK : evict();
+            status = release_cached() ? MX_OK : coherence_evict();
     }
     return status;
 }
@@ -400,10 +400,10 @@ static int make_remote(struct mx_buffer *buffer, bool keeps)
     struct mx_remote *remote;
     if (atomic_load(&buffer->remote))
         return MX_OK;
-    int status = take(buffer->nbytes, &remote);
+    int status = coherence_take(buffer->nbytes, &remote);
     if (status != MX_OK)
         return status;
-    if (keeps && buffer->data && !buffer->is_blank) {
+    if (keeps && buffer->data && !buffer->is_unwritten) {
         status = memory.device->copy_in(remote->memory, buffer->data, buffer->nbytes);
         memory.bytes_in += status == MX_OK ? (int64_t)buffer->nbytes : 0;
     }
@@ -435,7 +435,7 @@ int mx_coherence_bind(struct mx_buffer *buffer, bool keeps, void **address)
 
 void mx_coherence_note_written(struct mx_buffer *buffer)
 {
-    buffer->is_blank = false;
+    buffer->is_unwritten = false;
     struct mx_remote *remote = atomic_load(&buffer->remote);
     buffer->written_by = memory.kernel;
     if (!remote)
@@ -455,7 +455,7 @@ bool mx_coherence_undo(struct mx_buffer *buffer, uint64_t kernel)
         mx_coherence_is_lent(buffer))
         return false;
     buffer->written_by = kernel;
-    drop(buffer);
+    coherence_drop(buffer);
     note_change(buffer);
     return true;
 }
@@ -478,7 +478,7 @@ int mx_coherence_clear(struct mx_buffer *buffer)
     return status;
 }
 
-static int fill(struct mx_buffer *buffer, const char *data, size_t size, size_t lead)
+static int coherence_fill(struct mx_buffer *buffer, const char *data, size_t size, size_t lead)
 {
     void *address;
     char *own;
@@ -500,7 +500,7 @@ static int fill(struct mx_buffer *buffer, const char *data, size_t size, size_t 
 struct mx_buffer *mx_coherence_new_copy(const char *data, size_t size, size_t lead)
 {
     struct mx_buffer *buffer = mx_buffer_new(lead + size);
-    if (buffer && fill(buffer, data, size, lead) != MX_OK) {
+    if (buffer && coherence_fill(buffer, data, size, lead) != MX_OK) {
         mx_buffer_release(buffer);
         return NULL;
     }

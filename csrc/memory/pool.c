@@ -87,7 +87,7 @@ void mx_pool_set_forget(void (*forget)(void *device_memory)) { pool.forget = for
 
 /* -- Lists ------------------------------------------------------------------------ */
 
-static void append(struct list *list, struct mx_block *block)
+static void pool_append(struct list *list, struct mx_block *block)
 {
     block->newer = NULL;
     block->older = list->newest;
@@ -104,7 +104,7 @@ static void unlink_block(struct list *list, struct mx_block *block)
 /* Unlinks the blocks that have been cached longest until at most limit bytes are cached.
  * Returns them as a chain through `older`.  The caller unmaps them after it has released the
  * lock. */
-static struct mx_block *evict(size_t limit)
+static struct mx_block *pool_evict(size_t limit)
 {
     struct mx_block *evicted = NULL;
     while (pool.info.cached > limit) {
@@ -192,14 +192,14 @@ void mx_pool_put(struct mx_block *block)
 {
     struct list *list = list_for(block->size - mx_alloc_page_size());
     pthread_mutex_lock(&pool.lock);
-    append(list, block);
+    pool_append(list, block);
     if (pool.n_classes <= list - pool.lists)
         pool.n_classes = (int)(list - pool.lists) + 1;
     block->freed_at = pool.clock++;
     MX_ASSERT(pool.info.in_use >= block->size);
     pool.info.in_use -= block->size;
     pool.info.cached += block->size;
-    struct mx_block *evicted = evict(limit());
+    struct mx_block *evicted = pool_evict(limit());
     pthread_mutex_unlock(&pool.lock);
     unmap_chain(evicted);
 }
@@ -207,7 +207,7 @@ void mx_pool_put(struct mx_block *block)
 void mx_pool_trim(size_t nbytes)
 {
     pthread_mutex_lock(&pool.lock);
-    struct mx_block *evicted = evict(nbytes);
+    struct mx_block *evicted = pool_evict(nbytes);
     pthread_mutex_unlock(&pool.lock);
     unmap_chain(evicted);
 }
@@ -217,7 +217,7 @@ void mx_pool_set_limit(size_t nbytes)
     pthread_mutex_lock(&pool.lock);
     pool.info.limit = nbytes;
     pool.limit_known = true;
-    struct mx_block *evicted = evict(nbytes);
+    struct mx_block *evicted = pool_evict(nbytes);
     pthread_mutex_unlock(&pool.lock);
     unmap_chain(evicted);
 }

@@ -84,13 +84,13 @@ static const char *device_problem(void)
 static id<MTLCommandQueue> queue;
 static bool is_lost; /* a forked process cannot use the device of its parent */
 
-static void lose(void) { is_lost = true; }
+static void metal_lose(void) { is_lost = true; }
 
 static void open_queue(void)
 {
     @autoreleasepool {
         queue = has_device() ? [device newCommandQueue] : nil;
-        pthread_atfork(NULL, NULL, lose);
+        pthread_atfork(NULL, NULL, metal_lose);
     }
 }
 
@@ -105,7 +105,7 @@ static bool is_usable(void)
 
 static struct mx_driver_counts counts;
 
-static int fail(int status, NSError *error, const char *what)
+static int metal_fail(int status, NSError *error, const char *what)
 {
     const char *reason = error ? [[error localizedDescription] UTF8String] : "";
     return mx_fail(status, "%s%s%s", what, *reason ? ": " : "", reason);
@@ -148,14 +148,15 @@ static int compile_function(void **out, const char *source, const char *function
                                                       options:exact_options()
                                                         error:&error];
         if (!library)
-            return fail(MX_ERROR_VALUE, error, "the kernel does not compile");
+            return metal_fail(MX_ERROR_VALUE, error, "the kernel does not compile");
         id<MTLFunction> found = [library newFunctionWithName:string_of(function)];
         if (!found)
             return mx_fail(MX_ERROR_VALUE, "there is no kernel '%s' in the text", function);
         id<MTLComputePipelineState> state = [device newComputePipelineStateWithFunction:found
                                                                                   error:&error];
         if (!state)
-            return fail(MX_ERROR_VALUE, error, "Metal cannot make a pipeline of the kernel");
+            return metal_fail(MX_ERROR_VALUE, error,
+                              "Metal cannot make a pipeline of the kernel");
         if (state.threadExecutionWidth != SIMD_WIDTH)
             return mx_fail(MX_ERROR_VALUE, "SIMD-groups of this GPU have %zu threads, not %d",
                            (size_t)state.threadExecutionWidth, SIMD_WIDTH);
@@ -269,7 +270,7 @@ static void free_held(struct held *list)
 }
 
 /* Makes room for one more pointer.  Returns false if there is no memory. */
-static bool reserve(void *array, int n, int *capacity)
+static bool metal_reserve(void *array, int n, int *capacity)
 {
     void **items;
     memcpy(&items, array, sizeof items);
@@ -300,7 +301,7 @@ static void complete(id<MTLCommandBuffer> done, struct held *list)
     pthread_mutex_unlock(&flight.lock);
 }
 
-static void wait_for(int most_in_flight)
+static void metal_wait_for(int most_in_flight)
 {
     pthread_mutex_lock(&flight.lock);
     while (flight.in_flight > most_in_flight)
@@ -318,7 +319,7 @@ static void renew_queue(void)
     pthread_mutex_unlock(&flight.lock);
     if (!is_broken)
         return;
-    wait_for(0);
+    metal_wait_for(0);
     id<MTLCommandQueue> renewed = [device newCommandQueue];
     if (!renewed)
         return;
@@ -357,7 +358,7 @@ static void commit(void)
     [commands addCompletedHandler:^(id<MTLCommandBuffer> done) {
       complete(done, list);
     }];
-    wait_for(MAX_IN_FLIGHT - 1);
+    metal_wait_for(MAX_IN_FLIGHT - 1);
     pthread_mutex_lock(&flight.lock);
     flight.in_flight++;
     pthread_mutex_unlock(&flight.lock);
@@ -386,7 +387,7 @@ static int hold(const struct mx_dispatch *dispatch, struct memory **memories)
     for (int b = 0; b < dispatch->n_buffers; b++) {
         if (memories[b]->held_by == number)
             continue;
-        if (!reserve(&held->buffers, held->n_buffers, &held->buffer_capacity))
+        if (!metal_reserve(&held->buffers, held->n_buffers, &held->buffer_capacity))
             return mx_fail(MX_ERROR_MEMORY, "unable to hold %d buffers", held->n_buffers);
         mx_buffer_retain(dispatch->buffers[b]);
         held->buffers[held->n_buffers++] = dispatch->buffers[b];
@@ -396,7 +397,7 @@ static int hold(const struct mx_dispatch *dispatch, struct memory **memories)
     for (int i = 0; i < held->n_states; i++)
         if (held->states[i] == dispatch->compiled)
             return MX_OK;
-    if (!reserve(&held->states, held->n_states, &held->state_capacity))
+    if (!metal_reserve(&held->states, held->n_states, &held->state_capacity))
         return mx_fail(MX_ERROR_MEMORY, "unable to hold %d pipelines", held->n_states);
     held->states[held->n_states++] = retain_state(dispatch->compiled);
     return MX_OK;
@@ -428,7 +429,7 @@ static void dispatch_threads(const struct mx_dispatch *dispatch)
         [encoder dispatchThreads:counted threadsPerThreadgroup:group];
 }
 
-static int encode(const struct mx_dispatch *dispatch)
+static int metal_encode(const struct mx_dispatch *dispatch)
 {
     @autoreleasepool {
         struct memory *memories[MX_MAX_BUFFERS];
@@ -473,7 +474,7 @@ static int wait_for_all(void)
     @autoreleasepool {
         char message[sizeof flight.message];
         commit();
-        wait_for(0);
+        metal_wait_for(0);
         pthread_mutex_lock(&flight.lock);
         bool has_failed = flight.has_failed;
         flight.has_failed = false;
@@ -492,7 +493,7 @@ const struct mx_driver mx_metal_driver = {
     .compile = compile_function,
     .release = release_state,
     .max_threads = max_threads,
-    .encode = encode,
+    .encode = metal_encode,
     .wait = wait_for_all,
     .free_memory = free_memory,
     .counts = &counts,

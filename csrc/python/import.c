@@ -38,7 +38,7 @@ static bool is_numpy(PyObject *name)
     return length == 5 || text[5] == '.';
 }
 
-static PyObject *call(struct hook *hook, PyObject *args, PyObject *kwargs)
+static PyObject *import_call(struct hook *hook, PyObject *args, PyObject *kwargs)
 {
     /* Another thread may install or remove the hook meanwhile. */
     PyObject *original = Py_NewRef(hook->original);
@@ -84,7 +84,7 @@ static PyObject *import(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
         if (PyDict_SetItem(dict, PyTuple_GetItem(names, i), args[n + i]) < 0)
             Py_CLEAR(dict);
     if (tuple && (dict || !names))
-        found = call(&import_hook, tuple, dict);
+        found = import_call(&import_hook, tuple, dict);
     Py_XDECREF(tuple);
     Py_XDECREF(dict);
     return found;
@@ -93,7 +93,7 @@ static PyObject *import(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
 static PyObject *import_module(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     (void)self;
-    return call(&import_module_hook, args, kwargs);
+    return import_call(&import_module_hook, args, kwargs);
 }
 
 #define FUNCTION(f) ((PyCFunction)(void (*)(void))(f))
@@ -154,7 +154,7 @@ static bool is_filled_later(PyObject *module)
 }
 
 /* Steal a reference to the result of a step.  Return it after reporting the module. */
-static PyObject *report(PyObject *result, PyObject *module)
+static PyObject *import_report(PyObject *result, PyObject *module)
 {
     PyObject *reported = PyObject_CallFunctionObjArgs(imported, module, NULL);
     if (!reported)
@@ -172,14 +172,14 @@ static PyObject *create_dynamic(PyObject *self, PyObject *args)
     /* The module's place, which is set after this call otherwise. */
     if (PyObject_SetAttrString(module, "__spec__", PyTuple_GetItem(args, 0)) < 0)
         PyErr_Clear();
-    return report(module, module);
+    return import_report(module, module);
 }
 
 static PyObject *exec_dynamic(PyObject *self, PyObject *module)
 {
     (void)self;
     PyObject *status = PyObject_CallFunctionObjArgs(execute, module, NULL);
-    return status && is_filled_later(module) ? report(status, module) : status;
+    return status && is_filled_later(module) ? import_report(status, module) : status;
 }
 
 static PyMethodDef extension_defs[] = {

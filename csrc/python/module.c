@@ -22,13 +22,13 @@
 #include "python/object/lookup.h"
 #include "python/object/scalar_operators.h"
 #include "python/packages/attributes.h"
-#include "python/packages/boundary.h"
 #include "python/packages/conversion.h"
 #include "python/packages/disguise.h"
 #include "python/packages/door.h"
 #include "python/packages/iterators.h"
 #include "python/packages/layout.h"
 #include "python/packages/operators.h"
+#include "python/packages/patching.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
 #include "python/profile/profile.h"
@@ -37,10 +37,10 @@
 #include "python/record/call.h"
 #include "python/record/caller.h"
 #include "python/record/compiler.h"
+#include "python/record/device_export.h"
 #include "python/record/elide.h"
 #include "python/record/failure.h"
 #include "python/record/launch.h"
-#include "python/record/loan.h"
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 #include "python/record/reduction.h"
@@ -74,7 +74,7 @@ static PyObject *set_types(PyObject *module, PyObject *args)
         /* Python looks methods up faster if their class cannot change. */
         ((struct type_struct *)member_type)->flags |= Py_TPFLAGS_IMMUTABLETYPE;
     }
-    if (array_own_attributes() < 0 || boundary_load() < 0 || disguise_load() < 0)
+    if (array_own_attributes() < 0 || patching_load() < 0 || disguise_load() < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -94,7 +94,7 @@ static PyObject *name_like(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *wrap(PyObject *module, PyObject *x)
+static PyObject *module_wrap(PyObject *module, PyObject *x)
 {
     struct call_args call_args = {0};
     (void)module;
@@ -119,7 +119,7 @@ static PyObject *pin(PyObject *module, PyObject *x)
 {
     (void)module;
     if (is_array(x))
-        root_of(x)->is_pinned = true;
+        root_of(x)->is_address_taken = true;
     Py_RETURN_NONE;
 }
 
@@ -157,7 +157,7 @@ static PyObject *exact_interface(PyObject *module, PyObject *x)
 }
 
 /* Set the table of the core's functions, and look up what the bridge needs of NumPy. */
-static PyObject *start(PyObject *module, PyObject *address)
+static PyObject *module_start(PyObject *module, PyObject *address)
 {
     (void)module;
     core = PyLong_AsVoidPtr(address);
@@ -176,7 +176,7 @@ static PyObject *start(PyObject *module, PyObject *address)
 }
 
 static PyMethodDef module_methods[] = {
-    {"start", start, METH_O, "start(address)\n--\n\nSet the core's table of functions."},
+    {"start", module_start, METH_O, "start(address)\n--\n\nSet the core's table of functions."},
     {"set_types", set_types, METH_VARARGS,
      "set_types(array, ufunc, np_array, object_dtype, described)\n--\n\n"
      "Set the classes of mxnp arrays, mxnp ufuncs, NumPy arrays and NumPy's object dtype, and "
@@ -184,7 +184,7 @@ static PyMethodDef module_methods[] = {
     {"name_like", name_like, METH_VARARGS,
      "name_like(cls, original)\n--\n\n"
      "Let Python's own error messages use the name of another class for a class."},
-    {"wrap", wrap, METH_O,
+    {"wrap", module_wrap, METH_O,
      "wrap(x)\n--\n\n"
      "Return x with mxnp arrays in place of NumPy arrays, at any depth of tuples, lists and "
      "dicts."},
@@ -218,13 +218,13 @@ static struct PyModuleDef module_def = {
 static int add_methods(PyObject *module)
 {
     PyMethodDef *const all[] = {
-        types_methods,           settings_methods,  device_methods,    profile_methods,
-        assignment_methods,      call_methods,      caller_methods,    launch_methods,
-        compiler_methods,        loan_methods,      queue_methods,     reduction_methods,
-        indexing_methods,        selection_methods, sorting_methods,   update_methods,
-        boundary_methods,        door_methods,      operators_methods, conversion_methods,
-        function_module_methods, hook_methods,      checks_methods,    traceback_methods,
-        attributes_methods,      iterators_methods, draws_methods,
+        types_methods,           settings_methods,      device_methods,    profile_methods,
+        assignment_methods,      call_methods,          caller_methods,    launch_methods,
+        compiler_methods,        device_export_methods, queue_methods,     reduction_methods,
+        indexing_methods,        selection_methods,     sorting_methods,   update_methods,
+        patching_methods,        door_methods,          operators_methods, conversion_methods,
+        function_module_methods, hook_methods,          checks_methods,    traceback_methods,
+        attributes_methods,      iterators_methods,     draws_methods,
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (PyModule_AddFunctions(module, all[i]) < 0)
@@ -287,7 +287,7 @@ static int add_types(PyObject *module)
 }
 
 /* Look up what the types need before they are made.  Return 0, or -1 with an exception set. */
-static int load(void)
+static int module_load(void)
 {
     if (types_import_numpy() < 0)
         return -1;
@@ -307,7 +307,7 @@ PyMODINIT_FUNC PyInit__bridge(void)
                         "of recorded operations exist once in a process");
         return NULL;
     }
-    PyObject *module = load() < 0 ? NULL : PyModule_Create(&module_def);
+    PyObject *module = module_load() < 0 ? NULL : PyModule_Create(&module_def);
     if (module &&
         (add_methods(module) < 0 || add_constants(module) < 0 || add_types(module) < 0))
         Py_CLEAR(module);

@@ -234,7 +234,7 @@ static enum relation relate(const struct mx_group *group, const struct mx_instru
 
 /* Makes room for one more item of `size` bytes.  array is the address of a pointer to the
  * items. Returns a status. */
-static int reserve(void *array, int count, int *capacity, size_t size)
+static int fuse_reserve(void *array, int count, int *capacity, size_t size)
 {
     if (count < *capacity)
         return MX_OK;
@@ -251,7 +251,8 @@ static int reserve(void *array, int count, int *capacity, size_t size)
 
 static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
 {
-    int status = reserve(&plan->groups, plan->n_groups, &plan->capacity, sizeof *plan->groups);
+    int status =
+        fuse_reserve(&plan->groups, plan->n_groups, &plan->capacity, sizeof *plan->groups);
     if (status != MX_OK)
         return status;
     struct mx_group *group = &plan->groups[plan->n_groups++];
@@ -267,8 +268,8 @@ static int add_group(struct mx_plan *plan, const struct mx_instruction *in)
 static int add_step(struct mx_group *group, const struct mx_instruction *in, int number,
                     const struct mx_view *views)
 {
-    int status =
-        reserve(&group->steps, group->n_steps, &group->step_capacity, sizeof *group->steps);
+    int status = fuse_reserve(&group->steps, group->n_steps, &group->step_capacity,
+                              sizeof *group->steps);
     struct mx_step step = {.instruction = number};
     for (int k = 0; k < mx_operand_count(in) && status == MX_OK; k++) {
         int v = 0;
@@ -279,7 +280,8 @@ static int add_step(struct mx_group *group, const struct mx_instruction *in, int
         while (v < group->n_views && !are_same(&group->views[v], &views[k], in->ndim))
             v++;
         if (v == group->n_views) {
-            status = reserve(&group->views, v, &group->view_capacity, sizeof *group->views);
+            status =
+                fuse_reserve(&group->views, v, &group->view_capacity, sizeof *group->views);
             if (status != MX_OK)
                 break;
             group->n_kept += needs_more_memory(group, &views[k]);

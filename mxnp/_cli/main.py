@@ -117,7 +117,7 @@ def main() -> None:
             stack.enter_context(watcher)
         stack.push(partial(_report_verification, watchers.get("--verify")))
         _run(args)
-        runner.run_rest()
+        runner.run_deferred()
 
 
 def _check_gpu(file: str) -> NoReturn:

@@ -328,7 +328,7 @@ def _set_first_path(folder: str) -> None:
         sys.path[0] = folder
 
 
-def run_rest() -> None:
+def run_deferred() -> None:
     """
     Run the operations that the program recorded and did not wait for.
 

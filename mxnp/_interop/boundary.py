@@ -3,7 +3,7 @@
 Compiled code that was built against NumPy reads the struct of `numpy.ndarray`. After
 the import of such a module, its functions and types are changed in place, so that mxnp
 arrays among the arguments are replaced by the NumPy arrays inside.
-See csrc/python/packages/boundary.c and docs/design/12-packages.md.
+See csrc/python/packages/patching.c and docs/design/12-packages.md.
 """
 
 from __future__ import annotations

@@ -218,15 +218,15 @@ static void test_blank_memory(void)
 {
     begin(SIZE_MAX);
     struct mx_buffer *buffer = mx_buffer_new_allocated(SIZE);
-    buffer->is_blank = true;
+    buffer->is_unwritten = true;
     CHECK(run_kernel(buffer, true, 1.0) == MX_OK && device.copies_in == 0);
-    CHECK(!buffer->is_blank && run_kernel(buffer, false, 4.0) == MX_OK);
+    CHECK(!buffer->is_unwritten && run_kernel(buffer, false, 4.0) == MX_OK);
     CHECK(look(buffer, false) == 4.0);
     mx_buffer_release(buffer);
     buffer = mx_buffer_new_allocated(SIZE);
-    buffer->is_blank = true;
+    buffer->is_unwritten = true;
     set(buffer, 2.0);
-    CHECK(!buffer->is_blank && run_kernel(buffer, true, 1.0) == MX_OK);
+    CHECK(!buffer->is_unwritten && run_kernel(buffer, true, 1.0) == MX_OK);
     CHECK(device.copies_in == 1 && look(buffer, false) == 3.0);
     mx_buffer_release(buffer);
 }

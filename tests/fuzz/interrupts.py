@@ -211,7 +211,7 @@ def main() -> int:
     chosen = parser.parse_args()
     unusual.WITHOUT.append("callbacks")  # the statement may have half of its effects
     _bridge.set_threshold(0)
-    _bridge.set_look_every(0)  # Check for interrupts between any two chunks.
+    _bridge.set_signal_interval(0)  # Check for interrupts between any two chunks.
     alarm, tally = Alarm(), Counter[str]()
     begin, seed, found = time.monotonic(), chosen.seed, 0
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):

@@ -298,7 +298,7 @@ def test_interrupt_while_the_last_work_runs(tmp_path: Path) -> None:
             print("stopped", np._bridge.pending() > 0)
             raise KeyboardInterrupt
 
-        np._bridge.set_look_every(0)
+        np._bridge.set_signal_interval(0)
         signal.signal(signal.SIGALRM, stop)
         x = np.linspace(0, 1, 3_000_000)
         for _ in range(60):

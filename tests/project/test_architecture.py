@@ -283,6 +283,21 @@ def test_functions_of_the_bridge_are_named_after_their_file(path):
         assert name.startswith(prefixes), name
 
 
+STATIC = re.compile(r"^static\b[^;{}()=]*\b([a-z]+)\([^;{}]*\)\s*\{", re.MULTILINE)
+
+
+def test_static_functions_of_one_word_have_different_names():
+    """So that grep and breakpoints find one."""
+    found = [
+        name
+        for path in SOURCES
+        if path.suffix != ".h"
+        for name in {*STATIC.findall(MACRO.sub("", path.read_text()))}
+    ]
+    assert {"suits", "times"} <= {*found}
+    assert not {name for name in found if found.count(name) > 1}
+
+
 def test_names_of_functions_are_found():
     names = FUNCTION.findall((CSRC / "python/packages/slots.c").read_text())
     assert names == ["slot_replace", "slot_patch", "slot_patch_new", "slot_patch_call"]
@@ -297,7 +312,7 @@ NAMES_A_GPU = (
     "csrc/metal/",
     "csrc/cuda/",
     "csrc/gpu/devices.def",  # the list of kinds
-    "csrc/python/record/loan.",  # DLPack numbers the kinds of devices
+    "csrc/python/record/device_export.",  # DLPack numbers the kinds of devices
     "mxnp/_metal/",
     "mxnp/_array_api/exchange.py",  # a protocol has the name
     "mxnp/_cli/main.py",  # calls the check of the GPU

@@ -60,8 +60,8 @@ static int find_path(int path[], const struct mx_cast_kernels *table, int from, 
     return length;
 }
 
-static void cast(char **args, const intptr_t *dimensions, const intptr_t *strides, int from,
-                 int to)
+static void casts_cast(char **args, const intptr_t *dimensions, const intptr_t *strides,
+                       int from, int to)
 {
     const struct mx_cast_kernels *table = tables[mx_isa()];
     char *x = args[0], *y = args[1];
@@ -73,7 +73,7 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
     }
     if (x_stride == 0 && n > 1) {
         _Alignas(16) char one[16];
-        cast((char *[]){x, one}, &(intptr_t){1}, (intptr_t[]){0, 0}, from, to);
+        casts_cast((char *[]){x, one}, &(intptr_t){1}, (intptr_t[]){0, 0}, from, to);
         mx_copy_loop(mx_itemsizes[to])((char *[]){one, y}, &n, strides, NULL);
         return;
     }
@@ -108,12 +108,12 @@ static void cast(char **args, const intptr_t *dimensions, const intptr_t *stride
 
 /* Defines a loop for each pair of dtypes.  The loops differ only in the numbers of the dtypes.
  */
-#define PAIR(from, to)                                                   \
-    static void from##_to_##to(char **args, const intptr_t *dimensions,  \
-                               const intptr_t *strides, void *data)      \
-    {                                                                    \
-        (void)data;                                                      \
-        cast(args, dimensions, strides, MX_DTYPE_##from, MX_DTYPE_##to); \
+#define PAIR(from, to)                                                         \
+    static void from##_to_##to(char **args, const intptr_t *dimensions,        \
+                               const intptr_t *strides, void *data)            \
+    {                                                                          \
+        (void)data;                                                            \
+        casts_cast(args, dimensions, strides, MX_DTYPE_##from, MX_DTYPE_##to); \
     }
 
 #define EACH_TO(X, from) \

@@ -21,7 +21,7 @@ static intptr_t end_of(const struct mx_compaction *c, size_t chunk)
     return end < c->n ? end : c->n;
 }
 
-static void run(mx_chunk_function function, void *job, size_t n_chunks)
+static void compact_run(mx_chunk_function function, void *job, size_t n_chunks)
 {
     int threads = n_chunks < MIN_SHARED ? 1 : mx_thread_pool_size();
     mx_thread_pool_run(function, job, (struct mx_chunks){0, n_chunks}, threads, NULL);
@@ -59,7 +59,7 @@ int mx_compact_count(struct mx_compaction *out, const uint8_t *mask, intptr_t n)
     out->begins = mx_alloc((out->n_chunks + 1) * sizeof *out->begins);
     if (!out->begins)
         return mx_fail(MX_ERROR_MEMORY, "unable to count in %zu chunks", out->n_chunks);
-    run(count_chunk, out, out->n_chunks);
+    compact_run(count_chunk, out, out->n_chunks);
     intptr_t total = 0;
     for (size_t chunk = 0; chunk < out->n_chunks; chunk++) {
         intptr_t count = out->begins[chunk];
@@ -156,5 +156,5 @@ static mx_chunk_function writer(const char *from, int itemsize)
 void mx_compact_write(const struct mx_compaction *c, const char *from, int itemsize, char *to)
 {
     struct job job = {c, from, to};
-    run(writer(from, itemsize), &job, c->n_chunks);
+    compact_run(writer(from, itemsize), &job, c->n_chunks);
 }

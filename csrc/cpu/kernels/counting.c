@@ -65,7 +65,8 @@ static intptr_t value_at(const struct counting *c, intptr_t element)
     return low;
 }
 
-static void fill(const struct counting *c, intptr_t value, intptr_t begin, intptr_t end)
+static void counting_fill(const struct counting *c, intptr_t value, intptr_t begin,
+                          intptr_t end)
 {
     unsigned bits = (unsigned)value ^ c->flip;
     if (!c->is_wide)
@@ -83,7 +84,7 @@ static void fill_chunk(void *job, size_t chunk, int thread)
     for (intptr_t value = value_at(c, at); at < end; value++) {
         intptr_t next = value + 1 < c->n_values ? c->counts[value + 1] : c->n;
         next = next < end ? next : end;
-        fill(c, value, at, next);
+        counting_fill(c, value, at, next);
         at = next;
     }
 }

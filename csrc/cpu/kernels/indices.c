@@ -46,8 +46,8 @@ static void widen(mx_range_kernel *run, int itemsize, const char *data, intptr_t
 /* Moves to the next element over the first ndim axes, in C order.  Returns false after the
  * last.
  */
-static bool advance(const char **data, intptr_t *at, const intptr_t *shape,
-                    const intptr_t *strides, int ndim)
+static bool indices_advance(const char **data, intptr_t *at, const intptr_t *shape,
+                            const intptr_t *strides, int ndim)
 {
     for (int i = ndim - 1; i >= 0; i--) {
         *data += strides[i];
@@ -72,7 +72,7 @@ void mx_index_range(const char *data, int dtype, int ndim, const intptr_t *shape
     *most = INT64_MIN;
     do {
         widen(run, itemsize, data, stride, n, least, most);
-    } while (advance(&data, at, shape, strides, inner));
+    } while (indices_advance(&data, at, shape, strides, inner));
 }
 
 /* -- Checks ------------------------------------------------------------------------ */
@@ -82,8 +82,8 @@ static bool is_within(int64_t least, int64_t most, intptr_t size)
     return least >= -size && most < size;
 }
 
-static void check(int dtype, char **args, const intptr_t *dimensions, const intptr_t *strides,
-                  void *data)
+static void indices_check(int dtype, char **args, const intptr_t *dimensions,
+                          const intptr_t *strides, void *data)
 {
     struct mx_instruction *in = data;
     int64_t least = INT64_MAX, most = INT64_MIN;
@@ -103,7 +103,7 @@ static void check(int dtype, char **args, const intptr_t *dimensions, const intp
     static void check_##name(char **args, const intptr_t *dimensions, const intptr_t *strides, \
                              void *data)                                                       \
     {                                                                                          \
-        check(MX_DTYPE_##name, args, dimensions, strides, data);                               \
+        indices_check(MX_DTYPE_##name, args, dimensions, strides, data);                       \
     }
 INTEGERS(CHECK)
 
@@ -117,7 +117,7 @@ mx_loop_function mx_index_check_loop(int dtype)
     return loops[dtype];
 }
 
-static intptr_t magnitude(intptr_t x) { return x < 0 ? -x : x; }
+static intptr_t indices_magnitude(intptr_t x) { return x < 0 ? -x : x; }
 
 /* Sorts the axes by the magnitude of their strides, as NumPy's check of indices does.  It does
  * not reverse negative strides. */
@@ -130,7 +130,8 @@ static int order_of_memory(const struct mx_instruction *in, const char **data, i
     memcpy(shape, in->shape, sizeof in->shape);
     memcpy(strides, operand->strides, sizeof operand->strides);
     for (int i = 0; i < ndim; i++) {
-        for (int j = i; j > 0 && magnitude(strides[j - 1]) < magnitude(strides[j]); j--) {
+        for (int j = i;
+             j > 0 && indices_magnitude(strides[j - 1]) < indices_magnitude(strides[j]); j--) {
             intptr_t length = shape[j], stride = strides[j];
             shape[j] = shape[j - 1];
             strides[j] = strides[j - 1];
@@ -153,7 +154,7 @@ bool mx_index_find_invalid(const struct mx_instruction *in, int64_t *index)
         mx_index_range(data, in->operands[0].dtype, 0, NULL, NULL, index, &most);
         if (!is_within(*index, *index, in->indexing.sizes[0]))
             return true;
-    } while (advance(&data, at, shape, strides, ndim));
+    } while (indices_advance(&data, at, shape, strides, ndim));
     return false;
 }
 

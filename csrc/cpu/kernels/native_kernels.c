@@ -48,7 +48,7 @@ struct reduced {
 /* Subtracts q times pi/2, in three parts of 53 bits, from x.  The subtraction of the first part
  * has no error: both numbers are multiples of 2**-53 that differ by less than 1.  The second
  * part is less than 2**-38, so where NEAR <= |first|, `first - r` has no error either. */
-static inline struct reduced reduce(double x)
+static inline struct reduced native_kernels_reduce(double x)
 {
     const double magic = 0x1.8p52; /* adding it rounds a number to an integer */
     struct reduced out;
@@ -67,7 +67,7 @@ static inline struct reduced reduce(double x)
  * the result. */
 static inline double sine_or_cosine(double x, int64_t quarter, int64_t *near)
 {
-    struct reduced reduced = reduce(x);
+    struct reduced reduced = native_kernels_reduce(x);
     *near |= size_of(reduced.first) - NEAR;
     double r = reduced.r, low = reduced.low;
 

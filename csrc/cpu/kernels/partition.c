@@ -36,7 +36,7 @@ struct range {
 
 bool mx_partition_has(int dtype) { return mx_sort_kernels_of(dtype)->classify != NULL; }
 
-static char *at(const struct range *range, char *elements, intptr_t i)
+static char *partition_at(const struct range *range, char *elements, intptr_t i)
 {
     return elements + (size_t)i * range->itemsize;
 }
@@ -60,8 +60,8 @@ static void classify_chunk(void *job, size_t chunk, int thread)
     const struct range *range = job;
     intptr_t begin = chunk_begin(range, chunk), end = chunk_begin(range, chunk + 1);
     intptr_t *counts = range->counts[chunk];
-    range->kernels->classify(at(range, range->elements, begin), end - begin, range->splitters,
-                             range->n_splitters, range->buckets + begin);
+    range->kernels->classify(partition_at(range, range->elements, begin), end - begin,
+                             range->splitters, range->n_splitters, range->buckets + begin);
     memset(counts, 0, sizeof range->counts[chunk]);
     for (intptr_t i = begin; i < end; i++)
         counts[range->buckets[i]]++;
@@ -72,7 +72,7 @@ static void move_chunk(void *job, size_t chunk, int thread)
     (void)thread;
     const struct range *range = job;
     intptr_t begin = chunk_begin(range, chunk), end = chunk_begin(range, chunk + 1);
-    range->kernels->distribute(at(range, range->elements, begin), end - begin,
+    range->kernels->distribute(partition_at(range, range->elements, begin), end - begin,
                                range->buckets + begin, range->counts[chunk], range->elements_to,
                                range->positions ? range->positions + begin : NULL,
                                range->positions_to);
@@ -83,14 +83,15 @@ static void copy_chunk(void *job, size_t chunk, int thread)
     (void)thread;
     const struct range *range = job;
     intptr_t begin = chunk_begin(range, chunk), end = chunk_begin(range, chunk + 1);
-    memcpy(at(range, range->elements, begin), at(range, range->elements_to, begin),
+    memcpy(partition_at(range, range->elements, begin),
+           partition_at(range, range->elements_to, begin),
            (size_t)(end - begin) * range->itemsize);
     if (range->positions)
         memcpy(range->positions + begin, range->positions_to + begin,
                (size_t)(end - begin) * sizeof *range->positions);
 }
 
-static void run(mx_chunk_function function, struct range *range)
+static void partition_run(mx_chunk_function function, struct range *range)
 {
     mx_thread_pool_run(function, range, (struct mx_chunks){0, (size_t)n_chunks_of(range)},
                        mx_thread_pool_size(), NULL);
@@ -167,13 +168,13 @@ static int sort_range(const struct range *range)
 {
     const struct mx_partition *partition = range->partition;
     const intptr_t n = range->end - range->begin;
-    char *elements = at(range, range->elements, range->begin);
+    char *elements = partition_at(range, range->elements, range->begin);
     int status;
     if (!range->positions)
         status = partition->sort(elements, n, partition->array);
     else {
         int64_t *order = range->positions_to + range->begin;
-        char *elements_to = at(range, range->elements_to, range->begin);
+        char *elements_to = partition_at(range, range->elements_to, range->begin);
         for (intptr_t i = 0; i < n; i++)
             order[i] = i;
         status = partition->argsort(elements, (intptr_t *)order, n, partition->array);
@@ -187,8 +188,8 @@ static int sort_range(const struct range *range)
 }
 
 /* Partitions elements begin..end-1 of the row at places among them.  Returns a status. */
-static int divide(struct range *range, intptr_t begin, intptr_t end, const intptr_t *places,
-                  int n_places, int level)
+static int partition_divide(struct range *range, intptr_t begin, intptr_t end,
+                            const intptr_t *places, int n_places, int level)
 {
     intptr_t ends[MX_MOST_BUCKETS];
     range->begin = begin;
@@ -198,18 +199,18 @@ static int divide(struct range *range, intptr_t begin, intptr_t end, const intpt
     int status = find_splitters(range, places, n_places);
     if (status != MX_OK || range->n_splitters == 0)
         return status == MX_OK ? sort_range(range) : status;
-    run(classify_chunk, range);
+    partition_run(classify_chunk, range);
     add_counts(range, ends);
-    run(move_chunk, range);
-    run(copy_chunk, range);
+    partition_run(move_chunk, range);
+    partition_run(copy_chunk, range);
     const int n_buckets = 2 * range->n_splitters + 1;
     for (int bucket = 0; bucket < n_buckets && status == MX_OK; bucket++) {
         int n = 0;
         while (n < n_places && places[n] < ends[bucket])
             n++;
         if (n > 0 && bucket % 2 == 0) /* otherwise all are equal */
-            status = divide(range, bucket ? ends[bucket - 1] : begin, ends[bucket], places, n,
-                            level + 1);
+            status = partition_divide(range, bucket ? ends[bucket - 1] : begin, ends[bucket],
+                                      places, n, level + 1);
         places += n;
         n_places -= n;
     }
@@ -239,7 +240,7 @@ int mx_partition_row(const struct mx_partition *partition)
     range.buckets = (uint8_t *)range.elements_to + (size_t)n * item;
     for (intptr_t i = 0; partition->positions && i < n; i++)
         partition->positions[i] = i;
-    int status = divide(&range, 0, n, partition->places, partition->n_places, 0);
+    int status = partition_divide(&range, 0, n, partition->places, partition->n_places, 0);
     mx_pool_put(block);
     return status;
 }

@@ -49,7 +49,7 @@ static void put_memory(char *memory)
         mx_pool_put(mx_pool_block(memory));
 }
 
-static void run(mx_chunk_function function, void *job, intptr_t n_chunks)
+static void sort_run(mx_chunk_function function, void *job, intptr_t n_chunks)
 {
     mx_thread_pool_run(function, job, (struct mx_chunks){0, (size_t)n_chunks},
                        mx_thread_pool_size(), NULL);
@@ -196,7 +196,7 @@ static int sort_many(const struct mx_sort *sort, intptr_t n_rows)
     }
     intptr_t least = (CHUNK + sort->n - 1) / sort->n;
     rows.rows_per_chunk = (least + rows.together - 1) / rows.together * rows.together;
-    run(sort_chunk, &rows, (n_rows + rows.rows_per_chunk - 1) / rows.rows_per_chunk);
+    sort_run(sort_chunk, &rows, (n_rows + rows.rows_per_chunk - 1) / rows.rows_per_chunk);
     put_memory(rows.scratch);
     return rows.n_failed ? fail_memory() : MX_OK;
 }
@@ -225,7 +225,7 @@ static intptr_t begin_of(const struct row *row, int part)
     return part < parts ? n / parts * part + n % parts * part / parts : n;
 }
 
-static char *at(const struct row *row, char *elements, intptr_t i)
+static char *sort_at(const struct row *row, char *elements, intptr_t i)
 {
     return elements + (size_t)i * row->itemsize;
 }
@@ -236,16 +236,16 @@ static int argsort_part(const struct row *row, intptr_t begin, intptr_t n)
 {
     const struct mx_sort *sort = row->sort;
     int64_t *places = row->place_from + begin, *before = row->place_to + begin;
-    char *elements = at(row, row->elements, begin);
+    char *elements = sort_at(row, row->elements, begin);
     if (sort->continues) {
-        elements = at(row, row->to, begin);
+        elements = sort_at(row, row->to, begin);
         row->kernels->take(row->elements, row->positions + begin, n, elements);
         if (row->place_from == row->positions)
             memcpy(before, places, (size_t)n * sizeof *places);
     }
     number(places, n);
     int status = sort->argsort(elements, (intptr_t *)places, n, sort->array);
-    row->kernels->take(elements, places, n, at(row, row->from, begin));
+    row->kernels->take(elements, places, n, sort_at(row, row->from, begin));
     for (intptr_t i = 0; i < n; i++)
         places[i] = sort->continues ? before[places[i]] : places[i] + begin;
     return status;
@@ -256,9 +256,9 @@ static void sort_part(void *job, size_t part, int thread)
     (void)thread;
     struct row *row = job;
     intptr_t begin = begin_of(row, (int)part), n = begin_of(row, (int)part + 1) - begin;
-    char *from = at(row, row->from, begin);
+    char *from = sort_at(row, row->from, begin);
     if (!row->positions && row->from != row->elements)
-        memcpy(from, at(row, row->elements, begin), (size_t)n * row->itemsize);
+        memcpy(from, sort_at(row, row->elements, begin), (size_t)n * row->itemsize);
     int status = row->positions ? argsort_part(row, begin, n)
                                 : row->sort->sort(from, n, row->sort->array);
     row->n_failed += status < 0;
@@ -269,14 +269,15 @@ static void merge_part(const struct row *row, intptr_t low, intptr_t middle, int
                        intptr_t begin, intptr_t end)
 {
     const struct mx_sort_kernels *kernels = row->kernels;
-    const char *a = at(row, row->from, low), *b = at(row, row->from, middle);
+    const char *a = sort_at(row, row->from, low), *b = sort_at(row, row->from, middle);
     intptr_t na = middle - low, nb = high - middle;
     intptr_t i = kernels->split(a, na, b, nb, begin - low), j = begin - low - i;
     intptr_t i_end = kernels->split(a, na, b, nb, end - low), j_end = end - low - i_end;
     const int64_t *places = row->place_from;
-    kernels->merge(at(row, row->from, low + i), i_end - i, at(row, row->from, middle + j),
-                   j_end - j, at(row, row->to, begin), places ? places + low + i : NULL,
-                   places ? places + middle + j : NULL, places ? row->place_to + begin : NULL);
+    kernels->merge(sort_at(row, row->from, low + i), i_end - i,
+                   sort_at(row, row->from, middle + j), j_end - j, sort_at(row, row->to, begin),
+                   places ? places + low + i : NULL, places ? places + middle + j : NULL,
+                   places ? row->place_to + begin : NULL);
 }
 
 static void merge_chunk(void *job, size_t chunk, int thread)
@@ -303,7 +304,7 @@ static void merge_runs(struct row *row)
     for (row->run = 1; row->run < row->n_parts; row->run *= 2) {
         char *from = row->from;
         int64_t *place_from = row->place_from;
-        run(merge_chunk, row, n_chunks_of(row));
+        sort_run(merge_chunk, row, n_chunks_of(row));
         row->from = row->to;
         row->to = from;
         row->place_from = row->place_to;
@@ -319,7 +320,8 @@ static void inspect_part(void *job, size_t part, int thread)
     struct row *row = job;
     intptr_t begin = begin_of(row, (int)part), end = begin_of(row, (int)part + 1);
     row->findings[part] = (struct mx_sort_finding){.all_nan = UINT64_MAX};
-    row->kernels->inspect(at(row, row->elements, begin), end - begin, &row->findings[part]);
+    row->kernels->inspect(sort_at(row, row->elements, begin), end - begin,
+                          &row->findings[part]);
 }
 
 /* Returns whether equal elements may differ in their bits, so that their order shows. */
@@ -346,7 +348,7 @@ static void compare_chunk(void *job, size_t chunk, int thread)
     intptr_t begin = (intptr_t)chunk * MERGED, end = begin + MERGED + 1;
     end = end < row->sort->n ? end : row->sort->n;
     if (!(row->found & MX_FALLS))
-        row->found |= row->kernels->compare(at(row, row->from, begin), end - begin);
+        row->found |= row->kernels->compare(sort_at(row, row->from, begin), end - begin);
 }
 
 /* A set of hashes: a table of 2 ** bits parts of them, in which 0 is an empty place. */
@@ -372,7 +374,7 @@ static bool repeats(const struct row *row, struct hashes *set, intptr_t first, i
     uint64_t hashes[256];
     for (intptr_t i = 0; i < n; i += 256) {
         intptr_t count = n - i < 256 ? n - i : 256;
-        row->kernels->hash(at(row, row->elements, first + i * step), count, step, hashes);
+        row->kernels->hash(sort_at(row, row->elements, first + i * step), count, step, hashes);
         for (intptr_t k = 0; k < count; k++)
             if (!add_hash(set, hashes[k]))
                 return true;
@@ -413,7 +415,7 @@ static int check_equal(struct row *row)
 
 static int sort_parts(struct row *row)
 {
-    run(sort_part, row, row->n_parts);
+    sort_run(sort_part, row, row->n_parts);
     if (row->n_failed)
         return fail_memory();
     merge_runs(row);

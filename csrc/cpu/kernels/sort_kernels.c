@@ -62,8 +62,9 @@ static inline uint64_t double_bits(double x)
 
 /* Copies n elements, and their places unless these are NULL, behind the first k of the output.
  * Returns how many it has then. */
-static intptr_t append(void *out, const void *elements, intptr_t n, size_t itemsize,
-                       int64_t *places_out, const int64_t *places, intptr_t k)
+static intptr_t sort_kernels_append(void *out, const void *elements, intptr_t n,
+                                    size_t itemsize, int64_t *places_out, const int64_t *places,
+                                    intptr_t k)
 {
     memcpy((char *)out + (size_t)k * itemsize, elements, (size_t)n * itemsize);
     if (places)
@@ -105,7 +106,7 @@ static intptr_t append(void *out, const void *elements, intptr_t n, size_t items
         type *out = outv;                                                                      \
         intptr_t i = 0, j = 0, k = 0;                                                          \
         if (na && nb && LESS(b[nb - 1], a[0])) /* one after the other */                       \
-            j = k = append(out, b, nb, sizeof *b, pout, pb, 0);                                \
+            j = k = sort_kernels_append(out, b, nb, sizeof *b, pout, pb, 0);                   \
         else if (na && nb && LESS(b[0], a[na - 1])) {                                          \
             const intptr_t ma = count_numbers_##name(a, na), mb = count_numbers_##name(b, nb); \
             for (; !pa && i < ma && j < mb; k++) {                                             \
@@ -124,12 +125,13 @@ static intptr_t append(void *out, const void *elements, intptr_t n, size_t items
                 i += 1 - takes_b;                                                              \
             }                                                                                  \
             if (j < mb) { /* only NaN are left of a */                                         \
-                k = append(out, b + j, mb - j, sizeof *b, pout, pb ? pb + j : NULL, k);        \
+                k = sort_kernels_append(out, b + j, mb - j, sizeof *b, pout,                   \
+                                        pb ? pb + j : NULL, k);                                \
                 j = mb;                                                                        \
             }                                                                                  \
         }                                                                                      \
-        k = append(out, a + i, na - i, sizeof *a, pout, pa ? pa + i : NULL, k);                \
-        append(out, b + j, nb - j, sizeof *b, pout, pb ? pb + j : NULL, k);                    \
+        k = sort_kernels_append(out, a + i, na - i, sizeof *a, pout, pa ? pa + i : NULL, k);   \
+        sort_kernels_append(out, b + j, nb - j, sizeof *b, pout, pb ? pb + j : NULL, k);       \
     }                                                                                          \
     static unsigned compare_##name(const void *elements, intptr_t n)                           \
     {                                                                                          \

@@ -75,7 +75,7 @@ static void find_unit(const struct mx_program *program, intptr_t unit, char **da
 }
 
 /* Returns the position of the winner among n values. */
-static intptr_t search(const struct mx_program *program, char *values, intptr_t n)
+static intptr_t argreduce_search(const struct mx_program *program, char *values, intptr_t n)
 {
     const struct mx_loop *loop = &program->calls[0].instruction->loop;
     intptr_t position = 0, strides[] = {program->accesses[0].itemsize, 0};
@@ -99,7 +99,7 @@ static void run_block(const struct mx_program *program, intptr_t block, char *sc
         mx_copy_block(scratch, &packed, values, &step, &n, 1, from->itemsize);
         values = scratch;
     }
-    intptr_t position = search(program, values, n);
+    intptr_t position = argreduce_search(program, values, n);
     if (program->n_pieces == 1) {
         memcpy(data[1], &position, sizeof position);
         return;
@@ -130,7 +130,7 @@ void mx_argreduce_finish(const struct mx_program *program)
     for (intptr_t block = 0; n > 1 && block < program->n_blocks; block += n) {
         char *data[2];
         find_unit(program, block / n, data);
-        intptr_t winner = search(program, value_of(program, block), n);
+        intptr_t winner = argreduce_search(program, value_of(program, block), n);
         memcpy(data[1], &winners_of(program)[block + winner], sizeof(intptr_t));
     }
 }

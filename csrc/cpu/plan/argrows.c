@@ -152,8 +152,8 @@ static void write_results(const struct mx_program *program, intptr_t unit, intpt
 }
 
 /* Compares two elements that win in some rows of a column.  The first of equal ones wins. */
-static void compare(mx_arg_rows *find, const char *value, int64_t row, size_t itemsize,
-                    char *best, int64_t *winner)
+static void argrows_compare(mx_arg_rows *find, const char *value, int64_t row, size_t itemsize,
+                            char *best, int64_t *winner)
 {
     _Alignas(8) char other[8];
     int64_t value_wins = 0, best_wins = 0;
@@ -183,8 +183,8 @@ static intptr_t search_narrow_rows(mx_arg_rows *find, const char *rows, intptr_t
     for (intptr_t c = 0; c < n; c++)
         winners[c] = first + groups_of[c] * group;
     for (intptr_t i = n; i < group * n; i++)
-        compare(find, values + i * itemsize, first + groups_of[i] * group + i / n,
-                (size_t)itemsize, best + i % n * itemsize, &winners[i % n]);
+        argrows_compare(find, values + i * itemsize, first + groups_of[i] * group + i / n,
+                        (size_t)itemsize, best + i % n * itemsize, &winners[i % n]);
     return n_groups * group;
 }
 

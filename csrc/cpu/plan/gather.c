@@ -10,8 +10,8 @@
 /* -- Elements ---------------------------------------------------------------------- */
 
 /* Sets out[i] to the element of table at offsets[i]. */
-static void take(const char *table, const int64_t *offsets, intptr_t n, char *out,
-                 intptr_t stride, int itemsize)
+static void gather_take(const char *table, const int64_t *offsets, intptr_t n, char *out,
+                        intptr_t stride, int itemsize)
 {
 #define TAKE(type)                   \
     for (intptr_t i = 0; i < n; i++) \
@@ -82,8 +82,8 @@ void mx_gather_loop(char **args, const intptr_t *dimensions, const intptr_t *str
         for (int k = 0; k < indexing->n; k++)
             indices[k] = args[k] + at * strides[k];
         mx_index_offsets(indexing, indices, strides, count, offsets, NULL);
-        take(args[table], offsets, count, args[out] + at * strides[out], strides[out],
-             itemsize);
+        gather_take(args[table], offsets, count, args[out] + at * strides[out], strides[out],
+                    itemsize);
     }
 }
 
@@ -172,7 +172,7 @@ static void take_lines(const char *table, intptr_t from_step, const int64_t *off
         TAKE_LINES(uint32_t, TOGETHER)
     } else {
         for (intptr_t k = 0; k < n_lines; k++)
-            take(table + k * from_step, offsets, n, out + k * to_step, stride, itemsize);
+            gather_take(table + k * from_step, offsets, n, out + k * to_step, stride, itemsize);
     }
 }
 

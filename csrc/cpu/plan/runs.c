@@ -29,7 +29,7 @@ static short layout_of(const struct mx_access *access)
 }
 
 /* Returns whether the program fits a key. */
-static bool describe(const struct mx_program *program, struct mx_compiled_key *key)
+static bool runs_describe(const struct mx_program *program, struct mx_compiled_key *key)
 {
     int n = 0;
     if (program->n_accesses + 1 + program->n_calls * (3 + 2 * MX_MAX_OPERANDS) > MX_MAX_KEY)
@@ -123,7 +123,7 @@ void mx_runs_reserve_copies(struct mx_program *program)
 bool mx_runs_find(struct mx_program *program)
 {
     struct mx_compiled_key key;
-    if (!mx_compiled_is_on() || !describe(program, &key))
+    if (!mx_compiled_is_on() || !runs_describe(program, &key))
         return false;
     const struct mx_compiled *compiled = mx_compiled_get(&key);
     if (!compiled)

@@ -7,7 +7,7 @@
 
 #define ROW_PIECE 1024 /* elements of a row, which stay in the cache between steps */
 
-static intptr_t magnitude(intptr_t x) { return x < 0 ? -x : x; }
+static intptr_t scan_magnitude(intptr_t x) { return x < 0 ? -x : x; }
 
 /* Returns the axis with the smallest stride, or -1 if that is the axis of the scan. */
 static int find_row(const struct mx_program *program, int axis)
@@ -15,8 +15,8 @@ static int find_row(const struct mx_program *program, int axis)
     const intptr_t *strides = program->accesses[1].strides;
     int row = -1;
     for (int i = 0; i < program->ndim; i++) {
-        intptr_t least = magnitude(strides[row < 0 ? axis : row]);
-        if (i != axis && program->shape[i] > 1 && magnitude(strides[i]) < least)
+        intptr_t least = scan_magnitude(strides[row < 0 ? axis : row]);
+        if (i != axis && program->shape[i] > 1 && scan_magnitude(strides[i]) < least)
             row = i;
     }
     return row;

@@ -91,7 +91,7 @@ static bool is_direct(const struct mx_program *program, const struct mx_rows *ro
 
 /* -- Parts ------------------------------------------------------------------------- */
 
-static int compare(const void *x, const void *y)
+static int scatter_compare(const void *x, const void *y)
 {
     intptr_t a = *(const intptr_t *)x, b = *(const intptr_t *)y;
     return (a > b) - (a < b);
@@ -111,7 +111,7 @@ static bool choose_limits(const struct mx_program *program, int n_parts)
         if (mx_points_offsets(&points, &scatter->rows, program, &offset, &position) > 0)
             samples[n++] = offset;
     }
-    qsort(samples, (size_t)n, sizeof *samples, compare);
+    qsort(samples, (size_t)n, sizeof *samples, scatter_compare);
     intptr_t n_lines = 1;
     for (intptr_t s = 1; s < n; s++)
         n_lines += samples[s] - samples[s - 1] >= MX_CACHE_LINE;

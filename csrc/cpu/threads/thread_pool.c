@@ -110,7 +110,7 @@ static bool spin(int thread)
 }
 
 /* Waits until is_finished(thread) may be true. */
-static void await(int thread)
+static void thread_pool_await(int thread)
 {
     if (spin(thread))
         return;
@@ -150,7 +150,7 @@ static void wake_workers(int members)
 /* Takes one chunk: the first one, or the last one if the number of the thread is odd.  Sets its
  * number in the run.  Returns how many were left including this one, or 0 if this thread may
  * take none. */
-static uint64_t take(int thread, uint64_t *chunk)
+static uint64_t thread_pool_take(int thread, uint64_t *chunk)
 {
     uint64_t ticket = atomic_load_explicit(&pool.ticket, memory_order_relaxed), next;
     bool is_last = thread % 2 == 1;
@@ -180,7 +180,7 @@ static struct mx_chunks close_ticket(void)
 
 /* Counts finished chunks.  Returns true for the thread that finishes the run; after that, only
  * the calling thread reads the fields of the run. */
-static bool finish(uint64_t chunks)
+static bool thread_pool_finish(uint64_t chunks)
 {
     if (chunks == 0)
         return false;
@@ -197,11 +197,11 @@ static void *work(void *start)
     mx_free(start);
     for (;;) {
         uint64_t chunk, left, done = 0;
-        for (; (left = take(thread, &chunk)) > 0; done++)
+        for (; (left = thread_pool_take(thread, &chunk)) > 0; done++)
             run_chunk(thread, chunk, left);
-        if (finish(done) && atomic_load(&pool.asleep) & bit(0))
+        if (thread_pool_finish(done) && atomic_load(&pool.asleep) & bit(0))
             wake(0);
-        await(thread);
+        thread_pool_await(thread);
     }
     return NULL;
 }
@@ -284,7 +284,7 @@ static struct mx_chunks run_together(mx_chunk_function function, void *job,
     atomic_store_explicit(&pool.unfinished, n, memory_order_relaxed);
     atomic_store(&pool.ticket, (uint64_t)members << MEMBERS_SHIFT | n);
 
-    while ((left = take(0, &chunk)) > 0) {
+    while ((left = thread_pool_take(0, &chunk)) > 0) {
         run_chunk(0, chunk, left);
         done++;
         if (interrupted && left > 1 && interrupted(job)) {
@@ -292,9 +292,9 @@ static struct mx_chunks run_together(mx_chunk_function function, void *job,
             break;
         }
     }
-    if (!finish(done + untaken.end - untaken.first))
+    if (!thread_pool_finish(done + untaken.end - untaken.first))
         while (atomic_load(&pool.unfinished) > 0)
-            await(0);
+            thread_pool_await(0);
     pool.ended = mx_now();
     return (struct mx_chunks){chunks.first + untaken.first, chunks.first + untaken.end};
 }

@@ -33,10 +33,10 @@ struct array {
     struct index_range *range; /* the cached range of its elements as indices, or NULL */
     int n_holds;               /* buffers of the buffer protocol, and running calls */
     bool is_exported;          /* other code may hold the NumPy array */
-    bool is_pinned;            /* other code may know the address of the memory */
-    bool is_lent;              /* other code used the device's memory: see record/loan.h */
+    bool is_address_taken;     /* other code may know the address of the memory */
+    bool is_lent;              /* other code used the device's memory: see device_export.h */
     bool is_standard;          /* results of operations on it are arrays, never NumPy scalars */
-    bool is_blank;             /* its buffer counts as not written yet: see memory/buffer.h */
+    bool is_unwritten;         /* its buffer counts as not written yet: see memory/buffer.h */
 };
 
 typedef PyObject *(*vector_call)(PyObject *, PyObject *const *, size_t, PyObject *);

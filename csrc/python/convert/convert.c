@@ -227,7 +227,7 @@ PyObject *convert_adopt_array(PyObject *np_array, struct call_args *call_args)
 
 /* -- Before and after a call -------------------------------------------------------- */
 
-static int wait_for(struct call_args *call_args, bool reads)
+static int convert_wait_for(struct call_args *call_args, bool reads)
 {
     int status = call_args->is_full ? queue_flush_and_bring() : expression_close();
     if (call_args->failed && status == 0)
@@ -247,7 +247,7 @@ int convert_prepare(struct call_args *call_args, bool reads)
         return 0;
     for (int i = 0; i < call_args->n; i++)
         before[i] = count_holders(call_args->arrays[i]);
-    int status = wait_for(call_args, reads);
+    int status = convert_wait_for(call_args, reads);
     for (int i = 0; i < call_args->n; i++) /* the queue releases arrays when it runs */
         call_args->holders[i] -= before[i] - count_holders(call_args->arrays[i]);
     return status;

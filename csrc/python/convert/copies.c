@@ -10,7 +10,7 @@ struct copy {
 /* -- Before the call ------------------------------------------------------------------- */
 
 /* The array of copies doubles in size when their number is a power of 2. */
-static int grow(struct call_args *call_args)
+static int copies_grow(struct call_args *call_args)
 {
     size_t n = (size_t)call_args->n_copies;
     if (n & (n - 1))
@@ -34,7 +34,7 @@ int copies_note(struct call_args *call_args, PyObject *original, PyObject *made)
         before = PyList_GetSlice(made, 0, PY_SSIZE_T_MAX);
     else if (PyDict_CheckExact(made))
         before = PyDict_Copy(made);
-    if (PyErr_Occurred() || grow(call_args) < 0) {
+    if (PyErr_Occurred() || copies_grow(call_args) < 0) {
         Py_XDECREF(before);
         return -1;
     }
@@ -238,7 +238,7 @@ static int give_back(struct call_args *call_args)
     return status;
 }
 
-static void release(struct call_args *call_args)
+static void copies_release(struct call_args *call_args)
 {
     for (int i = 0; i < call_args->n_copies; i++) {
         Py_DECREF(call_args->copies[i].original);
@@ -257,7 +257,7 @@ PyObject *copies_end(struct call_args *call_args, PyObject *result)
     PyObject *type, *value, *traceback; /* of the callee, which may change a list and fail */
     PyErr_Fetch(&type, &value, &traceback);
     int status = give_back(call_args);
-    release(call_args);
+    copies_release(call_args);
     if (type)
         PyErr_Restore(type, value, traceback);
     else if (status < 0)

@@ -295,7 +295,8 @@ static void run_loop(const struct mx_loop *loop, const struct axes *axes, char *
 }
 
 /* Compute the elements into memory.  Return false if a loop met a condition. */
-static bool compute(const struct operation *operation, char *out, const npy_intp *out_strides)
+static bool elementwise_compute(const struct operation *operation, char *out,
+                                const npy_intp *out_strides)
 {
     const struct signature *signature = operation->signature;
     const struct mx_loop *loop =
@@ -331,7 +332,7 @@ int elementwise_call(int op, PyObject *const *inputs, int nin, PyObject **result
     if (!out)
         return -1;
     PyArrayObject *np_array = (PyArrayObject *)out;
-    if (!compute(&operation, PyArray_BYTES(np_array), PyArray_STRIDES(np_array))) {
+    if (!elementwise_compute(&operation, PyArray_BYTES(np_array), PyArray_STRIDES(np_array))) {
         Py_DECREF(out);
         return 0;
     }
@@ -389,7 +390,7 @@ static bool compute_apart(const struct operation *operation, const struct view *
         strides[axis] = step;
         step *= operation->shape[axis];
     }
-    if (step > COPIED_BYTES || !compute(operation, scratch[0], strides))
+    if (step > COPIED_BYTES || !elementwise_compute(operation, scratch[0], strides))
         return false;
     if (operation->size > 0)
         arrays_copy(to, scratch[0], strides, itemsize);
@@ -399,7 +400,7 @@ static bool compute_apart(const struct operation *operation, const struct view *
 /* Compute over an input.  Return 1, or -1 if NumPy turns a condition into an exception. */
 static int compute_over(const struct operation *operation, const struct view *to)
 {
-    if (compute(operation, to->data, to->strides))
+    if (elementwise_compute(operation, to->data, to->strides))
         return 1;
     int met = mx_conditions_met();
     mx_conditions_clear();
@@ -425,7 +426,7 @@ int elementwise_call_into(int op, PyObject *const *inputs, int nin, PyObject *ou
     enum overlap overlap = find_overlap(&operation, &view);
     int status;
     if (overlap == APART)
-        status = compute(&operation, view.data, view.strides);
+        status = elementwise_compute(&operation, view.data, view.strides);
     else if (overlap == SAME_ELEMENTS && is_arithmetic(op))
         status = compute_over(&operation, &view);
     else

@@ -13,8 +13,7 @@
 #include "python/record/queue.h"
 #include "python/record/signature.h"
 
-#define MOST_NDIM   4
-#define MOST_JOINED (1 << 17) /* elements; more are recorded */
+#define MOST_NDIM 4
 
 static struct uniform_loops clip; /* the ufunc of numpy.clip */
 
@@ -798,7 +797,7 @@ static int join(PyObject *parts, bool is_stack, PyObject **result)
         shape[axis] = PyArray_DIM(np_array_of(first), axis - is_stack);
         size *= shape[axis];
     }
-    if (size > MOST_JOINED || size / 16 >= queue_threshold)
+    if (size > MX_MOST_DIRECT || size / 16 >= queue_threshold)
         return 0;
     PyObject *np_array =
         recycle_new(recycle_row(PyArray_DESCR(np_array_of(first))), ndim, shape);

@@ -222,7 +222,7 @@ int indexing_take(PyObject *a, PyObject *key, PyObject **out)
 
 /* -- Methods of the module --------------------------------------------------------- */
 
-static PyObject *take(PyObject *module, PyObject *args)
+static PyObject *indexing_take_method(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *a, *key, *out;
@@ -234,7 +234,7 @@ static PyObject *take(PyObject *module, PyObject *args)
     return record_result(status, out);
 }
 
-static PyObject *search(PyObject *module, PyObject *args)
+static PyObject *indexing_search(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *sorted, *values;
@@ -336,13 +336,13 @@ static PyObject *index_range(PyObject *module, PyObject *a)
 }
 
 PyMethodDef indexing_methods[] = {
-    {"search", search, METH_VARARGS,
+    {"search", indexing_search, METH_VARARGS,
      "search(sorted, values, is_right)\n--\n\nRecord a search for the positions of values in a "
      "sorted array of their dtype, or return NotImplemented."},
     {"index_range", index_range, METH_O,
      "index_range(array)\n--\n\nReturn the least and the greatest element of an array of "
      "integers, or NotImplemented."},
-    {"take", take, METH_VARARGS,
+    {"take", indexing_take_method, METH_VARARGS,
      "take(array, key, bounds)\n--\n\nRecord the selection of elements by a key with arrays, "
      "with "
      "a result in C order, or return NotImplemented."},

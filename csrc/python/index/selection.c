@@ -43,7 +43,7 @@ static PyObject *new_row(int row, intptr_t n)
 /* Check whether the device selects: the arrays are large, and their memory is in buffers. */
 static bool is_for_device(const struct source *mask, const struct source *from)
 {
-    if (!queue_takes(mask->array) && !(from && queue_takes(from->array)))
+    if (!queue_accepts(mask->array) && !(from && queue_accepts(from->array)))
         return false;
     return device_has(DEVICE_SELECT) && memory_of(root_of(mask->array)->unprepared) &&
            (!from || memory_of(root_of(from->array)->unprepared));
@@ -57,7 +57,7 @@ static int select_on_device(const struct source *mask, const struct source *from
     return device_call(DEVICE_SELECT, PyTuple_Pack(2, mask->array, items), out);
 }
 
-static int wait_for(const struct source *mask, const struct source *from)
+static int selection_wait_for(const struct source *mask, const struct source *from)
 {
     struct span span;
     span_begin(&span, SPAN_MASK, NULL);
@@ -81,7 +81,7 @@ static int select_elements(const struct source *mask, const struct source *from,
     if (!PyArray_IS_C_CONTIGUOUS(mask->np_array) ||
         (from && !PyArray_IS_C_CONTIGUOUS(from->np_array)))
         return 0;
-    if (wait_for(mask, from) < 0 || queue_enter() < 0)
+    if (selection_wait_for(mask, from) < 0 || queue_enter() < 0)
         return -1;
     int64_t begin = profile_is_on ? mx_now() : 0;
     const uint8_t *is_true = (const uint8_t *)source_elements(mask);

@@ -70,7 +70,7 @@ static void set_positions(struct mx_sort *sort, PyArrayObject *positions, int ax
 }
 
 /* Wait for the elements.  Return 0, or -1 with an exception set. */
-static int wait_for(PyObject *a, bool writes)
+static int sorting_wait_for(PyObject *a, bool writes)
 {
     struct span span;
     span_begin(&span, SPAN_OPERATION, NULL);
@@ -112,7 +112,7 @@ static int call_core(PyObject *a, int (*function)(const void *), const void *job
 /* Wait for an array, and note that it is written. */
 static int prepare_to_write(PyObject *a)
 {
-    if (wait_for(a, true) < 0)
+    if (sorting_wait_for(a, true) < 0)
         return -1;
     root_of(a)->version++;
     memory_note_written((PyObject *)root_of(a));
@@ -161,7 +161,7 @@ static PyObject *argsort(PyObject *module, PyObject *args)
         return NULL;
     if (!read_sort(a, axis, kind, &sort) || !are_positions(positions, a))
         Py_RETURN_NOTIMPLEMENTED;
-    if (wait_for(a, false) < 0)
+    if (sorting_wait_for(a, false) < 0)
         return NULL;
     sort.data = PyArray_BYTES(queue_ready(a));
     set_positions(&sort, queue_ready(positions), axis);

@@ -105,7 +105,7 @@ static bool is_subclass(PyObject *x)
 /* Check whether an operand is large or unwritten. */
 static inline bool has_large(PyObject *a, PyObject *b)
 {
-    return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b));
+    return (is_array(a) && queue_accepts(a)) || (is_array(b) && queue_accepts(b));
 }
 
 static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
@@ -115,7 +115,7 @@ static inline bool is_for_queue(int op, PyObject *a, PyObject *b)
 
 /* Wait before NumPy's slot receives the NumPy arrays.  Return 0, or -1 with an exception set.
  * Lent arrays are prepared for reads only: see prepare_to_write. */
-static inline int prepare(PyObject *a, PyObject *b)
+static inline int array_prepare(PyObject *a, PyObject *b)
 {
     span_note_numpy();
     if (queue_is_idle())
@@ -131,7 +131,7 @@ static inline int prepare(PyObject *a, PyObject *b)
 /* The same before the slot writes `a`.  queue_after_write is called when it has. */
 static inline int prepare_to_write(PyObject *a, PyObject *b)
 {
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return -1;
     return queue_is_idle() ? 0 : queue_before_write(a);
 }
@@ -140,7 +140,7 @@ static inline int prepare_to_write(PyObject *a, PyObject *b)
  * NULL with an exception set. */
 static inline PyObject *prepared(PyObject *a)
 {
-    return prepare(a, NULL) < 0 ? NULL : queue_to_read(a);
+    return array_prepare(a, NULL) < 0 ? NULL : queue_to_read(a);
 }
 
 static inline PyObject *after_write(PyObject *result)
@@ -236,7 +236,7 @@ static PyObject *call_binary(struct operation how, PyObject *a, PyObject *b)
         return result;
     if (how.op == MX_NO_OP && call_matmul(a, b, &result))
         return result;
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return NULL;
     /* NumPy releases the lock of the interpreter for large products. */
     if (how.op == MX_NO_OP ? !has_large(a, b) && products_matmul(a, b, &result)
@@ -280,9 +280,9 @@ static PyObject *call_inplace(struct operation how, PyObject *a, PyObject *b)
 static PyObject *call_unary(int op, unaryfunc slot, PyObject *a)
 {
     PyObject *result;
-    if (queue_takes(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
+    if (queue_accepts(a) && call_ufunc(NULL, op, &a, 1, NULL, 1, &result) != 0)
         return result;
-    if (prepare(a, NULL) < 0)
+    if (array_prepare(a, NULL) < 0)
         return NULL;
     if (elementwise_call(op, &a, 1, &result) != 0)
         return result;
@@ -339,7 +339,8 @@ static PyObject *call_divmod(PyObject *a, PyObject *b)
     if (is_for_queue(MX_OP_divmod, a, b))
         status = call_ufunc(NULL, MX_OP_divmod, inputs, 2, NULL, 2, results);
     if (status == 0)
-        return prepare(a, b) < 0 ? NULL : convert_adopt(call_slot(&how, a, b), &call_args, 1);
+        return array_prepare(a, b) < 0 ? NULL
+                                       : convert_adopt(call_slot(&how, a, b), &call_args, 1);
     PyObject *both = status > 0 ? PyTuple_Pack(2, results[0], results[1]) : NULL;
     Py_XDECREF(results[0]);
     Py_XDECREF(results[1]);
@@ -402,7 +403,7 @@ static PyObject *call_power(PyObject *a, PyObject *b, PyObject *modulus)
     PyObject *result, *inputs[] = {a, b};
     if (modulus == Py_None && record_power(a, b, NULL, &result) != 0)
         return result;
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return NULL;
     if (modulus != Py_None) {
         PyObject *x = operand(a), *y = operand(b);
@@ -445,14 +446,14 @@ static PyObject *array_inplace_power(PyObject *a, PyObject *b, PyObject *modulus
     RETURN_COUNTED(SPAN_OPERATION, "power", a, b, call_inplace_power(a, b, modulus));
 }
 
-static PyObject *compare(PyObject *a, PyObject *b, int row, int op)
+static PyObject *array_compare(PyObject *a, PyObject *b, int row, int op)
 {
     static const char *const reflected[] = {"__gt__", "__ge__", "__eq__",
                                             "__ne__", "__lt__", "__le__"};
     PyObject *result, *inputs[] = {a, b};
     if (is_for_queue(row, a, b) && call_ufunc(NULL, row, inputs, 2, NULL, 1, &result) != 0)
         return result;
-    if (prepare(a, b) < 0)
+    if (array_prepare(a, b) < 0)
         return NULL;
     if (elementwise_call(row, inputs, 2, &result) != 0)
         return result;
@@ -477,7 +478,7 @@ static PyObject *array_richcompare(PyObject *a, PyObject *b, int op)
     static const int rows[] = {MX_OP_less,      MX_OP_less_equal, MX_OP_equal,
                                MX_OP_not_equal, MX_OP_greater,    MX_OP_greater_equal};
     RETURN_COUNTED(SPAN_OPERATION, name_of(rows[op]), a, b,
-                   as_operands(a, b, compare(a, b, rows[op], op)));
+                   as_operands(a, b, array_compare(a, b, rows[op], op)));
 }
 
 /* Functions that read the elements now. */
@@ -525,7 +526,7 @@ static int array_contains(PyObject *a, PyObject *x)
     struct span span;
     span_begin(&span, SPAN_READ, "in");
     call_args_hold(a);
-    PyObject *np_array = prepare(a, x) < 0 ? NULL : queue_to_read(a);
+    PyObject *np_array = array_prepare(a, x) < 0 ? NULL : queue_to_read(a);
     int is_in = np_array ? PySequence_Contains(np_array, value) : -1;
     call_args_release(a);
     span_end(&span, a, NULL, NULL);
@@ -537,7 +538,7 @@ static int array_contains(PyObject *a, PyObject *x)
  * so the program may read and write that memory at any time. */
 static PyObject *lend_element(PyObject *a, PyObject *element)
 {
-    if (prepare(a, NULL) < 0) {
+    if (array_prepare(a, NULL) < 0) {
         Py_DECREF(element);
         return NULL;
     }
@@ -689,7 +690,7 @@ static PyObject *array_subscript(PyObject *a, PyObject *key)
  * the value is simple.  Return 1, 0 or -1. */
 static int record_item(PyObject *a, PyObject *key, PyObject *value)
 {
-    bool is_large = queue_takes(a) || (is_array(value) && queue_takes(value));
+    bool is_large = queue_accepts(a) || (is_array(value) && queue_accepts(value));
     if (is_large && is_array(key))
         return call_masked_fill(a, key, value);
     if (!is_large || !is_basic(key))
@@ -754,7 +755,7 @@ __attribute__((noinline)) static int assign_item(PyObject *a, PyObject *key, PyO
         prepare_to_write(a, NULL) < 0 || !(np_array = queue_to_write(a))) {
         status = -1;
     } else {
-        if (as_array(a)->is_blank)
+        if (as_array(a)->is_unwritten)
             memory_note_written(a);
         PyObject *copy = value && !is_element && must_copy(np_array_of(a), index, source)
                              ? PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER)
@@ -789,7 +790,7 @@ static Py_ssize_t count_selected(PyObject *a, PyObject *key)
 
 static int array_assign(PyObject *a, PyObject *key, PyObject *value)
 {
-    if (!profile_is_on && value && !as_array(a)->is_blank && queue_is_free(a)) {
+    if (!profile_is_on && value && !as_array(a)->is_unwritten && queue_is_free(a)) {
         root_of(a)->version++;
         int status = items_assign(a, key, value);
         if (status != 0)
@@ -944,7 +945,7 @@ static int array_getbuffer(PyObject *a, Py_buffer *view, int flags)
     root_of(a)->version++;
     /* The constructor of numpy.ndarray keeps the address after it has released the buffer. */
     if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !(flags & PyBUF_FORMAT))
-        root_of(a)->is_pinned = true;
+        root_of(a)->is_address_taken = true;
     return 0;
 }
 
@@ -985,7 +986,7 @@ static int record_plain(PyObject *ufunc, PyObject *operands, PyObject **result)
     int n = (int)PyTuple_Size(operands);
     for (int i = 0; i < n && i < 3; i++) {
         inputs[i] = PyTuple_GetItem(operands, i);
-        is_large |= is_array(inputs[i]) && queue_takes(inputs[i]);
+        is_large |= is_array(inputs[i]) && queue_accepts(inputs[i]);
     }
     is_large |= n == 2 && queue_takes_result(inputs[0], inputs[1]);
     int op = is_large ? signature_op(ufunc) : MX_NO_OP;
@@ -1178,7 +1179,7 @@ static PyObject *get_of_np_array(PyObject *a, void *name)
 static int set_of_np_array(PyObject *a, PyObject *value, void *name)
 {
     /* NumPy reads the elements of an array, for a shape or for strides, or refuses it. */
-    if (value && (prepare(value, NULL) < 0 || !(value = operand(value))))
+    if (value && (array_prepare(value, NULL) < 0 || !(value = operand(value))))
         return -1;
     index_forget(as_array(a)); /* other bytes become its elements */
     return PyObject_SetAttr(as_array(a)->unprepared, name, value);
@@ -1276,7 +1277,7 @@ static void array_dealloc(PyObject *self)
     if (a->range)
         index_forget(a);
     memory_disown(self);
-    if (!a->is_exported && !a->is_pinned && !a->is_lent && a->unprepared &&
+    if (!a->is_exported && !a->is_address_taken && !a->is_lent && a->unprepared &&
         recycle_keep(a->unprepared))
         a->unprepared = NULL;
     Py_CLEAR(a->unprepared);

@@ -57,7 +57,7 @@ static struct view view_of(PyArrayObject *a, npy_intp *packed)
     return view;
 }
 
-static void pack(PyArrayObject *a, char *bytes)
+static void checks_pack(PyArrayObject *a, char *bytes)
 {
     npy_intp packed[DIRECT_NDIM] = {0};
     if (PyArray_SIZE(a) == 0)
@@ -89,7 +89,7 @@ static bool equals(PyArrayObject *a, const char *bytes, char *spare)
 {
     if (is_one_run(a))
         return memcmp(PyArray_BYTES(a), bytes, (size_t)PyArray_NBYTES(a)) == 0;
-    pack(a, spare);
+    checks_pack(a, spare);
     return memcmp(spare, bytes, (size_t)PyArray_NBYTES(a)) == 0;
 }
 
@@ -263,7 +263,7 @@ static bool save(struct check *check)
         saved->after = bytes + saved->size;
         saved->spare = bytes + 2 * saved->size;
         bytes += 3 * saved->size;
-        pack(elements(saved->owner), saved->before);
+        checks_pack(elements(saved->owner), saved->before);
     }
     return true;
 }
@@ -329,7 +329,7 @@ static bool note_changes(struct check *check)
             return false;
         saved->is_changed = !equals(elements(saved->owner), saved->before, saved->spare);
         if (saved->is_changed)
-            pack(elements(saved->owner), saved->after);
+            checks_pack(elements(saved->owner), saved->after);
     }
     return true;
 }
@@ -373,8 +373,8 @@ static bool have_same_elements(PyArrayObject *a, PyArrayObject *b)
     char *bytes = is_simple(a) ? PyMem_Malloc(2 * size) : NULL;
     if (!bytes)
         return false;
-    pack(a, bytes);
-    pack(b, bytes + size);
+    checks_pack(a, bytes);
+    checks_pack(b, bytes + size);
     bool is_same = memcmp(bytes, bytes + size, size) == 0;
     PyMem_Free(bytes);
     return is_same;
@@ -559,7 +559,7 @@ static void undo_reference(struct check *check)
     }
 }
 
-static int compare(struct check *check, PyObject *result)
+static int checks_compare(struct check *check, PyObject *result)
 {
     if (!settings_are_plain())
         return 0;
@@ -634,7 +634,7 @@ static bool array_may_have_nan(PyArrayObject *a)
     char *bytes = PyArray_NDIM(a) <= DIRECT_NDIM ? PyMem_Malloc((size_t)size) : NULL;
     if (!bytes)
         return true;
-    pack(a, bytes);
+    checks_pack(a, bytes);
     bool has = scan(row, bytes, PyArray_SIZE(a));
     PyMem_Free(bytes);
     return has;
@@ -667,7 +667,7 @@ static bool may_have_nan(PyObject *x)
     return false;
 }
 
-static int search(struct check *check, PyObject *result)
+static int checks_search(struct check *check, PyObject *result)
 {
     if (may_have_nan(result))
         return 0;
@@ -690,7 +690,8 @@ int checks_after(struct check *check, PyObject *result)
     }
     if (!has_same_sizes || result == Py_NotImplemented)
         return 1;
-    int is_right = kind == CHECK_NUMPY ? compare(check, result) : search(check, result);
+    int is_right =
+        kind == CHECK_NUMPY ? checks_compare(check, result) : checks_search(check, result);
     n_checked += is_right == 1;
     return is_right;
 }

@@ -16,13 +16,13 @@ struct frameless {
 
 static PyObject *function_of(PyObject *self) { return ((struct frameless *)self)->function; }
 
-static int begin(PyObject *self)
+static int frameless_begin(PyObject *self)
 {
     bool flushes = ((struct frameless *)self)->flushes && queue_recorded > queue_done;
     return flushes ? queue_flush_for("warnings") : 0;
 }
 
-static PyObject *end(PyObject *result)
+static PyObject *frameless_end(PyObject *result)
 {
     if (!result)
         traceback_hide_own();
@@ -33,13 +33,15 @@ static PyObject *frameless_vectorcall(PyObject *self, PyObject *const *args, siz
                                       PyObject *names)
 {
     PyObject *function = function_of(self);
-    return end(begin(self) < 0 ? NULL
-                               : (*layout_vectorcall(function))(function, args, flags, names));
+    return frameless_end(frameless_begin(self) < 0
+                             ? NULL
+                             : (*layout_vectorcall(function))(function, args, flags, names));
 }
 
 static PyObject *frameless_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    return end(begin(self) < 0 ? NULL : PyObject_Call(function_of(self), args, kwargs));
+    return frameless_end(
+        frameless_begin(self) < 0 ? NULL : PyObject_Call(function_of(self), args, kwargs));
 }
 
 static PyObject *frameless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)

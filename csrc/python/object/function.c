@@ -674,7 +674,7 @@ __attribute__((noinline)) static int call_ufunc_direct(const struct function *f,
     if (!names)
         return elementwise_call(f->operation, args, (int)n, result);
     if (!is_only(names, "out") || !is_array(args[n]) || !queue_is_free(args[n]) ||
-        queue_takes(args[n]))
+        queue_accepts(args[n]))
         return 0;
     root_of(args[n])->version++;
     return elementwise_call_into(f->operation, args, (int)n, args[n], result);

@@ -31,7 +31,7 @@ static PyObject *function_hook; /* the hook that replaces Function.__call__, or 
 
 /* Report a result, whose reference is stolen, or the exception that is set.  Return what the
  * program receives. */
-static PyObject *report(PyObject *end, PyObject *result)
+static PyObject *hooks_report(PyObject *end, PyObject *result)
 {
     PyObject *type = NULL, *error = NULL, *traceback = NULL;
     if (!result) {
@@ -56,7 +56,7 @@ static PyObject *report(PyObject *end, PyObject *result)
     return result;
 }
 
-static PyObject *begin(const struct hook *hook, PyObject *args, PyObject *kwargs)
+static PyObject *hooks_begin(const struct hook *hook, PyObject *args, PyObject *kwargs)
 {
     return PyObject_CallFunctionObjArgs(hook->begin, hook->original, args,
                                         kwargs ? kwargs : Py_None, NULL);
@@ -68,11 +68,11 @@ static PyObject *call_watched(const struct hook *hook, const struct call *call)
     PyObject *args, *kwargs, *result = NULL;
     if (checks_collect(call, &args, &kwargs) < 0)
         return NULL;
-    PyObject *end = begin(hook, args, kwargs);
+    PyObject *end = hooks_begin(hook, args, kwargs);
     if (end)
         result = PyObject_Call(hook->original, args, kwargs);
     if (end && end != Py_None)
-        result = report(end, result);
+        result = hooks_report(end, result);
     Py_XDECREF(end);
     Py_DECREF(args);
     Py_XDECREF(kwargs);
@@ -88,7 +88,7 @@ static PyObject *ask_afterwards(const struct hook *hook, const struct call *call
     PyErr_Fetch(&type, &error, &traceback);
     checks_rewind(check);
     if (checks_collect(call, &args, &kwargs) == 0) {
-        end = begin(hook, args, kwargs);
+        end = hooks_begin(hook, args, kwargs);
         Py_DECREF(args);
         Py_XDECREF(kwargs);
     }
@@ -102,7 +102,7 @@ static PyObject *ask_afterwards(const struct hook *hook, const struct call *call
     }
     PyErr_Restore(type, error, traceback);
     if (end != Py_None)
-        result = report(end, result);
+        result = hooks_report(end, result);
     Py_DECREF(end);
     return result;
 }

@@ -45,7 +45,7 @@ static bool holds_array(PyObject *x, int depth)
 bool argument_holds_array(PyObject *x) { return holds_array(x, DEPTH + 1); }
 
 /* Release what stands in the row in place of arguments, to which the caller has references. */
-static void release(PyObject *const *args, PyObject **row, Py_ssize_t n)
+static void arguments_release(PyObject *const *args, PyObject **row, Py_ssize_t n)
 {
     for (Py_ssize_t i = 0; i < n; i++)
         if (row[i] != args[i])
@@ -54,11 +54,11 @@ static void release(PyObject *const *args, PyObject **row, Py_ssize_t n)
 
 /* Steal a reference to the result; NULL passes through.  Return it with the program's own
  * objects in place of those that the callee got, and release the arguments. */
-static PyObject *end(struct call_args *call_args, PyObject *const *args, PyObject **row,
-                     Py_ssize_t n, PyObject *result)
+static PyObject *arguments_end_call(struct call_args *call_args, PyObject *const *args,
+                                    PyObject **row, Py_ssize_t n, PyObject *result)
 {
     result = copies_end(call_args, convert_adopt(result, call_args, DEPTH));
-    release(args, row, n); /* what the callee keeps has other references */
+    arguments_release(args, row, n); /* what the callee keeps has other references */
     convert_mark_exported(call_args);
     call_args_end(call_args);
     return result;
@@ -100,8 +100,8 @@ __attribute__((noinline)) static int prepare_counted(PyObject *function, PyObjec
     return status;
 }
 
-static inline int prepare(PyObject *function, PyObject *const *args, Py_ssize_t n,
-                          struct call_args *call_args)
+static inline int arguments_prepare(PyObject *function, PyObject *const *args, Py_ssize_t n,
+                                    struct call_args *call_args)
 {
     n_converted += function && call_args->n > 0;
     return profile_is_on && function ? prepare_counted(function, args, n, call_args)
@@ -122,9 +122,9 @@ static int unwrap_all(PyObject *function, PyObject *const *args, Py_ssize_t n, P
     for (; i < n && (row[i] = convert_unwrap(args[i], call_args, DEPTH + 1)); i++)
         if (row[i] == args[i])
             Py_DECREF(args[i]);
-    if (i == n && prepare(function, args, n, call_args) == 0)
+    if (i == n && arguments_prepare(function, args, n, call_args) == 0)
         return 0;
-    end(call_args, args, row, i, NULL);
+    arguments_end_call(call_args, args, row, i, NULL);
     return -1;
 }
 
@@ -144,7 +144,7 @@ PyObject *arguments_call_unwrapped(vector_call call, PyObject *function, PyObjec
     if (unwrap_all(function, args, n, row, &call_args) == 0) {
         call_args.keeps_others = !adopts;
         result = call(function, row, flags & ~ARGUMENTS_OFFSET, names);
-        result = end(&call_args, args, row, n, result);
+        result = arguments_end_call(&call_args, args, row, n, result);
     }
     if (row != inlined)
         PyMem_Free(row);
@@ -202,9 +202,9 @@ int arguments_unwrap(struct arguments *arguments, PyObject *self)
 PyObject *arguments_end(struct arguments *arguments, PyObject *result)
 {
     struct call_args *call_args = &arguments->call_args;
-    return arguments->are_unwrapped
-               ? end(call_args, arguments->args, arguments->row, arguments->n, result)
-               : result;
+    return arguments->are_unwrapped ? arguments_end_call(call_args, arguments->args,
+                                                         arguments->row, arguments->n, result)
+                                    : result;
 }
 
 int arguments_end_status(struct arguments *arguments, int status)

@@ -55,7 +55,8 @@ static bool has_slot(PyTypeObject *class)
     return each;
 }
 
-static PyObject *wrap(wrapper_call original, PyObject *self, PyObject *args, void *wrapped)
+static PyObject *attributes_wrap(wrapper_call original, PyObject *self, PyObject *args,
+                                 void *wrapped)
 {
     bool is_set = original == call_set;
     if (wrapped != (void *)PyObject_GenericSetAttr || PyTuple_Size(args) != 1 + is_set ||
@@ -69,12 +70,12 @@ static PyObject *wrap(wrapper_call original, PyObject *self, PyObject *args, voi
 
 static PyObject *wrap_set(PyObject *self, PyObject *args, void *wrapped)
 {
-    return wrap(call_set, self, args, wrapped);
+    return attributes_wrap(call_set, self, args, wrapped);
 }
 
 static PyObject *wrap_delete(PyObject *self, PyObject *args, void *wrapped)
 {
-    return wrap(call_delete, self, args, wrapped);
+    return attributes_wrap(call_delete, self, args, wrapped);
 }
 
 static bool replace_wrapper(const char *name, wrapper_call *original, wrapper_call replacement)

@@ -675,7 +675,7 @@ static bool is_callback(PyObject *x)
     return Py_TYPE(x) == function_class || (PyObject *)Py_TYPE(x) == method_class;
 }
 
-static PyObject *give(PyObject *x)
+static PyObject *door_give(PyObject *x)
 {
     struct search search = {false, PROGRAM, NULL};
     if (search_object(&search, x, 0) < 0)
@@ -701,7 +701,7 @@ static PyObject *give_item(PyObject *x)
 
 static PyObject *take_item(PyObject *x) { return come_back(&no_row, x); }
 
-static PyObject *send(PyObject *x, bool is_of_package)
+static PyObject *door_send(PyObject *x, bool is_of_package)
 {
     if (x == Py_None)
         return x;
@@ -786,7 +786,7 @@ static bool is_waiting(vector_call call)
     return call == call_operator || call == call_method || call == call_accessor;
 }
 
-static int replace(PyObject *function, vector_call call)
+static int door_replace(PyObject *function, vector_call call)
 {
     vector_call *now = layout_vectorcall(function);
     bool is_operator = call == call_operator; /* its caller, a slot, keeps references anyway */
@@ -800,9 +800,9 @@ static int replace(PyObject *function, vector_call call)
     return owner < 0 ? -1 : 0;
 }
 
-static int open_operator(PyObject *function) { return replace(function, call_operator); }
-static int open_method(PyObject *function) { return replace(function, call_method); }
-static int open_accessor(PyObject *function) { return replace(function, call_accessor); }
+static int open_operator(PyObject *function) { return door_replace(function, call_operator); }
+static int open_method(PyObject *function) { return door_replace(function, call_method); }
+static int open_accessor(PyObject *function) { return door_replace(function, call_accessor); }
 
 /* -- Events of calls -------------------------------------------------------------------- */
 
@@ -1018,7 +1018,7 @@ static PyObject *set_door(PyObject *self, PyObject *args)
     PyObject *code = PyObject_GetAttrString(example, "__code__");
     code_class = code ? Py_TYPE(code) : NULL;
     Py_XDECREF(code);
-    crossing = (struct crossing){is_callback, give, give_item, take_item, send};
+    crossing = (struct crossing){is_callback, door_give, give_item, take_item, door_send};
     coroutine_class = (PyTypeObject *)PyTuple_GetItem(iterators, 0);
     view_classes[0] = (PyTypeObject *)PyTuple_GetItem(iterators, 1);
     view_classes[1] = (PyTypeObject *)PyTuple_GetItem(iterators, 2);

@@ -47,7 +47,7 @@ static PyObject *stop(PyObject *value)
 
 typedef PySendResult (*send_call)(PyObject *self, PyObject *x, PyObject **result);
 
-static PySendResult send(PyObject *self, PyObject *x, PyObject **result)
+static PySendResult iterators_send(PyObject *self, PyObject *x, PyObject **result)
 {
     enum direction direction = direction_of(self);
     PyTypeObject *class = own_class(self);
@@ -65,7 +65,7 @@ static PySendResult send(PyObject *self, PyObject *x, PyObject **result)
 static PyObject *send_method(PyObject *self, PyObject *x)
 {
     PyObject *result = NULL;
-    PySendResult status = send(self, x, &result);
+    PySendResult status = iterators_send(self, x, &result);
     return status == PYGEN_RETURN ? stop(result) : status == PYGEN_NEXT ? result : NULL;
 }
 
@@ -73,7 +73,7 @@ static PyObject *send_method(PyObject *self, PyObject *x)
 static PyObject *next_step(PyObject *self)
 {
     PyObject *result = NULL;
-    PySendResult status = send(self, Py_None, &result);
+    PySendResult status = iterators_send(self, Py_None, &result);
     if (status == PYGEN_RETURN && result == Py_None)
         Py_CLEAR(result);
     return status == PYGEN_RETURN && result ? stop(result) : result;
@@ -107,7 +107,7 @@ static PyObject *iterate_taken(PyObject *self) { return iterate(self, TAKEN); }
 
 /* -- Classes ----------------------------------------------------------------------------- */
 
-static void release(PyObject *self)
+static void iterators_release(PyObject *self)
 {
     PyTypeObject *marked = Py_TYPE(self), *class = own_class(self);
     destructor dealloc = (destructor)PyType_GetSlot(class, Py_tp_dealloc);
@@ -136,10 +136,10 @@ static PyTypeObject *derive(PyTypeObject *class, enum direction direction)
         {NULL, NULL, 0, NULL},
     };
     bool is_given = direction == GIVEN, sends = PyType_GetSlot(class, Py_am_send);
-    PyType_Slot slots[7] = {{Py_tp_dealloc, (void *)release}};
+    PyType_Slot slots[7] = {{Py_tp_dealloc, (void *)iterators_release}};
     int n = 1;
     if (sends) {
-        slots[n++] = (PyType_Slot){Py_am_send, (void *)send};
+        slots[n++] = (PyType_Slot){Py_am_send, (void *)iterators_send};
         slots[n++] = (PyType_Slot){Py_tp_methods, methods};
     }
     if (PyType_GetSlot(class, Py_am_await)) {

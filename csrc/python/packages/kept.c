@@ -111,7 +111,7 @@ static PyObject *keys_of(PyObject *container)
 }
 
 /* Return a new reference to an item, or NULL, perhaps with an exception set. */
-static PyObject *get(PyObject *container, PyObject *key)
+static PyObject *kept_get(PyObject *container, PyObject *key)
 {
     if (PyDict_Check(container))
         return Py_XNewRef(PyDict_GetItemWithError(container, key));
@@ -135,7 +135,7 @@ static int change_items(PyObject *container, PyObject *loans,
     PyObject *keys = keys_of(container);
     int status = keys ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(keys); i++) {
-        PyObject *key = PyList_GetItem(keys, i), *item = get(container, key);
+        PyObject *key = PyList_GetItem(keys, i), *item = kept_get(container, key);
         PyObject *changed = item ? change(loans, item) : NULL;
         if (changed && changed != item)
             status = set(container, key, changed);
@@ -249,7 +249,7 @@ static int hear(int event, PyObject *dict, PyObject *key, PyObject *value)
     return status;
 }
 
-static void start(void)
+static void kept_start(void)
 {
     int (*add)(listener);
     watcher = -2;
@@ -264,7 +264,7 @@ static void start(void)
 void kept_watch(PyObject *dict)
 {
     if (watcher == -1)
-        start();
+        kept_start();
     if (watcher >= 0 && watch(watcher, dict) < 0)
         PyErr_Clear();
 }

@@ -34,7 +34,7 @@ static bool is_counted(PyObject *a, PyObject *b)
     return profile_is_on && !profile_innermost() && !is_array(a) && !(b && is_array(b));
 }
 
-static PyObject *end(struct span *span, PyObject *a, PyObject *b, PyObject *result)
+static PyObject *operators_end(struct span *span, PyObject *a, PyObject *b, PyObject *result)
 {
     if (result != Py_NotImplemented)
         return span_end(span, a, b, result);
@@ -42,27 +42,27 @@ static PyObject *end(struct span *span, PyObject *a, PyObject *b, PyObject *resu
     return result;
 }
 
-#define DEFINE_BINARY(slot, name)                             \
-    static binaryfunc numpy_##slot;                           \
-    static PyObject *counted_##slot(PyObject *a, PyObject *b) \
-    {                                                         \
-        if (!is_counted(a, b))                                \
-            return numpy_##slot(a, b);                        \
-        struct span span;                                     \
-        span_begin(&span, SPAN_OPERATION, name);              \
-        span.is_numpys = true;                                \
-        return end(&span, a, b, numpy_##slot(a, b));          \
+#define DEFINE_BINARY(slot, name)                              \
+    static binaryfunc numpy_##slot;                            \
+    static PyObject *counted_##slot(PyObject *a, PyObject *b)  \
+    {                                                          \
+        if (!is_counted(a, b))                                 \
+            return numpy_##slot(a, b);                         \
+        struct span span;                                      \
+        span_begin(&span, SPAN_OPERATION, name);               \
+        span.is_numpys = true;                                 \
+        return operators_end(&span, a, b, numpy_##slot(a, b)); \
     }
-#define DEFINE_UNARY(slot, name)                     \
-    static unaryfunc numpy_##slot;                   \
-    static PyObject *counted_##slot(PyObject *a)     \
-    {                                                \
-        if (!is_counted(a, NULL))                    \
-            return numpy_##slot(a);                  \
-        struct span span;                            \
-        span_begin(&span, SPAN_OPERATION, name);     \
-        span.is_numpys = true;                       \
-        return end(&span, a, NULL, numpy_##slot(a)); \
+#define DEFINE_UNARY(slot, name)                               \
+    static unaryfunc numpy_##slot;                             \
+    static PyObject *counted_##slot(PyObject *a)               \
+    {                                                          \
+        if (!is_counted(a, NULL))                              \
+            return numpy_##slot(a);                            \
+        struct span span;                                      \
+        span_begin(&span, SPAN_OPERATION, name);               \
+        span.is_numpys = true;                                 \
+        return operators_end(&span, a, NULL, numpy_##slot(a)); \
     }
 BINARY_SLOTS(DEFINE_BINARY)
 UNARY_SLOTS(DEFINE_UNARY)
@@ -76,7 +76,7 @@ static PyObject *counted_power(PyObject *a, PyObject *b, PyObject *modulus)
     struct span span;
     span_begin(&span, SPAN_OPERATION, "power");
     span.is_numpys = true;
-    return end(&span, a, b, numpy_power(a, b, modulus));
+    return operators_end(&span, a, b, numpy_power(a, b, modulus));
 }
 
 static richcmpfunc numpy_compare;
@@ -91,7 +91,7 @@ static PyObject *counted_compare(PyObject *a, PyObject *b, int op)
     struct span span;
     span_begin(&span, SPAN_OPERATION, names[op]);
     span.is_numpys = true;
-    return end(&span, a, b, numpy_compare(a, b, op));
+    return operators_end(&span, a, b, numpy_compare(a, b, op));
 }
 
 /* -- Methods --------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static void restore_method(struct method *method)
 /* -- Replacing and restoring ----------------------------------------------------------- */
 
 /* Replace one function of numpy.ndarray, unless it is NULL, by another. */
-static void replace(void *from, void *to)
+static void operators_replace(void *from, void *to)
 {
     void **slots = ((struct type_struct *)np_array_type)->as_number;
     for (int i = 0; from && i < N_NUMBER_SLOTS; i++)
@@ -195,10 +195,10 @@ static void replace(void *from, void *to)
 
 #define COUNT(slot, type)                                             \
     numpy_##slot = (type)PyType_GetSlot(np_array_type, Py_nb_##slot); \
-    replace((void *)numpy_##slot, (void *)counted_##slot);
+    operators_replace((void *)numpy_##slot, (void *)counted_##slot);
 #define COUNT_BINARY(slot, name) COUNT(slot, binaryfunc)
 #define COUNT_UNARY(slot, name)  COUNT(slot, unaryfunc)
-#define RESTORE(slot, name)      replace((void *)counted_##slot, (void *)numpy_##slot);
+#define RESTORE(slot, name) operators_replace((void *)counted_##slot, (void *)numpy_##slot);
 
 static PyObject *operators_count(PyObject *module, PyObject *unused)
 {

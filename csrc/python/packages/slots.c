@@ -196,7 +196,7 @@ static const struct slot {
     {"__rmatmul__", Py_nb_matrix_multiply, BINARY},
 };
 
-static void replace(void **functions, int n, void *original, void *thunk)
+static void slots_replace(void **functions, int n, void *original, void *thunk)
 {
     for (int i = 0; functions && i < n; i++)
         if (functions[i] == original)
@@ -208,10 +208,10 @@ int slot_replace(PyTypeObject *class, void *original, void *replacement)
     struct type_struct *type = (struct type_struct *)class;
     void **own[] = {&type->call, &type->richcompare, &type->init, &type->new, &type->setattro};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        replace(own[i], 1, original, replacement);
-    replace(type->as_number, N_NUMBER_SLOTS, original, replacement);
-    replace(type->as_sequence, N_SEQUENCE_SLOTS, original, replacement);
-    replace(type->as_mapping, N_MAPPING_SLOTS, original, replacement);
+        slots_replace(own[i], 1, original, replacement);
+    slots_replace(type->as_number, N_NUMBER_SLOTS, original, replacement);
+    slots_replace(type->as_sequence, N_SEQUENCE_SLOTS, original, replacement);
+    slots_replace(type->as_mapping, N_MAPPING_SLOTS, original, replacement);
     if (!type->subclasses && !(type->flags & PYTHONS_OWN))
         return 0;
     PyObject *subclasses =

@@ -71,7 +71,7 @@ static struct {
     int64_t n_dropped;
 } table;
 
-static size_t hash(const struct key *key)
+static size_t profile_hash(const struct key *key)
 {
     uintptr_t parts[] = {
         (uintptr_t)key->code, (uintptr_t)key->name.function, (uintptr_t)key->name.text,
@@ -91,13 +91,13 @@ static bool is_same(const struct key *a, const struct key *b)
 
 static int32_t *slot_of(const struct key *key)
 {
-    size_t mask = (size_t)table.n_slots - 1, at = hash(key) & mask;
+    size_t mask = (size_t)table.n_slots - 1, at = profile_hash(key) & mask;
     while (table.slots[at] && !is_same(&table.rows[table.slots[at] - 1].key, key))
         at = (at + 1) & mask;
     return &table.slots[at];
 }
 
-static bool grow(void)
+static bool profile_grow(void)
 {
     Py_ssize_t capacity = table.capacity ? 2 * table.capacity : 512;
     struct row *rows = PyMem_Realloc(table.rows, (size_t)capacity * sizeof *rows);
@@ -118,7 +118,7 @@ static bool grow(void)
 /* Return the row of a key, or NULL if there is no memory for it. */
 static struct row *row_of(const struct key *key)
 {
-    if (table.n == table.capacity && !grow())
+    if (table.n == table.capacity && !profile_grow())
         return NULL;
     int32_t *slot = slot_of(key);
     if (*slot == 0) {
@@ -152,7 +152,7 @@ static void add_event(const struct row *row, int64_t begin, int64_t nanoseconds,
                        PyThread_get_thread_ident()};
 }
 
-static void clear(void)
+static void profile_clear(void)
 {
     for (Py_ssize_t i = 0; i < table.n; i++) {
         Py_XDECREF(table.rows[i].key.code);
@@ -273,7 +273,7 @@ struct extent {
     Py_ssize_t n;    /* arrays */
 };
 
-static void measure(PyObject *x, int depth, struct extent *extent)
+static void profile_measure(PyObject *x, int depth, struct extent *extent)
 {
     const PyArrayObject *np_array = x && is_array(x)                   ? np_array_of(x)
                                     : x && Py_TYPE(x) == np_array_type ? (PyArrayObject *)x
@@ -288,7 +288,8 @@ static void measure(PyObject *x, int depth, struct extent *extent)
         bool is_list = PyList_CheckExact(x);
         Py_ssize_t n = is_list ? PyList_Size(x) : PyTuple_Size(x);
         for (Py_ssize_t i = 0; i < n && i < 64; i++)
-            measure(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), depth - 1, extent);
+            profile_measure(is_list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), depth - 1,
+                            extent);
     }
 }
 
@@ -301,8 +302,8 @@ static struct span *layer_of(const struct span *span)
     return layer;
 }
 
-static void end(struct span *span, struct extent *extent, int threshold_factor,
-                PyObject *result)
+static void profile_end_span(struct span *span, struct extent *extent, int threshold_factor,
+                             PyObject *result)
 {
     int64_t total = mx_now() - span->begin;
     /* A read for another operation counts as a part of that operation. */
@@ -321,7 +322,7 @@ static void end(struct span *span, struct extent *extent, int threshold_factor,
                       .name = layer ? layer->name : span->name};
     int64_t read = extent->bytes;
     bool is_plain = extent->elements > 0 && !extent->has_own;
-    measure(result, 1, extent);
+    profile_measure(result, 1, extent);
     find_site(&key);
     int64_t elements = span->elements                             ? span->elements
                        : span->is_numpys && extent->elements == 0 ? 1
@@ -350,16 +351,16 @@ void profile_end(struct span *span, PyObject *const *operands, Py_ssize_t n,
 {
     struct extent extent = {0};
     for (Py_ssize_t i = 0; i < n && span->is_numpys; i++)
-        measure(operands[i], 0, &extent);
-    end(span, &extent, threshold_factor, result);
+        profile_measure(operands[i], 0, &extent);
+    profile_end_span(span, &extent, threshold_factor, result);
 }
 
 void profile_end_call(struct span *span, PyObject *args, int threshold_factor, PyObject *result)
 {
     struct extent extent = {0};
     if (span->is_numpys)
-        measure(args, 2, &extent);
-    end(span, &extent, threshold_factor, result);
+        profile_measure(args, 2, &extent);
+    profile_end_span(span, &extent, threshold_factor, result);
 }
 
 /* -- Costs beside the spans ----------------------------------------------------------- */
@@ -579,7 +580,7 @@ static PyObject *profile_start(PyObject *module, PyObject *args)
     PyObject *before = is_in_program;
     is_in_program = Py_NewRef(function);
     Py_XDECREF(before);
-    if (!table.rows && !grow())
+    if (!table.rows && !profile_grow())
         return PyErr_NoMemory();
     table.event_limit = events > table.event_limit ? events : table.event_limit;
     table.n_users++;
@@ -594,7 +595,7 @@ static PyObject *profile_stop(PyObject *module, PyObject *unused)
     if (table.n_users > 0 && --table.n_users == 0) {
         profile_is_on = false;
         core->mx_stream_set_measured(false);
-        clear();
+        profile_clear();
     }
     Py_RETURN_NONE;
 }

@@ -92,15 +92,17 @@ static PyObject *empty(PyObject *module, PyObject *args)
     (void)module;
     struct shape shape = {0};
     PyObject *dims;
-    int type_number, is_blank = true;
-    if (!PyArg_ParseTuple(args, "O!i|p", &PyTuple_Type, &dims, &type_number, &is_blank))
+    int type_number, is_unwritten = true;
+    if (!PyArg_ParseTuple(args, "O!i|p", &PyTuple_Type, &dims, &type_number, &is_unwritten))
         return NULL;
     int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *out = record_new(row, &shape, NULL);
-    if (out)
-        memory_of(as_array(out)->unprepared)->is_blank = as_array(out)->is_blank = is_blank;
+    if (out) {
+        as_array(out)->is_unwritten = is_unwritten;
+        memory_of(as_array(out)->unprepared)->is_unwritten = is_unwritten;
+    }
     if (out && core->mx_buffer_publish(memory_of(as_array(out)->unprepared)) != MX_OK) {
         memory_raise_error();
         PyErr_Clear();
@@ -112,13 +114,13 @@ static PyObject *empty(PyObject *module, PyObject *args)
 
 /* Steal a reference to a new array, or pass NULL through.  Return it with the value assigned,
  * or NotImplemented. */
-static PyObject *assign(PyObject *out, PyObject *value)
+static PyObject *assignment_assign(PyObject *out, PyObject *value)
 {
     int status = out ? assignment_record(out, as_array(out)->unprepared, value) : -1;
     return record_result(status, out);
 }
 
-static PyObject *fill(PyObject *module, PyObject *args)
+static PyObject *assignment_fill(PyObject *module, PyObject *args)
 {
     (void)module;
     struct shape shape = {0};
@@ -129,7 +131,7 @@ static PyObject *fill(PyObject *module, PyObject *args)
     int row = dtype_row(type_number);
     if (row < 0 || !read_shape(dims, &shape))
         Py_RETURN_NOTIMPLEMENTED;
-    return assign(record_new(row, &shape, NULL), value);
+    return assignment_assign(record_new(row, &shape, NULL), value);
 }
 
 static PyObject *range(PyObject *module, PyObject *args)
@@ -168,7 +170,7 @@ static PyObject *range(PyObject *module, PyObject *args)
     return out;
 }
 
-static PyObject *cast(PyObject *module, PyObject *args)
+static PyObject *assignment_cast(PyObject *module, PyObject *args)
 {
     (void)module;
     struct shape shape = {0};
@@ -184,7 +186,7 @@ static PyObject *cast(PyObject *module, PyObject *args)
         Py_RETURN_NOTIMPLEMENTED;
     if (keeps_order)
         axes_sort(&from, order);
-    return assign(record_new(row, &shape, keeps_order ? order : NULL), a);
+    return assignment_assign(record_new(row, &shape, keeps_order ? order : NULL), a);
 }
 
 static PyObject *has_dtype(PyObject *module, PyObject *type_number)
@@ -212,7 +214,7 @@ static PyObject *fits(PyObject *module, PyObject *args)
 static PyObject *takes(PyObject *module, PyObject *a)
 {
     (void)module;
-    return PyBool_FromLong(is_array(a) && queue_takes(a));
+    return PyBool_FromLong(is_array(a) && queue_accepts(a));
 }
 
 static PyObject *is_on_device(PyObject *module, PyObject *a)
@@ -228,17 +230,17 @@ static PyObject *is_on_device(PyObject *module, PyObject *a)
 
 PyMethodDef assignment_methods[] = {
     {"empty", empty, METH_VARARGS,
-     "empty(shape, type_number, is_blank=True)\n--\n\nReturn an array over memory that is "
-     "not written, or NotImplemented if such an array is not recorded. If it is blank, a "
+     "empty(shape, type_number, is_unwritten=True)\n--\n\nReturn an array over memory that is "
+     "not written, or NotImplemented if such an array is not recorded. If it is unwritten, a "
      "recorded operation writes it before any other code can."},
-    {"fill", fill, METH_VARARGS,
+    {"fill", assignment_fill, METH_VARARGS,
      "fill(shape, type_number, value)\n--\n\nRecord an array of one value, or return "
      "NotImplemented."},
     {"range", range, METH_VARARGS,
      "range(length, type_number, first_two)\n--\n\nRecord an array of evenly spaced numbers, "
      "the "
      "first two of which are passed as bytes, or return NotImplemented."},
-    {"cast", cast, METH_VARARGS,
+    {"cast", assignment_cast, METH_VARARGS,
      "cast(array, type_number, keeps_order)\n--\n\nRecord a copy in the dtype of this number, "
      "with "
      "the memory layout of the array or in C order, or return NotImplemented."},

@@ -194,8 +194,8 @@ static bool is_one_loop(const struct call *call)
     return call->signature->loop.function == call->signature->numpys.function;
 }
 
-static int call(int op, PyObject *const *inputs, int nin, PyObject *const *outs, int nout,
-                PyObject **results)
+static int call_record(int op, PyObject *const *inputs, int nin, PyObject *const *outs,
+                       int nout, PyObject **results)
 {
     struct call call = {.op = op, .nin = nin, .nout = nout};
     results[0] = results[nout - 1] = NULL;
@@ -220,7 +220,7 @@ int call_ufunc(PyObject *callee, int op, PyObject *const *inputs, int nin,
                PyObject *const *outs, int nout, PyObject **results)
 {
     expression_enter();
-    int status = call(op, inputs, nin, outs, nout, results);
+    int status = call_record(op, inputs, nin, outs, nout, results);
     if (expression_leave(callee, status > 0 ? results[0] : NULL, inputs, nin) == 0 ||
         status < 0)
         return status;
@@ -273,7 +273,7 @@ static int read_three(struct call *call, PyObject *const *inputs)
     return true;
 }
 
-static PyObject *refuse(void)
+static PyObject *call_refuse(void)
 {
     if (PyErr_Occurred())
         return NULL;
@@ -291,7 +291,7 @@ static PyObject *record_or_refuse(struct call *call, PyObject *out)
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *choose(PyObject *module, PyObject *args)
+static PyObject *call_choose(PyObject *module, PyObject *args)
 {
     (void)module;
     struct call call = {.op = MX_SELECT, .name = "where"};
@@ -300,7 +300,7 @@ static PyObject *choose(PyObject *module, PyObject *args)
         return NULL;
     int row = read_three(&call, inputs) ? promote(&call.inputs[1], &call.inputs[2]) : -1;
     if (row < 0)
-        return refuse();
+        return call_refuse();
     struct signature signature = {
         .in = {ROW_bool, (signed char)row, (signed char)row},
         .out = {(signed char)row},
@@ -323,7 +323,7 @@ static PyObject *clip(PyObject *module, PyObject *args)
     if (row >= 0)
         row = promote(&(struct source){.code = row}, &call.inputs[2]);
     if (row < 0)
-        return refuse();
+        return call_refuse();
     signed char code = (signed char)row;
     struct signature signature = {.in = {code, code, code}, .out = {code}};
     if (!signature_loop(&signature.loop, clip_ufunc, (int[]){row, row, row, row}))
@@ -361,7 +361,7 @@ PyMethodDef call_methods[] = {
      "has_own_loop(ufunc, x, y=None)\n--\n\nReturn whether recorded calls with such arrays "
      "have "
      "a loop of mxnp's."},
-    {"select", choose, METH_VARARGS,
+    {"select", call_choose, METH_VARARGS,
      "select(condition, x, y)\n--\n\nRecord the choice of x where the condition is true and of "
      "y "
      "elsewhere, or return NotImplemented."},

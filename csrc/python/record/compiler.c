@@ -26,7 +26,7 @@ static int read_runs(PyObject *list, struct mx_compiled_run *runs)
 }
 
 /* A mx_compiler for a thread of the core. */
-static int compile(const short *key, int n, struct mx_compiled_run *runs)
+static int compiler_compile(const short *key, int n, struct mx_compiled_run *runs)
 {
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *function = Py_NewRef(compiler);
@@ -56,7 +56,7 @@ struct request {
 static void compile_request(void *argument)
 {
     struct request *request = argument;
-    request->n_runs = compile(request->key, request->n, request->runs);
+    request->n_runs = compiler_compile(request->key, request->n, request->runs);
     PyThread_release_lock(request->is_compiled);
 }
 
@@ -90,7 +90,7 @@ static PyObject *set_compiler(PyObject *module, PyObject *args)
     prints_errors = is_immediate;
     core->mx_compiled_start(function == Py_None ? NULL
                             : is_immediate      ? compile_and_wait
-                                                : compile,
+                                                : compiler_compile,
                             is_immediate);
     Py_RETURN_NONE;
 }

@@ -38,10 +38,10 @@ static bool may_elide(PyObject *callee, int argument)
     return !expression_is_open() || caller_temporaries(callee) >> argument & 1;
 }
 
-static struct mx_buffer *lend(PyObject *a)
+static struct mx_buffer *elide_lend(PyObject *a)
 {
     const struct array *array = as_array(a);
-    if (array->base || array->is_exported || array->n_holds > 0 || array->is_pinned ||
+    if (array->base || array->is_exported || array->n_holds > 0 || array->is_address_taken ||
         array->is_lent)
         return NULL;
     struct mx_buffer *buffer = memory_of(array->unprepared);
@@ -60,7 +60,7 @@ struct mx_buffer *elide_argument(PyObject *callee, PyObject *args)
             a = PyTuple_GetItem(args, number);
     if (!a || !is_passed_along(a) || !queue_computes(a) || !may_elide(callee, number - 1))
         return NULL;
-    return lend(a);
+    return elide_lend(a);
 }
 
 /* The interpreter refers to an input and, for a function, so does the tuple of arguments. */
@@ -70,6 +70,6 @@ struct mx_buffer *elide_input(PyObject *callee, PyObject *const *inputs, int n)
     for (int i = 0; i < n && !elided && !PyErr_Occurred(); i++)
         if (is_array(inputs[i]) && Py_REFCNT(inputs[i]) == 1 + (callee != NULL) &&
             queue_computes(inputs[i]) && may_elide(callee, i))
-            elided = lend(inputs[i]);
+            elided = elide_lend(inputs[i]);
     return elided;
 }

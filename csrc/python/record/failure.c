@@ -30,7 +30,7 @@ static PyObject *notes_name;
  * those that were freed when another operation failed because of them. */
 static struct failure unnoted, forgotten;
 
-static void release(struct failure *failure)
+static void failure_release(struct failure *failure)
 {
     if (--failure->count > 0)
         return;
@@ -136,7 +136,7 @@ void failure_report(const struct mx_instruction *in)
 
 void failure_forget(struct array *array)
 {
-    release(array->failure);
+    failure_release(array->failure);
     array->failure = NULL;
     array->used = array->written = 0;
 }
@@ -182,9 +182,9 @@ static void raise_once(struct failure *failure)
     failure->is_raised = true;
     failure->count++;
     raise_copy(failure);
-    release(failure);
+    failure_release(failure);
     if (!was_raised)
-        release(failure);
+        failure_release(failure);
 }
 
 int failure_raise(PyObject *a)

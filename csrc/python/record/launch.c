@@ -48,7 +48,7 @@ static PyObject *new_launch(PyObject *prelude, PyObject *source, PyObject *funct
     return capsule;
 }
 
-static int check(const struct launch *launch)
+static int launch_check(const struct launch *launch)
 {
     if (queue_enter() < 0)
         return -1;
@@ -105,8 +105,8 @@ static void read_extent(struct mx_operand *operand, const PyArrayObject *np_arra
     }
 }
 
-static int record(PyObject *capsule, struct launch *launch, const char *name,
-                  const struct source *sources, int nin, int nout)
+static int launch_record(PyObject *capsule, struct launch *launch, const char *name,
+                         const struct source *sources, int nin, int nout)
 {
     struct mx_instruction in;
     struct mx_loop loop = {0};
@@ -161,9 +161,9 @@ static PyObject *launch(PyObject *module, PyObject *values)
     memcpy(made->core.threads, threads, sizeof threads);
     made->core.work = work;
     made->core.call = (enum mx_library_call)call;
-    int status = check(made);
+    int status = launch_check(made);
     if (status == 0)
-        status = record(capsule, made, name, sources, n - nout, nout);
+        status = launch_record(capsule, made, name, sources, n - nout, nout);
     Py_DECREF(capsule);
     if (status < 0)
         return NULL;

@@ -160,7 +160,7 @@ PyObject *memory_pool(PyObject *np_array)
 
 struct mx_buffer *memory_adopt(struct array *a)
 {
-    bool is_known = a->n_holds > 0 || a->is_exported || a->is_pinned;
+    bool is_known = a->n_holds > 0 || a->is_exported || a->is_address_taken;
     if (!memory_of(a->unprepared) && !is_known &&
         should_pool((PyArrayObject *)a->unprepared, 0))
         a->unprepared = copy_to_buffer(a->unprepared);
@@ -170,9 +170,9 @@ struct mx_buffer *memory_adopt(struct array *a)
 void memory_note_written(PyObject *a)
 {
     struct mx_buffer *buffer = memory_of(as_array(a)->unprepared);
-    as_array(a)->is_blank = false;
+    as_array(a)->is_unwritten = false;
     if (buffer)
-        buffer->is_blank = false;
+        buffer->is_unwritten = false;
 }
 
 void memory_own(PyObject *a) { memory_of(as_array(a)->unprepared)->owner = a; }

@@ -34,7 +34,7 @@ PyObject *memory_pool(PyObject *np_array);
  * knows it.  Return the buffer, or NULL. */
 struct mx_buffer *memory_adopt(struct array *a);
 
-/* Check whether other code uses the memory of an array on the GPU: see loan.h. */
+/* Check whether other code uses the memory of an array on the GPU: see device_export.h. */
 static inline bool memory_is_lent(PyObject *a)
 {
     struct array *root = root_of(a);

@@ -374,7 +374,7 @@ int queue_flush(void)
     return queue_failures > 0 ? failure_raise_pending(false) : 0;
 }
 
-int queue_call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buffer)
+int queue_call_locked(int (*function)(struct mx_buffer *), struct mx_buffer *buffer)
 {
     if (queue_enter() < 0)
         return -1;
@@ -409,7 +409,7 @@ static int bring_all(struct mx_buffer *unused)
 
 /* Other threads may record and run operations on the array whenever this one waits.  An array
  * that is lent is lent no longer, because its elements are needed. */
-static int wait_for(PyObject *a, bool writes)
+static int queue_wait_for(PyObject *a, bool writes)
 {
     struct array *root = root_of(a);
     int64_t *mark = writes ? &root->used : &root->written;
@@ -425,7 +425,7 @@ static int wait_for(PyObject *a, bool writes)
         if (!queue_is_away(*mark))
             return 0;
         struct mx_buffer *buffer = memory_of(root->unprepared);
-        if (queue_call_inside(writes ? bring_to_write : bring_to_read, buffer) < 0)
+        if (queue_call_locked(writes ? bring_to_write : bring_to_read, buffer) < 0)
             return -1;
         if (mx_coherence_is_lent(buffer))
             return 0; /* the next read copies again */
@@ -434,9 +434,9 @@ static int wait_for(PyObject *a, bool writes)
     return 0;
 }
 
-int queue_wait(PyObject *a) { return wait_for(a, false); }
+int queue_wait(PyObject *a) { return queue_wait_for(a, false); }
 
-int queue_wait_to_write(PyObject *a) { return wait_for(a, true); }
+int queue_wait_to_write(PyObject *a) { return queue_wait_for(a, true); }
 
 static int return_edited(struct mx_buffer *unused)
 {
@@ -448,7 +448,7 @@ void queue_return_edited(void)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    if (queue_call_inside(return_edited, NULL) < 0)
+    if (queue_call_locked(return_edited, NULL) < 0)
         PyErr_WriteUnraisable(NULL); /* the processor keeps what it wrote */
     PyErr_Restore(type, value, traceback);
 }
@@ -456,7 +456,7 @@ void queue_return_edited(void)
 int queue_flush_and_bring(void)
 {
     int status = queue_flush();
-    return status == 0 && queue_away > 0 ? queue_call_inside(bring_all, NULL) : status;
+    return status == 0 && queue_away > 0 ? queue_call_locked(bring_all, NULL) : status;
 }
 
 bool queue_may_reread(PyObject *a)
@@ -554,7 +554,7 @@ static PyObject *get_threshold(PyObject *module, PyObject *unused)
     return PyLong_FromSsize_t(queue_threshold);
 }
 
-static PyObject *set_look_every(PyObject *module, PyObject *nanoseconds)
+static PyObject *set_signal_interval(PyObject *module, PyObject *nanoseconds)
 {
     (void)module;
     int64_t before = signal_interval, after = PyLong_AsLongLong(nanoseconds);
@@ -608,8 +608,9 @@ PyMethodDef queue_methods[] = {
     {"set_eager", set_eager, METH_O,
      "set_eager(value)\n--\n\nSet whether operations run immediately if the last flushes "
      "ran one each. Return the previous value."},
-    {"set_look_every", set_look_every, METH_O,
-     "set_look_every(nanoseconds)\n--\n\nCheck for signals at this interval while the queue "
+    {"set_signal_interval", set_signal_interval, METH_O,
+     "set_signal_interval(nanoseconds)\n--\n\nCheck for signals at this interval while the "
+     "queue "
      "runs. Return the previous interval."},
     {"before_fork", before_fork, METH_NOARGS,
      "before_fork()\n--\n\nWait until no thread runs the queue, and keep others out."},

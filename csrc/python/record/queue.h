@@ -104,7 +104,7 @@ static inline void queue_settle_export(PyObject *a)
 }
 
 /* Check whether an operation on an array is recorded, rather than run by NumPy immediately. */
-static inline bool queue_takes(PyObject *a)
+static inline bool queue_accepts(PyObject *a)
 {
     return queue_weight(np_array_of(a)) >= queue_threshold || queue_writes(a);
 }
@@ -128,7 +128,7 @@ static inline bool queue_takes_result(PyObject *a, PyObject *b)
  * unwritten, or because the result is large. */
 static inline bool queue_takes_both(PyObject *a, PyObject *b)
 {
-    return (is_array(a) && queue_takes(a)) || (is_array(b) && queue_takes(b)) ||
+    return (is_array(a) && queue_accepts(a)) || (is_array(b) && queue_accepts(b)) ||
            queue_takes_result(a, b);
 }
 
@@ -140,7 +140,7 @@ bool queue_is_eager(npy_intp size);
 
 /* Call a function of the core inside the stream and without the GIL, and note the places of
  * buffers.  Return 0, or -1 with an exception set. */
-int queue_call_inside(int (*function)(struct mx_buffer *), struct mx_buffer *buffer);
+int queue_call_locked(int (*function)(struct mx_buffer *), struct mx_buffer *buffer);
 
 /* Copy to the device what the processor wrote to lent arrays.  Call it after what
  * queue_before_write has prepared.  An exception that is set stays. */

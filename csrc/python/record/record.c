@@ -180,7 +180,7 @@ PyObject *record_new(int row, const struct shape *shape, const int *order)
     if (!out)
         return NULL;
     memory_own(out);
-    memory_of(np_array)->is_blank = true; /* only recorded operations can write it first */
+    memory_of(np_array)->is_unwritten = true; /* only recorded operations can write it first */
     return out;
 }
 
@@ -232,7 +232,7 @@ bool record_is_shared(PyObject *a) { return memory_is_lent(a) || record_is_share
 bool record_is_shared_here(PyObject *a)
 {
     const struct array *root = root_of(a);
-    return is_foreign(a) || root->is_pinned || root->n_holds > 0 || root->is_exported ||
+    return is_foreign(a) || root->is_address_taken || root->n_holds > 0 || root->is_exported ||
            calls_with_more > 0;
 }
 

@@ -84,8 +84,8 @@ static bool is_ordered(const struct reduction *r, enum mx_kind kind)
 }
 
 /* Record it into `out`, with these strides along the axes of the input.  Return 1, 0 or -1. */
-static int record(struct reduction *r, enum mx_kind kind, int axis, PyObject *out,
-                  const intptr_t *strides)
+static int reduction_record(struct reduction *r, enum mx_kind kind, int axis, PyObject *out,
+                            const intptr_t *strides)
 {
     struct mx_instruction in;
     struct mx_buffer *made = NULL;
@@ -137,7 +137,7 @@ static bool stops_early(const struct reduction *r, int op)
     return r->axes >> inner & 1 && r->shape.dims[inner] >= LONG_LINE;
 }
 
-static PyObject *reduce(PyObject *module, PyObject *args)
+static PyObject *reduction_reduce(PyObject *module, PyObject *args)
 {
     (void)module;
     struct reduction r = {0};
@@ -160,7 +160,7 @@ static PyObject *reduce(PyObject *module, PyObject *args)
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
     if (status > 0)
-        status = record(&r, MX_REDUCE, 0, out, strides);
+        status = reduction_record(&r, MX_REDUCE, 0, out, strides);
     if (status > 0 && result_number != type_number) {
         PyObject *total = out;
         out = record_cast(total, dtype_row(result_number), "reduce", r.fpe_mask);
@@ -200,7 +200,7 @@ static PyObject *accumulate(PyObject *module, PyObject *args)
     for (int i = 0; status > 0 && i < r.shape.ndim; i++)
         strides[i] = PyArray_STRIDE(np_array_of(out), i);
     if (status > 0)
-        status = record(&r, MX_SCAN, axis, out, strides);
+        status = reduction_record(&r, MX_SCAN, axis, out, strides);
     return record_result(status, out);
 }
 
@@ -233,7 +233,7 @@ static const struct mx_loop *search_loop(int row, bool is_least)
     return &search->loop;
 }
 
-static PyObject *find(PyObject *module, PyObject *args)
+static PyObject *reduction_find(PyObject *module, PyObject *args)
 {
     (void)module;
     struct reduction r = {0};
@@ -259,12 +259,12 @@ static PyObject *find(PyObject *module, PyObject *args)
         status = (out = new_output(&r, keeps_axes, order, strides)) ? 1 : -1;
     }
     if (status > 0)
-        status = record(&r, MX_ARGREDUCE, axis, out, strides);
+        status = reduction_record(&r, MX_ARGREDUCE, axis, out, strides);
     return record_result(status, out);
 }
 
 PyMethodDef reduction_methods[] = {
-    {"reduce", reduce, METH_VARARGS,
+    {"reduce", reduction_reduce, METH_VARARGS,
      "reduce(op, array, axes, keepdims, has_initial, type_number, result_number)\n--\n\n"
      "Record the reduction of an array over axes (one bit each) with a row of ops.def. It is "
      "computed in the dtype of type_number, and cast to that of result_number. Return "
@@ -273,7 +273,7 @@ PyMethodDef reduction_methods[] = {
     {"accumulate", accumulate, METH_VARARGS,
      "accumulate(op, array, axis, type_number)\n--\n\nRecord the running results along an "
      "axis, or return NotImplemented."},
-    {"find", find, METH_VARARGS,
+    {"find", reduction_find, METH_VARARGS,
      "find(least, array, axis, keepdims)\n--\n\nRecord a search for the first least or "
      "greatest elements along an axis, or return NotImplemented."},
     {NULL, NULL, 0, NULL},

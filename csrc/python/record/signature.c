@@ -112,7 +112,7 @@ const struct mx_loop *signature_uniform(struct uniform_loops *loops, int row)
     return loops->rows[row].exists ? &loops->rows[row].loop : NULL;
 }
 
-static void find(int op, const int *codes, int nin, struct signature *signature)
+static void signature_find(int op, const int *codes, int nin, struct signature *signature)
 {
     const struct mx_op_row *row = core->mx_op_get(op);
     int nargs = nin + row->nout, rows[MX_MAX_OPERANDS];
@@ -145,7 +145,7 @@ const struct signature *signature_of(int op, const struct source *inputs, int ni
     int codes[2] = {inputs[0].code, nin > 1 ? inputs[1].code : 0};
     struct signature *signature = &signatures[op][codes[0]][codes[1]];
     if (!signature->is_known) {
-        find(op, codes, nin, signature);
+        signature_find(op, codes, nin, signature);
         signature->is_known = !PyErr_Occurred();
         /* At the recursion limit NumPy may still succeed, so the next call searches again. */
         if (!signature->is_known && !PyErr_ExceptionMatches(PyExc_MemoryError))

@@ -64,7 +64,7 @@ static double most_of(int row)
                                                         : 0.0;
 }
 
-static bool pack(PyObject *number, int row, char *value)
+static bool source_pack(PyObject *number, int row, char *value)
 {
     PyArray_Descr *dtype = PyArray_DescrFromType(dtype_type_number(row));
     bool is_packed = PyArray_Pack(dtype, value, number) == 0;
@@ -110,7 +110,7 @@ static bool pack_number(PyObject *number, int row, char *value)
     if ((PyComplex_CheckExact(number) && row != ROW_complex128) ||
         (PyLong_CheckExact(number) && dtype_is_integer(row) && !is_in_range(number, row)))
         return false;
-    return pack(number, row, value);
+    return source_pack(number, row, value);
 }
 
 bool source_is_value(const struct source *source)
@@ -130,7 +130,7 @@ bool source_value(const struct source *source, int row, char *value)
         own[0] = source->scalar == Py_True;
     else if (source->code != ROW_bfloat16)
         PyArray_ScalarAsCtype(source->scalar, own);
-    else if (!pack(source->scalar, ROW_bfloat16, own)) /* NumPy cannot find its value */
+    else if (!source_pack(source->scalar, ROW_bfloat16, own)) /* NumPy cannot find its value */
         return false;
     mx_loop_function cast = core->mx_cast_loop(source->code, row);
     if (!cast)

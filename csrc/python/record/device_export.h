@@ -1,4 +1,4 @@
-/* loan.h -- memory of the GPU that mxnp shares with other packages, without copies.
+/* device_export.h -- memory of the GPU that mxnp shares with other packages, without copies.
  *
  * A lent array is used by other code on the GPU, by DLPack or __cuda_array_interface__.  A
  * borrowed one is over memory of another package, and is lent for as long as it lives.
@@ -7,4 +7,4 @@
 #include "python/base/numpy.h"
 
 /* Methods of the module. */
-extern PyMethodDef loan_methods[];
+extern PyMethodDef device_export_methods[];

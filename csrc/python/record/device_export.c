@@ -1,9 +1,9 @@
-/* loan.c -- memory of the GPU that mxnp shares with other packages, without copies.
+/* device_export.c -- memory of the GPU that mxnp shares with other packages, without copies.
  *
  * The structs follow the DLPack specification, version 1.  A consumer may call the deleter in
  * any thread and without the GIL, so it uses the core only.
  */
-#include "python/record/loan.h"
+#include "python/record/device_export.h"
 #include "python/base/dtypes.h"
 #include "python/record/failure.h"
 #include "python/record/memory.h"
@@ -55,7 +55,7 @@ static const char *const used_names[] = {"used_dltensor", "used_dltensor_version
 /* Let other code use the memory of an array on the GPU.  Set the buffer, which counts one more
  * user.  Return 1; 0 if other code may use the memory on the processor; or -1 with an exception
  * set. */
-static int lend(PyObject *a, struct mx_buffer **lent)
+static int device_export_lend(PyObject *a, struct mx_buffer **lent)
 {
     struct array *root = root_of(a);
     if (queue_flush() < 0 || failure_raise(a) < 0)
@@ -67,7 +67,7 @@ static int lend(PyObject *a, struct mx_buffer **lent)
         return 0;
     memory_note_written((PyObject *)root);
     buffer->owner = buffer->owner ? buffer->owner : root;
-    if (queue_call_inside(core->mx_coherence_lend, buffer) < 0)
+    if (queue_call_locked(core->mx_coherence_lend, buffer) < 0)
         return -1;
     root->is_lent = true;
     root->version++;
@@ -133,7 +133,8 @@ static int code_of(const PyArrayObject *np_array)
 }
 
 /* Return false if a stride is not a multiple of the size of the elements. */
-static bool describe(struct loan *loan, struct tensor *tensor, PyObject *a, int device)
+static bool device_export_describe(struct loan *loan, struct tensor *tensor, PyObject *a,
+                                   int device)
 {
     const PyArrayObject *np_array = np_array_of(a);
     npy_intp itemsize = PyArray_ITEMSIZE(np_array);
@@ -166,7 +167,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!ipp:to_dlpack", array_type, &a, &device, &is_versioned,
                           &is_copy))
         return NULL;
-    int status = lend(a, &buffer);
+    int status = device_export_lend(a, &buffer);
     if (status < 0)
         return NULL;
     if (status == 0)
@@ -188,7 +189,7 @@ static PyObject *to_dlpack(PyObject *module, PyObject *args)
         loan->managed = (struct managed){.context = loan, .deleter = delete_managed};
     struct tensor *tensor = is_versioned ? &loan->versioned.tensor : &loan->managed.tensor;
     PyObject *capsule = NULL;
-    if (!describe(loan, tensor, a, device))
+    if (!device_export_describe(loan, tensor, a, device))
         PyErr_SetString(PyExc_BufferError,
                         "DLPack only supports strides which are a multiple of itemsize.");
     else
@@ -208,7 +209,7 @@ static PyObject *device_address(PyObject *module, PyObject *a)
         PyErr_SetString(PyExc_TypeError, "device_address() takes an mxnp array");
         return NULL;
     }
-    int status = lend(a, &buffer);
+    int status = device_export_lend(a, &buffer);
     if (status < 0)
         return NULL;
     if (status == 0)
@@ -391,7 +392,7 @@ static PyObject *read_dlpack(PyObject *module, PyObject *capsule)
                         : read_tensor(&((struct managed *)pointer)->tensor, 0, keeper);
 }
 
-PyMethodDef loan_methods[] = {
+PyMethodDef device_export_methods[] = {
     {"to_dlpack", to_dlpack, METH_VARARGS,
      "to_dlpack(array, device, is_versioned, is_copy)\n--\n\nReturn a capsule of DLPack over "
      "the "

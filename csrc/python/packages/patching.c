@@ -1,11 +1,11 @@
-/* boundary.c -- compiled functions of other packages receive NumPy arrays.
+/* patching.c -- compiled functions of other packages receive NumPy arrays.
  *
  * An extension module that was compiled against NumPy reads the struct of numpy.ndarray, and
  * refuses objects of another type.  After it is imported, its callables are changed in place:
  * an mxnp array among the arguments, also in tuples, lists and dicts, is replaced by the NumPy
  * array inside.  The objects keep their identity, types, names, documentation and signatures.
  */
-#include "python/packages/boundary.h"
+#include "python/packages/patching.h"
 #include "python/packages/callables.h"
 #include "python/packages/layout.h"
 #include "python/packages/unbound.h"
@@ -219,7 +219,7 @@ static PyObject *classes_patch(PyObject *self, PyObject *unused)
     return PyBool_FromLong(is_known);
 }
 
-PyMethodDef boundary_methods[] = {
+PyMethodDef patching_methods[] = {
     {"patch_module", module_patch, METH_O,
      "patch_module(module)\n--\n\n"
      "Make the compiled functions and types of an extension module receive NumPy arrays in "
@@ -235,7 +235,7 @@ PyMethodDef boundary_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int boundary_load(void)
+int patching_load(void)
 {
     int status = callable_load();
     is_known = status > 0;
