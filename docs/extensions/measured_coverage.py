@@ -101,6 +101,8 @@ FUNCTIONS: dict[str, _Call] = {
     "arange": lambda s: np.arange(0, 2000, 1, np.float32),
     "argpartition": lambda s: np.argpartition(s.long, 5),
     "argsort": lambda s: np.argsort(s.x, stable=True),
+    "asanyarray": lambda s: np.asanyarray(s.x, np.int32),
+    "asarray": lambda s: np.asarray(s.x, np.int32),
     "ascontiguousarray": lambda s: np.ascontiguousarray(s.x.T),
     "bincount": lambda s: np.bincount(s.i),
     "choose": lambda s: np.choose(s.choice, [s.x, s.other]),

@@ -20,6 +20,8 @@ from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces
 
+# Whose loops in NumPy take no lock.
+DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
 _PIECE = 65536  # elements; a thread takes at least as many
 _SHORT = 4  # of v: a pass over memory, which takes one thread as long
 _PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
@@ -152,7 +154,7 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
         The number of these arguments, which are arrays, numbers or tuples of them.
     """
 
-    def compute(*args: Any, **kwargs: Any) -> Any:
+    def compute(*args: Any) -> Any:
         arrays = [
             x
             for each in args[:nin]
@@ -162,8 +164,9 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
         shape = arrays[0].shape if arrays else ()
         pieces = min(get_num_threads(), math.prod(shape) // _PIECE)
         is_usual = all(x.shape == shape and x.flags.c_contiguous for x in arrays)
-        if pieces < 2 or not is_usual or kwargs:
-            return compiled(*args, **kwargs)
+        if pieces < 2 or not is_usual:
+            with numpy.errstate(all=_conditions()):
+                return compiled(*args)
 
         def part_of(x: Any, part: slice) -> Any:
             if type(x) is tuple:
@@ -211,19 +214,21 @@ def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls NumPy's `matmul` for pieces of a stack of matrices."""
 
     def matmul(a: Any, b: Any, /) -> Any:
-        if not _are_stacks(a, b):
-            return compiled(a, b)
-        n, columns = len(a), b.shape[-1]
-        pieces = min(get_num_threads(), n, a.size * columns // _PIECE)
+        pieces = 1
+        if _are_stacks(a, b):
+            products = a.size * b.shape[-1]
+            pieces = min(get_num_threads(), len(a), products // _PIECE)
         if pieces < 2 or not _scales(a.dtype):
-            return compiled(a, b)
-        out = empty((*a.shape[:-1], columns), a.dtype)
+            with numpy.errstate(all=_conditions()):
+                return compiled(a, b)
+        out = empty((*a.shape[:-1], b.shape[-1]), a.dtype)
         inside = out._np_array
 
         def multiply(part: slice) -> None:
-            compiled(a[part], b[part], out=inside[part])
+            with numpy.errstate(all=_conditions()):
+                compiled(a[part], b[part], out=inside[part])
 
-        run(multiply, n, pieces)
+        run(multiply, len(a), pieces)
         return out
 
     return matmul
@@ -254,6 +259,8 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
     def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
         if any(type(each) not in _NUMBERS for each in (left, right)):
             raise TypeError("NumPy may warn")  # and is called then
+        if not numpy.can_cast(numpy.asarray(x).dtype, numpy.float64):
+            raise TypeError("NumPy refuses x")
         x = numpy.asarray(x, numpy.float64)
         pieces = min(get_num_threads(), x.size // _PIECE)
         # NumPy computes slopes beforehand if x has as many elements.
@@ -292,7 +299,7 @@ def _are_divisible(a: Any, v: Any, mode: Any) -> bool:
         and mode in _BEFORE
         and all(type(x) is numpy.ndarray and x.ndim == 1 for x in (a, v))
         and a.dtype == v.dtype
-        and a.dtype in (numpy.float32, numpy.float64)
+        and a.dtype in DTYPES
         and _SHORT < v.size < a.size / 16
         and a.size * v.size >= 2 * _PRODUCTS
     )

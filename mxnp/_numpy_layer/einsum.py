@@ -10,10 +10,9 @@ import numpy
 
 from mxnp._engine.core import get_num_threads
 
-from .divided import empty, run
+from .divided import DTYPES, empty, run
 
 _PRODUCTS = 2**19  # of elements; a thread computes at least as many
-_DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
 
 
 class _Sum(NamedTuple):
@@ -43,7 +42,7 @@ def _read(subscripts: Any, operands: tuple[Any, ...]) -> _Sum | None:
     if math.prod(sizes.values()) < 2 * _PRODUCTS:
         return None
     dtype = operands[0].dtype
-    if dtype not in _DTYPES or not _are_plain([*terms, result]):
+    if dtype not in DTYPES or not _are_plain([*terms, result]):
         return None
     for x in operands:
         if x.dtype != dtype or not x.flags.aligned or min(x.strides, default=0) < 0:

@@ -52,9 +52,14 @@ def _filled_with(value: Any) -> Callable[..., Any]:
     """Make a function that returns a new array filled with a value."""
 
     def create(
-        shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None
+        shape: Any,
+        dtype: Any = None,
+        order: Any = "C",
+        *,
+        device: Any = None,
+        like: Any = None,
     ) -> Any:
-        if like is not None or order != "C":
+        if device is not None or like is not None or order != "C":
             return NotImplemented
         return _filled(shape, dtype, value)
 
@@ -72,9 +77,10 @@ def _full(
     dtype: Any = None,
     order: Any = "C",
     *,
+    device: Any = None,
     like: Any = None,
 ) -> Any:
-    if like is not None or order != "C":
+    if device is not None or like is not None or order != "C":
         return NotImplemented
     if dtype is None:
         if not is_number(fill_value):
@@ -86,9 +92,16 @@ def _full(
 
 
 @implements(numpy.empty, size_rule="shape")
-def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
+def _empty(
+    shape: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
     wanted = find_dtype(dtype)
-    if like is not None or order != "C" or wanted is None:
+    if device is not None or like is not None or order != "C" or wanted is None:
         return NotImplemented
     return _bridge.empty(_as_tuple(shape), wanted.num, False)
 
@@ -147,7 +160,16 @@ def _empty_like(
 
 
 @implements(numpy.arange, size_rule="range")
-def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+def _arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    if device is not None:
+        return NotImplemented
     if stop is None:
         start, stop = type(start)(), start
     if not {type(start), type(stop), type(step)} <= _EXACT_TYPES:
@@ -214,14 +236,37 @@ def _array(
     ndmin: Any = 0,
     like: Any = None,
 ) -> Any:
-    if (
-        type(object) is not ndarray
-        or like is not None
-        or ndmin != 0
-        or copy is not True
-    ):
+    if like is not None or type(ndmin) is not int or order not in ("K", "C"):
         return NotImplemented
-    return _astype(object, object.dtype if dtype is None else dtype, order)
+    if copy is True and type(object) is ndarray:
+        result = _astype(object, object.dtype if dtype is None else dtype, order)
+    elif order == "K" and copy is not False:
+        result = _asarray(object, dtype)
+    else:
+        return NotImplemented
+    if result is NotImplemented or result.ndim >= ndmin:
+        return result
+    return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+
+
+@implements(numpy.asarray, numpy.asanyarray, threshold_factor=_COPY_FACTOR)
+def _asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: Any = None,
+    like: Any = None,
+) -> Any:
+    if not (order is device is copy is like is None):
+        return NotImplemented
+    if type(a) in (list, tuple) and dtype is None:
+        is_stack = len(a) > 0 and all(type(each) is ndarray for each in a)
+        return _stack(a) if is_stack else NotImplemented
+    if type(a) is not ndarray:
+        return NotImplemented
+    return a if dtype is None else _astype(a, dtype, copy=False)
 
 
 @implements(numpy.ascontiguousarray, threshold_factor=_COPY_FACTOR)

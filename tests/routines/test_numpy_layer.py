@@ -343,6 +343,12 @@ def test_elements_raise_numpys_errors(xp: Any) -> Any:
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         xp.expm1(xp.full(150_000, 1e300 + 0j))
+        big = xp.full((5000, 6, 6), 1e300)
+        big @ (big * 10)
+        xp.power(big.ravel(), 2.5, where=big.ravel() > 1, dtype="f4")[0]
+        mxnp.synchronize()
+    with pytest.raises(TypeError, match="Cannot cast"):
+        xp.interp(xp.ones(150_000) * 1j, [0, 1], [1, 2])
     return str(caught.value), [(str(w.message), w.filename, w.lineno) for w in issued]
 
 
