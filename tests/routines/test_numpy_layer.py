@@ -12,6 +12,7 @@ import numpy
 import pytest
 from arguments.table import layer_calls
 from support.lanes import ON_CUDA, ON_GPU
+from support.samples import Arrays
 
 import mxnp
 from mxnp import _bridge
@@ -21,7 +22,6 @@ from mxnp._numpy_layer import divided, find_layer
 
 SIZE = 20_000
 CALLS = list(layer_calls())
-VALUES = {"f": (-3, 7), "p": (0, 2), "n": (-3, 7), "q": (0, 5), "i": (-5, 9)}
 # mxnp's own sine and cosine, and products of complex numbers, have other last bits.
 INEXACT = (
     "np.sinc",
@@ -39,45 +39,11 @@ def large() -> Iterator[None]:
     _bridge.set_threshold(before)
 
 
-def make(name: str, dtype: str) -> Any:
-    """Return the array that a name of the table stands for."""
-    kind, ndim = name[0], int(name[1])
-    side = round(SIZE ** (1 / ndim))
-    rng = numpy.random.default_rng(ord(kind) + ndim)
-    shape = (side,) * ndim
-    if kind == "b":
-        return rng.random(shape) < 0.5
-    if kind == "c":
-        return rng.random(shape) + 1j * rng.random(shape)
-    if kind in "qiu":
-        low, high = (0, 200) if kind == "u" else VALUES[kind]
-        return rng.integers(low, high, shape).astype("u1" if kind == "u" else "i8")
-    low, high = VALUES.get(kind, (-3, 7))
-    x = (rng.random(shape) * (high - low) + low).astype("f4" if kind == "s" else dtype)
-    if kind == "n" and dtype[0] == "f":
-        x[rng.random(shape) < 0.1] = numpy.nan
-    return x
-
-
-class Arrays(dict[str, Any]):
-    """The names of a call, for NumPy or for mxnp."""
-
-    def __init__(self, xp: Any, dtype: str) -> None:
-        super().__init__(np=xp, S=SIZE)
-        self.dtype = dtype
-
-    def __missing__(self, name: str) -> Any:
-        if len(name) != 2 or not name[1].isdigit():
-            raise KeyError(name)
-        self[name] = self["np"].array(make(name, self.dtype))
-        return self[name]
-
-
 def evaluate(xp: Any, call: str, dtype: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return eval(call, {}, Arrays(xp, dtype))
+            return eval(call, {}, Arrays(xp, SIZE, dtype))
         except (ArithmeticError, TypeError, ValueError) as error:
             return type(error), str(error)
 
