@@ -314,7 +314,7 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         n = v.size
         before, after = _BEFORE[mode](n), _AFTER[mode](n)
         whole = a.size - n + 1  # results that use all of v
-        memory = empty((before + whole + after,), a.dtype)
+        memory: Any = empty((before + whole + after,), a.dtype)
         result = memory._np_array
         # The results at both ends are those of shorter arrays.
         result[:before] = compiled(a[: 2 * n], v, mode)[:before]
