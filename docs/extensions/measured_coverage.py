@@ -113,7 +113,6 @@ FUNCTIONS: dict[str, _Call] = {
     "extract": lambda s: np.extract(s.mask, s.x),
     "fill_diagonal": lambda s: np.fill_diagonal(s.x, 1),
     "histogram": lambda s: np.histogram(s.flat.astype(float), 10, (-1.0, 1.0)),
-    "fromfunction": lambda s: np.fromfunction(np.multiply, (40, 50), dtype=np.float32),
     "indices": lambda s: np.indices((40, 50)),
     "lexsort": lambda s: np.lexsort((s.x, s.other)),
     "linspace": lambda s: np.linspace(0, 1, 2000, dtype=np.float32),

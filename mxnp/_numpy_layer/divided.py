@@ -151,19 +151,19 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
     compiled : callable
         A function whose results depend on one element of each of these arguments.
     nin : int
-        The number of these arguments, which are arrays, numbers or tuples of them.
+        The number of these arguments, which are arrays or tuples of arrays.
     """
 
     def compute(*args: Any) -> Any:
         arrays = [
-            x
-            for each in args[:nin]
-            for x in (each if type(each) is tuple else (each,))
-            if numpy.ndim(x) > 0
+            x for each in args[:nin] for x in (each if type(each) is tuple else (each,))
         ]
-        shape = arrays[0].shape if arrays else ()
+        shape = numpy.shape(arrays[0])
         pieces = min(get_num_threads(), math.prod(shape) // _PIECE)
-        is_usual = all(x.shape == shape and x.flags.c_contiguous for x in arrays)
+        is_usual = all(
+            type(x) is numpy.ndarray and x.shape == shape and x.flags.c_contiguous
+            for x in arrays
+        )
         if pieces < 2 or not is_usual:
             with numpy.errstate(all=_conditions()):
                 return compiled(*args)
@@ -171,7 +171,7 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
         def part_of(x: Any, part: slice) -> Any:
             if type(x) is tuple:
                 return tuple(part_of(each, part) for each in x)
-            return x.reshape(-1)[part] if numpy.ndim(x) > 0 else x
+            return x.reshape(-1)[part]
 
         def compute_part(part: slice) -> Any:
             with numpy.errstate(all=_conditions()):

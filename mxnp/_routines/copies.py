@@ -261,9 +261,9 @@ def _asarray(
 ) -> Any:
     if not (order is device is copy is like is None):
         return NotImplemented
-    if type(a) in (list, tuple) and dtype is None:
-        is_stack = len(a) > 0 and all(type(each) is ndarray for each in a)
-        return _stack(a) if is_stack else NotImplemented
+    if type(a) in (list, tuple) and len(a) > 0:
+        is_stack = all(type(each) is ndarray for each in a)
+        a = _stack(a) if is_stack else NotImplemented
     if type(a) is not ndarray:
         return NotImplemented
     return a if dtype is None else _astype(a, dtype, copy=False)

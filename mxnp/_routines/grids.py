@@ -179,16 +179,6 @@ def _new_line(start: Any, step: Any, length: int, dtype: numpy.dtype[Any]) -> An
     return _bridge.wrap(line.astype(dtype, copy=False))
 
 
-@implements(numpy.fromfunction, size_rule="any")
-def _fromfunction(
-    function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> Any:
-    if like is not None:
-        return NotImplemented
-    grid = _indices(shape, dtype)
-    return grid if grid is NotImplemented else function(*grid, **kwargs)
-
-
 _MGRID = numpy.mgrid.__getitem__
 forms[_MGRID] = RecordedForm(_mgrid, 1, "any")
 attach(find_counterpart(numpy.mgrid).__getitem__, _MGRID)
