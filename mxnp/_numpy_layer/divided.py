@@ -20,7 +20,7 @@ from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces
 
-# Whose loops in NumPy take no lock.
+# Of which NumPy computes a result in the same order for a part of the operands.
 DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
 _PIECE = 65536  # elements; a thread takes at least as many
 _SHORT = 4  # of v: a pass over memory, which takes one thread as long
@@ -185,7 +185,6 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
 
 # -- Products of stacks of matrices ----------------------------------------------------
 
-_FLOATS = [numpy.dtype(name) for name in ("f4", "f8", "c8", "c16")]
 _MOST_PRODUCTS = 2**17  # of two matrices; BLAS divides larger ones among threads
 
 
@@ -239,7 +238,7 @@ def _are_stacks(a: Any, b: Any) -> bool:
     return (
         a.ndim == b.ndim == 3
         and a.dtype == b.dtype
-        and a.dtype in _FLOATS
+        and a.dtype in DTYPES
         and a.flags.c_contiguous
         and b.flags.c_contiguous
         and (len(a), a.shape[2]) == b.shape[:2]

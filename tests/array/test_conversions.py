@@ -37,3 +37,19 @@ def test_arrays_of_other_shapes_are_errors(xp):
     with pytest.raises(ValueError, match="negative"):
         xp.repeat(xp.ones(300_000), xp.arange(300_000) - 1)
     return str(caught.value)
+
+
+def test_keywords_that_change_nothing_are_recorded(xp):
+    i, x = xp.arange(300_000), xp.arange(300_000.0)
+    out = xp.empty_like(i)
+    results = (
+        xp.subtract(i, xp.array(3), dtype=int, out=out, casting="unsafe"),
+        xp.add(i, xp.int64(2), dtype=xp.int64),
+        xp.multiply(x, xp.float64(2), dtype="f4"),
+        xp.add(i, x, dtype="f8", out=out, casting="unsafe"),
+    )
+    with pytest.raises(TypeError, match="Cannot cast"):
+        xp.add(i, x, out=out)
+    with pytest.raises(ValueError, match="casting"):
+        xp.add(i, i, dtype=xp.dtype(int), out=out, casting="x")
+    return results, out
