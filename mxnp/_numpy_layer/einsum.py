@@ -47,10 +47,9 @@ def _read(subscripts: Any, operands: tuple[Any, ...]) -> _Sum | None:
     for x in operands:
         if x.dtype != dtype or not x.flags.aligned or min(x.strides, default=0) < 0:
             return None
-    found = [label for label in result if _is_outermost(label, terms, operands)]
-    if not found:
+    if not _is_outermost(result[0], terms, operands):
         return None
-    return _Sum(terms, result, sizes, max(found, key=sizes.__getitem__))
+    return _Sum(terms, result, sizes, result[0])
 
 
 def _are_plain(terms: list[str]) -> bool:
@@ -63,9 +62,10 @@ def _are_plain(terms: list[str]) -> bool:
 
 def _is_outermost(label: str, terms: list[str], operands: tuple[Any, ...]) -> bool:
     """
-    Return whether an index has the largest steps in each operand that has it.
+    Return whether an index has the largest step in each operand that has it.
 
-    Then NumPy's loops over the other indices, and their bits, do not depend on it.
+    It has it in the result too. Then NumPy's loops over the other indices do not depend
+    on it, and the bits do not either.
     """
     found = [(t, x) for t, x in zip(terms, operands, strict=True) if label in t]
     return bool(found) and all(
