@@ -298,8 +298,8 @@ static size_t draw_together(struct reader *r, const struct mx_draws *d, const ui
 }
 
 /* Draws while draws begin before `stop`, and at most `most`.  Returns how many it drew. */
-static size_t draw(struct reader *r, const struct mx_draws *d, const uint32_t *stop,
-                   size_t most, char *out, uint32_t *begins)
+static size_t draw_numbers(struct reader *r, const struct mx_draws *d, const uint32_t *stop,
+                           size_t most, char *out, uint32_t *begins)
 {
     struct bitgen *bitgen = &r->bitgen;
     const double *p = d->numbers;
@@ -498,7 +498,8 @@ static bool await(const struct job *job, size_t chunk)
 }
 
 /* Joins the n draws of a chunk, which end before the unit `end`, to those before. */
-static void join(struct job *job, struct reader *r, size_t chunk, size_t n, const uint32_t *end)
+static void join_chunk(struct job *job, struct reader *r, size_t chunk, size_t n,
+                       const uint32_t *end)
 {
     const struct mx_draws *d = job->draws;
     const uint32_t *stop = r->units + FRONT + job->chunk;
@@ -511,7 +512,7 @@ static void join(struct job *job, struct reader *r, size_t chunk, size_t n, cons
         while (k < n && r->begins[k] < place(r))
             k++;
         if ((k < n && r->begins[k] == place(r)) || job->n_filled == d->n ||
-            draw(r, d, stop, 1, out + job->n_filled * job->itemsize, &begin) == 0)
+            draw_numbers(r, d, stop, 1, out + job->n_filled * job->itemsize, &begin) == 0)
             break;
     }
     bool has_met = k < n && r->begins[k] == place(r);
@@ -536,16 +537,17 @@ static void run_chunk(struct job *job, struct reader *r, size_t chunk)
     size_t n = 0, drawn = TOGETHER;
     while (drawn == TOGETHER && !is_over(job)) {
         size_t most = MOST - n < TOGETHER ? MOST - n : TOGETHER;
-        drawn = draw(r, job->draws, stop, most, r->numbers + n * job->itemsize, r->begins + n);
+        drawn = draw_numbers(r, job->draws, stop, most, r->numbers + n * job->itemsize,
+                             r->begins + n);
         n += drawn;
     }
     if (r->has_failed || (r->at < stop && !is_over(job)))
         atomic_store(&job->has_failed, true); /* a draw takes too many units, or none */
     else if (await(job, chunk))
-        join(job, r, chunk, n, r->at);
+        join_chunk(job, r, chunk, n, r->at);
 }
 
-static void work(void *job, size_t unused, int thread)
+static void work_on_chunks(void *job, size_t unused, int thread)
 {
     (void)unused;
     struct reader *r = &((struct job *)job)->readers[thread];
@@ -593,14 +595,14 @@ static void begin(struct reader *r, const struct mx_draws *d, const struct bitge
 }
 
 /* Draws one number, and returns whether it takes units of this kind. */
-static bool takes(struct reader *r, const struct mx_draws *d, const struct bitgen *bitgen)
+static bool takes_units(struct reader *r, const struct mx_draws *d, const struct bitgen *bitgen)
 {
     begin(r, d, bitgen);
     r->after = *d->state;
     r->at = r->end = r->units + FRONT;
     r->left = 0;
     make_more(r);
-    draw(r, d, r->end, 1, r->numbers, r->begins);
+    draw_numbers(r, d, r->end, 1, r->numbers, r->begins);
     return !r->has_failed && r->at > r->units + FRONT;
 }
 
@@ -614,11 +616,11 @@ static const struct bitgen *find_bitgen(struct job *job)
     if (job->is_regular)
         return &of_words; /* which is not used */
     if (d->generator == MX_MT19937)
-        return takes(job->readers, d, &of_mt) ? &of_mt : NULL;
-    if (takes(job->readers, d, &of_words))
+        return takes_units(job->readers, d, &of_mt) ? &of_mt : NULL;
+    if (takes_units(job->readers, d, &of_words))
         return &of_words;
     job->takes_halves = true;
-    return takes(job->readers, d, &of_halves) ? &of_halves : NULL;
+    return takes_units(job->readers, d, &of_halves) ? &of_halves : NULL;
 }
 
 static bool run(struct job *job, int threads)
@@ -638,7 +640,8 @@ static bool run(struct job *job, int threads)
     for (int t = 0; t < threads; t++)
         begin(&job->readers[t], d, bitgen);
     pthread_mutex_init(&job->lock, NULL);
-    mx_thread_pool_run(work, job, (struct mx_chunks){0, (size_t)threads}, threads, NULL);
+    mx_thread_pool_run(work_on_chunks, job, (struct mx_chunks){0, (size_t)threads}, threads,
+                       NULL);
     pthread_mutex_destroy(&job->lock);
     if (atomic_load(&job->has_failed))
         return false;

@@ -12,47 +12,17 @@ import importlib
 import sys
 import time
 import warnings
-from typing import Any
+from pathlib import Path
 
 import numpy
 
 import mxnp
 from mxnp._namespace.functions import ROWS
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from support.samples import Arrays
+
 CALLS = 12
-
-
-def make(name: str, size: int, dtype: str) -> Any:
-    """Return the array that a name of the table stands for."""
-    kind, ndim = name[0], int(name[1])
-    shape = (round(size ** (1 / ndim)),) * ndim
-    rng = numpy.random.default_rng(0)
-    if kind == "b":
-        return rng.random(shape) < 0.5
-    if kind == "c":
-        return rng.random(shape) + 1j * rng.random(shape)
-    if kind in "iqu":
-        numbers = rng.integers(-5 if kind == "i" else 0, 5, shape)
-        return numbers.astype("u1") if kind == "u" else numbers
-    low = 0 if kind == "p" else -3
-    x = (low + 5 * rng.random(shape)).astype("f4" if kind == "s" else dtype)
-    if kind == "n" and x.dtype.kind == "f":
-        x[rng.random(shape) < 0.1] = numpy.nan
-    return x
-
-
-class Arrays(dict[str, Any]):
-    """The names of a call, for NumPy or for mxnp."""
-
-    def __init__(self, xp: Any, size: int, dtype: str) -> None:
-        super().__init__(np=xp, S=size)
-        self._arguments = size, dtype
-
-    def __missing__(self, name: str) -> Any:
-        if len(name) != 2 or not name[1].isdigit():
-            raise KeyError(name)
-        self[name] = self["np"].array(make(name, *self._arguments))
-        return self[name]
 
 
 def measure(name: str, call: str, size: int, dtype: str) -> tuple[float, float]:

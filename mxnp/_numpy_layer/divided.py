@@ -20,6 +20,8 @@ from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.threads import run_pieces
 
+# Of which NumPy computes a result in the same order for a part of the operands.
+DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
 _PIECE = 65536  # elements; a thread takes at least as many
 _SHORT = 4  # of v: a pass over memory, which takes one thread as long
 _PRODUCTS = 2**21  # of a correlation, of which a thread computes at least as many
@@ -149,28 +151,27 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
     compiled : callable
         A function whose results depend on one element of each of these arguments.
     nin : int
-        The number of these arguments, which are arrays, numbers or tuples of them.
+        The number of these arguments, which are arrays or tuples of arrays.
     """
 
-    def compute(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and isinstance(compiled, numpy.ufunc):
-            raise TypeError("NumPy's function takes them")  # and is called then
+    def compute(*args: Any) -> Any:
         arrays = [
-            x
-            for each in args[:nin]
-            for x in (each if type(each) is tuple else (each,))
-            if numpy.ndim(x) > 0
+            x for each in args[:nin] for x in (each if type(each) is tuple else (each,))
         ]
-        shape = arrays[0].shape if arrays else ()
+        shape = numpy.shape(arrays[0])
         pieces = min(get_num_threads(), math.prod(shape) // _PIECE)
-        is_usual = all(x.shape == shape and x.flags.c_contiguous for x in arrays)
-        if pieces < 2 or not is_usual or kwargs:
-            return compiled(*args, **kwargs)
+        is_usual = all(
+            type(x) is numpy.ndarray and x.shape == shape and x.flags.c_contiguous
+            for x in arrays
+        )
+        if pieces < 2 or not is_usual:
+            with numpy.errstate(all=_conditions()):
+                return compiled(*args)
 
         def part_of(x: Any, part: slice) -> Any:
             if type(x) is tuple:
                 return tuple(part_of(each, part) for each in x)
-            return x.reshape(-1)[part] if numpy.ndim(x) > 0 else x
+            return x.reshape(-1)[part]
 
         def compute_part(part: slice) -> Any:
             with numpy.errstate(all=_conditions()):
@@ -184,7 +185,6 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
 
 # -- Products of stacks of matrices ----------------------------------------------------
 
-_FLOATS = [numpy.dtype(name) for name in ("f4", "f8", "c8", "c16")]
 _MOST_PRODUCTS = 2**17  # of two matrices; BLAS divides larger ones among threads
 
 
@@ -213,19 +213,21 @@ def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls NumPy's `matmul` for pieces of a stack of matrices."""
 
     def matmul(a: Any, b: Any, /) -> Any:
-        if not _are_stacks(a, b):
-            return compiled(a, b)
-        n, columns = len(a), b.shape[-1]
-        pieces = min(get_num_threads(), n, a.size * columns // _PIECE)
+        pieces = 1
+        if _are_stacks(a, b):
+            products = a.size * b.shape[-1]
+            pieces = min(get_num_threads(), len(a), products // _PIECE)
         if pieces < 2 or not _scales(a.dtype):
-            return compiled(a, b)
-        out = empty((*a.shape[:-1], columns), a.dtype)
+            with numpy.errstate(all=_conditions()):
+                return compiled(a, b)
+        out = empty((*a.shape[:-1], b.shape[-1]), a.dtype)
         inside = out._np_array
 
         def multiply(part: slice) -> None:
-            compiled(a[part], b[part], out=inside[part])
+            with numpy.errstate(all=_conditions()):
+                compiled(a[part], b[part], out=inside[part])
 
-        run(multiply, n, pieces)
+        run(multiply, len(a), pieces)
         return out
 
     return matmul
@@ -236,7 +238,7 @@ def _are_stacks(a: Any, b: Any) -> bool:
     return (
         a.ndim == b.ndim == 3
         and a.dtype == b.dtype
-        and a.dtype in _FLOATS
+        and a.dtype in DTYPES
         and a.flags.c_contiguous
         and b.flags.c_contiguous
         and (len(a), a.shape[2]) == b.shape[:2]
@@ -256,6 +258,8 @@ def divided_interpolation(compiled: Callable[..., Any]) -> Callable[..., Any]:
     def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
         if any(type(each) not in _NUMBERS for each in (left, right)):
             raise TypeError("NumPy may warn")  # and is called then
+        if not numpy.can_cast(numpy.asarray(x).dtype, numpy.float64):
+            raise TypeError("NumPy refuses x")
         x = numpy.asarray(x, numpy.float64)
         pieces = min(get_num_threads(), x.size // _PIECE)
         # NumPy computes slopes beforehand if x has as many elements.
@@ -294,7 +298,7 @@ def _are_divisible(a: Any, v: Any, mode: Any) -> bool:
         and mode in _BEFORE
         and all(type(x) is numpy.ndarray and x.ndim == 1 for x in (a, v))
         and a.dtype == v.dtype
-        and a.dtype in (numpy.float32, numpy.float64)
+        and a.dtype in DTYPES
         and _SHORT < v.size < a.size / 16
         and a.size * v.size >= 2 * _PRODUCTS
     )
@@ -309,7 +313,7 @@ def divided_correlation(compiled: Callable[..., Any]) -> Callable[..., Any]:
         n = v.size
         before, after = _BEFORE[mode](n), _AFTER[mode](n)
         whole = a.size - n + 1  # results that use all of v
-        memory = empty((before + whole + after,), a.dtype)
+        memory: Any = empty((before + whole + after,), a.dtype)
         result = memory._np_array
         # The results at both ends are those of shorter arrays.
         result[:before] = compiled(a[: 2 * n], v, mode)[:before]

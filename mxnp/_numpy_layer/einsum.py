@@ -10,10 +10,9 @@ import numpy
 
 from mxnp._engine.core import get_num_threads
 
-from .divided import empty, run
+from .divided import DTYPES, empty, run
 
 _PRODUCTS = 2**19  # of elements; a thread computes at least as many
-_DTYPES = {numpy.dtype(name) for name in ("f4", "f8", "c8", "c16", "i4", "i8")}
 
 
 class _Sum(NamedTuple):
@@ -43,15 +42,14 @@ def _read(subscripts: Any, operands: tuple[Any, ...]) -> _Sum | None:
     if math.prod(sizes.values()) < 2 * _PRODUCTS:
         return None
     dtype = operands[0].dtype
-    if dtype not in _DTYPES or not _are_plain([*terms, result]):
+    if dtype not in DTYPES or not _are_plain([*terms, result]):
         return None
     for x in operands:
         if x.dtype != dtype or not x.flags.aligned or min(x.strides, default=0) < 0:
             return None
-    found = [label for label in result if _is_outermost(label, terms, operands)]
-    if not found:
+    if not _is_outermost(result[0], terms, operands):
         return None
-    return _Sum(terms, result, sizes, max(found, key=sizes.__getitem__))
+    return _Sum(terms, result, sizes, result[0])
 
 
 def _are_plain(terms: list[str]) -> bool:
@@ -64,9 +62,10 @@ def _are_plain(terms: list[str]) -> bool:
 
 def _is_outermost(label: str, terms: list[str], operands: tuple[Any, ...]) -> bool:
     """
-    Return whether an index has the largest steps in each operand that has it.
+    Return whether an index has the largest step in each operand that has it.
 
-    Then NumPy's loops over the other indices, and their bits, do not depend on it.
+    It has it in the result too. Then NumPy's loops over the other indices do not depend
+    on it, and the bits do not either.
     """
     found = [(t, x) for t, x in zip(terms, operands, strict=True) if label in t]
     return bool(found) and all(

@@ -117,28 +117,6 @@ def _class_of(value: Any) -> type:
     return numpy.ndarray if kind is ndarray else kind
 
 
-def _as_array(convert: Any) -> Any:
-    """Make a function that returns mxnp arrays as they are, without waiting."""
-
-    def as_array(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
-        if type(a) is ndarray and dtype is None and order is None and not kwargs:
-            return a
-        return convert(a, dtype, order, **kwargs)
-
-    return as_array
-
-
-def _array(object: Any, dtype: Any = None, *, ndmin: int = 0, **kwargs: Any) -> Any:
-    copy, order = kwargs.get("copy", True), kwargs.get("order", "K")
-    if type(object) is not ndarray or copy or dtype is not None or order != "K":
-        return _mxnps_array(object, dtype, ndmin=ndmin, **kwargs)
-    missing = ndmin - object.ndim
-    return object.reshape((1,) * missing + object.shape) if missing > 0 else object
-
-
-_mxnps_array: Any = find_counterpart(numpy.array)
-
-
 def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise TypeError("NumPy's function is faster")  # and is called then
 
@@ -155,13 +133,8 @@ _DIVIDED: dict[numpy.ufunc, Any] = {
 # NumPy's object, and what takes its place in the globals.
 _REPLACED: dict[Any, Any] = {
     _numpys_converter: _Converter,
-    numpy.array: _array,
     numpy.apply_along_axis: _refuse,  # to many rows
     _nanfunctions._nanmedian_small: _refuse,
-    **{
-        each: _as_array(find_counterpart(each))
-        for each in (numpy.asarray, numpy.asanyarray)
-    },
     numpy.ravel_multi_index: Function(divided_elements(numpy.ravel_multi_index, 1)),
     _compiled.c_einsum: Function(divided_einsum(_compiled.c_einsum)),
     **{

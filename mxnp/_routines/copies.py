@@ -13,6 +13,7 @@ import numpy
 from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named
+from mxnp._namespace.mirror import find_counterpart
 from mxnp._namespace.ordinary import NO_VALUE, is_number
 
 from .arguments import (
@@ -47,9 +48,14 @@ def _filled_with(value: Any) -> Callable[..., Any]:
     """Make a function that returns a new array filled with a value."""
 
     def create(
-        shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None
+        shape: Any,
+        dtype: Any = None,
+        order: Any = "C",
+        *,
+        device: Any = None,
+        like: Any = None,
     ) -> Any:
-        if like is not None or order != "C":
+        if device is not None or like is not None or order != "C":
             return NotImplemented
         return _filled(shape, dtype, value)
 
@@ -66,9 +72,10 @@ def _full(
     dtype: Any = None,
     order: Any = "C",
     *,
+    device: Any = None,
     like: Any = None,
 ) -> Any:
-    if like is not None or order != "C":
+    if device is not None or like is not None or order != "C":
         return NotImplemented
     if dtype is None:
         if not is_number(fill_value):
@@ -79,9 +86,16 @@ def _full(
     return _filled(shape, dtype, fill_value)
 
 
-def _empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None) -> Any:
+def _empty(
+    shape: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
     wanted = find_dtype(dtype)
-    if like is not None or order != "C" or wanted is None:
+    if device is not None or like is not None or order != "C" or wanted is None:
         return NotImplemented
     return _bridge.empty(_as_tuple(shape), wanted.num, False)
 
@@ -137,7 +151,16 @@ def _empty_like(
     return result.transpose([axes.index(axis) for axis in range(a.ndim)])
 
 
-def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+def _arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    if device is not None:
+        return NotImplemented
     if stop is None:
         start, stop = type(start)(), start
     if not {type(start), type(stop), type(step)} <= _EXACT_TYPES:
@@ -200,14 +223,39 @@ def _array(
     ndmin: Any = 0,
     like: Any = None,
 ) -> Any:
-    if (
-        type(object) is not ndarray
-        or like is not None
-        or ndmin != 0
-        or copy is not True
-    ):
+    if like is not None or type(ndmin) is not int or order not in ("K", "C"):
         return NotImplemented
-    return _astype(object, object.dtype if dtype is None else dtype, order)
+    if copy is True and type(object) is ndarray:
+        result = _astype(object, object.dtype if dtype is None else dtype, order)
+    elif order == "K" and copy is not False:
+        result = _asarray(object, dtype)
+    else:
+        return NotImplemented
+    if result is NotImplemented or result.ndim >= ndmin:
+        return result
+    return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+
+
+_stack = find_counterpart(numpy.stack)
+
+
+def _asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: Any = None,
+    like: Any = None,
+) -> Any:
+    if not (order is device is copy is like is None):
+        return NotImplemented
+    if type(a) in (list, tuple) and len(a) > 0:
+        is_stack = all(type(each) is ndarray for each in a)
+        a = _stack(a) if is_stack else NotImplemented
+    if type(a) is not ndarray:
+        return NotImplemented
+    return a if dtype is None else _astype(a, dtype, copy=False)
 
 
 def _ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy
 
 from mxnp import _bridge
-from mxnp._array.ndarray import ndarray, wrap
+from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
-from mxnp._namespace.mirror import find_counterpart
 
 from .arguments import is_core_dtype
 
@@ -159,17 +158,6 @@ def _mgrid(key: Any) -> Any:
 def _new_line(start: Any, step: Any, length: int, dtype: numpy.dtype[Any]) -> Any:
     line = numpy.arange(length, dtype=dtype) * step + start
     return _bridge.wrap(line.astype(dtype, copy=False))
-
-
-_indices = find_counterpart(numpy.indices)
-
-
-def _fromfunction(
-    function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> Any:
-    if like is not None or type(shape) is not tuple or not _is_large(math.prod(shape)):
-        return NotImplemented
-    return wrap(function(*_indices(shape, dtype=dtype), **kwargs))
 
 
 def _meshgrid(

@@ -10,6 +10,7 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._array.ufunc import named, ufunc
 from mxnp._bridge import ASSIGN, CLAMP, IN_BOUNDS, MODULO, NEAREST
+from mxnp._engine.core import get_num_threads
 from mxnp._namespace.ordinary import is_number
 
 from .arguments import (
@@ -21,6 +22,7 @@ from .arguments import (
 
 _BOUNDS = {"raise": IN_BOUNDS, "clip": NEAREST, "wrap": MODULO}
 _add = named(numpy.add).operation
+_SEARCHED = 2**13  # complex numbers, for which a thread searches at least
 _LEAST_REPEATED = 2**16  # elements
 _MOST_REPEATS = (
     10  # of an item on average; NumPy copies more without a list of positions
@@ -195,7 +197,33 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
     dtype = numpy.result_type(a.dtype, v.dtype)
     a = a if a.dtype == dtype else a.astype(dtype)
     v = v if v.dtype == dtype else v.astype(dtype)
+    if dtype.kind == "c":
+        return _search_complex(a, v, side)
     return _bridge.search(a, v, side == "right")
+
+
+def _search_complex(a: Any, v: Any, side: str) -> Any:
+    """Let NumPy search for parts of the numbers, on threads."""
+    pieces = min(get_num_threads(), v.size // _SEARCHED)
+    if pieces < 2 or not v.flags.c_contiguous:
+        return NotImplemented
+    from mxnp._engine.threads import run_pieces  # few programs need it
+
+    found = _bridge.empty(v.shape, numpy.dtype(numpy.intp).num, False)
+    if found is NotImplemented:
+        return found
+    inside, out, wanted = (
+        a._np_array,
+        found.reshape(-1)._np_array,
+        v.reshape(-1)._np_array,
+    )
+
+    def search(part: slice) -> None:
+        out[part] = inside.searchsorted(wanted[part], side)
+
+    _bridge.profile_note_threads()
+    run_pieces(search, v.size, pieces)
+    return found
 
 
 def _are_finite(low: Any, high: Any) -> bool:

@@ -99,7 +99,7 @@ def sort(
         return NotImplemented
     if number != STABLE and not _pays(a, axis, 2**20, 4):
         return NotImplemented
-    out = a.flatten() if axis is None else a.copy("K")
+    out = a.reshape(-1).copy() if axis is None else a.copy("K")
     axis = -1 if axis is None else axis
     done = sort_in_place(out, axis, kind, order, stable=stable)
     return done if done is NotImplemented else out
@@ -232,7 +232,7 @@ def _partition(
 ) -> Any:
     if not _is_partitioned_here(a, kth, axis):
         return NotImplemented
-    out = a.flatten() if axis is None else a.copy("K")
+    out = a.reshape(-1).copy() if axis is None else a.copy("K")
     done = _partition_along(out, kth, -1 if axis is None else axis, kind, order)
     return done if done is NotImplemented else out
 

@@ -15,12 +15,12 @@ from mxnp._engine import core
 from mxnp._engine.devices import prefers_gpu
 from mxnp._namespace.ordinary import NO_VALUE
 
-from .arguments import find_axes
+from .arguments import find_axes, is_core_dtype
 from .reductions import can_hold_reduced, finish, is_bfloat16, reduce_by
 
 _add, _divide = named(numpy.add), named(numpy.true_divide)
 _maximum, _minimum = named(numpy.maximum), named(numpy.minimum)
-_logical_or = named(numpy.logical_or)
+_logical_or, _not_equal = named(numpy.logical_or), named(numpy.not_equal)
 _square, _sqrt = named(numpy.square), named(numpy.sqrt)
 _multiply, _rint = named(numpy.multiply), named(numpy.rint)
 
@@ -253,15 +253,17 @@ _std = finish_deviation(_variance)
 
 
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    if type(a) is not ndarray:
+    if type(a) is not ndarray or not is_core_dtype(a.dtype):
         return NotImplemented
-    is_true = a if a.dtype.kind == "b" else a.astype(bool)
+    is_true = a if a.dtype.kind == "b" else _not_equal(a, 0)
     return finish(reduce_by(_add, is_true, axis, numpy.intp, keepdims=keepdims))
 
 
 def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    if type(a) is not ndarray or a.dtype.kind != "f" or out is not None:
+    if type(a) is not ndarray or a.dtype.kind not in "fc" or out is not None:
         return NotImplemented
+    if a.dtype.kind == "c":
+        return _round_parts(a, decimals)
     if type(decimals) is not int or abs(decimals) > _EXACT_POWERS:
         return NotImplemented
     if decimals == 0:
@@ -269,3 +271,16 @@ def _round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     scale, restore = (_multiply, _divide) if decimals > 0 else (_divide, _multiply)
     factor = 10.0 ** abs(decimals)
     return restore(_rint(scale(a, factor)), factor)
+
+
+def _round_parts(a: Any, decimals: Any) -> Any:
+    """Round the real and the imaginary parts of complex numbers."""
+    if not a.flags.c_contiguous or a.ndim == 0:
+        return NotImplemented
+    part = a.real.dtype
+    rounded = _round(a.view(part), decimals)
+    result = _bridge.empty(a.shape, a.dtype.num)
+    if rounded is NotImplemented or result is NotImplemented:
+        return NotImplemented
+    result.view(part)[...] = rounded
+    return result

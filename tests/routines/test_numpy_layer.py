@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import pytest
 from support.lanes import ON_CUDA, ON_GPU
+from support.samples import Arrays
 
 import mxnp
 from mxnp import _bridge
@@ -21,7 +22,6 @@ from mxnp._numpy_layer import divided, find_layer
 SIZE = 20_000
 LAYER = [name for name, row in ROWS.items() if row.layer]
 CALLS = [call for name in ROWS for call in calls_of(name)]
-VALUES = {"f": (-3, 7), "p": (0, 2), "n": (-3, 7), "q": (0, 5), "i": (-5, 9)}
 # mxnp's own sine and cosine, and products of complex numbers, have other last bits.
 INEXACT = (
     "np.sinc",
@@ -39,45 +39,11 @@ def large() -> Iterator[None]:
     _bridge.set_threshold(before)
 
 
-def make(name: str, dtype: str) -> Any:
-    """Return the array that a name of the table stands for."""
-    kind, ndim = name[0], int(name[1])
-    side = round(SIZE ** (1 / ndim))
-    rng = numpy.random.default_rng(ord(kind) + ndim)
-    shape = (side,) * ndim
-    if kind == "b":
-        return rng.random(shape) < 0.5
-    if kind == "c":
-        return rng.random(shape) + 1j * rng.random(shape)
-    if kind in "qiu":
-        low, high = (0, 200) if kind == "u" else VALUES[kind]
-        return rng.integers(low, high, shape).astype("u1" if kind == "u" else "i8")
-    low, high = VALUES.get(kind, (-3, 7))
-    x = (rng.random(shape) * (high - low) + low).astype("f4" if kind == "s" else dtype)
-    if kind == "n" and dtype[0] == "f":
-        x[rng.random(shape) < 0.1] = numpy.nan
-    return x
-
-
-class Arrays(dict[str, Any]):
-    """The names of a call, for NumPy or for mxnp."""
-
-    def __init__(self, xp: Any, dtype: str) -> None:
-        super().__init__(np=xp, S=SIZE, T=(100, SIZE // 100))
-        self.dtype = dtype
-
-    def __missing__(self, name: str) -> Any:
-        if len(name) != 2 or not name[1].isdigit():
-            raise KeyError(name)
-        self[name] = self["np"].array(make(name, self.dtype))
-        return self[name]
-
-
 def evaluate(xp: Any, call: str, dtype: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return eval(call, {}, Arrays(xp, dtype))
+            return eval(call, {}, Arrays(xp, SIZE, dtype))
         except (ArithmeticError, TypeError, ValueError) as error:
             return type(error), str(error)
 
@@ -343,6 +309,12 @@ def test_elements_raise_numpys_errors(xp: Any) -> Any:
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         xp.expm1(xp.full(150_000, 1e300 + 0j))
+        big = xp.full((5000, 6, 6), 1e300)
+        big @ (big * 10)
+        xp.power(big.ravel(), 2.5, where=big.ravel() > 1, dtype="f4")[0]
+        mxnp.synchronize()
+    with pytest.raises(TypeError, match="Cannot cast"):
+        xp.interp(xp.ones(150_000) * 1j, [0, 1], [1, 2])
     return str(caught.value), [(str(w.message), w.filename, w.lineno) for w in issued]
 
 

@@ -804,3 +804,19 @@ def test_copies(expression: str, xp: Library) -> Any:
     m *= 2
     y[:] = 0
     return found, x, m
+
+
+def test_complex_numbers_are_rounded_and_counted(xp: Any) -> Any:
+    x = xp.array(
+        numpy.random.default_rng(0).normal(size=(300, 400, 2)).view("c16")[..., 0]
+    )
+    x[::3] = 0
+    x[1, 1] = complex(numpy.nan, 0)
+    y = xp.round(x, 2)
+    return (
+        y,
+        y.flags.owndata,
+        x.round(),
+        xp.count_nonzero(x),
+        xp.count_nonzero(x, axis=0),
+    )

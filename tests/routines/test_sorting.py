@@ -377,3 +377,11 @@ def test_numpys_fast_sort_is_used(
             with mxnp.profile() as report:
                 call(array)
             assert backend in {each.backend for each in report.rows}
+
+
+def test_complex_numbers_are_searched(xp: Any) -> Any:
+    rng = numpy.random.default_rng(0)
+    a = xp.sort(xp.array(rng.integers(0, 9, (2000, 2)) * 1.0).view("c16")[:, 0])
+    v = xp.array(rng.integers(-1, 11, (40_000, 2)) * 1.0).view("c16")[:, 0]
+    found = [xp.searchsorted(a, v.copy(), side) for side in ("left", "right")]
+    return found, a.searchsorted(v.reshape(200, 200)), xp.searchsorted(a.real, v)

@@ -20,7 +20,7 @@
 #include "python/record/memory.h"
 #include "python/record/queue.h"
 
-static PyObject *out_name, *dtype_name, *overwrite_name, *size_name;
+static PyObject *out_name, *dtype_name, *casting_name, *overwrite_name, *size_name;
 static bool is_intercepted;    /* __call__ of the class is replaced, and has to be called */
 static PyObject *counterparts; /* a dict from NumPy's objects to those of mxnp */
 static PyObject *load_layer;   /* a function that returns the layer of a NumPy function */
@@ -268,18 +268,49 @@ static bool is_for_queue(const struct function *f, int threshold_factor, PyObjec
     }
 }
 
-/* Check whether the argument `dtype` is the one that the operation computes in anyway. */
-static bool is_own_dtype(int op, PyObject *args, int nin, PyObject *dtype)
+/* Check whether an array or a NumPy scalar has a dtype. */
+static bool has_dtype(PyObject *x, PyArray_Descr *dtype)
 {
-    if (!PyArray_DescrCheck(dtype) ||
+    if (is_array(x))
+        return PyArray_EquivTypes(PyArray_DESCR(np_array_of(x)), dtype);
+    if (!PyArray_IsScalar(x, Number))
+        return false;
+    PyArray_Descr *own = PyArray_DescrFromScalar(x);
+    bool is_same = own && PyArray_EquivTypes(own, dtype);
+    Py_XDECREF(own);
+    return is_same;
+}
+
+/* Return a borrowed reference to a dtype, or to that of one of NumPy's classes, or NULL. */
+static PyArray_Descr *read_dtype(PyObject *dtype)
+{
+    static const int known[] = {NPY_DOUBLE, NPY_FLOAT, NPY_INTP, NPY_INT};
+    if (PyArray_DescrCheck(dtype))
+        return (PyArray_Descr *)dtype;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        PyArray_Descr *own = PyArray_DescrFromType(known[i]);
+        Py_XDECREF(own); /* NumPy holds it */
+        if (own && (PyObject *)own->typeobj == dtype)
+            return own;
+    }
+    return NULL;
+}
+
+static bool is_unsafe(PyObject *casting)
+{
+    return PyUnicode_CheckExact(casting) &&
+           PyUnicode_CompareWithASCIIString(casting, "unsafe") == 0;
+}
+
+/* Check whether the argument `dtype` is the one that the operation computes in anyway. */
+static bool is_own_dtype(int op, PyObject *args, int nin, PyArray_Descr *dtype)
+{
+    if (!dtype ||
         (op != MX_OP_add && op != MX_OP_subtract && op != MX_OP_multiply && op != MX_OP_square))
         return false;
-    for (int i = 0; i < nin; i++) {
-        PyObject *x = PyTuple_GetItem(args, i);
-        if (!is_array(x) ||
-            !PyArray_EquivTypes(PyArray_DESCR(np_array_of(x)), (PyArray_Descr *)dtype))
+    for (int i = 0; i < nin; i++)
+        if (!has_dtype(PyTuple_GetItem(args, i), dtype))
             return false;
-    }
     return true;
 }
 
@@ -296,11 +327,15 @@ static bool read_outs(int op, PyObject *args, PyObject *kwargs, int nin, int nou
         return false;
     if (!kwargs || PyDict_Size(kwargs) == 0)
         return true;
-    PyObject *dtype = convert_keyword(kwargs, &dtype_name, "dtype");
-    if (dtype && !is_own_dtype(op, args, nin, dtype))
+    PyObject *given = convert_keyword(kwargs, &dtype_name, "dtype");
+    PyArray_Descr *dtype = given ? read_dtype(given) : NULL;
+    if (given && !is_own_dtype(op, args, nin, dtype))
         return false;
     PyObject *out = convert_keyword(kwargs, &out_name, "out");
-    if (PyDict_Size(kwargs) > !!out + !!dtype || (out && n > nin))
+    PyObject *casting = dtype ? convert_keyword(kwargs, &casting_name, "casting") : NULL;
+    if (casting && (!out || !is_unsafe(casting) || !has_dtype(out, dtype)))
+        return false; /* nothing is cast if all operands have the dtype */
+    if (PyDict_Size(kwargs) > !!out + !!dtype + !!casting || (out && n > nin))
         return false;
     if (!out)
         return true;
