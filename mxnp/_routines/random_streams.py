@@ -98,7 +98,7 @@ _Parameters = tuple[float, ...]
 _SAMPLE = 400  # draws by which a sampler is compared with NumPy's
 _agrees: dict[tuple[Any, ...], bool] = {}
 # From so many threads on, a sampler is faster than NumPy's. For others that is 2.
-_THREADS = {"uniform": 1, "uniform_f": 1, "integers_16": 3}
+_THREADS = {"uniform": 1, "uniform_f": 1}
 
 
 class _Draw(NamedTuple):
