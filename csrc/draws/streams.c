@@ -281,9 +281,7 @@ static uint64_t mask_of(uint64_t range)
         for (uint32_t k = 0; k < n; k++)                                                    \
             begins[k] = begin + (begins[k] + OF_UNIT - 1) / OF_UNIT * LATER -               \
                         (OF_UNIT - begins[k] % OF_UNIT) % OF_UNIT;                          \
-        r->at += (next + OF_UNIT - 1) / OF_UNIT;                                            \
-        r->left = (int)((OF_UNIT - next % OF_UNIT) % OF_UNIT);                              \
-        r->bits = r->left ? r->at[-1] >> WIDTH * (next % OF_UNIT - 1) : r->bits;            \
+        r->at += (next + OF_UNIT - 1) / OF_UNIT; /* what is left of it is rejected */       \
         return n;                                                                           \
     }
 INTEGERS_OF(draw_8, uint8_t, uint16_t, uint8_t)
