@@ -8,8 +8,8 @@
  * one of them begins where a noted one did: the rest is the same.  Mostly that is after a few
  * draws.
  *
- * Chunks are taken and joined in order.  Generators that cannot jump make their words while the
- * thread takes the chunk.
+ * Chunks are taken and joined in order.  A thread that waits too long for one draws it itself.
+ * Generators that cannot jump make their words while the thread takes the chunk.
  */
 #include "draws/streams.h"
 
@@ -444,18 +444,18 @@ static void draw_regular(const struct reader *r, const struct mx_draws *d, size_
 /* -- Chunks ------------------------------------------------------------------------- */
 
 #define TOGETHER 2048 /* draws between two looks at whether another thread has finished */
-#define SPINS    64   /* looks at whether a chunk is joined before the processor is yielded */
+#define SPIN_NS  2000 /* until a thread that waits yields the processor */
 
 struct job {
     struct mx_draws *draws;
     bool begins_with_half, takes_halves, is_regular;
     size_t itemsize;      /* bytes of a draw */
     size_t chunk, of_all; /* units of a chunk, and of all draws if they are regular */
-    struct reader *readers;
+    struct reader *readers, *spare;
     pthread_mutex_t lock;               /* for generators that cannot jump */
     struct mx_generator_state upcoming; /* before the next chunk, or for others before all */
     atomic_size_t n_taken, n_joined;    /* chunks */
-    atomic_bool is_done, has_failed;
+    atomic_bool is_joining, is_done, has_failed;
     /* These belong to the thread that joins a chunk. */
     size_t n_filled; /* draws */
     int64_t entry;   /* the unit where the next one begins */
@@ -485,26 +485,32 @@ static size_t units_of(const struct job *job, size_t numbers)
                                                    : 2 * numbers;
 }
 
-/* Makes the units of the next chunk.  Returns false if there is none. */
+/* Makes the units of a chunk, before which the generator is in the state `upcoming` if it
+ * cannot jump. */
+static void make_chunk(const struct job *job, struct reader *r, size_t chunk)
+{
+    r->before = job->upcoming;
+    if (mx_generator_jumps(r->generator))
+        mx_generator_skip(r->generator, &r->before, chunk * job->chunk);
+    r->after = r->before;
+    r->units[FRONT - 1] = job->draws->half;
+    r->at = r->units + FRONT - (chunk == 0 && job->begins_with_half);
+    r->end = r->units + FRONT + job->chunk;
+    r->left = 0;
+    mx_generator_fill(r->generator, &r->after, r->units + FRONT, job->chunk);
+}
+
+/* Takes the next chunk.  Returns false if there is none. */
 static bool take_chunk(struct job *job, struct reader *r, size_t *chunk)
 {
-    bool jumps = mx_generator_jumps(r->generator), is_left;
+    bool jumps = mx_generator_jumps(r->generator);
     if (!jumps)
         pthread_mutex_lock(&job->lock);
     *chunk = atomic_fetch_add(&job->n_taken, 1);
     /* Regular chunks are not joined in order, so the last one may be over before others. */
-    is_left = job->is_regular ? *chunk * job->chunk < job->of_all : !is_over(job);
-    if (is_left) {
-        r->before = job->upcoming;
-        if (jumps)
-            mx_generator_skip(r->generator, &r->before, *chunk * job->chunk);
-        r->after = r->before;
-        r->units[FRONT - 1] = job->draws->half;
-        r->at = r->units + FRONT - (*chunk == 0 && job->begins_with_half);
-        r->end = r->units + FRONT + job->chunk;
-        r->left = 0;
-        mx_generator_fill(r->generator, &r->after, r->units + FRONT, job->chunk);
-    }
+    bool is_left = job->is_regular ? *chunk * job->chunk < job->of_all : !is_over(job);
+    if (is_left)
+        make_chunk(job, r, *chunk);
     if (is_left && !jumps)
         job->upcoming = r->after;
     if (!jumps)
@@ -540,19 +546,8 @@ static void run_regular(struct job *job, struct reader *r, size_t chunk)
         finish(job, r);
 }
 
-/* Waits until the chunks before are joined.  Returns false if no more are needed. */
-static bool await(const struct job *job, size_t chunk)
-{
-    for (int i = 0; atomic_load(&job->n_joined) != chunk; i++) {
-        if (is_over(job))
-            return false;
-        if (i >= SPINS)
-            sched_yield();
-    }
-    return !is_over(job);
-}
-
-/* Joins the n draws of a chunk, which end before the unit `end`, to those before. */
+/* Joins the n draws of a chunk, which end before the unit `end`, to those before.  The calling
+ * thread has set is_joining, and others may join when n_joined has increased. */
 static void join(struct job *job, struct reader *r, size_t chunk, size_t n, const uint32_t *end)
 {
     const struct mx_draws *d = job->draws;
@@ -582,12 +577,54 @@ static void join(struct job *job, struct reader *r, size_t chunk, size_t n, cons
     else if (job->n_filled == d->n)
         finish(job, r);
     atomic_store(&job->n_joined, chunk + 1);
+    atomic_store(&job->is_joining, false);
     memcpy(out + first * job->itemsize, r->numbers + k * job->itemsize, same * job->itemsize);
+}
+
+/* Enters the section in which one thread joins, if `chunk` is the next one to be joined. */
+static bool enter(struct job *job, size_t chunk)
+{
+    if (atomic_load(&job->n_joined) != chunk || atomic_exchange(&job->is_joining, true))
+        return false;
+    bool is_next = atomic_load(&job->n_joined) == chunk && !is_over(job);
+    if (!is_next)
+        atomic_store(&job->is_joining, false);
+    return is_next;
+}
+
+/* Joins the n draws of a chunk when those before are joined.  If the system has stopped the
+ * thread that draws the next chunk, waiting for it would take long.  So if no chunk is joined
+ * for the time that the draws of this one took, that chunk is drawn here, and that thread finds
+ * it joined.  The states of generators that cannot jump are that thread's own. */
+static void join_in_order(struct job *job, struct reader *r, size_t chunk, size_t n,
+                          int64_t patience)
+{
+    const bool jumps = mx_generator_jumps(r->generator);
+    size_t next = 0, before = chunk + 1;
+    int64_t since = 0;
+    while (!is_over(job) && (next = atomic_load(&job->n_joined)) <= chunk) {
+        if (next == chunk && enter(job, chunk)) {
+            join(job, r, chunk, n, r->at);
+            return;
+        }
+        if (next != before) {
+            before = next;
+            since = mx_now();
+        } else if (mx_now() - since > (jumps ? patience : SPIN_NS)) {
+            if (jumps && enter(job, next)) {
+                make_chunk(job, job->spare, next);
+                join(job, job->spare, next, 0, NULL);
+            } else {
+                sched_yield();
+            }
+        }
+    }
 }
 
 static void run_chunk(struct job *job, struct reader *r, size_t chunk)
 {
     const uint32_t *stop = r->units + FRONT + job->chunk;
+    const int64_t begin = mx_now();
     size_t n = 0, drawn = TOGETHER;
     while (drawn == TOGETHER && !is_over(job)) {
         size_t most = MOST - n < TOGETHER ? MOST - n : TOGETHER;
@@ -596,8 +633,8 @@ static void run_chunk(struct job *job, struct reader *r, size_t chunk)
     }
     if (r->has_failed || (r->at < stop && !is_over(job)))
         atomic_store(&job->has_failed, true); /* a draw takes too many units, or none */
-    else if (await(job, chunk))
-        join(job, r, chunk, n, r->at);
+    else
+        join_in_order(job, r, chunk, n, mx_now() - begin);
 }
 
 static void work(void *job, size_t unused, int thread)
@@ -690,7 +727,8 @@ static bool run(struct job *job, int threads)
     job->of_all -= job->of_all > 1 && job->begins_with_half;
     job->entry = -job->begins_with_half;
     job->upcoming = *d->state;
-    for (int t = 0; t < threads; t++)
+    job->spare = job->readers + threads;
+    for (int t = 0; t <= threads; t++)
         begin(&job->readers[t], d, bitgen);
     pthread_mutex_init(&job->lock, NULL);
     mx_thread_pool_run(work, job, (struct mx_chunks){0, (size_t)threads}, threads, NULL);
@@ -711,7 +749,7 @@ bool mx_streams_draw(struct mx_draws *draws)
     size_t chunks = draws->n / UNITS + 1;
     int threads = mx_thread_pool_size();
     threads = chunks < (size_t)threads ? (int)chunks : threads;
-    struct mx_block *block = mx_pool_take((size_t)threads * sizeof *job.readers);
+    struct mx_block *block = mx_pool_take((size_t)(threads + 1) * sizeof *job.readers);
     if (!block)
         return false;
     job.readers = (struct reader *)(void *)mx_pool_data(block);
