@@ -8,8 +8,8 @@
  * one of them begins where a noted one did: the rest is the same.  Mostly that is after a few
  * draws.
  *
- * Chunks are taken and joined in order.  Generators that cannot jump make their words while the
- * thread takes the chunk.
+ * Chunks are taken and joined in order.  A thread that waits too long for one draws it itself.
+ * Generators that cannot jump make their words while the thread takes the chunk.
  */
 #include "draws/streams.h"
 
@@ -115,14 +115,12 @@ uint8_t random_buffered_bounded_uint8(struct bitgen *, uint8_t first, uint8_t ra
 
 /* -- Reading words ------------------------------------------------------------------ */
 
-#define UNITS                                                                      \
-    10080 /* of a chunk: samplers that always take 2 to 8 words begin at its first \
-           */
-#define FRONT          2    /* units before them, the last of which is the half that was left */
-#define BEYOND         4096 /* units that the last draw of a chunk may take of the next one */
-#define MORE           64   /* units that are made when it needs them */
-#define LATER          64   /* more than the numbers that are left of a unit for later draws */
-#define MOST           (UNITS + LATER) /* draws of a chunk */
+#define UNITS  5040 /* of a chunk, which is divisible by what samplers take together */
+#define FRONT  2    /* units before them, the last of which is the half that was left */
+#define BEYOND 4096 /* units that the last draw of a chunk may take of the next one */
+#define MORE   64   /* units that are made when it needs them */
+#define LATER  64   /* more than the numbers that are left of a unit for later draws */
+#define MOST   (UNITS + LATER) /* draws of a chunk */
 
 /* The words of a chunk, and a thread's draws of it. */
 struct reader {
@@ -133,7 +131,7 @@ struct reader {
     uint32_t bits;
     struct mx_generator_state before, after; /* the chunk, and the units that are made */
     double kept[SIZE_OF_KEPT];
-    uint32_t begins[MOST]; /* where each draw begins: see place() */
+    uint32_t begins[MOST + 1]; /* where each draw begins: see place() */
     uint32_t units[FRONT + UNITS + BEYOND];
     char numbers[8 * MOST];
 };
@@ -245,56 +243,110 @@ static uint64_t mask_of(uint64_t range)
     return range;
 }
 
-/* Integers of a range, by the way of Lemire, ACM TOMACS 29, 2019: the upper half of a product,
- * if the lower half is not so small that NumPy's sampler would look closer. */
+/* -- Integers of many units at a time -- */
+
 #define TOGETHER_UNITS 64
 
-#define INTEGERS_TOGETHER(name, piece, product, number)                                        \
-    static bool name(const uint32_t *at, uint64_t first, uint64_t range, char *out)            \
-    {                                                                                          \
-        const int n = 4 * TOGETHER_UNITS / (int)sizeof(piece), width = 8 * (int)sizeof(piece); \
-        piece pieces[4 * TOGETHER_UNITS / sizeof(piece)], past = (piece)(range + 1), few = 0;  \
-        number *numbers = (number *)(void *)out;                                               \
-        memcpy(pieces, at, sizeof pieces);                                                     \
-        for (int i = 0; i < n; i++) {                                                          \
-            product all = (product)pieces[i] * past;                                           \
-            numbers[i] = (number)((number)first + (number)(all >> width));                     \
-            few |= (piece)all < past;                                                          \
-        }                                                                                      \
-        return !few;                                                                           \
+/* Draw from pieces of 8, 16 or 32 bits as NumPy's samplers do: Lemire, ACM TOMACS 29, 2019, or
+ * the lower bits of a piece if they are in the range.  Return how many numbers they drew. */
+#define INTEGERS_OF(name, piece, product, number)                                           \
+    static size_t name(struct reader *r, const struct mx_draws *d, void *out,               \
+                       uint32_t *begins)                                                    \
+    {                                                                                       \
+        enum {                                                                              \
+            WIDTH = 8 * sizeof(piece),                                                      \
+            OF_UNIT = 32 / WIDTH,                                                           \
+            N = TOGETHER_UNITS * OF_UNIT                                                    \
+        };                                                                                  \
+        const uint64_t range = d->integers[1];                                              \
+        const piece past = (piece)(range + 1), least = (piece)((piece) - past % past);      \
+        const piece mask = (piece)mask_of(range);                                           \
+        const number first = (number)d->integers[0];                                        \
+        const bool is_masked = d->integers[2];                                              \
+        const uint32_t begin = place(r);                                                    \
+        piece pieces[N];                                                                    \
+        uint32_t n = 0, next = 0;                                                           \
+        memcpy(pieces, r->at, sizeof pieces);                                               \
+        begins[0] = 0;                                                                      \
+        for (uint32_t i = 0; i < N; i++) {                                                  \
+            product all = (product)pieces[i] * past;                                        \
+            number value = is_masked ? pieces[i] & mask : (number)(all >> WIDTH);           \
+            uint64_t room = is_masked ? range - value : (uint64_t)(piece)all - least;       \
+            uint32_t rejects = (uint32_t)(room >> 63); /* branches would be mispredicted */ \
+            ((number *)out)[n] = (number)(first + value);                                   \
+            n += 1 - rejects;                                                               \
+            next += (i + 1 - next) & (rejects - 1);                                         \
+            begins[n] = next;                                                               \
+        }                                                                                   \
+        for (uint32_t k = 0; k < n; k++)                                                    \
+            begins[k] = begin + (begins[k] + OF_UNIT - 1) / OF_UNIT * LATER -               \
+                        (OF_UNIT - begins[k] % OF_UNIT) % OF_UNIT;                          \
+        r->at += (next + OF_UNIT - 1) / OF_UNIT; /* what is left of it is rejected */       \
+        return n;                                                                           \
     }
-INTEGERS_TOGETHER(integers_16, uint16_t, uint32_t, uint16_t)
-INTEGERS_TOGETHER(integers_32, uint32_t, uint64_t, uint32_t)
-INTEGERS_TOGETHER(integers_32_of_64, uint32_t, uint64_t, uint64_t)
+INTEGERS_OF(draw_8, uint8_t, uint16_t, uint8_t)
+INTEGERS_OF(draw_16, uint16_t, uint32_t, uint16_t)
+INTEGERS_OF(draw_32, uint32_t, uint64_t, uint32_t)
+INTEGERS_OF(draw_32_to_64, uint32_t, uint64_t, uint64_t)
 
-/* Draws integers from some units, if NumPy's sampler takes each piece of them.  Returns how
- * many it drew. */
+/* The same for pieces that are all accepted, in vectors.  Return whether they surely are. */
+#define INTEGERS_OF_ALL(name, number)                                              \
+    static bool name(const uint32_t *at, uint64_t first, uint32_t past, void *out) \
+    {                                                                              \
+        uint32_t pieces[TOGETHER_UNITS], few = 0;                                  \
+        memcpy(pieces, at, sizeof pieces);                                         \
+        for (int i = 0; i < TOGETHER_UNITS; i++) {                                 \
+            uint64_t all = (uint64_t)pieces[i] * past;                             \
+            ((number *)out)[i] = (number)((number)first + (number)(all >> 32));    \
+            few |= (uint32_t)all < past;                                           \
+        }                                                                          \
+        return !few;                                                               \
+    }
+INTEGERS_OF_ALL(all_32, uint32_t)
+INTEGERS_OF_ALL(all_32_to_64, uint64_t)
+
+/* Draws integers from some units.  Returns how many it drew. */
 static size_t draw_together(struct reader *r, const struct mx_draws *d, const uint32_t *stop,
-                            size_t most, char *out, uint32_t *begins)
+                            size_t most, void *out, uint32_t *begins)
 {
-    uint64_t first = d->integers[0], range = d->integers[1], limit = UINT32_MAX;
-    int sampler = d->sampler;
-    size_t n = TOGETHER_UNITS;
-    bool (*together)(const uint32_t *, uint64_t, uint64_t, char *) = integers_32;
-    if (sampler == MX_SAMPLER_integers_16)
-        together = integers_16, n = 2 * TOGETHER_UNITS, limit = UINT16_MAX;
-    else if (sampler == MX_SAMPLER_integers_64)
-        together = integers_32_of_64;
-    bool is_other = sampler == MX_SAMPLER_integers_8 || range >= limit || d->integers[2];
-    if (is_other || r->left > 0 || stop - r->at < TOGETHER_UNITS || most < n ||
-        !together(r->at, first, range, out))
+    const uint64_t first = d->integers[0], range = d->integers[1];
+    const bool is_8 = d->sampler == MX_SAMPLER_integers_8;
+    const bool is_16 = d->sampler == MX_SAMPLER_integers_16;
+    const bool is_32 = d->sampler == MX_SAMPLER_integers_32;
+    const size_t of_unit = is_8 ? 4 : is_16 ? 2 : 1;
+    if (range >= (is_8    ? UINT8_MAX
+                  : is_16 ? UINT16_MAX
+                          : UINT32_MAX) ||
+        r->left > 0 || stop - r->at < TOGETHER_UNITS || most < TOGETHER_UNITS * of_unit)
         return 0;
-    const uint32_t begin = place(r);
-    if (n == TOGETHER_UNITS * 2)
-        for (uint32_t i = 0; i < TOGETHER_UNITS; i++) {
-            begins[2 * i] = begin + i * LATER;
-            begins[2 * i + 1] = begin + (i + 1) * LATER - 1;
-        }
-    else
-        for (uint32_t i = 0; i < TOGETHER_UNITS; i++)
-            begins[i] = begin + i * LATER;
+    if (is_8 || is_16)
+        return (is_8 ? draw_8 : draw_16)(r, d, out, begins);
+    uint32_t past = (uint32_t)range + 1;
+    if (d->integers[2] || !(is_32 ? all_32 : all_32_to_64)(r->at, first, past, out))
+        return (is_32 ? draw_32 : draw_32_to_64)(r, d, out, begins);
+    for (uint32_t i = 0, begin = place(r); i < TOGETHER_UNITS; i++)
+        begins[i] = begin + i * LATER;
     r->at += TOGETHER_UNITS;
-    return n;
+    return TOGETHER_UNITS;
+}
+
+__extension__ typedef unsigned __int128 u128;
+
+/* Draws an integer of more than 32 bits, by Lemire's method if NumPy's sampler takes the word.
+ */
+static inline uint64_t draw_64(struct reader *r, uint64_t first, uint64_t range, uint64_t mask,
+                               bool is_masked)
+{
+    uint64_t past = range + 1, word;
+    if (!is_masked && past > 0 && r->generator != MX_MT19937 && r->end - r->at >= 2) {
+        memcpy(&word, r->at, sizeof word);
+        u128 all = (u128)word * past;
+        if ((uint64_t)all >= past) {
+            r->at += 2;
+            return first + (uint64_t)(all >> 64);
+        }
+    }
+    return random_bounded_uint64(&r->bitgen, first, range, mask, is_masked);
 }
 
 /* Draws while draws begin before `stop`, and at most `most`.  Returns how many it drew. */
@@ -312,17 +364,17 @@ static size_t draw_numbers(struct reader *r, const struct mx_draws *d, const uin
         ((type *)(void *)out)[n] = value;   \
     }                                       \
     break;
-#define DRAW_INTEGERS(type, value)                                                        \
-    while (n < most && (r->at < stop || r->left > 0)) {                                   \
-        size_t drawn =                                                                    \
-            draw_together(r, d, stop, most - n, out + n * sizeof(type), begins + n);      \
-        n += drawn;                                                                       \
-        for (size_t i = drawn;                                                            \
-             i < TOGETHER_UNITS && n < most && (r->at < stop || r->left > 0); i++, n++) { \
-            begins[n] = place(r);                                                         \
-            ((type *)(void *)out)[n] = value;                                             \
-        }                                                                                 \
-    }                                                                                     \
+#define DRAW_INTEGERS(type, value)                                                     \
+    while (n < most && (r->at < stop || r->left > 0)) {                                \
+        size_t drawn =                                                                 \
+            draw_together(r, d, stop, most - n, out + n * sizeof(type), begins + n);   \
+        n += drawn;                                                                    \
+        for (size_t i = drawn ? TOGETHER_UNITS : 0;                                    \
+             n < most && (r->left > 0 || (i < TOGETHER_UNITS && r->at < stop)); i++) { \
+            begins[n] = place(r);                                                      \
+            ((type *)(void *)out)[n++] = value;                                        \
+        }                                                                              \
+    }                                                                                  \
     break;
 #define double0(name) DRAW(double, random_##name(bitgen))
 #define double1(name) DRAW(double, random_##name(bitgen, p[0]))
@@ -354,6 +406,9 @@ static size_t draw_numbers(struct reader *r, const struct mx_draws *d, const uin
     case MX_SAMPLER_integers_32:
         INTEGERS(32)
     case MX_SAMPLER_integers_64:
+        if (range > UINT32_MAX) {
+            DRAW(uint64_t, draw_64(r, first, range, mask, is_masked))
+        }
         DRAW_INTEGERS(uint64_t, random_bounded_uint64(bitgen, first, range, mask, is_masked))
     case MX_SAMPLER_legacy_exponential:
         DRAW(double, -log(1.0 - bitgen->next_double(r)) * p[0])
@@ -388,19 +443,19 @@ static void draw_regular(const struct reader *r, const struct mx_draws *d, size_
 
 /* -- Chunks ------------------------------------------------------------------------- */
 
-#define TOGETHER 512 /* draws between two looks at whether another thread has finished */
-#define SPINS    64  /* looks at whether a chunk is joined before the processor is yielded */
+#define TOGETHER 2048 /* draws between two looks at whether another thread has finished */
+#define SPIN_NS  2000 /* until a thread that waits yields the processor */
 
 struct job {
     struct mx_draws *draws;
     bool begins_with_half, takes_halves, is_regular;
     size_t itemsize;      /* bytes of a draw */
     size_t chunk, of_all; /* units of a chunk, and of all draws if they are regular */
-    struct reader *readers;
+    struct reader *readers, *spare;
     pthread_mutex_t lock;               /* for generators that cannot jump */
     struct mx_generator_state upcoming; /* before the next chunk, or for others before all */
     atomic_size_t n_taken, n_joined;    /* chunks */
-    atomic_bool is_done, has_failed;
+    atomic_bool is_joining, is_done, has_failed;
     /* These belong to the thread that joins a chunk. */
     size_t n_filled; /* draws */
     int64_t entry;   /* the unit where the next one begins */
@@ -430,26 +485,32 @@ static size_t units_of(const struct job *job, size_t numbers)
                                                    : 2 * numbers;
 }
 
-/* Makes the units of the next chunk.  Returns false if there is none. */
+/* Makes the units of a chunk, before which the generator is in the state `upcoming` if it
+ * cannot jump. */
+static void make_chunk(const struct job *job, struct reader *r, size_t chunk)
+{
+    r->before = job->upcoming;
+    if (mx_generator_jumps(r->generator))
+        mx_generator_skip(r->generator, &r->before, chunk * job->chunk);
+    r->after = r->before;
+    r->units[FRONT - 1] = job->draws->half;
+    r->at = r->units + FRONT - (chunk == 0 && job->begins_with_half);
+    r->end = r->units + FRONT + job->chunk;
+    r->left = 0;
+    mx_generator_fill(r->generator, &r->after, r->units + FRONT, job->chunk);
+}
+
+/* Takes the next chunk.  Returns false if there is none. */
 static bool take_chunk(struct job *job, struct reader *r, size_t *chunk)
 {
-    bool jumps = mx_generator_jumps(r->generator), is_left;
+    bool jumps = mx_generator_jumps(r->generator);
     if (!jumps)
         pthread_mutex_lock(&job->lock);
     *chunk = atomic_fetch_add(&job->n_taken, 1);
     /* Regular chunks are not joined in order, so the last one may be over before others. */
-    is_left = job->is_regular ? *chunk * job->chunk < job->of_all : !is_over(job);
-    if (is_left) {
-        r->before = job->upcoming;
-        if (jumps)
-            mx_generator_skip(r->generator, &r->before, *chunk * job->chunk);
-        r->after = r->before;
-        r->units[FRONT - 1] = job->draws->half;
-        r->at = r->units + FRONT - (*chunk == 0 && job->begins_with_half);
-        r->end = r->units + FRONT + job->chunk;
-        r->left = 0;
-        mx_generator_fill(r->generator, &r->after, r->units + FRONT, job->chunk);
-    }
+    bool is_left = job->is_regular ? *chunk * job->chunk < job->of_all : !is_over(job);
+    if (is_left)
+        make_chunk(job, r, *chunk);
     if (is_left && !jumps)
         job->upcoming = r->after;
     if (!jumps)
@@ -485,19 +546,8 @@ static void run_regular(struct job *job, struct reader *r, size_t chunk)
         finish(job, r);
 }
 
-/* Waits until the chunks before are joined.  Returns false if no more are needed. */
-static bool await(const struct job *job, size_t chunk)
-{
-    for (int i = 0; atomic_load(&job->n_joined) != chunk; i++) {
-        if (is_over(job))
-            return false;
-        if (i >= SPINS)
-            sched_yield();
-    }
-    return !is_over(job);
-}
-
-/* Joins the n draws of a chunk, which end before the unit `end`, to those before. */
+/* Joins the n draws of a chunk, which end before the unit `end`, to those before.  The calling
+ * thread has set is_joining, and others may join when n_joined has increased. */
 static void join_chunk(struct job *job, struct reader *r, size_t chunk, size_t n,
                        const uint32_t *end)
 {
@@ -528,12 +578,54 @@ static void join_chunk(struct job *job, struct reader *r, size_t chunk, size_t n
     else if (job->n_filled == d->n)
         finish(job, r);
     atomic_store(&job->n_joined, chunk + 1);
+    atomic_store(&job->is_joining, false);
     memcpy(out + first * job->itemsize, r->numbers + k * job->itemsize, same * job->itemsize);
+}
+
+/* Enters the section in which one thread joins, if `chunk` is the next one to be joined. */
+static bool enter_chunk(struct job *job, size_t chunk)
+{
+    if (atomic_load(&job->n_joined) != chunk || atomic_exchange(&job->is_joining, true))
+        return false;
+    bool is_next = atomic_load(&job->n_joined) == chunk && !is_over(job);
+    if (!is_next)
+        atomic_store(&job->is_joining, false);
+    return is_next;
+}
+
+/* Joins the n draws of a chunk when those before are joined.  If the system has stopped the
+ * thread that draws the next chunk, waiting for it would take long.  So if no chunk is joined
+ * for the time that the draws of this one took, that chunk is drawn here, and that thread finds
+ * it joined.  The states of generators that cannot jump are that thread's own. */
+static void join_in_order(struct job *job, struct reader *r, size_t chunk, size_t n,
+                          int64_t patience)
+{
+    const bool jumps = mx_generator_jumps(r->generator);
+    size_t next = 0, before = chunk + 1;
+    int64_t since = 0;
+    while (!is_over(job) && (next = atomic_load(&job->n_joined)) <= chunk) {
+        if (next == chunk && enter_chunk(job, chunk)) {
+            join_chunk(job, r, chunk, n, r->at);
+            return;
+        }
+        if (next != before) {
+            before = next;
+            since = mx_now();
+        } else if (mx_now() - since > (jumps ? patience : SPIN_NS)) {
+            if (jumps && enter_chunk(job, next)) {
+                make_chunk(job, job->spare, next);
+                join_chunk(job, job->spare, next, 0, NULL);
+            } else {
+                sched_yield();
+            }
+        }
+    }
 }
 
 static void run_chunk(struct job *job, struct reader *r, size_t chunk)
 {
     const uint32_t *stop = r->units + FRONT + job->chunk;
+    const int64_t begin = mx_now();
     size_t n = 0, drawn = TOGETHER;
     while (drawn == TOGETHER && !is_over(job)) {
         size_t most = MOST - n < TOGETHER ? MOST - n : TOGETHER;
@@ -543,8 +635,8 @@ static void run_chunk(struct job *job, struct reader *r, size_t chunk)
     }
     if (r->has_failed || (r->at < stop && !is_over(job)))
         atomic_store(&job->has_failed, true); /* a draw takes too many units, or none */
-    else if (await(job, chunk))
-        join_chunk(job, r, chunk, n, r->at);
+    else
+        join_in_order(job, r, chunk, n, mx_now() - begin);
 }
 
 static void work_on_chunks(void *job, size_t unused, int thread)
@@ -637,7 +729,8 @@ static bool run(struct job *job, int threads)
     job->of_all -= job->of_all > 1 && job->begins_with_half;
     job->entry = -job->begins_with_half;
     job->upcoming = *d->state;
-    for (int t = 0; t < threads; t++)
+    job->spare = job->readers + threads;
+    for (int t = 0; t <= threads; t++)
         begin(&job->readers[t], d, bitgen);
     pthread_mutex_init(&job->lock, NULL);
     mx_thread_pool_run(work_on_chunks, job, (struct mx_chunks){0, (size_t)threads}, threads,
@@ -659,7 +752,7 @@ bool mx_streams_draw(struct mx_draws *draws)
     size_t chunks = draws->n / UNITS + 1;
     int threads = mx_thread_pool_size();
     threads = chunks < (size_t)threads ? (int)chunks : threads;
-    struct mx_block *block = mx_pool_take((size_t)threads * sizeof *job.readers);
+    struct mx_block *block = mx_pool_take((size_t)(threads + 1) * sizeof *job.readers);
     if (!block)
         return false;
     job.readers = (struct reader *)(void *)mx_pool_data(block);

@@ -96,8 +96,6 @@ def _numpys_class(bits: Any) -> Any:
 _Parameters = tuple[float, ...]
 _SAMPLE = 400  # draws by which a sampler is compared with NumPy's
 _agrees: dict[tuple[Any, ...], bool] = {}
-# From so many threads on, a sampler is faster than NumPy's. For others that is 2.
-_THREADS = {"uniform": 1, "uniform_f": 1, "integers_16": 3}
 
 
 class _Draw(NamedTuple):
@@ -177,11 +175,18 @@ def _is_output(out: Any, size: Any, dtype: Any) -> bool:
     )
 
 
+def _pays(draw: _Draw, kind: str) -> bool:
+    """Return whether draws are faster than NumPy's, in one thread if there is one."""
+    if get_num_threads() > 1 or draw.sampler in ("uniform_f", "integers_8"):
+        return True
+    is_shifted = draw.parameters != (0.0, 1.0)
+    return draw.sampler == "uniform" and (is_shifted or kind == "MT19937")
+
+
 def _draw(bits: Any, draw: _Draw, size: Any, out: Any = None, first: int = 0) -> Any:
     """Return an array of draws, or NotImplemented."""
     original, dtype = _numpys_class(bits), numpy.dtype(draw.dtype)
-    has_threads = get_num_threads() >= _THREADS.get(draw.sampler, 2)
-    if original is None or not has_threads or get_device() == GPU:
+    if original is None or get_device() == GPU or not _pays(draw, original.__name__):
         return NotImplemented
     if out is None:
         shape = _shape(size)
