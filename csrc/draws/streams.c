@@ -133,7 +133,7 @@ struct reader {
     double kept[SIZE_OF_KEPT];
     uint32_t begins[MOST + 1]; /* where each draw begins: see place() */
     uint32_t units[FRONT + UNITS + BEYOND];
-    char numbers[8 * MOST];
+    _Alignas(double) char numbers[8 * MOST];
 };
 
 /* Makes more units.  If a draw takes too many, they overwrite others, and the draw fails. */
