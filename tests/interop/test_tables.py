@@ -49,7 +49,7 @@ def test_surprises_are_new_failures_and_fixed_uses(monkeypatch):
     found = {"known": ("ValueError", ""), "new small": ("TypeError", "uses.py:3")}
     assert expected.surprises("package", "import", found) == [
         "new small: TypeError (uses.py:3)",
-        "fixed passes: remove it from expected.txt",
+        f"fixed passes: remove it from {expected.FILE.name}",
     ]
 
 
