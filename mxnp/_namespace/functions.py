@@ -80,8 +80,9 @@ def _read(table: str) -> Iterator[tuple[str, Row]]:
 #
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
-# ones, u bytes, b bools and c complex numbers. The call of a method begins with its
-# array, and that of a ufunc's method with the ufunc.
+# ones, u bytes, b bools and c complex numbers. S is a number and T a shape. The call of
+# a method begins with its array, and that of a ufunc's method with the ufunc. Draws are
+# those of a new generator.
 ROWS = dict(
     _read("""
 all direct,reductions:16 (b1); (i2, axis=0)
