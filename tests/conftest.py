@@ -14,11 +14,15 @@ from typing import Any
 import numpy
 import pytest
 from support.lanes import ON_GPU
+from support.paths import ROOT
 from support.same import Allowed, assert_same
 
 import mxnp
 from mxnp import _bridge
 from mxnp._engine.devices import GPU
+
+# An installed wheel has no benchmarks, so those of the checkout are tested.
+mxnp.__path__.append(str(ROOT / "mxnp"))
 
 # Whether each operation of each test is verified. Tests of the queue then fail.
 VERIFY = bool(os.environ.get("MXNP_VERIFY"))
