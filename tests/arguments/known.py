@@ -89,6 +89,9 @@ NOT_RUN = [
     ),
 ]
 
+# NumPy does not write all elements of a subarray dtype in Fortran order.
+_UNDEFINED = re.compile(r"asfortranarray\(.*\(int, 2\)|\(int, 2\).*order='F'")
+
 DIFFERENT = [
     Known(
         r"searchsorted",
@@ -119,7 +122,7 @@ DIFFERENT = [
         "large",
     ),
     Known(
-        r"nan(var|std)\(.*(correction|ddof)=[\[(]",
+        r"nan(var|std)\(.*(correction|ddof)=([\[(]|\w+\[:0\])",
         "a result without elements has other strides",
         "np.nanvar(f1, correction=[])",
         "large",
@@ -139,7 +142,8 @@ DIFFERENT = [
 
 
 def runs(call: Call) -> bool:
-    return not any(known.has(call) for known in NOT_RUN)
+    is_defined = not _UNDEFINED.search(call.text)
+    return is_defined and not any(known.has(call) for known in NOT_RUN)
 
 
 def differs(call: Call) -> bool:
