@@ -50,7 +50,8 @@ class _WrappedMethod:
         function.is_maker = True
         drawn = getattr(instance, "bit_generator", instance._original)
         _ways.attach(function, f"random.{self.member.__qualname__}", drawn)
-        vars(instance)[name] = function  # later lookups find it first
+        if getattr(type(instance), name, None) is self.member:
+            vars(instance)[name] = function  # later lookups find it first
         return function
 
 

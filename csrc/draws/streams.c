@@ -43,6 +43,15 @@ const char *mx_streams_name(int sampler)
     return names[sampler];
 }
 
+const char *mx_streams_version(void)
+{
+#ifdef MX_SAMPLERS
+    return MX_SAMPLERS;
+#else
+    return "";
+#endif
+}
+
 #ifndef MX_SAMPLERS
 
 int mx_streams_find(const char *name)

@@ -175,7 +175,11 @@ def _before(name: str, form: _Form) -> _Form:
         result: Any = NotImplemented
         if isinstance(generator, (PCG64, Philox)):
             result = form(generator, *args, **kwargs)
-        if result is NotImplemented and others and _bridge.has_samplers():
+        if (
+            result is NotImplemented
+            and others
+            and _bridge.has_samplers(numpy.__version__)
+        ):
             result = load_form(others[0])(generator, *args, **kwargs)
         return result
 

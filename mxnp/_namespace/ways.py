@@ -30,7 +30,7 @@ _HAS_GPU = GPU in devices()
 _KINDS = {
     "gpu": (_HAS_GPU, "mxnp._gpu"),
     "card": (_HAS_GPU and core.gpu_has_own_memory(), "mxnp._gpu"),
-    "draws": (has_samplers(), "mxnp._routines"),
+    "draws": (has_samplers(numpy.__version__), "mxnp._routines"),
     "": (True, "mxnp._routines"),
 }
 

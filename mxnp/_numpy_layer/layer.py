@@ -124,10 +124,7 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
 # Ufuncs that have rows in the table, for the loops that mxnp lacks.
 _DIVIDED: dict[numpy.ufunc, Any] = {
     numpy.matmul: Function(divided_product(numpy.matmul)),
-    **{
-        each: Function(divided_elements(each, each.nin))
-        for each in (numpy.expm1, numpy.power)
-    },
+    numpy.power: Function(divided_elements(numpy.power, 2)),
 }
 
 # NumPy's object, and what takes its place in the globals.

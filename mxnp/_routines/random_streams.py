@@ -126,22 +126,21 @@ def _fill(kind: str, state: _State, out: Any, first: int, draw: _Draw) -> bool:
     return True
 
 
-def _is_numpys(original: Any, draw: _Draw) -> bool:
+def _is_numpys(original: Any, draw: _Draw) -> bool | None:
     """
     Return whether a sampler has the bits of the NumPy that runs.
 
-    Streams of `Generator` may change between versions, and the samplers are those of
-    the NumPy with which the core was built.
+    The samplers are those of the NumPy with which the core was built, which has the
+    same minor version. It is None if the core declines these parameters.
     """
     bits, kind = original(0), original.__name__
     after = bits.state
     expected = getattr(draw.owner(bits), draw.method)(size=_SAMPLE, **draw.keywords)
     out = _bridge.empty((_SAMPLE,), expected.dtype.num, False)
-    return (
-        _fill(kind, after, out, 0, draw)
-        and _essence(kind, after) == _essence(kind, bits.state)
-        and numpy.asarray(out).tobytes() == expected.tobytes()
-    )
+    if not _fill(kind, after, out, 0, draw):
+        return None
+    is_same = numpy.asarray(out).tobytes() == expected.tobytes()
+    return is_same and _essence(kind, after) == _essence(kind, bits.state)
 
 
 def _essence(kind: str, state: _State) -> tuple[Any, ...]:
@@ -153,7 +152,10 @@ def _known(original: Any, draw: _Draw) -> bool:
     sizes = tuple(math.frexp(number)[1] for number in draw.parameters)
     key = original, draw.sampler, draw.owner, draw.method, draw.dtype, sizes
     if key not in _agrees:
-        _agrees[key] = _is_numpys(original, draw)
+        agrees = _is_numpys(original, draw)
+        if agrees is None:
+            return False
+        _agrees[key] = agrees
     return _agrees[key]
 
 
@@ -295,8 +297,9 @@ _OF_GENERATOR = _COMMON | {
         (_count("ngood"), _count("nbad"), _count("nsample")), "int64"
     ),
 }
+# NumPy's legacy binomial numbers are those of another algorithm than the library's.
 _OF_STATE = {
-    **_COMMON,
+    **{name: row for name, row in _COMMON.items() if name != "binomial"},
     "normal": _Row(_LOCATED, sampler="gauss_pair"),
     "standard_normal": _Row(sampler="gauss_pair"),
     "exponential": _COMMON["exponential"]._replace(sampler="legacy_exponential"),
@@ -379,7 +382,7 @@ def _draw_pairs(state: RandomState, draw: _Draw, size: Any) -> Any:
     """Draw legacy normal numbers, which are made in pairs: NumPy keeps the second."""
     bits = state._bit_generator
     with bits.lock:
-        first = int(state.get_state(legacy=False)["has_gauss"])
+        first = int(bool(state.get_state(legacy=False)["has_gauss"]))
         out = _draw(bits, draw, size, first=first)
         if out is not NotImplemented:
             view = out._np_array.reshape(-1)
@@ -387,7 +390,16 @@ def _draw_pairs(state: RandomState, draw: _Draw, size: Any) -> Any:
                 view[0] = getattr(state, draw.method)(**draw.keywords)
             if (out.size - first) % 2:
                 view[-1] = getattr(state, draw.method)(**draw.keywords)
+            else:
+                _forget_gauss(state)
         return out
+
+
+def _forget_gauss(state: RandomState) -> None:
+    """Set the number that is kept to 0, as NumPy does when none is kept."""
+    kept = state.get_state(legacy=False)
+    if kept["gauss"] != 0:
+        state.set_state({**kept, "gauss": 0.0})
 
 
 def _standard(
@@ -426,7 +438,8 @@ def _uniform(owner: type) -> None:
     def form(generator: Any, *args: Any, **kwargs: Any) -> Any:
         given = _bind(names, args, kwargs)
         low, high = _read(parameters, given) or (0.0, math.inf)
-        if not 0 <= high - low < math.inf:
+        is_range = _is_least(high - low) or (high == low and owner is RandomState)
+        if not is_range:
             return NotImplemented
         keywords = {"low": low, "high": high}
         values = low, high - low

@@ -79,10 +79,13 @@ static PyObject *draw(PyObject *module, PyObject *args)
     return Py_BuildValue("iI", draws.has_half, draws.half);
 }
 
-static PyObject *has_samplers(PyObject *module, PyObject *unused)
+static PyObject *has_samplers(PyObject *module, PyObject *version)
 {
-    (void)module, (void)unused;
-    return PyBool_FromLong(core->mx_streams_find("uniform") >= 0);
+    (void)module;
+    const char *text = PyUnicode_AsUTF8AndSize(version, NULL),
+               *own = core->mx_streams_version();
+    size_t n = strlen(own);
+    return text ? PyBool_FromLong(n > 0 && strncmp(text, own, n) == 0 && text[n] == '.') : NULL;
 }
 
 PyMethodDef draws_methods[] = {
@@ -92,7 +95,7 @@ PyMethodDef draws_methods[] = {
      "state "
      "of the generator, a bytearray. Return whether half a word is left, and which, or "
      "NotImplemented."},
-    {"has_samplers", has_samplers, METH_NOARGS,
-     "has_samplers()\n--\n\nReturn whether the build has NumPy's samplers."},
+    {"has_samplers", has_samplers, METH_O,
+     "has_samplers(version)\n--\n\nReturn whether the build has the samplers of this NumPy."},
     {NULL, NULL, 0, NULL},
 };

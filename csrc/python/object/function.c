@@ -197,11 +197,9 @@ static bool is_many(const struct function *f, PyObject *x)
         return is_array(x) && is_large(x, f->threshold_factor);
     for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_Size(x) : 1); i++) {
         PyObject *n = is_tuple ? PyTuple_GetItem(x, i) : x;
-        if (!PyLong_CheckExact(n))
-            return false;
-        size *= (double)PyLong_AsLongLong(n);
+        size = PyLong_CheckExact(n) ? size * (double)PyLong_AsLongLong(n) : NAN;
     }
-    PyErr_Clear();
+    PyErr_Clear(); /* a length overflows */
     return size / f->threshold_factor >= (double)queue_threshold;
 }
 
