@@ -90,21 +90,6 @@ np.add(i1, f1); np.add(s1, 1); np.add(f2, f1[:1]); np.true_divide(i1, 2); np.les
 np.maximum(i1, f1); np.bitwise_and(i1, 3); np.matmul(p2.T, p2); np.vecdot(p1, p1)
 """
 
-# Draws of a new generator.
-_DRAWS = """
-random(S); random(T, 'f4'); uniform(1, 2, S); standard_normal(S); normal(1, 2, S)
-standard_exponential(T, 'f4'); exponential(2, S); standard_gamma(2.5, S); gamma(3, 2, S); beta(2, 3, S)
-chisquare(3, S); lognormal(1, 2, S); laplace(1, 2, S); gumbel(1, 2, S); logistic(1, 2, S); rayleigh(2, S)
-standard_t(3, S); f(3, 4, S); vonmises(1, 2, S); wald(2, 3, S); standard_cauchy(S); pareto(3, S)
-weibull(2, S); power(3, S); triangular(1, 2, 4, S); noncentral_chisquare(3, 2, S); noncentral_f(3, 4, 1, S)
-integers(0, 100, S); integers(9, size=T, dtype='i2', endpoint=True); choice(9, S); choice(f1, S)
-poisson(3, S); binomial(10, 0.3, S); negative_binomial(3, 0.4, S); geometric(0.2, S); logseries(0.6, S)
-zipf(3, S); hypergeometric(9, 8, 7, S)
-"""
-_LEGACY_DRAWS = """
-rand(20, 30); randn(S); random_sample(S); randint(0, 100, T, 'i4'); normal(1, 2, S); choice(f1, S)
-"""
-
 # Calls that once differed.
 FOUND = [
     *_parts("""
