@@ -84,7 +84,9 @@ def _start() -> None:
     environment.check()
     for name, value in environment.get_core_settings().items():
         set_in_core(name, value)
-    set_in_core("package_folders", ":".join(sys.path))
+    set_in_core(
+        "package_folders", ":".join(each for each in sys.path if isinstance(each, str))
+    )
     check(lib.mx_start())
     _bridge.start(int(ffi.cast("uintptr_t", lib.mx_recorder_table())))
     threshold = int(environment.get("MXNP_THRESHOLD"))

@@ -1,25 +1,16 @@
-"""Python threads that call NumPy's compiled functions, which run without the GIL."""
+"""Python threads that call NumPy's compiled functions, which run without the GIL.
+
+The threads are started for each call. An executor of `concurrent.futures` would import
+modules that a program may have under the same names, and it refuses work when the main
+thread has ended.
+"""
 
 from __future__ import annotations
 
 import contextvars
-import functools
-import os
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-from .core import get_num_threads
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
-
-@functools.lru_cache(maxsize=1)
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Return the threads of a process. A forked process needs its own."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(threads, "mxnp-numpy")
+from typing import Any
 
 
 def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
@@ -47,19 +38,46 @@ def run_pieces(work: Callable[[slice], Any], n: int, pieces: int) -> list[Any]:
         What the first piece that failed raised, without the frames of its thread.
     """
     parts = [slice(i * n // pieces, (i + 1) * n // pieces) for i in range(pieces)]
+    results: list[Any] = [None] * pieces
+    errors: list[BaseException | None] = [None] * pieces
 
-    def attempt(part: slice) -> Any:
+    def compute(i: int, lock: LockType) -> None:
         try:
-            return work(part), None
-        except Exception as error:
-            return None, error
+            results[i] = work(parts[i])
+        except BaseException as error:
+            errors[i] = error
+        finally:
+            lock.release()
 
-    submit = _pool(os.getpid(), get_num_threads()).submit
-    others = [
-        submit(contextvars.copy_context().run, attempt, part) for part in parts[1:]
-    ]
-    pairs = [attempt(parts[0]), *(other.result() for other in others)]
-    for _, error in pairs:
-        if error is not None:
-            raise error.with_traceback(None)
-    return [result for result, _ in pairs]
+    locks = [allocate_lock() for _ in parts[1:]]
+    try:
+        for i, lock in enumerate(locks, 1):
+            lock.acquire()
+            run = contextvars.copy_context().run
+            try:
+                start_new_thread(run, (compute, i, lock))
+            except RuntimeError:  # no more threads, or the interpreter ends
+                compute(i, lock)
+        results[0] = work(parts[0])
+    except Exception as error:
+        errors[0] = error
+    finally:
+        _wait(locks)
+    for raised in errors:
+        if raised is not None:
+            raise raised.with_traceback(None)
+    return results
+
+
+def _wait(locks: list[LockType]) -> None:
+    """Wait until threads have released locks, whatever signal handlers raise."""
+    raised = None
+    for lock in locks:
+        while True:
+            try:
+                lock.acquire()
+                break
+            except BaseException as error:
+                raised = error
+    if raised is not None:
+        raise raised

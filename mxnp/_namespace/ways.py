@@ -10,6 +10,8 @@ its warnings and its errors apply. The module of a form is imported by the first
 from __future__ import annotations
 
 import importlib
+import os
+from _thread import RLock  # which is loaded already
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -49,14 +51,24 @@ def is_recorded(original: Any) -> bool:
     return row is not None and any("/" not in way.module for way in row.forms)
 
 
+# A fork waits until no thread is loading, which would hold locks of modules.
+loading = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=loading.acquire,
+        after_in_parent=loading.release,
+        after_in_child=loading.release,
+    )
+
+
 @cache
 def load_form(way: Way) -> Callable[..., Any]:
     """Import the module of a recorded form, and return the form."""
     kind, _, module = way.module.rpartition("/")
     package = _KINDS[kind][1]
-    form: Callable[..., Any] = getattr(
-        importlib.import_module(f"{package}.{module}"), way.function
-    )
+    with loading:
+        found = importlib.import_module(f"{package}.{module}")
+    form: Callable[..., Any] = getattr(found, way.function)
     return takes_ordinary(form)
 
 

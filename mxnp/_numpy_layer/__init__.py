@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mxnp._bridge import set_layer_loader
+from mxnp._namespace.ways import loading
 
 
 def find_layer(original: Any) -> Any:
@@ -12,9 +13,10 @@ def find_layer(original: Any) -> Any:
 
     The module is imported when a large call first needs it.
     """
-    from .layer import find_layer
+    with loading:
+        from .layer import find_layer
 
-    return find_layer(original)
+        return find_layer(original)
 
 
 set_layer_loader(find_layer)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-import timeit
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,6 +49,14 @@ def _conditions() -> Any:
     called then.
     """
     return "ignore" if set(numpy.geterr().values()) == {"ignore"} else "raise"
+
+
+def _raised() -> dict[str, Any]:
+    """Return the errstate in which every report about a condition is an error."""
+    reports = ("warn", "print", "log")
+    return {
+        kind: "raise" if how in reports else how for kind, how in numpy.geterr().items()
+    }
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
@@ -99,15 +107,18 @@ class Divided:
         # The work for a matrix grows faster than its size.
         side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
         pieces = self._count_pieces(batch[0], size * side) if batch else 1
-        if pieces < 2:
-            return self._ufunc(*operands, **kwargs)
 
         def factor(part: slice) -> Any:
             parts = [
                 x[part] if len(stack) == len(batch) and stack[0] > 1 else x
                 for x, stack in zip(operands, stacks, strict=True)
             ]
-            return self._ufunc(*parts, **kwargs)
+            with numpy.errstate(**_raised()):
+                return self._ufunc(*parts, **kwargs)
+
+        if pieces < 2:
+            with numpy.errstate(**_raised()):
+                return self._ufunc(*operands, **kwargs)
 
         results = run(factor, batch[0], pieces)
         if len(self._outputs) == 1:
@@ -153,8 +164,11 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
     nin : int
         The number of these arguments, which are arrays or tuples of arrays.
     """
+    is_ufunc = isinstance(compiled, numpy.ufunc)
 
     def compute(*args: Any) -> Any:
+        if is_ufunc and len(args) != nin:
+            raise TypeError("NumPy writes `out`")  # and is called then
         arrays = [
             x for each in args[:nin] for x in (each if type(each) is tuple else (each,))
         ]
@@ -202,9 +216,12 @@ def _scales(dtype: numpy.dtype[Any]) -> bool:
         numpy.matmul(a[part], a[part], out=out[part])
 
     def measure(pieces: int) -> float:
-        return min(
-            timeit.repeat(lambda: run_pieces(multiply, len(a), pieces), number=1)
-        )
+        times = []
+        for _ in range(5):
+            begin = time.perf_counter()
+            run_pieces(multiply, len(a), pieces)
+            times.append(time.perf_counter() - begin)
+        return min(times)
 
     return measure(2) < 0.8 * measure(1)
 

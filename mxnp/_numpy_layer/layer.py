@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import types
-from _thread import RLock  # which is loaded already
 from typing import Any
 
 import numpy
@@ -19,7 +18,7 @@ import numpy
 from mxnp._array.ndarray import ndarray
 from mxnp._bridge import Function
 from mxnp._namespace.mirror import find_counterpart
-from mxnp._namespace.ways import is_recorded
+from mxnp._namespace.ways import is_recorded, loading
 
 from .divided import (
     Divided,
@@ -236,9 +235,6 @@ def _globals_of(name: str) -> dict[str, Any]:
     return names
 
 
-_lock = RLock()  # globals are complete before a function is returned
-
-
 def find_layer(original: Any) -> Any:
     """
     Return NumPy's code for a function, over mxnp's arrays.
@@ -262,7 +258,7 @@ def find_layer(original: Any) -> Any:
         return None
     if code.__globals__["__name__"] not in _MODULES:
         return None
-    with _lock:
+    with loading:  # globals are complete before a function is returned
         return _copy(code)
 
 

@@ -225,6 +225,7 @@ def _array(
 ) -> Any:
     if like is not None or type(ndmin) is not int or order not in ("K", "C"):
         return NotImplemented
+    copy = copy if copy is None else bool(copy)
     if copy is True and type(object) is ndarray:
         result = _astype(object, object.dtype if dtype is None else dtype, order)
     elif order == "K" and copy is not False:
@@ -239,6 +240,18 @@ def _array(
 _stack = find_counterpart(numpy.stack)
 
 
+def _are_alike(arrays: Any) -> bool:
+    """Return whether arrays have C order and one dtype, the usual one of its name."""
+    return all(
+        type(each) is ndarray
+        and each.dtype == arrays[0].dtype
+        and is_row_major(each)
+        and is_core_dtype(each.dtype)
+        and each.dtype.num == numpy.dtype(each.dtype.name).num
+        for each in arrays
+    )
+
+
 def _asarray(
     a: Any,
     dtype: Any = None,
@@ -251,8 +264,7 @@ def _asarray(
     if not (order is device is copy is like is None):
         return NotImplemented
     if type(a) in (list, tuple) and len(a) > 0:
-        is_stack = all(type(each) is ndarray for each in a)
-        a = _stack(a) if is_stack else NotImplemented
+        a = _stack(a) if _are_alike(a) else NotImplemented
     if type(a) is not ndarray:
         return NotImplemented
     return a if dtype is None else _astype(a, dtype, copy=False)

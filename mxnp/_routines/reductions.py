@@ -385,11 +385,14 @@ def _ufunc_accumulate(
 ) -> Any:
     if op not in _REDUCING:
         return NotImplemented
+    if out is not None:
+        is_like_it = type(out) is ndarray and type(array) is ndarray
+        if not is_like_it or out.shape != array.shape or not out.flags.writeable:
+            return NotImplemented
+        if out.dtype != _find_result_dtype(op, array.dtype, dtype):
+            return NotImplemented
     result = _accumulate(op, array, axis, dtype, None)
     if out is None or result is NotImplemented:
         return result
-    is_like_it = type(out) is ndarray and out.shape == result.shape
-    if not is_like_it or out.dtype != result.dtype or not out.flags.writeable:
-        return NotImplemented
     out[...] = result
     return out

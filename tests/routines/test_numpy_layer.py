@@ -6,11 +6,13 @@ import json
 import traceback
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 from support.lanes import ON_CUDA, ON_GPU
+from support.processes import end_of
 from support.samples import Arrays
 
 import mxnp
@@ -334,3 +336,49 @@ def test_correlations_are_divided(
     a, v = xp.array(rng.random(2**17 // n + 777)), xp.array(rng.random(n))
     single = xp.correlate(a.astype("f4")[::2], v.astype("f4"), mode)
     return xp.convolve(a, v, mode), xp.correlate(a[::-1], v, mode), single
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_a_result_that_is_passed_by_position(xp: Any) -> Any:
+    a = xp.array(numpy.full((2, 100_000), 3))
+    return xp.power(a, a, a)
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("count", [1, 3, 100_000])
+def test_warnings_of_factors_name_numpys_line(count: int) -> None:
+    values = numpy.full((count, 3, 3), 1e200) * numpy.eye(3)
+    found = []
+    for xp in (numpy, mxnp):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            xp.linalg.det(xp.asarray(values))
+        found.append([(each.filename, each.lineno) for each in caught])
+    assert found[0] == found[1]
+
+
+AFTER_THE_END = """
+import threading, time, mxnp as np
+def work():
+    time.sleep(0.3)
+    a = np.arange(400_000.0)
+    print(np.interp(a, [0, 1, 2], [1, 2, 3]).sum(), np.fft.fft(np.ones((500, 500)))[0, 0])
+threading.Thread(target=work).start()
+"""
+
+
+def test_threads_compute_when_the_main_thread_has_ended() -> None:
+    ended = end_of("-c", AFTER_THE_END, MXNP_NUM_THREADS="2")
+    assert ended == (0, "1199997.0 (500+0j)\n", "")
+
+
+def test_modules_of_a_program_are_not_imported(tmp_path: Path) -> None:
+    for name in ("queue", "timeit", "concurrent"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\na = np.arange(400_000.0)\n"
+        "print(np.interp(a, [0, 1, 2], [1, 2, 3]).sum(), np.sort(a[::-1])[0])\n"
+    )
+    ended = end_of("-m", "mxnp", str(program), MXNP_NUM_THREADS="2")
+    assert ended == (0, "1199997.0 0.0\n", "")

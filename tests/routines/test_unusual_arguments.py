@@ -517,3 +517,33 @@ def test_unusual_positional_arguments(xp: ModuleType) -> Any:
             "np.sum(a, 0, None, None, 2**70)",
         )
     ]
+
+
+@pytest.mark.parametrize("copy", [1, 0, None, numpy.True_])
+def test_copies_of_flags_that_are_numbers(xp: Any, copy: Any) -> Any:
+    a = xp.arange(300_000.0)
+    b = xp.array(a, copy=copy)
+    b[0] = 99
+    return a[0]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [numpy.zeros(150_000), numpy.full(150_000, 2**53 + 1)],
+        [numpy.zeros((300, 500)).T, numpy.ones((300, 500)).T],
+        [numpy.zeros(300_000, ">f8")],
+        [numpy.zeros(300_000, "longlong")],
+    ],
+    ids=["dtypes", "Fortran order", "byte order", "longlong"],
+)
+@pytest.mark.parametrize("dtype", [None, "i8"])
+def test_lists_of_arrays(xp: Any, parts: Any, dtype: Any) -> Any:
+    return xp.array([xp.array(part) for part in parts], dtype=dtype)
+
+
+def test_running_results_that_do_not_fit_are_not_computed(xp: Any) -> Any:
+    out = xp.zeros(300_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return xp.add.accumulate(xp.full(300_000, 6e4, "f2"), out=out)
