@@ -110,7 +110,7 @@ def _require(status: Any) -> None:
 # -- Linear equations -----------------------------------------------------------------
 
 
-def _solve(a: Any, b: Any, dtype: str) -> Any:
+def _compute_solve(a: Any, b: Any, dtype: str) -> Any:
     """Return the solutions of ``a @ x = b``."""
     n, k = b.shape[-2:]
     if a.shape[-1] != n:
@@ -124,10 +124,10 @@ def _solve(a: Any, b: Any, dtype: str) -> Any:
 
 
 def _solve_vectors(a: Any, b: Any, dtype: str) -> Any:
-    return _solve(a, b[..., None], dtype)[..., 0]
+    return _compute_solve(a, b[..., None], dtype)[..., 0]
 
 
-def _inv(a: Any, dtype: str) -> Any:
+def _compute_inv(a: Any, dtype: str) -> Any:
     n = a.shape[-1]
     factors = _copy(_transpose(a), dtype)
     x, pivots = empty(a.shape, dtype), empty(a.shape[:-1], "int64")
@@ -137,7 +137,7 @@ def _inv(a: Any, dtype: str) -> Any:
     return _copy(_transpose(x), dtype)
 
 
-def _slogdet(a: Any, dtype: str) -> Any:
+def _compute_slogdet(a: Any, dtype: str) -> Any:
     """Return the signs and the logarithms of determinants, as NumPy arrays."""
     *batch, _, n = a.shape
     factors, pivots = _copy(_transpose(a), dtype), empty(a.shape[:-1], "int64")
@@ -152,19 +152,19 @@ def _slogdet(a: Any, dtype: str) -> Any:
 
 
 def _slogdet_arrays(a: Any, dtype: str) -> Any:
-    sign, logarithm = _slogdet(a, dtype)
+    sign, logarithm = _compute_slogdet(a, dtype)
     return _adopt(sign[()]), _adopt(logarithm[()])
 
 
-def _det(a: Any, dtype: str) -> Any:
-    sign, logarithm = _slogdet(a, dtype)
+def _compute_det(a: Any, dtype: str) -> Any:
+    sign, logarithm = _compute_slogdet(a, dtype)
     return _adopt(sign * numpy.exp(logarithm))
 
 
 # -- Factors --------------------------------------------------------------------------
 
 
-def _cholesky(a: Any, dtype: str, is_lower: bool) -> Any:
+def _compute_cholesky(a: Any, dtype: str, is_lower: bool) -> Any:
     """Return triangular factors.
 
     The library sees the transposed matrix, and the other triangle.
@@ -175,7 +175,7 @@ def _cholesky(a: Any, dtype: str, is_lower: bool) -> Any:
     return numpy.tril(factor) if is_lower else numpy.triu(factor)
 
 
-def _qr(a: Any, dtype: str) -> Any:
+def _compute_qr(a: Any, dtype: str) -> Any:
     """Return tau, and replace matrices by R and the reflectors."""
     m, n = a.shape[-2:]
     factors = _copy(_transpose(a), dtype)
@@ -198,7 +198,7 @@ def _qr_vectors(a: Any, tau: Any, dtype: str, is_complete: bool = False) -> Any:
     return _copy(_transpose(q), dtype)
 
 
-def _eigh(a: Any, dtype: str, is_lower: bool, vectors: int) -> Any:
+def _compute_eigh(a: Any, dtype: str, is_lower: bool, vectors: int) -> Any:
     """Return eigenvalues, and the vectors if they are wanted.
 
     The library sees the transposed matrix, whose vectors are the conjugate ones.
@@ -215,7 +215,7 @@ def _eigh(a: Any, dtype: str, is_lower: bool, vectors: int) -> Any:
     return values, _copy(_transpose(vectors), dtype)
 
 
-def _svd(a: Any, dtype: str, vectors: int) -> Any:
+def _compute_svd(a: Any, dtype: str, vectors: int) -> Any:
     """Return singular values, between the vectors if they are wanted.
 
     The library needs as many rows as columns, or more. A matrix with fewer rows is the
@@ -245,9 +245,9 @@ def _svd(a: Any, dtype: str, vectors: int) -> Any:
     return _copy(_transpose(u), dtype), values, _copy(vh, dtype)
 
 
-def _lstsq(a: Any, b: Any, rcond: Any, dtype: str) -> Any:
+def _compute_lstsq(a: Any, b: Any, rcond: Any, dtype: str) -> Any:
     """Return the shortest of the nearest solutions, and what describes them."""
-    u, s, vh = _svd(a, dtype, 1)
+    u, s, vh = _compute_svd(a, dtype, 1)
     b = _copy(b, dtype)
     values = numpy.asarray(s)
     cutoff = rcond if 0 < rcond < 1 else 2.0**-53  # as LAPACK's function has it
@@ -279,24 +279,24 @@ class _Ufunc:
 
 
 _UFUNCS = {
-    "solve": _Ufunc(_solve),
+    "solve": _Ufunc(_compute_solve),
     "solve1": _Ufunc(_solve_vectors),
-    "inv": _Ufunc(_inv),
+    "inv": _Ufunc(_compute_inv),
     "slogdet": _Ufunc(_slogdet_arrays),
-    "det": _Ufunc(_det),
-    "cholesky_lo": _Ufunc(_cholesky, True),
-    "cholesky_up": _Ufunc(_cholesky, False),
-    "qr_r_raw": _Ufunc(_qr),
+    "det": _Ufunc(_compute_det),
+    "cholesky_lo": _Ufunc(_compute_cholesky, True),
+    "cholesky_up": _Ufunc(_compute_cholesky, False),
+    "qr_r_raw": _Ufunc(_compute_qr),
     "qr_reduced": _Ufunc(_qr_vectors),
     "qr_complete": _Ufunc(_qr_vectors, True),
-    "eigh_lo": _Ufunc(_eigh, True, 1),
-    "eigh_up": _Ufunc(_eigh, False, 1),
-    "eigvalsh_lo": _Ufunc(_eigh, True, 0),
-    "eigvalsh_up": _Ufunc(_eigh, False, 0),
-    "svd": _Ufunc(_svd, 0),
-    "svd_s": _Ufunc(_svd, 1),
-    "svd_f": _Ufunc(_svd, 2),
-    "lstsq": _Ufunc(_lstsq),
+    "eigh_lo": _Ufunc(_compute_eigh, True, 1),
+    "eigh_up": _Ufunc(_compute_eigh, False, 1),
+    "eigvalsh_lo": _Ufunc(_compute_eigh, True, 0),
+    "eigvalsh_up": _Ufunc(_compute_eigh, False, 0),
+    "svd": _Ufunc(_compute_svd, 0),
+    "svd_s": _Ufunc(_compute_svd, 1),
+    "svd_f": _Ufunc(_compute_svd, 2),
+    "lstsq": _Ufunc(_compute_lstsq),
 }
 
 

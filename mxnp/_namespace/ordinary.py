@@ -88,6 +88,7 @@ ORDINARY: dict[str, Callable[[Any], bool]] = {
     "choicelist": _is_list,
     "condlist": _is_list,
     "ddof": _is_ddof,
+    "copy": lambda value: value is None or _is_flag(value),
     "density": lambda value: value is None or _is_flag(value),
     "dtype": _is_dtype,
     "initial": _is_initial,

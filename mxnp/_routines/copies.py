@@ -191,6 +191,8 @@ def _astype(
     subok: Any = True,
     copy: Any = True,
 ) -> Any:
+    if copy is None:
+        return NotImplemented
     if type(a) is not ndarray or order not in ("K", "C") or type(copy) is not bool:
         return NotImplemented
     wanted = find_dtype(dtype)
