@@ -275,7 +275,7 @@ static bool has_dtype(PyObject *x, PyArray_Descr *dtype)
         return false;
     PyArray_Descr *own = PyArray_DescrFromScalar(x);
     bool is_same = own && PyArray_EquivTypes(own, dtype);
-    Py_XDECREF(own);
+    Py_XDECREF((PyObject *)own);
     return is_same;
 }
 
@@ -287,7 +287,7 @@ static PyArray_Descr *read_dtype(PyObject *dtype)
         return (PyArray_Descr *)dtype;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         PyArray_Descr *own = PyArray_DescrFromType(known[i]);
-        Py_XDECREF(own); /* NumPy holds it */
+        Py_XDECREF((PyObject *)own); /* NumPy holds it */
         if (own && (PyObject *)own->typeobj == dtype)
             return own;
     }
@@ -621,7 +621,7 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
     profile_begin(&span, SPAN_OPERATION, name);
     PyObject *result = function_run(f, args, kwargs);
     profile_end_call(&span, args, least_factor(f), result);
-    Py_XDECREF(own);
+    Py_XDECREF((PyObject *)own);
     return result;
 }
 
