@@ -621,7 +621,7 @@ static PyObject *call_counted(struct function *f, PyObject *args, PyObject *kwar
     profile_begin(&span, SPAN_OPERATION, name);
     PyObject *result = function_run(f, args, kwargs);
     profile_end_call(&span, args, least_factor(f), result);
-    Py_XDECREF((PyObject *)own);
+    Py_XDECREF(own);
     return result;
 }
 
