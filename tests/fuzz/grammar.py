@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
-
-from mxnp._namespace.functions import ROWS, calls_of
 
 from .foreign import Statements
 from .programs import Program, Step, attempt, namespace, quiet
@@ -37,22 +34,6 @@ OPERATORS = ["+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", "&", "|"
 NEAR = ["exp", "log", "sin", "cos", "tan", "tanh", "exp2", "log1p", "arctan", "cbrt"]
 EXACT_REDUCTIONS = ["max", "min", "any", "all", "argmax", "argmin", "count_nonzero"]
 NEAR_REDUCTIONS = ["sum", "prod", "mean", "var", "std", "nansum", "nanmax", "ptp"]
-# Calls of the table of functions, without those whose results are undefined for some
-# numbers, or far apart: factors of matrices, orders between the places of a partition,
-# and searches in arrays that are not sorted.
-CALLS = [
-    call
-    for name in ROWS
-    if not re.match(
-        r"linalg|random|empty|.*search|.*partition|digitize|interp|poly|mgrid", name
-    )
-    for call in calls_of(name)
-]
-# The dtypes of the arrays that a letter names in these calls.
-LETTERS = {
-    "f": "dfe", "p": "d", "n": "d", "s": "f", "i": "qib", "j": "i", "q": "q", "u": "B",
-    "b": "?", "c": "DF",
-}  # fmt: skip
 UPDATES = ["add", "subtract", "multiply", "maximum", "minimum", "logical_or"]
 
 
@@ -285,7 +266,6 @@ class Writer:
             self.deletion: 2,
             self.loop: 1,
             self.copying: 2,
-            self.call: 6,
         }
         return self.weighted(kinds)
 
@@ -509,29 +489,6 @@ class Writer:
             ]
         )
         return f"{self.new()} = {text}"
-
-    def call(self) -> str:
-        """Return a call of the table, with arrays of the program in it."""
-        self.is_exact = False
-        shapes: dict[int, tuple[int, ...]] = {}
-
-        def operand(match: re.Match[str]) -> str:
-            letter, ndim = match[1], int(match[2])
-            there = self.arrays(
-                lambda v: v.ndim == ndim and v.dtype.char in LETTERS[letter]
-            )
-            if ndim not in shapes:
-                fitting = [self.value(name).shape for name in there]
-                shapes[ndim] = self.one([*fitting, ((7,), (5, 6), (2, 3, 4))[ndim - 1]])
-            there = [name for name in there if self.value(name).shape == shapes[ndim]]
-            made = self.made(shapes[ndim], self.one(LETTERS[letter]))
-            if letter in "qp":
-                return f"(np.abs({made}) % 3)"
-            return self.one(there) if there and self.chance(0.7) else made
-
-        text = re.sub(r"\b([fpnsijqubc])([123])\b", operand, self.one(CALLS))
-        text = re.sub(r"\bS\b", "12", re.sub(r"\bT\b", "(3, 4)", text))
-        return f"{self.new('s')} = {text}"
 
     def cast(self) -> str:
         name, dtype = self.array(), numpy.dtype(self.one(DTYPES))
