@@ -66,7 +66,7 @@ VARIABLES = {row[0]: Variable(*row) for row in (
      "~/.cache/mxnp/auto-sizes.json",
      'for the sizes from which device "auto" uses the GPU', "the sizes are guessed"),
     ("MXNP_CUDA_STAND_IN", "a library", ".*", "",
-     "for tests: used in place of NVIDIA's driver", "there is no GPU"),
+     "for tests: loaded instead of NVIDIA's driver", "there is no GPU"),
     ("MXNP_WARNED", "names of variables", ".*", "",
      "set by mxnp: child processes do not warn again", "matches nothing"),
 )}

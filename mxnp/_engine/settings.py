@@ -61,7 +61,7 @@ class Setting:
         return before
 
     def read_environment(self, variable: str) -> None:
-        """Set the initial value to that of an environment variable."""
+        """Set the initial value from an environment variable."""
         value = environment.get(variable)
         try:
             self.set(value)

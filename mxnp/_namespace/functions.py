@@ -44,7 +44,7 @@ def _read_way(text: str, name: str) -> Way:
 
 
 def _form_name(name: str) -> str:
-    """Return the name of a recorded form; that of a draw begins with the class."""
+    """Return the name of a recorded form. For a draw, it begins with the class."""
     owner, _, method = name.rpartition(".")
     is_draw = owner.startswith("random.")
     return f"_{owner[7:].lower()}_{method}" if is_draw else f"_{method}"
@@ -81,8 +81,8 @@ def _read(table: str) -> Iterator[tuple[str, Row]]:
 # In calls, the letter of an array names its elements and the digit the number of axes:
 # f has floats, p positive ones, n NaN too, s is float32, i and j are integers, q small
 # ones, u bytes, b bools and c complex numbers. S is a number and T a shape. The call of
-# a method begins with its array, and that of a ufunc's method with the ufunc. Draws are
-# those of a new generator.
+# a method begins with its array, and the call of a ufunc's method with the ufunc. Draws
+# are calls of a new generator.
 ROWS = dict(
     _read("""
 all direct,reductions:16 (b1); (i2, axis=0)
