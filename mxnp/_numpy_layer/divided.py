@@ -41,22 +41,18 @@ def empty(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Any:
     return out
 
 
-def _conditions() -> Any:
+def _strict(*kept: str) -> numpy.errstate:
     """
-    Return what a piece does about a floating-point condition.
+    Return an errstate in which conditions are ignored or errors.
 
-    A warning would name a line of this file, so it is an error, and NumPy's function is
-    called then.
+    A warning would name a line of this file, so NumPy's function is called after the
+    error. Other reports stay as they are if they are among `kept`.
     """
-    return "ignore" if set(numpy.geterr().values()) == {"ignore"} else "raise"
-
-
-def _raised() -> dict[str, Any]:
-    """Return the errstate in which every report about a condition is an error."""
-    reports = ("warn", "print", "log")
-    return {
-        kind: "raise" if how in reports else how for kind, how in numpy.geterr().items()
-    }
+    kept += ("ignore", "raise")
+    reports: Any = numpy.geterr()
+    for kind, how in reports.items():
+        reports[kind] = how if how in kept else "raise"
+    return numpy.errstate(**reports)
 
 
 def _count_core_axes(signature: str) -> tuple[list[int], list[int]]:
@@ -108,18 +104,20 @@ class Divided:
         side = max((numpy.shape(operands[0]) or (1,))[-1], 1)
         pieces = self._count_pieces(batch[0], size * side) if batch else 1
 
-        def factor(part: slice) -> Any:
-            parts = [
-                x[part] if len(stack) == len(batch) and stack[0] > 1 else x
-                for x, stack in zip(operands, stacks, strict=True)
-            ]
-            with numpy.errstate(**_raised()):
+        def call(*parts: Any) -> Any:
+            with _strict("call"):  # `numpy.linalg` raises its own error in a call
                 return self._ufunc(*parts, **kwargs)
 
-        if pieces < 2:
-            with numpy.errstate(**_raised()):
-                return self._ufunc(*operands, **kwargs)
+        def factor(part: slice) -> Any:
+            return call(
+                *(
+                    x[part] if len(stack) == len(batch) and stack[0] > 1 else x
+                    for x, stack in zip(operands, stacks, strict=True)
+                )
+            )
 
+        if pieces < 2:
+            return call(*operands)
         results = run(factor, batch[0], pieces)
         if len(self._outputs) == 1:
             return numpy.concatenate(results)
@@ -136,14 +134,13 @@ class Divided:
             default=-1,
         )
         pieces = self._count_pieces(a.shape[across], out.size) if across >= 0 else 1
-        conditions: Any = _conditions()
         if pieces < 2:
-            with numpy.errstate(all=conditions):
+            with _strict():
                 return self._ufunc(a, factor, axes=axes, out=out)
 
         def transform(part: slice) -> None:
             where = (slice(None),) * across + (part,)
-            with numpy.errstate(all=conditions):
+            with _strict():
                 self._ufunc(a[where], factor, axes=axes, out=out[where])
 
         run(transform, a.shape[across], pieces)
@@ -179,7 +176,7 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
             for x in arrays
         )
         if pieces < 2 or not is_usual:
-            with numpy.errstate(all=_conditions()):
+            with _strict():
                 return compiled(*args)
 
         def part_of(x: Any, part: slice) -> Any:
@@ -188,7 +185,7 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
             return x.reshape(-1)[part]
 
         def compute_part(part: slice) -> Any:
-            with numpy.errstate(all=_conditions()):
+            with _strict():
                 return compiled(*(part_of(x, part) for x in args[:nin]), *args[nin:])
 
         results = run(compute_part, math.prod(shape), pieces)
@@ -235,13 +232,13 @@ def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
             products = a.size * b.shape[-1]
             pieces = min(get_num_threads(), len(a), products // _PIECE)
         if pieces < 2 or not _scales(a.dtype):
-            with numpy.errstate(all=_conditions()):
+            with _strict():
                 return compiled(a, b)
         out = empty((*a.shape[:-1], b.shape[-1]), a.dtype)
         inside = out._np_array
 
         def multiply(part: slice) -> None:
-            with numpy.errstate(all=_conditions()):
+            with _strict():
                 compiled(a[part], b[part], out=inside[part])
 
         run(multiply, len(a), pieces)
