@@ -92,6 +92,7 @@ ORDINARY: dict[str, Callable[[Any], bool]] = {
     "density": lambda value: value is None or _is_flag(value),
     "dtype": _is_dtype,
     "initial": _is_initial,
+    "device": lambda value: value is None,
     "like": lambda value: value is None,
     "out": _is_out,
     "where": _is_mask,

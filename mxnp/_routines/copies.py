@@ -55,7 +55,7 @@ def _filled_with(value: Any) -> Callable[..., Any]:
         device: Any = None,
         like: Any = None,
     ) -> Any:
-        if device is not None or like is not None or order != "C":
+        if order != "C":
             return NotImplemented
         return _filled(shape, dtype, value)
 
@@ -75,7 +75,7 @@ def _full(
     device: Any = None,
     like: Any = None,
 ) -> Any:
-    if device is not None or like is not None or order != "C":
+    if order != "C":
         return NotImplemented
     if dtype is None:
         if not is_number(fill_value):
@@ -95,7 +95,7 @@ def _empty(
     like: Any = None,
 ) -> Any:
     wanted = find_dtype(dtype)
-    if device is not None or like is not None or order != "C" or wanted is None:
+    if order != "C" or wanted is None:
         return NotImplemented
     return _bridge.empty(_as_tuple(shape), wanted.num, False)
 
@@ -159,8 +159,6 @@ def _arange(
     *,
     device: Any = None,
 ) -> Any:
-    if device is not None:
-        return NotImplemented
     if stop is None:
         start, stop = type(start)(), start
     if not {type(start), type(stop), type(step)} <= _EXACT_TYPES:
@@ -225,7 +223,7 @@ def _array(
     ndmin: Any = 0,
     like: Any = None,
 ) -> Any:
-    if like is not None or type(ndmin) is not int or order not in ("K", "C"):
+    if type(ndmin) is not int or order not in ("K", "C"):
         return NotImplemented
     copy = copy if copy is None else bool(copy)
     if copy is True and type(object) is ndarray:
@@ -263,7 +261,7 @@ def _asarray(
     copy: Any = None,
     like: Any = None,
 ) -> Any:
-    if not (order is device is copy is like is None):
+    if order is not None or copy is not None:
         return NotImplemented
     if type(a) in (list, tuple) and len(a) > 0:
         a = _stack(a) if _are_alike(a) else NotImplemented

@@ -69,7 +69,7 @@ def _linspace(
 ) -> Any:
     if type(num) is not int or not 2 <= num < 2**31 or not _is_large(num):
         return NotImplemented
-    if not (_is_double(start) and _is_double(stop)) or axis != 0 or device is not None:
+    if not (_is_double(start) and _is_double(stop)) or axis != 0:
         return NotImplemented
     wanted = _DOUBLE if dtype is None else numpy.dtype(dtype)
     if wanted.kind not in "iuf" or not is_core_dtype(wanted):
