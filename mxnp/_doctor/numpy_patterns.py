@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from mxnp import _bridge
 from mxnp._namespace.functions import ROWS
-from mxnp._namespace.ways import find_form
+from mxnp._namespace.ways import find_forms
 from mxnp._profiler.model import Row
 
 from .findings import Finding, Search, summed
@@ -25,7 +25,7 @@ def small_calls(search: Search) -> Iterator[Finding]:
     factors = {
         name.removeprefix("ndarray."): way.threshold_factor
         for name, row in reversed(ROWS.items())
-        if (way := find_form(row) or row.layer) and way.size_rule == "a"
+        if (way := next(iter(find_forms(row)), row.layer)) and way.size_rule == "a"
     }
     found: dict[str, list[tuple[ast.AST, Row]]] = defaultdict(list)
     for node, rows in search.facts.rows.items():

@@ -128,7 +128,7 @@ def _sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     if sorting.find_kind(kind, stable) < 0 or not is_for_device(a):
-        return sorting.sort(a, axis, kind, order, stable=stable)
+        return NotImplemented
     found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented or a.ndim == 1:
         return found
@@ -140,10 +140,9 @@ def _sort(
 def _sort_in_place(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    if not a.flags.writeable or sorting.find_kind(kind, stable) < 0:
+    is_known = a.flags.writeable and sorting.find_kind(kind, stable) >= 0
+    if not is_known or not is_for_device(a):
         return NotImplemented
-    if not is_for_device(a):
-        return sorting.sort_in_place(a, axis, kind, order, stable=stable)
     found = _sort_along(kernels.sort, a, axis, order)
     if found is NotImplemented:
         return found
@@ -180,7 +179,7 @@ def _argsort(
     """Sort indirectly if the order of equal elements is known, or nothing is equal."""
     number = sorting.find_kind(kind, stable)
     if number < 0 or not is_for_device(a):
-        return sorting.argsort(a, axis, kind, order, stable=stable)
+        return NotImplemented
     kernel = kernels.argsort if number == sorting.STABLE else _argsort_distinct
     found = _sort_along(kernel, a, axis, order)
     return found if found is NotImplemented or a.ndim == 1 else found.copy()

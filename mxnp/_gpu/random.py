@@ -6,9 +6,7 @@ elements in parallel. The generator is left in the state in which NumPy leaves i
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -16,14 +14,11 @@ from numpy.random import PCG64, Philox
 
 from mxnp import _bridge
 from mxnp._engine.devices import is_made_on_gpu
-from mxnp._namespace.functions import ROWS
-from mxnp._namespace.ways import load_form
 
 from . import kernels
 from .functions import is_for_device, launch
 from .kernels import Draw
 
-_Form = Callable[..., Any]
 _BLOCK = 4  # words of each value of the counter
 _FLOATS = {"float32": kernels.SINGLES, "float64": kernels.DOUBLES}
 _BITS = {"float64": numpy.uint64, "int32": numpy.uint32, "int64": numpy.uint64}
@@ -80,7 +75,8 @@ def _advance_philox(state: dict[str, Any], n: int, is_in_halves: bool) -> None:
 def _draw(generator: Any, shape: tuple[int, ...], dtype: str, draw: Draw) -> Any:
     """Draw an array, or return NotImplemented."""
     n = math.prod(shape)
-    is_for_gpu = is_for_device() or is_made_on_gpu(n)
+    is_known = isinstance(generator, (PCG64, Philox))
+    is_for_gpu = is_known and (is_for_device() or is_made_on_gpu(n))
     if n < max(_bridge.get_threshold(), 1) or not is_for_gpu:
         return NotImplemented
     with generator.lock:
@@ -120,7 +116,7 @@ def _name(dtype: Any) -> str:
     return found.name if is_usual else ""
 
 
-def _random(
+def _generator_random(
     generator: Any, size: Any = None, dtype: Any = numpy.float64, out: Any = None
 ) -> Any:
     shape, name = _shape(size), _name(dtype)
@@ -129,7 +125,7 @@ def _random(
     return _draw(generator, shape, name, _FLOATS[name])
 
 
-def _integers(
+def _generator_integers(
     generator: Any,
     low: Any,
     high: Any = None,
@@ -152,41 +148,17 @@ def _integers(
     return _draw(generator, shape, name, draw)
 
 
-def _bytes(generator: Any, length: Any) -> Any:
+def _generator_bytes(generator: Any, length: Any) -> Any:
     if type(length) is not int or length < 1:
         return NotImplemented
-    words = _integers(generator, 0, 2**32, -(-length // 4), "uint32")
+    words = _generator_integers(generator, 0, 2**32, -(-length // 4), "uint32")
     return words if words is NotImplemented else words.tobytes()[:length]
 
 
-def _random_raw(generator: Any, size: Any = None, output: Any = True) -> Any:
+def _bitgenerator_random_raw(
+    generator: Any, size: Any = None, output: Any = True
+) -> Any:
     shape = _shape(size)
     if shape is None or not output:
         return NotImplemented
     return _draw(generator, shape, "uint64", kernels.RAW)
-
-
-def _before(name: str, form: _Form) -> _Form:
-    """Make a form that is tried before that of the processor, if there is one."""
-    others = [way for way in ROWS[name].forms if way.module.startswith("draws/")]
-
-    @functools.wraps(form)
-    def either(generator: Any, *args: Any, **kwargs: Any) -> Any:
-        result: Any = NotImplemented
-        if isinstance(generator, (PCG64, Philox)):
-            result = form(generator, *args, **kwargs)
-        if (
-            result is NotImplemented
-            and others
-            and _bridge.has_samplers(numpy.__version__)
-        ):
-            result = load_form(others[0])(generator, *args, **kwargs)
-        return result
-
-    return either
-
-
-_generator_random = _before("random.Generator.random", _random)
-_generator_integers = _before("random.Generator.integers", _integers)
-_generator_bytes = _before("random.Generator.bytes", _bytes)
-_bitgenerator_random_raw = _before("random.BitGenerator.random_raw", _random_raw)

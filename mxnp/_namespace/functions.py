@@ -26,7 +26,7 @@ class Row(NamedTuple):
     """The ways in which a function is computed."""
 
     direct: str  # the function in csrc/python/direct for small arrays, or ""
-    forms: tuple[Way, ...]  # recorded forms; the first that the machine has is used
+    forms: tuple[Way, ...]  # recorded forms, tried in turn if the machine has them
     layer: Way | None  # NumPy's own code over mxnp's arrays, after the recorded form
     calls: tuple[str, ...]  # ordinary calls, as the tests make them
 

@@ -37,12 +37,9 @@ _KINDS = {
 }
 
 
-def find_form(row: Row) -> Way | None:
-    """Return the recorded form that this machine uses for a function, or None."""
-    for way in row.forms:
-        if _KINDS[way.module.rpartition("/")[0]][0]:
-            return way
-    return None
+def find_forms(row: Row) -> tuple[Way, ...]:
+    """Return the recorded forms that this machine has of a function."""
+    return tuple(way for way in row.forms if _KINDS[way.module.rpartition("/")[0]][0])
 
 
 def is_recorded(original: Any) -> bool:
@@ -72,15 +69,33 @@ def load_form(way: Way) -> Callable[..., Any]:
     return takes_ordinary(form)
 
 
-def _load_and_call(counterpart: Function, way: Way, *args: Any, **kwargs: Any) -> Any:
+@cache
+def load_forms(ways: tuple[Way, ...]) -> Callable[..., Any]:
+    """Return a recorded form that calls others in turn until one takes the call."""
+    if len(ways) == 1:
+        return load_form(ways[0])
+
+    def form(*args: Any, **kwargs: Any) -> Any:
+        for way in ways:
+            result = load_form(way)(*args, **kwargs)
+            if result is not NotImplemented:
+                break
+        return result
+
+    return form
+
+
+def _load_and_call(
+    counterpart: Function, ways: tuple[Way, ...], *args: Any, **kwargs: Any
+) -> Any:
     """Call a recorded form, which later calls find loaded."""
-    form = counterpart.implementation = load_form(way)
+    form = counterpart.implementation = load_forms(ways)
     return form(*args, **kwargs)
 
 
-def _call(way: Way, *args: Any, **kwargs: Any) -> Any:
+def _call(ways: tuple[Way, ...], *args: Any, **kwargs: Any) -> Any:
     """Call a recorded form, which the first call loads."""
-    return load_form(way)(*args, **kwargs)
+    return load_forms(ways)(*args, **kwargs)
 
 
 def attach(counterpart: Function, name: str, *bound: Any) -> None:
@@ -101,14 +116,14 @@ def attach(counterpart: Function, name: str, *bound: Any) -> None:
         return
     if row.direct:
         counterpart.direct = row.direct
-    form = find_form(row)
-    if form is not None:
-        load: Callable[..., Any] = partial(_load_and_call, counterpart, form)
-        counterpart.implementation = partial(_call, form, *bound) if bound else load
-        counterpart.threshold_factor = form.threshold_factor
+    forms = find_forms(row)
+    if forms:
+        load: Callable[..., Any] = partial(_load_and_call, counterpart, forms)
+        counterpart.implementation = partial(_call, forms, *bound) if bound else load
+        counterpart.threshold_factor = forms[0].threshold_factor
     if row.layer is not None:
         counterpart.layer, counterpart.layer_factor = True, row.layer.threshold_factor
-    way = form or row.layer
+    way = forms[0] if forms else row.layer
     if way is not None:
         counterpart.size_rule = way.size_rule
         counterpart.size_place = way.size_place
