@@ -128,14 +128,18 @@ class Outcome(NamedTuple):
 
 @contextmanager
 def everything_recorded() -> Iterator[None]:
-    """Record all operations that can be recorded, whatever their size."""
-    before = _bridge.set_threshold(0)
+    """Record all operations that can be recorded, whatever their size, on two threads.
+
+    One thread would leave sorts to NumPy.
+    """
+    before, threads = _bridge.set_threshold(0), np.set_num_threads(2)
     try:
         with numpy.errstate(all="ignore"), np.errstate(all="ignore"):
             yield
     finally:
         np.synchronize()
         _bridge.set_threshold(before)
+        np.set_num_threads(threads)
 
 
 _MARK = (1, 2, 3)

@@ -7,10 +7,8 @@ Each matrix is factored by NumPy, so results have NumPy's bits.
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy
 
 from mxnp import _bridge
 from mxnp._engine.core import get_num_threads
+from mxnp._engine.features import FEATURES
 from mxnp._engine.threads import run_pieces
 
 # Of which NumPy computes a result in the same order for a part of the operands.
@@ -196,31 +195,29 @@ def divided_elements(compiled: Callable[..., Any], nin: int) -> Callable[..., An
 
 # -- Products of stacks of matrices ----------------------------------------------------
 
-_MOST_PRODUCTS = 2**17  # of two matrices; BLAS divides larger ones among threads
+# Numbers that are multiplied for one product of two matrices.
+_MOST_PRODUCTS = 2**17  # BLAS divides larger products among threads
+_MOST_SMALL = 2**6
+_LEAST_REAL = 2**16
+_LEAST_COMPLEX, _MOST_COMPLEX = 2**13, 2**16
 
 
-@functools.cache
-def _scales(dtype: numpy.dtype[Any]) -> bool:
+def _scales(dtype: numpy.dtype[Any], products: int) -> bool:
     """
-    Return whether threads multiply small matrices at the same time.
+    Return whether threads multiply the matrices of a stack faster than one thread.
 
-    Some functions of OpenBLAS take a lock, and are slower on two threads than on one.
+    OpenBLAS takes a lock for each product of two matrices, so threads wait for each
+    other where the matrices are small. It takes none for the smallest real matrices on
+    processors with AVX-512, and divides large complex ones itself. NumPy's own loop for
+    integers takes none. docs/design/17 has the measurement.
     """
-    a = numpy.ones((16384, 4, 4), dtype)
-    out = numpy.empty_like(a)
-
-    def multiply(part: slice) -> None:
-        numpy.matmul(a[part], a[part], out=out[part])
-
-    def measure(pieces: int) -> float:
-        times = []
-        for _ in range(5):
-            begin = time.perf_counter()
-            run_pieces(multiply, len(a), pieces)
-            times.append(time.perf_counter() - begin)
-        return min(times)
-
-    return measure(2) < 0.8 * measure(1)
+    if dtype.kind == "i":
+        return True
+    if dtype.kind == "c":
+        return _LEAST_COMPLEX <= products <= _MOST_COMPLEX
+    has_small_products = FEATURES.get("AVX512_SKX", False)
+    is_small = products <= _MOST_SMALL and has_small_products
+    return is_small or products >= _LEAST_REAL
 
 
 def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
@@ -231,7 +228,7 @@ def divided_product(compiled: Callable[..., Any]) -> Callable[..., Any]:
         if _are_stacks(a, b):
             products = a.size * b.shape[-1]
             pieces = min(get_num_threads(), len(a), products // _PIECE)
-        if pieces < 2 or not _scales(a.dtype):
+        if pieces < 2 or not _scales(a.dtype, products // len(a)):
             with _strict():
                 return compiled(a, b)
         out = empty((*a.shape[:-1], b.shape[-1]), a.dtype)

@@ -7,7 +7,6 @@ equal elements.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -18,14 +17,22 @@ from mxnp import _bridge
 from mxnp._array.ndarray import ndarray
 from mxnp._engine.core import get_num_threads
 from mxnp._engine.devices import GPU, get_device
+from mxnp._engine.features import FEATURES
 
 from .arguments import find_axis
 
 STABLE = 2
 _KINDS = {None: 0, "quicksort": 0, "heapsort": 1, "mergesort": STABLE, "stable": STABLE}
-_SAMPLE = 2**15  # elements that show how fast NumPy sorts
 _LONG_ROW = 65536  # elements; NumPy partitions shorter rows
 _POSITION = numpy.dtype(numpy.intp)
+# With these features of a processor NumPy sorts integers and floats of so many bytes in
+# vectors. NumPy 2.3 has AVX2 in place of X86_V3; later versions know it but do not ask.
+_X86 = "X86_V3" if "X86_V3" in FEATURES else "AVX2"
+_SORTED_IN_VECTORS = {
+    2: ("AVX512_ICL", "ASIMDHP"),
+    4: (_X86, "ASIMD"),
+    8: (_X86, "ASIMD"),
+}
 
 
 def find_kind(kind: Any, stable: Any = None) -> int:
@@ -47,28 +54,26 @@ def _is_sorted_here(a: Any) -> bool:
     return type(a) is ndarray and a.dtype.kind in "biufc" and get_num_threads() > 1
 
 
-@functools.cache
-def numpys_is_fast() -> bool:
+def numpy_has_vectors(dtype: numpy.dtype[Any], positions: bool = False) -> bool:
     """
-    Return whether NumPy sorts unstably with vector instructions that pay here.
+    Return whether NumPy sorts, or finds positions, with vector instructions here.
 
-    They take 5 to 10 ns for an element, and other sorts 30 and more. Which ones NumPy
-    has does not tell: on some processors with AVX-512 its sort takes 90 ns.
+    An element takes 3 to 13 ns then, and 30 to 90 otherwise: docs/design/07 has the
+    measurement.
     """
-    sample = numpy.arange(_SAMPLE) * 7919.0 % _SAMPLE
-    times = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        numpy.sort(sample)
-        times.append(time.perf_counter() - begin)
-    return min(times) < 20e-9 * _SAMPLE
+    names = _SORTED_IN_VECTORS.get(dtype.itemsize, ()) if dtype.kind in "iuf" else ()
+    return any(
+        FEATURES.get(name, False) for name in names if name == _X86 or not positions
+    )
 
 
-def _pays(a: Any, axis: Any, size: int, threads: int) -> bool:
+def _pays(
+    a: Any, axis: Any, size: int, threads: int, *, positions: bool = False
+) -> bool:
     """Return whether rows are divided, or one row from a size on, or NumPy is slow."""
     is_row = a.ndim == 1 or axis is None
     is_enough = a.size >= size and get_num_threads() >= threads
-    return bool(not is_row or is_enough or not numpys_is_fast())
+    return not is_row or is_enough or not numpy_has_vectors(a.dtype, positions)
 
 
 def _has_gaps(a: Any) -> bool:
@@ -135,7 +140,7 @@ def argsort(
         return NotImplemented
     keys = [a.ravel() if axis is None else a]
     number = _find_own_kind(kind, order, stable)
-    if number != STABLE and not _pays(a, axis, 2**19, 2):
+    if number != STABLE and not _pays(a, axis, 2**19, 2, positions=True):
         return NotImplemented
     return _argsort(keys, -1 if axis is None else axis, number)
 
@@ -213,12 +218,14 @@ def _partition_rows(a: Any, places: list[int], along: int, positions: Any) -> An
     return None
 
 
-def _is_partitioned_here(a: Any, kth: Any, axis: Any) -> bool:
+def _is_partitioned_here(
+    a: Any, kth: Any, axis: Any, *, positions: bool = False
+) -> bool:
     """Return whether the core partitions an array, and a row once for all kth."""
     if not _is_sorted_here(a) or a.size < _LONG_ROW:
         return False
     is_one = type(kth) is int or (type(kth) in (tuple, list) and len(kth) == 1)
-    return not is_one or _pays(a, axis, 2**19, 4)
+    return not is_one or _pays(a, axis, 2**19, 4, positions=positions)
 
 
 def _partition_in_place(
@@ -242,7 +249,7 @@ def _partition(
 def _argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
-    if not _is_partitioned_here(a, kth, axis):
+    if not _is_partitioned_here(a, kth, axis, positions=True):
         return NotImplemented
     if axis is None:
         a, axis = a.ravel(), -1

@@ -268,15 +268,40 @@ def test_einsum_is_divided(xp: Any, sum_: Any, kind: str) -> Any:
 
 
 @pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("scales", [False, True])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
 def test_products_of_stacks_are_divided(
-    xp: Any, dtype: str, monkeypatch: pytest.MonkeyPatch
+    xp: Any, dtype: str, scales: bool, monkeypatch: pytest.MonkeyPatch
 ) -> Any:
-    monkeypatch.setattr(divided, "_scales", lambda dtype: True)
+    monkeypatch.setattr(divided, "_scales", lambda dtype, products: scales)
     rng = numpy.random.default_rng(4)
     a = xp.array((rng.random((5000, 6, 7)) * 9).astype(dtype))
     b = xp.array((rng.random((5000, 7, 5)) * 9).astype(dtype))
     return a @ b, xp.matmul(a, b[..., :1]), a[::2] @ b[::2], a @ b[0], a[0, 0] @ b
+
+
+@pytest.mark.parametrize("has_avx512", [False, True])
+def test_sizes_at_which_products_of_stacks_are_divided(
+    has_avx512: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(divided, "FEATURES", {"AVX512_SKX": has_avx512})
+    limits = [
+        divided._MOST_SMALL,
+        divided._LEAST_REAL,
+        divided._LEAST_COMPLEX,
+        divided._MOST_COMPLEX,
+    ]
+    sizes = sorted({limit + i for limit in limits for i in (-1, 0, 1)})
+    for dtype in ("f4", "f8", "c8", "c16", "i4", "i8"):
+        found = [n for n in sizes if divided._scales(numpy.dtype(dtype), n)]
+        if dtype[0] == "i":
+            expected = sizes
+        elif dtype[0] == "c":
+            expected = [n for n in sizes if limits[2] <= n <= limits[3]]
+        else:
+            small = [n for n in sizes if n <= limits[0]] if has_avx512 else []
+            expected = [*small, *(n for n in sizes if n >= limits[1])]
+        assert found == expected
 
 
 @pytest.mark.usefixtures("_two_threads")

@@ -20,10 +20,16 @@ KINDS = [None, "quicksort", "heapsort", "stable", "mergesort"]
 SIZE = 70_001  # one row is divided, and its parts are of different sizes
 
 
+def set_vectors(monkeypatch: pytest.MonkeyPatch, has_them: bool) -> None:
+    """Replace the features of the processor by those of one with or without vectors."""
+    features = {sorting._X86: has_them}
+    monkeypatch.setattr(sorting, "FEATURES", features)
+
+
 @pytest.fixture(autouse=True)
-def _slow_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+def _numpy_without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Divide rows also where NumPy's own sort is fast."""
-    monkeypatch.setattr(sorting, "numpys_is_fast", lambda: False)
+    set_vectors(monkeypatch, False)
 
 
 @pytest.fixture(params=THREADS, ids="{} threads".format)
@@ -367,16 +373,45 @@ def test_reports_count_the_processor() -> None:
     ]
 
 
-def test_numpys_fast_sort_is_used(
-    monkeypatch: pytest.MonkeyPatch, three_threads: None
+@pytest.mark.parametrize("has_vectors", [False, True])
+@pytest.mark.parametrize("dtype", "bhilfd")
+@pytest.mark.usefixtures("three_threads")
+def test_numpy_sorts_a_row_in_vectors(
+    monkeypatch: pytest.MonkeyPatch, has_vectors: bool, dtype: str
 ) -> None:
-    monkeypatch.setattr(sorting, "numpys_is_fast", lambda: True)
-    row, rows = (mxnp.ones(shape) for shape in ((300_000,), (600, 500)))
-    for array, backend in ((row, "numpy"), (rows, "cpu")):
-        for call in (mxnp.sort, lambda a: mxnp.partition(a, 5)):
-            with mxnp.profile() as report:
-                call(array)
-            assert backend in {each.backend for each in report.rows}
+    """Three threads divide a row only where NumPy has no vectors, and rows always."""
+    set_vectors(monkeypatch, has_vectors)
+    row, rows = (mxnp.ones(shape, dtype) for shape in ((300_000,), (600, 500)))
+    is_numpys = has_vectors and dtype in "ilfd"
+    for array, backend in ((row, "numpy" if is_numpys else "cpu"), (rows, "cpu")):
+        with mxnp.profile() as report:
+            mxnp.sort(array)
+            mxnp.partition(array, 5)
+        found = {(row.operation, row.backend) for row in report.rows}
+        assert found >= {("sort", backend), ("partition", backend)}
+
+
+@pytest.mark.parametrize(
+    ("feature", "values", "positions"),
+    [
+        (sorting._X86, "ilqfd", "ilqfd"),
+        ("ASIMD", "ilqfd", ""),
+        ("AVX512_ICL", "he", ""),
+        ("ASIMDHP", "he", ""),
+        ("SSE42", "", ""),
+    ],
+)
+def test_features_of_numpys_vector_sorts(
+    monkeypatch: pytest.MonkeyPatch, feature: str, values: str, positions: str
+) -> None:
+    monkeypatch.setattr(sorting, "FEATURES", {feature: True})
+    for letters, of_positions in ((values, False), (positions, True)):
+        found = {
+            letter
+            for letter in "?bhilqefdgFD"
+            if sorting.numpy_has_vectors(numpy.dtype(letter), of_positions)
+        }
+        assert found == set(letters)
 
 
 def test_complex_numbers_are_searched(xp: Any) -> Any:
