@@ -7,12 +7,14 @@ import linecache
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import mxnp as np
 from mxnp import _bridge
+from mxnp._profiler import counter
 from mxnp._profiler import text as _table
 from mxnp._profiler.conversions import function_name
 from mxnp._profiler.model import Conversion
@@ -35,11 +37,18 @@ def threshold():
 
 @pytest.fixture
 def measured(tmp_path, monkeypatch, compiled):
-    """Return a function that profiles a program, which may import the package idioms."""
+    """
+    Return a function that profiles a program, which may import the package idioms.
+
+    The program takes the given time, by the clock of the profiler.
+    """
     monkeypatch.syspath_prepend(str(SITE_PACKAGES))
     monkeypatch.chdir(tmp_path)
 
-    def run(text: str) -> np.profile:
+    def run(text: str, milliseconds: int = 1) -> np.profile:
+        readings = iter([0, milliseconds * 10**6])
+        clock = SimpleNamespace(monotonic_ns=lambda: next(readings))
+        monkeypatch.setattr(counter, "time", clock)
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(text).lstrip())
         names: dict[str, Any] = {"np": np, "N": N, "compiled": compiled}
@@ -47,6 +56,7 @@ def measured(tmp_path, monkeypatch, compiled):
         code = compile(path.read_text(), str(path), "exec")
         with np.profile() as profile:
             exec(code, names)
+        assert profile.total.wall == milliseconds / 1000
         return profile
 
     yield run
@@ -187,13 +197,15 @@ def test_numpys_own_functions_are_not_packages(measured):
 # -- Loops ------------------------------------------------------------------------------
 
 
+# To convert an array earlier saves 0.1 us in each call, which must be 1 % of the time.
 def test_the_same_small_array_at_each_call(measured):
     profile = measured(
         """
         x = np.ones(3)
         for step in range(3000):
             compiled.many(x, step)
-        """
+        """,
+        milliseconds=29,
     )
     assert only(profile, 3).advice == (
         "The same array at each call: x. Convert it once, before the loop: "
@@ -204,28 +216,35 @@ def test_the_same_small_array_at_each_call(measured):
 def test_calls_that_take_little_of_the_time(measured):
     profile = measured(
         """
-        import time
         x = np.ones(3)
-        for step in range(20):
+        for step in range(3000):
             compiled.one(x)
-        time.sleep(0.01)
-        """
+        """,
+        milliseconds=31,
     )
-    assert only(profile, 4).advice == (
+    assert only(profile, 3).advice == (
         "The same array at each call: x. To convert it earlier would save little."
     )
 
 
+PARTS = """
+    for row in np.ones((3000, 3)):
+        compiled.one(row)
+    """
+
+
 def test_parts_of_an_array(measured):
-    profile = measured(
-        """
-        for row in np.ones((3000, 3)):
-            compiled.one(row)
-        """
-    )
+    profile = measured(PARTS, milliseconds=29)
     assert only(profile, 2).advice == (
         "Parts of one array at each call: row. Take them from a NumPy array, which is "
         "made once, before the loop: x_np = x.__array__()."
+    )
+
+
+def test_parts_that_take_little_of_the_time(measured):
+    profile = measured(PARTS, milliseconds=31)
+    assert only(profile, 2).advice == (
+        "Parts of one array at each call: row. To convert it earlier would save little."
     )
 
 
