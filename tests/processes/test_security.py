@@ -79,7 +79,7 @@ def test_the_core_loads_starts_and_writes_nothing(path):
 def test_a_program_writes_no_file_and_starts_no_process(tmp_path):
     """Python's audit events cover its functions; the test above covers the core."""
     watched = f"""
-        import sys
+        import os, sys
         def told(event, args):
             writes = event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+")
             starts = event.startswith(("subprocess.", "os.", "socket.", "ctypes.")) and event not in (
@@ -91,8 +91,11 @@ def test_a_program_writes_no_file_and_starts_no_process(tmp_path):
         import mxnp
         mxnp.install()
         exec({PROGRAM!r}, {{"__name__": "__main__"}})
-        loaded = {{line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}}
-        print(sorted(path.rpartition("/")[2] for path in loaded if "mxnp" in path))
+        folders = [os.path.realpath(folder) for folder in mxnp.__path__]
+        folders += [os.path.dirname(os.path.realpath(mxnp._bridge.__file__))]
+        owned = tuple(folder + end for folder in folders for end in ("/", ".libs/"))
+        loaded = {{line.split(maxsplit=5)[-1].strip() for line in open("/proc/self/maps") if ".so" in line}}
+        print(sorted(path.rpartition("/")[2] for path in loaded if path.startswith(owned)))
     """
     done = run(tmp_path, "-c", textwrap.dedent(watched))
     assert done.stderr == ""
