@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
+import hypothesis
 import numpy
 import pytest
 from support.lanes import ON_GPU
@@ -42,6 +43,18 @@ if hasattr(_bridge, "set_eager"):
 if hasattr(_bridge, "set_compiler") and "MXNP_JIT" not in os.environ:
     os.environ["MXNP_JIT"] = "0"
     _bridge.set_compiler(None, False)
+
+# Hypothesis draws the same examples in every run, however long it takes to draw one. With
+# --hypothesis-profile=random it draws others, which --hypothesis-seed=N determines.
+for profile, is_fixed in (("random", False), ("fixed", True)):
+    hypothesis.settings.register_profile(
+        profile,
+        derandomize=is_fixed,
+        database=None,
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+    hypothesis.settings.load_profile(profile)
 
 # Waits for all recorded operations.
 synchronize = getattr(mxnp, "synchronize", lambda: None)

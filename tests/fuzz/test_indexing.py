@@ -178,7 +178,6 @@ def steps(a: Any) -> list[int]:
 def profile(test: Any) -> Any:
     return settings(
         max_examples=EXAMPLES,
-        deadline=None,
         suppress_health_check=[
             HealthCheck.function_scoped_fixture,
             HealthCheck.too_slow,

@@ -328,7 +328,7 @@ def loops(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(loop=loops())
 def test_any_rewriting_gives_the_same(loop, tmp_path_factory):
     folder = tmp_path_factory.mktemp("loop")
@@ -383,7 +383,7 @@ def two_loops(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(loop=two_loops())
 def test_any_rewriting_of_two_loops_gives_the_same(loop, tmp_path_factory):
     folder = tmp_path_factory.mktemp("loop")
