@@ -1,9 +1,10 @@
-"""Run the table of calls: ``python -m tests.arguments --seconds 600``."""
+"""Run the table of calls: ``python -m tests.arguments --calls 20000``."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -21,7 +22,16 @@ MOST = 10**9
 
 @dataclass
 class Report:
-    """What a run found: the calls that differ, each with its kind and a description."""
+    """
+    What a run found.
+
+    Attributes
+    ----------
+    calls : int
+        The number of calls that were reached, with those that are known not to run.
+    found : list of tuple of str
+        The calls that differ, each with its kind and a description.
+    """
 
     calls: int = 0
     found: list[tuple[str, str, str, str, str]] = field(default_factory=list)
@@ -39,7 +49,7 @@ class Report:
 
 def run(
     calls: int = MOST,
-    seconds: float = 600,
+    seconds: float = math.inf,
     seed: int = 0,
     jobs: int = 1,
     threshold: int = 200,
@@ -62,9 +72,10 @@ def _run_part(
 ) -> Report:
     """Run every so many calls. After a crash go on with the next one."""
     report, end = Report(), time.monotonic() + seconds
-    with tempfile.NamedTemporaryFile("r") as place:
-        while first < last and (left := int(end - time.monotonic())) > 0:
-            numbers = map(str, (seed, first, step, last, left, threshold))
+    with tempfile.NamedTemporaryFile("w+") as place:
+        while first < last and (left := end - time.monotonic()) > 0:
+            place.truncate(0)  # a process may end before its first call
+            numbers = map(str, (left, seed, first, step, last, threshold))
             process = subprocess.run(
                 [sys.executable, "-m", "arguments.worker", place.name, *numbers],
                 cwd=TESTS,
@@ -92,7 +103,7 @@ def _run_part(
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.arguments")
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="at most")
     parser.add_argument("--calls", type=int, default=MOST, help="at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")

@@ -1,9 +1,9 @@
 """
 Run calls in a process that may crash: ``python -m arguments.worker``.
 
-Its arguments are the file to which it writes each call before it runs, the seed, the
-first call, the step to the next one, the last, seconds, and the threshold. It prints
-the differences, one in each line, as JSON, and then the number of calls.
+Its arguments are the file to which it writes each call before it runs, seconds, the
+seed, the first call, the step to the next one, the last, and the threshold. It prints
+the differences, one in each line, as JSON, and then the number of calls that it reached.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .known import differs, runs
 from .runs import compare, evaluate, run
 from .table import bases, calls
 
-CALL_SECONDS = 20  # after which a call counts as hanging
+CALL_SECONDS = 200  # after which a call counts as hanging
 
 
-def main(file: str, *numbers: str) -> None:
-    seed, first, step, last, seconds, threshold = map(int, numbers)
-    end, done = time.monotonic() + seconds, 0
+def main(file: str, seconds: str, *numbers: str) -> None:
+    seed, first, step, last, threshold = map(int, numbers)
+    end, done = time.monotonic() + float(seconds), 0
     if "MXNP_THRESHOLD" not in os.environ:
         _bridge.set_threshold(threshold)
     if "MXNP_JIT" not in os.environ:
@@ -44,6 +44,7 @@ def main(file: str, *numbers: str) -> None:
         for number, call in itertools.islice(stream, first, last, step):
             if time.monotonic() > end:
                 break
+            done += 1
             if not runs(call):
                 continue
             outcomes = []
@@ -57,7 +58,6 @@ def main(file: str, *numbers: str) -> None:
             if found and not differs(call):
                 found = call.size, call.function, call.text, *found
                 print(json.dumps(found), flush=True)
-            done += 1
         faulthandler.cancel_dump_traceback_later()
     print(json.dumps(done), flush=True)
 
