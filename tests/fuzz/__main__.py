@@ -1,4 +1,4 @@
-"""Run random programs for some time: ``python -m tests.fuzz --seconds 300``."""
+"""Run random programs: ``python -m tests.fuzz --programs 5000 --seed 7``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 from mxnp import _bridge
 
 from .grammar import write
+from .limits import add_limits, most_programs
 from .programs import Program, is_complete, run, script
 from .shrinking import shrink
 
@@ -22,8 +23,7 @@ def fails(program: Program) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--programs", type=int, default=sys.maxsize, help="at most")
+    add_limits(parser)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--threshold", type=int, default=0)
     parser.add_argument("--keep-going", action="store_true")
@@ -32,7 +32,7 @@ def main() -> int:
     _bridge.set_threshold(chosen.threshold)
     faulthandler.enable()
     begin, seed, found = time.monotonic(), chosen.seed, 0
-    last = chosen.seed + chosen.programs
+    last = chosen.seed + most_programs(chosen)
     while seed < last and time.monotonic() < begin + chosen.seconds:
         faulthandler.dump_traceback_later(PROGRAM_SECONDS, exit=True)
         program = write(seed)

@@ -32,6 +32,7 @@ from mxnp import _bridge
 
 from . import unusual
 from .grammar import write
+from .limits import add_limits, most_programs
 from .programs import (
     Difference,
     Program,
@@ -203,10 +204,7 @@ def run(seed: int, alarm: Alarm, tally: Counter[str]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.interrupts")
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument(
-        "--programs", type=int, help="number of programs, instead of --seconds"
-    )
+    add_limits(parser)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     chosen = parser.parse_args()
     unusual.WITHOUT.append("callbacks")  # the statement may have half of its effects
@@ -214,13 +212,10 @@ def main() -> int:
     _bridge.set_signal_interval(0)  # Check for interrupts between any two chunks.
     alarm, tally = Alarm(), Counter[str]()
     begin, seed, found = time.monotonic(), chosen.seed, 0
+    last = chosen.seed + most_programs(chosen)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        while (
-            seed < chosen.seed + chosen.programs
-            if chosen.programs
-            else time.monotonic() < begin + chosen.seconds
-        ):
+        while seed < last and time.monotonic() < begin + chosen.seconds:
             message = run(seed, alarm, tally)
             if message:
                 found += 1

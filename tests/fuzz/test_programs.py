@@ -1,7 +1,7 @@
 """Compare random programs with NumPy, statement by statement.
 
-``MXNP_FUZZ=20000`` runs 20,000 programs. ``python -m tests.fuzz`` runs programs for
-some time, and shortens and prints the first one that differs.
+``MXNP_FUZZ=20000`` runs 20,000 programs. ``python -m tests.fuzz --programs 20000`` does too,
+and shortens and prints the first one that differs.
 """
 
 from __future__ import annotations

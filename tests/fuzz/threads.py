@@ -32,8 +32,10 @@ from mxnp import _bridge
 from . import unusual
 from .grammar import write
 from .interrupts import simple_steps
+from .limits import add_limits, most_programs
 from .programs import attempt, compare, compare_errors, namespace, run
 
+PROGRAM_SECONDS = 600  # after which a program counts as hanging
 SIZE = 30_000
 NUMBERS = numpy.linspace(0.5, 1.5, SIZE)
 
@@ -61,6 +63,8 @@ class Fuzz:
             if is_over or self.faults:
                 return None
             self.next_seed += 1
+            # If the programs hang, the process ends with the stacks of the threads.
+            faulthandler.dump_traceback_later(PROGRAM_SECONDS, exit=True)
         return self.next_seed - 1
 
     def work(self) -> None:
@@ -142,21 +146,18 @@ class Fuzz:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.threads")
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--programs", type=int, default=sys.maxsize)
+    add_limits(parser)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--threshold", type=int, default=0)
     chosen = parser.parse_args()
     faulthandler.enable()
-    # If the program hangs, it ends with the stacks of the threads.
-    faulthandler.dump_traceback_later(2 * chosen.seconds + 60, exit=True)
     _bridge.set_threshold(chosen.threshold)
     sys.setswitchinterval(1e-4)
     warnings.simplefilter("ignore")
     unusual.WITHOUT.append("warnings")  # all threads have the same filters
     end = time.monotonic() + chosen.seconds
-    fuzz = Fuzz(chosen.seed, chosen.threads, chosen.programs, end)
+    fuzz = Fuzz(chosen.seed, chosen.threads, most_programs(chosen), end)
     threads = [threading.Thread(target=fuzz.work) for _ in range(chosen.threads)]
     for thread in threads:
         thread.start()

@@ -1,7 +1,7 @@
 """
 Test interrupts at any moment; tests/fuzz/interrupts.py describes what must hold after one.
 
-``python -m tests.fuzz.interrupts --seconds 600`` runs more programs.
+``python -m tests.fuzz.interrupts --programs 10000`` runs more programs.
 """
 
 from __future__ import annotations

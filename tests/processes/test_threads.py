@@ -1,7 +1,7 @@
 """
 Test many Python threads: separate and shared arrays, settings, warnings.
 
-``python -m tests.fuzz.threads --seconds 600`` runs random programs in threads.
+``python -m tests.fuzz.threads --programs 10000`` runs random programs in threads.
 """
 
 from __future__ import annotations
