@@ -71,7 +71,7 @@ VARIABLES = {row[0]: Variable(*row) for row in (
      "set by mxnp: child processes do not warn again", "matches nothing"),
 )}
 # fmt: on
-_OF_TESTS = "ARRAY_API_SUITE FUZZ FUZZ_JOBS FUZZ_WITHOUT LARGE OUTCOMES SHARD VERIFY"
+_OF_TESTS = "ARRAY_API_SUITE FUZZ FUZZ_WITHOUT LARGE OUTCOMES VERIFY"
 _KNOWN = {*VARIABLES, *(f"MXNP_{name}" for name in _OF_TESTS.split())}
 
 

@@ -1,6 +1,6 @@
 """Read, assign and update with random keys that contain arrays, and compare with NumPy.
 
-``MXNP_FUZZ=20000`` runs 20,000 examples instead of 500, as the nightly run does.
+``MXNP_FUZZ=20000`` runs 20,000 examples instead of 500, as `.ci/full` does.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The package keeps views of the arrays that it gets, writes them later, returns them, and
 calls functions of the program that write. The results must equal NumPy's to the last bit.
-``MXNP_FUZZ=20000`` sets the number of programs, as in a nightly run.
+``MXNP_FUZZ=20000`` sets the number of programs, as in `.ci/full`.
 """
 
 from __future__ import annotations

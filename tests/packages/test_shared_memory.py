@@ -2,7 +2,7 @@
 
 Random programs mix operations of mxnp with reads and writes of other code. Their results
 must equal NumPy's to the last bit. ``MXNP_FUZZ=20000`` sets the number of programs, as in
-a nightly run.
+`.ci/full`.
 """
 
 from __future__ import annotations
