@@ -26,6 +26,7 @@ MARKERS = (
     "needs(package, ...): runs where these packages are installed",
 )
 DESELECTED = pytest.StashKey[Counter[str]]()
+SAMPLED = pytest.StashKey[set[str]]()  # functions with the sets of their sample alone
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[DESELECTED] = Counter()
+    config.stash[SAMPLED] = set()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
 
@@ -54,6 +56,20 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
         collector.config.stash[DESELECTED][f"{reason} (files)"] += 1
         report.outcome, report.longrepr, report.result = "passed", None, []
     return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Keep every n-th set of a sampled test, before pytest makes a test of each."""
+    config = metafunc.config
+    mark = metafunc.definition.get_closest_marker("sampled")
+    is_whole = config.option.slow or config.option.only_slow
+    if mark is None or is_whole or any("::" in each for each in config.args):
+        return
+    calls = metafunc._calls
+    metafunc._calls = calls[:: mark.args[0]]
+    config.stash[DESELECTED][SLOW] += len(calls) - len(metafunc._calls)
+    config.stash[SAMPLED].add(metafunc.definition.nodeid)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -80,8 +96,8 @@ def _not_in_the_sample(items: list[pytest.Item]) -> Iterator[pytest.Item]:
     seen: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
-        if mark:
-            function = item.nodeid.partition("[")[0]
+        function = item.nodeid.partition("[")[0]
+        if mark and function not in item.config.stash[SAMPLED]:
             if seen[function] % mark.args[0]:
                 yield item
             seen[function] += 1
