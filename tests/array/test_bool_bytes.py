@@ -8,6 +8,8 @@ others.
 
 from __future__ import annotations
 
+import functools
+import re
 import types
 import warnings
 from collections.abc import Callable
@@ -197,23 +199,29 @@ OTHERS = [
 ]  # fmt: skip
 
 
-def names(xp: types.ModuleType, layout: str, size: int) -> dict[str, Any]:
-    """Return the variables of the programs."""
-    rng = numpy.random.default_rng(size)
-    m, k = BYTES[rng.integers(0, 6, size)], BYTES[rng.integers(0, 6, size)]
-    make = LAYOUTS[layout]
-    return {
-        "np": xp,
-        "m": make(xp, m),
-        "k": make(xp, k),
-        "x": xp.array(rng.integers(0, 100, size).astype(float)),
-        "y": xp.array(rng.integers(0, 100, size).astype(float)),
-        "i": xp.array(rng.integers(0, size, size)),
-    }
+@functools.cache
+def numbers(name: str, size: int) -> Any:
+    """Return the bytes or numbers of a variable of the programs."""
+    rng = numpy.random.default_rng([size, ord(name)])
+    if name in "mk":
+        return BYTES[rng.integers(0, 6, size)]
+    return (
+        rng.integers(0, size, size) if name == "i" else rng.integers(0, 100, size) * 1.0
+    )
 
 
-def run(program: str, variables: dict[str, Any]) -> Any:
+def names(xp: types.ModuleType, layout: str, size: int, program: str) -> dict[str, Any]:
+    """Return the variables that a program reads."""
+    found: dict[str, Any] = {"np": xp}
+    for name in set(re.findall(r"\b[mkxyi]\b", program)):
+        make = LAYOUTS[layout] if name in "mk" else lambda xp, x: xp.array(x)
+        found[name] = make(xp, numbers(name, size))
+    return found
+
+
+def run(program: str, xp: types.ModuleType, layout: str, size: int) -> Any:
     """Return the value of the last expression of a program, or the class of its error."""
+    variables = names(xp, layout, size, program)
     *statements, last = program.split("; ")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -232,12 +240,12 @@ PROGRAMS = [*ELEMENTWISE, *REDUCTIONS, *SELECTIONS, *ASSIGNMENTS, *OTHERS]
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs(xp: types.ModuleType, program: str, size: int) -> dict[str, Any]:
-    return {layout: run(program, names(xp, layout, size)) for layout in LAYOUTS}
+    return {layout: run(program, xp, layout, size) for layout in LAYOUTS}
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("update", UPDATES)
 def test_updates_of_copies(update: str, size: int) -> None:
     for layout in LAYOUTS:
-        ours = run(update, names(mxnp, layout, size))
-        assert_same(ours, run(UPDATES[update], names(numpy, layout, size)), layout)
+        ours = run(update, mxnp, layout, size)
+        assert_same(ours, run(UPDATES[update], numpy, layout, size), layout)
