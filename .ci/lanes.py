@@ -67,6 +67,9 @@ newer() {
     local python=$CI_FOLDER/newer/bin/python
     if [ -x "$python" ]; then "$python" "$@"; else echo "left out: there is no Python 3.13"; fi
 }
+touches() {  # whether the change touches files whose names match
+    git diff --name-only "$(git rev-parse --verify --quiet origin/main || echo HEAD)" | grep -qE "$1"
+}
 share() {  # make an environment that has the packages of the first one too
     python -m venv "$1"
     python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$(echo "$1"/lib/python*/site-packages)/outer.pth"
@@ -106,6 +109,7 @@ ON_METAL = (
 )
 METAL = 'PATH="$CI_FOLDER/emulated/bin:$PATH" MXNP_DEVICE=metal MXNP_THRESHOLD=0 python -P -m'
 CUDA = 'MXNP_CUDA_STAND_IN="$CI_FOLDER/standin.so" MXNP_DEVICE=cuda MXNP_THRESHOLD=0'
+OF_GPU = "^(csrc/(gpu|memory|ir)|mxnp/(_gpu|_engine)|tests/(metal|cuda|support))/"
 JIT = "MXNP_JIT=always MXNP_THRESHOLD=0"
 C_TESTS = "$(basename -s .c tests/c/test_*.c)"
 
@@ -178,6 +182,7 @@ LANES = {
     "compiled": gate(
         600,
         f"{JIT} pytest --quiet tests/engine/test_compiled.py",
+        f"! touches 'jit|compiled' || {JIT} pytest --slow --quiet tests/engine/test_compiled.py",
         f"{JIT} pytest --quiet tests/routines/test_sums.py tests/engine/test_pairs.py",
     ),
     "programs": gate(
@@ -205,12 +210,16 @@ LANES = {
     "metal": gate(
         900,
         f"{METAL} pytest --quiet tests/metal/test_scatters.py -k 'float32 or modes or bounds'",
+        f"! touches '{OF_GPU}|metal' || {METAL} pytest --quiet"
+        " tests/metal/test_{custom_kernels,functions,operations,updates}.py",
         needs=("emulator",),
     ),
     "standin": gate(300, 'python tests/cuda_standin/build.py "$CI_FOLDER/standin.so"'),
     "cuda": gate(
         900,
         f"{CUDA} pytest --quiet tests/cuda/test_memory.py -k 'not random_programs'",
+        f"! touches '{OF_GPU}|cuda' || {CUDA} pytest --quiet tests/cuda/test_linear.py"
+        " tests/metal/test_{custom_kernels,functions,operations}.py -k 'not test_rows'",
         needs=("standin",),
     ),
     # -- What .ci/run leaves out
@@ -376,7 +385,7 @@ class Command:
             print(line, end="", flush=True)
             self.last = line.strip() or self.last
             if found := RED.match(line.rstrip()):
-                before = re.split("&& |; ", self.text.partition("pytest")[0])[-1]
+                before = re.split(r"&& |; |\|\| ", self.text.partition("pytest")[0])[-1]
                 self.red.append(f"{before}pytest --slow {shlex.quote(found[1])}")
 
     def wait(self, limit: float) -> bool:
