@@ -1,5 +1,8 @@
 /* queue.c -- flushes of the queue, and reports of their outcomes. */
 #include "python/record/queue.h"
+
+#include <signal.h>
+
 #include "python/base/settings.h"
 #include "python/profile/call_site.h"
 #include "python/profile/errstate.h"
@@ -26,8 +29,20 @@ static _Thread_local int forks;
 
 static _Thread_local int64_t next_check; /* for signals, in the thread that runs the queue */
 
+/* In tests: the signal that arrives after so many chunks.  0 chunks: none arrives. */
+static atomic_int chunks_until_signal, arriving_signal;
+
 /* The core calls it between chunks. */
-static bool is_check_due(void) { return mx_now() >= next_check; }
+static bool is_check_due(void)
+{
+    if (atomic_load(&chunks_until_signal) > 0 &&
+        atomic_fetch_sub(&chunks_until_signal, 1) == 1) {
+        raise(atomic_load(&arriving_signal));
+        if (signal_interval == 0)
+            return true;
+    }
+    return mx_now() >= next_check;
+}
 
 /* Let Python handle signals.  Return 0, or -1 with an exception set. */
 static int check_signals(PyThreadState *saved)
@@ -564,6 +579,17 @@ static PyObject *set_signal_interval(PyObject *module, PyObject *nanoseconds)
     return PyLong_FromLongLong(before);
 }
 
+static PyObject *raise_signal_after(PyObject *module, PyObject *args)
+{
+    (void)module;
+    int number, chunks;
+    if (!PyArg_ParseTuple(args, "ii", &number, &chunks))
+        return NULL;
+    atomic_store(&arriving_signal, number);
+    atomic_store(&chunks_until_signal, chunks);
+    Py_RETURN_NONE;
+}
+
 /* No other thread is inside the stream or the compiler during os.fork.  The GIL is released
  * while it waits. */
 static PyObject *before_fork(PyObject *module, PyObject *unused)
@@ -612,6 +638,10 @@ PyMethodDef queue_methods[] = {
      "set_signal_interval(nanoseconds)\n--\n\nCheck for signals at this interval while the "
      "queue "
      "runs. Return the previous interval."},
+    {"raise_signal_after", raise_signal_after, METH_VARARGS,
+     "raise_signal_after(number, chunks, /)\n--\n\nRaise a signal when the queue has run so "
+     "many "
+     "chunks of work, in tests. If the interval is 0, it is handled there."},
     {"before_fork", before_fork, METH_NOARGS,
      "before_fork()\n--\n\nWait until no thread runs the queue, and keep others out."},
     {"after_fork", after_fork, METH_NOARGS,
