@@ -22,6 +22,7 @@ struct entry {
     int n_lookups;
     struct mx_compiled *kernels; /* NULL unless it is finished and some calls were compiled */
     struct entry *next;          /* among those that were requested */
+    struct entry *next_forgotten;
     int n;
     short numbers[];
 };
@@ -36,6 +37,7 @@ static struct {
     int n_pauses;
     struct entry *first, *last; /* that were requested */
     struct entry *slots[N_SLOTS];
+    struct entry *forgotten; /* they are kept, as their kernels may be running */
     int n_entries;
     struct mx_compiled_stats stats;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -78,6 +80,19 @@ static struct entry *add_entry(struct entry **slot, const struct mx_compiled_key
     memcpy(entry->numbers, key->numbers, size);
     table.n_entries++;
     return *slot = entry;
+}
+
+static void forget_entries(void)
+{
+    for (int i = 0; i < N_SLOTS; i++) {
+        struct entry *entry = table.slots[i];
+        if (!entry)
+            continue;
+        entry->next_forgotten = table.forgotten;
+        table.forgotten = entry;
+        table.slots[i] = NULL;
+    }
+    table.n_entries = 0;
 }
 
 /* -- Compiling --------------------------------------------------------------------- */
@@ -177,6 +192,8 @@ bool mx_compiled_is_on(void) { return atomic_load_explicit(&is_on, memory_order_
 void mx_compiled_start(mx_compiler *compiler, bool is_immediate)
 {
     pthread_mutex_lock(&table.lock);
+    if (!compiler)
+        forget_entries();
     table.compiler = compiler;
     table.is_immediate = is_immediate;
     table.is_stopped = false;

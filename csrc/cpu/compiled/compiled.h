@@ -44,8 +44,8 @@ const struct mx_compiled *mx_compiled_get(const struct mx_compiled_key *key);
 
 bool mx_compiled_is_on(void);
 
-/* Sets the compiler, or none.  If is_immediate, each key is compiled at its first lookup, which
- * waits. */
+/* Sets the compiler, or none, which forgets all keys.  If is_immediate, each key is compiled at
+ * its first lookup, which waits. */
 void mx_compiled_start(mx_compiler *compiler, bool is_immediate);
 
 /* Ends the thread, after the kernels that it is compiling. */

@@ -105,7 +105,8 @@ static PyObject *stop_compiler(PyObject *module, PyObject *unused)
 PyMethodDef compiler_methods[] = {
     {"set_compiler", set_compiler, METH_VARARGS,
      "set_compiler(function, is_immediate, /)\n--\n\nSet the function that compiles hot "
-     "groups, or None. If it is immediate, each group is compiled before it first runs."},
+     "groups, or None, which forgets all groups. If it is immediate, each group is compiled "
+     "before it first runs."},
     {"stop_compiler", stop_compiler, METH_NOARGS,
      "stop_compiler()\n--\n\nWait for the kernels that are being compiled, and compile no "
      "more."},
