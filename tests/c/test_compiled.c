@@ -192,6 +192,17 @@ static void test_stop(void)
     CHECK(!mx_compiled_is_on() && atomic_load(&n_running) == 0);
 }
 
+static void test_keys_are_forgotten_without_a_compiler(void)
+{
+    for (int round = 0; round < 2; round++) {
+        int calls = atomic_load(&n_calls);
+        mx_compiled_start(NULL, false);
+        CHECK(!get(1, 3000));
+        mx_compiled_start(compile, true);
+        CHECK(get(1, 3000) && get(1, 9000) && atomic_load(&n_calls) == calls + 2);
+    }
+}
+
 int main(void)
 {
     CHECK(!get(1, 0) && !mx_compiled_is_on());
@@ -206,6 +217,7 @@ int main(void)
     test_stop();
     mx_compiled_start(compile, false);
     test_the_table_is_finite();
+    test_keys_are_forgotten_without_a_compiler();
     puts("ok");
     return 0;
 }
