@@ -19,7 +19,7 @@ from support.paths import ROOT
 from support.same import Allowed, assert_same
 
 import mxnp
-from mxnp import _bridge
+from mxnp import _bridge, _jit
 from mxnp._engine.devices import GPU
 
 # An installed wheel has no benchmarks, so those of the checkout are tested.
@@ -80,6 +80,14 @@ def xp() -> types.ModuleType:
     The two results must agree: see `assert_same`.
     """
     return mxnp
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgotten_groups() -> None:
+    """Forget the groups of other files: a process compiles 2,048 different ones at most."""
+    if os.environ.get("MXNP_JIT", "0") != "0":
+        _bridge.set_compiler(None, False)
+        _jit._start()
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ def _start() -> None:
         return compile_program(key, least)
 
     _bridge.set_compiler(compile_key, value == "always")
+    atexit.unregister(_finish)  # tests start it several times
     atexit.register(_finish)
 
 
