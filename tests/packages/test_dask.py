@@ -10,6 +10,7 @@ import warnings
 
 import numpy
 import pytest
+from support.lanes import IS_DEFAULT
 
 import mxnp
 
@@ -504,7 +505,7 @@ if __name__ == "__main__":
 
 @pytest.mark.needs("distributed")
 @pytest.mark.skipif(
-    not {"MXNP_DEVICE", "MXNP_FUSE", "MXNP_THRESHOLD"}.isdisjoint(os.environ),
+    not IS_DEFAULT,
     reason="takes long: once is enough",
 )
 @pytest.mark.timeout(2 * CLUSTER_SECONDS)

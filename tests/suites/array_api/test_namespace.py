@@ -2,7 +2,6 @@
 
 import copy
 import importlib
-import os
 import pickle
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from support.lanes import IS_DEFAULT
 from support.paths import ROOT
 
 import mxnp as np
@@ -230,7 +230,7 @@ def consumer(package, *arguments):
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    any(name.startswith("MXNP_") for name in os.environ),
+    not IS_DEFAULT,
     reason="is slow and runs in one lane only",
 )
 @pytest.mark.parametrize(
