@@ -524,7 +524,7 @@ def run_fork(program: str) -> str:
     assert np._engine.core.gpu_counts()["dispatches"] > before
     print("parent")
     """
-    text = "import signal; signal.alarm(60)\n" + textwrap.dedent(FORK)
+    text = "import signal; signal.alarm(500)\n" + textwrap.dedent(FORK)
     text += textwrap.dedent(program) + textwrap.dedent(end)
     return run(text, MXNP_DEVICE="metal", MXNP_THRESHOLD="0", METAL_EMULATOR_ABORT="1")
 
@@ -537,7 +537,7 @@ fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_child_computes_on_the_processor() -> None:
     program = """
     if child == 0:
-        signal.alarm(30)
+        signal.alarm(300)
         check(y, numbers + 1)
         check(x + 1, numbers + 1)  # a kernel that is compiled
         check(z, (numbers + 1) * 3)
@@ -557,7 +557,7 @@ def test_a_child_computes_on_the_processor() -> None:
 def test_a_kernel_of_a_child_is_an_error() -> None:
     program = """
     if child == 0:
-        signal.alarm(30)
+        signal.alarm(300)
         for _ in range(2):
             try:
                 launch(x).tolist()
@@ -576,7 +576,7 @@ def test_a_child_of_recorded_launches() -> None:
     program = FORK.replace("z = y * 3", "out = launch(y); z = y * 3")
     child = """
     if child == 0:
-        signal.alarm(30)
+        signal.alarm(300)
         try:
             print(out.tolist()[:3], flush=True)
         except RuntimeError as error:
@@ -588,7 +588,7 @@ def test_a_child_of_recorded_launches() -> None:
     check(z, (numbers + 1) * 3)
     print("parent")
     """
-    text = "import signal; signal.alarm(60)\n"
+    text = "import signal; signal.alarm(500)\n"
     text += textwrap.dedent(program) + textwrap.dedent(child)
     printed = run(
         text, MXNP_DEVICE="metal", MXNP_THRESHOLD="0", METAL_EMULATOR_ABORT="1"

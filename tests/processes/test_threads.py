@@ -26,6 +26,7 @@ import mxnp
 from mxnp import _bridge
 
 N = 20_000
+SECONDS = 500  # after which threads count as hanging
 NUMBERS = numpy.linspace(0.5, 2, N)
 
 
@@ -42,14 +43,14 @@ def often_switched() -> Iterator[None]:
 
 def in_threads(n: int, body: Callable[[int], Any]) -> list[Any]:
     """Run a body in threads that begin together; return the results in order."""
-    barrier = threading.Barrier(n, timeout=60)
+    barrier = threading.Barrier(n, timeout=SECONDS)
 
     def work(number: int) -> Any:
         barrier.wait()
         return body(number)
 
     with ThreadPoolExecutor(n) as executor:
-        return list(executor.map(work, range(n), timeout=60))
+        return list(executor.map(work, range(n), timeout=SECONDS))
 
 
 COUNTS = [2, 4, 16]
@@ -124,7 +125,7 @@ def test_one_writer_and_many_readers_in_turn() -> None:
     wrong = []
 
     def wait_for(is_mine: Callable[[], bool]) -> None:
-        assert condition.wait_for(is_mine, timeout=60)
+        assert condition.wait_for(is_mine, timeout=SECONDS)
 
     def write() -> None:
         for k in range(turns):
@@ -399,7 +400,7 @@ def record_and_stay(
 ) -> None:
     y = 1 / (mxnp.zeros(N) + 0)
     recorded.set()
-    over.wait(60)
+    assert over.wait(SECONDS)
     try:
         found.append(float((y + 1)[3]))
         found.append("nothing was raised")
@@ -413,7 +414,7 @@ def test_an_error_of_showing_a_warning_is_its_threads(need: Callable[[], Any]) -
     arguments = recorded, over, found
     thread = threading.Thread(target=record_and_stay, args=arguments)
     thread.start()
-    recorded.wait(60)
+    assert recorded.wait(SECONDS)
     need()
     mxnp.synchronize()  # this thread has no error
     over.set()
@@ -431,7 +432,7 @@ def test_errors_of_several_threads_in_one_run() -> None:
     own = mxnp.log(mxnp.zeros(N) - 1)
     thread = threading.Thread(target=record_and_stay, args=arguments)
     thread.start()
-    recorded.wait(60)
+    assert recorded.wait(SECONDS)
     with pytest.raises(RuntimeWarning, match="invalid value encountered in log"):
         mxnp.synchronize()
     over.set()

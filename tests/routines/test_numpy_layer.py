@@ -383,9 +383,9 @@ def test_warnings_of_factors_name_numpys_line(count: int) -> None:
 
 
 AFTER_THE_END = """
-import threading, time, mxnp as np
+import threading, mxnp as np
 def work():
-    time.sleep(0.3)
+    threading.main_thread().join()
     a = np.arange(400_000.0)
     print(np.interp(a, [0, 1, 2], [1, 2, 3]).sum(), np.fft.fft(np.ones((500, 500)))[0, 0])
 threading.Thread(target=work).start()

@@ -89,7 +89,7 @@ def test_transforms_along_several_axes_have_numpys_bits(shape: tuple[int, ...]) 
 def test_transforms_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     x = mxnp.asarray(numbers((1200, 600), "float64")).copy()
     seen = set()
-    waiting = threading.Barrier(3, timeout=60)
+    waiting = threading.Barrier(3, timeout=500)
     run = divided.run
 
     def recorded(work: Any, n: int, pieces: int) -> Any:
