@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy
 import pytest
+from support.lanes import IS_DEFAULT
 
 import mxnp
 from mxnp import _bridge
@@ -189,7 +190,7 @@ def main() -> None:
 @pytest.mark.slow
 @pytest.mark.needs("_testcapi")
 @pytest.mark.skipif(
-    any(name.startswith("MXNP_") for name in os.environ),
+    not IS_DEFAULT,
     reason="the same in every lane",
 )
 @pytest.mark.skipif(
