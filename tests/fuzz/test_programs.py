@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 import pytest
 from fuzz import foreign
+from fuzz.found import FOUND
 from fuzz.grammar import write
 from fuzz.lanes import LANES, batches
 from fuzz.programs import Step, is_complete, run, script
@@ -46,6 +47,14 @@ def test_programs_agree_with_numpy(part: int) -> None:
             shortest = shrink(program[: difference.step + 1], fails, is_complete)
             message = (run(shortest) or difference).message
             pytest.fail(f"seed {seed}: {message}\n{script(shortest)}", pytrace=False)
+
+
+@pytest.mark.parametrize("threshold", [0, 16384])
+@pytest.mark.parametrize("text", FOUND.values(), ids=FOUND)
+def test_programs_that_differed_agree_with_numpy(text: str, threshold: int) -> None:
+    _bridge.set_threshold(threshold)
+    difference = run([Step(line) for line in text.strip().splitlines()])
+    assert difference is None, difference
 
 
 def test_a_seed_determines_the_program() -> None:
