@@ -22,7 +22,7 @@ def test_properties(driver, quiet):
 class TestRunning:
     @pytest.mark.parametrize("n", [1, 31, 256, 1000, 100_003])
     def test_elementwise(self, driver, n):
-        x, y = np.random.rand(2, n).astype("f4")
+        x, y = np.random.default_rng(n).random((2, n)).astype("f4")
         a, b = driver.buffer(x), driver.buffer(y)
         assert driver.run("saxpy", [a, b, f4(3)], n, 256) == 0
         np.testing.assert_allclose(b.array, 3 * x + y, rtol=1e-6)
@@ -95,7 +95,7 @@ class TestRunning:
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_barriers(self, driver, seed):
         driver.configure(seed=seed)
-        x = np.random.randint(0, 100, 256 * 9).astype("f4")
+        x = np.random.default_rng(seed).integers(0, 100, 256 * 9).astype("f4")
         out = driver.zeros(9)
         assert driver.run("tree_sum", [driver.buffer(x), out], x.size, 256) == 0
         assert (out.array == x.reshape(9, 256).sum(1)).all()
@@ -165,7 +165,7 @@ class TestSimdgroups:
     @pytest.mark.parametrize("seed", [0, 5])
     def test_functions(self, driver, n, seed):
         driver.configure(seed=seed)
-        x = np.random.randint(0, 2000, n).astype("u4")
+        x = np.random.default_rng(seed).integers(0, 2000, n).astype("u4")
         x[3] = 5
         out = driver.zeros((n, 8), "u4")
         assert driver.run("simd_functions", [driver.buffer(x), out], n, n) == 0
@@ -188,7 +188,7 @@ class TestSimdgroups:
         def halves(group):
             return np.repeat([group[:10].sum(), group[10:].sum()], [10, 22])
 
-        x = np.random.randint(0, 100, 96).astype("u4")
+        x = np.random.default_rng(1).integers(0, 100, 96).astype("u4")
         out = driver.zeros(96, "u4")
         assert driver.run("diverged_sum", [driver.buffer(x), out], 96, 96) == 0
         np.testing.assert_array_equal(out.array, model(x, halves))
