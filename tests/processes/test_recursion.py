@@ -315,6 +315,7 @@ OPERATIONS = [
 
 
 # Near Python's limit NumPy's loop of conjugate raises a TypeError with this cause.
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("operation", "limit"),
     [

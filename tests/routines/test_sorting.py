@@ -90,6 +90,7 @@ def check(call: Callable[[Any, Array], Any], x: Array) -> None:
 # -- One row --------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("values", [distinct, repeated])
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -175,6 +176,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["?", "h", "l", "e", "f", "d", "D"])
@@ -291,6 +293,7 @@ def assert_partition(ours: Array, x: Array, kth: Any) -> None:
 PLACES = [0, -1, 35_000, [34_999, 35_000, -1], (0, 1, 2, 3), [*range(0, SIZE, 5000)]]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_partitions_of_a_row(dtype: str) -> None:

@@ -157,6 +157,7 @@ COLUMNS: list[tuple[tuple[int, ...], int]] = [
 ]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("dtype", [*DTYPES, "int64"])
@@ -203,6 +204,7 @@ ROW_PROGRAMS: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("name", ROW_PROGRAMS)
@@ -257,6 +259,7 @@ SQUARES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.skipif(ON_CUDA, reason="a GPU adds in another order")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SQUARES)
@@ -425,6 +428,7 @@ def factors(dtype: str, shape: tuple[int, ...], spread: float) -> Any:
     return (found * random.choice([-1, 1], shape)).astype(dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(ON_GPU, reason="a GPU multiplies in another order")
 @pytest.mark.parametrize("layout", ["C", "reversed"])
 @pytest.mark.parametrize("dtype", DTYPES)

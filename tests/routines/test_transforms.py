@@ -55,6 +55,7 @@ def assert_same(mine: Any, numpys: Any) -> None:
         assert found.tobytes() == numpys.tobytes()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "complex64", "complex128", "int64"]
 )
